@@ -7,8 +7,9 @@ use host::calls::{
 };
 use host::faults::{Heal, Inject, Renew, Started};
 use host::files::{Change, DeviceBytes, Get, List, Space, Sum, Uncache};
-use host::inspect::{CleanFolder, Inspect, Wall};
+use host::inspect::{CleanFolder, Inspect};
 use host::machine::{FindProcess, ReadMachine, ReadSettings};
+use host::others::{FindService, Lend, Mend, OwnAddresses, ReadWallClock};
 use host::queries::{Receive, See};
 use host::remote::{AvailableMemory, ClearCluster, FindJava, FindMarked, Settle, TakenPort};
 use host::watch::{BeginWatch, TakeReadings};
@@ -59,5 +60,9 @@ pub(crate) const CALLS: &[Row<AgentState>] = &[
     Row::of::<FindMarked>(),
     Row::of::<Inspect>(),
     Row::of::<CleanFolder>(),
-    Row::of::<Wall>(),
+    Row::of::<OwnAddresses>(),
+    Row::of::<Lend>(),
+    Row::of::<FindService>(),
+    Row::of::<ReadWallClock>(),
+    Row::of::<Mend>(),
 ];

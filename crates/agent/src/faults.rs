@@ -17,6 +17,7 @@ mod power;
 mod process;
 mod processes;
 mod repeated;
+mod service;
 pub(crate) mod state;
 mod stutter;
 mod volume;
@@ -74,6 +75,7 @@ fn breakable(what: Injection, broken: Broken) -> Box<dyn Breakable> {
         Injection::LinkFrom(link) => Box::new(links::Slow::from_here(link)),
         Injection::TakeAddress(address) => Box::new(links::Taken::of(address)),
         Injection::Command { inject, heal } => Box::new(commands::Commands { inject, heal }),
+        Injection::Service(fault) => Box::new(service::OfOthers::of(fault)),
         Injection::Reset(ports) => Box::new(links::Reset(ports)),
         Injection::PowerOff { processes } => Box::new(Alone::with(power::Off::of(processes))),
         Injection::Adopt {

@@ -29,6 +29,8 @@ pub(crate) enum Bar {
     Frozen,
     /// Its volume is not mounted, and what would be found is not its own.
     Away,
+    /// It is somebody else's, and only read.
+    Lent,
 }
 
 /// A path that was let in.
@@ -45,6 +47,18 @@ impl Folders {
     /// One more.
     pub fn add(&self, path: &Path) {
         self.all_mut().push(Folder::new(path.to_owned()));
+    }
+
+    /// One more, which is only read.
+    pub fn lend(&self, path: &Path) {
+        let mut all = self.all_mut();
+        if all.iter().any(|folder| *folder.path == *path) {
+            return;
+        }
+        all.push(Folder {
+            bar: Bar::Lent,
+            ..Folder::new(path.to_owned())
+        });
     }
 
     /// One less.
@@ -77,12 +91,12 @@ impl Folders {
     /// Lets a path in, also for writing.
     pub fn admit_to_write<'a>(&self, path: &'a Path) -> Result<Inside<'a>> {
         let inside = self.admit(path)?;
-        ensure!(
-            self.find(path)?.1 != Bar::Frozen,
-            "{} cannot be written: its volume is frozen at present",
-            path.display()
-        );
-        Ok(inside)
+        let why = match self.find(path)?.1 {
+            Bar::Frozen => "its volume is frozen at present",
+            Bar::Lent => "it is somebody else's, and only read",
+            Bar::None | Bar::Away => return Ok(inside),
+        };
+        anyhow::bail!("{} cannot be written: {why}", path.display())
     }
 
     fn find<'a>(&self, path: &'a Path) -> Result<(Inside<'a>, Bar)> {
@@ -236,6 +250,18 @@ mod tests {
             assert!(check_below(bad).is_err(), "{bad}");
         }
         assert!(check_below(".index/a").is_ok());
+    }
+
+    #[test]
+    fn what_is_lent_is_read_and_not_written() {
+        let folders = Folders::new(vec!["/data/own".into()]);
+        folders.lend(Path::new("/var/log/theirs"));
+        folders.lend(Path::new("/data/own"));
+        let theirs = Path::new("/var/log/theirs/system.log");
+        assert!(folders.admit(theirs).is_ok());
+        let refused = folders.admit_to_write(theirs).err().map(|why| why.to_string());
+        assert!(refused.is_some_and(|said| said.contains("only read")));
+        assert!(folders.admit_to_write(Path::new("/data/own/file")).is_ok());
     }
 
     #[test]

@@ -4,8 +4,9 @@
 //! agent that ends in order has an empty list by then.
 
 use anyhow::{Context, Result};
+use host::noted::undo_of_another;
 use host::process::{self, Identity, Life};
-use host::undo::{Undo, undo};
+use host::undo::Undo;
 use reach::frame;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -53,7 +54,7 @@ pub fn run() -> Result<()> {
     {
         all = newer;
     }
-    undo(&all)
+    undo_of_another(&all)
 }
 
 /// Waits for the next list, or the end of the pipe; false if the agent was killed, and one of its

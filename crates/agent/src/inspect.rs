@@ -4,7 +4,7 @@
 use crate::remote::is_in_memory;
 use crate::state::AgentState;
 use anyhow::{Context, Result, bail};
-use host::inspect::{CleanFolder, Inspect, Inspected, LeftCluster, Wall};
+use host::inspect::{CleanFolder, Inspect, Inspected, LeftCluster};
 use host::memory;
 use host::process;
 use host::remote::FoundJava;
@@ -42,12 +42,6 @@ impl Serve<AgentState> for Inspect {
             clusters: clusters(&self.folder)?,
             unix_ns: clock::unix_ns(),
         })
-    }
-}
-
-impl Serve<AgentState> for Wall {
-    fn serve(self, _: &AgentState) -> Result<u64> {
-        Ok(clock::unix_ns())
     }
 }
 

@@ -17,6 +17,7 @@ mod files;
 mod folders;
 mod guard;
 mod inspect;
+mod others;
 mod queries;
 mod relay;
 mod remote;

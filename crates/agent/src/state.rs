@@ -108,6 +108,7 @@ impl AgentState {
     /// # Errors
     /// The first thing that does not go; all others are undone all the same.
     pub fn end(&self) -> Result<()> {
+        self.undo.close();
         self.faults.end();
         let released = self.undo.release();
         let killed = self.children.kill();

@@ -1,8 +1,10 @@
 //! What an agent has to undo, as it and its guard know it.
 
-use anyhow::Result;
+use anyhow::{Context, Result, ensure};
+use host::noted::Noted;
 use host::undo::{Undo, undo};
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// By whom an agent lets somebody else know its list.
 type Tell = Box<dyn Fn(&[Undo]) -> Result<()> + Send + Sync>;
@@ -11,6 +13,10 @@ type Tell = Box<dyn Fn(&[Undo]) -> Result<()> + Send + Sync>;
 pub struct UndoList {
     entries: Mutex<Vec<Undo>>,
     tell: Tell,
+    /// Where it is written down besides, once that is asked for.
+    noted: Mutex<Option<Noted>>,
+    /// Whether all ends, so that nothing more is begun.
+    is_closed: AtomicBool,
 }
 
 impl UndoList {
@@ -19,7 +25,48 @@ impl UndoList {
         UndoList {
             entries: Mutex::default(),
             tell,
+            noted: Mutex::default(),
+            is_closed: AtomicBool::new(false),
         }
+    }
+
+    /// From now on nothing is added by [`UndoList::add_noted`]: all ends.
+    pub fn close(&self) {
+        let _entries = self.entries();
+        self.is_closed.store(true, Ordering::Relaxed);
+    }
+
+    /// From now on, what is added by [`UndoList::add_noted`] is written down there.
+    pub fn note(&self, noted: Noted) {
+        let mut known = self.noted();
+        // One that was begun has what it stands for.
+        if known.is_none() {
+            *known = Some(noted);
+        }
+    }
+
+    /// One more, which is about to be done, and which nobody else would undo if agent and guard
+    /// were killed, or the machine lost its power: it is on the disk before.
+    ///
+    /// # Errors
+    /// The guard cannot be told, or it cannot be written down: then it must not be done.
+    pub fn add_noted(&self, undo: Undo) -> Result<()> {
+        let mut entries = self.entries();
+        ensure!(
+            !self.is_closed.load(Ordering::Relaxed),
+            "this agent is ending"
+        );
+        let mut noted = self.noted();
+        let noted = noted.as_mut().context("nothing says where this is to be written down")?;
+        let note = Undo::Note(noted.path()?.to_owned());
+        let mut all = entries.clone();
+        if !all.contains(&note) {
+            all.insert(0, note);
+        }
+        all.push(undo);
+        noted.write(&all)?;
+        *entries = all;
+        (self.tell)(&entries)
     }
 
     /// One more, which is about to be done.
@@ -27,7 +74,7 @@ impl UndoList {
     /// # Errors
     /// The guard cannot be told: then it must not be done.
     pub fn add(&self, undo: Undo) -> Result<()> {
-        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut entries = self.entries();
         entries.push(undo);
         (self.tell)(&entries)
     }
@@ -37,11 +84,15 @@ impl UndoList {
     /// # Errors
     /// The guard cannot be told.
     pub fn forget(&self, undo: &Undo) -> Result<()> {
-        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut entries = self.entries();
         if let Some(at) = entries.iter().rposition(|one| one == undo) {
             entries.remove(at);
         }
-        (self.tell)(&entries)
+        (self.tell)(&entries)?;
+        match self.noted().as_mut() {
+            Some(noted) => noted.write(&entries),
+            None => Ok(()),
+        }
     }
 
     /// Undoes what keeps processes from ending when they are killed. It stays on the list.
@@ -49,7 +100,7 @@ impl UndoList {
     /// # Errors
     /// As [`undo`].
     pub fn release(&self) -> Result<()> {
-        let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        let entries = self.entries();
         let keeps = |one: &&Undo| matches!(one, Undo::Thaw(_) | Undo::Continue(_));
         let keeping: Vec<Undo> = entries.iter().filter(keeps).cloned().collect();
         undo(&keeping)
@@ -60,10 +111,18 @@ impl UndoList {
     /// # Errors
     /// As [`undo`].
     pub fn run(&self) -> Result<()> {
-        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut entries = self.entries();
         let result = undo(&entries);
         entries.clear();
         result.and((self.tell)(&entries))
+    }
+
+    fn entries(&self) -> MutexGuard<'_, Vec<Undo>> {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn noted(&self) -> MutexGuard<'_, Option<Noted>> {
+        self.noted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -92,6 +151,25 @@ mod tests {
         assert!(!outer.exists(), "the folder was empty when its turn came");
         list.run().unwrap();
         assert_eq!(*told.lock().unwrap(), [1, 2, 1, 2, 0, 0]);
+    }
+
+    #[test]
+    fn what_outlives_the_guard_is_on_the_disk_before_it_is_done_and_not_begun_when_all_ends() {
+        let root = tempfile::tempdir().unwrap();
+        let list = UndoList::new(Box::new(|_| Ok(())));
+        let undo = Undo::Tree(root.path().join("none"));
+        assert!(list.add_noted(undo.clone()).is_err(), "nothing says where");
+        list.note(Noted::below(Some(root.path())).unwrap());
+        list.add_noted(undo.clone()).unwrap();
+        let files = || std::fs::read_dir(root.path().join("undo")).into_iter().flatten().flatten();
+        let text = std::fs::read_to_string(files().next().unwrap().path()).unwrap();
+        assert!(text.contains("none") && text.ends_with('\n'), "{text}");
+        list.forget(&undo).unwrap();
+        list.close();
+        let said = list.add_noted(undo).unwrap_err().to_string();
+        assert!(said.contains("is ending"), "{said}");
+        list.run().unwrap();
+        assert_eq!(files().count(), 0);
     }
 
     #[test]

@@ -11,7 +11,7 @@ mod workload;
 mod written;
 
 pub use examples::command;
-pub use ssh::{Elsewhere, MachineAt, SshArgs};
+pub use ssh::{Elsewhere, MachineAt, SshArgs, WayInArgs};
 pub use studies::{CopyArgs, DemoArgs, DemoTarget, StudiesCommand};
 pub use supply::{FetchArgs, SupplyCommand, SupplyExportArgs, SupplyImportArgs};
 pub use topology::{
@@ -259,8 +259,10 @@ pub struct TrustArgs {
 pub struct AllowArgs {
     /// What may be done to a cluster that cassay did not start, beside reading:
     /// ACT=KEYSPACE[.TABLE] with commas between them, ACT one of create, write, alter, truncate and
-    /// drop. What the run itself has made needs no leave; may be given again.
-    #[arg(long, value_name = "ACT=NAME", value_parser = Allow::parse)]
+    /// drop. What the run itself has made needs no leave. Of its nodes, where
+    /// `target.attach.hosts` names their machines: restart, which stops and starts them, and
+    /// signal, which pauses and kills. May be given again.
+    #[arg(long, value_name = "ACT[=NAME]", value_parser = Allow::parse)]
     pub allow: Vec<Allow>,
 }
 
@@ -530,13 +532,16 @@ pub struct AbilitiesArgs {
 
 #[derive(Debug, ClapArgs)]
 pub struct DoctorArgs {
-    /// The hosts of a kept cluster, this machine, or others that ssh finds, asked by this program,
-    /// which is put into your cache there. Without it: of a kept cluster if there is one, else this
-    /// machine.
-    #[arg(long, value_name = "kept|local|ssh:HOST[,HOST...]", value_parser = ssh::examined)]
+    /// The hosts of a kept cluster, this machine, others that ssh finds, asked by this program,
+    /// which is put into your cache there, or those of a cluster that is attached to, which --set
+    /// names. Without it: of a kept cluster if there is one, else this machine.
+    #[arg(long, value_name = "kept|local|ssh:HOST[,HOST...]|attach:HOST[:PORT]",
+          value_parser = ssh::examined)]
     pub target: Option<MachineAt>,
     #[command(flatten)]
     pub ssh: SshArgs,
+    #[command(flatten)]
+    pub way_in: WayInArgs,
     #[command(flatten)]
     pub cluster: ClusterName,
     /// Show all settings, also those that are as they should be.

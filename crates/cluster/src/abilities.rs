@@ -1,14 +1,21 @@
 //! What a target of a description will be able to do, before anything starts.
 
 use crate::attach::NO_AGENTS;
-use crate::capability::{Answer, of_attached, of_local};
+use crate::attach::seen;
+use crate::capability::{Answer, OnMachines, of_attached, of_local};
 use crate::local::place;
 use target::{AttachSpec, Capability, Target};
 
 /// Every ability of such a target, in the order of [`Ability::ALL`], before
 /// anything starts: this machine is probed, nodes of somebody else are not asked.
 pub fn abilities_of(target: &Target) -> Vec<Capability> {
-    let attached = |spec| of_attached(&attached_tables(), &attached_mbeans(spec));
+    let attached = |spec: &AttachSpec| {
+        let on_machines = match spec.hosts[..] {
+            [] => OnMachines::none(),
+            _ => seen::expected(&spec.hosts),
+        };
+        of_attached(&attached_tables(), &attached_mbeans(spec), &on_machines)
+    };
     match target {
         Target::Local(spec) => of_local(&local_mbeans(), &place::answer(spec)),
         Target::Attach(spec) => attached(spec),
@@ -51,7 +58,7 @@ mod tests {
     use super::*;
     use crate::capability::tests::one;
     use crate::capability::{LOOPBACK, running_mbeans};
-    use target::{Ability, HostsSpec, Isolation, JolokiaAccess, LocalSpec};
+    use target::{Ability, AttachedHost, HostsSpec, Isolation, JolokiaAccess, LocalSpec};
 
     #[test]
     fn nodes_that_share_the_machine_have_nothing_of_hosts() {
@@ -102,8 +109,22 @@ mod tests {
                 "settings"
             ]
         );
+        let with_hosts = AttachSpec {
+            hosts: vec![AttachedHost::default()],
+            ..AttachSpec::default()
+        };
+        assert_eq!(
+            there(with_hosts),
+            [
+                "operation-counts",
+                "process-statistics",
+                "host-metrics",
+                "settings",
+                "node-signals"
+            ]
+        );
         let old = Err("needs virtual tables".to_string());
-        let all = of_attached(&old, &running_mbeans(true));
+        let all = of_attached(&old, &running_mbeans(true), &OnMachines::none());
         assert_eq!(
             one(&all, Ability::Settings),
             (false, "needs virtual tables")

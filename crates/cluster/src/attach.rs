@@ -1,8 +1,14 @@
 //! Attaching to a cluster that somebody else runs: nothing is started, nothing is changed, and
 //! nothing but CQL is needed. Where its JVMs have Jolokia agents, more can be seen and done.
 
+mod allowed;
+mod collected;
 mod contact_point;
 mod faults;
+pub(crate) mod hosts;
+mod logs;
+mod machines;
+pub(crate) mod seen;
 
 use crate::access::{self, Access, Credentials, Tls, TlsMaterial};
 use crate::capability;
@@ -15,6 +21,7 @@ use contact_point::addresses_of;
 use cql::value::Value;
 use faults::Agent;
 pub(crate) use faults::Attached;
+use hosts::AttachedHosts;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -44,14 +51,31 @@ pub(crate) fn attach(spec: &AttachSpec, say: &mut dyn FnMut(&str)) -> Result<Clu
                     nodes.len()
                 ));
                 let agents = agents_of(&nodes, spec.jolokia.as_ref(), say)?;
-                let capabilities = capabilities(&nodes, &agents);
-                let attached = Attached::new(agents, spec.contact_points.clone());
-                return Ok(Cluster::of_attached(nodes, access, capabilities, attached));
+                return with_hosts(spec, nodes, access, agents, say);
             }
             Err(error) => failures.push(format!("{point}: {error:#}")),
         }
     }
     bail!("no contact point answers:\n  {}", failures.join("\n  "))
+}
+
+/// The cluster, with the machines of its nodes as far as there is a way to them.
+fn with_hosts(
+    spec: &AttachSpec,
+    mut nodes: Vec<NodeInfo>,
+    access: Access,
+    agents: Vec<Agent>,
+    say: &mut dyn FnMut(&str),
+) -> Result<Cluster> {
+    let hosts = AttachedHosts::reach(&spec.hosts, &nodes, say)?;
+    for (index, node) in nodes.iter_mut().enumerate() {
+        if let Some(host) = hosts.of(index) {
+            node.host.clone_from(&host.name);
+        }
+    }
+    let capabilities = capabilities(&nodes, &agents, &hosts);
+    let attached = Attached::new(agents, spec.contact_points.clone(), hosts);
+    Ok(Cluster::of_attached(nodes, access, capabilities, attached))
 }
 
 /// How long an agent may take to say that it is there.
@@ -333,8 +357,8 @@ fn of_datacenter(nodes: Vec<NodeInfo>, datacenter: Option<&str>) -> Result<Vec<N
     Ok(found)
 }
 
-/// What can be done by CQL, and by the agents where every node has one.
-fn capabilities(nodes: &[NodeInfo], agents: &[Agent]) -> Vec<Capability> {
+/// What can be done by CQL, by the agents where every node has one, and on the nodes' machines.
+fn capabilities(nodes: &[NodeInfo], agents: &[Agent], hosts: &AttachedHosts) -> Vec<Capability> {
     let major = |node: &NodeInfo| node.version.split('.').next().and_then(|n| n.parse().ok());
     let mut majors = nodes.iter().map(major);
     let tables = if majors.all(|major| major.is_some_and(|n: u32| n >= 4)) {
@@ -342,7 +366,11 @@ fn capabilities(nodes: &[NodeInfo], agents: &[Agent]) -> Vec<Capability> {
     } else {
         Err("needs virtual tables, which Cassandra has since 4.0".to_string())
     };
-    capability::of_attached(&tables, &mbeans(nodes, agents))
+    let on_machines = match hosts.all[..] {
+        [] => capability::OnMachines::none(),
+        _ => seen::on_machines(hosts, nodes),
+    };
+    capability::of_attached(&tables, &mbeans(nodes, agents), &on_machines)
 }
 
 /// What is out of sight without agents, and what would bring it.

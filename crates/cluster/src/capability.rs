@@ -68,6 +68,7 @@ fn local(ability: Ability, mbeans: &Answer, hosts: &HostsAnswer) -> Answer {
         Ability::HostMetrics => ok("/proc and /sys of this machine"),
         Ability::Logs => ok("files of this machine"),
         Ability::Settings => ok("system_views.settings"),
+        Ability::NodeSignals | Ability::NodeControl => ok("processes of our agents"),
         // Left are those that are a matter of hosts alone.
         _ => of_host(hosts, ability),
     }
@@ -91,13 +92,52 @@ pub(crate) fn running_mbeans(has_agents: bool) -> Answer {
     }
 }
 
-/// Abilities of a cluster that somebody else runs: virtual tables where its version has them,
-/// MBeans where there is access to agents.
-pub(crate) fn of_attached(tables: &Answer, mbeans: &Answer) -> Vec<Capability> {
-    all(|ability| attached(ability, tables, mbeans))
+/// What can be had on the machines of nodes that are not ours, by what there is a way to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct OnMachines {
+    /// Figures of the machines.
+    pub figures: Answer,
+    /// The processes of nodes.
+    pub processes: Answer,
+    /// Their logs.
+    pub logs: Answer,
+    /// That processes are stopped and killed by signals.
+    pub signals: Answer,
+    /// That nodes are stopped and started.
+    pub control: Answer,
 }
 
-fn attached(ability: Ability, tables: &Answer, mbeans: &Answer) -> Answer {
+impl OnMachines {
+    /// That there is no way to them.
+    pub(crate) fn none() -> OnMachines {
+        let no = |why: &str| -> Answer { Err(format!("{why}; {BY_HOSTS}")) };
+        OnMachines {
+            figures: no(
+                "only this machine is in sight, where the client runs; what its hosts export can \
+                 be lined up (`probes: {import: …}`)",
+            ),
+            processes: no("the processes are out of sight over CQL"),
+            logs: no("log files are out of sight over CQL"),
+            signals: no("the processes are not ours"),
+            control: no("the nodes are not ours to start"),
+        }
+    }
+}
+
+/// What would bring the machines of a cluster that is not ours.
+const BY_HOSTS: &str = "`attach: {hosts: {ssh: [HOST, …]}}` would bring the nodes' machines";
+
+/// Abilities of a cluster that somebody else runs: virtual tables where its version has them,
+/// MBeans where there is access to agents, machines where there is a way to them.
+pub(crate) fn of_attached(
+    tables: &Answer,
+    mbeans: &Answer,
+    on_machines: &OnMachines,
+) -> Vec<Capability> {
+    all(|ability| attached(ability, tables, mbeans, on_machines))
+}
+
+fn attached(ability: Ability, tables: &Answer, mbeans: &Answer, there: &OnMachines) -> Answer {
     let no = |why: &str| Err(why.to_string());
     let by_tables = |how: &str| tables.clone().map(|_| how.to_string());
     match ability {
@@ -112,12 +152,11 @@ fn attached(ability: Ability, tables: &Answer, mbeans: &Answer) -> Answer {
             no("the nodes' files are out of reach: no hard links, and nothing is swapped")
         }
         Ability::DropPageCache => no("the nodes' machines are out of reach"),
-        Ability::ProcessStatistics => no("the processes are out of sight over CQL"),
-        Ability::HostMetrics => no(
-            "only this machine is in sight, where the client runs; what its hosts export can be \
-             lined up (`probes: {import: …}`)",
-        ),
-        Ability::Logs | Ability::GcLog => no("log files are out of sight over CQL"),
+        Ability::ProcessStatistics => there.processes.clone(),
+        Ability::HostMetrics => there.figures.clone(),
+        Ability::Logs | Ability::GcLog => there.logs.clone(),
+        Ability::NodeSignals => there.signals.clone(),
+        Ability::NodeControl => there.control.clone(),
         // Left are those that are a matter of hosts alone.
         _ => no("the cluster's hosts are not ours to make or limit"),
     }
@@ -156,7 +195,8 @@ pub(crate) mod tests {
         names.dedup();
         assert_eq!(names.len(), Ability::ALL.len());
         let mbeans = running_mbeans(true);
-        for all in [of_local(&mbeans, &machine()), of_attached(&mbeans, &mbeans)] {
+        let attached = of_attached(&mbeans, &mbeans, &OnMachines::none());
+        for all in [of_local(&mbeans, &machine()), attached] {
             let order: Vec<Ability> = all.iter().map(|one| one.ability).collect();
             assert_eq!(order, Ability::ALL);
             assert!(all.iter().all(|one| !one.detail.is_empty()));

@@ -8,6 +8,7 @@
 
 use crate::access::Access;
 use crate::attach::Attached;
+use crate::attach::hosts::AttachedHosts;
 use crate::door::Permit;
 use crate::handle::Handles;
 use crate::jolokia::Jolokia;
@@ -232,6 +233,16 @@ impl Cluster {
         match &self.control {
             Control::Local(nodes) => Some(nodes.as_ref()),
             Control::Attached(_) => None,
+        }
+    }
+
+    /// The machines of nodes that are not ours, where there is a way to them.
+    pub(crate) fn attached_hosts(&self) -> Option<&AttachedHosts> {
+        match &self.control {
+            Control::Attached(attached) => {
+                Some(&attached.hosts).filter(|hosts| !hosts.all.is_empty())
+            }
+            Control::Local(_) => None,
         }
     }
 

@@ -13,7 +13,7 @@ use cql::response::ErrorCode;
 use cql::value::Value;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use target::{Act, Allow, Object};
+use target::{Act, Allow, NodeAct, Object};
 
 /// How the comment of a table begins that cassay has made; the run's name follows.
 const MARK: &str = "made by cassay, run ";
@@ -52,6 +52,11 @@ pub(crate) enum Way {
 impl Door {
     pub(crate) fn permit(&self, permit: Permit) {
         self.state().permit = permit;
+    }
+
+    /// Whether the command line names what is done to the processes of nodes.
+    pub(crate) fn may_do(&self, act: NodeAct) -> bool {
+        self.state().permit.allow.names_of_nodes(act)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

@@ -4,10 +4,11 @@
 use crate::access::Access;
 use crate::jolokia::Jolokia;
 use crate::local::{changed, marks};
+use crate::service::NodeService;
 use crate::session::Session;
 use anyhow::{Context, Result};
 use host::process::Identity;
-use host::{Agent, Bytes, Confinement, Join, Restartable, Start, Step};
+use host::{Agent, Bytes, Confinement, Injection, Join, Restartable, ServiceBreak, Start, Step};
 use measure::clock;
 use serde_json::{Map, Value};
 use std::net::{Ipv4Addr, SocketAddr};
@@ -42,6 +43,8 @@ pub struct NodeHandle {
     pub process: Option<Identity>,
     /// What only a node of ours has.
     pub own: Option<OwnNode>,
+    /// What only a node has that is not ours, and whose machine there is a way to.
+    pub service: Option<NodeService>,
     /// Where it answers CQL.
     pub address: SocketAddr,
     /// Where it answers other nodes; where it answers CQL, if it is not ours.
@@ -140,6 +143,9 @@ impl NodeHandle {
     /// Takes note of its process if it has another one now: an agent starts a node again that a
     /// killed command had broken.
     pub fn refresh(&mut self) {
+        if let Some(service) = &self.service {
+            self.process = service.process();
+        }
         let Some(own) = &self.own else {
             return;
         };
@@ -152,6 +158,42 @@ impl NodeHandle {
     pub(crate) fn own(&self) -> Result<&OwnNode> {
         let own = self.own.as_ref();
         own.with_context(|| format!("{} is not ours", self.name))
+    }
+
+    /// What stops it in order, so that healing starts it.
+    ///
+    /// # Errors
+    /// It does not run, or is not ours and nothing stops it that the command line names.
+    pub fn stopping(&self) -> Result<Injection> {
+        match &self.service {
+            Some(service) => service.breaking(ServiceBreak::Stop, self.process),
+            None => self.restartable().map(Injection::Stop),
+        }
+    }
+
+    /// What kills it, so that healing starts it.
+    ///
+    /// # Errors
+    /// As [`NodeHandle::stopping`].
+    pub fn killing(&self) -> Result<Injection> {
+        match &self.service {
+            Some(service) => service.breaking(ServiceBreak::Kill, self.process),
+            None => self.restartable().map(Injection::Kill),
+        }
+    }
+
+    /// What pauses its process.
+    ///
+    /// # Errors
+    /// As [`NodeHandle::stopping`].
+    pub fn pausing(&self) -> Result<Injection> {
+        match &self.service {
+            Some(service) => service.breaking(ServiceBreak::Pause, self.process),
+            None => {
+                let stopped = || format!("{} does not run", self.name);
+                self.process.map(Injection::Pause).with_context(stopped)
+            }
+        }
     }
 
     /// Its process, and what starts it again.

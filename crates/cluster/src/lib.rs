@@ -31,6 +31,7 @@ mod operation;
 mod page_cache;
 pub mod probe;
 mod ring;
+mod service;
 mod session;
 mod settle;
 mod snapshot;
@@ -58,6 +59,7 @@ pub use members::{Member, MemberStatus, Members};
 pub use node::{NodeDied, NodeInfo};
 pub use operation::{Operation, is_own};
 pub use ring::{Replication, Ring};
+pub use service::NodeService;
 pub use session::{QueryResult, ServerError, Session};
 pub use settle::{Settle, SettleOutcome};
 pub use snapshot::{

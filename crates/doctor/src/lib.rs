@@ -67,8 +67,9 @@ pub fn of_cluster(cluster: &Cluster, told: &[NodeConfiguration]) -> Result<Vec<E
         let mut all = cluster.nodes().iter();
         anyhow::ensure!(
             all.any(|node| is_own(node.address.ip())),
-            "the machines of an attached cluster cannot be reached; `cassay doctor` looks at \
-             the machine that it runs on, and at others with --target ssh:HOST"
+            "the machines of an attached cluster cannot be reached unless `attach: {{hosts: …}}` \
+             names them; `cassay doctor` looks at the machine that it runs on, and at others with \
+             --target ssh:HOST"
         );
         return Ok(vec![here()]);
     };

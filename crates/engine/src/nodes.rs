@@ -153,6 +153,7 @@ fn hosts(running: &Running, into: &mut Vec<HostRecord>) -> Result<()> {
         into.push(HostRecord {
             name: host.name,
             address: host.address,
+            machine: host.machine,
             limits: host.limits,
             volume_bytes: host.volume_bytes,
             volume_used_bytes: host.volume_used_bytes,

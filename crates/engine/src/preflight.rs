@@ -118,6 +118,7 @@ impl Rehearsal<'_> {
             if settings.target != *self.target {
                 continue;
             }
+            self.breaks(settings);
             let work = &self.plan.works[turn.variant];
             let program = &work.program;
             if looked.insert(program.keyspace().to_owned()) {
@@ -164,6 +165,24 @@ impl Rehearsal<'_> {
             standing.prepared(settings, program, program.rows());
         }
         self.writes(program, Stage::Main)
+    }
+
+    /// What would be done to the nodes themselves.
+    fn breaks(&mut self, settings: &Settings) {
+        for fault in &settings.faults {
+            for act in fault.kind.acts().into_iter().flatten() {
+                if let Err(why) = self.cluster.may_do(*act) {
+                    self.refuse(format!("{}: {why:#}", fault.kind.name));
+                }
+            }
+        }
+        if settings.faults.iter().any(|fault| fault.kind.acts().is_some()) {
+            for says in self.cluster.controls() {
+                if !self.found.says.contains(&says) {
+                    self.found.says.push(says);
+                }
+            }
+        }
     }
 
     fn writes(&mut self, program: &Program, stage: Stage) -> Result<()> {

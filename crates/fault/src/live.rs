@@ -6,7 +6,7 @@ mod files;
 mod mbeans;
 mod starter;
 
-use crate::world::{Timer, Via};
+use crate::world::{Agents, Timer, Via};
 use anyhow::{Context, Result};
 use cluster::{AddedNode, Handles, NodeControl, NodeHandle};
 use host::process::Identity;
@@ -84,7 +84,7 @@ impl Live {
 
     /// The processes of all nodes of the cluster as they are now, in their order.
     pub fn processes(&self) -> Vec<Option<Identity>> {
-        let nodes = self.handles.nodes.iter().take(self.members_count);
+        let nodes = self.nodes().into_iter().take(self.members_count);
         nodes.map(|node| node.process).collect()
     }
 
@@ -103,6 +103,32 @@ impl Live {
         let known = self.at(node)?;
         let control = known.control.as_ref();
         control.with_context(|| format!("{} shows no MBeans to be told by", known.name))
+    }
+
+    /// The agent where the process of a node is.
+    fn agent_there(&self, node: usize) -> Result<Arc<Agent>> {
+        let known = self.at(node)?;
+        let there = known.service.as_ref().map_or(&known.agent, |service| &service.agent);
+        Ok(Arc::clone(there))
+    }
+
+    /// Takes note of the processes that nodes have after healing, in their order; those that were
+    /// started. One of others that was may not have shown its process yet.
+    fn note(&mut self, nodes: &[usize], processes: Vec<Identity>) -> Vec<usize> {
+        let mut processes = processes.into_iter();
+        let mut started = Vec::new();
+        for index in nodes {
+            let node = &mut self.handles.nodes[*index];
+            let now = processes.next();
+            if now.is_none() && node.service.is_none() {
+                continue;
+            }
+            if now.is_none() || node.process != now {
+                started.push(*index);
+            }
+            node.process = now;
+        }
+        started
     }
 
     fn agent(&self, by: Via) -> Result<Arc<Agent>> {

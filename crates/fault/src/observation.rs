@@ -67,8 +67,11 @@ pub(crate) fn process(
     node: usize,
     is_broken: fn(Option<char>) -> bool,
 ) -> Observation {
-    let process = world.nodes().get(node).and_then(|node| node.process);
-    let state = match process {
+    let seen = world.nodes().get(node).cloned();
+    let state = match seen.as_ref().and_then(|node| node.process) {
+        None if seen.is_some_and(|node| !node.is_ours) => {
+            Err(anyhow::anyhow!("its process is not found yet"))
+        }
         // Nobody has started it.
         None => Ok(None),
         Some(process) => match world.see(Via::Node(node), Query::Process(process)) {

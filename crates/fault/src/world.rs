@@ -51,6 +51,8 @@ pub struct NodeSeen {
     pub cql: SocketAddr,
     /// Where it answers other nodes.
     pub storage: SocketAddr,
+    /// Whether its process is ours, so that one that is not known is not there.
+    pub is_ours: bool,
 }
 
 /// A host of the cluster that is broken.

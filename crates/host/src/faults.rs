@@ -11,6 +11,7 @@ pub use told::{Broken, Heal, Healed, Inject, Renew, Started};
 
 use crate::files::Step;
 use crate::process::Identity;
+use crate::service::ServiceFault;
 use kernel::filter::Loss;
 use serde::{Deserialize, Serialize};
 use std::net::{Ipv4Addr, SocketAddr};
@@ -103,6 +104,8 @@ pub enum Injection {
     /// What is connected to these TCP ports of the host, at its end, is reset; there is nothing to
     /// heal.
     Reset(Vec<u16>),
+    /// A server that somebody else has started is stopped, or its process is; then it serves again.
+    Service(ServiceFault),
     /// A program is run; then another one, by the guard if the agent is gone.
     Command {
         /// What breaks.

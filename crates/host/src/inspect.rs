@@ -3,6 +3,7 @@
 
 use crate::agent::Agent;
 use crate::calls::calls;
+use crate::others::ReadWallClock;
 use crate::remote::FoundJava;
 use anyhow::Result;
 use kernel::volume::VolumeUse;
@@ -100,7 +101,7 @@ impl Agent {
         })?;
         // The time of that answer says nothing: it looks at much. A second is asked for nothing.
         let before = measure::clock::unix_ns();
-        let at = self.call(&Wall)?;
+        let at = self.call(&ReadWallClock)?;
         let after = measure::clock::unix_ns();
         let middle = before / 2 + after / 2;
         let clock = ClockSeen {
@@ -118,12 +119,4 @@ impl Agent {
     pub fn clean_folder(&self, folder: &Path) -> Result<Vec<String>> {
         self.call_for(&CleanFolder(folder.to_owned()), CLEAN_LIMIT)
     }
-}
-
-/// Asks for the wall clock, in nanoseconds since 1970.
-#[derive(Serialize, Deserialize)]
-pub struct Wall;
-
-calls! {
-    Wall = "tell-the-time" -> u64;
 }

@@ -2,9 +2,9 @@
 //! machine, and every host's agent as its controller has it.
 //!
 //! [`Hosts::make`] makes stand-ins for machines; an [`Agent`] does on its host what it is asked, by
-//! the calls of [`calls`], [`files`], [`faults`], [`queries`], [`machine`] and [`watch`]. How that
-//! is done is not known here, nor what runs there; some limits have their reasons in what a JVM or
-//! a commit log needs.
+//! the calls of [`calls`], [`files`], [`faults`], [`queries`], [`machine`], [`others`] and
+//! [`watch`]. How that is done is not known here, nor what runs there; some limits have their
+//! reasons in what a JVM or a commit log needs.
 
 pub mod agent;
 pub mod calls;
@@ -14,8 +14,12 @@ mod hosts;
 pub mod inspect;
 pub mod invocation;
 pub mod machine;
+pub mod noted;
+pub mod others;
 pub mod queries;
 pub mod remote;
+mod service;
+mod serving;
 mod stand_in;
 mod state;
 mod switch;
@@ -40,6 +44,7 @@ pub use kernel::volume::VolumeUse;
 pub use kernel::{memory, ports, probe, settings};
 pub use queries::{Attempt, Query, QueryAnswer};
 pub use reach::{Destination, Offset, Unreached, names, process};
+pub use service::{Service, ServiceBreak, ServiceFault};
 pub use stand_in::Host;
 pub use state::{HostState, HostsState, group_name};
 pub use topology::CpuSet;

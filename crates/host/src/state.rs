@@ -88,6 +88,11 @@ impl HostsState {
         })
     }
 
+    /// What ssh knows them by, where they are machines, each with its type where that was said.
+    pub fn machine_names(&self) -> Vec<String> {
+        self.machines.iter().map(RemoteHost::named).collect()
+    }
+
     /// Whether they are machines of their own.
     pub fn are_machines(&self) -> bool {
         !self.machines.is_empty()

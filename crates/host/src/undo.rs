@@ -3,12 +3,14 @@
 
 use crate::invocation;
 use crate::process::Identity;
+use crate::service::Service;
 use anyhow::{Context, Result};
 use kernel::cgroup::{CgroupDir, Group};
 use kernel::volume;
 use measure::clock::{self, Deadline};
 use rustix::process::Signal;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -36,10 +38,14 @@ pub enum Undo {
     Thaw(PathBuf),
     /// Something that a program has broken, and this one heals.
     Command(Invocation),
+    /// A server of somebody else's that does not run, and is to.
+    Serve(Service),
+    /// The file in which all of it is written down.
+    Note(PathBuf),
 }
 
 impl Undo {
-    fn run(&self) -> Result<()> {
+    pub(crate) fn run(&self) -> Result<()> {
         match self {
             Undo::Tree(folder) => remove_tree(folder),
             Undo::Volume(folder) => volume::end(folder),
@@ -50,17 +56,39 @@ impl Undo {
             }
             Undo::Thaw(folder) => volume::thaw(folder),
             Undo::Command(heal) => invocation::succeed(heal, invocation::LIMIT),
+            Undo::Serve(service) => service.start_again(),
+            Undo::Note(file) => remove_note(file),
         }
     }
 }
 
-/// Undoes all of it, the last first.
+/// In words, as something that was done.
+impl fmt::Display for Undo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Undo::Tree(folder) => write!(f, "{} was removed", folder.display()),
+            Undo::Volume(folder) => write!(f, "the volume at {} was ended", folder.display()),
+            Undo::Groups(_) => f.write_str("control groups were removed"),
+            Undo::Continue(process) => write!(f, "process {} was told to go on", process.pid),
+            Undo::Thaw(folder) => write!(f, "the volume at {} was thawed", folder.display()),
+            Undo::Command(heal) => write!(f, "{heal} was run"),
+            Undo::Serve(service) => write!(f, "what serves {} was started", service.serves),
+            Undo::Note(file) => write!(f, "{} was removed", file.display()),
+        }
+    }
+}
+
+/// Undoes all of it, the last first. Where it is written down it stays so, if something does not
+/// go.
 ///
 /// # Errors
 /// The first thing that does not go; all others are undone all the same.
 pub fn undo(all: &[Undo]) -> Result<()> {
     let mut result = Ok(());
     for one in all.iter().rev() {
+        if result.is_err() && matches!(one, Undo::Note(_)) {
+            continue;
+        }
         let undone = one.run();
         if result.is_ok() {
             result = undone;
@@ -82,4 +110,18 @@ fn remove_tree(folder: &Path) -> Result<()> {
             }
         }
     }
+}
+
+/// Removes a file, and the folders that were made for it, if nothing else stands there.
+pub(crate) fn remove_note(path: &Path) -> Result<()> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        removed => removed.with_context(|| format!("remove {}", path.display()))?,
+    }
+    for folder in path.ancestors().skip(1).take(2) {
+        if std::fs::remove_dir(folder).is_err() {
+            break;
+        }
+    }
+    Ok(())
 }

@@ -33,10 +33,10 @@ impl Watch {
         self.add("machine", period, What::Machine { without });
     }
 
-    /// A machine that hosts nodes, which its own agent has to look at, at the place of the host.
-    pub fn host_machine(&mut self, period: Duration, host: &Host) {
+    /// Another machine, whose readings stand at `place`.
+    pub fn other_machine(&mut self, period: Duration, place: &str) {
         let without = Vec::new();
-        self.add(host.name(), period, What::Machine { without });
+        self.add(place, period, What::Machine { without });
     }
 
     /// A stand-in, which its own agent has to look at.

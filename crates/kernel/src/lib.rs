@@ -11,6 +11,7 @@ pub mod confine;
 pub mod disk_work;
 pub mod filter;
 pub mod links;
+pub mod listener;
 pub mod memory;
 mod message;
 pub mod mounts;

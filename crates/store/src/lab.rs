@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 pub struct NodesRecord {
     /// [`crate::record::FORMAT`].
     pub format: u32,
-    /// `hosts`, `loopback`, `attach` or `null`.
+    /// `hosts`, `machines`, `loopback`, `attach` or `null`.
     pub isolation: String,
     /// The hosts that nodes live on.
     #[serde(default)]
@@ -51,6 +51,10 @@ pub struct HostRecord {
     /// Its address.
     #[serde(default)]
     pub address: String,
+    /// The machine that it is, as ssh knows it, with its type where that was said; none of a
+    /// stand-in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<String>,
     /// What it is limited to, in words by name: `cpus`, `cpu_quota`, `memory`, `link_rate`,
     /// `link_delay`. What is not limited is not here.
     #[serde(default)]

@@ -1,6 +1,6 @@
 //! `target.local.machines`: files that name machines are read, and what they hold takes their
-//! place. So every rule looks at machines alone, whoever wrote them, and where. Such a file may name
-//! the machines of clients, too, where the study itself does not.
+//! place. So every rule looks at machines alone, whoever wrote them, and where. Such a file may
+//! name the machines of clients, too, where the study itself does not.
 //!
 //! A file is the user's own word if its name is. Where a study names it, it lies beside the study;
 //! where the command line does, it is found from where that was given. Its text is kept with the

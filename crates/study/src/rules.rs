@@ -3,8 +3,10 @@
 //! Each rule looks at a checked tree that may have holes (a value with a mistake is absent), says
 //! what it finds, and leaves the rest to the others, so that all mistakes are found in one go.
 
+mod attached;
 mod client;
 mod data;
+mod destination;
 mod faults;
 mod hosts;
 mod machines;
@@ -35,6 +37,7 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     attach_credentials(subject, out);
     trust::check(subject, out);
     client::check(subject, out);
+    attached::check(subject, out);
     options::check(subject, out);
     self::yaml::check(subject, out);
     phases(subject, out);

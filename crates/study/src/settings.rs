@@ -3,6 +3,7 @@
 //! Made of a checked [`Tree`] by the rows of the table in [`crate::format`]; what the table cannot
 //! say (settings that contradict each other) is judged in [`crate::rules`].
 
+mod attached;
 mod axes;
 mod client;
 mod data;
@@ -19,6 +20,7 @@ mod require;
 mod secrets;
 
 pub use self::draft::Draft;
+pub(crate) use attached::HostsDraft;
 pub use axes::{Axis, ScaleUp};
 pub use client::{Client, Machine, Priority, Split};
 pub use data::{Data, Load, PageCache, Reset, RestoreMethod, Settle};

@@ -34,6 +34,10 @@ measure::word_enum! {
         Logs = "logs",
         /// Read all of the nodes' effective settings.
         Settings = "settings",
+        /// Stop and kill the processes of nodes by signals.
+        NodeSignals = "node-signals",
+        /// Stop nodes in order, and start them.
+        NodeControl = "node-control",
         /// Give each host a network of its own.
         Hosts = "hosts",
         /// Add one node more to those of a host.

@@ -58,20 +58,39 @@ impl fmt::Display for Object {
     }
 }
 
-/// What the command line allows by name: `--allow write=shop.users,drop=scratch`.
+measure::word_enum! {
+    /// What can be done to the processes of nodes.
+    #[derive(PartialOrd, Ord)]
+    pub enum NodeAct {
+        /// Stop a node in order, and start it.
+        Restart = "restart",
+        /// Stop or kill a process by a signal.
+        Signal = "signal",
+    }
+}
+
+/// What the command line allows by name: `--allow write=shop.users,drop=scratch,restart`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Allow(BTreeSet<(Act, Object)>);
+pub struct Allow {
+    objects: BTreeSet<(Act, Object)>,
+    nodes: BTreeSet<NodeAct>,
+}
 
 impl Allow {
-    /// Reads `ACT=KEYSPACE[.TABLE],…`.
+    /// Reads `ACT=KEYSPACE[.TABLE],…`; of nodes, the act alone.
     ///
     /// # Errors
     /// What is wrong with it, and what can be written.
     pub fn parse(text: &str) -> Result<Allow, String> {
         let form = "write ACT=KEYSPACE or ACT=KEYSPACE.TABLE, with commas between them; ACT is \
-                    create, write, alter, truncate or drop";
+                    create, write, alter, truncate or drop; of nodes, write restart or signal";
         let mut all = Allow::default();
         for part in text.split(',') {
+            let of_nodes = NodeAct::ALL.into_iter().find(|act| act.name() == part.trim());
+            if let Some(act) = of_nodes {
+                all.nodes.insert(act);
+                continue;
+            }
             let (word, object) = part.split_once('=').ok_or(form)?;
             let act = Act::ALL
                 .into_iter()
@@ -88,7 +107,7 @@ impl Allow {
             if !is_name(keyspace) || !name.is_none_or(is_name) {
                 return Err(format!("\"{object}\" names no keyspace or table: {form}"));
             }
-            all.0.insert((
+            all.objects.insert((
                 act,
                 Object {
                     keyspace: keyspace.to_owned(),
@@ -101,12 +120,13 @@ impl Allow {
 
     /// Whether it allows nothing.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.objects.is_empty() && self.nodes.is_empty()
     }
 
     /// Adds what another one allows.
     pub fn join(&mut self, other: Allow) {
-        self.0.extend(other.0);
+        self.objects.extend(other.objects);
+        self.nodes.extend(other.nodes);
     }
 
     /// Whether it names the object, or the keyspace that the object is in.
@@ -115,15 +135,22 @@ impl Allow {
             name: None,
             ..object.clone()
         };
-        self.0.contains(&(act, object.clone())) || self.0.contains(&(act, whole))
+        let has = |object| self.objects.contains(&(act, object));
+        has(object.clone()) || has(whole)
+    }
+
+    /// Whether it names what is done to the processes of nodes.
+    pub fn names_of_nodes(&self, act: NodeAct) -> bool {
+        self.nodes.contains(&act)
     }
 }
 
 /// As it is written on the command line.
 impl fmt::Display for Allow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let all: Vec<String> =
-            self.0.iter().map(|(act, object)| format!("{}={object}", act.word())).collect();
+        let objects = self.objects.iter().map(|(act, object)| format!("{}={object}", act.word()));
+        let nodes = self.nodes.iter().map(|act| act.name().to_owned());
+        let all: Vec<String> = objects.chain(nodes).collect();
         f.write_str(&all.join(","))
     }
 }
@@ -144,8 +171,13 @@ mod tests {
         assert!(!allow.names(Act::Drop, &object("shop", Some("users"))));
         assert!(allow.names(Act::Create, &object("lab", None)));
         assert!(allow.names(Act::Create, &object("lab", Some("t"))));
+        let nodes = Allow::parse("write=shop,restart").expect("as written");
+        assert!(nodes.names_of_nodes(NodeAct::Restart) && !nodes.names_of_nodes(NodeAct::Signal));
+        assert_eq!(nodes.to_string(), "write=shop,restart");
+        assert!(!Allow::parse("signal").expect("as written").is_empty());
         for wrong in [
             "",
+            "restart=db1",
             "write",
             "write=",
             "write=*",

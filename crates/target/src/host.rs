@@ -123,6 +123,14 @@ pub struct RemoteHost {
 }
 
 impl RemoteHost {
+    /// What ssh knows it by, with its type where that is said: `db1 (i4i.2xlarge)`.
+    pub fn named(&self) -> String {
+        match &self.machine_type {
+            Some(of) => format!("{} ({of})", self.ssh),
+            None => self.ssh.clone(),
+        }
+    }
+
     /// The address by which others reach it: the one that was stated, else that at which its sshd
     /// was `reached`, if it is an IPv4 address.
     pub fn address_or(&self, reached: Option<IpAddr>) -> Option<Ipv4Addr> {
@@ -149,11 +157,7 @@ pub struct HostsSpec {
 impl HostsSpec {
     /// What `ssh` knows them by, where they are machines, each with its type where that is said.
     pub fn names(&self) -> Vec<String> {
-        let name = |one: &RemoteHost| match &one.machine_type {
-            Some(of) => format!("{} ({of})", one.ssh),
-            None => one.ssh.clone(),
-        };
-        self.machines.iter().map(name).collect()
+        self.machines.iter().map(RemoteHost::named).collect()
     }
 
     /// Whether they are machines of their own, reached by `ssh`.

@@ -6,6 +6,7 @@
 
 mod ability;
 mod allow;
+mod attached_host;
 mod change;
 pub mod fault;
 pub mod hidden;
@@ -21,7 +22,8 @@ pub mod trust;
 mod yaml;
 
 pub use ability::{Ability, Capability};
-pub use allow::{Act, Allow, Object};
+pub use allow::{Act, Allow, NodeAct, Object};
+pub use attached_host::{AttachedHost, NODE_PLACE, ProcessControl, folder_of_node};
 pub use change::{Change, Restarts};
 pub use host::{DiskSpec, HostSpec, HostsSpec, Isolation, LinkSpec, RemoteHost};
 pub use invocation::Invocation;

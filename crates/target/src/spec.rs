@@ -1,5 +1,6 @@
 //! What a target is asked to be, as a study or a command line says it.
 
+use crate::attached_host::AttachedHost;
 use crate::host::{HostsSpec, RemoteHost};
 use crate::null::NullSpec;
 use crate::placing::Topology;
@@ -175,6 +176,8 @@ pub struct AttachSpec {
     pub datacenter: Option<String>,
     /// The Jolokia agent in every node's JVM, for its MBeans; without it only CQL is spoken.
     pub jolokia: Option<JolokiaAccess>,
+    /// The machines of its nodes; without them nothing of these is seen or done.
+    pub hosts: Vec<AttachedHost>,
 }
 
 /// How the Jolokia agents of a cluster are reached: on each node's CQL address, at one port.

@@ -18,6 +18,7 @@ mod links;
 mod machine;
 mod network;
 mod nodes;
+mod others;
 mod outlive;
 mod power;
 mod ssh;

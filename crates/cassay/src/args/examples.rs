@@ -387,6 +387,10 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
                 "cassay doctor --target ssh:db1,me@db2 --sudo",
                 "Of two others, seen as root.",
             ),
+            (
+                "cassay doctor --target attach:10.0.0.1 --set 'target.attach.hosts={ssh: [db1]}'",
+                "Of the machines of somebody else's cluster, and its nodes there.",
+            ),
         ],
     ),
     (

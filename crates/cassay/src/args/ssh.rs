@@ -1,9 +1,10 @@
 //! Machines as arguments: those that `ssh` finds, this one, and the hosts of a kept cluster.
 
-use super::contact_point;
+use super::{contact_point, secret, target_setting};
 use anyhow::{Result, ensure};
 use clap::Args as ClapArgs;
 use host::Destination;
+use target::SecretSource;
 
 /// Which hosts are looked at.
 #[derive(Clone, Debug)]
@@ -14,6 +15,36 @@ pub enum MachineAt {
     Local,
     /// Machines that `ssh` finds by these names.
     Ssh(Vec<String>),
+    /// Those of the nodes of a cluster that is attached to, as it was written.
+    Attach(String),
+}
+
+/// How one gets in to a cluster that is attached to, and where the machines of its nodes are.
+#[derive(Debug, ClapArgs)]
+pub struct WayInArgs {
+    /// A setting of an attached cluster as in a study, as target.attach.hosts={ssh: [db1, db2]};
+    /// may be given again.
+    #[arg(long, value_name = "target.PATH=VALUE", requires = "target",
+          value_parser = target_setting)]
+    pub set: Vec<String>,
+    /// Where the secret is that a setting has a name for: NAME=file:PATH or NAME=env:VARIABLE; may
+    /// be given again.
+    #[arg(long, value_name = "NAME=WHERE", requires = "target", value_parser = secret)]
+    pub secret: Vec<(String, SecretSource)>,
+}
+
+impl WayInArgs {
+    /// That nothing is said of it where no cluster is attached to.
+    ///
+    /// # Errors
+    /// Something is.
+    pub fn nothing(&self) -> Result<()> {
+        ensure!(
+            self.set.is_empty() && self.secret.is_empty(),
+            "--set and --secret are for a cluster that is attached to: --target attach:HOST"
+        );
+        Ok(())
+    }
 }
 
 /// Where abilities are asked for.
@@ -80,7 +111,7 @@ pub(super) fn elsewhere(text: &str) -> Result<Elsewhere, String> {
     }
 }
 
-/// `kept`, `local`, `ssh:HOST` or several as `ssh:HOST,HOST`.
+/// `kept`, `local`, `ssh:HOST`, several as `ssh:HOST,HOST`, or as [`contact_point`].
 pub(super) fn examined(text: &str) -> Result<MachineAt, String> {
     match (text, text.strip_prefix("ssh:")) {
         ("kept", _) => Ok(MachineAt::Kept),
@@ -89,7 +120,8 @@ pub(super) fn examined(text: &str) -> Result<MachineAt, String> {
             let name = |name: &str| ssh_name(name.strip_prefix("ssh:").unwrap_or(name));
             names.split(',').map(name).collect::<Result<_, _>>().map(MachineAt::Ssh)
         }
-        _ => Err("write kept, local, ssh:HOST or ssh:HOST,HOST".to_owned()),
+        _ if contact_point(text).is_ok() => Ok(MachineAt::Attach(text.to_owned())),
+        _ => Err("write kept, local, ssh:HOST, ssh:HOST,HOST or attach:HOST".to_owned()),
     }
 }
 
@@ -106,7 +138,15 @@ mod tests {
         assert_eq!(names("ssh:db1"), ["db1"]);
         assert_eq!(names("ssh:db1,me@db2"), ["db1", "me@db2"]);
         assert_eq!(names("ssh://me@db1:22,ssh:db2"), ["ssh://me@db1:22", "db2"]);
-        for bad in ["ssh:", "ssh:db1,", "ssh:-oProxyCommand=x", "ssh:a b", "db1"] {
+        assert!(matches!(examined("attach:db1"), Ok(MachineAt::Attach(_))));
+        for bad in [
+            "attach:",
+            "ssh:",
+            "ssh:db1,",
+            "ssh:-oProxyCommand=x",
+            "ssh:a b",
+            "db1",
+        ] {
             assert!(examined(bad).is_err(), "{bad}");
         }
         assert!(

@@ -1,7 +1,7 @@
 //! What `topology` takes, and how nodes are placed by other commands.
 
 use super::ssh::examined;
-use super::{ClusterName, MachineAt, SshArgs};
+use super::{ClusterName, MachineAt, SshArgs, WayInArgs};
 use clap::{Args as ClapArgs, Subcommand};
 use std::path::PathBuf;
 
@@ -67,13 +67,16 @@ pub struct MachineArgs {
     /// "pack:2 l3:1 core:8 pu:2".
     #[arg(long, value_name = "FILE", conflicts_with_all = ["target", "cluster"])]
     pub machine: Option<PathBuf>,
-    /// The hosts of a kept cluster, this machine, or others that ssh finds, asked by this program,
-    /// which is put into your cache there. Default: a kept cluster if there is one, else this
-    /// machine.
-    #[arg(long, value_name = "kept|local|ssh:HOST[,HOST...]", value_parser = examined)]
+    /// The hosts of a kept cluster, this machine, others that ssh finds, asked by this program,
+    /// which is put into your cache there, or those of a cluster that is attached to, which --set
+    /// names. Default: a kept cluster if there is one, else this machine.
+    #[arg(long, value_name = "kept|local|ssh:HOST[,HOST...]|attach:HOST[:PORT]",
+          value_parser = examined)]
     pub target: Option<MachineAt>,
     #[command(flatten)]
     pub ssh: SshArgs,
+    #[command(flatten)]
+    pub way_in: WayInArgs,
     #[command(flatten)]
     pub cluster: ClusterName,
 }

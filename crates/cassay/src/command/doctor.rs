@@ -1,11 +1,12 @@
 //! `cassay doctor`: the settings of hosts that Cassandra depends on, and what would mend them.
 
-use super::{dirs, is_one_kept, over_ssh};
+use super::{attached, dirs, is_one_kept, over_ssh};
 use crate::args::{Common, DoctorArgs, MachineAt};
 use crate::exit::Exit;
 use crate::terminal;
-use ::cluster::kept;
+use ::cluster::{Cluster, kept};
 use ::doctor::{Examined, Finding, Level};
+use ::target::Ability;
 use anyhow::Result;
 use serde_json::{Value, json};
 
@@ -35,9 +36,13 @@ fn examine(args: &DoctorArgs) -> Result<Vec<Examined>> {
         return named.map(|(name, agent)| ::doctor::there(agent, name)).collect();
     }
     args.ssh.nothing()?;
+    if let Some(MachineAt::Attach(target)) = &args.target {
+        return of_attached(&attached(target, &args.way_in)?);
+    }
+    args.way_in.nothing()?;
     match &args.target {
         Some(MachineAt::Local) => Ok(vec![::doctor::here()]),
-        Some(MachineAt::Kept | MachineAt::Ssh(_)) => of_kept(args),
+        Some(MachineAt::Kept | MachineAt::Ssh(_) | MachineAt::Attach(_)) => of_kept(args),
         None if args.cluster.cluster.is_some() || is_one_kept()? => of_kept(args),
         None => Ok(vec![::doctor::here()]),
     }
@@ -46,6 +51,18 @@ fn examine(args: &DoctorArgs) -> Result<Vec<Examined>> {
 fn of_kept(args: &DoctorArgs) -> Result<Vec<Examined>> {
     let say = &mut |text: &str| terminal::say(text);
     let cluster = kept::open(&dirs()?, args.cluster.cluster.as_deref(), say)?;
+    of_cluster(&cluster)
+}
+
+/// Of a cluster that is not ours, whose JVMs are asked where their agents are.
+fn of_attached(cluster: &Cluster) -> Result<Vec<Examined>> {
+    if cluster.can(Ability::Mbeans) {
+        return of_cluster(cluster);
+    }
+    ::doctor::of_cluster(cluster, &[])
+}
+
+fn of_cluster(cluster: &Cluster) -> Result<Vec<Examined>> {
     // A node that does not answer has a command line all the same.
     let told = cluster.observe().unwrap_or_else(|error| {
         terminal::say(&format!(
@@ -53,7 +70,7 @@ fn of_kept(args: &DoctorArgs) -> Result<Vec<Examined>> {
         ));
         ::cluster::Observed::default()
     });
-    ::doctor::of_cluster(&cluster, &told.nodes)
+    ::doctor::of_cluster(cluster, &told.nodes)
 }
 
 /// One setting, and the hosts that have it alike, with their nodes or devices.

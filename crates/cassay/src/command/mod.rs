@@ -28,7 +28,7 @@ pub mod target;
 pub mod topology;
 pub mod workload;
 
-use crate::args::{SshArgs, StudyArgs};
+use crate::args::{SshArgs, StudyArgs, WayInArgs};
 use crate::exit::Exit;
 use crate::{diagnostics, terminal};
 use ::cluster::Dirs;
@@ -59,6 +59,12 @@ fn over_ssh(args: &SshArgs, names: &[String]) -> Result<Vec<host::Agent>> {
 fn machines(args: &StudyArgs) -> Option<String> {
     let file = args.machines.as_ref()?.display().to_string();
     Some(format!("target.local.machines={}", json!(file)))
+}
+
+/// A cluster that the command line attaches to, with its nodes' machines as far as that says them.
+fn attached(target: &str, way_in: &WayInArgs) -> Result<::cluster::Cluster> {
+    let target = reach::named(target, &way_in.set, &way_in.secret).map_err(StudyError::Mistakes)?;
+    ::cluster::start(&target, &dirs()?, &mut |text| terminal::say(text))
 }
 
 /// Reads and resolves the study of the arguments, and notes what this machine lacks for it.

@@ -2,7 +2,7 @@
 
 mod apply;
 
-use super::{dirs, is_one_kept, over_ssh};
+use super::{attached, dirs, is_one_kept, over_ssh};
 use crate::args::{
     Common, ExportArgs, MachineArgs, MachineAt, PlacementArgs, ReadArgs, TopologyCommand,
 };
@@ -52,10 +52,14 @@ fn machines(args: &MachineArgs) -> Result<Vec<Named>> {
         return named.map(|(name, agent)| Ok((name.clone(), agent.machine()?))).collect();
     }
     args.ssh.nothing()?;
+    if let Some(MachineAt::Attach(target)) = &args.target {
+        return attached(target, &args.way_in)?.machines();
+    }
+    args.way_in.nothing()?;
     match &args.target {
         Some(MachineAt::Local) => here(),
         None if args.cluster.cluster.is_none() && !is_one_kept()? => here(),
-        Some(MachineAt::Kept | MachineAt::Ssh(_)) | None => {
+        Some(MachineAt::Kept | MachineAt::Ssh(_) | MachineAt::Attach(_)) | None => {
             let say = &mut |text: &str| terminal::say(text);
             kept::open(&dirs()?, args.cluster.cluster.as_deref(), say)?.machines()
         }

@@ -8,6 +8,7 @@
 mod accounts;
 mod agent;
 mod attached;
+mod attached_hosts;
 mod attached_kinds;
 mod authentication;
 mod configurations;

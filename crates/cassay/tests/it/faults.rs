@@ -49,6 +49,7 @@ fn node(agent: &Arc<Agent>, root: &Path) -> NodeHandle {
             folder: root.join("cluster"),
             confinement: None,
         }),
+        service: None,
         address,
         storage: address,
         access: Access::default(),
@@ -68,7 +69,13 @@ fn alone(node: NodeHandle) -> Handles {
 /// Those that need nothing but a process, and of which nothing has to be said.
 fn kinds() -> impl Iterator<Item = &'static Kind> {
     let kinds = target::fault::KINDS.iter();
-    kinds.filter(|kind| kind.needs == [Ability::Provision] && kind.must.is_empty())
+    let of_process = [
+        Ability::Provision,
+        Ability::NodeSignals,
+        Ability::NodeControl,
+    ];
+    let needs_no_more = move |kind: &Kind| kind.needs.iter().all(|one| of_process.contains(one));
+    kinds.filter(move |kind| needs_no_more(kind) && kind.must.is_empty())
 }
 
 /// A fault that is healed as soon as something was seen of it, or nothing.
@@ -157,6 +164,18 @@ impl Agents for Astray {
 impl Starter for Astray {
     fn restartable(&self, node: usize) -> Result<Restartable> {
         self.0.restartable(node)
+    }
+
+    fn stopping(&self, node: usize) -> Result<Injection> {
+        self.0.stopping(node)
+    }
+
+    fn killing(&self, node: usize) -> Result<Injection> {
+        self.0.killing(node)
+    }
+
+    fn pausing(&self, node: usize) -> Result<Injection> {
+        self.0.pausing(node)
     }
 
     fn anew(&self, node: usize, how: RestartMode) -> Result<(Restartable, Vec<PathBuf>)> {
@@ -278,6 +297,7 @@ fn a_fault_of_the_wrong_process_is_a_mismatch() {
                 folder: root.path().to_owned(),
                 confinement: None,
             }),
+            service: None,
             address: node.address,
             storage: node.storage,
             access: Access::default(),

@@ -1,6 +1,7 @@
 //! Machines that `ssh` finds: the program is put there, runs there and leaves nothing running; and
 //! whoever is not reached is told of in a sentence, with the next step.
 
+mod attached;
 pub(crate) mod sshd;
 
 use crate::program::{Said, Started, skip, wait_until};
@@ -442,7 +443,7 @@ fn a_run_on_machines_that_are_not_reached_says_so_of_all_before_anything_starts(
     let study = study.replace("hosts: 3", "machines: beside.yaml");
     machines.lab.write("study.yaml", &study);
     let said = Said::of(machines.command(&["plan", "study.yaml"]).output().unwrap());
-    said.ended_with(2).says(&["has nodes started on db1", "--trust"]);
+    said.ended_with(2).says(&["has this program run on db1", "--trust"]);
     let plan = ["plan", "study.yaml", "--trust"];
     let said = Said::of(machines.command(&plan).output().unwrap()).ended_with(0).to_string();
     assert!(said.contains("on the machines db1 db2 db3"), "{said}");

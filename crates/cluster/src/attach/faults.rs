@@ -2,13 +2,20 @@
 //! machine runs, so that what heals is run whoever is killed.
 
 use super::contact_point::addresses_of;
+use super::hosts::AttachedHosts;
 use crate::access::Access;
-use crate::handle::{Handles, NodeHandle};
+use crate::cluster::CONTROL_TIMEOUT;
+use crate::handle::{Handles, NodeControl, NodeHandle};
 use crate::jolokia::Jolokia;
 use crate::node::NodeInfo;
+use crate::service::NodeService;
+use crate::session::Session;
 use anyhow::{Context, Result};
+use cql::value::Value;
 use host::process::Identity;
 use measure::clock;
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The agent in a node's JVM, or why there is none to speak with.
@@ -21,15 +28,21 @@ pub(crate) struct Attached {
     pub agents: Vec<Agent>,
     /// By which its nodes are counted.
     points: Vec<String>,
+    /// The machines of its nodes; none without a way to them.
+    pub hosts: AttachedHosts,
+    /// Where its nodes reach each other, once that was asked.
+    storage: Mutex<BTreeMap<SocketAddr, IpAddr>>,
     /// That of this machine, once something is broken.
     here: Mutex<Option<Arc<host::Agent>>>,
 }
 
 impl Attached {
-    pub fn new(agents: Vec<Agent>, points: Vec<String>) -> Attached {
+    pub fn new(agents: Vec<Agent>, points: Vec<String>, hosts: AttachedHosts) -> Attached {
         Attached {
             agents,
             points,
+            hosts,
+            storage: Mutex::default(),
             here: Mutex::default(),
         }
     }
@@ -55,23 +68,58 @@ impl Attached {
 
     pub fn handles(&self, nodes: &[NodeInfo], access: &Access) -> Result<Handles> {
         let here = self.here()?;
-        let handle = |node: &NodeInfo| NodeHandle {
-            name: node.name.clone(),
-            agent: Arc::clone(&here),
-            host: None,
-            process: None,
-            own: None,
-            address: node.address,
-            storage: node.address,
-            access: access.clone(),
-            control: None,
+        let others = self.storage_addresses(nodes, access);
+        let handle = |(index, node): (usize, &NodeInfo)| {
+            let service = self.hosts.of(index).map(|host| NodeService {
+                agent: Arc::clone(&host.agent),
+                host: host.name.clone(),
+                service: host.service(node.address),
+                door: access.door.clone(),
+            });
+            let storage = others.get(&node.address).copied();
+            NodeHandle {
+                name: node.name.clone(),
+                agent: Arc::clone(&here),
+                host: None,
+                process: service.as_ref().and_then(NodeService::process),
+                own: None,
+                service,
+                address: node.address,
+                storage: storage.map_or(node.address, |ip| SocketAddr::new(ip, 0)),
+                access: access.clone(),
+                control: self.control(index),
+            }
         };
         Ok(Handles {
-            nodes: nodes.iter().map(handle).collect(),
+            nodes: nodes.iter().enumerate().map(handle).collect(),
             newcomers: Vec::new(),
             hosts: Vec::new(),
             switch: None,
         })
+    }
+
+    /// By what a node is told to do something, if there is an agent in its JVM.
+    fn control(&self, node: usize) -> Option<NodeControl> {
+        let agent = self.agents.get(node)?.as_ref().ok()?;
+        Some(NodeControl(agent.clone()))
+    }
+
+    /// Where nodes reach each other, by where they answer CQL. Only who asks nodes of each other
+    /// needs it, by their MBeans; of nodes that do not say it there is nothing.
+    fn storage_addresses(
+        &self,
+        nodes: &[NodeInfo],
+        access: &Access,
+    ) -> BTreeMap<SocketAddr, IpAddr> {
+        let mut known = self.storage.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.is_empty() && !self.agents.is_empty() {
+            let asked = nodes.iter().find_map(|node| {
+                let mut session = Session::open(node.address, access, CONTROL_TIMEOUT).ok()?;
+                storage_addresses(&mut session).ok()
+            });
+            *known = asked.unwrap_or_default();
+        }
+        known.clone()
     }
 
     /// The agent of this machine, in a folder of its own, which goes with it.
@@ -85,4 +133,24 @@ impl Attached {
         let agent = host::Agent::of_machine(&id, &folder).context("have somebody who heals")?;
         Ok(Arc::clone(here.insert(Arc::new(agent))))
     }
+}
+
+/// What a node says of itself and the others: where each answers CQL, and where it answers nodes.
+fn storage_addresses(session: &mut Session) -> Result<BTreeMap<SocketAddr, IpAddr>> {
+    let own = session.node();
+    let ip = |cell: Option<&Value>| match cell {
+        Some(Value::Inet(address)) => Some(*address),
+        _ => None,
+    };
+    let local = session.query("SELECT broadcast_address FROM system.local")?;
+    let mut all = BTreeMap::new();
+    let first = local.rows.first().and_then(|row| ip(row.first()));
+    all.extend(first.map(|address| (own, address)));
+    let peers = session.query("SELECT native_address, native_port, peer FROM system.peers_v2")?;
+    for row in &peers.rows {
+        let port = row.get(1).and_then(Value::as_i64).and_then(|port| u16::try_from(port).ok());
+        let native = ip(row.first()).zip(port).map(|(ip, port)| SocketAddr::new(ip, port));
+        all.extend(native.zip(ip(row.get(2))));
+    }
+    Ok(all)
 }

@@ -42,6 +42,7 @@ impl Nodes {
             host: hosts.iter().position(|host| host.name() == layout.host),
             process: node.process,
             own: Some(self.own(node)?),
+            service: None,
             address: node.cql_address(),
             storage: SocketAddr::from((layout.address, layout.ports.storage)),
             access: self.access.clone(),

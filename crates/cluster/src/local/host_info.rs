@@ -18,6 +18,9 @@ pub struct HostInfo {
     pub name: String,
     /// Its address; of the first of its nodes where it is nothing but addresses.
     pub address: String,
+    /// The machine that it is, as ssh knows it, with its type where that was said; none of a
+    /// stand-in.
+    pub machine: Option<String>,
     /// What the kernel limits it to, in words by name: `cpus`, `cpu_quota` (cores),
     /// `cpu_weight` (busy threads that it is worth to the scheduler), `memory`, `link_rate`,
     /// `link_delay`. What is not limited is not here.
@@ -85,9 +88,12 @@ impl Cluster {
     /// An agent is gone, or no host can be reached; or a kernel does not say what its machine looks
     /// like.
     pub fn machines(&self) -> Result<Vec<(String, Machine)>> {
+        if let Some(hosts) = self.attached_hosts() {
+            return hosts.machines();
+        }
         let nodes = self.local().context(
-            "the machines of an attached cluster cannot be reached; --target ssh:HOST asks one of \
-             them",
+            "the machines of an attached cluster cannot be reached; `attach: {hosts: …}` would \
+             bring them, and --target ssh:HOST asks one of them",
         )?;
         let of_host = |(agent, host): (&Arc<Agent>, Option<&Host>)| {
             let name = host.map_or("this machine", Host::name);
@@ -100,7 +106,7 @@ impl Cluster {
 
     /// The settings of its hosts, by their names, as their agents read them: what `question` asks,
     /// of the processes and data folders of the nodes that are there. None of a cluster that is not
-    /// ours, whose hosts nobody reaches.
+    /// ours, unless there is a way to its hosts.
     ///
     /// # Errors
     /// An agent is gone.
@@ -108,6 +114,9 @@ impl Cluster {
         &self,
         question: &Question,
     ) -> Result<Option<Vec<(String, HostSettings)>>> {
+        if let Some(hosts) = self.attached_hosts() {
+            return hosts.settings(question, self.nodes()).map(Some);
+        }
         let Some(nodes) = self.local() else {
             return Ok(None);
         };
@@ -150,7 +159,14 @@ impl HostInfo {
     /// # Errors
     /// It does not tell the limits of one.
     fn of_hosts(hosts: &Hosts) -> Result<Vec<HostInfo>> {
-        hosts.all().iter().map(describe).collect()
+        let mut names = hosts.state().machine_names().into_iter();
+        let of_host = |host: &Host| {
+            Ok(HostInfo {
+                machine: names.next(),
+                ..describe(host)?
+            })
+        };
+        hosts.all().iter().map(of_host).collect()
     }
 }
 
@@ -166,6 +182,7 @@ fn describe(host: &Host) -> Result<HostInfo> {
         name: host.name().to_string(),
         address: host.address().to_string(),
         limits,
+        machine: None,
         volume_bytes: usage.as_ref().map(|usage| usage.total_bytes),
         volume_used_bytes: usage.as_ref().map(|usage| usage.used_bytes),
     })

@@ -3,29 +3,44 @@
 use super::node::LocalNode;
 use super::nodes::Nodes;
 use crate::cluster::Cluster;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use std::io::{BufRead, BufReader, BufWriter, Read, Write};
 use std::path::Path;
 use target::hidden::hidden;
 
 impl Cluster {
-    /// Copies the log folder of every node of ours to `into/<node>/`. Nothing for an attached one.
+    /// Copies the log folder of every node of ours to `into/<node>/`; of others, what has come to
+    /// their logs since somebody attached, where they are in sight.
     ///
     /// # Errors
     /// A file cannot be read or written.
     pub fn collect_logs(&self, into: &Path) -> Result<()> {
         match self.local() {
             Some(nodes) => nodes.collect_logs(into),
-            None => Ok(()),
+            None => match self.attached_hosts() {
+                Some(hosts) => hosts.collect_logs(self.nodes(), into),
+                None => Ok(()),
+            },
         }
     }
 }
 
 impl Nodes {
-    /// Copies every node's log folder.
+    /// Copies the log folder of every node that can be had.
+    ///
+    /// # Errors
+    /// All those that cannot.
     fn collect_logs(&self, into: &Path) -> Result<()> {
-        let collect = |node| collect(node, into);
-        self.nodes.iter().try_for_each(collect)
+        let why_not = |node: &LocalNode| {
+            let why = collect(node, into).err()?;
+            Some(format!(
+                "the logs of {} are missing: {why:#}",
+                node.layout.name
+            ))
+        };
+        let missing: Vec<String> = self.nodes.iter().filter_map(why_not).collect();
+        ensure!(missing.is_empty(), "{}", missing.join("; "));
+        Ok(())
     }
 }
 
@@ -51,7 +66,7 @@ fn collect(node: &LocalNode, into: &Path) -> Result<()> {
 }
 
 /// Copies a log. A node writes the options of its JVM into its own; secrets stay out of the copy.
-fn copy(mut log: impl Read, name: &str, to: &Path) -> std::io::Result<()> {
+pub(crate) fn copy(mut log: impl Read, name: &str, to: &Path) -> std::io::Result<()> {
     const ARGUMENTS: &[u8] = b"JVM Arguments:";
     let mut writer = BufWriter::new(std::fs::File::create(to)?);
     if !name.starts_with("system.log") {

@@ -35,6 +35,7 @@ mod startable;
 pub(crate) mod state;
 
 pub use host_info::HostInfo;
+pub(crate) use logs::copy as copy_log;
 pub(crate) use node::LocalNode;
 pub(crate) use nodes::Nodes;
 pub use placement::unplaceable;

@@ -1,5 +1,6 @@
 //! Pauses and safepoints of a node's JVM, from the log that it writes itself
-//! (`-Xlog:gc*,safepoint:file=…:time,uptime,level,tags`).
+//! (`-Xlog:gc*,safepoint:file=…:time,uptime,level,tags`, or as Cassandra's own settings have it:
+//! `-Xlog:gc=info,…,safepoint=info,…:file=…/gc.log:time,uptime,pid,tid,level`).
 //!
 //! The lines of the collector say why the JVM stood still, those of safepoints how long: one format
 //! for all collectors, where the collector's own lines differ with each. A pause stands at the time
@@ -28,6 +29,8 @@ pub(super) struct GcLog {
     followed: Option<Followed>,
     /// Whether the first look is over: logs that appear later are read from their beginning.
     begun: bool,
+    /// Whether it is on another machine, which has a wall clock of its own.
+    is_elsewhere: bool,
 }
 
 impl GcLog {
@@ -39,7 +42,26 @@ impl GcLog {
             place: place.to_string(),
             followed: None,
             begun: false,
+            is_elsewhere: false,
         }
+    }
+
+    /// The same of another machine.
+    pub(super) fn elsewhere(self) -> GcLog {
+        GcLog {
+            is_elsewhere: true,
+            ..self
+        }
+    }
+
+    /// The wall clock of its machine.
+    fn wall_ns(&self) -> Result<u64> {
+        let ahead_ns = if self.is_elsewhere {
+            self.host.wall_ahead_ns()?
+        } else {
+            0
+        };
+        Ok(clock::unix_ns().saturating_add_signed(ahead_ns))
     }
 
     /// Reads what is new and puts it; `unix_ns` is the wall clock at `now_ns`.
@@ -112,11 +134,11 @@ impl GcLog {
 
 impl Look for GcLog {
     fn look(&mut self, now_ns: u64, out: &mut Out) -> Result<()> {
-        self.read(now_ns, clock::unix_ns(), out)
+        self.read(now_ns, self.wall_ns()?, out)
     }
 
     fn last(&mut self, now_ns: u64, out: &mut Out) -> Result<()> {
-        self.read(now_ns, clock::unix_ns(), out)
+        self.read(now_ns, self.wall_ns()?, out)
     }
 }
 
@@ -197,12 +219,16 @@ impl Followed {
 /// The log that was written to last; of equal ones the last by name.
 fn newest_log(host: &Agent, folder: &Path) -> Result<Entry> {
     let entries = host.list(folder, None)?.unwrap_or_default();
-    let is_log = |entry: &Entry| entry.name.starts_with("gc-") && entry.name.ends_with(".log");
+    // Ours are called gc-<time>.log, those of Cassandra's own settings gc.log.
+    let is_log = |entry: &Entry| {
+        let kind = entry.name.strip_prefix("gc");
+        kind.is_some_and(|kind| kind == ".log" || (kind.starts_with('-') && kind.ends_with(".log")))
+    };
     let logs = entries.into_iter().filter(is_log);
     let newest = logs.max_by(|a, b| (a.id.changed_ns, &a.name).cmp(&(b.id.changed_ns, &b.name)));
     newest.with_context(|| {
         format!(
-            "there is no gc-*.log in {}: the node writes no log of its garbage collector",
+            "there is no gc.log or gc-*.log in {}: the node writes no log of its garbage collector",
             folder.display()
         )
     })
@@ -242,6 +268,8 @@ fn parse(line: &str) -> Option<(u64, Event)> {
         "gc" => of_collector(text)?,
         "gc,phases" => of_z_phase(text)?,
         "safepoint" => of_safepoint(text)?,
+        // Cassandra's own settings have the level last, and no tags.
+        "info" => of_safepoint(text).or_else(|| of_collector(text))?,
         _ => return None,
     };
     Some((unix_ns_of(time?)?, event))

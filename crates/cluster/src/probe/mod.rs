@@ -14,7 +14,6 @@ pub use host::probe::{ProbeCost, Probes, Reading};
 
 use crate::cluster::Cluster;
 use crate::local::Nodes;
-use crate::node::NodeInfo;
 use anyhow::Result;
 use host::probe::Sampler;
 use host::{Hosts, Watch};
@@ -49,7 +48,7 @@ impl Cluster {
 
     /// What the probes of `spec` cannot see, each with the reason and what would bring it.
     pub fn unseen(&self, spec: &ProbeSpec) -> Vec<String> {
-        let mut unseen = unseen_by_os(spec, self.nodes());
+        let mut unseen = unseen_by_os(spec, self);
         unseen.extend(node::unseen(self, spec));
         unseen
     }
@@ -65,7 +64,9 @@ fn os(cluster: &Cluster, spec: &ProbeSpec) -> Result<Vec<Sampler>> {
     for (agent, host) in nodes.iter().flat_map(|nodes| nodes.agents()) {
         let mut watch = Watch::default();
         match (spec.hosts, host) {
-            (Some(period), Some(host)) if host.is_machine() => watch.host_machine(period, host),
+            (Some(period), Some(host)) if host.is_machine() => {
+                watch.other_machine(period, host.name())
+            }
             (Some(period), Some(host)) => watch.stand_in(period, host)?,
             (Some(period), None) => watch.machine(period, &[]),
             (None, _) => {}
@@ -84,21 +85,51 @@ fn os(cluster: &Cluster, spec: &ProbeSpec) -> Result<Vec<Sampler>> {
         ours.process(period, "client", std::process::id());
     }
     samplers.push(ours.ours("probe-os")?);
+    samplers.extend(elsewhere(cluster, spec)?);
+    Ok(samplers)
+}
+
+/// The looks at the machines of nodes that are not ours, as far as there is a way to them.
+fn elsewhere(cluster: &Cluster, spec: &ProbeSpec) -> Result<Vec<Sampler>> {
+    let mut samplers = Vec::new();
+    let Some(hosts) = cluster.attached_hosts() else {
+        return Ok(samplers);
+    };
+    for host in &hosts.all {
+        let mut watch = Watch::default();
+        if let Some(period) = spec.hosts {
+            watch.other_machine(period, &host.name);
+        }
+        if let Some(period) = spec.processes {
+            for index in hosts.nodes_of(host) {
+                let node = &cluster.nodes()[index];
+                // What is not found is told of as unseen.
+                if let Ok(process) = hosts.process(index, node.address) {
+                    watch.process(period, &node.name, process.pid);
+                }
+            }
+        }
+        samplers.push(watch.by(&host.agent)?);
+    }
     Ok(samplers)
 }
 
 /// What the looks at this machine cannot see.
-fn unseen_by_os(spec: &ProbeSpec, nodes: &[NodeInfo]) -> Vec<String> {
+fn unseen_by_os(spec: &ProbeSpec, cluster: &Cluster) -> Vec<String> {
     let mut unseen = Vec::new();
+    let hosts = cluster.attached_hosts();
+    let nodes = cluster.nodes().iter().enumerate();
     let elsewhere: Vec<&str> = nodes
-        .iter()
-        .filter(|node| node.pid.is_none())
-        .map(|node| node.name.as_str())
+        .filter(|(index, node)| {
+            let is_reached = hosts.is_some_and(|hosts| hosts.of(*index).is_some());
+            node.pid.is_none() && !is_reached
+        })
+        .map(|(_, node)| node.name.as_str())
         .collect();
     if spec.hosts.is_some() && !elsewhere.is_empty() {
         unseen.push(format!(
-            "hosts: only this machine is watched, not those of {} (import what their own tools \
-             have written)",
+            "hosts: the machines of {} are not watched (`attach: {{hosts: …}}` would bring them; \
+             what their own tools have written can be imported)",
             elsewhere.join(", ")
         ));
     }
@@ -107,6 +138,16 @@ fn unseen_by_os(spec: &ProbeSpec, nodes: &[NodeInfo]) -> Vec<String> {
             "processes: {} were not started by cassay, so only cassay itself is watched",
             elsewhere.join(", ")
         ));
+    }
+    if let (Some(hosts), Some(_)) = (hosts, spec.processes) {
+        let found = hosts.processes(cluster.nodes()).into_iter().zip(cluster.nodes());
+        unseen.extend(found.filter_map(|(found, node)| {
+            Some(format!(
+                "processes: that of {}: {}",
+                node.name,
+                found?.err()?
+            ))
+        }));
     }
     if spec.hosts.is_some() {
         unseen.extend(host::probe::unseen().map(|what| format!("hosts: {what}")));

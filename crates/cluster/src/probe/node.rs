@@ -11,6 +11,7 @@ use crate::local::LocalNode;
 use crate::node::NodeInfo;
 use host::probe::{Look, Sampler, Task};
 use std::collections::BTreeMap;
+use target::Ability;
 
 /// What the MBeans show and virtual tables do not.
 const ONLY_BY_MBEANS: &str = "pending compactions and bytes compacted, SSTables and SSTables per \
@@ -33,9 +34,7 @@ pub(super) fn samplers(
         let name = node.name.as_str();
         let agent = cluster.agent(name).ok();
         let mut sampler = Sampler::new(&format!("probe-{name}"));
-        if let (Some(period), Some(local)) = (spec.gc_log, cluster.local()) {
-            let LocalNode { host, layout, .. } = local.node(index);
-            let look = GcLog::new(host, &layout.logs(), name);
+        if let (Some(period), Some(look)) = (spec.gc_log, gc_log(cluster, index, name)) {
             sampler.add(Task::new("gc_log", name, period, Box::new(look)));
         }
         if let (Some(period), Some(agent)) = (spec.jvm, agent) {
@@ -56,6 +55,17 @@ pub(super) fn samplers(
         samplers.push(sampler);
     }
     samplers
+}
+
+/// The log of a node's collector, where it is in sight.
+fn gc_log(cluster: &Cluster, index: usize, name: &str) -> Option<GcLog> {
+    if let Some(local) = cluster.local() {
+        let LocalNode { host, layout, .. } = local.node(index);
+        return Some(GcLog::new(host, &layout.logs(), name));
+    }
+    let hosts = cluster.attached_hosts()?;
+    let (folder, _) = hosts.logs(index)?.ok()?;
+    Some(GcLog::new(&hosts.of(index)?.agent, folder, name).elsewhere())
 }
 
 /// What the looks at the nodes cannot see: each with the nodes, the reason and what would bring it.
@@ -81,11 +91,9 @@ pub(super) fn unseen(cluster: &Cluster, spec: &ProbeSpec) -> Vec<String> {
         }
     }
     if spec.gc_log.is_some() && cluster.local().is_none() {
-        unseen.push(
-            "gc_log: pauses and safepoints: the log files of nodes that cassay has not started are \
-             out of sight"
-                .to_string(),
-        );
+        let without = Ability::GcLog;
+        let why = cluster.capabilities().iter().find(|one| one.ability == without && !one.present);
+        unseen.extend(why.map(|one| format!("gc_log: pauses and safepoints: {}", one.detail)));
     }
     unseen
 }

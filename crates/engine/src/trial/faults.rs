@@ -271,7 +271,9 @@ impl<'a> Faults<'a> {
             ..FaultRecord::default()
         };
         state.finding.faults.push(record);
-        for (index, name) in &self.places[number].nodes {
+        // Processes of others are found anew each time.
+        let ours = !running.cluster.is_attached();
+        for (index, name) in self.places[number].nodes.iter().filter(|_| ours) {
             let process = processes.get(*index).copied().flatten();
             if let Some(process) = process.filter(|one| running.process_of(*index) != Some(one.pid))
             {

@@ -5,7 +5,6 @@ use crate::behaviour::Fault;
 use crate::observation::{self, Observation};
 use crate::world::{Via, World};
 use anyhow::Result;
-use host::Injection;
 use std::time::Duration;
 use target::fault::{Hit, Options};
 
@@ -18,8 +17,8 @@ struct Kill(usize);
 
 impl Fault for Kill {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
-        let one = world.restartable(self.0)?;
-        world.inject(Via::Node(self.0), Injection::Kill(one), &[self.0], within)
+        let kill = world.killing(self.0)?;
+        world.inject(Via::Node(self.0), kill, &[self.0], within)
     }
 
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {

@@ -5,7 +5,6 @@ use crate::behaviour::Fault;
 use crate::observation::{self, Observation};
 use crate::world::{Via, World};
 use anyhow::Result;
-use host::Injection;
 use std::time::Duration;
 use target::fault::{Hit, Options};
 
@@ -18,13 +17,8 @@ struct Pause(usize);
 
 impl Fault for Pause {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
-        let process = observation::running(world, self.0)?;
-        world.inject(
-            Via::Node(self.0),
-            Injection::Pause(process),
-            &[self.0],
-            within,
-        )
+        let pause = world.pausing(self.0)?;
+        world.inject(Via::Node(self.0), pause, &[self.0], within)
     }
 
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {

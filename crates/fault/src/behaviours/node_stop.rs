@@ -6,7 +6,6 @@ use crate::behaviour::Fault;
 use crate::observation::Observation;
 use crate::world::{Via, World};
 use anyhow::Result;
-use host::Injection;
 use std::time::Duration;
 use target::fault::{Hit, Options};
 
@@ -19,8 +18,8 @@ pub(crate) struct Stop(pub usize);
 
 impl Fault for Stop {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
-        let one = world.restartable(self.0)?;
-        world.inject(Via::Node(self.0), Injection::Stop(one), &[self.0], within)
+        let stop = world.stopping(self.0)?;
+        world.inject(Via::Node(self.0), stop, &[self.0], within)
     }
 
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {

@@ -6,7 +6,6 @@ use crate::observation::Observation;
 use crate::rolling::{self, Round, TURN_LIMIT};
 use crate::world::{Healed, Via, World};
 use anyhow::Result;
-use host::Injection;
 use host::process::Identity;
 use std::time::Duration;
 use target::fault::{Hit, Options};
@@ -41,7 +40,7 @@ impl Fault for Restart {
 
     fn proceed(&mut self, world: &mut dyn World) -> Result<Work> {
         let restart = &mut |world: &mut dyn World, node: usize| {
-            let stop = Injection::Stop(world.restartable(node)?);
+            let stop = world.stopping(node)?;
             world.inject(Via::Node(node), stop, &[node], TURN_LIMIT)?;
             world.heal_node(node)
         };

@@ -11,7 +11,9 @@ use std::time::Duration;
 impl Agents for Live {
     fn nodes(&self) -> Vec<NodeSeen> {
         let seen = |node: &NodeHandle| NodeSeen {
-            process: node.process,
+            // That of a node of others may show only when it serves.
+            process: node.process.or_else(|| node.service.as_ref()?.process()),
+            is_ours: node.service.is_none(),
             host: node.host,
             cql: node.address,
             storage: node.storage,
@@ -44,7 +46,10 @@ impl Agents for Live {
         {
             self.emptied.insert(*node, process.clone());
         }
-        let agent = self.agent(by)?;
+        let agent = match (&what, by) {
+            (Injection::Service(_), Via::Node(node)) => self.agent_there(node)?,
+            _ => self.agent(by)?,
+        };
         let adds = matches!(what, Injection::Join(_));
         let broken = agent.inject(what, within)?;
         if let (true, Via::Host(host)) = (adds, by) {
@@ -72,20 +77,19 @@ impl Agents for Live {
 
     fn heal(&mut self) -> Result<Healed> {
         let (mut result, mut mended) = (Ok(()), Healed::default());
+        let mut healings = Vec::new();
         for entry in self.broken.iter().rev() {
             match entry.agent.heal(entry.broken) {
                 Ok(healed) => {
                     mended.by_itself |= healed.by_itself;
                     mended.became = mended.became.or(healed.became);
-                    for (index, process) in entry.nodes.iter().zip(healed.processes) {
-                        let known = &mut self.handles.nodes[*index].process;
-                        if known.replace(process) != Some(process) {
-                            mended.started.push(*index);
-                        }
-                    }
+                    healings.push((entry.nodes.clone(), healed.processes));
                 }
                 Err(error) => result = result.and(Err(error)),
             }
+        }
+        for (nodes, processes) in healings {
+            mended.started.extend(self.note(&nodes, processes));
         }
         if result.is_ok() {
             self.handles.nodes.truncate(self.members_count);
@@ -101,14 +105,15 @@ impl Agents for Live {
         let healed = self.broken[at].agent.heal(self.broken[at].broken)?;
         // Whoever heals all of it later finds the process that there is then.
         self.broken.remove(at);
-        if let Some(process) = healed.processes.first() {
-            self.handles.nodes[node].process = Some(*process);
-        }
+        self.note(&[node], healed.processes);
         Ok(())
     }
 
     fn see(&mut self, by: Via, what: Query) -> Result<QueryAnswer> {
-        self.agent(by)?.see(what)
+        match (&what, by) {
+            (Query::Process(_), Via::Node(node)) => self.agent_there(node)?.see(what),
+            _ => self.agent(by)?.see(what),
+        }
     }
 
     fn receive(&mut self, by: Via, limit: Duration) -> Result<u16> {

@@ -13,6 +13,18 @@ impl Starter for Live {
         self.at(node)?.restartable()
     }
 
+    fn stopping(&self, node: usize) -> Result<Injection> {
+        self.at(node)?.stopping()
+    }
+
+    fn killing(&self, node: usize) -> Result<Injection> {
+        self.at(node)?.killing()
+    }
+
+    fn pausing(&self, node: usize) -> Result<Injection> {
+        self.at(node)?.pausing()
+    }
+
     fn anew(&self, node: usize, how: RestartMode) -> Result<(Restartable, Vec<PathBuf>)> {
         let known = self.at(node)?;
         Ok((known.anew(how)?, known.kept()?.to_vec()))
@@ -28,6 +40,13 @@ impl Starter for Live {
 
     fn restart(&mut self, node: usize, forgiving: bool) -> Result<()> {
         let known = self.at(node)?;
+        if let Some(service) = &known.service {
+            let agent = Arc::clone(&service.agent);
+            let what = known.killing()?;
+            let healed = agent.heal(agent.inject(what, RESTART_LIMIT)?)?;
+            self.note(&[node], healed.processes);
+            return Ok(());
+        }
         let again = if forgiving {
             known.forgiving()?
         } else {

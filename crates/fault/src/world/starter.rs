@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use cluster::RestartMode;
-use host::{Join, Restartable, Step as FileStep};
+use host::{Injection, Join, Restartable, Step as FileStep};
 use std::path::PathBuf;
 
 /// What starts nodes: again, without their data, with another clock, or new.
@@ -13,7 +13,26 @@ pub trait Starter {
     /// It does not run.
     fn restartable(&self, node: usize) -> Result<Restartable>;
 
-    /// The same without its data, which it streams from the others; and the folders of its data.
+    /// What stops a node in order, so that healing starts it.
+    ///
+    /// # Errors
+    /// It does not run; or it is not ours, and that is not allowed.
+    fn stopping(&self, node: usize) -> Result<Injection>;
+
+    /// What kills a node, so that healing starts it.
+    ///
+    /// # Errors
+    /// As [`Starter::stopping`].
+    fn killing(&self, node: usize) -> Result<Injection>;
+
+    /// What pauses the process of a node.
+    ///
+    /// # Errors
+    /// As [`Starter::stopping`].
+    fn pausing(&self, node: usize) -> Result<Injection>;
+
+    /// The process of a node, with what starts it without its data, which it streams from the
+    /// others; and the folders of its data.
     ///
     /// # Errors
     /// It does not run.

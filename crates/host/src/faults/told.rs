@@ -74,6 +74,10 @@ impl Call for Started {
 /// How long breaking and healing may take: processes end and start, volumes are mounted.
 const LIMIT: Duration = Duration::from_secs(90);
 
+/// The same of a server of others: it drains, systemd waits for 90 s by default, and its process is
+/// waited for.
+const SERVICE_LIMIT: Duration = Duration::from_secs(240);
+
 impl Agent {
     /// Breaks something of its host. If nobody heals it, it does so itself after `within`.
     ///
@@ -82,7 +86,12 @@ impl Agent {
     /// guard cannot be told. What was done by then is undone.
     pub fn inject(&self, what: Injection, within: Duration) -> Result<Broken> {
         let within_ms = within.as_millis() as u64;
-        self.call_for(&Inject { what, within_ms }, LIMIT)
+        // A server of others may take as long as it likes to drain.
+        let limit = match what {
+            Injection::Service(_) => SERVICE_LIMIT,
+            _ => LIMIT,
+        };
+        self.call_for(&Inject { what, within_ms }, limit)
     }
 
     /// From now on it heals that by itself after `within`, if nobody does before. Nothing happens

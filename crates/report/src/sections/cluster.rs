@@ -59,6 +59,7 @@ fn isolation(word: &str) -> &'static str {
             "Every host has a network, limits and, where it says so, a volume of its own, on this \
              one machine."
         }
+        "machines" => "Every host is a machine of its own, reached by ssh.",
         "loopback" => {
             "All nodes share this machine: its CPUs, its memory, its page cache and its disk."
         }
@@ -189,6 +190,14 @@ fn hosts_table(of: &str, group: &Alike<'_>) -> Option<Table> {
     Table::of(format!("Hosts and their limits{of}"), &rows)
         .text("Host", |(host, _)| &host.name)
         .text("Address", |(host, _)| &host.address)
+        .when(
+            first.hosts.iter().any(|host| host.machine.is_some()),
+            |table| {
+                table.text("Machine", |(host, _)| {
+                    host.machine.clone().unwrap_or_default()
+                })
+            },
+        )
         .each(names, |table, name| {
             table.text(&name.replace('_', " "), |(host, _)| {
                 match host.limits.get(name) {

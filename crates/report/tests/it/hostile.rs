@@ -161,6 +161,7 @@ fn hostile_nodes() -> NodesRecord {
     NodesRecord {
         isolation: HOSTILE.into(),
         hosts: vec![HostRecord {
+            machine: None,
             name: HOSTILE.into(),
             limits: pair(),
             ..HostRecord::default()

@@ -28,6 +28,7 @@ fn map(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
 /// The hosts and nodes of one trial; `writes` is what differs between the variants.
 pub fn nodes(index: usize, count: usize, writes: &str) -> NodesRecord {
     let host = |i: usize| HostRecord {
+        machine: None,
         name: format!("host{i}"),
         address: format!("10.94.1.{i}"),
         limits: map(&[("cpus", "2"), ("memory", "2 GiB"), ("link_delay", "1 ms")]),

@@ -45,6 +45,7 @@ macro_rules! probe {
     };
 }
 
+mod attached;
 mod faults;
 mod guard;
 mod machines;
@@ -57,10 +58,13 @@ mod target;
 mod topology;
 
 /// The format.
-pub const FIELDS: [&[Field]; 13] = [
+pub const FIELDS: [&[Field]; 16] = [
     STUDY,
     target::FIELDS,
     machines::FIELDS,
+    attached::HEAD,
+    attached::EACH,
+    attached::ALL,
     topology::FIELDS,
     SECTIONS,
     recorded::FIELDS,

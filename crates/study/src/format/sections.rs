@@ -62,6 +62,14 @@ const fn one_of(path: &'static str, keys: &'static [&'static str]) -> Exclusive 
 /// Keys that exclude each other. An override that sets one of them removes the others.
 pub const EXCLUSIVE: &[Exclusive] = &[
     one_of("target", &["local", "attach", "null"]),
+    one_of(
+        "target.attach.hosts.control",
+        &["systemd", "docker", "command"],
+    ),
+    one_of(
+        "target.attach.hosts.ssh.control",
+        &["systemd", "docker", "command"],
+    ),
     one_of("target.null.latency", &["fixed", "exponential", "uniform"]),
     one_of(
         "workload",

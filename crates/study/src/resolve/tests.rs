@@ -1,5 +1,6 @@
 //! Mistakes and where they are shown; what scales, variants and the command line change.
 
+mod attached;
 mod endurance;
 mod faults;
 mod lab;

@@ -1,9 +1,10 @@
 //! What the machines of clients need, and what they say themselves.
 
 use super::Subject;
-use super::trust::{HINT, is_own_word};
+use super::destination;
+use super::trust::is_own_word;
 use crate::tree::Tree;
-use yaml::{Diagnostics, Node, Raw};
+use yaml::{Diagnostics, Raw};
 
 /// Where the machines stand.
 const MACHINES: &str = "client.machines";
@@ -20,7 +21,12 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     // Whoever names a file stands behind what it holds.
     let is_named = is_own_word(subject.overrides, node);
     for item in items {
-        destination(is_named && is_own_word(subject.overrides, item), item, out);
+        if let Some(entry) = item.entry("ssh") {
+            let path = format!("{MACHINES}.ssh");
+            let does = "sends what the target's access needs";
+            let is_trusted = is_named && is_own_word(subject.overrides, &entry.value);
+            destination::check(is_trusted, (&path, &entry.value), does, out);
+        }
     }
     if subject.wrote("client.cpus") {
         let message = format!("`client.cpus` does not say on which of `{MACHINES}`");
@@ -66,29 +72,4 @@ fn split(subject: &Subject<'_>, out: &mut Diagnostics) {
         let hint = "write `workers: 4` with each of `client.machines`, or once as `client.workers`";
         subject.say(SPLIT, message, Some(hint), out);
     }
-}
-
-/// `ssh` is given what stands there, and its configuration may run a program.
-fn destination(is_trusted: bool, item: &Node, out: &mut Diagnostics) {
-    let Some(entry) = item.entry("ssh") else {
-        return;
-    };
-    let Some(text) = entry.value.text() else {
-        return;
-    };
-    let is_plain =
-        text.starts_with(char::is_alphanumeric) && text.chars().all(|c| c.is_ascii_graphic());
-    let (message, hint) = if !is_plain {
-        let message = format!("`{MACHINES}.ssh`: {text:?} is no destination for ssh");
-        (message, "write HOST, USER@HOST or ssh://USER@HOST:PORT")
-    } else if !is_trusted {
-        let message = format!(
-            "`{MACHINES}.ssh` has this program run on {text} as your user there, and sends what \
-             the target's access needs"
-        );
-        (message, HINT)
-    } else {
-        return;
-    };
-    out.add(&entry.value.place, message, Some(hint.to_owned()));
 }

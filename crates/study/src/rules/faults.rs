@@ -75,10 +75,11 @@ pub(super) fn commands(subject: &Subject<'_>, out: &mut Diagnostics) {
 fn missing(subject: &Subject<'_>, draft: &Draft) -> Option<&'static str> {
     match draft.kind {
         _ if subject.has("target.local") => None,
-        Kind::Attach if !draft.commands.is_empty() => None,
+        Kind::Attach if !draft.attached_kinds().is_empty() => None,
         Kind::Attach => Some(
             "name your own, with the programs that do, see and heal it, in `target.attach.faults`; \
-             use `target: {local: …}`; or remove them",
+             name the nodes' machines in `target.attach.hosts`; use `target: {local: …}`; or \
+             remove them",
         ),
         Kind::Local | Kind::Null => Some("use `target: {local: …}`, or remove them"),
     }
@@ -131,7 +132,7 @@ impl<'a> Item<'a> {
             _ => std::slice::from_ref(kind),
         };
         let known: Vec<&str> = match draft.kind {
-            Kind::Attach => draft.commands.iter().map(|one| one.name.as_str()).collect(),
+            Kind::Attach => draft.attached_kinds(),
             Kind::Local | Kind::Null => {
                 target::fault::FaultName::ALL.map(target::fault::FaultName::name).into()
             }

@@ -1,15 +1,13 @@
 //! The machines that hosts of ours are: how they are reached, where on them ours is, and what of a
 //! stand-in they have not.
 
+use super::destination;
 use super::subject::Subject;
-use super::trust::{HINT, is_own_word};
+use super::trust::is_own_word;
 use crate::machines::PATH;
 use measure::number::counted;
 use std::path::Path;
 use yaml::{Diagnostics, Node, Raw};
-
-/// What ssh is given.
-const DESTINATION: &str = "write HOST, USER@HOST or ssh://USER@HOST:PORT";
 
 pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     let Some(node) = subject.node.at(PATH) else {
@@ -22,7 +20,10 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     let is_named = is_own_word(subject.overrides, node);
     for item in items {
         let is_trusted = is_named && is_own_word(subject.overrides, item);
-        destination(item, is_trusted, out);
+        if let Some((node, _)) = value(item, "ssh") {
+            let path = format!("{PATH}.ssh");
+            destination::check(is_trusted, (&path, node), "starts nodes there", out);
+        }
         folder(item, out);
         address(item, out);
     }
@@ -37,7 +38,7 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     for (path, why) in [
         (
             "target.local.host.link",
-            "limits the link of a stand-in, and machines have their own",
+            "is of stand-ins: machines have their own",
         ),
         (
             "target.local.address",
@@ -54,26 +55,6 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
 fn value<'a>(item: &'a Node, key: &str) -> Option<(&'a Node, &'a str)> {
     let node = &item.entry(key)?.value;
     Some((node, node.text()?))
-}
-
-/// `ssh` is given what stands there, and its configuration may run a program.
-fn destination(item: &Node, is_trusted: bool, out: &mut Diagnostics) {
-    let Some((node, text)) = value(item, "ssh") else {
-        return;
-    };
-    let is_plain =
-        text.starts_with(char::is_alphanumeric) && text.chars().all(|c| c.is_ascii_graphic());
-    let (message, hint) = if !is_plain {
-        let message = format!("`{PATH}.ssh`: {text:?} is no destination for ssh");
-        (message, DESTINATION)
-    } else if !is_trusted {
-        let message =
-            format!("`{PATH}.ssh` has nodes started on {text}, by this program as your user there");
-        (message, HINT)
-    } else {
-        return;
-    };
-    out.add(&node.place, message, Some(hint.to_owned()));
 }
 
 /// What a JVM takes in a path, and a shell as one word.

@@ -4,9 +4,9 @@
 //! study may leave out. One with mistakes gives settings too, which nobody may run.
 
 use super::{
-    Capacity, Client, Data, FaultDraft, Guard, Import, Imported, Keyspace, LADDER_POINTS_MAX, Load,
-    Machine, OwnTable, Phase, Price, Primary, PrimaryMetric, Probes, ROWS_UNLOADED, Recorded,
-    Repeat, Require, ScaleUp, Settings, Verify, Window, Workload,
+    Capacity, Client, Data, FaultDraft, Guard, HostsDraft, Import, Imported, Keyspace,
+    LADDER_POINTS_MAX, Load, Machine, OwnTable, Phase, Price, Primary, PrimaryMetric, Probes,
+    ROWS_UNLOADED, Recorded, Repeat, Require, ScaleUp, Settings, Verify, Window, Workload,
 };
 use analysis::procedure::{
     Band, Bound, Endurance, Fixed, Percentile, Point, Procedure, Search, Sweep, Until,
@@ -44,6 +44,7 @@ pub struct Draft {
     pub(crate) hosts: HostsSpec,
     pub(crate) nodes_per_host: usize,
     pub(crate) attach: AttachSpec,
+    pub(crate) attached: HostsDraft,
     pub(crate) null: NullSpec,
     pub(crate) keyspace: Keyspace,
     pub(crate) workload: Workload,
@@ -308,7 +309,10 @@ impl Draft {
     fn target(&self) -> Target {
         match self.kind {
             Kind::Null => Target::Null(self.null.clone()),
-            Kind::Attach => Target::Attach(self.attach.clone()),
+            Kind::Attach => Target::Attach(AttachSpec {
+                hosts: self.attached_hosts(),
+                ..self.attach.clone()
+            }),
             Kind::Local => Target::Local(self.local()),
         }
     }

@@ -261,9 +261,26 @@ impl Draft {
     /// The kind of a name: of those that the target names if it is not ours, or else of ours.
     pub(crate) fn kind_of(&self, name: &str) -> Option<target::fault::Kind> {
         match self.kind {
-            Kind::Attach => self.commands_of(name).map(target::fault::Kind::from),
+            Kind::Attach => {
+                let own = self.commands_of(name).map(target::fault::Kind::from);
+                let on_machines = || target::fault::Kind::of(name).filter(|_| self.reaches(name));
+                own.or_else(on_machines)
+            }
             Kind::Local | Kind::Null => target::fault::Kind::of(name),
         }
+    }
+
+    /// Whether a kind that is built in can be had of nodes that are not ours.
+    fn reaches(&self, name: &str) -> bool {
+        let kind = target::fault::Kind::of(name);
+        !self.attached.each.is_empty() && kind.is_some_and(|kind| kind.acts().is_some())
+    }
+
+    /// The names of the kinds that there are on an attached cluster.
+    pub(crate) fn attached_kinds(&self) -> Vec<&str> {
+        let own = self.commands.iter().map(|one| one.name.as_str());
+        let built_in = target::fault::FaultName::ALL.map(target::fault::FaultName::name);
+        own.chain(built_in.into_iter().filter(|name| self.reaches(name))).collect()
     }
 
     fn commands_of(&self, name: &str) -> Option<&Commands> {

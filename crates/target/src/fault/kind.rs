@@ -5,6 +5,7 @@ use super::kinds::FaultName;
 use super::options::{Knob, Options};
 use super::properties::{DataLoss, Length, Place};
 use crate::ability::Ability;
+use crate::allow::NodeAct;
 use serde_json::Map;
 use std::borrow::Cow;
 use std::time::Duration;
@@ -154,6 +155,22 @@ impl Kind {
             } else {
                 Map::new()
             },
+        }
+    }
+
+    /// What the command line has to name before it is done to a node that is not ours; none if it
+    /// is done to nodes of ours alone.
+    pub fn acts(&self) -> Option<&'static [NodeAct]> {
+        let Means::BuiltIn(name) = self.means else {
+            return None;
+        };
+        match name {
+            FaultName::NodePause => Some(&[NodeAct::Signal]),
+            FaultName::NodeKill => Some(&[NodeAct::Signal, NodeAct::Restart]),
+            FaultName::NodeStop | FaultName::NodeRestart | FaultName::RollingRestart => {
+                Some(&[NodeAct::Restart])
+            }
+            _ => None,
         }
     }
 

@@ -41,19 +41,22 @@ macro_rules! kinds {
 kinds! {
     NodePause = "node-pause", Node,
         "the node's process is stopped, and goes on where it was",
-        [Provision];
+        [NodeSignals];
     NodeStutter = "node-stutter", Node,
         "the node's process is stopped for 300 ms of every second, as by long collections",
         [Provision];
     NodeKill = "node-kill", Node,
         "the node's process is killed, and started again",
-        [Provision].taking_away().losing(DataLoss::Memory).whole_within(STARTED_WITHIN);
+        [NodeSignals, NodeControl]
+            .taking_away()
+            .losing(DataLoss::Memory)
+            .whole_within(STARTED_WITHIN);
     NodeStop = "node-stop", Node,
         "the node drains and ends, and is started again",
-        [Provision].taking_away().whole_within(STARTED_WITHIN);
+        [NodeControl].taking_away().whole_within(STARTED_WITHIN);
     NodeRestart = "node-restart", Node,
         "the node drains and ends, and is started again at once",
-        [Provision].lasting(Length::Moment).taking_away().whole_within(STARTED_WITHIN);
+        [NodeControl].lasting(Length::Moment).taking_away().whole_within(STARTED_WITHIN);
     NodeSlow = "node-slow", Node,
         "the node's host has little CPU time",
         [Hosts, CpuLimit].taking(&[Knob::Cpus]);
@@ -89,7 +92,7 @@ kinds! {
     RollingRestart = "rolling-restart", Cluster,
         "every node, one after the other, drains, ends, is started, and is up before \
          the next",
-        [Provision, Mbeans].lasting(Length::Task).taking_away().whole_within(STARTED_WITHIN);
+        [NodeControl, Mbeans].lasting(Length::Task).taking_away().whole_within(STARTED_WITHIN);
     RollingChange = "rolling-change", Cluster,
         "every node, one after the other, is restarted with other settings, and then \
          with those that it had",

@@ -69,8 +69,8 @@ fn nodes_on_machines_are_measured_as_nodes_here_are_and_leave_only_jars() {
     let nodes: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(nodes["isolation"], "machines");
     assert_eq!(nodes["hosts"][1]["address"], "127.66.1.2");
-    let failed = nodes["proofs"].as_array().unwrap().iter();
-    let failed: Vec<_> = failed.filter(|one| one["effect"] == "other").collect();
+    let proofs = nodes["proofs"].as_array().unwrap().iter();
+    let failed: Vec<_> = proofs.filter(|one| one["effect"] == "other").collect();
     assert!(failed.is_empty(), "{failed:#?}");
     let readings = fs::read_to_string(trial.join("probes/hosts.ndjson")).unwrap();
     for host in ["host1", "host2", "machine"] {

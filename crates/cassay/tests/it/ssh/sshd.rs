@@ -14,7 +14,7 @@ use std::sync::OnceLock;
 const SSHD: &str = "/usr/sbin/sshd";
 
 /// The user of each machine: nobody on this one.
-const USER: u32 = 61_001;
+pub const USER: u32 = 61_001;
 
 /// What the far side's script runs: the machines have these programs and no others.
 const TOOLS: [&str; 20] = [
@@ -71,6 +71,8 @@ pub struct Machine<'a> {
     pub before: &'a str,
     /// Whether the program is installed there: it need not be sent then, which takes a while.
     pub is_installed: bool,
+    /// The number of its user.
+    pub user: u32,
 }
 
 impl<'a> Machine<'a> {
@@ -82,6 +84,16 @@ impl<'a> Machine<'a> {
             sshd: "",
             before: "",
             is_installed: true,
+            user: USER,
+        }
+    }
+
+    /// One whose user is root, with a place of its own for what root writes.
+    pub fn root(name: &'a str) -> Machine<'a> {
+        Machine {
+            user: 0,
+            before: "mount -t tmpfs none /var/lib",
+            ..Machine::new(name)
         }
     }
 
@@ -186,7 +198,8 @@ impl Machines {
             passwd += "sshd:x:61000:65534::/run/sshd:/bin/false\n";
         }
         let home = folder.join("home");
-        passwd += &format!("me:x:{USER}:{USER}::{}:{}\n", home.display(), machine.shell);
+        let (user, shell) = (machine.user, machine.shell);
+        passwd += &format!("me:x:{user}:{user}::{}:{shell}\n", home.display());
         fs::write(folder.join("passwd"), passwd).unwrap();
         keygen(&folder.join("hostkey"));
         let port = self.listen(machine, &folder);

@@ -162,6 +162,24 @@ fn safepoints_of_java_11_17_and_21_say_how_long_all_stood_still() {
 }
 
 #[test]
+fn a_log_as_cassandra_s_own_settings_have_it_has_levels_and_no_tags() {
+    let line = |text: &str| {
+        let text = format!("[2026-11-21T09:09:32.000+0000][0.989s][4711][4713][info ] {text}");
+        parse(&text).map(|(_, event)| event)
+    };
+    let young = "GC(0) Pause Young (Normal) (G1 Evacuation Pause) 26M->8M(512M) 8.052ms";
+    assert_eq!(line(young), pause("young", 8.052, Some(8.0)));
+    assert_eq!(line("Using G1"), None);
+    let safepoint = "Safepoint \"G1CollectForAllocation\", Time since last: 5 ns, Reaching \
+                     safepoint: 1000000 ns, At safepoint: 2000000 ns, Total: 3000000 ns";
+    let event = Event::Safepoint {
+        reach_ms: 1.0,
+        stopped_ms: 3.0,
+    };
+    assert_eq!(line(safepoint), Some(event));
+}
+
+#[test]
 fn times_are_read_in_any_zone_and_nonsense_is_not() {
     for (text, expected) in [
         ("1970-01-01T00:00:00.001+0000", Some(MILLISECOND_NS)),

@@ -9,6 +9,7 @@ impl Agents for Sim {
             host: Some(index),
             cql: ([10, 0, 0, index as u8 + 1], 9042).into(),
             storage: ([10, 0, 0, index as u8 + 1], 7000).into(),
+            is_ours: true,
         };
         let added = usize::from(self.added_ns.is_some());
         (0..ADDED + added).map(node).collect()

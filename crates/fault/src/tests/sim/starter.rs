@@ -8,6 +8,18 @@ impl Starter for Sim {
         Restartable::new(*OWN, &command, "/dev/null".as_ref())
     }
 
+    fn stopping(&self, node: usize) -> Result<Injection> {
+        self.restartable(node).map(Injection::Stop)
+    }
+
+    fn killing(&self, node: usize) -> Result<Injection> {
+        self.restartable(node).map(Injection::Kill)
+    }
+
+    fn pausing(&self, node: usize) -> Result<Injection> {
+        Ok(Injection::Pause(self.works.process(node)))
+    }
+
     fn anew(&self, node: usize, _: RestartMode) -> Result<(Restartable, Vec<PathBuf>)> {
         Ok((self.restartable(node)?, vec!["/host/data".into()]))
     }

@@ -39,8 +39,8 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "target.local.machines.price_per_hour",
         Type::Number(1e-6, 1e9, |d, n| d.price_of_host(n)),
-        "What an hour of it costs. Where all machines that are used have a price, it is that of the \
-         target, unless `price_per_hour` says another.",
+        "What an hour of it costs. Where all machines that are used have a price, it is that of \
+         the target, unless `price_per_hour` says another.",
     ),
     with(
         "target.local.machines.sudo",

@@ -212,8 +212,8 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "target.attach",
         Type::Section(|d| d.kind = Kind::Attach),
-        "An existing cluster. cassay starts and stops nothing there, and writes only to the \
-         keyspace.",
+        "An existing cluster. cassay starts and stops nothing there that the command line does not \
+         name, and writes only to the keyspace.",
     ),
     required(
         "target.attach.contact_points",

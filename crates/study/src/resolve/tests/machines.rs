@@ -7,7 +7,7 @@ use std::net::Ipv4Addr;
 const FILE: &str = "\
 machines:
 - {ssh: db1, folder: /data/cassay, price_per_hour: 1}
-- {ssh: user@db2, folder: /data/cassay, sudo: true, address: 10.0.0.2, price_per_hour: 0.25, type: i4i}
+- {ssh: user@db2, folder: /data/cassay, sudo: true, address: 10.0.0.2, price_per_hour: 0.25}
 - {ssh: db3, folder: /data/cassay, price_per_hour: 0.5}
 clients: [here, {ssh: c1, workers: 4}]
 ";
@@ -60,7 +60,10 @@ fn what_a_study_names_itself_needs_trust_also_what_its_file_holds() {
     let mut overrides = with("seed=2");
     let text = study("{local: {machines: lab.yaml}}");
     let said = resolve("s.yaml", &text, &overrides).unwrap_err().to_string();
-    assert!(said.contains("has nodes started on db1"), "{said}");
+    assert!(
+        said.contains("has this program run on db1 as your user there, and starts nodes there"),
+        "{said}"
+    );
     assert!(said.contains("has this program run on c1"), "{said}");
     overrides.granted.trust = true;
     resolve("s.yaml", &text, &overrides).unwrap();
@@ -77,7 +80,7 @@ fn what_machines_cannot_be_is_said_with_its_place() {
               hint: leave it out, or `target.local.machines`: machines are apart
             s.yaml:3:62: `target.local.host.link` cannot be had with `isolation: loopback`
               hint: loopback gives a host only an address; use `isolation: hosts`, as root
-            s.yaml:3:62: `target.local.host.link` limits the link of a stand-in, and machines have their own
+            s.yaml:3:62: `target.local.host.link` is of stand-ins: machines have their own
               hint: leave it out, or `target.local.machines`
             --set:1:23: `target.local.hosts` is 4, and `target.local.machines` names 3 machines
               hint: name more machines, or lower target.local.hosts
@@ -99,4 +102,43 @@ fn what_machines_cannot_be_is_said_with_its_place() {
           hint: write the one by which the other machines and this one reach it: 10.0.0.7
     "#]],
     );
+}
+
+/// Every study that is handed out whose nodes are on hosts runs on eight machines with eight
+/// clients without a key of it changed, at the size that the sources had.
+#[test]
+fn each_study_of_a_source_is_planned_over_machines_as_it_is() {
+    let list = |keys: &str, names: &str| -> String {
+        let item = |number: usize| format!("- {{ssh: {names}{number}{keys}}}\n");
+        (1..=8).map(item).collect()
+    };
+    let lab = format!(
+        "machines:\n{}clients:\n{}",
+        list(", folder: /data, sudo: true", "h"),
+        list("", "c")
+    );
+    let mut overrides = with("target.local.machines=lab.yaml");
+    overrides.inputs.insert("lab.yaml".to_owned(), lab);
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies");
+    let mut planned = Vec::new();
+    for study in [
+        "dse-vsan/failures.yaml",
+        "dse-vsan/dse-peak.yaml",
+        "dse-vsan/dse-consistency.yaml",
+        "azure-local-storage/azure-fixed.yaml",
+        "nvme-vs-hdd/nvme-vs-hdd.yaml",
+        "scale-up/scale-up.yaml",
+        "vsphere-vtopology/vsphere-vtopology.yaml",
+    ] {
+        let study = read(&folder.join(study), &overrides).unwrap_or_else(|why| panic!("{why}"));
+        crate::plan::plan(&study).unwrap_or_else(|why| panic!("{}: {why}", study.name));
+        for variant in &study.variants {
+            let local = variant.settings.target.local().unwrap();
+            let hosts = local.hosts.as_ref().unwrap();
+            assert_eq!(hosts.machines.len(), hosts.count, "{}", study.name);
+            assert_eq!(variant.settings.client.machines.len(), 8, "{}", study.name);
+            planned.push((local.nodes, hosts.count));
+        }
+    }
+    assert!(planned.contains(&(16, 8)), "{planned:?}");
 }

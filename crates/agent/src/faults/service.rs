@@ -1,0 +1,82 @@
+//! A server that somebody else has started, which is stopped or whose process is, and serves again.
+
+use super::state::Breakable;
+use crate::state::AgentState;
+use anyhow::{Result, ensure};
+use host::process::{self, Identity};
+use host::undo::Undo;
+use host::{ServiceBreak, ServiceFault};
+use measure::clock::{self, Deadline};
+use rustix::process::Signal;
+use std::time::Duration;
+
+/// How long a process may run on that is told to stop, and how often it is looked at.
+const STOPPED_WITHIN: Duration = Duration::from_secs(1);
+const STOPPED_POLL: Duration = Duration::from_millis(1);
+
+/// One server, and what is done to it.
+pub(super) struct OfOthers {
+    fault: ServiceFault,
+    /// Whether anything was done: what others have stopped is not ours to start.
+    is_begun: bool,
+}
+
+impl OfOthers {
+    pub fn of(fault: ServiceFault) -> OfOthers {
+        OfOthers {
+            fault,
+            is_begun: false,
+        }
+    }
+
+    /// What undoes it.
+    fn undo(&self) -> Undo {
+        match self.fault.how {
+            ServiceBreak::Pause => Undo::Continue(self.fault.process),
+            ServiceBreak::Stop | ServiceBreak::Kill => Undo::Serve(self.fault.service.clone()),
+        }
+    }
+}
+
+impl Breakable for OfOthers {
+    fn inject(&mut self, here: &AgentState) -> Result<()> {
+        let found = self.fault.service.process()?;
+        ensure!(
+            found == Some(self.fault.process),
+            "process {} does not serve {} any more",
+            self.fault.process.pid,
+            self.fault.service.serves
+        );
+        here.undo.add_noted(self.undo())?;
+        self.is_begun = true;
+        match self.fault.how {
+            ServiceBreak::Pause => {
+                self.fault.process.signal(Signal::STOP);
+                let deadline = Deadline::after(STOPPED_WITHIN);
+                let runs = || process::state(self.fault.process).is_some_and(|state| state != 'T');
+                while runs() && !deadline.passed() {
+                    clock::sleep(STOPPED_POLL);
+                }
+                Ok(())
+            }
+            ServiceBreak::Stop => self.fault.service.stop(self.fault.process),
+            ServiceBreak::Kill => self.fault.service.kill(self.fault.process),
+        }
+    }
+
+    /// What has not come back stays on the list, so that it is tried once more at the end.
+    fn heal(&mut self, here: &AgentState) -> Result<Vec<Identity>> {
+        if !self.is_begun {
+            return Ok(Vec::new());
+        }
+        let process = match self.fault.how {
+            ServiceBreak::Pause => {
+                self.fault.process.signal(Signal::CONT);
+                Some(self.fault.process)
+            }
+            ServiceBreak::Stop | ServiceBreak::Kill => self.fault.service.start()?,
+        };
+        here.undo.forget(&self.undo())?;
+        Ok(process.into_iter().collect())
+    }
+}

@@ -1,0 +1,53 @@
+//! What an agent does where what runs on its host is somebody else's.
+
+use crate::state::AgentState;
+use anyhow::{Context, Result};
+use host::noted::{self, Noted};
+use host::others::{FindService, Lend, Mend, OwnAddresses, ReadWallClock};
+use host::process::Identity;
+use measure::clock;
+use reach::Serve;
+use std::net::{IpAddr, UdpSocket};
+
+impl Serve<AgentState> for OwnAddresses {
+    fn serve(self, _: &AgentState) -> Result<Vec<IpAddr>> {
+        // An address can be bound where it belongs, and nowhere else.
+        let is_own = |ip: &IpAddr| UdpSocket::bind((*ip, 0)).is_ok();
+        Ok(self.0.into_iter().filter(is_own).collect())
+    }
+}
+
+impl Serve<AgentState> for Lend {
+    fn serve(self, here: &AgentState) -> Result<()> {
+        let folder = self.0;
+        anyhow::ensure!(
+            folder.is_absolute(),
+            "{} is no absolute path",
+            folder.display()
+        );
+        std::fs::read_dir(&folder).with_context(|| format!("list {}", folder.display()))?;
+        here.files.lend(&folder);
+        Ok(())
+    }
+}
+
+impl Serve<AgentState> for FindService {
+    fn serve(self, _: &AgentState) -> Result<Option<Identity>> {
+        self.0.process()
+    }
+}
+
+impl Serve<AgentState> for ReadWallClock {
+    fn serve(self, _: &AgentState) -> Result<u64> {
+        Ok(clock::unix_ns())
+    }
+}
+
+impl Serve<AgentState> for Mend {
+    fn serve(self, here: &AgentState) -> Result<Vec<String>> {
+        let folder = self.folder.as_deref();
+        let undone = noted::mend(folder)?;
+        here.undo.note(Noted::below(folder)?);
+        Ok(undone)
+    }
+}

@@ -1,0 +1,221 @@
+//! A real node that cassay did not start, on a machine behind sshd: it is probed, its logs are
+//! kept, it is restarted under load, and it runs again when the command that has stopped it is
+//! killed.
+//!
+//! It is made by `target up` in another folder; from then on a script stops and starts it, as its
+//! owner's unit would, in the words that the kernel has of it.
+
+use super::{Kept, jvms, up};
+use crate::program::{Lab, Said, Started, skip, wait_until};
+use crate::ssh::sshd::{Machine, Machines, missing, script};
+use host::process::Identity;
+use rustix::process::Signal;
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const STUDY: &str = "\
+study: theirs
+question: Is a node that is not ours restarted, and seen?
+target:
+  attach:
+    contact_points: ['ADDRESS']
+    jolokia: {port: JOLOKIA, user: USER, password: {file: jolokia}}
+    hosts:
+      ssh: db1
+      logs: FOLDER/logs
+      data: FOLDER/data
+      control: {command: {stop: [SCRIPTS/stop], start: [SCRIPTS/start]}}
+workload: {use: standard1, mix: {write: 1}, consistency: LOCAL_ONE}
+data: {load: {operations: 1k}, settle: none}
+procedure: {fixed: {rate: 50}}
+window: {warmup: 2s, measure: 150s}
+verify: {reads: none, sample: 0}
+probes: {period: 1s}
+faults: FAULTS
+";
+
+/// The node, and the machine that it is on. What serves in the end is killed with it.
+struct Theirs<'a> {
+    lab: &'a Lab,
+    machines: Machines,
+    node: Value,
+    _kept: Kept<'a>,
+}
+
+impl<'a> Theirs<'a> {
+    fn start(lab: &'a Lab, faults: &str) -> Theirs<'a> {
+        let up = up(lab, &[]);
+        let kept = Kept(lab);
+        let machines = Machines::with(&Machine::root("db1"));
+        let theirs = Theirs {
+            lab,
+            machines,
+            node: up["nodes"][0].clone(),
+            _kept: kept,
+        };
+        theirs.write_scripts();
+        theirs.write_study(faults);
+        theirs
+    }
+
+    /// The folder of the node.
+    fn folder(&self) -> PathBuf {
+        let clusters = fs::read_dir(self.lab.clusters()).unwrap();
+        let mut folders = clusters.flatten().map(|entry| entry.path().join("node1"));
+        folders.find(|folder| folder.join("conf").is_dir()).unwrap()
+    }
+
+    fn scripts(&self) -> PathBuf {
+        self.machines.folder("db1")
+    }
+
+    fn write_scripts(&self) {
+        let pid = self.jvm().unwrap().pid;
+        let read = |file: &str| fs::read(format!("/proc/{pid}/{file}")).unwrap();
+        let words = |bytes: Vec<u8>| -> Vec<String> {
+            let all = bytes.split(|byte| *byte == 0).filter(|word| !word.is_empty());
+            all.map(|word| quoted(&String::from_utf8_lossy(word))).collect()
+        };
+        let folder = fs::read_link(format!("/proc/{pid}/cwd")).unwrap();
+        // Whoever clears up after agents ends what has their mark.
+        let is_theirs = |one: &String| !one.starts_with("'CASSAY_");
+        let environment: Vec<String> =
+            words(read("environ")).into_iter().filter(is_theirs).collect();
+        let start = format!(
+            "cd {} || exit 1\nenv -i {} {} </dev/null >>{scripts}/output 2>&1 &\n\
+             echo $! > {scripts}/pid",
+            quoted(&folder.display().to_string()),
+            environment.join(" "),
+            words(read("cmdline")).join(" "),
+            scripts = self.scripts().display()
+        );
+        fs::write(self.scripts().join("pid"), format!("{pid}\n")).unwrap();
+        script(&self.scripts().join("start"), &start);
+        let stop = format!(
+            "read pid < {}/pid && kill $pid\nwhile kill -0 $pid 2>/dev/null; do sleep 0.2; done",
+            self.scripts().display()
+        );
+        script(&self.scripts().join("stop"), &stop);
+    }
+
+    fn write_study(&self, faults: &str) {
+        let text = fs::read_to_string(self.folder().join("conf/jolokia.properties")).unwrap();
+        let of = |name: &str| {
+            let lines = text.lines().filter_map(|line| line.split_once('='));
+            let mut found = lines.filter(|(key, _)| *key == name);
+            found.next().unwrap().1.to_owned()
+        };
+        self.machines.lab.write("jolokia", &of("password"));
+        let study = STUDY
+            .replace("ADDRESS", self.node["address"].as_str().unwrap())
+            .replace("JOLOKIA", &of("port"))
+            .replace("USER", &of("user"))
+            .replace("FOLDER", &self.folder().display().to_string())
+            .replace("SCRIPTS", &self.scripts().display().to_string())
+            .replace("FAULTS", faults);
+        self.machines.lab.write("study.yaml", &study);
+    }
+
+    fn jvm(&self) -> Option<Identity> {
+        jvms(self.lab).first().and_then(|pid| Identity::of(*pid as u32))
+    }
+
+    fn run(&self) -> Started {
+        let allow = "--allow=create=keyspace1,restart";
+        let mut command = self.machines.command(&["run", "study.yaml", "--trust", allow, "--json"]);
+        command.env("CASSAY_SHARED_MACHINE", "1");
+        Started::new(command)
+    }
+
+    fn serves(&self) -> bool {
+        let address: std::net::SocketAddr = self.node["address"].as_str().unwrap().parse().unwrap();
+        std::net::TcpStream::connect(address).is_ok()
+    }
+
+    fn trial(&self) -> PathBuf {
+        let trials = self.machines.lab.path().join("results/latest/trials");
+        let mut all = fs::read_dir(trials).unwrap().flatten();
+        all.next().unwrap().path()
+    }
+}
+
+impl Drop for Theirs<'_> {
+    fn drop(&mut self) {
+        // Its agent ends what it has started itself, and knows nothing of what came after.
+        for pid in jvms(self.lab) {
+            if let Some(process) = Identity::of(pid as u32) {
+                process.signal(Signal::KILL);
+                process.wait_gone(std::time::Duration::from_secs(60));
+            }
+        }
+    }
+}
+
+/// A word that a shell takes as it is.
+fn quoted(word: &str) -> String {
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
+fn read(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+#[test]
+#[ignore = "starts a real Cassandra: cargo xtask cassandra"]
+fn it_is_seen_and_restarted_under_load_by_what_its_owner_restarts_it_with() {
+    if let Some(why) = missing() {
+        return skip(&why);
+    }
+    let lab = Lab::new();
+    let theirs = Theirs::start(&lab, "[{at: 10s, kind: rolling-restart, for: 120s}]");
+    let before = theirs.jvm();
+    let run: Said = theirs.run().end();
+    let findings = run.json();
+    let fault = &findings["faults"][0];
+    assert_eq!(fault["verdict"], "confirmed", "{run}");
+    let now = theirs.jvm();
+    assert!(theirs.serves() && now.is_some() && now != before, "{now:?}");
+    let probed = |file: &str| read(&theirs.trial().join("probes").join(file));
+    assert!(probed("hosts.ndjson").contains("\"db1\""));
+    for (file, name) in [
+        ("processes.ndjson", "pidstat.%CPU"),
+        ("gc_log.ndjson", "gc.pause.young"),
+        ("jvm.ndjson", "jvm.heap_used"),
+        ("cassandra.ndjson", "compactions.pending"),
+    ] {
+        assert!(probed(file).contains(name), "{name} in {file}");
+    }
+    let nodes: Value = serde_json::from_str(&read(&theirs.trial().join("nodes.json"))).unwrap();
+    assert_eq!(nodes["machines"][0]["hosts"][0]["name"], "db1");
+    let on = nodes["host_settings"].to_string();
+    assert!(
+        on.contains(nodes["nodes"][0]["name"].as_str().unwrap()),
+        "settings of the process"
+    );
+    // What came to its log is its second start, and not the first.
+    let name = nodes["nodes"][0]["name"].as_str().unwrap();
+    let log = read(&theirs.trial().join("logs").join(name).join("system.log"));
+    assert_eq!(log.matches("Startup complete").count(), 1, "{log}");
+    theirs.machines.wait_until_left("db1");
+}
+
+#[test]
+#[ignore = "starts a real Cassandra: cargo xtask cassandra"]
+fn it_runs_again_when_the_command_that_has_stopped_it_is_killed() {
+    if let Some(why) = missing() {
+        return skip(&why);
+    }
+    let lab = Lab::new();
+    let theirs = Theirs::start(&lab, "[{at: 2s, kind: node-stop, for: 120s}]");
+    let before = theirs.jvm();
+    let mut run = theirs.run();
+    run.wait_until("it is stopped", || {
+        before.is_some_and(|before| !before.alive())
+    });
+    run.kill();
+    wait_until("it serves", || theirs.serves());
+    assert!(theirs.jvm() != before);
+    theirs.machines.wait_until_left("db1");
+    assert_eq!(jvms(&lab).len(), 1, "it was started once");
+}

@@ -1,0 +1,387 @@
+//! The machines of a cluster that is not ours, where there is a way to them: an agent on each, and
+//! which nodes it is of.
+//!
+//! What must hold: all are reached at once, and who is not is told of with all others; nothing is
+//! changed there, and what the agents write goes with them.
+
+use super::logs::Marks;
+use crate::node::NodeInfo;
+use anyhow::{Context, Result, bail};
+use host::process::Identity;
+use host::{Agent, Destination, Service};
+use std::collections::BTreeSet;
+use std::net::{IpAddr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use target::{AttachedHost, folder_of_node};
+
+/// The program by which they are reached.
+const SSH: &str = "ssh";
+
+/// Where they stand in a study.
+pub(crate) const KEY: &str = "target.attach.hosts";
+
+/// All machines of a cluster.
+#[derive(Debug, Default)]
+pub(crate) struct AttachedHosts {
+    /// In the order of the study.
+    pub all: Vec<ReachedHost>,
+    /// Where each node is among them, in the order of the nodes.
+    of_nodes: Vec<Option<Home>>,
+}
+
+/// Where a node is.
+#[derive(Debug)]
+struct Home {
+    /// The index of its host.
+    host: usize,
+    /// The folder with its logs and how far they had come, or why they cannot be read.
+    logs: Result<(PathBuf, Marks), String>,
+}
+
+/// One of them.
+#[derive(Debug)]
+pub(crate) struct ReachedHost {
+    /// As reports have it: what `ssh` knows it by, without the user and the port.
+    pub name: String,
+    pub agent: Arc<Agent>,
+    spec: AttachedHost,
+    /// Whether what is done there is undone whoever is killed, or why not.
+    pub undoes: Result<(), String>,
+}
+
+impl AttachedHosts {
+    /// Reaches all of `specs` and finds out which of the `nodes` are theirs.
+    ///
+    /// # Errors
+    /// All that are not reached, each with why; or it is not clear which nodes are whose.
+    pub fn reach(
+        specs: &[AttachedHost],
+        nodes: &[NodeInfo],
+        say: &mut dyn FnMut(&str),
+    ) -> Result<AttachedHosts> {
+        if specs.is_empty() {
+            return Ok(AttachedHosts::default());
+        }
+        let destinations: Result<Vec<Destination>> = specs.iter().map(destination).collect();
+        let agents = Agent::all_over_ssh(Path::new(SSH), &destinations?)
+            .with_context(|| format!("reach the machines of `{KEY}`"))?;
+        let names = names(specs);
+        let mut all = Vec::new();
+        for ((spec, agent), name) in specs.iter().zip(agents).zip(names) {
+            all.push(ReachedHost::new(name, spec, agent, say));
+        }
+        let homes = homes(&all, nodes)?;
+        check_controls(&all, &homes, nodes)?;
+        let home = |(home, node): (Option<usize>, &NodeInfo)| {
+            let host = home?;
+            let logs = all[host].lent(node.address.ip());
+            Some(Home { host, logs })
+        };
+        let of_nodes = homes.into_iter().zip(nodes).map(home).collect();
+        let hosts = AttachedHosts { all, of_nodes };
+        say(&hosts.words(nodes));
+        Ok(hosts)
+    }
+
+    /// The host of a node.
+    pub fn of(&self, node: usize) -> Option<&ReachedHost> {
+        let home = self.of_nodes.get(node)?.as_ref()?;
+        self.all.get(home.host)
+    }
+
+    /// The logs of a node, and how far they had come at first; or why they cannot be read. None if
+    /// its machine is unknown.
+    pub fn logs(&self, node: usize) -> Option<Result<(&Path, &Marks), String>> {
+        let home = self.of_nodes.get(node)?.as_ref()?;
+        let logs = home.logs.as_ref().map_err(String::clone);
+        Some(logs.map(|(folder, marks)| (folder.as_path(), marks)))
+    }
+
+    /// The nodes of a host, by their indexes.
+    pub fn nodes_of(&self, host: &ReachedHost) -> impl Iterator<Item = usize> {
+        let index = self.all.iter().position(|one| one.name == host.name);
+        let of_nodes = self.of_nodes.iter().enumerate();
+        let is_there = move |home: &Option<Home>| home.as_ref().map(|home| home.host) == index;
+        of_nodes.filter(move |(_, home)| is_there(home)).map(|(node, _)| node)
+    }
+
+    /// The process of a node as its machine has it now.
+    ///
+    /// # Errors
+    /// Nobody can tell: why.
+    pub fn process(&self, node: usize, address: SocketAddr) -> Result<Identity, String> {
+        let host = self.of(node).ok_or("its machine is not among `hosts`")?;
+        match host.agent.find(&host.service(address)) {
+            Ok(Some(process)) => Ok(process),
+            Ok(None) => Err(format!("nothing serves {address} on {}", host.name)),
+            Err(error) => Err(format!("{}: {error:#}", host.name)),
+        }
+    }
+
+    /// The processes of all nodes; none of those whose machine is unknown.
+    pub fn processes(&self, nodes: &[NodeInfo]) -> Vec<Option<Result<Identity, String>>> {
+        let all = nodes.iter().enumerate();
+        all.map(|(index, node)| {
+            self.of(index)?;
+            Some(self.process(index, node.address))
+        })
+        .collect()
+    }
+
+    /// Whether every node has what `of` asks of its host; what all say who have not.
+    pub fn every(
+        &self,
+        nodes: &[NodeInfo],
+        of: impl Fn(&ReachedHost, usize) -> Result<(), String>,
+    ) -> Result<(), String> {
+        let missing_of = |(index, node): (usize, &NodeInfo)| {
+            let answer = match self.of(index) {
+                Some(host) => of(host, index),
+                None => Err("its machine is not among `hosts`".to_owned()),
+            };
+            Some(format!("{}: {}", node.name, answer.err()?))
+        };
+        let missing: Vec<String> = nodes.iter().enumerate().filter_map(missing_of).collect();
+        if missing.is_empty() {
+            Ok(())
+        } else {
+            Err(missing.join("; "))
+        }
+    }
+
+    /// Which nodes are where, in a sentence.
+    fn words(&self, nodes: &[NodeInfo]) -> String {
+        let of_host = |host: &ReachedHost| {
+            let names = self.nodes_of(host).map(|node| nodes[node].name.as_str());
+            format!("{} ({})", host.name, names.collect::<Vec<_>>().join(", "))
+        };
+        let all: Vec<String> = self.all.iter().map(of_host).collect();
+        format!("agents on the nodes' machines: {}", all.join(", "))
+    }
+}
+
+impl Drop for AttachedHosts {
+    /// All of them at once: each takes a moment.
+    fn drop(&mut self) {
+        std::thread::scope(|scope| {
+            for host in self.all.drain(..) {
+                scope.spawn(move || drop(host));
+            }
+        });
+    }
+}
+
+impl ReachedHost {
+    fn new(
+        name: String,
+        spec: &AttachedHost,
+        agent: Agent,
+        say: &mut dyn FnMut(&str),
+    ) -> ReachedHost {
+        let undoes = match agent.mend(spec.remote.folder.as_deref()) {
+            Ok(undone) => {
+                for what in undone {
+                    say(&format!("{name}: an earlier command was killed: {what}"));
+                }
+                Ok(())
+            }
+            Err(error) => Err(format!("what is done there could not be undone: {error:#}")),
+        };
+        ReachedHost {
+            name,
+            agent: Arc::new(agent),
+            spec: spec.clone(),
+            undoes,
+        }
+    }
+
+    /// A node of it, as its agent finds, stops and starts it.
+    pub fn service(&self, address: SocketAddr) -> Service {
+        let control = self.spec.control.as_ref();
+        Service {
+            serves: address,
+            control: control.map(|control| control.of(address.ip())),
+        }
+    }
+
+    /// The folder with the logs of a node, which can be read from now on, and how far they go.
+    fn lent(&self, node: IpAddr) -> Result<(PathBuf, Marks), String> {
+        let said = self.spec.logs.as_deref();
+        let folder = said
+            .map(|folder| folder_of_node(folder, node))
+            .ok_or("`hosts` does not say where its logs are (`logs`)")?;
+        self.agent.lend(&folder).map_err(|error| format!("{error:#}"))?;
+        let marks = Marks::of(&self.agent, &folder);
+        Ok((folder, marks))
+    }
+
+    /// The folder with the data of a node, if it is known.
+    pub fn data(&self, node: IpAddr) -> Option<PathBuf> {
+        let folder = self.spec.data.as_deref()?;
+        Some(folder_of_node(folder, node))
+    }
+
+    /// What stops and starts its nodes, in words.
+    ///
+    /// # Errors
+    /// Nothing does.
+    pub fn control(&self, address: SocketAddr) -> Result<[String; 2], String> {
+        let missing = "`hosts` does not say what stops and starts it (`control`)";
+        let control = self.spec.control.as_ref().ok_or(missing)?;
+        Ok(control.programs(address.ip()).map(|words| words.join(" ")))
+    }
+}
+
+fn destination(spec: &AttachedHost) -> Result<Destination> {
+    let remote = &spec.remote;
+    let folder = remote.folder.as_deref().map(|folder| folder.to_string_lossy());
+    Destination::new(&remote.ssh, remote.sudo, folder.as_deref())
+}
+
+/// What hosts are called: the name alone of what `ssh` is told, if that is nobody else's.
+fn names(specs: &[AttachedHost]) -> Vec<String> {
+    let plain = |spec: &AttachedHost| {
+        let text = spec.remote.ssh.trim_start_matches("ssh://");
+        let host = text.rsplit_once('@').map_or(text, |(_, host)| host);
+        let end = match host.strip_prefix('[') {
+            Some(_) => host.find(']').map_or(host.len(), |at| at + 1),
+            None if host.matches(':').count() == 1 => host.find(':').unwrap_or(host.len()),
+            None => host.len(),
+        };
+        host[..end].to_owned()
+    };
+    let all: Vec<String> = specs.iter().map(plain).collect();
+    let is_one = |name: &String| all.iter().filter(|other| *other == name).count() == 1;
+    let or_whole = |(name, spec): (&String, &AttachedHost)| {
+        let chosen = if is_one(name) { name } else { &spec.remote.ssh };
+        chosen.clone()
+    };
+    all.iter().zip(specs).map(or_whole).collect()
+}
+
+/// Where each node is: by the addresses that are said, else by those that are the machine's own.
+///
+/// # Errors
+/// Machines of which that is not clear, all of them.
+fn homes(all: &[ReachedHost], nodes: &[NodeInfo]) -> Result<Vec<Option<usize>>> {
+    let known: BTreeSet<IpAddr> = nodes.iter().map(|node| node.address.ip()).collect();
+    let known: Vec<IpAddr> = known.into_iter().collect();
+    let mut theirs = Vec::new();
+    for host in all {
+        theirs.push(match &host.spec.addresses[..] {
+            [] => host.agent.own_addresses(&known)?,
+            said => said.to_vec(),
+        });
+    }
+    let names: Vec<&str> = all.iter().map(|host| host.name.as_str()).collect();
+    assigned(&names, &theirs, &known)?;
+    let home = |node: &NodeInfo| theirs.iter().position(|own| own.contains(&node.address.ip()));
+    Ok(nodes.iter().map(home).collect())
+}
+
+/// That every machine has a node, and no node two machines.
+fn assigned(names: &[&str], theirs: &[Vec<IpAddr>], known: &[IpAddr]) -> Result<()> {
+    let list = |all: &[IpAddr]| all.iter().map(IpAddr::to_string).collect::<Vec<_>>().join(", ");
+    let mut wrong = Vec::new();
+    for (name, own) in names.iter().zip(theirs) {
+        if !own.iter().any(|address| known.contains(address)) {
+            wrong.push(format!(
+                "{name} has none of the addresses that the cluster has for its nodes: {}",
+                list(known)
+            ));
+        }
+    }
+    for address in known {
+        let has_it = names.iter().zip(theirs).filter(|(_, own)| own.contains(address));
+        let homes: Vec<&str> = has_it.map(|(name, _)| *name).collect();
+        if homes.len() > 1 {
+            wrong.push(format!(
+                "{address} is an address of {}",
+                homes.join(" and of ")
+            ));
+        }
+    }
+    if wrong.is_empty() {
+        return Ok(());
+    }
+    bail!(
+        "which nodes run where is not clear:\n  {}\nhint: say with each machine of `{KEY}` which \
+         of these are its nodes': {{ssh: HOST, address: ADDRESS}}",
+        wrong.join("\n  ")
+    )
+}
+
+/// That what stops a node stops no other one.
+fn check_controls(
+    all: &[ReachedHost],
+    of_nodes: &[Option<usize>],
+    nodes: &[NodeInfo],
+) -> Result<()> {
+    for (index, host) in all.iter().enumerate() {
+        let there = of_nodes.iter().zip(nodes).filter(|(home, _)| **home == Some(index));
+        let own: Vec<&str> = there.map(|(_, node)| node.name.as_str()).collect();
+        let control = host.spec.control.as_ref();
+        if own.len() > 1 && control.is_some_and(|control| !control.tells_nodes_apart()) {
+            bail!(
+                "`control` of {} says one thing for {}\nhint: write {} where the node's address is \
+                 to stand, as in {{systemd: 'cassandra@{}'}}",
+                host.name,
+                own.join(" and "),
+                target::NODE_PLACE,
+                target::NODE_PLACE
+            );
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use target::RemoteHost;
+
+    #[test]
+    fn hosts_are_called_by_their_names_alone_unless_two_share_one() {
+        let of = |all: &[&str]| {
+            let spec = |ssh: &&str| AttachedHost {
+                remote: RemoteHost {
+                    ssh: (*ssh).to_owned(),
+                    ..RemoteHost::default()
+                },
+                ..AttachedHost::default()
+            };
+            names(&all.iter().map(spec).collect::<Vec<_>>())
+        };
+        let said = [
+            "db1",
+            "me@db2",
+            "ssh://me@db3:2222",
+            "ssh://[::1]:22",
+            "fe80::1%eth0",
+        ];
+        assert_eq!(of(&said), ["db1", "db2", "db3", "[::1]", "fe80::1%eth0"]);
+        assert_eq!(of(&["a@db1", "b@db1", "db2"]), ["a@db1", "b@db1", "db2"]);
+    }
+
+    #[test]
+    fn a_machine_without_a_node_and_a_node_with_two_are_both_told_of() {
+        let address = |text: &str| text.parse::<IpAddr>().unwrap();
+        let known = ["10.0.0.1", "10.0.0.2"].map(address);
+        let theirs = [
+            vec![known[0], known[1]],
+            vec![known[1]],
+            vec![address("10.0.0.9")],
+        ];
+        let said = assigned(&["db1", "db2", "db3"], &theirs, &known).unwrap_err().to_string();
+        for part in [
+            "10.0.0.2 is an address of db1 and of db2",
+            "db3 has none of the addresses that the cluster has for its nodes: 10.0.0.1, 10.0.0.2",
+            "{ssh: HOST, address: ADDRESS}",
+        ] {
+            assert!(said.contains(part), "{said}");
+        }
+        assigned(&["db1", "db2"], &[vec![known[0]], vec![known[1]]], &known).unwrap();
+        assigned(&["db1"], &[vec![known[0]]], &known).unwrap();
+    }
+}

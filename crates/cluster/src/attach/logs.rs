@@ -1,0 +1,75 @@
+//! How far the logs of nodes have come that are not ours, and what is new since.
+
+use host::{Agent, Entry, FileId};
+use std::path::Path;
+
+/// What a rotated log ends with that was packed: it holds what was read before, or nobody can.
+const PACKED: [&str; 3] = [".zip", ".gz", ".xz"];
+
+/// How far the files of a folder had come at some time.
+#[derive(Debug, Default)]
+pub(crate) struct Marks(Vec<(FileId, u64)>);
+
+impl Marks {
+    /// As they are now; a folder that cannot be read has none.
+    pub fn of(agent: &Agent, folder: &Path) -> Marks {
+        let entries = agent.list(folder, None).ok().flatten().unwrap_or_default();
+        Marks(entries.iter().map(|entry| (entry.id, entry.bytes)).collect())
+    }
+
+    /// From where on a file is new, if anything of it is. One that was begun anew under its name is
+    /// new from its beginning, as is one that was not there.
+    pub fn new_from(&self, entry: &Entry) -> Option<u64> {
+        let same = |id: &FileId| (id.device, id.inode) == (entry.id.device, entry.id.inode);
+        let known = self.0.iter().find(|(id, _)| same(id)).map(|(_, bytes)| *bytes);
+        let from = known.filter(|bytes| *bytes <= entry.bytes).unwrap_or(0);
+        (from < entry.bytes).then_some(from)
+    }
+}
+
+/// Whether a file is one that is kept.
+pub(crate) fn is_log(entry: &Entry) -> bool {
+    let is_packed = PACKED.iter().any(|end| entry.name.ends_with(end));
+    !entry.is_folder && entry.name.contains("log") && !is_packed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(name: &str, inode: u64, bytes: u64) -> Entry {
+        Entry {
+            name: name.to_owned(),
+            is_folder: false,
+            bytes,
+            id: FileId {
+                device: 1,
+                inode,
+                changed_ns: 0,
+            },
+            text: None,
+        }
+    }
+
+    #[test]
+    fn only_what_came_since_is_new_whatever_a_file_is_called_now() {
+        let marks = Marks(vec![(entry("", 7, 0).id, 100), (entry("", 8, 0).id, 50)]);
+        assert_eq!(marks.new_from(&entry("system.log", 7, 100)), None);
+        assert_eq!(marks.new_from(&entry("system.log", 7, 130)), Some(100));
+        assert_eq!(marks.new_from(&entry("system.log.1", 7, 130)), Some(100));
+        assert_eq!(marks.new_from(&entry("system.log", 9, 30)), Some(0));
+        assert_eq!(
+            marks.new_from(&entry("debug.log", 8, 20)),
+            Some(0),
+            "begun anew"
+        );
+        for (name, expected) in [
+            ("system.log", true),
+            ("gc.log.0", true),
+            ("debug.log.1.zip", false),
+            ("core", false),
+        ] {
+            assert_eq!(is_log(&entry(name, 1, 1)), expected, "{name}");
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! What the machines of nodes that are not ours look like, and are set to.
+
+use super::hosts::{AttachedHosts, ReachedHost};
+use crate::node::NodeInfo;
+use anyhow::{Context, Result};
+use host::settings::{HostSettings, Question};
+use topology::Machine;
+
+impl AttachedHosts {
+    /// The machines, by their names.
+    ///
+    /// # Errors
+    /// An agent is gone, or a kernel does not say what its machine looks like.
+    pub fn machines(&self) -> Result<Vec<(String, Machine)>> {
+        let of_host = |host: &ReachedHost| {
+            let machine = host
+                .agent
+                .machine()
+                .with_context(|| format!("read what {} looks like", host.name))?;
+            Ok((host.name.clone(), machine))
+        };
+        self.all.iter().map(of_host).collect()
+    }
+
+    /// Their settings, by their names: what `question` asks, of the processes and data folders of
+    /// the nodes that are found there.
+    ///
+    /// # Errors
+    /// An agent is gone.
+    pub fn settings(
+        &self,
+        question: &Question,
+        nodes: &[NodeInfo],
+    ) -> Result<Vec<(String, HostSettings)>> {
+        let of_host = |host: &ReachedHost| {
+            let own = || self.nodes_of(host).map(|index| (index, &nodes[index]));
+            let process = |(index, node): (usize, &NodeInfo)| {
+                let process = self.process(index, node.address).ok()?;
+                Some((node.name.clone(), process.pid))
+            };
+            let folder = |(_, node): (usize, &NodeInfo)| host.data(node.address.ip());
+            let question = Question {
+                folders: own().filter_map(folder).collect(),
+                processes: own().filter_map(process).collect(),
+                ..question.clone()
+            };
+            let settings = host
+                .agent
+                .settings(&question)
+                .with_context(|| format!("read the settings of {}", host.name))?;
+            Ok((host.name.clone(), settings))
+        };
+        self.all.iter().map(of_host).collect()
+    }
+}

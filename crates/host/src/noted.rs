@@ -1,0 +1,312 @@
+//! What an agent has to undo, written down on its host: for whoever comes when agent and guard were
+//! killed both, or the machine has lost its power.
+//!
+//! A file for each agent, which it holds locked as long as it lives. A line is the whole list, and
+//! the last whole one counts: it is on the disk before what it says is done. What must hold: nobody
+//! undoes anything without the lock, so that nothing is undone twice; and nothing is read that
+//! somebody else could have written, since programs stand in it.
+
+use crate::process::Identity;
+use crate::undo::{Undo, remove_note, undo};
+use anyhow::{Context, Result, ensure};
+use measure::clock::{self, Deadline};
+use rustix::fs::{FlockOperation, OFlags, flock};
+use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io::{ErrorKind, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// The folder of the files, below another.
+const FOLDER: &str = "undo";
+
+/// How long a guard may take that is just undoing what stands in a file.
+const GUARD_LIMIT: Duration = Duration::from_secs(120);
+
+const POLL: Duration = Duration::from_millis(100);
+
+/// More than a list has ever had: a file that is longer is none of ours.
+const FILE_BYTES_MAX: u64 = 8 << 20;
+
+/// What an agent has to undo.
+#[derive(Serialize, Deserialize)]
+struct Line {
+    agent: Identity,
+    left: Vec<Undo>,
+}
+
+/// The file of one agent, once it has something to undo that outlives its guard.
+#[derive(Debug)]
+pub struct Noted {
+    folder: PathBuf,
+    file: Option<(File, PathBuf)>,
+}
+
+impl Noted {
+    /// No file yet, in the folder that there is below `named`; else one of the user's.
+    ///
+    /// # Errors
+    /// The user has no home.
+    pub fn below(named: Option<&Path>) -> Result<Noted> {
+        Ok(Noted {
+            folder: folder(named)?,
+            file: None,
+        })
+    }
+
+    /// The file, which is made if need be.
+    ///
+    /// # Errors
+    /// It cannot be made.
+    pub fn path(&mut self) -> Result<&Path> {
+        if self.file.is_none() {
+            let made = create(&self.folder)
+                .with_context(|| format!("make a file in {}", self.folder.display()))?;
+            self.file = Some(made);
+        }
+        let file = self.file.as_ref().map(|(_, path)| path.as_path());
+        file.context("the file was just made")
+    }
+
+    /// Writes the list down, where there is a file.
+    ///
+    /// # Errors
+    /// It is not on the disk.
+    pub fn write(&mut self, all: &[Undo]) -> Result<()> {
+        let Some((file, path)) = &mut self.file else {
+            return Ok(());
+        };
+        let line = Line {
+            agent: Identity::own(),
+            left: all.to_vec(),
+        };
+        let mut text = serde_json::to_vec(&line).context("put a list into words")?;
+        text.push(b'\n');
+        let written = file.write_all(&text).and_then(|()| file.sync_all());
+        written.with_context(|| format!("write {}", path.display()))
+    }
+}
+
+/// Undoes the list of an agent that is gone, unless somebody else has done so by its file.
+///
+/// # Errors
+/// As [`undo`].
+pub fn undo_of_another(all: &[Undo]) -> Result<()> {
+    let noted = all.iter().find_map(|one| match one {
+        Undo::Note(path) => Some(path),
+        _ => None,
+    });
+    let Some(path) = noted else { return undo(all) };
+    // Held until all is undone.
+    let held = locked(path, GUARD_LIMIT);
+    if matches!(held, Ok(None)) {
+        let own = |one: &&Undo| matches!(one, Undo::Tree(_));
+        let own: Vec<Undo> = all.iter().filter(own).cloned().collect();
+        return undo(&own);
+    }
+    // Without a lock it is still better undone than not.
+    undo(all)
+}
+
+/// Undoes what agents have left that are gone, with their guards; what was undone, a sentence each.
+///
+/// # Errors
+/// Something cannot be undone, or was written by somebody else.
+pub fn mend(named: Option<&Path>) -> Result<Vec<String>> {
+    let folder = folder(named)?;
+    let entries = match std::fs::read_dir(&folder) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries.with_context(|| format!("list {}", folder.display()))?,
+    };
+    check_own(&folder)?;
+    let mut said = Vec::new();
+    for entry in entries {
+        let path = entry.with_context(|| format!("list {}", folder.display()))?.path();
+        let undone =
+            mend_one(&path).with_context(|| format!("undo what {} says", path.display()))?;
+        said.extend(undone.iter().map(Undo::to_string));
+    }
+    Ok(said)
+}
+
+/// Undoes what stands in a file, unless its agent lives.
+fn mend_one(path: &Path) -> Result<Vec<Undo>> {
+    if last_line(path)?.is_some_and(|line| line.agent.alive()) {
+        return Ok(Vec::new());
+    }
+    let Some(_held) = locked(path, GUARD_LIMIT)? else {
+        return Ok(Vec::new());
+    };
+    // What it said a moment ago may have been undone since.
+    let left = last_line(path)?.map(|line| line.left).unwrap_or_default();
+    undo(&left)?;
+    remove_note(path)?;
+    let is_told = |one: &Undo| !matches!(one, Undo::Note(_));
+    Ok(left.into_iter().filter(is_told).collect())
+}
+
+/// The lock of a file; none if the file is gone.
+fn locked(path: &Path, limit: Duration) -> Result<Option<File>> {
+    let file = match open(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        file => file.with_context(|| format!("open {}", path.display()))?,
+    };
+    let deadline = Deadline::after(limit);
+    loop {
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => break,
+            Err(Errno::WOULDBLOCK | Errno::INTR) => {
+                ensure!(
+                    !deadline.passed(),
+                    "{} is held by another process since {} s",
+                    path.display(),
+                    limit.as_secs()
+                );
+                clock::sleep(POLL);
+            }
+            Err(error) => return Err(error).with_context(|| format!("lock {}", path.display())),
+        }
+    }
+    let is_there = file.metadata().is_ok_and(|found| found.nlink() > 0);
+    Ok(is_there.then_some(file))
+}
+
+/// What a file says last.
+fn last_line(path: &Path) -> Result<Option<Line>> {
+    let file = match open(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        file => file?,
+    };
+    let found = file.metadata()?;
+    ensure!(
+        found.is_file() && found.uid() == rustix::process::geteuid().as_raw(),
+        "it belongs to another user"
+    );
+    let mut text = String::new();
+    file.take(FILE_BYTES_MAX).read_to_string(&mut text)?;
+    // One that was cut by a loss of power stands behind what was done by then.
+    let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
+    Ok(whole.lines().rev().find_map(|line| serde_json::from_str(line).ok()))
+}
+
+fn open(path: &Path) -> std::io::Result<File> {
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits();
+    OpenOptions::new().read(true).custom_flags(flags as i32).open(path)
+}
+
+/// Makes a file of our own, and locks it.
+fn create(folder: &Path) -> Result<(File, PathBuf)> {
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    check_own(folder)?;
+    let own = Identity::own();
+    let path = folder.join(format!("{}-{}.ndjson", own.pid, own.start_ticks));
+    let mut options = OpenOptions::new();
+    let file = options.append(true).create_new(true).mode(0o600).open(&path)?;
+    flock(&file, FlockOperation::NonBlockingLockExclusive)?;
+    // That the file is there has to be on the disk as well.
+    File::open(folder)?.sync_all()?;
+    Ok((file, path))
+}
+
+/// That nobody else writes into a folder.
+fn check_own(folder: &Path) -> Result<()> {
+    let found = std::fs::symlink_metadata(folder)
+        .with_context(|| format!("look at {}", folder.display()))?;
+    ensure!(
+        found.is_dir()
+            && found.uid() == rustix::process::geteuid().as_raw()
+            && found.mode() & 0o022 == 0,
+        "{} is not this user's alone: remove it, or name another `folder`",
+        folder.display()
+    );
+    Ok(())
+}
+
+/// Where the files are.
+fn folder(named: Option<&Path>) -> Result<PathBuf> {
+    let above = match named {
+        Some(named) => named.to_owned(),
+        None if rustix::process::geteuid().is_root() => PathBuf::from("/var/lib/cassay"),
+        None => {
+            let home = std::env::home_dir().context("this user has no home: name a `folder`")?;
+            home.join(".local/state/cassay")
+        }
+    };
+    Ok(above.join(FOLDER))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    use target::Invocation;
+
+    /// Something that shows when it is undone: a line in a file for each time.
+    fn shows(folder: &Path) -> (Undo, PathBuf) {
+        let file = folder.join("shown");
+        let words = ["sh", "-c", "echo x >> \"$0\"", &file.display().to_string()];
+        let heal = Undo::Command(Invocation {
+            words: words.map(str::to_owned).to_vec(),
+            folder: "/".into(),
+        });
+        (heal, file)
+    }
+
+    fn times(file: &Path) -> usize {
+        std::fs::read_to_string(file).map_or(0, |text| text.lines().count())
+    }
+
+    #[test]
+    fn a_living_agent_is_let_be_and_one_that_is_gone_is_mended_once() {
+        let root = tempfile::tempdir().unwrap();
+        let (heal, shown) = shows(root.path());
+        let mut noted = Noted::below(Some(root.path())).unwrap();
+        let path = noted.path().unwrap().to_owned();
+        let list = [Undo::Note(path.clone()), heal];
+        noted.write(&list).unwrap();
+        assert!(
+            mend(Some(root.path())).unwrap().is_empty(),
+            "its agent, which is us, lives"
+        );
+        // Another agent, which is gone; half a line was never said.
+        let gone = Line {
+            agent: Identity {
+                start_ticks: 1,
+                ..Identity::own()
+            },
+            left: list.to_vec(),
+        };
+        let text = format!("{}\n{{\"agent\":", serde_json::to_string(&gone).unwrap());
+        std::fs::write(&path, text).unwrap();
+        let held = std::mem::replace(&mut noted.file, None);
+        drop(held);
+        let said = mend(Some(root.path())).unwrap();
+        assert_eq!(said.len(), 1, "{said:?}");
+        assert!(
+            said[0].starts_with("sh -c") && said[0].ends_with("was run"),
+            "{said:?}"
+        );
+        assert_eq!(times(&shown), 1);
+        assert!(!path.exists() && mend(Some(root.path())).unwrap().is_empty());
+        // Its guard comes late.
+        undo_of_another(&list).unwrap();
+        assert_eq!(times(&shown), 1);
+        undo_of_another(&list[1..]).unwrap();
+        assert_eq!(times(&shown), 2, "a list without a file is undone as it is");
+    }
+
+    #[test]
+    fn what_another_user_could_have_written_is_not_read() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = root.path().join(FOLDER);
+        std::fs::create_dir(&folder).unwrap();
+        std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o777)).unwrap();
+        let said = mend(Some(root.path())).unwrap_err().to_string();
+        assert!(said.contains("is not this user's alone"), "{said}");
+        std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o700)).unwrap();
+        symlink("/etc/passwd", folder.join("link")).unwrap();
+        assert!(mend(Some(root.path())).is_err());
+    }
+}

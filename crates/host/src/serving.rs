@@ -1,0 +1,197 @@
+//! How the process of a server that somebody else has started is found, ended and started on its
+//! host.
+//!
+//! What must hold: a process is known by a socket, or by who looks after it (systemd, Docker), and
+//! never by its name; and whoever starts it looks first whether it runs.
+
+use crate::invocation::{self, ProgramResult};
+use crate::process::Identity;
+use crate::service::Service;
+use anyhow::{Context, Result, bail, ensure};
+use kernel::listener;
+use measure::clock::{self, Deadline};
+use std::path::PathBuf;
+use std::time::Duration;
+use target::{Invocation, ProcessControl};
+
+/// How long a program may take that only tells.
+const TELL_LIMIT: Duration = Duration::from_secs(10);
+
+/// How long one may take that stops a server: it drains, and systemd waits for 90 s by default.
+const STOP_LIMIT: Duration = Duration::from_secs(120);
+
+/// How long a process may live on when what stops it has ended.
+const GONE_LIMIT: Duration = Duration::from_secs(20);
+
+/// How long the process of one that was started is waited for. Where it shows only when it serves,
+/// that may be later.
+const FOUND_LIMIT: Duration = Duration::from_secs(20);
+
+const POLL: Duration = Duration::from_millis(250);
+
+impl Service {
+    /// Its process as it is now; none if it does not run.
+    ///
+    /// # Errors
+    /// Nobody tells: whose its socket is may not be looked at, or a program fails.
+    pub fn process(&self) -> Result<Option<Identity>> {
+        let pid = match &self.control {
+            // The socket may be that of Docker's own proxy.
+            Some(ProcessControl::Docker(name)) => {
+                let words = ["docker", "inspect", "--format", "{{.State.Pid}}", name];
+                told_pid(&words)?
+            }
+            Some(ProcessControl::Systemd(unit)) => match listener::pid(self.serves) {
+                Ok(Some(pid)) => Some(pid),
+                // It does not serve yet, or any more; or this user may not look.
+                _ => {
+                    let words = ["systemctl", "show", "--property=MainPID", "--value", unit];
+                    told_pid(&words)?
+                }
+            },
+            Some(ProcessControl::Command { .. }) | None => listener::pid(self.serves)?,
+        };
+        Ok(pid.and_then(Identity::of))
+    }
+
+    /// Stops it, and waits until `process` is gone.
+    ///
+    /// # Errors
+    /// What stops it fails, or the process is still there.
+    pub fn stop(&self, process: Identity) -> Result<()> {
+        let [stop, _] = self.programs()?;
+        invocation::succeed(&stop, STOP_LIMIT)?;
+        wait_until_gone(process).with_context(|| format!("{stop} has ended with 0"))
+    }
+
+    /// Kills its process, and waits until that is gone.
+    ///
+    /// # Errors
+    /// It is still there.
+    pub fn kill(&self, process: Identity) -> Result<()> {
+        // What cannot be started again is not killed.
+        self.programs()?;
+        process.signal(rustix::process::Signal::KILL);
+        wait_until_gone(process)
+    }
+
+    /// Starts it unless it runs; its process, if that shows soon.
+    ///
+    /// # Errors
+    /// What starts it fails.
+    pub fn start(&self) -> Result<Option<Identity>> {
+        if let Some(process) = self.process()? {
+            return Ok(Some(process));
+        }
+        let [_, start] = self.programs()?;
+        invocation::succeed(&start, invocation::LIMIT)?;
+        let deadline = Deadline::after(FOUND_LIMIT);
+        loop {
+            match self.process()? {
+                None if !deadline.passed() => clock::sleep(POLL),
+                found => return Ok(found),
+            }
+        }
+    }
+
+    /// The same, without looking for its process.
+    ///
+    /// # Errors
+    /// What starts it fails.
+    pub(crate) fn start_again(&self) -> Result<()> {
+        // If nobody can tell whether it runs, the program that starts it does no harm.
+        if matches!(self.process(), Ok(Some(_))) {
+            return Ok(());
+        }
+        let [_, start] = self.programs()?;
+        invocation::succeed(&start, invocation::LIMIT)
+    }
+
+    /// What stops it, and what starts it.
+    fn programs(&self) -> Result<[Invocation; 2]> {
+        let control = self.control.as_ref().with_context(|| {
+            format!(
+                "nothing is known here that starts what serves {}",
+                self.serves
+            )
+        })?;
+        let folder = PathBuf::from("/");
+        let programs = control.programs(self.serves.ip());
+        Ok(programs.map(|words| Invocation {
+            words,
+            folder: folder.clone(),
+        }))
+    }
+}
+
+/// The process id that a program tells; none if it tells 0.
+fn told_pid(words: &[&str]) -> Result<Option<u32>> {
+    let what = Invocation {
+        words: words.iter().map(|word| (*word).to_owned()).collect(),
+        folder: "/".into(),
+    };
+    let ProgramResult { code, said } = invocation::run(&what, TELL_LIMIT)?;
+    ensure!(code == Some(0), "{what} has failed: {said}");
+    match said.parse() {
+        Ok(0) => Ok(None),
+        Ok(pid) => Ok(Some(pid)),
+        Err(_) => bail!("{what} tells no process id: {said}"),
+    }
+}
+
+fn wait_until_gone(process: Identity) -> Result<()> {
+    let deadline = Deadline::after(GONE_LIMIT);
+    while process.alive() {
+        ensure!(
+            !deadline.passed(),
+            "process {} is still there after {} s",
+            process.pid,
+            GONE_LIMIT.as_secs()
+        );
+        clock::sleep(POLL);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::{SocketAddr, TcpListener};
+
+    fn service(serves: SocketAddr, start: &[&str]) -> Service {
+        let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+        Service {
+            serves,
+            control: Some(ProcessControl::Command {
+                stop: words(&["true"]),
+                start: words(start),
+            }),
+        }
+    }
+
+    #[test]
+    fn what_runs_is_not_started_and_what_does_not_is() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let fails = service(address, &["false"]);
+        assert_eq!(fails.process().unwrap(), Some(Identity::own()));
+        assert_eq!(fails.start().unwrap(), Some(Identity::own()));
+        fails.start_again().unwrap();
+        drop(listener);
+        assert_eq!(fails.process().unwrap(), None);
+        let said = fails.start_again().unwrap_err().to_string();
+        assert!(said.starts_with("false ended with 1"), "{said}");
+        service(address, &["true"]).start_again().unwrap();
+    }
+
+    #[test]
+    fn what_nothing_starts_is_not_killed_and_a_process_that_stays_is_told_of() {
+        let unknown = Service {
+            serves: "127.0.0.1:1".parse().unwrap(),
+            control: None,
+        };
+        let said = unknown.kill(Identity::own()).unwrap_err().to_string();
+        assert!(said.contains("nothing is known here"), "{said}");
+        assert!(Identity::own().alive());
+    }
+}

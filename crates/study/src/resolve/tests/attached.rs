@@ -1,0 +1,111 @@
+//! Machines of an attached cluster: what holds for all of them and what for one, and who has to
+//! stand behind what is read and run there.
+
+use super::*;
+use std::path::PathBuf;
+use target::{AttachedHost, ProcessControl, Target};
+
+const REST: &str = "study: s\nquestion: q\nworkload: {use: standard1, mix: {write: 1}}\n\
+                    procedure: {fixed: {threads: 1}}\n";
+
+fn resolved(hosts: &str, trust: bool) -> Result<Study, String> {
+    let mut overrides = Overrides::default();
+    overrides.granted.trust = trust;
+    let target = format!("target: {{attach: {{contact_points: [a], hosts: {hosts}}}}}");
+    resolve("s", &format!("{REST}{target}\n"), &overrides).map_err(|out| out.to_string())
+}
+
+fn hosts(text: &str) -> Vec<AttachedHost> {
+    let study = resolved(text, true).unwrap_or_else(|said| panic!("{text}: {said}"));
+    match &study.variants[0].settings.target {
+        Target::Attach(spec) => spec.hosts.clone(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn what_is_said_of_all_holds_for_who_does_not_say_it() {
+    let all = hosts(
+        "{ssh: [db1, {ssh: me@db2, address: [10.0.0.7, '::1'], sudo: false, logs: /l, \
+         control: {command: {stop: [ctl, stop], start: ctl}}}], \
+         sudo: true, folder: /opt/x, logs: /var/log/cassandra, control: {systemd: cassandra}}",
+    );
+    let [db1, db2] = &all[..] else {
+        panic!("{all:?}")
+    };
+    assert_eq!((db1.remote.ssh.as_str(), db1.remote.sudo), ("db1", true));
+    assert_eq!(
+        (db2.remote.ssh.as_str(), db2.remote.sudo),
+        ("me@db2", false)
+    );
+    let folder = Some(PathBuf::from("/opt/x"));
+    assert_eq!([&db1.remote.folder, &db2.remote.folder], [&folder, &folder]);
+    assert_eq!(db1.logs, Some("/var/log/cassandra".into()));
+    assert_eq!(db2.logs, Some("/l".into()));
+    assert_eq!(
+        db1.control,
+        Some(ProcessControl::Systemd("cassandra".into()))
+    );
+    let command = ProcessControl::Command {
+        stop: vec!["ctl".into(), "stop".into()],
+        start: vec!["ctl".into()],
+    };
+    assert_eq!(db2.control, Some(command));
+    assert!(db1.addresses.is_empty());
+    assert_eq!(
+        db2.addresses,
+        ["10.0.0.7", "::1"].map(|text| text.parse::<std::net::IpAddr>().unwrap())
+    );
+    assert_eq!(hosts("{ssh: db1}").len(), 1);
+}
+
+#[test]
+fn whoever_runs_it_has_to_stand_behind_what_is_done_there() {
+    let whole = "{ssh: [db1, {ssh: db2, control: {systemd: c}}], logs: /l, \
+                 control: {command: {stop: [a], start: [b]}}}";
+    let said = resolved(whole, false).unwrap_err();
+    for part in [
+        "has this program run on db1 as your user there, and reads figures",
+        "has this program run on db2",
+        "`target.attach.hosts.ssh.control.systemd` has programs run on the nodes' machines",
+        "`target.attach.hosts.control.command` has programs run on the nodes' machines",
+        "`target.attach.hosts.logs` names a folder of a machine of yours: /l",
+        "say --trust",
+    ] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+}
+
+#[test]
+fn what_is_no_name_no_address_and_no_folder_is_told_of_whoever_says_it() {
+    for (text, part) in [
+        ("{ssh: '-oProxyCommand=x'}", "is no destination for ssh"),
+        (
+            "{ssh: [{ssh: db1, address: 'db1:9042'}]}",
+            "\"db1:9042\" is no address",
+        ),
+        ("{ssh: db1, logs: logs}", "\"logs\" is no absolute path"),
+        ("{ssh: db1, data: /var/../etc}", "is no absolute path"),
+        (
+            "{ssh: db1, control: {systemd: --now}}",
+            "\"--now\" is no name of one",
+        ),
+        (
+            "{ssh: db1, control: {docker: 'a b'}}",
+            "\"a b\" is no name of one",
+        ),
+        (
+            "{ssh: db1, control: {systemd: a, docker: b}}",
+            "has both `systemd` and `docker`",
+        ),
+        (
+            "{ssh: db1, control: {command: {stop: [a]}}}",
+            "`target.attach.hosts.control.command.start` is missing",
+        ),
+        ("{sudo: true}", "`target.attach.hosts.ssh` is missing"),
+    ] {
+        let said = resolved(text, true).expect_err(text);
+        assert!(said.contains(part), "{text}: {said}");
+    }
+    assert!(resolved("{ssh: db1, control: {systemd: 'cassandra@{node}'}}", true).is_ok());
+}

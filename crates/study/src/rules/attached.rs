@@ -1,0 +1,104 @@
+//! What machines of an attached cluster need, and that whoever runs the study stands behind what is
+//! read and run there.
+
+use super::Subject;
+use super::destination;
+use super::trust::{HINT, is_own_word};
+use std::net::IpAddr;
+use target::NODE_PLACE;
+use yaml::{Diagnostics, Node, Raw};
+
+/// Where the machines stand.
+const HOSTS: &str = "target.attach.hosts";
+
+pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
+    let Some(hosts) = subject.node.at(HOSTS) else {
+        return;
+    };
+    let path = format!("{HOSTS}.ssh");
+    let does = "reads figures and files there";
+    let all = hosts.entry("ssh").map(|entry| items(&entry.value)).unwrap_or_default();
+    for item in all {
+        let named = item.entry("ssh").map_or(item, |entry| &entry.value);
+        let is_trusted = is_own_word(subject.overrides, named);
+        destination::check(is_trusted, (&path, named), does, out);
+        addresses(item, out);
+        said(subject, &path, item, out);
+    }
+    said(subject, HOSTS, hosts, out);
+}
+
+/// The items of a list; what is none is one.
+fn items(node: &Node) -> &[Node] {
+    match &node.raw {
+        Raw::List(items) => items.as_slice(),
+        _ => std::slice::from_ref(node),
+    }
+}
+
+fn addresses(host: &Node, out: &mut Diagnostics) {
+    let said = host.entry("address").map(|entry| items(&entry.value));
+    for node in said.unwrap_or_default() {
+        let Some(text) = node.text().filter(|text| text.parse::<IpAddr>().is_err()) else {
+            continue;
+        };
+        let message = format!("`{HOSTS}.ssh.address`: {text:?} is no address");
+        let hint = "write it as the cluster has it: 10.0.0.7, without a port";
+        out.add(&node.place, message, Some(hint.to_owned()));
+    }
+}
+
+/// What is said of one machine, or of all.
+fn said(subject: &Subject<'_>, path: &str, host: &Node, out: &mut Diagnostics) {
+    for key in ["folder", "logs", "data"] {
+        let Some(node) = host.entry(key).map(|entry| &entry.value) else {
+            continue;
+        };
+        let Some(text) = node.text() else { continue };
+        if !text.starts_with('/') || text.split('/').any(|part| part == "..") {
+            let message = format!("`{path}.{key}`: {text:?} is no absolute path");
+            out.add(&node.place, message, None);
+        } else if !is_own_word(subject.overrides, node) {
+            let message = format!("`{path}.{key}` names a folder of a machine of yours: {text}");
+            out.add(&node.place, message, Some(HINT.to_owned()));
+        }
+    }
+    control(subject, path, host, out);
+}
+
+fn control(subject: &Subject<'_>, path: &str, host: &Node, out: &mut Diagnostics) {
+    let Some(control) = host.entry("control").map(|entry| &entry.value) else {
+        return;
+    };
+    for entry in control.entries().unwrap_or_default() {
+        if let (key @ ("systemd" | "docker"), Some(name)) = (&*entry.key, entry.value.text())
+            && !is_name(name)
+        {
+            let message = format!("`{path}.control.{key}`: {name:?} is no name of one");
+            let hint = format!("write letters, digits, any of @._:- and {NODE_PLACE}");
+            out.add(&entry.value.place, message, Some(hint));
+        } else if !words(&entry.value).all(|node| is_own_word(subject.overrides, node)) {
+            let message = format!(
+                "`{path}.control.{}` has programs run on the nodes' machines",
+                entry.key
+            );
+            out.add(&entry.value.place, message, Some(HINT.to_owned()));
+        }
+    }
+}
+
+/// All that is a word below a node.
+fn words(node: &Node) -> Box<dyn Iterator<Item = &Node> + '_> {
+    match &node.raw {
+        Raw::List(items) => Box::new(items.iter().flat_map(words)),
+        Raw::Map(entries) => Box::new(entries.iter().flat_map(|entry| words(&entry.value))),
+        Raw::Scalar { .. } | Raw::Null => Box::new(std::iter::once(node)),
+    }
+}
+
+/// Whether a program takes it for a name, and for nothing else.
+fn is_name(text: &str) -> bool {
+    let plain = text.replace(NODE_PLACE, "x");
+    plain.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && plain.chars().all(|c| c.is_ascii_alphanumeric() || "@._:-\\".contains(c))
+}

@@ -1,0 +1,119 @@
+//! The machines of a cluster that cassay did not start, and what may be run there.
+
+use crate::host::RemoteHost;
+use serde::{Deserialize, Serialize};
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+
+/// Stands in a word of [`ProcessControl`], or in a folder, for the address of the node that is
+/// meant.
+pub const NODE_PLACE: &str = "{node}";
+
+/// A machine that nodes of an attached cluster run on.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AttachedHost {
+    /// How it is reached.
+    pub remote: RemoteHost,
+    /// The addresses of its nodes, as the cluster has them; none: those that are the machine's own.
+    pub addresses: Vec<IpAddr>,
+    /// What stops and starts its nodes.
+    pub control: Option<ProcessControl>,
+    /// The folder with the logs of a node, which is only read; [`NODE_PLACE`] stands for the node.
+    pub logs: Option<PathBuf>,
+    /// The folder with its data, of whose disk the settings are looked at; likewise.
+    pub data: Option<PathBuf>,
+}
+
+/// A folder of a node of this address.
+pub fn folder_of_node(folder: &Path, node: IpAddr) -> PathBuf {
+    let text = folder.to_string_lossy();
+    PathBuf::from(text.replace(NODE_PLACE, &node.to_string()))
+}
+
+/// What stops and starts a node that cassay did not start.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ProcessControl {
+    /// A unit of systemd.
+    Systemd(String),
+    /// A container of Docker.
+    Docker(String),
+    /// Two programs with their arguments, which no shell sees.
+    Command {
+        /// Ends with 0 when the node has ended.
+        stop: Vec<String>,
+        /// Ends with 0 when the node has been started; it does no harm where one runs.
+        start: Vec<String>,
+    },
+}
+
+impl ProcessControl {
+    /// The program that stops a node of this address, and the one that starts it.
+    pub fn programs(&self, node: IpAddr) -> [Vec<String>; 2] {
+        let filled = |words: &[String]| -> Vec<String> {
+            let node = node.to_string();
+            words.iter().map(|word| word.replace(NODE_PLACE, &node)).collect()
+        };
+        let both = |program: &str, name: &String| {
+            let words = |act: &str| [program.to_owned(), act.to_owned(), name.clone()];
+            [filled(&words("stop")), filled(&words("start"))]
+        };
+        match self {
+            ProcessControl::Systemd(unit) => both("systemctl", unit),
+            ProcessControl::Docker(name) => both("docker", name),
+            ProcessControl::Command { stop, start } => [filled(stop), filled(start)],
+        }
+    }
+
+    /// Whether it says which of several nodes is meant.
+    pub fn tells_nodes_apart(&self) -> bool {
+        let has = |words: &[String]| words.iter().any(|word| word.contains(NODE_PLACE));
+        match self {
+            ProcessControl::Systemd(name) | ProcessControl::Docker(name) => {
+                name.contains(NODE_PLACE)
+            }
+            ProcessControl::Command { stop, start } => has(stop) && has(start),
+        }
+    }
+
+    /// The same of one node.
+    #[must_use]
+    pub fn of(&self, node: IpAddr) -> ProcessControl {
+        let name = |name: &str| name.replace(NODE_PLACE, &node.to_string());
+        match self {
+            ProcessControl::Systemd(unit) => ProcessControl::Systemd(name(unit)),
+            ProcessControl::Docker(container) => ProcessControl::Docker(name(container)),
+            ProcessControl::Command { .. } => {
+                let [stop, start] = self.programs(node);
+                ProcessControl::Command { stop, start }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_control_names_the_node_where_it_is_told_to() {
+        let node: IpAddr = "10.0.0.7".parse().unwrap();
+        let unit = ProcessControl::Systemd("cassandra@{node}".to_owned());
+        assert!(unit.tells_nodes_apart());
+        let [stop, start] = unit.programs(node);
+        assert_eq!(stop, ["systemctl", "stop", "cassandra@10.0.0.7"]);
+        assert_eq!(start, ["systemctl", "start", "cassandra@10.0.0.7"]);
+        let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        let command = ProcessControl::Command {
+            stop: words("ctl {node} off"),
+            start: words("ctl on"),
+        };
+        assert!(
+            !command.tells_nodes_apart(),
+            "what starts one does not say which"
+        );
+        assert_eq!(command.programs(node)[0], ["ctl", "10.0.0.7", "off"]);
+        let container = ProcessControl::Docker("c".to_owned());
+        assert_eq!(container.of(node), container);
+        assert_eq!(container.programs(node)[1], ["docker", "start", "c"]);
+    }
+}
