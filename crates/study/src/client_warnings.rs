@@ -5,6 +5,7 @@ use crate::settings::{Settings, Study};
 use crate::targets;
 use measure::number::counted;
 use std::collections::BTreeSet;
+use target::Target;
 
 /// So many machines are called by their names.
 const NAMED_MAX: usize = 3;
@@ -28,12 +29,15 @@ fn cannot_reach(settings: &Settings) -> Option<String> {
         .filter_map(|machine| machine.ssh.as_deref())
         .filter(|ssh| !targets::is_loopback(ssh))
         .collect();
+    let remedy = match settings.target {
+        Target::Local(_) => "put its nodes on machines that they reach (`target.local.machines`)",
+        Target::Attach(_) => "name the nodes by addresses that they reach",
+        Target::Null(_) => "attach to a cluster that they reach (`target.attach`)",
+    };
     (!others.is_empty()).then(|| {
         format!(
             "{} of `client.machines` cannot reach {what}: a run would end when its clients \
-             connect; put nodes on machines that they reach (`target.local.machines`), attach to a \
-             cluster that they reach (`target.attach`), or leave the load to this \
-             machine (`client.machines: [here]`)",
+             connect; {remedy}, or leave the load to this machine (`client.machines: [here]`)",
             some_of(&others)
         )
     })
@@ -97,7 +101,8 @@ mod tests {
             ("{null: {}}", "cannot reach the null target, which"),
             (
                 "{local: {nodes: 2}}",
-                "cannot reach the nodes of `target.local`, which have loopback addresses",
+                "cannot reach the nodes of `target.local`, which have loopback addresses: a run \
+                 would end when its clients connect; put its nodes on machines",
             ),
             (
                 "{local: {hosts: 2}}",
@@ -126,8 +131,12 @@ mod tests {
     fn this_machine_reaches_what_is_on_it_and_others_reach_a_cluster_of_others() {
         let here = "here, {ssh: me@localhost}, {ssh: 'ssh://me@127.0.0.1:2222'}";
         assert_eq!(said("{null: {}}", here), Vec::<String>::new());
-        let elsewhere = "{attach: {contact_points: [127.0.0.1, 10.0.0.1]}}";
-        assert_eq!(said(elsewhere, "{ssh: load1}"), Vec::<String>::new());
+        for elsewhere in [
+            "{attach: {contact_points: [127.0.0.1, 10.0.0.1]}}",
+            "{local: {machines: [{ssh: db1, folder: /data}]}}",
+        ] {
+            assert_eq!(said(elsewhere, "{ssh: load1}"), Vec::<String>::new());
+        }
     }
 
     #[test]

@@ -189,8 +189,8 @@ pub fn warning(facts: &Facts, shape: &Shape) -> String {
     };
     let remedy = match (facts.names_machines, facts.only_here) {
         (_, true) => {
-            "only this machine reaches the target, so lower the highest point, or attach \
-                      to a cluster that others reach"
+            "only this machine reaches the target, so lower the highest point, or have a target \
+             that others reach (`target.attach`, `target.local.machines`)"
         }
         (true, false) => "name more of them, or lower the highest point",
         (false, false) => {
