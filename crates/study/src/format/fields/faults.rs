@@ -190,7 +190,7 @@ pub(super) const FIELDS: &[Field] = &[
         "faults.ha",
         SECTION,
         "The nodes of a host that is off are started elsewhere, with their volumes. Not of machines \
-         (`target.local.machines`), each of which has its own disks.",
+         of their own (`target.local.machines`), each of which has its own disks.",
     ),
     optional(
         "faults.ha.restart_on",

@@ -176,6 +176,29 @@ fn what_cannot_come_about_on_its_hosts_is_a_mistake() {
     );
 }
 
+/// A volume is a file on the disk of one of them.
+#[test]
+fn nodes_of_machines_are_not_started_on_others() {
+    let text = broken(
+        "  - {at: 1s, kind: host-power-off, where: {host: 2}, for: 9s}
+  - {at: 20s, kind: host-power-off, where: {host: 2}, for: 9s, ha: {after: 1s}}
+",
+    )
+    .replace("{nodes: 3}", "{hosts: 2, host: {volume: 1GiB}}");
+    let mut overrides = Overrides::default();
+    overrides.set.push("target.local.machines=lab.yaml".to_owned());
+    let machines = "machines: [{ssh: db1, folder: /data}, {ssh: db2, folder: /data}]\n";
+    overrides.inputs.insert("lab.yaml".to_owned(), machines.to_owned());
+    mistakes(
+        &text,
+        &overrides,
+        expect![[r#"
+            s.yaml:9:68: `faults.ha` starts the nodes of a host without power on another one, with their volume, and the volume of a machine cannot be brought up on another machine
+              hint: leave it out: the nodes are started when their host is back; or the variant that asks for it, `--set variants.NAME=none`
+        "#]],
+    );
+}
+
 const ATTACHED: &str = "\
 study: s
 question: q
