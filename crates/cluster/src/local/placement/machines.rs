@@ -17,7 +17,7 @@ impl Layout {
             nodes: spec.nodes / count,
             topology: Topology {
                 client: Some(0),
-                ..spec.topology.clone()
+                ..spec.topology
             },
             ..spec.clone()
         };

@@ -14,9 +14,9 @@ fn layout() -> NodeLayout {
         datacenter: "dc1".to_string(),
         rack: "rack1".to_string(),
         tokens: ring(1, 4).remove(0),
-        seed: SocketAddrV4::new(Ipv4Addr::new(127, 9, 42, 1), CHOICES[0].storage),
+        seed: SocketAddrV4::new(Ipv4Addr::new(127, 9, 42, 1), 7000),
         all: [1, 2]
-            .map(|n| SocketAddrV4::new(Ipv4Addr::new(127, 9, 42, n), CHOICES[0].storage))
+            .map(|n| SocketAddrV4::new(Ipv4Addr::new(127, 9, 42, n), 7000))
             .to_vec(),
         host: "host1".to_string(),
         folder: PathBuf::from("/data/a & b/node1"),
