@@ -1,5 +1,5 @@
-//! Who loses what hosts send and are sent: the switch between them, or machines themselves, each what
-//! belongs to the ports of the cluster's nodes and nothing else.
+//! Who loses what hosts send and are sent: the switch between them, or machines themselves, each
+//! what belongs to the ports of the cluster's nodes and nothing else.
 
 use crate::observation;
 use crate::world::{Agents, HostSeen, Via};

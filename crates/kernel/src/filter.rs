@@ -1,9 +1,9 @@
-//! What is lost of packets by a kernel's packet filter: by a switch on the way from port to port, or
-//! by a host of what comes to it and what it sends.
+//! What is lost of packets by a kernel's packet filter: by a switch on the way from port to port,
+//! or by a host of what comes to it and what it sends.
 //!
 //! What must hold: everything of one fault is a table of its own, so that healing is one step that
-//! leaves what others have made. A switch has a namespace of its own, with which its tables go; those
-//! of a host that has its machine's network stay until somebody takes them away.
+//! leaves what others have made. A switch has a namespace of its own, with which its tables go;
+//! those of a host that has its machine's network stay until somebody takes them away.
 
 mod host;
 mod rules;

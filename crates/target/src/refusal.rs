@@ -8,10 +8,8 @@ const WIDE_HEAP_BYTES: u64 = 32 << 30;
 
 /// Why the nodes of a machine without power are not started on another one, and what to do.
 pub const NO_HA_OF_MACHINES: [&str; 2] = [
-    "starts the nodes of a host without power on another one, with their volume, and the volume of a \
-     machine cannot be brought up on another machine",
-    "leave it out: the nodes are started when their host is back; or the variant that asks for it, \
-     `--set variants.NAME=none`",
+    "moves volumes to another host, and those of machines cannot move",
+    "leave it out, or its variant: `--set variants.NAME=none`",
 ];
 
 /// A setting of local nodes that cannot be.

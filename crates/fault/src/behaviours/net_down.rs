@@ -1,5 +1,5 @@
-//! A host whose cable is pulled out: its processes run on, and nobody hears them. A machine keeps its
-//! cable, and loses itself what is its nodes'.
+//! A host whose cable is pulled out: its processes run on, and nobody hears them. A machine keeps
+//! its cable, and loses itself what is its nodes'.
 
 use crate::behaviour::Fault;
 use crate::network;

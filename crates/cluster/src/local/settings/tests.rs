@@ -15,9 +15,7 @@ fn layout() -> NodeLayout {
         rack: "rack1".to_string(),
         tokens: ring(1, 4).remove(0),
         seed: SocketAddrV4::new(Ipv4Addr::new(127, 9, 42, 1), 7000),
-        all: [1, 2]
-            .map(|n| SocketAddrV4::new(Ipv4Addr::new(127, 9, 42, n), 7000))
-            .to_vec(),
+        all: [1, 2].map(|n| SocketAddrV4::new(Ipv4Addr::new(127, 9, 42, n), 7000)).to_vec(),
         host: "host1".to_string(),
         folder: PathBuf::from("/data/a & b/node1"),
         commitlog_total_mib: 8192,

@@ -189,8 +189,8 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "faults.ha",
         SECTION,
-        "The nodes of a host that is off are started elsewhere, with their volumes. Not of machines \
-         of their own (`target.local.machines`), each of which has its own disks.",
+        "The nodes of a host that is off are started elsewhere, with their volumes. Not of \
+         machines of their own (`target.local.machines`), each of which has its own disks.",
     ),
     optional(
         "faults.ha.restart_on",

@@ -193,8 +193,8 @@ fn nodes_of_machines_are_not_started_on_others() {
         &text,
         &overrides,
         expect![[r#"
-            s.yaml:9:68: `faults.ha` starts the nodes of a host without power on another one, with their volume, and the volume of a machine cannot be brought up on another machine
-              hint: leave it out: the nodes are started when their host is back; or the variant that asks for it, `--set variants.NAME=none`
+            s.yaml:9:68: `faults.ha` moves volumes to another host, and those of machines cannot move
+              hint: leave it out, or its variant: `--set variants.NAME=none`
         "#]],
     );
 }
