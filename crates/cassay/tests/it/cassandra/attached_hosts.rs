@@ -176,11 +176,6 @@ fn it_is_seen_and_restarted_under_load_by_what_its_owner_restarts_it_with() {
     assert_eq!(fault["verdict"], "confirmed", "{run}");
     let now = theirs.jvm();
     assert!(theirs.serves() && now.is_some() && now != before, "{now:?}");
-    let causes = findings["trials"][0]["causes"].to_string() + &run.stderr;
-    assert!(
-        causes.contains("it was shut down"),
-        "its own log says why it refused: {run}"
-    );
     let probed = |file: &str| read(&theirs.trial().join("probes").join(file));
     assert!(probed("hosts.ndjson").contains("\"db1\""));
     for (file, name) in [

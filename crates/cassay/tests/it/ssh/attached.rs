@@ -35,6 +35,9 @@ faults: FAULTS
 const ALL: &str = "[{at: 2s, kind: node-pause, for: 3s}, {at: 8s, kind: node-kill, for: 3s}, \
                    {at: 16s, kind: node-stop, for: 3s}, {at: 28s, kind: node-restart}]";
 
+/// What its log says when it is stopped.
+const MEMORY: &str = "java.lang.OutOfMemoryError";
+
 /// The node, and the machine that it is on. Dropping it ends it.
 struct Theirs {
     machines: Machines,
@@ -64,7 +67,8 @@ impl Theirs {
         );
         // It is told which node is meant.
         let stop = format!(
-            "test \"$1\" = 127.0.0.1 || exit 3\ncd {}/node && read pid < pid && kill $pid\n\
+            "test \"$1\" = 127.0.0.1 || exit 3\necho {MEMORY} >> {0}/logs/system.log\n\
+             cd {0}/node && read pid < pid && kill $pid\n\
              while kill -0 $pid 2>/dev/null; do sleep 0.1; done",
             home.display()
         );
@@ -223,7 +227,12 @@ fn its_machine_and_process_are_seen_its_logs_are_kept_and_it_comes_back_each_tim
         "{unseen}"
     );
     let log = theirs.trial().join("logs/127.0.0.1/system.log");
-    assert_eq!(fs::read_to_string(log).unwrap(), "started\n".repeat(3));
+    let restarted = format!("{MEMORY}\nstarted\n");
+    let expected = format!("started\n{}", restarted.repeat(2));
+    assert_eq!(fs::read_to_string(log).unwrap(), expected);
+    run.says(&[&format!(
+        "127.0.0.1: it ran out of memory (its log: {MEMORY})"
+    )]);
     theirs.wait_until_left();
 }
 
