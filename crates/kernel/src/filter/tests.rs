@@ -59,7 +59,7 @@ impl Two {
         reach(&self.other, HOST, port, limit)
     }
 
-    fn from_host(&self, port: u16, limit: Duration) -> Reach {
+    fn reach_from_host(&self, port: u16, limit: Duration) -> Reach {
         reach(&self.host, OTHER, port, limit)
     }
 
@@ -99,7 +99,10 @@ fn a_host_loses_what_belongs_to_a_port_and_nothing_else() {
     let mut filter = two.lose(&losses);
     for port in [CQL, 7000] {
         assert_eq!(two.to_host(port, SILENCE), Reach::Silent);
-        assert!(two.from_host(port, LIMIT).is_open(), "the other's port");
+        assert!(
+            two.reach_from_host(port, LIMIT).is_open(),
+            "the other's port"
+        );
         assert!(
             reach(&two.host, HOST, port, LIMIT).is_open(),
             "its own word"
@@ -129,26 +132,26 @@ fn a_host_loses_one_way_what_it_sends_to_some_others() {
         ..all_of(&[CQL], end, peers)
     };
     let mut filter = two.lose(&[to(&[STRANGER], PortEnd::Either)]);
-    assert!(two.from_host(CQL, LIMIT).is_open() && two.to_host(CQL, LIMIT).is_open());
+    assert!(two.reach_from_host(CQL, LIMIT).is_open() && two.to_host(CQL, LIMIT).is_open());
     filter.remove(TABLE).unwrap();
 
     let mut filter = two.lose(&[to(&[STRANGER, OTHER], PortEnd::Theirs)]);
-    assert_eq!(two.from_host(CQL, SILENCE), Reach::Silent);
+    assert_eq!(two.reach_from_host(CQL, SILENCE), Reach::Silent);
     assert!(
         two.to_host(CQL, LIMIT).is_open(),
         "that port is at this end"
     );
-    assert!(two.from_host(SSH, LIMIT).is_open());
+    assert!(two.reach_from_host(SSH, LIMIT).is_open());
     filter.remove(TABLE).unwrap();
 
     // It is asked, and its answer is lost.
     let mut filter = two.lose(&[to(&[OTHER], PortEnd::Either)]);
     assert_eq!(two.to_host(CQL, SILENCE), Reach::Silent);
-    assert_eq!(two.from_host(CQL, SILENCE), Reach::Silent);
+    assert_eq!(two.reach_from_host(CQL, SILENCE), Reach::Silent);
     let counted = filter.dropped(TABLE).unwrap();
     assert!(counted[0] >= 2, "{counted:?}");
     filter.remove(TABLE).unwrap();
-    assert!(two.from_host(CQL, LIMIT).is_open());
+    assert!(two.reach_from_host(CQL, LIMIT).is_open());
 }
 
 /// Whoever sends is not told that it was lost, and sends it again.
