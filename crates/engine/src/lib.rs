@@ -104,7 +104,7 @@ pub fn run(
     options: &Options<'_>,
     events: &mut dyn FnMut(Event),
 ) -> Result<Outcome> {
-    needs::check(study, plan, &options.dirs)?;
+    needs::check_with_machines(study, plan, &options.dirs)?;
     let earlier = summary::look_for_earlier(study, &options.results)?;
     let said = preflight::check(study, plan, &options.dirs, "")?.into_iter().chain(earlier);
     said.for_each(|said| events(Event::Said(said)));

@@ -75,6 +75,14 @@ fn lacking(needs: Vec<Need>, capabilities: &[Capability]) -> Vec<Missing> {
 /// # Errors
 /// What is missing, why it is, and what asks for it.
 pub fn check(study: &Study, plan: &Plan, dirs: &Dirs) -> Result<()> {
+    refuse(study, not_startable(study, plan, dirs))
+}
+
+/// The same, and what its machines are without, which are reached for it.
+///
+/// # Errors
+/// As [`check`]; or machines that are not reached, all of them.
+pub fn check_with_machines(study: &Study, plan: &Plan, dirs: &Dirs) -> Result<()> {
     let mut others = not_startable(study, plan, dirs);
     others.extend(unready(study));
     refuse(study, others)

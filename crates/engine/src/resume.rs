@@ -150,7 +150,7 @@ impl Interrupted {
     /// # Errors
     /// As [`super::run`]; or another process still writes the run.
     pub fn resume(&self, options: &Options<'_>, events: &mut dyn FnMut(Event)) -> Result<Outcome> {
-        needs::check(&self.study, &self.plan, &options.dirs)?;
+        needs::check_with_machines(&self.study, &self.plan, &options.dirs)?;
         let run = self.path.file_name().unwrap_or_default().to_string_lossy();
         let said = preflight::check(&self.study, &self.plan, &options.dirs, &run)?;
         said.into_iter().for_each(|said| events(Event::Said(said)));

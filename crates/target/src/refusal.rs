@@ -8,7 +8,7 @@ const WIDE_HEAP_BYTES: u64 = 32 << 30;
 
 /// Why the nodes of a machine without power are not started on another one, and what to do.
 pub const NO_HA_OF_MACHINES: [&str; 2] = [
-    "moves volumes to another host, and those of machines cannot move",
+    "moves volumes to another host, and those of machines cannot",
     "leave it out, or its variant: `--set variants.NAME=none`",
 ];
 

@@ -1,5 +1,5 @@
-//! What messages of nf_tables are about: tables, where packets are shown to them, and which of these
-//! a rule drops.
+//! What messages of nf_tables are about: tables, where packets are shown to them, and which of
+//! these a rule drops.
 
 const NFPROTO_IPV4: u8 = 2;
 const NFPROTO_BRIDGE: u8 = 7;

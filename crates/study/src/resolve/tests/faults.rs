@@ -193,7 +193,7 @@ fn nodes_of_machines_are_not_started_on_others() {
         &text,
         &overrides,
         expect![[r#"
-            s.yaml:9:68: `faults.ha` moves volumes to another host, and those of machines cannot move
+            s.yaml:9:68: `faults.ha` moves volumes to another host, and those of machines cannot
               hint: leave it out, or its variant: `--set variants.NAME=none`
         "#]],
     );
