@@ -11,7 +11,8 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 
-/// Its faults come in their order, each when the one before it is over.
+/// Its faults come in their order, each when the one before it is over. What is asked of a node
+/// that is away fails before it is back.
 const STUDY: &str = "\
 study: theirs
 question: What is seen of a node that is not ours, and does it come back?
@@ -26,6 +27,7 @@ target:
 workload: {use: standard1, mix: {write: 1}}
 data: {load: {operations: 1k}}
 procedure: {fixed: {rate: 300}}
+client: {timeout: 1s}
 window: {warmup: 0s, measure: MEASURE}
 verify: {reads: none, sample: 0}
 probes: {period: 1s}
