@@ -192,8 +192,10 @@ fn by_hand(args: &FaultRunArgs, common: &Common) -> Result<Exit> {
     }
     let moves = options.ha_after.is_some() || options.ha_on.is_some();
     if moves && cluster.handles()?.switch.is_none() {
-        let [why, hint] = NO_HA_OF_MACHINES;
-        bail!("--ha-after {why}\nhint: {hint}");
+        let [why, _] = NO_HA_OF_MACHINES;
+        bail!(
+            "--ha-after {why}\nhint: leave it out: the nodes are started when their host is back"
+        );
     }
     let hit = hit(args, &cluster)?;
     if let (Hit::Host(host), Some(on)) = (&hit, options.ha_on) {
