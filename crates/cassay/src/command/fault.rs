@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
 use target::fault::{Hit, KINDS, Kind, Knob, Length, Options, Place};
-use target::{Capability, DiskSpec};
+use target::{Capability, DiskSpec, NO_HA_OF_MACHINES};
 
 /// How long a fault is held that is only tried.
 const TRIED_FOR: Duration = Duration::from_secs(3);
@@ -189,6 +189,13 @@ fn by_hand(args: &FaultRunArgs, common: &Common) -> Result<Exit> {
                 knob.name()
             );
         }
+    }
+    let moves = options.ha_after.is_some() || options.ha_on.is_some();
+    if moves && cluster.handles()?.switch.is_none() {
+        let [why, _] = NO_HA_OF_MACHINES;
+        bail!(
+            "--ha-after {why}\nhint: leave it out: the nodes are started when their host is back"
+        );
     }
     let hit = hit(args, &cluster)?;
     if let (Hit::Host(host), Some(on)) = (&hit, options.ha_on) {
