@@ -712,6 +712,7 @@ fn fault_kind(text: &str) -> Result<target::fault::Kind, String> {
 }
 
 #[derive(Debug, ClapArgs)]
+#[command(group(clap::ArgGroup::new("on_hosts").multiple(true).args(["hosts", "machines"])))]
 pub struct UpArgs {
     /// Number of nodes; with --hosts, one per host when absent.
     #[arg(long)]
@@ -753,7 +754,12 @@ pub struct UpArgs {
     #[arg(long, value_name = "FILE")]
     pub machines: Option<PathBuf>,
     /// Nodes on each host.
-    #[arg(long, value_name = "COUNT", conflicts_with = "nodes")]
+    #[arg(
+        long,
+        value_name = "COUNT",
+        requires = "on_hosts",
+        conflicts_with = "nodes"
+    )]
     pub nodes_per_host: Option<usize>,
     #[command(flatten)]
     pub host: HostArgs,
@@ -765,34 +771,34 @@ pub struct UpArgs {
 #[derive(Debug, ClapArgs)]
 pub struct HostArgs {
     /// How far hosts are kept apart: auto, hosts (refused where it cannot be had) or loopback.
-    #[arg(long, value_name = "WORD", requires = "hosts", default_value = "auto",
+    #[arg(long, value_name = "WORD", requires = "on_hosts", default_value = "auto",
           value_parser = isolation)]
     pub isolation: target::Isolation,
     /// CPUs that each host may use: 0,1.
     #[arg(
         long,
         value_name = "NUMBERS",
-        requires = "hosts",
+        requires = "on_hosts",
         value_delimiter = ','
     )]
     pub host_cpus: Option<Vec<usize>>,
     /// CPU time of each host, in cores: 1.5.
-    #[arg(long, value_name = "CORES", requires = "hosts", value_parser = cores)]
+    #[arg(long, value_name = "CORES", requires = "on_hosts", value_parser = cores)]
     pub host_quota: Option<f64>,
     /// Memory of each host, page cache included: 3GiB.
-    #[arg(long, value_name = "SIZE", requires = "hosts",
+    #[arg(long, value_name = "SIZE", requires = "on_hosts",
           value_parser = study::human::parse_bytes)]
     pub host_memory: Option<u64>,
     /// Data volume of each host: 20GiB.
-    #[arg(long, value_name = "SIZE", requires = "hosts",
+    #[arg(long, value_name = "SIZE", requires = "on_hosts",
           value_parser = study::human::parse_bytes)]
     pub host_volume: Option<u64>,
     /// Speed of each host's link: 1Gbit/s.
-    #[arg(long, value_name = "RATE", requires = "hosts",
+    #[arg(long, value_name = "RATE", requires = "on_hosts",
           value_parser = study::human::parse_bit_rate)]
     pub link_rate: Option<u64>,
     /// Delay of each host's link, one way: 1ms.
-    #[arg(long, value_name = "TIME", requires = "hosts",
+    #[arg(long, value_name = "TIME", requires = "on_hosts",
           value_parser = study::human::parse_duration_ns)]
     pub link_delay: Option<u64>,
 }
