@@ -10,7 +10,6 @@ use host::memory;
 use host::process;
 use host::remote::FoundJava;
 use kernel::{able, volume};
-use measure::clock;
 use reach::Serve;
 use std::fs;
 use std::path::Path;
@@ -41,7 +40,6 @@ impl Serve<AgentState> for Inspect {
             java: java.map_err(|why| format!("{why:#}")),
             lacking: able::require_of_machine(&self.limits).err().map(|why| format!("{why:#}")),
             clusters: clusters(&self.folder)?,
-            unix_ns: clock::unix_ns(),
         })
     }
 }

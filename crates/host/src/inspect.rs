@@ -3,7 +3,6 @@
 
 use crate::agent::Agent;
 use crate::calls::calls;
-use crate::others::ReadWallClock;
 use crate::remote::FoundJava;
 use anyhow::Result;
 use kernel::volume::VolumeUse;
@@ -54,8 +53,6 @@ pub struct Inspected {
     pub lacking: Option<String>,
     /// What is there of clusters.
     pub clusters: Vec<LeftCluster>,
-    /// Its wall clock when it looked, nanoseconds since 1970.
-    pub unix_ns: u64,
 }
 
 /// What is on a machine of a cluster.
@@ -99,15 +96,11 @@ impl Agent {
             folder: folder.to_owned(),
             limits: limits.clone(),
         })?;
-        // The time of that answer says nothing: it looks at much. A second is asked for nothing.
-        let before = measure::clock::unix_ns();
-        let at = self.call(&ReadWallClock)?;
-        let after = measure::clock::unix_ns();
-        let middle = before / 2 + after / 2;
+        let (wall_ahead_ns, wall_bound_ns) = self.wall_clock()?;
         let clock = ClockSeen {
             monotonic: theirs.offset(),
-            wall_ahead_ns: at.wrapping_sub(middle) as i64,
-            wall_bound_ns: after.saturating_sub(before) / 2,
+            wall_ahead_ns,
+            wall_bound_ns,
         };
         Ok((seen, clock))
     }

@@ -84,16 +84,20 @@ impl Agent {
         self.call_for(&StartService(service.clone()), MEND_LIMIT)
     }
 
-    /// How far its wall clock is ahead of ours, ns, within half of what asking takes.
+    /// How far its wall clock is ahead of ours, and how far off that may be: half of what asking
+    /// takes; ns.
     ///
     /// # Errors
     /// The agent is gone.
-    pub fn wall_ahead_ns(&self) -> Result<i64> {
+    pub fn wall_clock(&self) -> Result<(i64, u64)> {
         let before_ns = clock::unix_ns();
         let theirs_ns = self.call(&ReadWallClock)?;
         let after_ns = clock::unix_ns();
-        let middle_ns = before_ns + after_ns.saturating_sub(before_ns) / 2;
-        Ok(theirs_ns.wrapping_sub(middle_ns) as i64)
+        let bound_ns = after_ns.saturating_sub(before_ns) / 2;
+        Ok((
+            theirs_ns.wrapping_sub(before_ns + bound_ns) as i64,
+            bound_ns,
+        ))
     }
 
     /// Has it undo what was left there, and write down what it has to undo; what was undone, a

@@ -21,6 +21,28 @@ struct Listening {
 /// # Errors
 /// Somebody does, and the files of that process may not be looked at; or the kernel does not tell.
 pub fn pid(address: SocketAddr) -> Result<Option<u32>> {
+    let mut known = socket_at(address)?;
+    loop {
+        let Some(inode) = known else {
+            return Ok(None);
+        };
+        let error = match holder(inode) {
+            Ok(pid) => return Ok(Some(pid)),
+            Err(error) => error,
+        };
+        // Its process may just have ended, and another one may serve there.
+        let now = socket_at(address)?;
+        if now == known {
+            return Err(error).with_context(|| {
+                format!("find the process that accepts connections at {address}")
+            });
+        }
+        known = now;
+    }
+}
+
+/// The socket that accepts connections at an address; none if there is none.
+fn socket_at(address: SocketAddr) -> Result<Option<u64>> {
     let mut all = Vec::new();
     for file in ["/proc/net/tcp", "/proc/net/tcp6"] {
         match std::fs::read_to_string(file) {
@@ -30,12 +52,7 @@ pub fn pid(address: SocketAddr) -> Result<Option<u32>> {
             Err(error) => return Err(error).with_context(|| format!("read {file}")),
         }
     }
-    match socket_for(&all, address) {
-        Some(inode) => holder(inode)
-            .map(Some)
-            .with_context(|| format!("find the process that accepts connections at {address}")),
-        None => Ok(None),
-    }
+    Ok(socket_for(&all, address))
 }
 
 /// The socket that gets connections to an address: its own before one of all addresses.

@@ -234,7 +234,7 @@ fn files_of_others_are_read_and_not_written() {
     let addresses = ["127.0.0.1", "192.0.2.1"].map(|text| text.parse().unwrap());
     assert_eq!(agent.own_addresses(&addresses).unwrap(), addresses[..1]);
     assert!(
-        agent.wall_ahead_ns().unwrap().abs() < 60_000_000_000,
+        agent.wall_clock().unwrap().0.abs() < 60_000_000_000,
         "it has our clock"
     );
 }

@@ -68,11 +68,11 @@ fn who_is_not_let_in_hears_why() {
     let said = refused("echo 'me@db1: Permission denied (publickey).' >&2; exit 255");
     assert!(said.starts_with("me@db1: no key of yours"), "{said}");
     assert!(said.contains("Permission denied (publickey)"), "{said}");
-    let said = refused("echo cassay-agent: is Linux riscv64 gzip; sleep 600");
+    let said = refused("echo cassay-agent: is Linux riscv64 gzip -; sleep 600");
     assert!(said.contains("its processor is riscv64"), "{said}");
-    let said = refused("echo cassay-agent: is Darwin arm64 gzip; sleep 600");
+    let said = refused("echo cassay-agent: is Darwin arm64 gzip -; sleep 600");
     assert!(said.contains("its system is Darwin"), "{said}");
-    let run = "echo cassay-agent: is Linux $(uname -m) gzip; echo cassay-agent: run";
+    let run = "echo cassay-agent: is Linux $(uname -m) gzip -; echo cassay-agent: run";
     let said = refused(&format!(
         "{run}; echo 'exec: Exec format error' >&2; exit 126"
     ));

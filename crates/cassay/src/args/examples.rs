@@ -242,15 +242,14 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         "hosts",
         &[(
             "cassay hosts check lab.yaml",
-            "Before the long run: all that is in the way, on all machines.",
+            "Whether nodes can be put on the machines of a file.",
         )],
     ),
     (
         "hosts check",
         &[(
             "cassay hosts check lab.yaml",
-            "lab.yaml: machines: [{ssh: db1, folder: /data/cassay}, {ssh: db2, folder: \
-             /data/cassay}]",
+            "Before the long run: all that is in the way, on all machines.",
         )],
     ),
     (

@@ -57,7 +57,7 @@ impl GcLog {
     /// The wall clock of its machine.
     fn wall_ns(&self) -> Result<u64> {
         let ahead_ns = if self.is_elsewhere {
-            self.host.wall_ahead_ns()?
+            self.host.wall_clock()?.0
         } else {
             0
         };
