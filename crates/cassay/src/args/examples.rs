@@ -255,7 +255,7 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
     (
         "hosts bench",
         &[(
-            "cassay hosts bench lab.yaml --json > machines.json",
+            "cassay hosts bench lab.yaml --json",
             "What the disks and links are, to keep with a study.",
         )],
     ),
