@@ -113,23 +113,7 @@ impl Agent {
     /// # Errors
     /// As [`Link::all_over_ssh`].
     pub(crate) fn of_hosts(cluster: &str, machines: &[RemoteHost]) -> Result<Vec<Agent>> {
-        let wanted = |(machine, number): (&RemoteHost, usize)| {
-            let (name, folder) = (format!("host{number}"), folder_there(machine)?);
-            let tree = folder.join(cluster);
-            let begin = Begin {
-                role: Role::Host,
-                folder: folder_of(&tree, &name),
-                files: vec![supply_folder(&folder), tree.join(&name)],
-                tree: Some(tree),
-                lease_s: LEASE_S,
-            };
-            Ok((
-                destination(machine)?.for_agent(&name_there(&name, cluster)),
-                begin,
-            ))
-        };
-        let wanted = machines.iter().zip(1..).map(wanted).collect::<Result<Vec<_>>>()?;
-        Agent::all(wanted, false)
+        Agent::all(hosts_there(Role::Host, cluster, machines)?, false)
     }
 
     /// The kept agents of such machines.
@@ -137,23 +121,7 @@ impl Agent {
     /// # Errors
     /// As there; or one has ended, or is of another build.
     pub(crate) fn of_kept_hosts(cluster: &str, machines: &[RemoteHost]) -> Result<Vec<Agent>> {
-        let wanted = |(machine, number): (&RemoteHost, usize)| {
-            let (name, folder) = (format!("host{number}"), folder_there(machine)?);
-            let tree = folder.join(cluster);
-            let begin = Begin {
-                role: Role::Relay,
-                folder: folder_of(&tree, &name),
-                files: vec![supply_folder(&folder), tree.join(&name)],
-                tree: None,
-                lease_s: LEASE_S,
-            };
-            Ok((
-                destination(machine)?.for_agent(&name_there(&name, cluster)),
-                begin,
-            ))
-        };
-        let wanted = machines.iter().zip(1..).map(wanted).collect::<Result<Vec<_>>>()?;
-        let agents = Agent::all(wanted, true)?;
+        let agents = Agent::all(hosts_there(Role::Relay, cluster, machines)?, true)?;
         for agent in &agents {
             agent.learn_ended()?;
         }
@@ -370,6 +338,31 @@ pub fn destination(machine: &RemoteHost) -> Result<Destination> {
     let folder = machine.folder.as_ref();
     let folder = folder.map(|folder| folder.to_str().context("a folder that is no Unicode"));
     Destination::new(&machine.ssh, machine.sudo, folder.transpose()?)
+}
+
+/// How the agents of machines that are hosts of `cluster` are reached, and what each hears first.
+fn hosts_there(
+    role: Role,
+    cluster: &str,
+    machines: &[RemoteHost],
+) -> Result<Vec<(Destination, Begin)>> {
+    let wanted = |(machine, number): (&RemoteHost, usize)| {
+        let (name, folder) = (format!("host{number}"), folder_there(machine)?);
+        let tree = folder.join(cluster);
+        let begin = Begin {
+            role,
+            folder: folder_of(&tree, &name),
+            files: vec![supply_folder(&folder), tree.join(&name)],
+            // Who leads to another one ends nothing.
+            tree: (role == Role::Host).then_some(tree),
+            lease_s: LEASE_S,
+        };
+        Ok((
+            destination(machine)?.for_agent(&name_there(&name, cluster)),
+            begin,
+        ))
+    };
+    machines.iter().zip(1..).map(wanted).collect()
 }
 
 fn folder_there(machine: &RemoteHost) -> Result<PathBuf> {
