@@ -4,7 +4,7 @@
 use crate::remote::is_in_memory;
 use crate::state::AgentState;
 use anyhow::{Context, Result, bail};
-use host::agent::name_there;
+use host::agent::is_agent_of;
 use host::inspect::{CleanFolder, Inspect, Inspected, LeftCluster};
 use host::memory;
 use host::process;
@@ -47,6 +47,7 @@ impl Serve<AgentState> for Inspect {
 /// What is there of clusters: folders that their agents have.
 fn clusters(folder: &Path) -> Result<Vec<LeftCluster>> {
     let mut found = Vec::new();
+    let pids = process::all_pids();
     for entry in names(folder)? {
         let agents = folder.join(&entry).join("agents");
         if entry.starts_with(TEMPORARY) || !agents.is_dir() {
@@ -54,21 +55,13 @@ fn clusters(folder: &Path) -> Result<Vec<LeftCluster>> {
         }
         for host in names(&agents)?.into_iter().filter(|name| name.starts_with("host")) {
             found.push(LeftCluster {
-                is_held: is_held(&name_there(&host, &entry)),
+                is_held: pids.iter().any(|pid| is_agent_of(*pid, &host, &entry)),
                 id: entry.clone(),
                 host,
             });
         }
     }
     Ok(found)
-}
-
-/// Whether an agent of this name runs.
-fn is_held(name: &str) -> bool {
-    process::all_pids().into_iter().any(|pid| {
-        let line = process::command_line(pid).unwrap_or_default();
-        matches!(&line[..], [_, agent, own] if agent == reach::ARGUMENT && own == name)
-    })
 }
 
 /// The names of what stands in a folder, in their order.

@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use host::agent::{SSH, destination};
 use host::inspect::{ClockSeen, Inspected, LeftCluster};
 use host::remote::ClearCluster;
-use host::{Agent, Attempt, DiskWork, Query, QueryAnswer, Reach};
+use host::{Agent, Attempt, DiskWork, Query, QueryAnswer, Reach, at_once};
 use measure::number::{bytes, counted};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -52,15 +52,7 @@ pub fn inspect(machines: &[RemoteHost], limits: &HostSpec) -> Result<Vec<Machine
             agent,
         })
     };
-    let seen: Vec<Result<MachineSeen>> = std::thread::scope(|scope| {
-        let all: Vec<_> = machines.iter().zip(agents).collect();
-        let asked: Vec<_> = all.into_iter().map(|one| scope.spawn(move || seen(one))).collect();
-        let join = |asked: std::thread::ScopedJoinHandle<'_, _>| {
-            asked.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        };
-        asked.into_iter().map(join).collect()
-    });
-    seen.into_iter().collect()
+    at_once(machines.iter().zip(agents), seen)
 }
 
 impl MachineSeen {

@@ -458,15 +458,18 @@ pub fn end_agents(cluster: &str) -> Result<()> {
 /// # Errors
 /// One does not go.
 pub fn end_agent_of(host: &str, cluster: &str) -> Result<()> {
+    end_those(|pid| is_agent_of(pid, host, cluster))
+}
+
+/// Whether a process is the agent of such a host, or its guard.
+pub fn is_agent_of(pid: u32, host: &str, cluster: &str) -> bool {
+    let line = process::command_line(pid).unwrap_or_default();
     let name = name_there(host, cluster);
-    end_those(|pid| {
-        let line = process::command_line(pid).unwrap_or_default();
-        matches!(&line[..], [_, agent, own, ..] if agent == reach::ARGUMENT && *own == name)
-    })
+    matches!(&line[..], [_, agent, own, ..] if agent == reach::ARGUMENT && *own == name)
 }
 
 /// What the agent of a host of a machine is called there.
-pub fn name_there(host: &str, cluster: &str) -> String {
+fn name_there(host: &str, cluster: &str) -> String {
     format!("{host}-{cluster}")
 }
 

@@ -10,6 +10,7 @@
 //! groups; the guards of their agents know of it, and [`Hosts::clear_over_ssh`].
 
 use crate::agent::{self, Agent};
+use crate::at_once::at_once;
 use crate::calls::MakeHost;
 use crate::remote::{ClearCluster, Settle};
 use crate::state::group_name;
@@ -335,34 +336,6 @@ fn address_of(machine: &RemoteHost, agent: &Agent) -> Result<Ipv4Addr> {
             machine.ssh
         )
     })
-}
-
-/// Asks all hosts at once.
-///
-/// # Errors
-/// All that refuse, a line each, beginning with the name of the host.
-fn at_once<'a, T: Send>(
-    all: impl Iterator<Item = (&'a Agent, &'a HostState)>,
-    ask: impl Fn((&'a Agent, &'a HostState)) -> Result<T> + Sync,
-) -> Result<Vec<T>> {
-    let answers: Vec<Result<T>> = std::thread::scope(|scope| {
-        let ask = &ask;
-        let asked: Vec<_> = all.map(|one| scope.spawn(move || ask(one))).collect();
-        let answers = asked.into_iter().map(|asked| match asked.join() {
-            Ok(answer) => answer,
-            Err(panic) => std::panic::resume_unwind(panic),
-        });
-        answers.collect()
-    });
-    let (mut good, mut bad) = (Vec::new(), Vec::new());
-    for answer in answers {
-        match answer {
-            Ok(answer) => good.push(answer),
-            Err(error) => bad.push(format!("{error:#}")),
-        }
-    }
-    anyhow::ensure!(bad.is_empty(), "{}", bad.join("\n"));
-    Ok(good)
 }
 
 /// What can be said without touching anything.

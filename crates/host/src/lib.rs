@@ -7,6 +7,7 @@
 //! reasons in what a JVM or a commit log needs.
 
 pub mod agent;
+mod at_once;
 pub mod calls;
 pub mod faults;
 pub mod files;
@@ -28,6 +29,7 @@ mod wall_clock;
 pub mod watch;
 
 pub use agent::{Agent, Ended, MARK, end_agents, listen};
+pub use at_once::at_once;
 pub use faults::{Broken, Healed, Injection, Join, Restartable, Start};
 pub use files::{Bytes, Entry, FileId, From, Piece, Reader, Step};
 pub use hosts::Hosts;

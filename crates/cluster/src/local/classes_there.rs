@@ -7,7 +7,7 @@ use super::nodes::Nodes;
 use super::program::{Classes, Program};
 use anyhow::{Context, Result, bail, ensure};
 use host::remote::supply_folder;
-use host::{Agent, Entry, Step};
+use host::{Agent, Entry, Step, at_once};
 use measure::clock;
 use std::path::{Path, PathBuf};
 use target::{HostsSpec, LocalSpec, RemoteHost};
@@ -65,27 +65,13 @@ impl Nodes {
         let begun_ns = clock::now_ns();
         let clusters = self.folder.parent().context("the folder of clusters")?;
         let machines = self.spec.machines();
-        let made: Vec<Result<()>> = std::thread::scope(|scope| {
-            let make = |at: usize| {
-                let (machine, archive) = (&machines[at], &archives[at]);
-                let making = move || {
-                    archive.make(machine, &self.program, (clusters, self.state.home.clone()))
-                };
-                scope.spawn(move || {
-                    making().with_context(|| {
-                        format!("{}: make an archive of the server's classes", machine.ssh)
-                    })
-                })
-            };
-            let making: Vec<_> = missing.iter().map(|at| make(*at)).collect();
-            let join = |made: std::thread::ScopedJoinHandle<'_, _>| {
-                made.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-            };
-            making.into_iter().map(join).collect()
-        });
-        let why_not = |made: &Result<()>| made.as_ref().err().map(|why| format!("{why:#}"));
-        let refused: Vec<String> = made.iter().filter_map(why_not).collect();
-        ensure!(refused.is_empty(), "{}", refused.join("\n"));
+        at_once(missing.iter().copied(), |at| {
+            let (machine, archive) = (&machines[at], &archives[at]);
+            let made = archive.make(machine, &self.program, (clusters, self.state.home.clone()));
+            made.with_context(|| {
+                format!("{}: make an archive of the server's classes", machine.ssh)
+            })
+        })?;
         let seconds = (clock::now_ns() - begun_ns) as f64 / clock::SECOND_NS as f64;
         say(&format!("made after {seconds:.1} s"));
         Ok(())

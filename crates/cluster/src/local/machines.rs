@@ -7,7 +7,7 @@ use crate::capability::Answer;
 use anyhow::{Context, Result, ensure};
 use host::files::PIECE_BYTES;
 use host::remote::supply_folder;
-use host::{Agent, Bytes, Hosts, Step};
+use host::{Agent, Bytes, Hosts, Step, at_once};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -62,43 +62,25 @@ fn with_own(spec: &LocalSpec, mut all: BTreeMap<Ability, Answer>) -> BTreeMap<Ab
 /// which go there if they are not there yet.
 ///
 /// # Errors
-/// A machine has no Java, or too little memory or disk; or jars cannot be written there.
+/// A machine has no Java, or jars cannot be written there.
 pub(super) fn programs(
     hosts: &Hosts,
-    spec: &LocalSpec,
     program: &Program,
     say: &mut dyn FnMut(&str),
 ) -> Result<Vec<Program>> {
-    let each = spec.nodes.div_ceil(hosts.all().len().max(1));
     let jars = jars(program)?;
-    let answers: Vec<Result<(Program, usize)>> = std::thread::scope(|scope| {
-        let jars = &jars;
-        let of_host = |host: &host::Host| {
-            let agent = std::sync::Arc::clone(host.agent());
-            let (folder, address) = (host.folder().to_owned(), host.address());
-            scope.spawn(move || {
-                let there = || -> Result<(Program, usize)> {
-                    check_room(&agent, &folder, spec, each)?;
-                    let java = agent.find_java()?;
-                    let above = folder.ancestors().nth(2).context("the folder of a machine")?;
-                    let (placed, sent) = send(&agent, &supply_folder(above), jars)?;
-                    let program = there(program, java_of(java), &placed);
-                    Ok((program, sent))
-                };
-                there().with_context(|| format!("{} ({address})", agent.name()))
-            })
+    let answers = at_once(hosts.all(), |host| {
+        let (agent, folder) = (host.agent(), host.folder());
+        let there = || -> Result<(Program, usize)> {
+            let java = agent.find_java()?;
+            let above = folder.ancestors().nth(2).context("the folder of a machine")?;
+            let (placed, sent) = send(agent, &supply_folder(above), &jars)?;
+            Ok((there(program, java_of(java), &placed), sent))
         };
-        let asked: Vec<_> = hosts.all().iter().map(of_host).collect();
-        let join = |asked: std::thread::ScopedJoinHandle<'_, _>| {
-            asked.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        };
-        asked.into_iter().map(join).collect()
-    });
-    let why_not = |answer: &Result<_>| answer.as_ref().err().map(|why| format!("{why:#}"));
-    let refused: Vec<String> = answers.iter().filter_map(why_not).collect();
-    ensure!(refused.is_empty(), "{}", refused.join("\n"));
+        there().with_context(|| format!("{} ({})", agent.name(), host.address()))
+    })?;
     let mut programs = Vec::new();
-    for (host, (program, sent)) in hosts.all().iter().zip(answers.into_iter().flatten()) {
+    for (host, (program, sent)) in hosts.all().iter().zip(answers) {
         if let Some(why) = &program.java.passed_over {
             say(&format!("note: {}: {why}", host.agent().name()));
         }
@@ -110,14 +92,24 @@ pub(super) fn programs(
     Ok(programs)
 }
 
-/// Refuses nodes that do not fit a machine.
-fn check_room(agent: &Agent, folder: &Path, spec: &LocalSpec, nodes: usize) -> Result<()> {
-    super::room::fits(
-        nodes,
-        spec.heap_bytes,
-        agent.available_memory()?,
-        (agent.space(folder)?.available_bytes, folder),
-    )
+/// Refuses nodes of a spec, of which none runs, that do not fit their machines.
+///
+/// # Errors
+/// All machines with too little memory or disk.
+pub(super) fn check_room(hosts: &Hosts, spec: &LocalSpec) -> Result<()> {
+    let each = spec.nodes.div_ceil(hosts.all().len().max(1));
+    let fits = |host: &host::Host| {
+        let (agent, folder) = (host.agent(), host.folder());
+        let there = || {
+            let (memory, disk) = (
+                agent.available_memory()?,
+                agent.space(folder)?.available_bytes,
+            );
+            super::room::fits(each, spec.heap_bytes, memory, (disk, folder))
+        };
+        there().with_context(|| format!("{} ({})", agent.name(), host.address()))
+    };
+    at_once(hosts.all(), fits).map(drop)
 }
 
 fn java_of(found: host::remote::FoundJava) -> Java {

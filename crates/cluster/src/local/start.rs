@@ -160,6 +160,9 @@ impl Nodes {
             armed: true,
             _lock: None,
         };
+        if let Some(hosts) = nodes.ground.hosts().filter(|hosts| hosts.are_machines()) {
+            machines::check_room(hosts, spec)?;
+        }
         nodes.supply(say)?;
         Ok(nodes)
     }
@@ -167,7 +170,7 @@ impl Nodes {
     /// Sees to it that machines have what their nodes are started from.
     pub(super) fn supply(&mut self, say: &mut dyn FnMut(&str)) -> Result<()> {
         if let Some(hosts) = self.ground.hosts().filter(|hosts| hosts.are_machines()) {
-            self.programs = machines::programs(hosts, &self.spec, &self.program, say)?;
+            self.programs = machines::programs(hosts, &self.program, say)?;
             self.share_classes_there(&self.spec.clone(), say)?;
         }
         Ok(())

@@ -1,0 +1,31 @@
+//! The same asked of many machines at once.
+
+use anyhow::{Result, ensure};
+
+/// Asks all at once, each on a thread of its own; the answers, in their order.
+///
+/// # Errors
+/// All that refuse, a line each.
+pub fn at_once<I: Send, T: Send>(
+    all: impl IntoIterator<Item = I>,
+    ask: impl Fn(I) -> Result<T> + Sync,
+) -> Result<Vec<T>> {
+    let answers: Vec<Result<T>> = std::thread::scope(|scope| {
+        let ask = &ask;
+        let asked: Vec<_> = all.into_iter().map(|one| scope.spawn(move || ask(one))).collect();
+        let answers = asked.into_iter().map(|asked| match asked.join() {
+            Ok(answer) => answer,
+            Err(panic) => std::panic::resume_unwind(panic),
+        });
+        answers.collect()
+    });
+    let (mut good, mut bad) = (Vec::new(), Vec::new());
+    for answer in answers {
+        match answer {
+            Ok(answer) => good.push(answer),
+            Err(error) => bad.push(format!("{error:#}")),
+        }
+    }
+    ensure!(bad.is_empty(), "{}", bad.join("\n"));
+    Ok(good)
+}
