@@ -571,6 +571,30 @@ pub enum SnapshotCommand {
     Verify(SnapshotName),
     /// Remove a snapshot.
     Remove(SnapshotName),
+    /// Bring a snapshot out of its cluster, to a folder on this machine that any tool moves.
+    Export(SnapshotExportArgs),
+    /// Bring an exported snapshot into a kept cluster, where `snapshot restore` makes it the data.
+    Import(SnapshotImportArgs),
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct SnapshotExportArgs {
+    #[command(flatten)]
+    pub snapshot: SnapshotName,
+    /// The folder, which is made; what is there is never overwritten.
+    #[arg(long, value_name = "FOLDER")]
+    pub to: PathBuf,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct SnapshotImportArgs {
+    /// The folder of the export.
+    pub from: PathBuf,
+    #[command(flatten)]
+    pub cluster: ClusterName,
+    /// Another name for the snapshot.
+    #[arg(long = "as", value_name = "NAME")]
+    pub name: Option<String>,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -717,9 +741,13 @@ pub struct UpArgs {
     /// Number of nodes; with --hosts, one per host when absent.
     #[arg(long)]
     pub nodes: Option<usize>,
-    /// Version of Cassandra: a release of 5.0.
-    #[arg(long, default_value = target::CASSANDRA_VERSION)]
-    pub cassandra: String,
+    /// Version of Cassandra: a release of 5.0. Without it, 5.0.8, or that of --like.
+    #[arg(long)]
+    pub cassandra: Option<String>,
+    /// Make the cluster one that an exported snapshot fits: its number of nodes, their tokens, racks
+    /// and data center, and its version of Cassandra.
+    #[arg(long, value_name = "EXPORT", conflicts_with_all = ["nodes", "nodes_per_host"])]
+    pub like: Option<PathBuf>,
     /// Heap of each node.
     #[arg(long, default_value = "1GiB", value_parser = study::human::parse_bytes)]
     pub heap: u64,

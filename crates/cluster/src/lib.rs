@@ -63,7 +63,8 @@ pub use service::NodeService;
 pub use session::{QueryResult, ServerError, Session};
 pub use settle::{Settle, SettleOutcome};
 pub use snapshot::{
-    Fingerprint, NodeSnapshot, RestoreHow, Restored, Snapshot, SstableIdentity, TableLayout,
+    ComparedTable, Comparison, Export, ExportedNode, Fingerprint, Imported, NodeContents,
+    NodeSnapshot, RestoreHow, Restored, Snapshot, SstableIdentity, TableContents, TableLayout,
 };
 pub use status::{NodeState, Overview};
 pub use table_storage::TableStorage;

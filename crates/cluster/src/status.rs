@@ -333,7 +333,9 @@ fn no_keyspace(name: &str, all: &BTreeMap<String, BTreeMap<String, String>>) -> 
 }
 
 /// The replication map of every keyspace.
-fn replications(session: &mut Session) -> Result<BTreeMap<String, BTreeMap<String, String>>> {
+pub(crate) fn replications(
+    session: &mut Session,
+) -> Result<BTreeMap<String, BTreeMap<String, String>>> {
     let cql = "SELECT keyspace_name, replication FROM system_schema.keyspaces";
     let found = session.query(cql).context("read the keyspaces")?;
     let text = |value: &Value| value.as_str().unwrap_or_default().to_string();

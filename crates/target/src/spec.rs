@@ -63,6 +63,8 @@ pub struct LocalSpec {
     pub racks: Vec<String>,
     /// Name of the one data center.
     pub datacenter: String,
+    /// Tokens of each node, ascending; empty: as many as `num_tokens` says, spread evenly.
+    pub tokens: Vec<Vec<i64>>,
     /// Loopback address of the first node, the others following it; a free one when absent.
     pub address: Option<std::net::Ipv4Addr>,
     /// Heap of each node in bytes, initial and maximal.
@@ -91,6 +93,7 @@ impl Default for LocalSpec {
             hosts: None,
             racks: Vec::new(),
             datacenter: "dc1".to_string(),
+            tokens: Vec::new(),
             address: None,
             heap_bytes: 1 << 30,
             collector: None,

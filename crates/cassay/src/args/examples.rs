@@ -321,6 +321,26 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         &[("cassay snapshot remove full", "Removes it.")],
     ),
     (
+        "snapshot export",
+        &[(
+            "cassay snapshot export full --to full-20M",
+            "The folder full-20M can be moved anywhere.",
+        )],
+    ),
+    (
+        "snapshot import",
+        &[
+            (
+                "cassay snapshot import full-20M",
+                "Then `cassay snapshot restore full` makes it the data.",
+            ),
+            (
+                "cassay snapshot import full-20M --as before",
+                "Under another name.",
+            ),
+        ],
+    ),
+    (
         "fault",
         &[("cassay fault list", "What can be broken here.")],
     ),

@@ -1,13 +1,19 @@
-//! `cassay snapshot create|list|restore|verify|remove`: the data of kept clusters, put away and
-//! brought back.
+//! `cassay snapshot create|list|restore|verify|remove|export|import`: the data of kept clusters, put
+//! away, brought back, and brought elsewhere.
+
+mod compared;
 
 use super::dirs;
-use crate::args::{ClusterName, Common, SnapshotCommand, SnapshotName};
+use crate::args::{
+    ClusterName, Common, SnapshotCommand, SnapshotExportArgs, SnapshotImportArgs, SnapshotName,
+};
 use crate::exit::Exit;
-use crate::terminal;
-use ::cluster::{Cluster, NodeSnapshot, RestoreHow, Restored, Snapshot, kept};
+use crate::{interrupt, terminal};
+use ::cluster::{Cluster, Comparison, NodeSnapshot, RestoreHow, Restored, Snapshot, kept};
 use anyhow::{Result, bail};
 use serde_json::{Value, json};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 /// Does the command.
 pub fn run(command: &SnapshotCommand, common: &Common) -> Result<Exit> {
@@ -36,7 +42,8 @@ pub fn run(command: &SnapshotCommand, common: &Common) -> Result<Exit> {
             };
             let mut cluster = open(&args.snapshot.cluster)?;
             let restored = cluster.snapshot_restore(&args.snapshot.name, how, &mut say)?;
-            show_restored(&args.snapshot.name, &restored, common);
+            let compared = cluster.snapshot_compare(&args.snapshot.name)?;
+            show_restored(&args.snapshot.name, &restored, compared.as_ref(), common);
             Ok(Exit::Done)
         }
         SnapshotCommand::Verify(name) => verify(name, common),
@@ -48,7 +55,35 @@ pub fn run(command: &SnapshotCommand, common: &Common) -> Result<Exit> {
             }
             Ok(Exit::Done)
         }
+        SnapshotCommand::Export(args) => export(args, common),
+        SnapshotCommand::Import(args) => import(args, common),
     }
+}
+
+fn export(args: &SnapshotExportArgs, common: &Common) -> Result<Exit> {
+    let interrupt = interrupt::flag()?;
+    host::process::heed(Arc::clone(&interrupt));
+    let (name, to) = (&args.snapshot.name, &args.to);
+    let made = open(&args.snapshot.cluster)?.snapshot_export(name, to, &mut say);
+    if made.is_err() && interrupt.load(Ordering::Relaxed) {
+        terminal::say("interrupted; nothing of the export is left");
+        return Ok(Exit::Interrupted);
+    }
+    compared::show_export(&made?, to, common);
+    Ok(Exit::Done)
+}
+
+fn import(args: &SnapshotImportArgs, common: &Common) -> Result<Exit> {
+    let interrupt = interrupt::flag()?;
+    host::process::heed(Arc::clone(&interrupt));
+    let name = args.name.as_deref();
+    let made = open(&args.cluster)?.snapshot_import(&args.from, name, &mut say);
+    if made.is_err() && interrupt.load(Ordering::Relaxed) {
+        terminal::say("interrupted; nothing of the import is left");
+        return Ok(Exit::Interrupted);
+    }
+    compared::show_import(&made?, common);
+    Ok(Exit::Done)
 }
 
 fn say(text: &str) {
@@ -127,7 +162,7 @@ fn to_json(snapshot: &Snapshot) -> Value {
     })
 }
 
-fn show_restored(name: &str, restored: &Restored, common: &Common) {
+fn show_restored(name: &str, restored: &Restored, compared: Option<&Comparison>, common: &Common) {
     if common.json {
         terminal::json(&json!({
             "name": name,
@@ -138,6 +173,7 @@ fn show_restored(name: &str, restored: &Restored, common: &Common) {
             "sstables": restored.sstables,
             "bytes": restored.bytes,
             "fingerprints": restored.fingerprints,
+            "comparison": compared.map(compared::to_json),
         }));
         return;
     }
@@ -151,5 +187,6 @@ fn show_restored(name: &str, restored: &Restored, common: &Common) {
     for (node, fingerprint) in &restored.fingerprints {
         text += &format!("  {node}: fingerprint {fingerprint}\n");
     }
+    text += &compared.map(|all| compared::text(all, "the snapshot")).unwrap_or_default();
     terminal::data(&text);
 }

@@ -8,8 +8,8 @@ use crate::args::{AbilitiesArgs, Common, Elsewhere, HostArgs, StatusArgs, Target
 use crate::exit::Exit;
 use crate::{interrupt, terminal};
 use ::cluster::kept;
-use ::cluster::{Cluster, Dirs};
-use anyhow::Result;
+use ::cluster::{Cluster, Dirs, Export};
+use anyhow::{Result, ensure};
 use measure::number::counted;
 use serde_json::json;
 use std::path::Path;
@@ -45,6 +45,7 @@ fn up(args: &UpArgs, dirs: &Dirs, common: &Common) -> Result<Exit> {
     let Some(machines) = super::machines::of(args.machines.as_deref(), common)? else {
         return Ok(Exit::Usage);
     };
+    let like = args.like.as_deref().map(Export::read).transpose()?;
     let count = args.hosts.or((!machines.is_empty()).then_some(machines.len()));
     anyhow::ensure!(
         machines.is_empty() || count <= Some(machines.len()),
@@ -56,13 +57,18 @@ fn up(args: &UpArgs, dirs: &Dirs, common: &Common) -> Result<Exit> {
         machines: machines.into_iter().take(count).collect(),
         ..hosts_of(&args.host, count)
     });
+    let like = like.as_ref().map(Like::of).transpose()?.unwrap_or_default();
+    let version = args.cassandra.clone().or(like.version);
     let spec = LocalSpec {
-        version: args.cassandra.clone(),
-        nodes: match (args.nodes, count) {
+        version: version.unwrap_or_else(|| target::CASSANDRA_VERSION.to_owned()),
+        nodes: match (args.nodes.or(like.nodes), count) {
             (Some(nodes), _) => nodes,
             (None, Some(hosts)) => hosts * args.nodes_per_host.unwrap_or(1),
             (None, None) => 1,
         },
+        racks: like.racks,
+        datacenter: like.datacenter.unwrap_or_else(|| LocalSpec::default().datacenter),
+        tokens: like.tokens,
         hosts,
         heap_bytes: args.heap,
         collector: args.gc,
@@ -101,6 +107,37 @@ fn up(args: &UpArgs, dirs: &Dirs, common: &Common) -> Result<Exit> {
         ),
     });
     Ok(Exit::Done)
+}
+
+/// What a cluster has of an export that is to fit it; nothing without one.
+#[derive(Default)]
+struct Like {
+    version: Option<String>,
+    nodes: Option<usize>,
+    racks: Vec<String>,
+    datacenter: Option<String>,
+    tokens: Vec<Vec<i64>>,
+}
+
+impl Like {
+    fn of(export: &Export) -> Result<Like> {
+        let nodes = export.nodes.iter();
+        let first = export.nodes.first().map(|node| node.datacenter.as_str());
+        let other = nodes.clone().find(|node| Some(node.datacenter.as_str()) != first);
+        ensure!(
+            other.is_none(),
+            "the export has nodes in several data centers, {} and {}, and a cluster of ours has one:              nothing here can be like it",
+            first.unwrap_or_default(),
+            other.map_or("another", |other| other.datacenter.as_str())
+        );
+        Ok(Like {
+            version: Some(export.version.clone()),
+            nodes: Some(export.nodes.len()),
+            racks: nodes.clone().map(|node| node.rack.clone()).collect(),
+            datacenter: first.map(str::to_owned),
+            tokens: nodes.map(|node| node.tokens.clone()).collect(),
+        })
+    }
 }
 
 /// Hosts as the arguments say.

@@ -27,6 +27,7 @@ mod refusals;
 mod snapshots;
 mod status;
 mod stress;
+mod travel;
 mod verdicts;
 
 use crate::program::{Lab, Said, Started, command};

@@ -13,7 +13,11 @@ use target::{LocalSpec, memory_bytes};
 
 /// Why no node can be added to a cluster of `spec` on hosts.
 pub(super) fn refusal(spec: &LocalSpec) -> Option<String> {
-    let limit = spec.hosts.as_ref()?.host.memory_bytes?;
+    let hosts = spec.hosts.as_ref()?;
+    if !spec.tokens.is_empty() {
+        return Some("its tokens are those of an export, and one node more would have none".into());
+    }
+    let limit = hosts.host.memory_bytes?;
     let count = spec.nodes_per_host() + 1;
     let need = memory_bytes(count, spec.heap_bytes);
     let mib = |bytes: u64| bytes >> 20;
@@ -42,7 +46,8 @@ impl Nodes {
 
     /// Where one would be: beside the first node of a host, in its rack.
     fn newcomer_on(&self, host: usize) -> Option<NodeLayout> {
-        let hosts = self.hosts()?;
+        // Its share of a ring that is not ours is not known.
+        let hosts = self.hosts().filter(|_| self.spec.tokens.is_empty())?;
         let beside = &self.nodes.get(host)?.layout;
         let count = self.nodes.len();
         let name = format!("node{}", count + 1);
@@ -111,6 +116,9 @@ mod tests {
             ..LocalSpec::default()
         };
         assert_eq!(refusal(&spec(None)), None);
+        let mut like = spec(None);
+        like.tokens = vec![vec![1], vec![2], vec![3]];
+        assert!(refusal(&like).unwrap().contains("those of an export"));
         assert_eq!(refusal(&spec(Some(2 << 30))), None);
         let why = refusal(&spec(Some(1 << 30))).unwrap();
         assert!(

@@ -163,7 +163,7 @@ pub(super) fn layouts(
     let storage = |(address, ports): &(Ipv4Addr, Ports)| SocketAddrV4::new(*address, ports.storage);
     let everybody: Vec<SocketAddrV4> = places.iter().map(storage).collect();
     let seed = *everybody.first().context("a cluster has a node")?;
-    let ring = settings::ring(spec.nodes, settings::tokens_count(&spec.yaml));
+    let ring = settings::ring_of(spec);
     let mut all = Vec::with_capacity(spec.nodes);
     for (index, ((address, ports), tokens)) in places.iter().zip(ring).enumerate() {
         let name = format!("node{}", index + 1);

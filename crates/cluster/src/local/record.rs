@@ -16,6 +16,9 @@ use topology::{Smt, Units};
 pub(crate) struct SpecState {
     nodes: usize,
     racks: Vec<String>,
+    /// Absent where they are spread evenly, and in states of earlier versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    tokens: Vec<Vec<i64>>,
     address: Option<Ipv4Addr>,
     heap_bytes: u64,
     collector: Option<String>,
@@ -69,6 +72,7 @@ impl SpecState {
         SpecState {
             nodes: spec.nodes,
             racks: spec.racks.clone(),
+            tokens: spec.tokens.clone(),
             address: spec.address,
             heap_bytes: spec.heap_bytes,
             collector: spec.collector.map(|one| one.name().to_string()),
@@ -112,6 +116,7 @@ impl SpecState {
             nodes: self.nodes,
             hosts,
             racks: self.racks.clone(),
+            tokens: self.tokens.clone(),
             datacenter: datacenter.to_string(),
             address: self.address,
             heap_bytes: self.heap_bytes,
@@ -225,6 +230,7 @@ mod tests {
                 },
             }),
             racks: vec!["a".to_string()],
+            tokens: vec![vec![-7, 8], vec![9]],
             datacenter: "dc7".to_string(),
             collector: Some(Collector::Z),
             yaml: yaml.as_object().cloned().unwrap(),

@@ -6,12 +6,14 @@
 
 use super::ports::Ports;
 use super::roles;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use host::{Agent, Bytes, Step};
+use measure::number::counted;
 use serde_json::{Map, Value, json};
+use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::path::{Path, PathBuf};
-use target::{Authentication, YamlRefusal, yaml_refusal};
+use target::{Authentication, LocalSpec, YamlRefusal, yaml_refusal};
 
 /// `num_tokens` of Apache's `cassandra.yaml` since 4.0.
 const TOKENS_COUNT: u64 = 16;
@@ -93,6 +95,44 @@ pub(crate) fn check_overrides(yaml: &Map<String, Value>) -> Result<()> {
 /// Tokens per node, with the user's own number respected.
 pub(crate) fn tokens_count(yaml: &Map<String, Value>) -> u64 {
     yaml.get("num_tokens").and_then(Value::as_u64).unwrap_or(TOKENS_COUNT)
+}
+
+/// Every node's tokens, as `spec` has them: its own, or spread evenly.
+pub(crate) fn ring_of(spec: &LocalSpec) -> Vec<Vec<i64>> {
+    if spec.tokens.is_empty() {
+        ring(spec.nodes, tokens_count(&spec.yaml))
+    } else {
+        spec.tokens.clone()
+    }
+}
+
+/// Refuses tokens that make no ring of the nodes of `spec`.
+///
+/// # Errors
+/// Which node has none, or which token is there twice.
+pub(crate) fn check_tokens(spec: &LocalSpec) -> Result<()> {
+    if spec.tokens.is_empty() {
+        return Ok(());
+    }
+    ensure!(
+        spec.tokens.len() == spec.nodes,
+        "there are tokens of {}, and there are to be {}",
+        counted(spec.tokens.len(), "node"),
+        counted(spec.nodes, "node")
+    );
+    ensure!(
+        !spec.yaml.contains_key("num_tokens"),
+        "the nodes have their tokens already, so num_tokens cannot be set"
+    );
+    let mut seen = BTreeSet::new();
+    for (tokens, number) in spec.tokens.iter().zip(1..) {
+        ensure!(!tokens.is_empty(), "node{number} would have no token");
+        let twice = tokens.iter().find(|token| !seen.insert(**token) || **token == i64::MIN);
+        if let Some(token) = twice {
+            bail!("the token {token} of node{number} is another node's, or the reserved minimum");
+        }
+    }
+    Ok(())
 }
 
 /// The ring: every node's tokens, ascending, alternating between the nodes, all gaps equal, so

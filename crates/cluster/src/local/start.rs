@@ -91,6 +91,7 @@ pub(super) fn check(spec: &LocalSpec) -> Result<()> {
     jvm::check_collector(spec)?;
     classes::check(spec)?;
     place::check(spec)?;
+    settings::check_tokens(spec)?;
     settings::check_overrides(&spec.yaml)
 }
 

@@ -135,13 +135,21 @@ impl Manifest {
         let path = snapshot.join(FILE);
         let manifest: Manifest = serde_json::from_slice(&host.read(&path)?)
             .with_context(|| format!("read {}", path.display()))?;
-        ensure!(
-            manifest.format == FORMAT,
-            "{} has format {}, and this cassay knows {FORMAT}",
-            path.display(),
-            manifest.format
-        );
+        manifest.check_format().with_context(|| path.display().to_string())?;
         Ok(manifest)
+    }
+
+    /// Refuses another format than ours.
+    ///
+    /// # Errors
+    /// It is of another; with both numbers.
+    pub fn check_format(&self) -> Result<()> {
+        ensure!(
+            self.format == FORMAT,
+            "the manifest has format {}, and this cassay knows {FORMAT}",
+            self.format
+        );
+        Ok(())
     }
 }
 
@@ -237,7 +245,7 @@ mod tests {
         manifest.format = 9;
         let host = agent::in_thread(root.path()).unwrap();
         host.change(vec![manifest.write(root.path()).unwrap()]).unwrap();
-        let error = Manifest::read(&host, root.path()).unwrap_err().to_string();
+        let error = format!("{:#}", Manifest::read(&host, root.path()).unwrap_err());
         assert!(
             error.contains("has format 9, and this cassay knows 1"),
             "{error}"

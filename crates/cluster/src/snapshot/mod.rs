@@ -9,19 +9,35 @@
 //! before it is used. All of it is done by the agents of the hosts, where the files are; what they
 //! consist of is known here.
 //!
+//! A snapshot of ours can be brought to another cluster ([`export`], [`import`]).
+//!
 //! An attached cluster keeps its snapshots in its own folders; see [`attached`].
 
 mod attached;
 mod cluster;
+mod comparison;
+mod contents;
+mod definitions;
+mod export;
+mod exported;
+mod fitting;
+mod import;
 mod layout;
 mod manifest;
 mod offline;
 mod online;
 mod own;
+mod progress;
 mod room;
 pub(crate) mod schema;
+mod statistics;
+mod travel;
 mod whole;
 
+pub use comparison::{ComparedTable, Comparison};
+pub use contents::{NodeContents, TableContents};
+pub use exported::{Export, ExportedNode};
+pub use import::Imported;
 pub use layout::{Fingerprint, SstableIdentity, TableLayout};
 
 use crate::node_files::NodeFiles;

@@ -223,7 +223,7 @@ fn refuse_unknown(places: &[NodeFiles<'_>], name: &str) -> Result<()> {
     read(places, name).map(drop)
 }
 
-fn remove_on(place: &NodeFiles<'_>, name: &str) -> Result<()> {
+pub(super) fn remove_on(place: &NodeFiles<'_>, name: &str) -> Result<()> {
     let (from, to) = (
         manifest::folder(place.folder, name),
         manifest::folder_in_making(place.folder, name),

@@ -81,7 +81,7 @@ pub(super) fn known(session: &mut Session, keyspace: &str) -> Result<Tables> {
 
 /// Names go into statements and into names of MBeans and folders: only what Cassandra itself
 /// allows may pass.
-fn check_keyspace(keyspace: &str) -> Result<()> {
+pub(super) fn check_keyspace(keyspace: &str) -> Result<()> {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
     if keyspace.is_empty() || !keyspace.chars().all(plain) {
         bail!("{keyspace:?} is no keyspace: names are of letters, digits and '_'");

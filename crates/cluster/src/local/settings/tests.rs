@@ -187,3 +187,24 @@ fn a_path_is_escaped_for_xml() {
         "{text}"
     );
 }
+
+#[test]
+fn tokens_that_make_no_ring_are_refused() {
+    let spec = |tokens: Vec<Vec<i64>>| LocalSpec {
+        nodes: 2,
+        tokens,
+        ..LocalSpec::default()
+    };
+    let refused = |tokens| check_tokens(&spec(tokens)).unwrap_err().to_string();
+    assert!(refused(vec![vec![1]]).contains("tokens of 1 node, and there are to be 2 nodes"));
+    assert!(refused(vec![vec![1], Vec::new()]).contains("node2 would have no token"));
+    assert!(refused(vec![vec![1, 3], vec![2, 3]]).contains("the token 3 of node2"));
+    assert!(refused(vec![vec![1], vec![i64::MIN]]).contains("reserved minimum"));
+    let own = spec(vec![vec![1, 3], vec![2]]);
+    check_tokens(&own).unwrap();
+    assert_eq!(ring_of(&own), own.tokens);
+    assert_eq!(ring_of(&spec(Vec::new())), ring(2, TOKENS_COUNT));
+    let mut both = own;
+    both.yaml.insert("num_tokens".to_owned(), json!(4));
+    assert!(check_tokens(&both).unwrap_err().to_string().contains("num_tokens"));
+}

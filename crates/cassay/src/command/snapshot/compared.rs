@@ -1,0 +1,154 @@
+//! What a snapshot holds beside what came of it, as text and for programs.
+
+use crate::args::Common;
+use crate::terminal;
+use ::cluster::{ComparedTable, Comparison, Export, Imported, TableContents};
+use measure::number::{bytes, count};
+use serde_json::{Value, json};
+use std::path::Path;
+
+/// Shows what was exported.
+pub fn show_export(export: &Export, to: &Path, common: &Common) {
+    let node = |node: &::cluster::ExportedNode| {
+        json!({
+            "node": node.node,
+            "datacenter": node.datacenter,
+            "rack": node.rack,
+            "tokens": node.tokens,
+            "bytes": node.bytes(),
+            "fingerprint": node.fingerprint,
+            "tables": node.contents.iter().map(table_json).collect::<Vec<_>>(),
+        })
+    };
+    if common.json {
+        return terminal::json(&json!({
+            "name": export.name,
+            "keyspace": export.keyspace,
+            "folder": to.display().to_string(),
+            "cassandra": export.version,
+            "bytes": export.bytes(),
+            "nodes": export.nodes.iter().map(node).collect::<Vec<_>>(),
+        }));
+    }
+    let mut text = format!(
+        "{}: {} of {} in {}\n",
+        export.name,
+        bytes(export.bytes()),
+        export.keyspace,
+        to.display()
+    );
+    for node in &export.nodes {
+        text += &format!("  {}: fingerprint {}\n", node.node, node.fingerprint);
+        for (table, contents) in &node.contents {
+            text += &format!("    {table}: {}\n", words(contents));
+        }
+    }
+    terminal::data(&text);
+}
+
+/// Shows what was imported, beside what was exported.
+pub fn show_import(imported: &Imported, common: &Common) {
+    if common.json {
+        return terminal::json(&json!({
+            "name": imported.name,
+            "parts": imported.parts,
+            "left_out": imported.left_out,
+            "comparison": to_json(&imported.comparison),
+        }));
+    }
+    let mut data = format!("imported {}\n", imported.name);
+    for (node, part) in &imported.parts {
+        data += &format!("  {node}: the part of {part}\n");
+    }
+    for (part, same) in &imported.left_out {
+        data += &format!(
+            "  the part of {part} is left out: {same} held the same ranges; rows that only {part} \
+             had are not here\n"
+        );
+    }
+    data += &text(&imported.comparison, "the export");
+    terminal::data(&data);
+    let name = &imported.name;
+    terminal::say(&format!(
+        "`cassay snapshot restore {name}` makes it the data of its tables"
+    ));
+}
+
+/// Both sides of each table; what is the same is said once.
+pub fn text(all: &Comparison, origin: &str) -> String {
+    let mut text = String::new();
+    for (node, was, is) in &all.fingerprints {
+        let is_same = if was == is { "equal to" } else { "NOT that of" };
+        text += &format!("  {node}: fingerprint {is}, {is_same} {origin} ({was})\n");
+        for row in all.rows.iter().filter(|row| row.node == *node) {
+            text += &of_table(row, origin);
+        }
+    }
+    text
+}
+
+fn of_table(row: &ComparedTable, origin: &str) -> String {
+    let here = format!("    {}: {}\n", row.table, words(&row.is));
+    if row.was == row.is {
+        return here;
+    }
+    here + &format!("      {origin}: {}\n", words(&row.was))
+}
+
+fn words(contents: &TableContents) -> String {
+    let known = |number: Option<String>| number.unwrap_or_else(|| "unknown".to_owned());
+    let formats = contents.formats.iter();
+    let formats: Vec<String> = formats.map(|(name, n)| format!("{n} of {name}")).collect();
+    let levels = contents.levels.as_ref();
+    let levels = levels.map(|levels| format!(" (by level {levels:?})")).unwrap_or_default();
+    format!(
+        "{} rows, {} bytes per row, {} SSTables{levels}, compression ratio {}, format {}",
+        known(contents.rows.map(count)),
+        known(contents.bytes_per_row().map(|bytes| format!("{bytes:.1}"))),
+        contents.sstables,
+        known(contents.compression_ratio().map(|ratio| format!("{ratio:.3}"))),
+        if formats.is_empty() {
+            "none".to_owned()
+        } else {
+            formats.join(", ")
+        }
+    )
+}
+
+/// For programs.
+pub fn to_json(all: &Comparison) -> Value {
+    let row = |row: &ComparedTable| {
+        json!({
+            "node": row.node,
+            "table": row.table,
+            "equal": row.was == row.is,
+            "was": contents_json(&row.was),
+            "is": contents_json(&row.is),
+        })
+    };
+    let print = |(node, was, is): &(String, String, String)| json!({"node": node, "equal": was == is, "was": was, "is": is});
+    json!({
+        "equal": all.is_equal(),
+        "fingerprints": all.fingerprints.iter().map(print).collect::<Vec<_>>(),
+        "tables": all.rows.iter().map(row).collect::<Vec<_>>(),
+    })
+}
+
+fn table_json((table, contents): (&String, &TableContents)) -> Value {
+    let mut all = contents_json(contents);
+    all["table"] = json!(table);
+    all
+}
+
+fn contents_json(contents: &TableContents) -> Value {
+    json!({
+        "rows": contents.rows,
+        "partitions": contents.partitions,
+        "data_bytes": contents.data_bytes,
+        "bytes_per_row": contents.bytes_per_row(),
+        "sstables": contents.sstables,
+        "levels": contents.levels,
+        "compression_ratio": contents.compression_ratio(),
+        "formats": contents.formats,
+    })
+}

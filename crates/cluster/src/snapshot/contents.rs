@@ -1,0 +1,224 @@
+//! What tables hold, in numbers that a person compares: rows, bytes per row, SSTables per level,
+//! compression ratio, versions of their format.
+//!
+//! A fingerprint ([`super::Fingerprint`]) proves that two nodes have the same SSTables; these say
+//! what they have, and where not, by how much. They are read from the SSTables themselves, so that
+//! a snapshot that nobody serves has them, too.
+
+use super::layout::{DATA, Sstable, TableFiles};
+use super::manifest::{self, Manifest};
+use super::schema::Tables;
+use super::statistics::{self, Counts};
+use crate::mbeans;
+use crate::node_files::NodeFiles;
+use anyhow::Result;
+use host::Agent;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// What the name of the component ends with that counts partitions and rows.
+const STATISTICS: &str = "Statistics.db";
+
+/// The same of the one that says what was compressed.
+const COMPRESSION: &str = "CompressionInfo.db";
+
+/// How much of it is read: its beginning has a name and some options.
+const COMPRESSION_BYTES: usize = 16 << 10;
+
+/// A larger `Statistics.db` than any server writes (some ten kB) is not read.
+const STATISTICS_BYTES_MAX: u64 = 4 << 20;
+
+/// What one table holds on one node, all of its SSTables together.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TableContents {
+    /// Rows as the SSTables count them: one that is in two of them counts twice, and a deleted one
+    /// once. Absent where one of them cannot tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rows: Option<u64>,
+    /// The same of partitions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub partitions: Option<u64>,
+    /// Bytes of the rows on disk: of all `Data.db`.
+    pub data_bytes: u64,
+    /// Bytes of the same before they were compressed. Absent where one of them cannot tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uncompressed_bytes: Option<u64>,
+    /// SSTables.
+    pub sstables: u64,
+    /// SSTables per level, where the compaction strategy has levels.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub levels: Option<Vec<u64>>,
+    /// SSTables by the version of their format: `nb`, `oa`, `da`.
+    pub formats: BTreeMap<String, u64>,
+}
+
+impl TableContents {
+    /// Bytes of `Data.db` per row.
+    pub fn bytes_per_row(&self) -> Option<f64> {
+        let rows = self.rows.filter(|rows| *rows > 0)?;
+        Some(self.data_bytes as f64 / rows as f64)
+    }
+
+    /// Bytes on disk by bytes before compression.
+    pub fn compression_ratio(&self) -> Option<f64> {
+        let whole = self.uncompressed_bytes.filter(|bytes| *bytes > 0)?;
+        Some(self.data_bytes as f64 / whole as f64)
+    }
+}
+
+/// By table.
+pub type NodeContents = BTreeMap<String, TableContents>;
+
+/// The version of the format in what the names of an SSTable's files begin with: `nb` of `nb-10-big-`.
+pub(super) fn format_of(prefix: &str) -> &str {
+    prefix.split('-').next().unwrap_or_default()
+}
+
+/// What the files of a table come to, which are in `folder`.
+///
+/// # Errors
+/// One cannot be read; one that can be read and not understood is an absent number.
+pub(super) fn of_files(
+    host: &Agent,
+    folder: &Path,
+    files: &TableFiles,
+    levels: Option<Vec<u64>>,
+) -> Result<TableContents> {
+    let mut sum = TableContents {
+        rows: Some(0),
+        partitions: Some(0),
+        uncompressed_bytes: Some(0),
+        sstables: files.sstables.len() as u64,
+        levels,
+        ..TableContents::default()
+    };
+    for sstable in &files.sstables {
+        let counts = counts(host, folder, sstable)?;
+        let rows = counts.and_then(|counts| counts.rows);
+        sum.rows = added(sum.rows, rows);
+        sum.partitions = added(sum.partitions, counts.map(|counts| counts.partitions));
+        let whole = uncompressed_bytes(host, folder, sstable)?;
+        sum.uncompressed_bytes = added(sum.uncompressed_bytes, whole);
+        sum.data_bytes = sum.data_bytes.saturating_add(sstable.identity.data_bytes);
+        *sum.formats.entry(format_of(&sstable.prefix).to_owned()).or_default() += 1;
+    }
+    Ok(sum)
+}
+
+fn added(sum: Option<u64>, one: Option<u64>) -> Option<u64> {
+    sum?.checked_add(one?)
+}
+
+fn counts(host: &Agent, folder: &Path, sstable: &Sstable) -> Result<Option<Counts>> {
+    let name = format!("{}{STATISTICS}", sstable.prefix);
+    let file = sstable.files.iter().find(|file| file.name == name);
+    let Some(file) = file.filter(|file| file.bytes <= STATISTICS_BYTES_MAX) else {
+        return Ok(None);
+    };
+    let bytes = host.read(&folder.join(&file.name))?;
+    Ok(statistics::counts(format_of(&sstable.prefix), &bytes))
+}
+
+fn uncompressed_bytes(host: &Agent, folder: &Path, sstable: &Sstable) -> Result<Option<u64>> {
+    let name = format!("{}{COMPRESSION}", sstable.prefix);
+    if !sstable.files.iter().any(|file| file.name == name) {
+        // What is not compressed has no such file.
+        let data = sstable.files.iter().find(|file| file.name[sstable.prefix.len()..] == *DATA);
+        return Ok(data.map(|data| data.bytes));
+    }
+    let path = folder.join(name);
+    let piece = host.piece(&path, host::From::Byte(0))?;
+    let mut bytes = piece.map(|piece| piece.bytes.0).unwrap_or_default();
+    bytes.truncate(COMPRESSION_BYTES);
+    Ok(statistics::uncompressed_bytes(&bytes))
+}
+
+/// What a node's part of a snapshot holds.
+///
+/// # Errors
+/// A file cannot be read.
+pub(super) fn of_snapshot(
+    host: &Agent,
+    folder: &Path,
+    manifest: &Manifest,
+) -> Result<NodeContents> {
+    let of = |table: &manifest::TableRecord| {
+        let at = manifest::table_folder(folder, &manifest.keyspace, &table.name);
+        let contents = of_files(host, &at, &table.files(), table.levels.clone())?;
+        Ok((table.name.clone(), contents))
+    };
+    manifest.tables.iter().map(of).collect()
+}
+
+/// What a node's tables hold now.
+///
+/// # Errors
+/// A file cannot be read, or the node does not answer.
+pub(super) fn of_tables(
+    place: &NodeFiles<'_>,
+    keyspace: &str,
+    tables: &Tables,
+) -> Result<NodeContents> {
+    let names: Vec<&str> = tables.keys().map(String::as_str).collect();
+    let levels = match place.agent {
+        Some(agent) => mbeans::levels(agent, keyspace, &names)?,
+        None => vec![None; names.len()],
+    };
+    let of = |((table, id), levels): ((&String, &String), _)| {
+        let folder = place.table_folder(keyspace, table, id);
+        let files = super::layout::scan(place.host, &folder)?;
+        Ok((
+            table.clone(),
+            of_files(place.host, &folder, &files, levels)?,
+        ))
+    };
+    tables.iter().zip(levels).map(of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::snapshot::layout;
+
+    #[test]
+    fn sstables_of_two_formats_are_added_up_by_what_they_say() {
+        let root = tempfile::tempdir().unwrap();
+        let host = agent::in_thread(root.path()).unwrap();
+        let folder = root.path().join("t");
+        for (prefix, format) in [("nb-1-big-", "nb"), ("da-3gr5_0abc-bti-", "da")] {
+            layout::tests::write(&folder, prefix, &[b'x'; 100]);
+            let put = |name: &str, bytes: Vec<u8>| {
+                std::fs::write(folder.join(format!("{prefix}{name}")), bytes).unwrap();
+            };
+            put(STATISTICS, statistics::tests::statistics(format, 4, 10));
+            put(COMPRESSION, statistics::tests::compression(400));
+        }
+        layout::tests::write(&folder, "nb-2-big-", &[b'x'; 50]);
+        let plain = statistics::tests::statistics("nb", 2, 5);
+        std::fs::write(folder.join(format!("nb-2-big-{STATISTICS}")), plain).unwrap();
+        let of = || {
+            let files = layout::scan(&host, &folder).unwrap();
+            of_files(&host, &folder, &files, Some(vec![3, 0])).unwrap()
+        };
+        let found = of();
+        assert_eq!((found.rows, found.partitions), (Some(25), Some(10)));
+        assert_eq!(
+            (found.data_bytes, found.uncompressed_bytes),
+            (250, Some(850))
+        );
+        assert_eq!(found.bytes_per_row(), Some(10.0));
+        assert_eq!(found.compression_ratio(), Some(250.0 / 850.0));
+        let formats = [("da".to_owned(), 1), ("nb".to_owned(), 2)];
+        assert_eq!(found.formats, BTreeMap::from(formats));
+        // One that does not tell makes the sum unknown, not smaller.
+        std::fs::remove_file(folder.join(format!("nb-2-big-{STATISTICS}"))).unwrap();
+        let found = of();
+        assert_eq!(
+            (found.rows, found.partitions, found.sstables),
+            (None, None, 3)
+        );
+        assert_eq!(found.bytes_per_row(), None);
+    }
+}

@@ -1,0 +1,196 @@
+//! Whether tables that are there are those that a snapshot of another cluster has: what is imported
+//! into a table of another definition would be read wrongly, or not at all.
+//!
+//! Statements are compared as the server describes them, word by word. Ids differ wherever a table
+//! was made twice, and an option that only one side names belongs to another version of Cassandra.
+
+use super::schema;
+use crate::session::Session;
+use anyhow::{Result, bail};
+use cql::text::{Kind, Token};
+use std::collections::BTreeMap;
+
+/// A statement that makes something.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Definition {
+    /// What it makes: `create table k . t`.
+    what: String,
+    /// What it consists of: columns and keys.
+    parts: String,
+    /// Its options, by name.
+    options: BTreeMap<String, String>,
+}
+
+/// Refuses a keyspace that has some of the tables of `statements` only, or one of another
+/// definition. True if it has them all.
+///
+/// # Errors
+/// The table with what is different in it; or the node does not answer.
+pub(super) fn refuse_different(
+    session: &mut Session,
+    keyspace: &str,
+    tables: &[&str],
+    statements: &[String],
+) -> Result<bool> {
+    let mut found = schema::known(session, keyspace)?;
+    found.retain(|name, _| tables.contains(&name.as_str()));
+    if found.is_empty() {
+        return Ok(false);
+    }
+    if let Some(missing) = tables.iter().find(|name| !found.contains_key(**name)) {
+        let there: Vec<&str> = found.keys().map(String::as_str).collect();
+        bail!(
+            "{keyspace} has {}, and not {missing}, which was exported with it: nothing was \
+             copied\nhint: drop what is there, or the keyspace, and import again",
+            there.join(", ")
+        );
+    }
+    let there = schema::describe(session, keyspace, &found)?;
+    match difference(&there, statements, keyspace) {
+        None => Ok(true),
+        Some(difference) => bail!(
+            "{keyspace} has another definition here than where it was exported, and nothing was \
+             copied: {difference}\nhint: drop it if nobody needs it, or import into another cluster"
+        ),
+    }
+}
+
+/// The first thing that differs between what is there and what is wanted. How the keyspace is
+/// copied is compared by what each node holds.
+fn difference(there: &[String], wanted: &[String], keyspace: &str) -> Option<String> {
+    let definitions = |all: &[String]| -> Vec<Definition> {
+        let each = all.iter().map(|one| Definition::of(one));
+        each.filter(|one| one.what != format!("create keyspace {keyspace}")).collect()
+    };
+    let (there, wanted) = (definitions(there), definitions(wanted));
+    wanted.iter().find_map(|wanted| {
+        let found = there.iter().find(|one| one.what == wanted.what);
+        match found {
+            None => Some(format!("there is no such thing as «{} …»", wanted.what)),
+            Some(found) => found.difference(wanted),
+        }
+    })
+}
+
+impl Definition {
+    fn of(statement: &str) -> Definition {
+        let (tokens, _) = cql::text::read(statement);
+        let mut depth = 0;
+        let mut sections: Vec<Vec<&Token>> = vec![Vec::new()];
+        let mut body = None;
+        for token in &tokens {
+            let is_symbol =
+                |symbols: &str| token.kind == Kind::Symbol && symbols.contains(&token.text);
+            if is_symbol("([{") {
+                depth += 1;
+                body.get_or_insert(sections[0].len());
+            }
+            if is_symbol(")]}") {
+                depth -= 1;
+            }
+            let is_word = |word: &str| token.kind == Kind::Word && token.text == word;
+            let is_first = sections.len() == 1;
+            if depth == 0 && (is_first && is_word("with") || !is_first && is_word("and")) {
+                sections.push(Vec::new());
+                continue;
+            }
+            let last = sections.len() - 1;
+            sections[last].push(token);
+        }
+        let (first, options) = (&sections[0], &sections[1..]);
+        let body = body.unwrap_or(first.len()).min(first.len());
+        let option = |tokens: &Vec<&Token>| {
+            let name = tokens.first().map(|token| token.text.clone()).unwrap_or_default();
+            (name, text(tokens))
+        };
+        let mut options: BTreeMap<String, String> = options.iter().map(option).collect();
+        options.remove("id");
+        Definition {
+            what: text(&first[..body]),
+            parts: text(&first[body..]),
+            options,
+        }
+    }
+
+    fn difference(&self, wanted: &Definition) -> Option<String> {
+        if self.parts != wanted.parts {
+            return Some(format!(
+                "«{}» is «{}», and «{}» was exported",
+                self.what, self.parts, wanted.parts
+            ));
+        }
+        let mut both = wanted.options.iter().filter_map(|(name, wanted)| {
+            let found = self.options.get(name)?;
+            (found != wanted).then_some((found, wanted))
+        });
+        let (found, wanted) = both.next()?;
+        Some(format!(
+            "«{}» has «{found}», and «{wanted}» was exported",
+            self.what
+        ))
+    }
+}
+
+fn text(tokens: &[&Token]) -> String {
+    let one = |token: &&Token| match token.kind {
+        Kind::Text => format!("'{}'", token.text),
+        Kind::Quoted => format!("\"{}\"", token.text),
+        Kind::Word | Kind::Symbol => token.text.clone(),
+    };
+    tokens.iter().map(one).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TABLE: &str = "CREATE TABLE k.t (\n a int PRIMARY KEY,\n b text\n) WITH ID = 7a-b\n    \
+                         AND comment = ''\n    AND compression = {'class': 'LZ4', 'x': '16 and'}";
+
+    fn said(there: &[&str], wanted: &[&str]) -> String {
+        let owned = |all: &[&str]| all.iter().map(ToString::to_string).collect::<Vec<_>>();
+        difference(&owned(there), &owned(wanted), "k").unwrap_or("none".to_owned())
+    }
+
+    #[test]
+    fn ids_white_space_and_options_of_one_side_are_no_difference() {
+        let other = "CREATE TABLE k.t (a int PRIMARY KEY, b text) WITH compression = {'class': \
+                     'LZ4', 'x': '16 and'} AND memtable = 'default' AND ID = 9";
+        assert_eq!(said(&[other], &[TABLE]), "none");
+        let keyspace = |copies| format!("CREATE KEYSPACE k WITH replication = {{'a': '{copies}'}}");
+        let (one, two) = (keyspace(1), keyspace(2));
+        assert_eq!(said(&[&one, TABLE], &[&two, TABLE]), "none");
+    }
+
+    #[test]
+    fn columns_options_types_and_indexes_that_differ_are_named() {
+        let check = |there: &str, wanted: &str, parts: &[&str]| {
+            let said = said(&[there], &[wanted]);
+            for part in parts {
+                assert!(said.contains(part), "{part}: {said}");
+            }
+        };
+        let wide = TABLE.replace("b text", "b text,\n c int");
+        check(
+            &wide,
+            TABLE,
+            &["create table k . t", "c int )»", "b text )» was exported"],
+        );
+        let plain = TABLE.replace("LZ4", "Zstd");
+        check(
+            &plain,
+            TABLE,
+            &["compression = { 'class' : 'Zstd'", "'LZ4'"],
+        );
+        check(
+            "CREATE TYPE k.p (x int)",
+            "CREATE TYPE k.p (x text)",
+            &["create type k . p", "( x int )"],
+        );
+        check(
+            TABLE,
+            "CREATE INDEX i ON k.t (b)",
+            &["no such thing as «create index i on k . t …»"],
+        );
+    }
+}

@@ -1,0 +1,265 @@
+//! Bringing a snapshot out of its cluster, to a folder on this machine that any tool moves.
+//!
+//! Files come from the nodes' hosts by their agents, piece by piece, and are summed up on their way:
+//! what is not what was put away ends the export. It gets its name when all of it is there and on
+//! the disk, so that a folder with that name is whole.
+
+use super::contents;
+use super::exported::{Export, ExportedNode, FILE};
+use super::layout::{DATA, File};
+use super::manifest::{self, Manifest, TableRecord};
+use super::progress::{Counter, told};
+use super::{on_all, own};
+use crate::attach;
+use crate::cluster::Cluster;
+use crate::node::NodeInfo;
+use crate::node_files::NodeFiles;
+use crate::session::Session;
+use anyhow::{Context, Result, bail, ensure};
+use measure::number::{bytes, counted};
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+/// What of a file is in memory at a time: as much as an agent sends at once.
+const BUFFER_BYTES: usize = host::files::PIECE_BYTES;
+
+/// Room that is left for `export.json` and for whoever else uses the disk.
+const SPARE_BYTES: u64 = 64 << 20;
+
+/// Exports the snapshot `name` to the folder `to`, which is made.
+///
+/// # Errors
+/// There is no such snapshot, `to` is there already, its disk has no room, a file is damaged or
+/// cannot be read; nothing is left at `to`.
+pub(super) fn export(
+    cluster: &Cluster,
+    places: &[NodeFiles<'_>],
+    name: &str,
+    to: &Path,
+    say: &mut dyn FnMut(&str),
+) -> Result<Export> {
+    let manifests = own::read(places, name)?;
+    let above = above(to)?;
+    let total: u64 = manifests.iter().map(bytes_of).sum();
+    let disk = rustix::fs::statvfs(&above);
+    let disk = disk.with_context(|| format!("ask for the room at {}", above.display()))?;
+    let free = disk.f_bavail.saturating_mul(disk.f_frsize);
+    ensure!(
+        free >= total.saturating_add(SPARE_BYTES),
+        "{} has {} free, and the snapshot {name} has {}\nhint: make room, or export it to another \
+         disk",
+        above.display(),
+        bytes(free),
+        bytes(total)
+    );
+    let mut session = cluster.session()?;
+    let members = members(cluster, &mut session)?;
+    let partitioner = partitioner(&mut session)?;
+    let making = tempfile::Builder::new()
+        .prefix(".cassay-export-")
+        .tempdir_in(&above)
+        .with_context(|| format!("make a folder in {}", above.display()))?;
+    say(&format!(
+        "exporting {name}: {} of {}",
+        bytes(total),
+        counted(places.len(), "node")
+    ));
+    let parts = told(total, say, |counter| {
+        let part = |place: &NodeFiles<'_>| {
+            let index = places.iter().position(|one| one.name == place.name);
+            let index = index.context("a node that is none of the cluster")?;
+            bring(place, &manifests[index], making.path(), counter)
+        };
+        on_all(places, part)
+    })?;
+    let node = |((manifest, contents), member): ((Manifest, _), &NodeInfo)| ExportedNode {
+        node: member.name.clone(),
+        datacenter: member.datacenter.clone(),
+        rack: member.rack.clone(),
+        tokens: member.tokens.clone(),
+        fingerprint: manifest.fingerprint().to_string(),
+        contents,
+        manifest,
+    };
+    let nodes: Vec<ExportedNode> = parts.into_iter().zip(&members).map(node).collect();
+    let export = Export::new(&manifests[0], partitioner, nodes);
+    finish(&export, making, to)?;
+    Ok(export)
+}
+
+/// Writes what the export consists of, and gives it its name.
+fn finish(export: &Export, making: tempfile::TempDir, to: &Path) -> Result<()> {
+    let text = serde_json::to_vec_pretty(export).context("write the export")?;
+    // What could not be imported is found while the cluster is still there.
+    Export::parse(&text).context("this snapshot cannot be exported")?;
+    let path = making.path().join(FILE);
+    let mut file = std::fs::File::create_new(&path)?;
+    file.write_all(&text)
+        .and_then(|()| file.sync_all())
+        .with_context(|| format!("write {}", path.display()))?;
+    refuse_taken(to)?;
+    std::fs::rename(making.path(), to).with_context(|| format!("name it {}", to.display()))?;
+    // It has another name now, and is not removed any more.
+    let _ = making.keep();
+    Ok(())
+}
+
+/// The folder that an export is made in: the one that `to` is to be in.
+///
+/// # Errors
+/// `to` is there already, or is no name.
+fn above(to: &Path) -> Result<PathBuf> {
+    refuse_taken(to)?;
+    ensure!(
+        to.file_name().is_some(),
+        "{} is no name of a folder",
+        to.display()
+    );
+    let above = to.parent().filter(|above| !above.as_os_str().is_empty());
+    let above = above.unwrap_or(Path::new("."));
+    ensure!(
+        above.is_dir(),
+        "there is no folder {} in which the export could be made",
+        above.display()
+    );
+    Ok(above.to_owned())
+}
+
+fn refuse_taken(to: &Path) -> Result<()> {
+    if to.symlink_metadata().is_ok() {
+        bail!(
+            "{} is there already, and nothing is overwritten: take another name, or remove it",
+            to.display()
+        );
+    }
+    Ok(())
+}
+
+/// The nodes of a cluster as they themselves say where they are on the ring.
+///
+/// # Errors
+/// The node does not answer, or does not know one of the others.
+pub(super) fn members(cluster: &Cluster, session: &mut Session) -> Result<Vec<NodeInfo>> {
+    let ring = attach::ask(session)?;
+    ensure!(
+        ring.len() == cluster.nodes().len(),
+        "the ring has {}, and the cluster {}: it is neither exported nor imported into until they \
+         are the same",
+        counted(ring.len(), "member"),
+        counted(cluster.nodes().len(), "node")
+    );
+    let member = |node: &NodeInfo| {
+        let found = ring.iter().find(|member| member.address == node.address);
+        let found = found.with_context(|| format!("{} is no member of the ring", node.name))?;
+        let mut tokens = found.tokens.clone();
+        tokens.sort_unstable();
+        Ok(NodeInfo {
+            name: node.name.clone(),
+            tokens,
+            ..found.clone()
+        })
+    };
+    cluster.nodes().iter().map(member).collect()
+}
+
+/// The class of a cluster's partitioner.
+///
+/// # Errors
+/// The node does not answer.
+pub(super) fn partitioner(session: &mut Session) -> Result<String> {
+    let found = session.query("SELECT partitioner FROM system.local")?;
+    let cell = found.rows.first().and_then(|row| row.first());
+    let text = cell.and_then(cql::Value::as_str).map(str::to_owned);
+    text.context("the node does not name its partitioner")
+}
+
+fn bytes_of(manifest: &Manifest) -> u64 {
+    let tables = manifest.tables.iter();
+    tables.flat_map(super::exported::files).map(|file| file.bytes).sum()
+}
+
+/// Brings one node's files; what they are, each with its checksum, and what they hold.
+fn bring(
+    place: &NodeFiles<'_>,
+    manifest: &Manifest,
+    making: &Path,
+    counter: &Counter,
+) -> Result<(Manifest, contents::NodeContents)> {
+    let mut manifest = manifest.clone();
+    let folder = manifest::folder(place.folder, &manifest.name);
+    let contents = contents::of_snapshot(place.host, &folder, &manifest)?;
+    let to = making.join(place.name);
+    for table in &mut manifest.tables {
+        let from = manifest::table_folder(&folder, &manifest.keyspace, &table.name);
+        let to = to.join(&table.name);
+        std::fs::create_dir_all(&to).with_context(|| format!("make {}", to.display()))?;
+        for (file, wanted) in with_sums(table) {
+            file.crc32 = Some(bring_file(place, &from, &to, file, wanted, counter)?);
+        }
+    }
+    Ok((manifest, contents))
+}
+
+/// All files of a table, each with the checksum that it must have as far as one was written down.
+fn with_sums(table: &mut TableRecord) -> impl Iterator<Item = (&mut File, Option<u32>)> {
+    let sstables = table.sstables.iter_mut().flat_map(|sstable| {
+        let data = format!("{}{DATA}", sstable.prefix);
+        let digest = sstable.digest;
+        sstable.files.iter_mut().map(move |file| {
+            let wanted = if file.name == data {
+                Some(digest)
+            } else {
+                file.crc32
+            };
+            (file, wanted)
+        })
+    });
+    let indexes = table.indexes.iter_mut().map(|file| {
+        let wanted = file.crc32;
+        (file, wanted)
+    });
+    sstables.chain(indexes)
+}
+
+/// Brings one file; the CRC-32 of what has come.
+fn bring_file(
+    place: &NodeFiles<'_>,
+    from: &Path,
+    to: &Path,
+    file: &File,
+    wanted: Option<u32>,
+    counter: &Counter,
+) -> Result<u32> {
+    let (from, to) = (from.join(&file.name), to.join(&file.name));
+    if let Some(folder) = to.parent() {
+        std::fs::create_dir_all(folder).with_context(|| format!("make {}", folder.display()))?;
+    }
+    let mut written =
+        std::fs::File::create_new(&to).with_context(|| format!("make {}", to.display()))?;
+    let mut reader = place.host.reader(&from, 0);
+    let mut buffer = vec![0; BUFFER_BYTES];
+    let (mut sum, mut size) = (crc32fast::Hasher::new(), 0u64);
+    loop {
+        let count = reader.read(&mut buffer).with_context(|| from.display().to_string())?;
+        if count == 0 {
+            break;
+        }
+        sum.update(&buffer[..count]);
+        size += count as u64;
+        written
+            .write_all(&buffer[..count])
+            .with_context(|| format!("write {}", to.display()))?;
+        counter.add(count)?;
+    }
+    let found = sum.finalize();
+    ensure!(
+        size == file.bytes && wanted.is_none_or(|wanted| wanted == found),
+        "{} is damaged: it has {size} bytes with the CRC-32 {found}, and {} with {} were put away; \
+         nothing was exported\nhint: `cassay snapshot verify` finds all that are",
+        from.display(),
+        file.bytes,
+        wanted.map_or("another".to_owned(), |wanted| wanted.to_string())
+    );
+    written.sync_all().with_context(|| format!("write {}", to.display()))?;
+    Ok(found)
+}

@@ -1,0 +1,360 @@
+//! Bringing an exported snapshot into a cluster of ours, where it is a snapshot like any other.
+//!
+//! What must hold: what would not fit is refused before anything is copied, and nothing of the
+//! cluster's own data is touched; that is done by a restore. An export may come from anybody: its
+//! files are opened below its folder without following a link, and are as long and have the sums
+//! that it says. Every node's part is compared with the sums again where it has arrived, and gets
+//! its name once those of all nodes are whole.
+
+use super::comparison::Comparison;
+use super::contents;
+use super::export::{members, partitioner};
+use super::exported::{Export, ExportedNode, files};
+use super::fitting::{self, Fitting};
+use super::layout::File;
+use super::manifest::{self, Manifest, TableRecord, check_name};
+use super::progress::{Counter, told};
+use super::whole::{self, Reading};
+use super::{definitions, on_all, own};
+use crate::cluster::Cluster;
+use crate::node_files::NodeFiles;
+use crate::ring::Replication;
+use crate::status::replications;
+use anyhow::{Context, Result, bail, ensure};
+use host::{Bytes, Step};
+use measure::number::{bytes, counted};
+use rustix::fd::OwnedFd;
+use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, openat};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// Room that stays for the node itself: as TRUNCATE needs it, and some more.
+const SPARE_BYTES: u64 = 128 << 20;
+
+/// A snapshot that was imported.
+#[derive(Clone, Debug)]
+pub struct Imported {
+    /// Its name in this cluster.
+    pub name: String,
+    /// By node, whose part of the export it has.
+    pub parts: BTreeMap<String, String>,
+    /// Nodes whose part no node has, since another one's holds the same ranges, with that one.
+    pub left_out: BTreeMap<String, String>,
+    /// What was exported, and what is here.
+    pub comparison: Comparison,
+}
+
+/// Imports what is in the folder `from` as the snapshot `name`.
+///
+/// # Errors
+/// It is no export, cannot be believed, does not fit this cluster, a file is damaged, or a volume
+/// has no room; nothing is left on any node.
+pub(super) fn import(
+    cluster: &Cluster,
+    places: &[NodeFiles<'_>],
+    from: &Path,
+    name: Option<&str>,
+    say: &mut dyn FnMut(&str),
+) -> Result<Imported> {
+    let export = Export::read(from)?;
+    let name = name.unwrap_or(&export.name);
+    check_name(name)?;
+    for place in places {
+        ensure!(
+            !place.has(&manifest::folder(place.folder, name))?,
+            "{} has a snapshot {name} already: remove it first, or import it `--as` another name",
+            place.name
+        );
+        formats_fit(&export, place.version)?;
+    }
+    let fitting = fit(cluster, &export)?;
+    let folder = Folder::open(from)?;
+    let parts: Vec<&ExportedNode> = fitting.parts.iter().map(|part| &export.nodes[*part]).collect();
+    for part in parts.iter().map(|part| part.node.as_str()).collect::<BTreeSet<_>>() {
+        let part = export.nodes.iter().find(|one| one.node == part);
+        folder.check_sizes(part.context("a part that is none")?)?;
+    }
+    check_room(cluster, places, &parts)?;
+    let total = parts.iter().map(|part| part.bytes()).sum();
+    say(&format!(
+        "importing {name}: {} to {}",
+        bytes(total),
+        counted(places.len(), "node")
+    ));
+    let of = |place: &NodeFiles<'_>| {
+        let index = places.iter().position(|one| one.name == place.name);
+        index.and_then(|index| parts.get(index)).context("a node without a part")
+    };
+    let brought = told(total, say, |counter| {
+        on_all(places, |place| {
+            bring(place, of(place)?, &folder, name, counter)
+        })
+    });
+    let named = brought.and_then(|brought| {
+        on_all(places, |place| {
+            let making = manifest::folder_in_making(place.folder, name);
+            let to = manifest::folder(place.folder, name);
+            place.host.change(vec![Step::Rename { from: making, to }])
+        })?;
+        Ok(brought)
+    });
+    if named.is_err() {
+        // What some nodes have is no snapshot. The first error is the one to tell.
+        let _ = on_all(places, |place| own::remove_on(place, name));
+    }
+    let sides = parts.iter().zip(named?).zip(places);
+    let comparison = sides.map(|((part, here), place)| {
+        let wanted = (part.fingerprint.clone(), part.contents.clone());
+        (place.name.to_owned(), wanted, here)
+    });
+    let comparison = Comparison::of(comparison);
+    Ok(imported(&export, &fitting, places, name, comparison))
+}
+
+fn imported(
+    export: &Export,
+    fitting: &Fitting,
+    places: &[NodeFiles<'_>],
+    name: &str,
+    comparison: Comparison,
+) -> Imported {
+    let node = |index: usize| export.nodes[index].node.clone();
+    let parts = places.iter().zip(&fitting.parts);
+    let left_out = fitting.left_out.iter();
+    Imported {
+        name: name.to_owned(),
+        parts: parts.map(|(place, part)| (place.name.to_owned(), node(*part))).collect(),
+        left_out: left_out.map(|(part, same)| (node(*part), node(*same))).collect(),
+        comparison,
+    }
+}
+
+/// Which part is for which node of the cluster, once its tables are found to be the same or absent.
+fn fit(cluster: &Cluster, export: &Export) -> Result<Fitting> {
+    let mut session = cluster.session()?;
+    let here = partitioner(&mut session)?;
+    ensure!(
+        here == export.partitioner,
+        "the export is of a cluster with the partitioner {}, and this one has {here}: rows would be \
+         on other nodes, so nothing was copied",
+        export.partitioner
+    );
+    let (keyspace, tables) = (&export.keyspace, export.tables());
+    definitions::refuse_different(&mut session, keyspace, &tables, export.schema())?;
+    // A keyspace that is there stays as it is.
+    let replication = match replications(&mut session)?.get(keyspace) {
+        Some(options) => Replication::parse(options)?,
+        None => export.replication()?,
+    };
+    fitting::fit(export, &members(cluster, &mut session)?, &replication)
+}
+
+/// The oldest format that Cassandra 4.0 to 5.0 reads: of 3.0.
+const OLDEST: &str = "ma";
+
+/// The newest formats that a version of Cassandra reads: with and without tries for an index. None
+/// for a version that is not known here, which says itself what it cannot read.
+fn newest_formats(version: &str) -> Option<(&'static str, Option<&'static str>)> {
+    match version {
+        old if old.starts_with("4.") => Some(("nb", None)),
+        new if new.starts_with("5.0") => Some(("oa", Some("da"))),
+        _ => None,
+    }
+}
+
+/// Refuses SSTables that a version of Cassandra cannot read.
+fn formats_fit(export: &Export, version: &str) -> Result<()> {
+    let Some((plain, trie)) = newest_formats(version) else {
+        return Ok(());
+    };
+    for format in export.formats() {
+        let is_read = match (format.starts_with('d'), trie) {
+            (true, trie) => trie.is_some_and(|newest| format <= newest),
+            (false, _) => (OLDEST..=plain).contains(&format),
+        };
+        ensure!(
+            is_read,
+            "the export has SSTables of the format {format} (of Cassandra {}), and Cassandra \
+             {version} reads from {OLDEST} to {plain}{}; nothing was copied\nhint: import it into a cluster \
+             of the version that it is of (`cassay target up --like FROM`)",
+            export.version,
+            trie.map(|trie| format!(", and {trie}")).unwrap_or_default()
+        );
+    }
+    Ok(())
+}
+
+/// Refuses volumes without room for what comes, before anything does.
+fn check_room(cluster: &Cluster, places: &[NodeFiles<'_>], parts: &[&ExportedNode]) -> Result<()> {
+    let are_apart = cluster.local().is_some_and(crate::local::Nodes::are_on_machines);
+    let mut needs: BTreeMap<(String, u64), (u64, &NodeFiles<'_>)> = BTreeMap::new();
+    for (place, part) in places.iter().zip(parts) {
+        // Nodes may share a disk; numbers of devices tell disks of one machine apart.
+        let machine = if are_apart { place.host.name() } else { "" };
+        let entries = place.host.list(place.folder, None)?.unwrap_or_default();
+        let device = entries.first().map_or(0, |entry| entry.id.device);
+        let (need, _) = needs.entry((machine.to_owned(), device)).or_insert((0, place));
+        *need += part.bytes();
+    }
+    for (need, place) in needs.values() {
+        let free = place.host.space(place.folder)?.available_bytes;
+        ensure!(
+            free >= need.saturating_add(SPARE_BYTES),
+            "{} has {} free at {}, and {} are to come, beside {} that it needs itself; nothing was \
+             copied\nhint: make room, or use a larger volume",
+            place.name,
+            bytes(free),
+            place.folder.display(),
+            bytes(*need),
+            bytes(SPARE_BYTES)
+        );
+    }
+    Ok(())
+}
+
+/// Brings a part to its node; what it is there.
+fn bring(
+    place: &NodeFiles<'_>,
+    part: &ExportedNode,
+    folder: &Folder,
+    name: &str,
+    counter: &Counter,
+) -> Result<(String, contents::NodeContents)> {
+    let making = manifest::folder_in_making(place.folder, name);
+    // What a killed command has left.
+    place.host.change(vec![Step::Remove(making.clone())])?;
+    let manifest = Manifest {
+        name: name.to_owned(),
+        ..part.manifest.clone()
+    };
+    for table in &manifest.tables {
+        let to = manifest::table_folder(&making, &manifest.keyspace, &table.name);
+        place.host.change(folders(table, &to))?;
+        for file in files(table) {
+            let from = folder.file(&part.node, table, file)?;
+            send(place, from, &to.join(&file.name), counter)
+                .with_context(|| folder.path(&part.node, table, file).display().to_string())?;
+        }
+    }
+    place.host.change(vec![manifest.write(&making)?])?;
+    // Before it is anything: a file may have been damaged where it was, on its way, or here.
+    whole::check(place.host, &making, Reading::Always).with_context(|| {
+        format!(
+            "what has arrived of the part of {} is not what was exported, so nothing was imported",
+            part.node
+        )
+    })?;
+    let contents = contents::of_snapshot(place.host, &making, &manifest)?;
+    Ok((manifest.fingerprint().to_string(), contents))
+}
+
+/// Makes the folder of a table, and those of its indexes.
+fn folders(table: &TableRecord, to: &Path) -> Vec<Step> {
+    let indexes: BTreeSet<_> =
+        table.indexes.iter().filter_map(|f| f.name.split_once('/')).collect();
+    let indexes: BTreeSet<&str> = indexes.into_iter().map(|(index, _)| index).collect();
+    let below = indexes.into_iter().map(|index| Step::Folder(to.join(index)));
+    std::iter::once(Step::Folder(to.to_owned())).chain(below).collect()
+}
+
+/// Sends a file to a node's host, a piece at a time.
+fn send(
+    place: &NodeFiles<'_>,
+    mut from: std::fs::File,
+    to: &Path,
+    counter: &Counter,
+) -> Result<()> {
+    place.host.change(vec![Step::write(to.to_owned(), Vec::new())])?;
+    let mut buffer = vec![0; host::files::PIECE_BYTES];
+    loop {
+        let count = from.read(&mut buffer)?;
+        if count == 0 {
+            return Ok(());
+        }
+        let (path, bytes) = (to.to_owned(), Bytes(buffer[..count].to_vec()));
+        place.host.change(vec![Step::Append { path, bytes }])?;
+        counter.add(count)?;
+    }
+}
+
+/// The folder of an export, below which its files are opened.
+struct Folder {
+    path: PathBuf,
+    open: OwnedFd,
+}
+
+impl Folder {
+    fn open(path: &Path) -> Result<Folder> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let open = openat(CWD, path, flags, Mode::empty())
+            .with_context(|| format!("open {}", path.display()))?;
+        Ok(Folder {
+            path: path.to_owned(),
+            open,
+        })
+    }
+
+    fn path(&self, node: &str, table: &TableRecord, file: &File) -> PathBuf {
+        self.path.join(node).join(&table.name).join(&file.name)
+    }
+
+    /// A file of it, which is none that a link leads to, and as long as it should be.
+    fn file(&self, node: &str, table: &TableRecord, file: &File) -> Result<std::fs::File> {
+        let path = self.path(node, table, file);
+        let mut above = [node, &table.name].map(str::to_owned).to_vec();
+        above.extend(file.name.split('/').map(str::to_owned));
+        let last = above.pop().context("a file without a name")?;
+        let opened = || -> rustix::io::Result<OwnedFd> {
+            let mut at = rustix::io::dup(&self.open)?;
+            let flags = OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            for part in &above {
+                at = openat(
+                    &at,
+                    part,
+                    flags | OFlags::PATH | OFlags::DIRECTORY,
+                    Mode::empty(),
+                )?;
+            }
+            // Does not wait where somebody has put what is no file.
+            openat(
+                &at,
+                &last,
+                flags | OFlags::RDONLY | OFlags::NONBLOCK,
+                Mode::empty(),
+            )
+        };
+        let opened = match opened() {
+            Err(rustix::io::Errno::LOOP | rustix::io::Errno::NOTDIR) => bail!(
+                "{} is behind a symbolic link, or none of its folders: an export has files alone, and \
+                 no link of it is followed",
+                path.display()
+            ),
+            opened => opened.with_context(|| format!("open {}", path.display()))?,
+        };
+        let found = fstat(&opened).with_context(|| path.display().to_string())?;
+        ensure!(
+            FileType::from_raw_mode(found.st_mode) == FileType::RegularFile,
+            "{} is no file",
+            path.display()
+        );
+        ensure!(
+            u64::try_from(found.st_size) == Ok(file.bytes),
+            "{} has {} bytes instead of {}: the export is damaged, or did not arrive whole",
+            path.display(),
+            found.st_size,
+            file.bytes
+        );
+        Ok(opened.into())
+    }
+
+    /// Finds all files of a part, each as long as it should be.
+    fn check_sizes(&self, part: &ExportedNode) -> Result<()> {
+        for table in &part.manifest.tables {
+            for file in files(table) {
+                self.file(&part.node, table, file)?;
+            }
+        }
+        Ok(())
+    }
+}

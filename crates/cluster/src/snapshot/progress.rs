@@ -1,0 +1,76 @@
+//! How far the bytes of a long journey have come, said by the thread that has the voice.
+
+use anyhow::{Result, anyhow, bail};
+use host::process;
+use measure::number::bytes;
+use std::sync::mpsc::{self, Sender};
+
+/// How often it is said.
+const PARTS_COUNT: u64 = 10;
+
+/// Where bytes are counted; from any thread.
+pub(super) struct Counter(Sender<u64>);
+
+impl Counter {
+    /// So many more have arrived.
+    ///
+    /// # Errors
+    /// The user wants it to end.
+    pub fn add(&self, bytes: usize) -> Result<()> {
+        if process::is_interrupted() {
+            bail!("interrupted");
+        }
+        // Who listens stays until all counters are gone.
+        let _ = self.0.send(bytes as u64);
+        Ok(())
+    }
+}
+
+/// Does `work`, and says now and then how many of `total` bytes it has counted.
+///
+/// # Errors
+/// As `work`.
+pub(super) fn told<T: Send>(
+    total: u64,
+    say: &mut dyn FnMut(&str),
+    work: impl FnOnce(&Counter) -> Result<T> + Send,
+) -> Result<T> {
+    let (sender, receiver) = mpsc::channel();
+    std::thread::scope(|scope| {
+        let worker = scope.spawn(move || work(&Counter(sender)));
+        let step = total.div_ceil(PARTS_COUNT).max(1);
+        let (mut done, mut next) = (0u64, step);
+        for more in receiver {
+            done += more;
+            if done >= next && done < total {
+                say(&format!("{} of {}", bytes(done), bytes(total)));
+                next = (done / step + 1) * step;
+            }
+        }
+        worker.join().unwrap_or_else(|_| Err(anyhow!("a thread has panicked")))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn progress_is_said_by_tenths_and_the_result_is_that_of_the_work() {
+        let mut said = Vec::new();
+        let result = told(
+            1000,
+            &mut |text: &str| said.push(text.to_owned()),
+            |counter| {
+                for _ in 0..100 {
+                    counter.add(10)?;
+                }
+                Ok(7)
+            },
+        );
+        assert_eq!(result.unwrap(), 7);
+        assert_eq!(said.len(), 9, "{said:?}");
+        let failed = told(0, &mut |_| (), |_| Err::<(), _>(anyhow!("no")));
+        assert_eq!(failed.unwrap_err().to_string(), "no");
+    }
+}

@@ -1,0 +1,86 @@
+//! What a cluster does with snapshots that come and go: it exports and imports them, and says what
+//! they hold.
+
+use super::comparison::{Comparison, Side};
+use super::exported::Export;
+use super::import::{self, Imported};
+use super::manifest::{self, check_name};
+use super::{contents, export, on_all, own, schema};
+use crate::cluster::Cluster;
+use crate::local::Nodes;
+use crate::node_files::NodeFiles;
+use anyhow::{Context, Result};
+use std::path::Path;
+
+/// Why neither goes with a cluster that is not ours.
+const NOT_OURS: &str = "snapshots of an attached cluster stay in its own folders, which are neither \
+                        read nor written here: it is neither exported from nor imported into\nhint: \
+                        a kept cluster (`cassay target up`) does both";
+
+impl Cluster {
+    /// Brings the snapshot `name` to the folder `to` on this machine, which is made: all files with
+    /// checksums, definitions, and where each node was on the ring.
+    ///
+    /// # Errors
+    /// The cluster is not ours, there is no such snapshot, `to` is there already or has no room, or
+    /// a file is damaged; nothing is left at `to` then.
+    pub fn snapshot_export(
+        &self,
+        name: &str,
+        to: &Path,
+        say: &mut dyn FnMut(&str),
+    ) -> Result<Export> {
+        check_name(name)?;
+        export::export(self, &self.own_nodes()?.files(), name, to, say)
+    }
+
+    /// Brings what was exported to `from` into this cluster, as the snapshot `name` or that of its
+    /// own name. Its data is as it was until it is restored.
+    ///
+    /// # Errors
+    /// The cluster is not ours, the export cannot be believed or does not fit (other ranges, other
+    /// definitions, a newer format), a file is damaged, or there is no room; nothing is left of it.
+    pub fn snapshot_import(
+        &self,
+        from: &Path,
+        name: Option<&str>,
+        say: &mut dyn FnMut(&str),
+    ) -> Result<Imported> {
+        import::import(self, &self.own_nodes()?.files(), from, name, say)
+    }
+
+    /// What a snapshot holds beside what its tables hold now; none of a cluster that is not ours,
+    /// whose files are out of sight.
+    ///
+    /// # Errors
+    /// There is no such snapshot, or a file cannot be read.
+    pub fn snapshot_compare(&self, name: &str) -> Result<Option<Comparison>> {
+        check_name(name)?;
+        let Some(nodes) = self.local() else {
+            return Ok(None);
+        };
+        let places = nodes.files();
+        let manifests = own::read(&places, name)?;
+        let first = manifests.first().context("the cluster has no node")?;
+        let names: Vec<&str> = first.tables.iter().map(|table| table.name.as_str()).collect();
+        let tables = schema::tables(&mut self.session()?, &first.keyspace, &names)?;
+        let sides = on_all(&places, |place: &NodeFiles<'_>| -> Result<(Side, Side)> {
+            let folder = manifest::folder(place.folder, name);
+            let manifest = manifest::Manifest::read(place.host, &folder)?;
+            let was = contents::of_snapshot(place.host, &folder, &manifest)?;
+            let is = contents::of_tables(place, &manifest.keyspace, &tables)?;
+            let print = own::fingerprint(place, &manifest.keyspace, &tables)?;
+            Ok((
+                (manifest.fingerprint().to_string(), was),
+                (print.to_string(), is),
+            ))
+        })?;
+        let named = places.iter().zip(sides);
+        let named = named.map(|(place, (was, is))| (place.name.to_owned(), was, is));
+        Ok(Some(Comparison::of(named)))
+    }
+
+    fn own_nodes(&self) -> Result<&Nodes> {
+        self.local().context(NOT_OURS)
+    }
+}
