@@ -40,6 +40,8 @@ pub(crate) use node::LocalNode;
 pub(crate) use nodes::Nodes;
 pub use placement::unplaceable;
 pub use proof::{Effect, NodeConfiguration, NodePlace, Observed, Proof, SchemaOption};
+#[cfg(test)]
+pub(crate) use settings::ring as ring_of_test;
 pub(crate) use settings::{changed, properties};
 pub(crate) use start::start;
 pub use startable::{free_disk_bytes, not_startable};

@@ -179,7 +179,7 @@ fn bytes_of(manifest: &Manifest) -> u64 {
 }
 
 /// Brings one node's files; what they are, each with its checksum, and what they hold.
-fn bring(
+pub(super) fn bring(
     place: &NodeFiles<'_>,
     manifest: &Manifest,
     making: &Path,
@@ -197,6 +197,8 @@ fn bring(
             file.crc32 = Some(bring_file(place, &from, &to, file, wanted, counter)?);
         }
     }
+    // Whatever is measured next finds the page cache without them.
+    place.host.uncache(&folder)?;
     Ok((manifest, contents))
 }
 

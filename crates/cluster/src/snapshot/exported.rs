@@ -30,6 +30,9 @@ pub(super) const FILE: &str = "export.json";
 /// The largest file of its kind that is read: a million files of SSTables make some 100 MB.
 const BYTES_MAX: u64 = 256 << 20;
 
+/// More data than any cluster of a laboratory has: 1 PiB.
+const ALL_BYTES_MAX: u64 = 1 << 50;
+
 /// The longest name of a file or folder that file systems take.
 const NAME_BYTES_MAX: usize = 255;
 
@@ -174,9 +177,17 @@ impl Export {
         check_name(&self.name)?;
         schema::check_keyspace(&self.keyspace)?;
         let first = self.nodes.first().context("it has the part of no node")?;
+        // Before anything adds them up.
+        let tables = self.nodes.iter().flat_map(|node| &node.manifest.tables);
+        let sizes = tables.flat_map(files).map(|file| file.bytes);
+        let sum = sizes.fold(0u64, u64::saturating_add);
+        ensure!(
+            sum <= ALL_BYTES_MAX,
+            "its files are larger together than {} TiB",
+            ALL_BYTES_MAX >> 40
+        );
         let mut names = BTreeSet::new();
         let mut tokens = BTreeSet::new();
-        let mut bytes: u64 = 0;
         for node in &self.nodes {
             ensure!(names.insert(&node.node), "{:?} is there twice", node.node);
             let of = || format!("the part of {:?}", node.node);
@@ -194,10 +205,6 @@ impl Export {
                 "{}: it has other tables than the first",
                 of()
             );
-            for file in node.manifest.tables.iter().flat_map(files) {
-                let sum = bytes.checked_add(file.bytes);
-                bytes = sum.context("its files are larger together than any disk")?;
-            }
         }
         self.replication()?;
         let tables = self.tables();
@@ -401,3 +408,6 @@ fn check_statement(statement: &str, keyspace: &str, tables: &[&str]) -> Result<(
          of its tables that are exported with their indexes: nothing else is executed for data"
     )
 }
+
+#[cfg(test)]
+pub(super) mod tests;

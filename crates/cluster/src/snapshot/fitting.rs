@@ -132,3 +132,91 @@ fn joined(mut ranges: Held) -> Held {
     }
     joined
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::local::ring_of_test as ring;
+    use crate::snapshot::exported::tests::export;
+
+    fn nodes(tokens: &[Vec<i64>]) -> Vec<NodeInfo> {
+        let names: Vec<String> = (1..=tokens.len()).map(|n| format!("here{n}")).collect();
+        let each = names.iter().zip(tokens);
+        let all: Vec<(&str, &[i64])> = each.map(|(name, one)| (name.as_str(), &one[..])).collect();
+        export(&all).members()
+    }
+
+    fn from(tokens: &[Vec<i64>], copies: usize) -> Export {
+        let names: Vec<String> = (1..=tokens.len()).map(|n| format!("node{n}")).collect();
+        let each = names.iter().zip(tokens);
+        let all: Vec<(&str, &[i64])> = each.map(|(name, one)| (name.as_str(), &one[..])).collect();
+        let mut export = export(&all);
+        for node in &mut export.nodes {
+            node.manifest.schema[0] =
+                node.manifest.schema[0].replace("'1'", &format!("'{copies}'"));
+        }
+        export
+    }
+
+    fn fitted(export: &Export, tokens: &[Vec<i64>], copies: usize) -> Result<Fitting> {
+        fit(export, &nodes(tokens), &Replication::Simple(copies))
+    }
+
+    #[test]
+    fn nodes_of_the_same_ring_get_their_parts_in_whatever_order() {
+        let ring = ring(3, 4);
+        let one = fitted(&from(&ring, 1), &ring, 1).unwrap();
+        assert_eq!((one.parts, one.left_out), (vec![0, 1, 2], Vec::new()));
+        let turned = [ring[2].clone(), ring[0].clone(), ring[1].clone()];
+        let found = fitted(&from(&ring, 2), &turned, 2).unwrap();
+        assert_eq!(found.parts, [2, 0, 1]);
+    }
+
+    #[test]
+    fn where_every_node_holds_everything_any_part_fits() {
+        // Other tokens, as many nodes.
+        let found = fitted(&from(&ring(2, 4), 2), &ring(2, 16), 2).unwrap();
+        assert_eq!((found.parts, found.left_out), (vec![0, 1], Vec::new()));
+        // One node more: two have the same part. One less: a part is left out, and that is said.
+        let more = fitted(&from(&ring(1, 4), 1), &ring(2, 4), 3).unwrap();
+        assert_eq!(more.parts, [0, 0]);
+        let less = fitted(&from(&ring(2, 4), 2), &ring(1, 1), 1).unwrap();
+        assert_eq!((less.parts, less.left_out), (vec![0], vec![(1, 0)]));
+    }
+
+    #[test]
+    fn other_ranges_are_refused_with_the_way_out() {
+        let of_three = from(&ring(3, 4), 1);
+        let cases = [
+            (
+                ring(2, 4),
+                1,
+                "3 nodes with 4 tokens, and this cluster has 2 nodes with 4 tokens",
+            ),
+            (ring(3, 16), 1, "3 nodes with 16 tokens"),
+            // The same ring with other copies.
+            (ring(3, 4), 2, "other ranges"),
+            // More than the nodes held.
+            (ring(3, 4), 3, "other ranges"),
+        ];
+        for (tokens, copies, part) in cases {
+            let error = fitted(&of_three, &tokens, copies).unwrap_err().to_string();
+            assert!(error.contains(part), "{part}: {error}");
+            assert!(error.contains("target up --like FROM"), "{error}");
+        }
+    }
+
+    #[test]
+    fn ranges_are_joined_around_the_ring_and_where_they_touch() {
+        let whole = held(&nodes(&[vec![17]]), &Replication::Simple(1));
+        assert_eq!(whole, [vec![(0, RING_END)]]);
+        let quarter = 1i64 << 62;
+        let found = held(
+            &nodes(&[vec![-quarter, 0], vec![quarter]]),
+            &Replication::Simple(1),
+        );
+        let at = |token: i64| position(token) + 1;
+        assert_eq!(found[0], [(0, at(0)), (at(quarter), RING_END)]);
+        assert_eq!(found[1], [(at(0), at(quarter))]);
+    }
+}

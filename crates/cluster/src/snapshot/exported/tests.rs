@@ -1,0 +1,257 @@
+//! An export may come from anybody: each thing that it must not say is refused by its name.
+
+use super::*;
+use crate::snapshot::manifest::SstableRecord;
+use serde_json::{Value, json};
+
+pub(in crate::snapshot) const SCHEMA: [&str; 2] = [
+    "CREATE KEYSPACE k WITH replication = {'class': 'SimpleStrategy', 'replication_factor': '1'}",
+    "CREATE TABLE k.t (a int PRIMARY KEY)",
+];
+
+/// An SSTable whose data is `data`.
+fn sstable(prefix: &str, data: &[u8]) -> SstableRecord {
+    let digest = crc32fast::hash(data);
+    let text = digest.to_string();
+    let file = |end: &str, bytes: &[u8]| File {
+        name: format!("{prefix}{end}"),
+        bytes: bytes.len() as u64,
+        crc32: Some(crc32fast::hash(bytes)),
+    };
+    SstableRecord {
+        prefix: prefix.to_owned(),
+        digest,
+        data_bytes: data.len() as u64,
+        files: vec![
+            file(DATA, data),
+            file(DIGEST, text.as_bytes()),
+            file("TOC.txt", b"x"),
+        ],
+    }
+}
+
+/// An export of nodes with these tokens; each has an SSTable that is as [`super::super::layout`]'s
+/// tests write it, with the node's name in it.
+pub(in crate::snapshot) fn export(nodes: &[(&str, &[i64])]) -> Export {
+    let node = |(name, tokens): &(&str, &[i64])| {
+        let schema = SCHEMA.map(str::to_owned).to_vec();
+        let mut manifest = Manifest::new("s", "k", "5.0.8", schema);
+        manifest.tables.push(TableRecord {
+            name: "t".to_owned(),
+            id: "0f".repeat(16),
+            levels: None,
+            sstables: vec![sstable("nb-1-big-", name.as_bytes())],
+            indexes: Vec::new(),
+        });
+        ExportedNode {
+            node: (*name).to_owned(),
+            datacenter: "dc1".to_owned(),
+            rack: "rack1".to_owned(),
+            tokens: tokens.to_vec(),
+            fingerprint: manifest.fingerprint().to_string(),
+            contents: NodeContents::new(),
+            manifest,
+        }
+    };
+    let nodes: Vec<_> = nodes.iter().map(node).collect();
+    Export::new(
+        &nodes[0].manifest.clone(),
+        "Murmur3Partitioner".to_owned(),
+        nodes,
+    )
+}
+
+fn of_two() -> Value {
+    serde_json::to_value(export(&[("node1", &[1, 5]), ("node2", &[3])])).unwrap()
+}
+
+fn refused(export: &Value) -> String {
+    match Export::parse(export.to_string().as_bytes()) {
+        Ok(_) => "accepted".to_owned(),
+        Err(error) => format!("{error:#}"),
+    }
+}
+
+#[test]
+fn what_was_written_is_read() {
+    assert_eq!(refused(&of_two()), "accepted");
+    let read = Export::parse(of_two().to_string().as_bytes()).unwrap();
+    assert_eq!(read.replication().unwrap(), Replication::Simple(1));
+    assert_eq!((read.tables(), read.nodes.len()), (vec!["t"], 2));
+    assert_eq!(read.formats().into_iter().collect::<Vec<_>>(), ["nb"]);
+    // "node1" or "node2", the digits of its CRC-32, and one byte more.
+    let digits = |name: &str| crc32fast::hash(name.as_bytes()).to_string().len();
+    let bytes = 2 * (5 + 1) + digits("node1") + digits("node2");
+    assert_eq!(read.bytes(), bytes as u64);
+}
+
+/// Each pointer into the file with what somebody may have put there, and what is said of it.
+#[test]
+fn what_leads_elsewhere_or_does_not_fit_is_refused_by_its_name() {
+    let table = "/nodes/0/manifest/tables/0";
+    let name = format!("{table}/sstables/0/files/0/name");
+    let cases: Vec<(String, Value, &str)> = vec![
+        (
+            "/format".into(),
+            json!(2),
+            "has format 2, and this cassay knows 1",
+        ),
+        ("/name".into(), json!("../s"), "\"../s\" cannot be used"),
+        ("/keyspace".into(), json!("system_auth"), "the server's own"),
+        ("/nodes".into(), json!([]), "the part of no node"),
+        (
+            "/nodes/0/node".into(),
+            json!("../up"),
+            "\"../up\" is no name of a node",
+        ),
+        (
+            "/nodes/0/node".into(),
+            json!("/etc"),
+            "is no name of a node",
+        ),
+        ("/nodes/0/node".into(), json!(".."), "is no name of a node"),
+        (
+            "/nodes/0/node".into(),
+            json!("export.json"),
+            "is no name of a node",
+        ),
+        (
+            "/nodes/0/node".into(),
+            json!("node2"),
+            "\"node2\" is there twice",
+        ),
+        ("/nodes/0/tokens".into(), json!([]), "it has no tokens"),
+        (
+            "/nodes/0/tokens".into(),
+            json!([3]),
+            "two nodes have the token",
+        ),
+        (
+            "/nodes/0/fingerprint".into(),
+            json!("00"),
+            "\"00\" was written down",
+        ),
+        ("/nodes/0/manifest/format".into(), json!(9), "format 9"),
+        (
+            "/nodes/0/manifest/name".into(),
+            json!("x"),
+            "of the snapshot \"x\"",
+        ),
+        (
+            "/nodes/0/manifest/tables".into(),
+            json!([]),
+            "it has no table",
+        ),
+        (
+            format!("{table}/name"),
+            json!("../t"),
+            "names of tables are",
+        ),
+        (format!("{table}/name"), json!("u"), "was written down"),
+        (
+            "/nodes/0/manifest/schema".into(),
+            json!([]),
+            "other tables than the first",
+        ),
+        (format!("{table}/id"), json!("../../x"), "no id of a table"),
+        (
+            name.clone(),
+            json!("../../../etc/a-b"),
+            "no file of an index",
+        ),
+        (name.clone(), json!("/etc/a-b"), "no file of an index"),
+        (name.clone(), json!(".index/../a-b"), "no name of a file"),
+        (name.clone(), json!(".../a-b"), "no file of an index"),
+        (name.clone(), json!("a\u{0}-b"), "no name of a file"),
+        (name.clone(), json!("a-b\n"), "no name of a file"),
+        (name.clone(), json!("x".repeat(300)), "no name of a file"),
+        (name.clone(), json!("nb-1-big-TOC.txt"), "is there twice"),
+        (
+            name.clone(),
+            json!("nb-2-big-Data.db"),
+            "none of the SSTable",
+        ),
+        (
+            format!("{table}/sstables/0/prefix"),
+            json!(""),
+            "none of the SSTable",
+        ),
+        (
+            format!("{table}/sstables/0/data_bytes"),
+            json!(6),
+            "is not whole",
+        ),
+        (
+            format!("{table}/sstables/0/files/2/crc32"),
+            Value::Null,
+            "has no checksum",
+        ),
+        (
+            format!("{table}/sstables/0/files/2/bytes"),
+            json!(u64::MAX),
+            "larger together than 1024 TiB",
+        ),
+        (
+            format!("{table}/sstables/0/files/2/bytes"),
+            json!(-1),
+            "it is no export",
+        ),
+    ];
+    for (pointer, value, part) in cases {
+        let mut export = of_two();
+        *export.pointer_mut(&pointer).expect(&pointer) = value.clone();
+        let said = refused(&export);
+        assert!(said.contains(part), "{pointer} = {value}: {said}");
+    }
+    assert!(format!("{:#}", Export::parse(b"[1, 2").unwrap_err()).contains("no export"));
+}
+
+#[test]
+fn statements_make_the_tables_and_do_nothing_else() {
+    let with = |statement: &str| {
+        let mut export = of_two();
+        for node in export["nodes"].as_array_mut().unwrap() {
+            let schema = node["manifest"]["schema"].as_array_mut().unwrap();
+            schema.push(json!(statement));
+        }
+        refused(&export)
+    };
+    for good in [
+        "CREATE TYPE k.place (city text)",
+        "CREATE INDEX i ON k.t (a)",
+        "ALTER TABLE k.t DROP gone USING TIMESTAMP 1",
+        "CREATE TABLE k.\"t\" (a int PRIMARY KEY) WITH comment = ';'",
+    ] {
+        assert_eq!(with(good), "accepted", "{good}");
+    }
+    for bad in [
+        "DROP KEYSPACE k",
+        "TRUNCATE k.t",
+        "INSERT INTO k.t (a) VALUES (1)",
+        "ALTER TABLE k.other DROP a",
+        "CREATE TABLE k.other (a int PRIMARY KEY)",
+        "CREATE TABLE other.t (a int PRIMARY KEY)",
+        "CREATE INDEX ON k.other (a)",
+        "ALTER KEYSPACE k WITH replication = {}",
+        "CREATE KEYSPACE other WITH replication = {}",
+        "CREATE ROLE me WITH SUPERUSER = true",
+        "GRANT ALL ON ALL KEYSPACES TO me",
+        "CREATE FUNCTION k.f (a int) CALLED ON NULL INPUT RETURNS int LANGUAGE java AS $$return 1;$$",
+        "CREATE TRIGGER x ON k.t USING 'evil'",
+        "CREATE MATERIALIZED VIEW k.v AS SELECT a FROM k.t",
+        "CREATE TABLE k.t (a int PRIMARY KEY); DROP KEYSPACE k",
+        "USE system",
+        "",
+    ] {
+        assert!(
+            with(bad).contains("nothing else is executed"),
+            "{bad}: {}",
+            with(bad)
+        );
+    }
+    let mut without = of_two();
+    for node in without["nodes"].as_array_mut().unwrap() {
+        node["manifest"]["schema"] = json!([SCHEMA[1]]);
+    }
+    assert!(refused(&without).contains("how the keyspace is copied"));
+}
