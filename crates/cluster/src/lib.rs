@@ -17,6 +17,7 @@ mod data_use;
 pub mod decommission;
 mod dirs;
 mod door;
+mod gaps;
 mod handle;
 mod jolokia;
 pub mod kept;
@@ -49,6 +50,7 @@ pub use counts::OperationCounts;
 pub use data_use::DataUse;
 pub use dirs::Dirs;
 pub use door::Permit;
+pub use gaps::{Gap, Gaps};
 pub use handle::{AddedNode, Handles, HostHandle, NodeControl, NodeHandle, OwnNode, RestartMode};
 pub use host::VolumeUse;
 pub use local::{

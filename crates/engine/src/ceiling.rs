@@ -153,7 +153,7 @@ pub fn measure(settings: &Settings, program: &Arc<Program>, dirs: &Dirs) -> Resu
     let mut counted = Counted::default();
     load::run(&config, &mut |interval| counted.note(interval))
         .context("measure the client's own ceiling")?;
-    running.stop(None)?;
+    running.stop(None).1?;
     Ok(counted.ops_per_s())
 }
 

@@ -6,8 +6,10 @@ use crate::fleet_use::{self, FleetUse};
 use crate::nodes;
 use crate::preflight;
 use crate::running::Running;
+use crate::trial::gaps;
 use anyhow::Result;
-use store::record::JournalEvent;
+use cluster::Gap;
+use store::record::{GapKind, GapRecord, JournalEvent};
 use study::plan::{PhaseKind, Trial};
 use target::{Change, Target};
 
@@ -70,13 +72,27 @@ impl Engine<'_> {
         self.writer.journal(None, JournalEvent::TargetStopped)?;
         (self.events)(Event::TargetStopped);
         let Some(slug) = slug else {
-            return running.stop(None);
+            return running.stop(None).1;
         };
         let logs = self.writer.trial_folder(&slug)?.join("logs");
-        let stopped = running.stop(Some(&logs).filter(|folder| folder.is_dir()).map(|f| &**f));
+        let (missing, stopped) =
+            running.stop(Some(&logs).filter(|folder| folder.is_dir()).map(|f| &**f));
         // Logs that came before something failed are logs of the trial too.
         let noted = self.writer.note_added(&slug);
-        stopped.and(noted)
+        stopped.and(noted).and(self.note_missing(slug, missing))
+    }
+
+    /// Puts down which logs could not be had.
+    fn note_missing(&mut self, slug: String, missing: Vec<Gap>) -> Result<()> {
+        let record = |gap| gaps::record(GapKind::Logs, gap);
+        let gaps: Vec<GapRecord> = missing.into_iter().map(record).collect();
+        if gaps.is_empty() {
+            return Ok(());
+        }
+        for gap in &gaps {
+            (self.events)(Event::Said(gap.words()));
+        }
+        self.writer.journal(None, JournalEvent::FilesMissing { slug, gaps })
     }
 
     /// Reaches the clients that the trial wants, unless they are there.

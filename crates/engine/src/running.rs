@@ -4,7 +4,7 @@
 //! so that a run without Java takes the same way as one with it.
 
 use anyhow::{Context, Result, bail};
-use cluster::{Cluster, Dirs, RestoreHow, Restored};
+use cluster::{Cluster, Dirs, Gap, RestoreHow, Restored};
 use load::Written;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, UdpSocket};
@@ -239,21 +239,19 @@ impl Running {
         Ok(())
     }
 
-    /// Collects the nodes' logs, then stops what was started. Logs that cannot be had do not keep
-    /// it running.
-    pub fn stop(self, logs: Option<&Path>) -> Result<()> {
-        let collected = match logs {
+    /// Collects the nodes' logs, then stops what was started; the nodes whose logs could not be had,
+    /// which do not keep it running, and how it was stopped.
+    pub fn stop(self, logs: Option<&Path>) -> (Vec<Gap>, Result<()>) {
+        let missing = match logs {
             Some(into) if self.cluster.can(Ability::Logs) => self.cluster.collect_logs(into),
-            _ => Ok(()),
+            _ => Vec::new(),
         };
         // Those of our own nodes go with them; what is somebody else's is left as it was.
         let removed = match self.settings {
             Target::Attach(_) => self.remove_snapshots(),
             Target::Local(_) | Target::Null(_) => Ok(()),
         };
-        self.cluster.stop()?;
-        removed?;
-        collected.context("collect the logs of the nodes")
+        (missing, self.cluster.stop().and(removed))
     }
 }
 

@@ -7,6 +7,7 @@ pub mod data;
 pub mod endured;
 mod faults;
 pub mod finding;
+pub(super) mod gaps;
 mod offering;
 mod read_back;
 pub mod recovery;
@@ -169,6 +170,8 @@ impl TrialRun<'_> {
         let end = self.phases(running, &mut state);
         // The probes' last readings are kept whatever happened, and hide no other error.
         let stopped = state.gather.stop(&mut state.writer);
+        state.finding.gaps = gaps::records(running.cluster.gaps());
+        let gaps = state.finding.gaps.clone();
         let end = end.map_err(|error| explained(error, running, &state));
         let mut end = match end? {
             Some(end) => end,
@@ -179,6 +182,8 @@ impl TrialRun<'_> {
             }
         };
         if let TrialEnd::Finished(finding) | TrialEnd::Stopped(finding, _) = &mut end {
+            // A trial that was cut is judged before anybody could look.
+            finding.gaps = gaps;
             self.recovered(finding, state.writer.path())?;
             state.writer.write_overview(finding)?;
         }

@@ -154,7 +154,35 @@ fn notes(run: &Run) -> Vec<String> {
             "It was planned by cassay {planned}, and ended by cassay {found}."
         ));
     }
+    notes.extend(gaps(run));
     notes
+}
+
+/// What should be on record and is not, each gap once.
+fn gaps(run: &Run) -> Vec<String> {
+    let finished = run.trial_findings();
+    let trials = match &run.findings {
+        Some(findings) => &findings.trials,
+        None => &finished,
+    };
+    let of_trials = trials.iter().flat_map(|trial| {
+        trial.gaps.iter().map(|gap| (gap.words(), format!("trial {}", trial.index + 1)))
+    });
+    let at_end = run.journal.iter().filter_map(|line| match &line.event {
+        JournalEvent::FilesMissing { slug, gaps } => Some((slug, gaps)),
+        _ => None,
+    });
+    let at_end = at_end.flat_map(|(slug, gaps)| {
+        gaps.iter().map(move |gap| (gap.words(), format!("the end of {slug}")))
+    });
+    let mut all: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (words, place) in of_trials.chain(at_end) {
+        all.entry(words).or_default().push(place);
+    }
+    let sentence = |(words, places): (String, Vec<String>)| {
+        format!("Missing: {words} (found at {}).", places.join(", "))
+    };
+    all.into_iter().map(sentence).collect()
 }
 
 /// What the last line says that `which` takes.

@@ -5,6 +5,7 @@
 //! ones may have events that are not known here: neither is a reason not to read a run.
 
 use crate::fleet::ClientMachineRecord;
+use crate::gap::GapRecord;
 use crate::lab::{NodeRecord, ProofRecord};
 use crate::sums::{FileSum, Sums};
 use analysis::rules::Verdict;
@@ -140,6 +141,15 @@ pub enum JournalEvent {
         /// What they are.
         #[serde(default)]
         files: Sums,
+    },
+    /// Files of the nodes could not be had when the target was stopped.
+    FilesMissing {
+        /// The folder of the trial that they would have been in.
+        #[serde(default)]
+        slug: String,
+        /// What is missing.
+        #[serde(default)]
+        gaps: Vec<GapRecord>,
     },
     /// A trial could not be done.
     TrialFailed {

@@ -23,6 +23,7 @@ mod endurance;
 mod event;
 mod find;
 mod fleet;
+mod gap;
 pub mod hlog;
 mod journal;
 mod lab;

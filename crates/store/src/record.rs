@@ -25,6 +25,7 @@ pub use crate::event::{JournalEvent, JournalRecord, MachineFacts, left_out, left
 pub use crate::fleet::{
     ClientEndRecord, ClientMachineRecord, ClientSecondRecord, ClockMovedRecord, ClockRecord,
 };
+pub use crate::gap::{GapKind, GapRecord};
 pub use crate::lab::{
     DataRecord, DeviceRecord, DieRecord, HostRecord, HostSettingRecord, L3Record,
     MachineHostRecord, MachineTopologyRecord, NodeRecord, NodesRecord, NumaNodeRecord,
@@ -499,6 +500,9 @@ pub struct TrialFinding {
     /// The snapshot that the trial began with, if it restored one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<DataRecord>,
+    /// What should be on record of it and is not; empty in runs of earlier versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gaps: Vec<GapRecord>,
     /// The phases as they were, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub phases: Vec<PhaseTimeRecord>,

@@ -450,6 +450,9 @@ pub struct Environment {
     pub not_in_effect: Vec<String>,
     /// Settings that the study asked for and that no node shows, a sentence each.
     pub not_shown: Vec<String>,
+    /// Of which nodes nobody can tell whether they stood still, since what was seen of them is
+    /// lost: a sentence each.
+    pub unseen: Vec<String>,
     /// Nodes whose process was another one at the end.
     pub nodes_restarted: Vec<String>,
     /// Nodes whose process a signal or a debugger stopped.

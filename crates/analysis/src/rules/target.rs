@@ -158,6 +158,15 @@ pub(super) fn environment(evidence: &Evidence, limits: &Limits) -> Judged {
         }
         parts.push(format!("not shown: {}", environment.not_shown.join("; ")));
     }
+    if !environment.unseen.is_empty() {
+        if outcome == Outcome::Pass {
+            outcome = Outcome::Unknown;
+        }
+        parts.push(format!(
+            "cannot be judged: {}",
+            environment.unseen.join("; ")
+        ));
+    }
     (outcome, parts.join("; "))
 }
 

@@ -3,6 +3,7 @@
 
 use super::hosts::AttachedHosts;
 use super::logs::{Marks, is_log};
+use crate::gaps::{self, Gap};
 use crate::local::copy_log;
 use crate::node::NodeInfo;
 use anyhow::{Context, Result};
@@ -11,17 +12,18 @@ use std::io::Read;
 use std::path::Path;
 
 impl AttachedHosts {
-    /// Copies what has come to the logs of every node to `into/<node>/`, where they are in sight.
-    ///
-    /// # Errors
-    /// One cannot be read or written.
-    pub fn collect_logs(&self, nodes: &[NodeInfo], into: &Path) -> Result<()> {
+    /// Copies what has come to the logs of every node to `into/<node>/`, where they are in sight;
+    /// the nodes whose logs cannot be had.
+    pub fn collect_logs(&self, nodes: &[NodeInfo], into: &Path) -> Vec<Gap> {
+        let mut missing = Vec::new();
         for (index, node) in nodes.iter().enumerate() {
-            if let (Some(host), Some(Ok((folder, marks)))) = (self.of(index), self.logs(index)) {
-                collect(&host.agent, folder, marks, &into.join(&node.name))?;
+            if let (Some(host), Some(Ok((folder, marks)))) = (self.of(index), self.logs(index))
+                && let Err(why) = collect(&host.agent, folder, marks, &into.join(&node.name))
+            {
+                missing.push(gaps::gap(node, &host.name, format!("{why:#}")));
             }
         }
-        Ok(())
+        missing
     }
 }
 

@@ -1,68 +1,32 @@
 //! Logs of nodes as they are kept with a run.
 
 use super::node::LocalNode;
-use super::nodes::Nodes;
-use crate::cluster::Cluster;
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use std::io::{BufRead, BufReader, BufWriter, Read, Write};
 use std::path::Path;
 use target::hidden::hidden;
 
-impl Cluster {
-    /// Copies the log folder of every node of ours to `into/<node>/`; of others, what has come to
-    /// their logs since somebody attached, where they are in sight.
+impl LocalNode {
+    /// Copies its logs into a folder of its name.
     ///
     /// # Errors
-    /// A file cannot be read or written.
+    /// One cannot be read or written.
     pub fn collect_logs(&self, into: &Path) -> Result<()> {
-        match self.local() {
-            Some(nodes) => nodes.collect_logs(into),
-            None => match self.attached_hosts() {
-                Some(hosts) => hosts.collect_logs(self.nodes(), into),
-                None => Ok(()),
-            },
+        let (from, to) = (self.layout.logs(), into.join(&self.layout.name));
+        std::fs::create_dir_all(&to).with_context(|| format!("make {}", to.display()))?;
+        let entries = self
+            .host
+            .list(&from, None)?
+            .with_context(|| format!("there is no {}", from.display()))?;
+        for entry in entries.iter().filter(|entry| !entry.is_folder) {
+            let path = from.join(&entry.name);
+            // It may be written to still: as far as it goes now.
+            let log = self.host.reader(&path, 0).take(entry.bytes);
+            copy(log, &entry.name, &to.join(&entry.name))
+                .with_context(|| format!("copy {} to {}", path.display(), to.display()))?;
         }
-    }
-}
-
-impl Nodes {
-    /// Copies the log folder of every node that can be had.
-    ///
-    /// # Errors
-    /// All those that cannot.
-    fn collect_logs(&self, into: &Path) -> Result<()> {
-        let why_not = |node: &LocalNode| {
-            let why = collect(node, into).err()?;
-            Some(format!(
-                "the logs of {} are missing: {why:#}",
-                node.layout.name
-            ))
-        };
-        let missing: Vec<String> = self.nodes.iter().filter_map(why_not).collect();
-        ensure!(missing.is_empty(), "{}", missing.join("; "));
         Ok(())
     }
-}
-
-/// Copies a node's logs into a folder of its name.
-///
-/// # Errors
-/// One cannot be read or written.
-fn collect(node: &LocalNode, into: &Path) -> Result<()> {
-    let (from, to) = (node.layout.logs(), into.join(&node.layout.name));
-    std::fs::create_dir_all(&to).with_context(|| format!("make {}", to.display()))?;
-    let entries = node
-        .host
-        .list(&from, None)?
-        .with_context(|| format!("there is no {}", from.display()))?;
-    for entry in entries.iter().filter(|entry| !entry.is_folder) {
-        let path = from.join(&entry.name);
-        // It may be written to still: as far as it goes now.
-        let log = node.host.reader(&path, 0).take(entry.bytes);
-        copy(log, &entry.name, &to.join(&entry.name))
-            .with_context(|| format!("copy {} to {}", path.display(), to.display()))?;
-    }
-    Ok(())
 }
 
 /// Copies a log. A node writes the options of its JVM into its own; secrets stay out of the copy.

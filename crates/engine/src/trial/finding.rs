@@ -1,6 +1,6 @@
 //! What one trial found: the evidence that it has gathered, judged by the rules, and its figures.
 
-use super::{State, TrialRun, endured, faults};
+use super::{State, TrialRun, endured, faults, gaps};
 use crate::offer::workers_auto;
 use crate::recorded;
 use crate::running::Running;
@@ -50,6 +50,7 @@ impl TrialRun<'_> {
         let tally = std::mem::take(&mut state.tally);
         let costs = self.costs(running, state, &tally);
         let mut evidence = self.evidence(running, state, &tally);
+        gaps::tell(&state.finding.gaps, &mut evidence);
         let limits = Limits {
             shared_machine: self.shared_machine,
             ..Limits::default()

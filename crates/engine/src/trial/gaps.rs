@@ -1,0 +1,88 @@
+//! What of a trial's files cannot be had any more when it ends: looked for before it is judged, since
+//! a rule must not pass on what nobody has seen.
+
+use analysis::rules::Evidence;
+use cluster::{Gap, Gaps};
+use measure::clock;
+use store::record::{GapKind, GapRecord};
+
+/// The gaps of a cluster as a run keeps them.
+pub fn records(gaps: Gaps) -> Vec<GapRecord> {
+    let logs = gaps.logs.into_iter().map(|gap| record(GapKind::Logs, gap));
+    logs.chain(gaps.readings.into_iter().map(|gap| record(GapKind::Readings, gap)))
+        .collect()
+}
+
+/// One of them.
+pub fn record(what: GapKind, gap: Gap) -> GapRecord {
+    GapRecord {
+        what,
+        node: gap.node,
+        host: gap.host,
+        why: gap.why,
+        found_unix_ns: clock::unix_ns(),
+    }
+}
+
+/// Tells the rules what they cannot judge: V15 what is not on record, V11 what nobody has seen.
+pub fn tell(gaps: &[GapRecord], evidence: &mut Evidence) {
+    for gap in gaps {
+        match gap.what {
+            GapKind::Logs => evidence.not_recorded.get_or_insert_default().push(gap.words()),
+            GapKind::Readings => {
+                evidence.environment.get_or_insert_default().unseen.push(gap.words());
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use analysis::rules::{self, Environment, Limits, Outcome};
+
+    /// What V11 and V15 say of a trial with these gaps, of which all else is well.
+    fn judged(gaps: &[GapRecord]) -> [(Outcome, String); 2] {
+        let mut evidence = Evidence {
+            environment: Some(Environment::default()),
+            not_recorded: Some(Vec::new()),
+            ..Evidence::default()
+        };
+        tell(gaps, &mut evidence);
+        let judgement = rules::judge(&evidence, &Limits::default());
+        ["V11", "V15"].map(|id| {
+            let rule = judgement.rules.iter().find(|rule| rule.id == id).expect("the rule");
+            (rule.outcome, rule.detail.clone())
+        })
+    }
+
+    #[test]
+    fn a_rule_does_not_pass_on_what_is_lost() {
+        let [steady, recorded] = judged(&[]);
+        assert_eq!((steady.0, recorded.0), (Outcome::Pass, Outcome::Pass));
+        let gap = || Gap {
+            node: "node2".to_owned(),
+            host: "db2".to_owned(),
+            why: "the agent has ended".to_owned(),
+        };
+        let lost = records(Gaps {
+            logs: vec![gap()],
+            readings: vec![gap()],
+        });
+        let [steady, recorded] = judged(&lost);
+        assert_eq!(steady.0, Outcome::Unknown);
+        assert!(
+            steady.1.contains(
+                "cannot be judged: what the host has seen of node2 on db2 is lost: the agent"
+            ),
+            "{}",
+            steady.1
+        );
+        assert_eq!(recorded.0, Outcome::Warn);
+        assert!(
+            recorded.1.contains("not on record: the logs of node2 on db2 are lost"),
+            "{}",
+            recorded.1
+        );
+    }
+}
