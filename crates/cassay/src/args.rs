@@ -744,8 +744,8 @@ pub struct UpArgs {
     /// Version of Cassandra: a release of 5.0. Without it, 5.0.8, or that of --like.
     #[arg(long)]
     pub cassandra: Option<String>,
-    /// Make the cluster one that an exported snapshot fits: its number of nodes, their tokens, racks
-    /// and data center, and its version of Cassandra.
+    /// Make the cluster one that an exported snapshot fits: as many nodes, with their tokens, racks
+    /// and data center, and the version of Cassandra.
     #[arg(long, value_name = "EXPORT", conflicts_with_all = ["nodes", "nodes_per_host"])]
     pub like: Option<PathBuf>,
     /// Heap of each node.

@@ -239,8 +239,8 @@ impl Running {
         Ok(())
     }
 
-    /// Collects the nodes' logs, then stops what was started; the nodes whose logs could not be had,
-    /// which do not keep it running, and how it was stopped.
+    /// Collects the nodes' logs, then stops what was started; the nodes whose logs could not be
+    /// had, which do not keep it running, and how it was stopped.
     pub fn stop(self, logs: Option<&Path>) -> (Vec<Gap>, Result<()>) {
         let missing = match logs {
             Some(into) if self.cluster.can(Ability::Logs) => self.cluster.collect_logs(into),

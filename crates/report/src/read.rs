@@ -168,12 +168,12 @@ fn gaps(run: &Run) -> Vec<String> {
     let of_trials = trials.iter().flat_map(|trial| {
         trial.gaps.iter().map(|gap| (gap.words(), format!("trial {}", trial.index + 1)))
     });
-    let at_end = run.journal.iter().filter_map(|line| match &line.event {
-        JournalEvent::FilesMissing { slug, gaps } => Some((slug, gaps)),
-        _ => None,
-    });
-    let at_end = at_end.flat_map(|(slug, gaps)| {
-        gaps.iter().map(move |gap| (gap.words(), format!("the end of {slug}")))
+    let at_end = run.journal.iter().flat_map(|line| match &line.event {
+        JournalEvent::FilesMissing { slug, gaps } => {
+            let place = || format!("the end of {slug}");
+            gaps.iter().map(|gap| (gap.words(), place())).collect()
+        }
+        _ => Vec::new(),
     });
     let mut all: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for (words, place) in of_trials.chain(at_end) {

@@ -24,7 +24,7 @@ pub struct GapRecord {
     /// The host that it was on.
     #[serde(default)]
     pub host: String,
-    /// Why.
+    /// Why it is missing.
     #[serde(default)]
     pub why: String,
     /// When that was found, in nanoseconds since 1970.

@@ -1,5 +1,5 @@
-//! `cassay snapshot create|list|restore|verify|remove|export|import`: the data of kept clusters, put
-//! away, brought back, and brought elsewhere.
+//! `cassay snapshot create|list|restore|verify|remove|export|import`: the data of kept clusters,
+//! put away, brought back, and brought elsewhere.
 
 mod compared;
 

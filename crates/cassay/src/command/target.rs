@@ -126,7 +126,8 @@ impl Like {
         let other = nodes.clone().find(|node| Some(node.datacenter.as_str()) != first);
         ensure!(
             other.is_none(),
-            "the export has nodes in several data centers, {} and {}, and a cluster of ours has one:              nothing here can be like it",
+            "the export has nodes in several data centers, {} and {}, and a cluster of ours has \
+             one: nothing here can be like it",
             first.unwrap_or_default(),
             other.map_or("another", |other| other.datacenter.as_str())
         );

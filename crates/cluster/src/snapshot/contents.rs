@@ -45,7 +45,7 @@ pub struct TableContents {
     /// Bytes of the same before they were compressed. Absent where one of them cannot tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uncompressed_bytes: Option<u64>,
-    /// SSTables.
+    /// How many SSTables.
     pub sstables: u64,
     /// SSTables per level, where the compaction strategy has levels.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -71,7 +71,8 @@ impl TableContents {
 /// By table.
 pub type NodeContents = BTreeMap<String, TableContents>;
 
-/// The version of the format in what the names of an SSTable's files begin with: `nb` of `nb-10-big-`.
+/// The version of the format, by what the names of an SSTable's files begin with: `nb` of
+/// `nb-10-big-`.
 pub(super) fn format_of(prefix: &str) -> &str {
     prefix.split('-').next().unwrap_or_default()
 }

@@ -1,8 +1,8 @@
 //! Bringing a snapshot out of its cluster, to a folder on this machine that any tool moves.
 //!
-//! Files come from the nodes' hosts by their agents, piece by piece, and are summed up on their way:
-//! what is not what was put away ends the export. It gets its name when all of it is there and on
-//! the disk, so that a folder with that name is whole.
+//! Files come from the nodes' hosts by their agents, piece by piece, and are summed up on their
+//! way: what is not what was put away ends the export. It gets its name when all of it is there and
+//! on the disk, so that a folder with that name is whole.
 
 use super::contents;
 use super::exported::{Export, ExportedNode, FILE};
@@ -41,8 +41,8 @@ pub(super) fn export(
     let manifests = own::read(places, name)?;
     let above = above(to)?;
     let total: u64 = manifests.iter().map(bytes_of).sum();
-    let disk = rustix::fs::statvfs(&above);
-    let disk = disk.with_context(|| format!("ask for the room at {}", above.display()))?;
+    let disk = rustix::fs::statvfs(&above)
+        .with_context(|| format!("ask for the room at {}", above.display()))?;
     let free = disk.f_bavail.saturating_mul(disk.f_frsize);
     ensure!(
         free >= total.saturating_add(SPARE_BYTES),
@@ -66,9 +66,9 @@ pub(super) fn export(
     ));
     let parts = told(total, say, |counter| {
         let part = |place: &NodeFiles<'_>| {
-            let index = places.iter().position(|one| one.name == place.name);
-            let index = index.context("a node that is none of the cluster")?;
-            bring(place, &manifests[index], making.path(), counter)
+            let of_node = places.iter().zip(&manifests).find(|(one, _)| one.name == place.name);
+            let (_, manifest) = of_node.context("a node that is none of the cluster")?;
+            bring(place, manifest, making.path(), counter)
         };
         on_all(places, part)
     })?;
@@ -115,8 +115,10 @@ fn above(to: &Path) -> Result<PathBuf> {
         "{} is no name of a folder",
         to.display()
     );
-    let above = to.parent().filter(|above| !above.as_os_str().is_empty());
-    let above = above.unwrap_or(Path::new("."));
+    let above = to
+        .parent()
+        .filter(|above| !above.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
     ensure!(
         above.is_dir(),
         "there is no folder {} in which the export could be made",
@@ -149,8 +151,10 @@ pub(super) fn members(cluster: &Cluster, session: &mut Session) -> Result<Vec<No
         counted(cluster.nodes().len(), "node")
     );
     let member = |node: &NodeInfo| {
-        let found = ring.iter().find(|member| member.address == node.address);
-        let found = found.with_context(|| format!("{} is no member of the ring", node.name))?;
+        let found = ring
+            .iter()
+            .find(|member| member.address == node.address)
+            .with_context(|| format!("{} is no member of the ring", node.name))?;
         let mut tokens = found.tokens.clone();
         tokens.sort_unstable();
         Ok(NodeInfo {

@@ -95,8 +95,8 @@ impl Export {
     /// Reads and checks what is in the folder `from`; its SSTables are not looked at.
     ///
     /// # Errors
-    /// It is no export, one of another format, or one that cannot be believed: which part of it, and
-    /// what it says there.
+    /// It is no export, one of another format, or one that cannot be believed: which part of it,
+    /// and what it says there.
     pub fn read(from: &Path) -> Result<Export> {
         let path = from.join(FILE);
         let hint = "an export is a folder that `cassay snapshot export` has written";
@@ -404,8 +404,8 @@ fn check_statement(statement: &str, keyspace: &str, tables: &[&str]) -> Result<(
     }
     let shown: String = statement.chars().take(80).collect();
     bail!(
-        "its statement {shown:?} is not one that makes the keyspace {keyspace}, a type of it, or one \
-         of its tables that are exported with their indexes: nothing else is executed for data"
+        "its statement {shown:?} is not one that makes the keyspace {keyspace}, a type of it, or \
+         one of its tables that are exported with their indexes: nothing else is executed for data"
     )
 }
 

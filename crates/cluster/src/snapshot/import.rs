@@ -136,8 +136,8 @@ fn fit(cluster: &Cluster, export: &Export) -> Result<Fitting> {
     let here = partitioner(&mut session)?;
     ensure!(
         here == export.partitioner,
-        "the export is of a cluster with the partitioner {}, and this one has {here}: rows would be \
-         on other nodes, so nothing was copied",
+        "the export is of a cluster with the partitioner {}, and this one has {here}: rows would \
+         be on other nodes, so nothing was copied",
         export.partitioner
     );
     let (keyspace, tables) = (&export.keyspace, export.tables());
@@ -176,8 +176,8 @@ fn formats_fit(export: &Export, version: &str) -> Result<()> {
         ensure!(
             is_read,
             "the export has SSTables of the format {format} (of Cassandra {}), and Cassandra \
-             {version} reads from {OLDEST} to {plain}{}; nothing was copied\nhint: import it into a cluster \
-             of the version that it is of (`cassay target up --like FROM`)",
+             {version} reads from {OLDEST} to {plain}{}; nothing was copied\nhint: import it \
+             into a cluster of the version that it is of (`cassay target up --like FROM`)",
             export.version,
             trie.map(|trie| format!(", and {trie}")).unwrap_or_default()
         );
@@ -328,8 +328,8 @@ impl Folder {
         };
         let opened = match opened() {
             Err(rustix::io::Errno::LOOP | rustix::io::Errno::NOTDIR) => bail!(
-                "{} is behind a symbolic link, or none of its folders: an export has files alone, and \
-                 no link of it is followed",
+                "{} is behind a symbolic link, or none of its folders: an export has files alone, \
+                 and no link of it is followed",
                 path.display()
             ),
             opened => opened.with_context(|| format!("open {}", path.display()))?,

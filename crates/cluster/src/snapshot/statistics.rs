@@ -1,9 +1,9 @@
 //! What SSTables say of themselves: partitions and rows from `Statistics.db`, bytes before
 //! compression from `CompressionInfo.db`.
 //!
-//! The layouts are those of Cassandra 4.0 to 5.0 (`MetadataSerializer`, `StatsMetadata`,
-//! `CompressionMetadata`), whose numbers are big-endian. What must hold: bytes may be anybody's; what
-//! does not fit is `None`, and never a panic or a number that was not there.
+//! The layouts are those that Cassandra 4.0 to 5.0 write (its classes MetadataSerializer,
+//! StatsMetadata and CompressionMetadata), whose numbers are big-endian. What must hold: bytes may
+//! be anybody's; what does not fit is `None`, and never a panic or a number that was not there.
 
 /// What `Statistics.db` counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -13,9 +13,9 @@ use anyhow::{Context, Result};
 use std::path::Path;
 
 /// Why neither goes with a cluster that is not ours.
-const NOT_OURS: &str = "snapshots of an attached cluster stay in its own folders, which are neither \
-                        read nor written here: it is neither exported from nor imported into\nhint: \
-                        a kept cluster (`cassay target up`) does both";
+const NOT_OURS: &str = "snapshots of an attached cluster stay in its own folders, which are \
+                        neither read nor written here: it is neither exported from nor imported \
+                        into\nhint: a kept cluster (`cassay target up`) does both";
 
 impl Cluster {
     /// Brings the snapshot `name` to the folder `to` on this machine, which is made: all files with
@@ -75,9 +75,9 @@ impl Cluster {
                 (print.to_string(), is),
             ))
         })?;
-        let named = places.iter().zip(sides);
-        let named = named.map(|(place, (was, is))| (place.name.to_owned(), was, is));
-        Ok(Some(Comparison::of(named)))
+        let named =
+            |(place, (was, is)): (&NodeFiles<'_>, (Side, Side))| (place.name.to_owned(), was, is);
+        Ok(Some(Comparison::of(places.iter().zip(sides).map(named))))
     }
 
     fn own_nodes(&self) -> Result<&Nodes> {

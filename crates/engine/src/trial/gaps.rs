@@ -1,5 +1,5 @@
-//! What of a trial's files cannot be had any more when it ends: looked for before it is judged, since
-//! a rule must not pass on what nobody has seen.
+//! What of a trial's files cannot be had any more when it ends: looked for before it is judged,
+//! since a rule must not pass on what nobody has seen.
 
 use analysis::rules::Evidence;
 use cluster::{Gap, Gaps};

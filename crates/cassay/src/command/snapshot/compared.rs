@@ -97,10 +97,10 @@ fn of_table(row: &ComparedTable, origin: &str) -> String {
 
 fn words(contents: &TableContents) -> String {
     let known = |number: Option<String>| number.unwrap_or_else(|| "unknown".to_owned());
-    let formats = contents.formats.iter();
-    let formats: Vec<String> = formats.map(|(name, n)| format!("{n} of {name}")).collect();
-    let levels = contents.levels.as_ref();
-    let levels = levels.map(|levels| format!(" (by level {levels:?})")).unwrap_or_default();
+    let of_format = |(name, count): (&String, &u64)| format!("{count} of {name}");
+    let formats: Vec<String> = contents.formats.iter().map(of_format).collect();
+    let by_level = |levels: &Vec<u64>| format!(" (by level {levels:?})");
+    let levels = contents.levels.as_ref().map(by_level).unwrap_or_default();
     format!(
         "{} rows, {} bytes per row, {} SSTables{levels}, compression ratio {}, format {}",
         known(contents.rows.map(count)),
@@ -126,7 +126,10 @@ pub fn to_json(all: &Comparison) -> Value {
             "is": contents_json(&row.is),
         })
     };
-    let print = |(node, was, is): &(String, String, String)| json!({"node": node, "equal": was == is, "was": was, "is": is});
+    let print = |(node, was, is): &(String, String, String)| {
+        let is_equal = was == is;
+        json!({"node": node, "equal": is_equal, "was": was, "is": is})
+    };
     json!({
         "equal": all.is_equal(),
         "fingerprints": all.fingerprints.iter().map(print).collect::<Vec<_>>(),

@@ -50,11 +50,8 @@ fn settle(cluster: &Cluster) {
 }
 
 fn rows(cluster: &Cluster) -> BTreeMap<i64, String> {
-    let found = cluster
-        .session()
-        .unwrap()
-        .query_at("SELECT k, c, v, p FROM k.t", cql::Consistency::All);
-    let found = found.unwrap();
+    let mut session = cluster.session().unwrap();
+    let found = session.query_at("SELECT k, c, v, p FROM k.t", cql::Consistency::All).unwrap();
     let row = |row: &Vec<cql::Value>| {
         let rest: Vec<String> = row[1..].iter().map(ToString::to_string).collect();
         (row[0].as_i64().unwrap(), rest.join(" "))
@@ -83,8 +80,10 @@ fn an_exported_snapshot_is_the_same_data_in_another_cluster() {
     lab.cassay(&["snapshot", "create", "full", "--keyspace", "k"]).ended_with(0);
     let folder = lab.path().join("export");
     let to = folder.to_str().unwrap();
-    let exported = lab.cassay(&["snapshot", "export", "full", "--to", to, "--json"]).ended_with(0);
-    let exported = exported.json();
+    let exported = lab
+        .cassay(&["snapshot", "export", "full", "--to", to, "--json"])
+        .ended_with(0)
+        .json();
     for node in exported["nodes"].as_array().unwrap() {
         let table = &node["tables"][0];
         assert_eq!(node["tokens"].as_array().unwrap().len(), 4);
@@ -103,8 +102,8 @@ fn an_exported_snapshot_is_the_same_data_in_another_cluster() {
         );
     }
     // Each row is in one SSTable of one node, so that what these count are the rows.
-    let counted = exported["nodes"].as_array().unwrap().iter();
-    let counted: u64 = counted.map(|node| node["tables"][0]["rows"].as_u64().unwrap()).sum();
+    let rows_of = |node: &Value| node["tables"][0]["rows"].as_u64().unwrap();
+    let counted: u64 = exported["nodes"].as_array().unwrap().iter().map(rows_of).sum();
     assert_eq!(counted, ROWS_COUNT as u64);
     lab.cassay(&["snapshot", "export", "full", "--to", to])
         .ended_with(1)
@@ -114,8 +113,10 @@ fn an_exported_snapshot_is_the_same_data_in_another_cluster() {
     up(&lab, &["--like", to]);
     a_damaged_file_is_named(&lab, &folder);
     a_table_of_another_definition_is_left_alone(&lab, to);
-    let imported = lab.cassay(&["snapshot", "import", to, "--as", "again", "--json"]).ended_with(0);
-    let imported = imported.json();
+    let imported = lab
+        .cassay(&["snapshot", "import", to, "--as", "again", "--json"])
+        .ended_with(0)
+        .json();
     assert_eq!(imported["comparison"]["equal"], true, "{imported}");
     let restored = lab.cassay(&["snapshot", "restore", "again", "--json"]).ended_with(0).json();
     assert_eq!(restored["comparison"]["equal"], true, "{restored}");
