@@ -417,7 +417,7 @@ fn remove(dir: &Path) -> std::io::Result<()> {
         std::fs::remove_dir(below)?;
     }
     match std::fs::remove_dir(dir) {
-        // Where groups may only be read, as in a container, it says so also of one that is not there.
+        // Where groups may only be read, as in a container, it says so of what is not there, too.
         Err(error) if is(&error, Errno::ROFS) && !dir.exists() => Err(ErrorKind::NotFound.into()),
         removed => removed,
     }
