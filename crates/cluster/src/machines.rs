@@ -168,12 +168,11 @@ pub fn unready(spec: &LocalSpec) -> Vec<String> {
         Ok(machines) => machines,
         Err(why) => return vec![format!("{why:#}")],
     };
-    let each = spec.nodes_per_host();
-    let of_machine = |machine: &MachineSeen| {
+    let of_machine = |(machine, each): (&MachineSeen, usize)| {
         let found = machine.hindrances(each, spec.heap_bytes, &hosts.host);
         (!found.is_empty()).then(|| format!("{}: {}", machine.name, found.join("; ")))
     };
-    machines.iter().filter_map(of_machine).collect()
+    machines.iter().zip(spec.nodes_of_hosts()).filter_map(of_machine).collect()
 }
 
 /// What the disk of a machine does, one request at a time and past every cache.

@@ -52,17 +52,18 @@ fn up(args: &UpArgs, dirs: &Dirs, common: &Common) -> Result<Exit> {
         count.unwrap_or_default(),
         counted(machines.len(), "machine")
     );
+    let share = |host: usize| {
+        let stated = machines.get(host).and_then(|machine| machine.nodes);
+        stated.unwrap_or(args.nodes_per_host.unwrap_or(1))
+    };
+    let shared = count.map(|hosts| (0..hosts).map(share).sum());
     let hosts = count.map(|count| HostsSpec {
         machines: machines.into_iter().take(count).collect(),
         ..hosts_of(&args.host, count)
     });
     let spec = LocalSpec {
         version: args.cassandra.clone(),
-        nodes: match (args.nodes, count) {
-            (Some(nodes), _) => nodes,
-            (None, Some(hosts)) => hosts * args.nodes_per_host.unwrap_or(1),
-            (None, None) => 1,
-        },
+        nodes: args.nodes.or(shared).unwrap_or(1),
         hosts,
         heap_bytes: args.heap,
         collector: args.gc,
