@@ -167,12 +167,10 @@ fn hosts(local: &LocalSpec) -> Vec<String> {
     };
     let shares = local.nodes_of_hosts();
     let count = hosts.count;
+    let each: Vec<String> = shares.iter().map(usize::to_string).collect();
     let dealt = match shares.iter().all(|nodes| *nodes == shares[0]) {
         true => format!("{count} of {}", counted(local.nodes_per_host(), "node")),
-        false => {
-            let each: Vec<String> = shares.iter().map(usize::to_string).collect();
-            format!("{count} of {} nodes", each.join(", "))
-        }
+        false => format!("{count} of {} nodes", each.join(", ")),
     };
     vec![dealt, racks, apart.to_owned()]
 }
