@@ -7,7 +7,7 @@ use crate::codec::{pack_client, pack_histogram, pack_kinds};
 use crate::health::throttled_ns;
 use crate::wire::{
     Arm, Begin, Describe, Description, Disarm, EndNote, Go, IntervalNote, IsArmed, KeptNote,
-    KindsNote, MeasureCeiling, Note, PIECE_BYTES, StartAnswer, Steer, TakeSources,
+    KindsNote, MeasureCeiling, Note, PIECE_BYTES, StartAnswer, Steer, TakeLarge, TakeSources,
 };
 use anyhow::{Context, Result, bail};
 use base64::Engine as _;
@@ -19,7 +19,8 @@ use measure::outcome::OutcomeCounts;
 use measure::{Histogram, Interval, clock};
 use reach::serve::{self, Outbox};
 use reach::{ReadClock, Row, Serve};
-use std::io::{IsTerminal, Write};
+use std::collections::VecDeque;
+use std::io::{self, IsTerminal, Read, Write};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -44,6 +45,12 @@ pub struct Made {
 /// How sources become a load: what lies between a study and this crate. The near side hands them
 /// to [`Clients`](crate::Clients) as a text that only this knows.
 pub trait Maker: Sync {
+    /// Keeps something large of so many bytes that sources name and do not hold.
+    ///
+    /// # Errors
+    /// It is nothing that this build keeps, or not whole.
+    fn keep(&self, from: &mut dyn Read, bytes: u64) -> Result<()>;
+
     /// Compiles the program, and reads how to get in.
     ///
     /// # Errors
@@ -107,6 +114,7 @@ pub(crate) const CALLS: &[Row<ClientState>] = &[
     Row::of::<ReadClock>(),
     Row::of::<Describe>(),
     Row::of::<TakeSources>(),
+    Row::of::<TakeLarge>(),
     Row::of::<MeasureCeiling>(),
     Row::of::<Arm>(),
     Row::of::<Go>(),
@@ -124,6 +132,8 @@ pub(crate) struct ClientState {
 #[derive(Default)]
 struct Inner {
     sources: String,
+    /// Of something large that is coming.
+    pieces: Pieces,
     made: Option<Made>,
     armed: Option<Armed>,
     steering: Option<Steering>,
@@ -180,6 +190,48 @@ impl Serve<ClientState> for TakeSources {
             inner.made = Some(client.maker.make(&inner.sources)?);
         }
         Ok(())
+    }
+}
+
+impl Serve<ClientState> for TakeLarge {
+    fn serve(self, client: &ClientState) -> Result<()> {
+        let piece = BASE64.decode(&self.piece).context("read what it was sent")?;
+        let mut pieces = {
+            let mut inner = client.inner();
+            if self.is_first {
+                inner.pieces = Pieces::default();
+            }
+            inner.pieces.0.push_back(io::Cursor::new(piece));
+            if !self.is_last {
+                return Ok(());
+            }
+            std::mem::take(&mut inner.pieces)
+        };
+        let bytes = pieces.length();
+        client.maker.keep(&mut pieces, bytes)
+    }
+}
+
+/// What came in pieces. Each goes when it is read, so that nothing is held twice.
+#[derive(Default)]
+struct Pieces(VecDeque<io::Cursor<Vec<u8>>>);
+
+impl Pieces {
+    fn length(&self) -> u64 {
+        self.0.iter().map(|piece| piece.get_ref().len() as u64).sum()
+    }
+}
+
+impl Read for Pieces {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        while let Some(piece) = self.0.front_mut() {
+            let count = piece.read(out)?;
+            if count > 0 || out.is_empty() {
+                return Ok(count);
+            }
+            self.0.pop_front();
+        }
+        Ok(0)
     }
 }
 

@@ -44,6 +44,16 @@ pub(crate) struct TakeSources {
     pub is_last: bool,
 }
 
+/// Takes a part of something large that sources name and do not hold, in base64; the last one has
+/// it kept.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct TakeLarge {
+    /// Behind what came before; the first one begins anew.
+    pub piece: String,
+    pub is_first: bool,
+    pub is_last: bool,
+}
+
 /// Runs the program on a null target of its own there, as fast as it goes.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct MeasureCeiling {
@@ -104,6 +114,7 @@ macro_rules! calls {
 calls! {
     Describe = "say-what-its-machine-is" -> Description;
     TakeSources = "take-the-sources-of-its-load" -> ();
+    TakeLarge = "take-something-large" -> ();
     MeasureCeiling = "measure-its-ceiling" -> Option<f64>;
     Arm = "make-its-load-ready" -> IsArmed;
     Go = "begin-its-load" -> StartAnswer;

@@ -230,10 +230,7 @@ impl TrialRun<'_> {
             return Ok(Fleet::Alone(Box::new(load)));
         };
         let variant = self.trial.variant;
-        let sources = fleet_use::sources(self.study, variant, &self.program, running)?;
-        shared
-            .clients
-            .prepare(&sources)
+        fleet_use::prepare(&shared.clients, self.study, variant, &self.program, running)
             .and_then(|()| shared.clients.start(config))
             .context("offer load by several clients")
     }

@@ -72,8 +72,8 @@ fn clients_over_ssh_do_what_one_client_with_their_workers_does() {
     let clients = together["clients"].as_array().expect("clients");
     let places: Vec<&str> = clients.iter().filter_map(|one| one["place"].as_str()).collect();
     assert_eq!(places, CLIENTS);
-    let each = clients.iter().map(|one| one["latency_ms"]["count"].as_u64().unwrap_or(0));
-    let each: Vec<u64> = each.collect();
+    let count = |one: &Value| one["latency_ms"]["count"].as_u64().unwrap_or(0);
+    let each: Vec<u64> = clients.iter().map(count).collect();
     assert!(each.iter().all(|count| *count > 0), "{each:?}");
     assert_eq!(
         Some(each.iter().sum()),
