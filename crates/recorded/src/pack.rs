@@ -24,7 +24,8 @@ pub enum UnpackError {
 }
 
 impl Recording {
-    /// Writes all that is offered: the bytes of its values, and about 15 for each operation. What was said of its logs, and what was left out, stay behind.
+    /// Writes all that is offered: the bytes of its values, and about 15 for each operation. What
+    /// was said of its logs, and what was left out, stay behind.
     ///
     /// # Errors
     /// `out` takes no more.
