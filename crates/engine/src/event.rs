@@ -3,6 +3,7 @@
 //! The callback is called on the run's own thread and must not block: a slow terminal would delay
 //! the end of a phase, though never the load itself, which has threads of its own.
 
+use fleet::Population;
 use measure::{Interval, Summed};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -72,6 +73,9 @@ pub enum Event {
         /// All its counts.
         interval: Arc<Interval>,
     },
+    /// The measured load of a trial has ended that several clients offered: what each of them saw,
+    /// in their order.
+    ClientsMeasured(Arc<[ClientTimes]>),
     /// A trial has its finding.
     TrialFinished {
         /// Its number, from 0.
@@ -99,6 +103,15 @@ pub enum Event {
         /// Why it is left out.
         reason: String,
     },
+}
+
+/// What one client of several saw of the measured population.
+#[derive(Clone, Debug)]
+pub struct ClientTimes {
+    /// `client1`, ….
+    pub name: String,
+    /// Its own times, by kind.
+    pub population: Population,
 }
 
 /// Shares of all CPUs that the client may use, in percent.

@@ -3,11 +3,12 @@
 //! What must hold: a client whose controller has gone, or is silent for longer than its lease,
 //! offers nothing more. It has nothing on its machine that would outlive it.
 
-use crate::codec::{pack_client, pack_histogram, pack_kinds};
+use crate::codec::{pack_client, pack_kinds};
 use crate::health::throttled_ns;
 use crate::wire::{
     Arm, Begin, Describe, Description, Disarm, EndNote, Go, IntervalNote, IsArmed, KeptNote,
-    KindsNote, MeasureCeiling, Note, PIECE_BYTES, StartAnswer, Steer, TakeLarge, TakeSources,
+    KindsNote, MeasureCeiling, Note, PIECE_BYTES, PopulationNote, StartAnswer, Steer, TakeLarge,
+    TakeSources,
 };
 use anyhow::{Context, Result, bail};
 use base64::Engine as _;
@@ -16,7 +17,7 @@ use flate2::Compression;
 use flate2::write::DeflateEncoder;
 use load::{Armed, KeptPiece, Load, Next, Steering, Summary};
 use measure::outcome::OutcomeCounts;
-use measure::{Histogram, Interval, clock};
+use measure::{Histogram, Interval, KindInterval, clock};
 use reach::serve::{self, Outbox};
 use reach::{ReadClock, Row, Serve};
 use std::collections::VecDeque;
@@ -310,10 +311,13 @@ impl Serve<ClientState> for Disarm {
 fn offer(mut load: Load, outbox: &Outbox) {
     let start_ns = load.start_ns();
     let throttled_before_ns = throttled_ns();
-    let mut latency = Histogram::new();
+    let mut population = Vec::new();
     loop {
         match load.next(u64::MAX) {
-            Next::Interval(interval) => tell(&interval, start_ns, &mut latency, outbox),
+            Next::Interval(interval) => {
+                add_population(&mut population, &interval);
+                tell(&interval, start_ns, outbox);
+            }
             Next::Time => {}
             Next::Over => break,
         }
@@ -324,28 +328,47 @@ fn offer(mut load: Load, outbox: &Outbox) {
     let ended = load.end().map_err(|error| error.to_string()).map(|summary| {
         let pieces = summary.pieces(PIECE_BYTES);
         pieces.for_each(|piece| outbox.note(&Note::Kept(kept_note(piece))));
+        in_pieces(&population, |at, packed| {
+            outbox.note(&Note::Population(PopulationNote { at, packed }));
+        });
         EndNote {
             throttled_ns: throttled,
-            latency: pack_histogram(&latency),
             ..end_note(summary, start_ns)
         }
     });
     outbox.note(&Note::Ended(ended));
 }
 
-/// Tells an interval, and adds its population to that of the run.
-fn tell(interval: &Interval, start_ns: u64, population: &mut Histogram, outbox: &Outbox) {
+/// Adds an interval's times of the population to those of all before it, kind by kind.
+fn add_population(population: &mut Vec<KindInterval>, interval: &Interval) {
+    population.resize_with(interval.kinds.len(), KindInterval::default);
+    for (sum, kind) in population.iter_mut().zip(&interval.kinds) {
+        sum.is_part = kind.is_part;
+        sum.latency.add(&kind.latency);
+        sum.service.add(&kind.service);
+        sum.errors.add(&kind.errors);
+    }
+}
+
+/// Packs kinds into texts that a message holds, and does it with each and the number of its first.
+fn in_pieces(kinds: &[KindInterval], mut with: impl FnMut(usize, String)) {
     let mut at = 0;
-    while at < interval.kinds.len() {
-        let (packed, count) = pack_kinds(&interval.kinds[at..], PIECE_BYTES);
-        let index = interval.index;
-        outbox.note(&Note::Kinds(KindsNote { index, at, packed }));
+    while at < kinds.len() {
+        let (packed, count) = pack_kinds(&kinds[at..], PIECE_BYTES);
+        with(at, packed);
         at += count;
     }
+}
+
+/// Tells an interval.
+fn tell(interval: &Interval, start_ns: u64, outbox: &Outbox) {
+    let index = interval.index;
+    in_pieces(&interval.kinds, |at, packed| {
+        outbox.note(&Note::Kinds(KindsNote { index, at, packed }));
+    });
     let (mut outcomes, mut latency) = (OutcomeCounts::default(), Histogram::new());
     for kind in interval.whole_kinds() {
         outcomes.add(&kind.outcomes);
-        population.add(&kind.latency);
         latency.add(&kind.latency);
         latency.add(&kind.early.latency);
     }
@@ -393,7 +416,6 @@ fn end_note(summary: Summary, start_ns: u64) -> EndNote {
         failures: failures
             .map(|one| (one.node, one.count, [one.first_ns, one.last_ns].map(since)))
             .collect(),
-        latency: String::new(),
         throttled_ns: None,
     }
 }

@@ -1,7 +1,9 @@
 //! How clients are: what each of them saw of itself, second by second and at the end.
 
+use crate::codec::add_kinds;
+use anyhow::{Context, Result};
 use measure::outcome::OutcomeCounts;
-use measure::{ClientInterval, Histogram};
+use measure::{ClientInterval, Histogram, KindInterval};
 
 /// What one client's interval came to.
 #[derive(Clone, Debug)]
@@ -50,8 +52,48 @@ pub struct ClientEnd {
     pub throttled_ns: Option<u64>,
     /// Latencies of its successes of the population.
     pub latency: Histogram,
+    /// Times of the population, by kind.
+    pub population: Population,
     /// Why it was lost, and when, by our monotonic clock; none if it was there to the end.
     pub lost: Option<(String, u64)>,
+}
+
+/// Times of what one client did of the measured population, by kind. Packed: unpacked, those of a
+/// hundred clients and a few kinds take a GB.
+#[derive(Clone, Debug, Default)]
+pub struct Population {
+    kinds_count: usize,
+    /// Of the kinds from a number on.
+    packed: Vec<(usize, String)>,
+}
+
+impl Population {
+    /// Adds the times of kinds from number `at` on, of so many kinds in all; what these are.
+    ///
+    /// # Errors
+    /// The text is none of `pack_kinds`, or has more kinds.
+    pub(crate) fn add(
+        &mut self,
+        kinds_count: usize,
+        at: usize,
+        packed: String,
+    ) -> Result<Vec<KindInterval>> {
+        let mut kinds = vec![KindInterval::default(); kinds_count];
+        add_kinds(&packed, kinds.get_mut(at..).context("kinds of no program")?)?;
+        self.kinds_count = kinds_count;
+        self.packed.push((at, packed));
+        Ok(kinds)
+    }
+
+    /// Latencies, service times and times of failures of each kind, in the program's order; nothing
+    /// else of it. Empty of a client that was lost before it told.
+    pub fn kinds(&self) -> Vec<KindInterval> {
+        let mut kinds = vec![KindInterval::default(); self.kinds_count];
+        for (at, packed) in &self.packed {
+            add_kinds(packed, &mut kinds[*at..]).expect("they were unpacked when they came");
+        }
+        kinds
+    }
 }
 
 /// What was known of a client's clock at a time.

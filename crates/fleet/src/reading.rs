@@ -3,7 +3,7 @@
 //! What must hold: an interval is given away once, in order, when no client can add to it any more;
 //! all that was said is in one.
 
-use crate::codec::{add_kinds, unpack_client, unpack_histogram};
+use crate::codec::{add_kinds, unpack_client};
 use crate::health::{ClientEnd, ClientSecond};
 use crate::wire::{EndNote, IntervalNote, KeptNote, Note};
 use anyhow::{Context, Result};
@@ -90,9 +90,14 @@ impl Merging {
             }
             Note::Interval(note) => self.interval(number, said, &note, now_ns)?,
             Note::Kept(note) => return piece(note).map(Some),
+            Note::Population(note) => {
+                let end = &mut said.end;
+                let kinds = end.population.add(self.kinds_count, note.at, note.packed)?;
+                let whole = kinds.iter().filter(|kind| !kind.is_part);
+                whole.for_each(|kind| end.latency.add(&kind.latency));
+            }
             Note::Ended(ended) => {
                 let ended = ended.map_err(anyhow::Error::msg)?;
-                said.end.latency = unpack_histogram(&ended.latency)?;
                 said.end.operations_sent = ended.operations_sent;
                 said.end.throttled_ns = ended.throttled_ns;
                 (said.next, said.ended) = (None, Some(ended));

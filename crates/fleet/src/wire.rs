@@ -131,6 +131,8 @@ pub(crate) enum Note {
     Interval(IntervalNote),
     /// What was written down of operations, packed.
     Kept(KeptNote),
+    /// Times of the population of some kinds over all intervals, when these have been told.
+    Population(PopulationNote),
     /// The load has ended.
     Ended(Result<EndNote, String>),
 }
@@ -140,6 +142,14 @@ pub(crate) enum Note {
 pub(crate) struct KindsNote {
     /// Number of the interval.
     pub index: u64,
+    /// Number of the first of them.
+    pub at: usize,
+    pub packed: String,
+}
+
+/// Times of the population of some kinds.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct PopulationNote {
     /// Number of the first of them.
     pub at: usize,
     pub packed: String,
@@ -178,8 +188,6 @@ pub(crate) struct EndNote {
     pub operations_sent: u64,
     pub operations_ended: u64,
     pub next_operation: u64,
-    /// Latencies of the successes of the population, packed.
-    pub latency: String,
     pub workers: usize,
     pub realtime: bool,
     pub connections: usize,

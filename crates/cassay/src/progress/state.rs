@@ -205,6 +205,7 @@ impl RunState {
             Event::TrialFailed { index, reason, .. } => {
                 self.end(*index, TrialEnd::Failed(reason.clone()));
             }
+            Event::ClientsMeasured(_) => {}
             Event::TrialSkipped { index, reason, .. } => {
                 self.end(*index, TrialEnd::LeftOut(reason.clone()));
             }

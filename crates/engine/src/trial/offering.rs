@@ -201,14 +201,17 @@ impl TrialRun<'_> {
         let Offering {
             load,
             running,
+            run,
             state,
             faults,
-            ..
         } = offering;
         let healed = faults.end(running, state);
         conducted.and(healed)?;
         let summary = load.end().context("offer load")?;
         state.end_clients(&summary)?;
+        if let Some(times) = state.client_times().filter(|_| !summary.clients.is_empty()) {
+            (run.events)(Event::ClientsMeasured(times));
+        }
         state.answered.add(&conduct.tally.answered);
         Ok(Offered {
             summary: summary.all,

@@ -118,9 +118,12 @@ impl Row {
 }
 
 /// The end of a run. `seconds` is its length, `operations` all that ended.
+///
+/// Of several clients, `clients` has the series of each: the means of their percentiles stand
+/// behind all else, by names that say what they are.
 pub fn end(
     (seconds, operations): (f64, u64),
-    series: &[Series],
+    (series, clients): (&[Series], &[Vec<Series>]),
     interval: Interval,
     measurements: &[Measurement],
     exporter: Exporter,
@@ -162,7 +165,102 @@ pub fn end(
             }
         }
     }
+    rows.extend(means(&series, clients, interval, measurements));
     exporter.write(&rows)
+}
+
+/// The means of the percentiles that each of several clients has by itself.
+fn means(
+    series: &[&Series],
+    clients: &[Vec<Series>],
+    interval: Interval,
+    measurements: &[Measurement],
+) -> Vec<Row> {
+    if clients.len() < 2 {
+        return Vec::new();
+    }
+    let is_intended: &[bool] = match interval {
+        Interval::Op => &[false],
+        Interval::Intended => &[true],
+        Interval::Both => &[false, true],
+    };
+    let mut rows = Vec::new();
+    for is_intended in is_intended {
+        for one in series {
+            let own = clients.iter().filter_map(|client| {
+                let own = client.iter().find(|other| other.name == one.name)?;
+                let own = if *is_intended {
+                    &own.latency
+                } else {
+                    &own.service
+                };
+                (!own.is_empty()).then_some(own)
+            });
+            let own: Vec<&Histogram> = own.collect();
+            let name = match interval {
+                Interval::Both if *is_intended => format!("Intended-{}", one.name),
+                _ => one.name.clone(),
+            };
+            let of = |measurement| mean_rows(&name, &own, measurement);
+            rows.extend(measurements.iter().flat_map(of));
+        }
+    }
+    rows
+}
+
+fn mean_rows(name: &str, clients: &[&Histogram], measurement: &Measurement) -> Vec<Row> {
+    let mut sums: Vec<(String, f64, usize)> = Vec::new();
+    let each = clients.iter().flat_map(|one| percentiles(one, measurement));
+    for (percentile, us) in each {
+        match sums.iter_mut().find(|(known, ..)| *known == percentile) {
+            Some((_, sum, count)) => {
+                *sum += us as f64;
+                *count += 1;
+            }
+            None => sums.push((percentile, us as f64, 1)),
+        }
+    }
+    let row = |(percentile, sum, count): (String, f64, usize)| {
+        let what = format!("MeanOf{count}Clients{percentile}Percentiles(us; no percentile)");
+        Row::new(name, what, number(sum / count as f64))
+    };
+    sums.into_iter().map(row).collect()
+}
+
+/// The percentiles that a type of measurement prints, by their names (`99th`), in µs.
+fn percentiles(histogram: &Histogram, measurement: &Measurement) -> Vec<(String, u64)> {
+    let us = |ns: u64| ns / 1000;
+    let count = histogram.count();
+    match measurement {
+        Measurement::Hdr(asked) | Measurement::TimeSeries(asked) => {
+            let of = |percentile: &f64| {
+                let value = us(histogram.quantile_ns(percentile / 100.0));
+                (ordinal(*percentile), value)
+            };
+            asked.iter().map(of).collect()
+        }
+        Measurement::Buckets(buckets, _) => {
+            let counts = milliseconds(histogram, *buckets);
+            let of = |(share, name): (f64, &str)| {
+                let mut sum = 0;
+                let at = counts[..*buckets].iter().position(|bucket| {
+                    sum += bucket;
+                    count > 0 && sum as f64 / count as f64 >= share
+                });
+                at.map(|ms| (name.to_owned(), ms as u64 * 1000))
+            };
+            [(0.95, "95th"), (0.99, "99th")].into_iter().filter_map(of).collect()
+        }
+        Measurement::Raw(summary) if *summary && count > 0 => {
+            let of = |percentile: f64| {
+                let place = (count as f64 * percentile / 100.0).floor() + 1.0;
+                let value = us(histogram.quantile_ns((place / count as f64).min(1.0)));
+                (percentile.to_string(), value)
+            };
+            [1.0, 5.0, 50.0, 90.0, 95.0, 99.0, 99.9, 99.99].map(of).into()
+        }
+        Measurement::Raw(_) => Vec::new(),
+    }
 }
 
 fn block(
@@ -206,10 +304,9 @@ fn detail(
     let count = histogram.count();
     let mut behind = Vec::new();
     match measurement {
-        Measurement::Hdr(percentiles) | Measurement::TimeSeries(percentiles) => {
-            for percentile in percentiles {
-                let value = us(histogram.quantile_ns(percentile / 100.0));
-                let what = format!("{}PercentileLatency(us)", ordinal(*percentile));
+        Measurement::Hdr(_) | Measurement::TimeSeries(_) => {
+            for (percentile, value) in percentiles(histogram, measurement) {
+                let what = format!("{percentile}PercentileLatency(us)");
                 rows.push(Row::new(name, what, value));
             }
             if matches!(measurement, Measurement::TimeSeries(_)) {
@@ -219,17 +316,12 @@ fn detail(
             }
         }
         Measurement::Buckets(buckets, verbose) => {
-            let counts = milliseconds(histogram, *buckets);
-            for (share, what) in [(0.95, "95th"), (0.99, "99th")] {
-                let mut sum = 0;
-                let at = counts[..*buckets].iter().position(|bucket| {
-                    sum += bucket;
-                    count > 0 && sum as f64 / count as f64 >= share
-                });
-                let what = format!("{what}PercentileLatency(us)");
-                rows.extend(at.map(|ms| Row::new(name, what, ms * 1000)));
+            for (percentile, value) in percentiles(histogram, measurement) {
+                let what = format!("{percentile}PercentileLatency(us)");
+                rows.push(Row::new(name, what, value));
             }
             if *verbose {
+                let counts = milliseconds(histogram, *buckets);
                 let row = |(ms, bucket): (usize, &u64)| {
                     if ms < *buckets {
                         Row::new(name, ms.to_string(), bucket)
@@ -246,9 +338,7 @@ fn detail(
             rows.push(Row::new(name, "Average", number(histogram.mean_ns() / 1e3)));
             rows.push(Row::new(name, "Min", us(histogram.min_ns())));
             rows.push(Row::new(name, "Max", us(histogram.max_ns())));
-            for percentile in [1.0, 5.0, 50.0, 90.0, 95.0, 99.0, 99.9, 99.99] {
-                let place = (count as f64 * percentile / 100.0).floor() + 1.0;
-                let value = us(histogram.quantile_ns((place / count as f64).min(1.0)));
+            for (percentile, value) in percentiles(histogram, measurement) {
                 rows.push(Row::new(name, format!("p{percentile}"), value));
             }
         }
@@ -325,7 +415,7 @@ mod tests {
         }];
         let text = end(
             (2.0, 100),
-            &series,
+            (&series, &[]),
             Interval::Op,
             &[Measurement::Hdr(vec![50.0, 95.0, 99.9])],
             Exporter::Text,
@@ -344,13 +434,19 @@ mod tests {
         "#]]
         .assert_eq(&text);
         let hdr = [Measurement::Hdr(Vec::new())];
-        let text = end((2.0, 100), &series, Interval::Both, &hdr, Exporter::Text);
+        let text = end(
+            (2.0, 100),
+            (&series, &[]),
+            Interval::Both,
+            &hdr,
+            Exporter::Text,
+        );
         assert!(text.contains("[Intended-READ], Operations, 101"));
         assert_eq!(text.matches("Return=OK").count(), 1);
         // Alone, the intended latencies have the operation's own name.
         let text = end(
             (2.0, 100),
-            &series,
+            (&series, &[]),
             Interval::Intended,
             &hdr,
             Exporter::Text,
@@ -374,7 +470,7 @@ mod tests {
         let lines = |measurements: &[Measurement]| {
             let text = end(
                 (2.0, 100),
-                &series,
+                (&series, &[]),
                 Interval::Op,
                 measurements,
                 Exporter::Text,
@@ -436,7 +532,7 @@ mod tests {
         let class = "site.ycsb.measurements.exporter.JSONArrayMeasurementsExporter";
         let text = end(
             (2.0, 100),
-            &[],
+            (&[], &[]),
             Interval::Op,
             &[],
             Exporter::of_class(class),
@@ -455,7 +551,7 @@ mod tests {
         .assert_eq(&text);
         let text = end(
             (2.0, 100),
-            &[],
+            (&[], &[]),
             Interval::Op,
             &[],
             Exporter::of_class("com.yahoo.ycsb.measurements.exporter.JSONMeasurementsExporter"),
@@ -477,5 +573,52 @@ mod tests {
         }
         let words = [1.0, 2.0, 3.0, 11.0, 95.0, 99.99].map(ordinal);
         assert_eq!(words, ["1st", "2nd", "3rd", "11th", "95th", "99.99"]);
+    }
+
+    fn read_of(us: impl Iterator<Item = u64>) -> Series {
+        let mut service = Histogram::default();
+        us.for_each(|us| service.record(us * 1000));
+        Series {
+            name: "READ".to_owned(),
+            returns: Vec::new(),
+            latency: service.clone(),
+            service,
+            averages: Vec::new(),
+        }
+    }
+
+    /// Of clients that are unlike, the mean of two 99th percentiles is far from the 99th of all.
+    #[test]
+    fn means_of_several_clients_stand_behind_the_percentiles_of_all() {
+        let clients = [read_of(1..=100), read_of(1001..=1100)];
+        let mut all = read_of(1..=100);
+        all.service.add(&clients[1].service);
+        let clients = clients.map(|one| vec![one]);
+        let text = end(
+            (2.0, 200),
+            (&[all], &clients),
+            Interval::Op,
+            &[Measurement::Hdr(vec![50.0, 99.0])],
+            Exporter::Text,
+        );
+        let percentiles: Vec<&str> =
+            text.lines().filter(|line| line.contains("Percentile")).collect();
+        expect![[r#"
+            [
+                "[READ], 50thPercentileLatency(us), 100",
+                "[READ], 99thPercentileLatency(us), 1098",
+                "[READ], MeanOf2Clients50thPercentiles(us; no percentile), 550.0",
+                "[READ], MeanOf2Clients99thPercentiles(us; no percentile), 599.0",
+            ]
+        "#]]
+        .assert_debug_eq(&percentiles);
+        let alone = end(
+            (2.0, 200),
+            (&clients[0], &clients[..1]),
+            Interval::Op,
+            &[Measurement::Hdr(vec![50.0, 99.0])],
+            Exporter::Text,
+        );
+        assert!(!alone.contains("MeanOf"), "{alone}");
     }
 }
