@@ -8,6 +8,7 @@ use imports::stress::{Uncertainty, threads};
 use imports::{Offer, Step, StepLimit};
 use measure::{Histogram, Interval, KindCount, KindInterval, Outcome};
 use report::compat::stress::{self, Length, Lines, Sample, Timing};
+use report::compat::stress_means;
 
 /// The commands whose operations the tool names in capitals.
 const PREDEFINED: [&str; 4] = ["read", "write", "counter_write", "counter_read"];
@@ -210,7 +211,7 @@ impl Stress {
         self.uncertainty = Uncertainty::default();
         let clients = std::mem::take(&mut self.clients);
         let summary = if self.has_summary {
-            stress::summary(&run) + &stress::means(&clients)
+            stress::summary(&run) + &stress_means::means(&clients)
         } else {
             String::new()
         };

@@ -71,7 +71,7 @@ impl Timing {
         self.latency.add(&other.latency);
     }
 
-    fn operations(&self) -> u64 {
+    pub(super) fn operations(&self) -> u64 {
         self.latency.count()
     }
 
@@ -91,12 +91,12 @@ impl Timing {
         self.latency.mean_ns() * 1e-6
     }
 
-    fn max_ms(&self) -> f64 {
+    pub(super) fn max_ms(&self) -> f64 {
         self.latency.max_ns() as f64 * 1e-6
     }
 
     /// The latency at a percentile. The tool's library takes the nearest rank, ours the next one.
-    fn percentile_ms(&self, percentile: f64) -> f64 {
+    pub(super) fn percentile_ms(&self, percentile: f64) -> f64 {
         let rank = ((percentile / 100.0) * self.operations() as f64 + 0.5) as u64;
         let rank = rank.max(1);
         let hdr = self.latency.hdr();
@@ -147,7 +147,7 @@ impl Sample {
         self.stderr = interval.stderr;
     }
 
-    fn total(&self) -> Timing {
+    pub(super) fn total(&self) -> Timing {
         let mut total = Timing::default();
         self.operations.values().for_each(|timing| total.add(timing));
         total
@@ -349,55 +349,6 @@ pub fn summary(run: &Sample) -> String {
         clock(total.milliseconds())
     ));
     text
-}
-
-/// The means of what each of several clients has seen by itself, as several runs of the tool are
-/// summed up, for below the results; nothing of fewer than two. No line begins as one of the
-/// results does.
-pub fn means(clients: &[Sample]) -> String {
-    if clients.len() < 2 {
-        return String::new();
-    }
-    let mut names: Vec<&String> = clients.iter().flat_map(|one| one.operations.keys()).collect();
-    names.sort();
-    names.dedup();
-    let totals: Vec<Timing> = clients.iter().map(Sample::total).collect();
-    let line = |label: &str, of: &dyn Fn(&Timing) -> f64| {
-        let each = names.iter().filter_map(|name| {
-            let timings = clients.iter().filter_map(|one| one.operations.get(*name));
-            let mean = mean_of(timings, of)?;
-            Some(format!("{name}: {} ms", fixed(mean, 1, true)))
-        });
-        let each = each.collect::<Vec<_>>().join(", ");
-        let all = fixed(mean_of(totals.iter(), of).unwrap_or(0.0), 1, false);
-        format!("Mean of clients' {label:<18}: {all:>6} ms [{each}]\n")
-    };
-    let mut text = format!(
-        "Means of the figures of {} clients, each by itself. A mean of percentiles is no \
-         percentile:\nthose of all operations stand above.\n",
-        clients.len()
-    );
-    for (label, percentile) in [
-        ("medians", 50.0),
-        ("95th percentiles", 95.0),
-        ("99th percentiles", 99.0),
-        ("99.9th percentiles", 99.9),
-    ] {
-        text.push_str(&line(label, &|timing| timing.percentile_ms(percentile)));
-    }
-    text.push_str(&line("maxima", &Timing::max_ms));
-    text.push('\n');
-    text
-}
-
-/// The mean over those that have done something; none if nobody has.
-fn mean_of<'t>(
-    timings: impl Iterator<Item = &'t Timing>,
-    of: &dyn Fn(&Timing) -> f64,
-) -> Option<f64> {
-    let figures: Vec<f64> = timings.filter(|one| one.operations() > 0).map(of).collect();
-    let count = figures.len() as f64;
-    (!figures.is_empty()).then(|| figures.iter().sum::<f64>() / count)
 }
 
 fn collections(gc: &Gc) -> String {

@@ -205,37 +205,3 @@ fn what_the_last_answers_took_is_part_of_the_last_whole_interval() {
     assert_eq!(run.total().operations(), 301);
     assert_eq!(lines.end().0, "", "the next step begins with nothing");
 }
-
-/// What one client has seen: reads of so many µs.
-fn seen(us: impl Iterator<Item = u64>) -> Sample {
-    let mut timing = Timing::default();
-    us.for_each(|us| timing.latency.record(us * 1000));
-    let mut sample = Sample::default();
-    sample.operations.insert("READ".to_owned(), timing);
-    sample
-}
-
-/// Of clients that are unlike, the mean of two 99th percentiles is far from the 99th of all.
-#[test]
-fn means_of_several_clients_are_named_as_what_they_are() {
-    let clients = [
-        seen((1..=100).map(|n| n * 100)),
-        seen((901..=1000).map(|n| n * 100)),
-    ];
-    expect_test::expect![[r#"
-        Means of the figures of 2 clients, each by itself. A mean of percentiles is no percentile:
-        those of all operations stand above.
-        Mean of clients' medians           :   50.0 ms [READ: 50.0 ms]
-        Mean of clients' 95th percentiles  :   54.5 ms [READ: 54.5 ms]
-        Mean of clients' 99th percentiles  :   54.9 ms [READ: 54.9 ms]
-        Mean of clients' 99.9th percentiles:   55.0 ms [READ: 55.0 ms]
-        Mean of clients' maxima            :   55.0 ms [READ: 55.0 ms]
-
-    "#]]
-    .assert_eq(&means(&clients));
-    assert_eq!(means(&clients[..1]), "");
-    // One that has done nothing of a kind has no figure of it.
-    let idle = [&clients[..], &[Sample::default()]].concat();
-    let lines = |clients: &[Sample]| means(clients).lines().skip(2).collect::<Vec<_>>().join("\n");
-    assert_eq!(lines(&idle), lines(&clients));
-}
