@@ -4,7 +4,7 @@
 //! all that was said is in one.
 
 use crate::codec::{add_kinds, unpack_client};
-use crate::health::{ClientEnd, ClientSecond};
+use crate::health::{ClientEnd, ClientSecond, SecondNow};
 use crate::wire::{EndNote, IntervalNote, KeptNote, Note};
 use anyhow::{Context, Result};
 use base64::Engine as _;
@@ -30,6 +30,8 @@ pub(crate) struct ClientCourse {
     pub heard_ns: u64,
     pub end: ClientEnd,
     pub ended: Option<EndNote>,
+    /// Its last interval.
+    pub second: Option<SecondNow>,
     day_ns: Option<i64>,
 }
 
@@ -46,6 +48,7 @@ impl ClientCourse {
                 ..ClientEnd::default()
             },
             ended: None,
+            second: None,
             day_ns: None,
         }
     }
@@ -125,6 +128,7 @@ impl Merging {
             figures: unpack_client(&note.client)?,
         };
         said.next = Some(note.index + 1);
+        said.second = Some(SecondNow::of(&second, said.end.workers));
         if let Some(before_ns) = said.day_ns.replace(note.day_ns) {
             let by_ns = note.day_ns - before_ns;
             if by_ns.unsigned_abs() >= SET_NS {

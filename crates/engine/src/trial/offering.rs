@@ -71,6 +71,7 @@ impl World for Offering<'_, '_> {
                 if let Some(shares) = state.gather.cpu_shares() {
                     (self.run.events)(Event::CpuUsed(shares));
                 }
+                self.tell_machines();
             }
             Act::Inject(number) => {
                 let event = self.faults.injecting(number);
@@ -121,6 +122,18 @@ impl Offering<'_, '_> {
         let names = died.iter().map(|died| died.node.clone()).collect();
         (self.run.events)(Event::NodesDied(names));
         Some(Happened::Died(died))
+    }
+
+    /// Tells whoever watches how each client and each host stands, where there are some.
+    fn tell_machines(&mut self) {
+        let clients = self.load.now();
+        if !clients.is_empty() {
+            (self.run.events)(Event::ClientsNow(clients));
+        }
+        let hosts = self.state.gather.hosts.now(&self.running.cluster);
+        if !hosts.is_empty() {
+            (self.run.events)(Event::HostsNow(hosts));
+        }
     }
 
     /// Tells whoever watches how far a fault has come.
@@ -207,6 +220,8 @@ impl TrialRun<'_> {
         } = offering;
         let healed = faults.end(running, state);
         conducted.and(healed)?;
+        (run.events)(Event::ClientsNow(Vec::new()));
+        (run.events)(Event::HostsNow(Vec::new()));
         let summary = load.end().context("offer load")?;
         state.end_clients(&summary)?;
         if let Some(times) = state.client_times().filter(|_| !summary.clients.is_empty()) {
