@@ -36,10 +36,7 @@ impl HostReadings {
             BUSY => BUSY,
             _ => return,
         };
-        // What passes requests on would count them twice.
-        if let Some((host, device)) = reading.place.split_once('/')
-            && !is_passed_on(device)
-        {
+        if let Some((host, device)) = reading.place.split_once('/') {
             self.disks.insert((host.to_owned(), device.to_owned(), name), value);
         }
     }
@@ -81,9 +78,13 @@ impl HostReadings {
             .collect()
     }
 
+    /// What was read of a host's disks. Those that pass requests on to others would count them
+    /// twice; the volume of a part of this machine is one, and has no others beside it.
     fn disks_of(&self, host: &str) -> impl Iterator<Item = (&'static str, f64)> {
         let own = self.disks.iter().filter(move |((of, ..), _)| of == host);
-        own.map(|((.., name), value)| (*name, *value))
+        let has_disk = own.clone().any(|((_, device, _), _)| !is_passed_on(device));
+        let counts = own.filter(move |((_, device, _), _)| !has_disk || !is_passed_on(device));
+        counts.map(|((.., name), value)| (*name, *value))
     }
 }
 
@@ -119,6 +120,7 @@ mod tests {
             (WRITTEN, "db1/dm-0", 924.0),
             (BUSY, "db1/sda", 30.0),
             (BUSY, "db1/sdb", 80.0),
+            (WRITTEN, "host2/loop7", 3.0),
             (IDLE, "elsewhere", 1.0),
         ] {
             readings.push(&Reading {
@@ -149,7 +151,8 @@ mod tests {
                 name: "host2".to_owned(),
                 nodes: vec!["n2".to_owned()],
                 cpu: Some(HostCpu::Cores(1.5)),
-                ..HostNow::default()
+                disk_bytes_per_s: Some(3072.0),
+                disk_busy: None,
             },
         ];
         assert_eq!(seen, expected);
