@@ -2,6 +2,7 @@
 //! whoever is not reached is told of in a sentence, with the next step.
 
 mod attached;
+mod clients;
 pub(crate) mod sshd;
 
 use crate::program::{Said, Started, skip, wait_until};
