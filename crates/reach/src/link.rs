@@ -273,6 +273,15 @@ impl Link {
         asked().with_context(|| format!("ask {} to {}", self.name, C::NAME.replace('-', " ")))
     }
 
+    /// That nobody answers any more. Whether an agent of another machine has ended, or goes on for
+    /// a while, nobody here can tell.
+    fn gone(&self, why: &str) -> String {
+        match self.reached_at {
+            Some(_) => format!("its agent is out of reach: {why}"),
+            None => format!("its agent has ended: {why}"),
+        }
+    }
+
     fn ask(
         &self,
         name: &str,
@@ -283,7 +292,7 @@ impl Link {
         let id = {
             let mut heard = lock(&self.shared.heard);
             if let Some(why) = &heard.lost {
-                bail!("its agent has ended: {why}");
+                bail!(self.gone(why));
             }
             heard.last_id += 1;
             let id = heard.last_id;
@@ -303,7 +312,7 @@ impl Link {
             }
             Err(RecvTimeoutError::Disconnected) => {
                 let why = lock(&self.shared.heard).lost.clone().unwrap_or_default();
-                bail!("its agent has ended: {why}")
+                bail!(self.gone(&why))
             }
         }
     }
@@ -464,11 +473,12 @@ fn hear(mut reader: Box<dyn Read + Send>, way: Option<Way>, hello: Sender<Hello>
 
 /// That nothing more comes, in the last words of what leads there.
 fn hung_up(way: Option<&Way>) -> String {
-    let last_words = way.and_then(|way| way.last_words.as_ref());
-    let mut lines = last_words.map(|words| words.lines(LAST_WORDS_LIMIT)).unwrap_or_default();
-    match lines.pop() {
-        Some(line) => format!("it hung up: {line}"),
-        None => "it hung up".to_owned(),
+    let Some(last_words) = way.and_then(|way| way.last_words.as_ref()) else {
+        return "it hung up".to_owned();
+    };
+    match last_words.lines(LAST_WORDS_LIMIT).pop() {
+        Some(line) => format!("its ssh ended: {line}"),
+        None => "its ssh ended without a word".to_owned(),
     }
 }
 
