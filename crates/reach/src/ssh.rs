@@ -14,8 +14,8 @@ mod refusal;
 pub use destination::Destination;
 pub use refusal::{Refusal, Unreached};
 
-use crate::last_words::LastWords;
-use crate::link::{LAST_WORDS_LIMIT, Link, STATUS_LIMIT, Way};
+use crate::last_words::{LAST_WORDS_LIMIT, LastWords};
+use crate::link::{Link, STATUS_LIMIT, Way};
 use crate::process::{self, Identity, Life};
 use anyhow::anyhow;
 use far_side::{FarSide, Unheard};

@@ -125,8 +125,8 @@ pub(crate) fn fits_disk(nodes: usize, free: u64, data: &Path) -> Result<()> {
         return Ok(());
     }
     bail!(
-        "too little disk: a node needs at least {} MiB before any data is loaded, and {} has {} MiB \
-         free for {}\nhint: make room, or put cassay's data folder elsewhere",
+        "too little disk: a node needs at least {} MiB before any data is loaded, and {} has {} \
+         MiB free for {}\nhint: make room, or put cassay's data folder elsewhere",
         DISK_BYTES_PER_NODE / MIB,
         data.display(),
         free / MIB,
