@@ -21,6 +21,7 @@ mod others;
 mod queries;
 mod relay;
 mod remote;
+mod scope;
 mod stand_in;
 mod state;
 mod thread;
@@ -136,7 +137,7 @@ fn run(name: &str) -> Result<()> {
 type Begun = (Arc<AgentState>, Arc<Guard>, Duration, Outbox);
 
 fn begin(name: &str, begin: Begin) -> Result<Begun> {
-    stand_in::enter(begin.role)?;
+    let lacking = stand_in::enter(begin.role, name)?;
     let guard = Guard::start(name)?;
     let telling = Arc::clone(&guard);
     let undo = UndoList::new(Box::new(move |all| telling.tell(all)));
@@ -150,6 +151,9 @@ fn begin(name: &str, begin: Begin) -> Result<Begun> {
     made.with_context(|| format!("make {}", begin.folder.display()))?;
     let log = File::create(begin.folder.join("agent.log")).context("make the agent's log")?;
     rustix::stdio::dup2_stderr(&log).context("write the agent's log")?;
+    if let Some(lacking) = lacking {
+        let _ = writeln!(std::io::stderr(), "{lacking}");
+    }
     let outbox = Outbox::default();
     let here = AgentState::new(begin.folder, begin.files, undo, outbox.clone());
     Ok((here, guard, Duration::from_secs(begin.lease_s), outbox))

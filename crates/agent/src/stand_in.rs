@@ -1,6 +1,7 @@
 //! A stand-in for a machine, and the switch between such, made and limited by their agents.
 
 use crate::remote;
+use crate::scope;
 use crate::state::AgentState;
 use anyhow::{Context, Result};
 use host::calls::{
@@ -19,14 +20,14 @@ use std::fs::File;
 use target::LinkSpec;
 
 /// Makes this process what it stands for, and all that it starts from now on: to be called
-/// before any thread is started.
+/// before any thread is started. What it does without is said, for its log.
 ///
 /// # Errors
 /// The kernel refuses.
-pub(crate) fn enter(role: Role) -> Result<()> {
+pub(crate) fn enter(role: Role, name: &str) -> Result<Option<String>> {
     let flags = match role {
-        Role::Machine | Role::Relay => return Ok(()),
-        Role::Host => return enter_host(),
+        Role::Machine | Role::Relay => return Ok(None),
+        Role::Host => return enter_host(name),
         Role::Switch => UnshareFlags::NEWNET,
         Role::StandIn => UnshareFlags::NEWNET | UnshareFlags::NEWNS,
     };
@@ -36,7 +37,7 @@ pub(crate) fn enter(role: Role) -> Result<()> {
     if role == Role::StandIn {
         keep_mounts()?;
     }
-    Ok(())
+    Ok(None)
 }
 
 /// The machine's mounts go on coming in, and none of ours goes out.
@@ -46,14 +47,16 @@ fn keep_mounts() -> Result<()> {
 }
 
 /// A machine that hosts nodes has mounts of its own if it may: who asks for a volume is told
-/// otherwise.
-fn enter_host() -> Result<()> {
-    cgroup::step_aside()?;
-    // SAFETY: as in `enter`.
-    match unsafe { unshare_unsafe(UnshareFlags::NEWNS) } {
-        Ok(()) => keep_mounts(),
-        Err(_) => Ok(()),
+/// otherwise. Its groups are handed over where somebody manages them.
+fn enter_host(name: &str) -> Result<Option<String>> {
+    // SAFETY: as in `enter`. What starts programs is a thread, and comes after it.
+    if unsafe { unshare_unsafe(UnshareFlags::NEWNS) }.is_ok() {
+        keep_mounts()?;
     }
+    // Without a scope, groups are where they would be on a machine without such a manager.
+    let why = scope::enter(name).err();
+    cgroup::step_aside()?;
+    Ok(why.map(|why| format!("its control groups are not handed over by systemd: {why:#}")))
 }
 
 impl Serve<AgentState> for MakeBridge {

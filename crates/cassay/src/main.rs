@@ -20,12 +20,15 @@ use imports::Tool;
 // A static program allocates and copies by it.
 use memory as _;
 
+/// What a client of several makes its load with.
+static MAKER: engine::StudyMaker = engine::StudyMaker::new();
+
 fn main() -> std::process::ExitCode {
     // First of all: a thread that runs already would stay outside of the agent's host.
     if let Some(code) = agent::answer() {
         return code.into();
     }
-    if let Some(code) = fleet::answer(&engine::StudyMaker) {
+    if let Some(code) = fleet::answer(&MAKER) {
         return code.into();
     }
     if let Some(left) = cluster::decommission::answer() {

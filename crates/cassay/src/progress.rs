@@ -6,6 +6,7 @@
 
 mod course;
 mod lines;
+mod machines;
 mod state;
 #[cfg(test)]
 mod tests;

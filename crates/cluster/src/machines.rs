@@ -2,11 +2,12 @@
 //! all that is in the way; and cleared of what earlier commands have left.
 
 use crate::local::marks::mark;
+use crate::local::room;
 use anyhow::{Context, Result};
 use host::agent::{SSH, destination};
 use host::inspect::{ClockSeen, Inspected, LeftCluster};
 use host::remote::ClearCluster;
-use host::{Agent, Attempt, DiskWork, Query, QueryAnswer, Reach, at_once};
+use host::{Agent, Attempt, DiskWork, Query, QueryAnswer, Reach, Refusal, at_once};
 use measure::number::{bytes, counted};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -33,24 +34,35 @@ pub struct MachineSeen {
     agent: Agent,
 }
 
-/// Reaches all machines and looks at them; `limits` is what each is to be limited to.
+/// Reaches all machines and looks at them; `limits` is what each is to be limited to. Each that is
+/// reached, in their order, and of the others a sentence with why and what to do.
 ///
 /// # Errors
-/// All that are not reached, each with why and what to do.
-pub fn inspect(machines: &[RemoteHost], limits: &HostSpec) -> Result<Vec<MachineSeen>> {
+/// What stands for a machine is none.
+pub fn look(
+    machines: &[RemoteHost],
+    limits: &HostSpec,
+) -> Result<Vec<Result<MachineSeen, String>>> {
     let wanted = machines.iter().map(destination).collect::<Result<Vec<_>>>()?;
-    let agents = Agent::all_over_ssh(Path::new(SSH), &wanted)?;
-    let seen = |(machine, agent): (&RemoteHost, Agent)| {
+    let agents = Agent::each_over_ssh(Path::new(SSH), &wanted);
+    let seen = |(machine, agent): (&RemoteHost, Result<Agent, Refusal>)| {
+        let agent = match agent {
+            Ok(agent) => agent,
+            Err(why) => return Ok(Err(why.to_string())),
+        };
         let folder = machine.folder.clone().context("a machine has a folder")?;
-        let (seen, clock) = agent.inspect(&folder, limits)?;
-        Ok(MachineSeen {
+        let (seen, clock) = match agent.inspect(&folder, limits) {
+            Ok(answer) => answer,
+            Err(why) => return Ok(Err(format!("{}: {why:#}", machine.ssh))),
+        };
+        Ok(Ok(MachineSeen {
             name: machine.ssh.clone(),
             address: machine.address_or(agent.address()),
             folder,
             seen,
             clock,
             agent,
-        })
+        }))
     };
     at_once(machines.iter().zip(agents), seen)
 }
@@ -82,13 +94,18 @@ impl MachineSeen {
             ));
         }
         let free = self.seen.disk.available_bytes;
-        if let Some(volume) = limits.volume_bytes.filter(|volume| *volume > free) {
-            found.push(format!(
+        match limits.volume_bytes {
+            Some(volume) if volume > free => found.push(format!(
                 "too little disk: a volume of {} is asked for, and {} has {} free",
                 bytes(volume),
                 self.folder.display(),
                 bytes(free)
-            ));
+            )),
+            Some(_) => {}
+            None => {
+                let why = room::fits_disk(nodes, free, &self.folder).err();
+                found.extend(why.map(|why| why.to_string().replace('\n', "; ")));
+            }
         }
         if self.address.is_none() {
             found.push(
@@ -164,16 +181,19 @@ pub fn unready(spec: &LocalSpec) -> Vec<String> {
     let Some(hosts) = spec.hosts.as_ref().filter(|hosts| hosts.are_machines()) else {
         return Vec::new();
     };
-    let machines = match inspect(&hosts.machines, &hosts.host) {
+    let machines = match look(&hosts.machines, &hosts.host) {
         Ok(machines) => machines,
         Err(why) => return vec![format!("{why:#}")],
     };
-    let each = spec.nodes_per_host();
-    let of_machine = |machine: &MachineSeen| {
+    let of_machine = |(machine, each): (&Result<MachineSeen, String>, usize)| {
+        let machine = match machine {
+            Ok(machine) => machine,
+            Err(why) => return Some(why.clone()),
+        };
         let found = machine.hindrances(each, spec.heap_bytes, &hosts.host);
         (!found.is_empty()).then(|| format!("{}: {}", machine.name, found.join("; ")))
     };
-    machines.iter().filter_map(of_machine).collect()
+    machines.iter().zip(spec.nodes_of_hosts()).filter_map(of_machine).collect()
 }
 
 /// What the disk of a machine does, one request at a time and past every cache.

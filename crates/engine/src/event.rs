@@ -3,6 +3,7 @@
 //! The callback is called on the run's own thread and must not block: a slow terminal would delay
 //! the end of a phase, though never the load itself, which has threads of its own.
 
+use fleet::{ClientNow, Population};
 use measure::{Interval, Summed};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -37,6 +38,12 @@ pub enum Event {
     NodesDied(Vec<String>),
     /// What the CPUs of this machine were used for in the last second.
     CpuUsed(CpuShares),
+    /// How each client of several stands while they offer load, in their order, once a second; none
+    /// when the load has ended.
+    ClientsNow(Vec<ClientNow>),
+    /// What the hosts of the nodes are used for, as it was seen last, once a second while load is
+    /// offered; none when it has ended, or where nobody looks.
+    HostsNow(Vec<HostNow>),
     /// What will be broken on purpose while this phase measures, by number; none in most phases.
     FaultsPlanned(Vec<PlannedFault>),
     /// A fault of the phase, by its number, has come so far.
@@ -72,6 +79,9 @@ pub enum Event {
         /// All its counts.
         interval: Arc<Interval>,
     },
+    /// The measured load of a trial has ended that several clients offered: what each of them saw,
+    /// in their order.
+    ClientsMeasured(Arc<[ClientTimes]>),
     /// A trial has its finding.
     TrialFinished {
         /// Its number, from 0.
@@ -101,6 +111,15 @@ pub enum Event {
     },
 }
 
+/// What one client of several saw of the measured population.
+#[derive(Clone, Debug)]
+pub struct ClientTimes {
+    /// `client1`, ….
+    pub name: String,
+    /// Its own times, by kind.
+    pub population: Population,
+}
+
 /// Shares of all CPUs that the client may use, in percent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CpuShares {
@@ -110,6 +129,30 @@ pub struct CpuShares {
     pub client: f64,
     /// Used by other programs.
     pub others: f64,
+}
+
+/// A host of the cluster, as its probe has seen it last.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct HostNow {
+    /// `host1`, or the address of an attached one.
+    pub name: String,
+    /// The nodes that live on it.
+    pub nodes: Vec<String>,
+    /// CPU that it used; none if nobody has seen it.
+    pub cpu: Option<HostCpu>,
+    /// What its disks read and wrote, bytes per second.
+    pub disk_bytes_per_s: Option<f64>,
+    /// For how much of the time the busiest of its disks was, percent.
+    pub disk_busy: Option<f64>,
+}
+
+/// CPU that a host used.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum HostCpu {
+    /// Percent of all CPUs of a machine.
+    OfMachine(f64),
+    /// Cores, of a host that is a part of this machine.
+    Cores(f64),
 }
 
 /// Something that will be broken on purpose.

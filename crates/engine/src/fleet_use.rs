@@ -15,12 +15,13 @@ use cluster::{Dirs, TlsMaterial};
 use fleet::{Clients, Made, Maker, Seat};
 use measure::number::counted;
 use serde::{Deserialize, Serialize};
+use std::io::Read;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use store::record::{ClientMachineRecord, OverridesRecord};
 use study::inputs::Inputs;
 use study::resolve::resolve;
-use study::settings::{Client, Granted, Machine, Overrides, Study};
+use study::settings::{Client, Granted, Machine, Overrides, Recordings, Study};
 use study::work;
 use target::SecretSource;
 use workload::{Program, Stage};
@@ -153,16 +154,26 @@ struct Sources {
     tls: Option<TlsMaterial>,
 }
 
-/// What the clients of a trial are told to make their load of.
+/// Gives the clients of a trial what they make their load of, if they do not have it.
 ///
 /// # Errors
-/// It cannot be written down.
-pub fn sources(
+/// A client cannot make a load of it, or is gone.
+pub fn prepare(
+    clients: &Clients,
     study: &Study,
     variant: usize,
     program: &Program,
     running: &Running,
-) -> Result<String> {
+) -> Result<()> {
+    for recording in study.recordings.iter() {
+        let given = clients.give(&recording.digest, |out| recording.pack(out));
+        given.context("send recorded traffic to the clients")?;
+    }
+    clients.prepare(&sources(study, variant, program, running)?)
+}
+
+/// What the clients of a trial are told to make their load of.
+fn sources(study: &Study, variant: usize, program: &Program, running: &Running) -> Result<String> {
     let access = running.cluster.access();
     let credentials = access.credentials.as_ref();
     let sources = Sources {
@@ -180,11 +191,29 @@ pub fn sources(
 }
 
 /// How a client makes a load of a study's sources.
-pub struct StudyMaker;
+#[derive(Default)]
+pub struct StudyMaker {
+    /// Recorded traffic, which is too large to be a part of sources.
+    recordings: Mutex<Recordings>,
+}
+
+impl StudyMaker {
+    /// One that has nothing yet.
+    pub const fn new() -> StudyMaker {
+        StudyMaker {
+            recordings: Mutex::new(Recordings::new()),
+        }
+    }
+
+    /// Each is added whole.
+    fn recordings(&self) -> MutexGuard<'_, Recordings> {
+        self.recordings.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 impl Sources {
     /// The client's settings, and the program.
-    fn made(&self) -> Result<(study::settings::Settings, Arc<Program>)> {
+    fn made(&self, recordings: Recordings) -> Result<(study::settings::Settings, Arc<Program>)> {
         let named = |name: &String| (name.clone(), SecretSource::Named(name.clone()));
         let overrides = Overrides {
             // It was checked where it was allowed, and nothing that it could do is done here.
@@ -193,6 +222,7 @@ impl Sources {
                 secrets: self.secrets.iter().map(named).collect(),
                 ..Granted::default()
             },
+            recordings,
             ..record::overrides_recorded(self.overrides.clone(), Granted::default())
         };
         let study = resolve(&self.source, &self.study, &overrides)
@@ -200,7 +230,7 @@ impl Sources {
             .context("resolve the study again")?;
         let variant = study.variants.get(self.variant).context("the study has no such variant")?;
         let settings = variant.settings.clone();
-        let inputs = Inputs::recorded(&study.inputs);
+        let inputs = Inputs::recorded(&study.inputs).with_recordings(&study.recordings);
         let compile = |work: Result<work::Work, String>| work.map_err(anyhow::Error::msg);
         let mut program = compile(work::compile(&settings, study.seed, &inputs))?.program;
         if program.rows() != self.rows {
@@ -224,9 +254,13 @@ fn read(sources: &str) -> Result<Sources> {
 }
 
 impl Maker for StudyMaker {
+    fn keep(&self, from: &mut dyn Read, bytes: u64) -> Result<()> {
+        Ok(self.recordings().unpack(from, bytes)?)
+    }
+
     fn make(&self, sources: &str) -> Result<Made> {
         let sources = read(sources)?;
-        let (settings, program) = sources.made()?;
+        let (settings, program) = sources.made(self.recordings().clone())?;
         let tls = sources.tls.map(TlsMaterial::tls).transpose()?;
         Ok(Made {
             program,
@@ -242,7 +276,7 @@ impl Maker for StudyMaker {
     }
 
     fn ceiling(&self, sources: &str, workers: usize, cpus: &[usize]) -> Result<Option<f64>> {
-        let (mut settings, program) = read(sources)?.made()?;
+        let (mut settings, program) = read(sources)?.made(self.recordings().clone())?;
         settings.client.workers = Some(workers);
         cpus.clone_into(&mut settings.client.cpus);
         // A null target has no files.

@@ -4,6 +4,7 @@
 //! A probe looks at processes, so that it ends before they are restarted and begins again after;
 //! the files go on.
 
+mod hosts_now;
 mod kept;
 mod resource_use;
 
@@ -16,6 +17,7 @@ use anyhow::{Context, Result};
 use cluster::Cluster;
 use cluster::probe::{ProbeCost, ProbeSpec, Probes, Reading};
 use host::probe::{Sampler, Task};
+use hosts_now::HostReadings;
 use kept::{InWindow, KeptReadings, OTHERS, PENDING, STEAL, STILL, share};
 use measure::clock;
 use std::collections::BTreeMap;
@@ -46,6 +48,8 @@ pub struct Gather {
     watched: Option<Watched>,
     /// What the machine's CPUs were used for, when it was last looked.
     cpu_shares: Option<CpuShares>,
+    /// What the hosts were used for, likewise.
+    pub hosts: HostReadings,
 }
 
 impl Gather {
@@ -157,7 +161,10 @@ impl Gather {
         if let Some(watched) = &mut self.watched {
             readings.iter().for_each(|reading| watched.push(reading));
         }
-        readings.iter().for_each(|reading| self.kept.push(reading));
+        for reading in &readings {
+            self.kept.push(reading);
+            self.hosts.push(reading);
+        }
         self.cpu_shares = cpu_shares(&readings).or(self.cpu_shares);
         Ok(())
     }

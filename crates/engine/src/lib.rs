@@ -43,7 +43,9 @@ mod trial;
 pub use clients_needed::{ClientsNeeded, clients_needed, clients_words};
 pub use confirm::confirming;
 pub use describe::{Definition, Described, describe};
-pub use event::{CpuShares, Event, FaultStage, PlannedFault, Progress};
+pub use event::{
+    ClientTimes, CpuShares, Event, FaultStage, HostCpu, HostNow, PlannedFault, Progress,
+};
 pub use expected::expected;
 pub use fleet_use::StudyMaker;
 pub use offer::workers_auto;

@@ -135,8 +135,7 @@ impl Engine<'_> {
         let fleet = self.fleet.as_ref().filter(|_| due > 0);
         // What the load needs as well, so that clients make their program once.
         if let (Some(fleet), Some(running)) = (fleet, &self.running) {
-            let sources = fleet_use::sources(self.study, trial.variant, program, running)?;
-            fleet.clients.prepare(&sources)?;
+            fleet_use::prepare(&fleet.clients, self.study, trial.variant, program, running)?;
         }
         let measure = || match fleet {
             Some(fleet) => ceiling::of_clients(&fleet.clients),

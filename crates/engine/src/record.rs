@@ -13,7 +13,9 @@ use store::record::{
 };
 use study::human;
 use study::plan::{Plan, Trial};
-use study::settings::{Client, Fault, Folder, Granted, Overrides, PrimaryMetric, Study};
+use study::settings::{
+    Client, Fault, Folder, Granted, Overrides, PrimaryMetric, Recordings, Study,
+};
 use study::tree::Tree;
 use target::SecretSource;
 use workload::{Program, Statement};
@@ -292,6 +294,7 @@ pub fn overrides_recorded(recorded: OverridesRecord, granted: Granted) -> Overri
         set: recorded.set,
         seed: recorded.seed,
         inputs: recorded.inputs,
+        recordings: Recordings::default(),
         command: None,
         files: folder.map(|path| Folder { path, open: false }),
         granted,

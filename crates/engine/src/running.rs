@@ -166,14 +166,16 @@ impl Running {
         // A host's limit holds its nodes' page cache too, where hosts are kept apart.
         let is_apart = ["hosts", "machines"].contains(&self.cluster.isolation());
         let limit = local.hosts.as_ref().filter(|_| is_apart);
-        let each = local.nodes_per_host().max(1) as u64;
         if let Some(bytes) = limit.and_then(|hosts| hosts.host.memory_bytes) {
-            return Some(bytes / each);
+            return Some(bytes / local.nodes_per_host().max(1) as u64);
         }
         if self.cluster.is_on_machines() {
             let machines = self.cluster.machines().ok()?;
-            let bytes = machines.iter().map(|(_, machine)| machine.memory_bytes());
-            return Some(bytes.min()?? / each);
+            let shares = machines.iter().zip(local.nodes_of_hosts());
+            let bytes = shares.map(|((_, machine), nodes)| {
+                machine.memory_bytes().map(|bytes| bytes / nodes.max(1) as u64)
+            });
+            return bytes.min()?;
         }
         let text = std::fs::read_to_string("/proc/meminfo").ok()?;
         let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;

@@ -3,11 +3,12 @@
 //! What must hold: a client whose controller has gone, or is silent for longer than its lease,
 //! offers nothing more. It has nothing on its machine that would outlive it.
 
-use crate::codec::{pack_client, pack_histogram, pack_kinds};
+use crate::codec::{pack_client, pack_kinds};
 use crate::health::throttled_ns;
 use crate::wire::{
     Arm, Begin, Describe, Description, Disarm, EndNote, Go, IntervalNote, IsArmed, KeptNote,
-    KindsNote, MeasureCeiling, Note, PIECE_BYTES, StartAnswer, Steer, TakeSources,
+    KindsNote, MeasureCeiling, Note, PIECE_BYTES, PopulationNote, StartAnswer, Steer, TakeLarge,
+    TakeSources,
 };
 use anyhow::{Context, Result, bail};
 use base64::Engine as _;
@@ -16,10 +17,11 @@ use flate2::Compression;
 use flate2::write::DeflateEncoder;
 use load::{Armed, KeptPiece, Load, Next, Steering, Summary};
 use measure::outcome::OutcomeCounts;
-use measure::{Histogram, Interval, clock};
+use measure::{Histogram, Interval, KindInterval, clock};
 use reach::serve::{self, Outbox};
 use reach::{ReadClock, Row, Serve};
-use std::io::{IsTerminal, Write};
+use std::collections::VecDeque;
+use std::io::{self, IsTerminal, Read, Write};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -44,6 +46,12 @@ pub struct Made {
 /// How sources become a load: what lies between a study and this crate. The near side hands them
 /// to [`Clients`](crate::Clients) as a text that only this knows.
 pub trait Maker: Sync {
+    /// Keeps something large of so many bytes that sources name and do not hold.
+    ///
+    /// # Errors
+    /// It is nothing that this build keeps, or not whole.
+    fn keep(&self, from: &mut dyn Read, bytes: u64) -> Result<()>;
+
     /// Compiles the program, and reads how to get in.
     ///
     /// # Errors
@@ -107,6 +115,7 @@ pub(crate) const CALLS: &[Row<ClientState>] = &[
     Row::of::<ReadClock>(),
     Row::of::<Describe>(),
     Row::of::<TakeSources>(),
+    Row::of::<TakeLarge>(),
     Row::of::<MeasureCeiling>(),
     Row::of::<Arm>(),
     Row::of::<Go>(),
@@ -124,6 +133,8 @@ pub(crate) struct ClientState {
 #[derive(Default)]
 struct Inner {
     sources: String,
+    /// Of something large that is coming.
+    pieces: Pieces,
     made: Option<Made>,
     armed: Option<Armed>,
     steering: Option<Steering>,
@@ -180,6 +191,48 @@ impl Serve<ClientState> for TakeSources {
             inner.made = Some(client.maker.make(&inner.sources)?);
         }
         Ok(())
+    }
+}
+
+impl Serve<ClientState> for TakeLarge {
+    fn serve(self, client: &ClientState) -> Result<()> {
+        let piece = BASE64.decode(&self.piece).context("read what it was sent")?;
+        let mut pieces = {
+            let mut inner = client.inner();
+            if self.is_first {
+                inner.pieces = Pieces::default();
+            }
+            inner.pieces.0.push_back(io::Cursor::new(piece));
+            if !self.is_last {
+                return Ok(());
+            }
+            std::mem::take(&mut inner.pieces)
+        };
+        let bytes = pieces.length();
+        client.maker.keep(&mut pieces, bytes)
+    }
+}
+
+/// What came in pieces. Each goes when it is read, so that nothing is held twice.
+#[derive(Default)]
+struct Pieces(VecDeque<io::Cursor<Vec<u8>>>);
+
+impl Pieces {
+    fn length(&self) -> u64 {
+        self.0.iter().map(|piece| piece.get_ref().len() as u64).sum()
+    }
+}
+
+impl Read for Pieces {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        while let Some(piece) = self.0.front_mut() {
+            let count = piece.read(out)?;
+            if count > 0 || out.is_empty() {
+                return Ok(count);
+            }
+            self.0.pop_front();
+        }
+        Ok(0)
     }
 }
 
@@ -258,10 +311,13 @@ impl Serve<ClientState> for Disarm {
 fn offer(mut load: Load, outbox: &Outbox) {
     let start_ns = load.start_ns();
     let throttled_before_ns = throttled_ns();
-    let mut latency = Histogram::new();
+    let mut population = Vec::new();
     loop {
         match load.next(u64::MAX) {
-            Next::Interval(interval) => tell(&interval, start_ns, &mut latency, outbox),
+            Next::Interval(interval) => {
+                add_population(&mut population, &interval);
+                tell(&interval, start_ns, outbox);
+            }
             Next::Time => {}
             Next::Over => break,
         }
@@ -272,28 +328,47 @@ fn offer(mut load: Load, outbox: &Outbox) {
     let ended = load.end().map_err(|error| error.to_string()).map(|summary| {
         let pieces = summary.pieces(PIECE_BYTES);
         pieces.for_each(|piece| outbox.note(&Note::Kept(kept_note(piece))));
+        in_pieces(&population, |at, packed| {
+            outbox.note(&Note::Population(PopulationNote { at, packed }));
+        });
         EndNote {
             throttled_ns: throttled,
-            latency: pack_histogram(&latency),
             ..end_note(summary, start_ns)
         }
     });
     outbox.note(&Note::Ended(ended));
 }
 
-/// Tells an interval, and adds its population to that of the run.
-fn tell(interval: &Interval, start_ns: u64, population: &mut Histogram, outbox: &Outbox) {
+/// Adds an interval's times of the population to those of all before it, kind by kind.
+fn add_population(population: &mut Vec<KindInterval>, interval: &Interval) {
+    population.resize_with(interval.kinds.len(), KindInterval::default);
+    for (sum, kind) in population.iter_mut().zip(&interval.kinds) {
+        sum.is_part = kind.is_part;
+        sum.latency.add(&kind.latency);
+        sum.service.add(&kind.service);
+        sum.errors.add(&kind.errors);
+    }
+}
+
+/// Packs kinds into texts that a message holds, and does it with each and the number of its first.
+fn in_pieces(kinds: &[KindInterval], mut with: impl FnMut(usize, String)) {
     let mut at = 0;
-    while at < interval.kinds.len() {
-        let (packed, count) = pack_kinds(&interval.kinds[at..], PIECE_BYTES);
-        let index = interval.index;
-        outbox.note(&Note::Kinds(KindsNote { index, at, packed }));
+    while at < kinds.len() {
+        let (packed, count) = pack_kinds(&kinds[at..], PIECE_BYTES);
+        with(at, packed);
         at += count;
     }
+}
+
+/// Tells an interval.
+fn tell(interval: &Interval, start_ns: u64, outbox: &Outbox) {
+    let index = interval.index;
+    in_pieces(&interval.kinds, |at, packed| {
+        outbox.note(&Note::Kinds(KindsNote { index, at, packed }));
+    });
     let (mut outcomes, mut latency) = (OutcomeCounts::default(), Histogram::new());
     for kind in interval.whole_kinds() {
         outcomes.add(&kind.outcomes);
-        population.add(&kind.latency);
         latency.add(&kind.latency);
         latency.add(&kind.early.latency);
     }
@@ -341,7 +416,6 @@ fn end_note(summary: Summary, start_ns: u64) -> EndNote {
         failures: failures
             .map(|one| (one.node, one.count, [one.first_ns, one.last_ns].map(since)))
             .collect(),
-        latency: String::new(),
         throttled_ns: None,
     }
 }

@@ -1,11 +1,17 @@
 //! The near side of clients: reached all at once, kept from load to load, their clocks watched.
 
 use crate::health::ClockReading;
-use crate::wire::{Begin, Describe, Description, Disarm, MeasureCeiling, PIECE_BYTES, TakeSources};
+use crate::wire::{
+    Begin, Describe, Description, Disarm, MeasureCeiling, PIECE_BYTES, TakeLarge, TakeSources,
+};
 use anyhow::{Context, Result, anyhow};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD_NO_PAD as BASE64;
 use measure::clock::{self, Deadline};
 use reach::{Destination, Link, Offset, OtherAgents, TheirClock};
 use rustix::process::Signal;
+use std::collections::BTreeSet;
+use std::io::{self, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -154,6 +160,8 @@ pub struct Clients {
     all: Vec<Client>,
     /// The sources that all of them have.
     sources: Mutex<String>,
+    /// What is large of that, by its name.
+    given: Mutex<BTreeSet<String>>,
 }
 
 impl Clients {
@@ -172,6 +180,7 @@ impl Clients {
         Ok(Clients {
             all: all_or_failures(opened.zip(places))?,
             sources: Mutex::default(),
+            given: Mutex::default(),
         })
     }
 
@@ -186,6 +195,29 @@ impl Clients {
             let why = client.link.lost()?;
             Some(format!("{} has ended: {why}", client.words()))
         })
+    }
+
+    /// Gives all of them something large that sources name and do not hold, if they do not have it.
+    /// Its name is as good as its bytes: a digest. Each client is sent what `write` writes.
+    ///
+    /// # Errors
+    /// One cannot keep it, or is gone.
+    pub fn give(
+        &self,
+        name: &str,
+        write: impl Fn(&mut dyn Write) -> io::Result<()> + Sync,
+    ) -> Result<()> {
+        let mut given = self.given.lock().unwrap_or_else(PoisonError::into_inner);
+        if given.contains(name) {
+            return Ok(());
+        }
+        self.each(|client| {
+            let mut sending = Sending::to(client);
+            write(&mut sending)?;
+            sending.end()
+        })?;
+        given.insert(name.to_owned());
+        Ok(())
     }
 
     /// Gives all of them the sources of a program, if they do not have them.
@@ -265,6 +297,54 @@ impl Client {
             self.link.call(&call, WORK_LIMIT)?;
             (left, is_first) = (rest, false);
         }
+        Ok(())
+    }
+}
+
+/// Something large on its way to a client, piece by piece.
+struct Sending<'c> {
+    client: &'c Client,
+    piece: Vec<u8>,
+    is_first: bool,
+}
+
+impl Sending<'_> {
+    fn to(client: &Client) -> Sending<'_> {
+        Sending {
+            client,
+            piece: Vec::with_capacity(PIECE_BYTES),
+            is_first: true,
+        }
+    }
+
+    fn send(&mut self, is_last: bool) -> Result<()> {
+        let call = TakeLarge {
+            piece: BASE64.encode(&self.piece),
+            is_first: self.is_first,
+            is_last,
+        };
+        self.piece.clear();
+        self.is_first = false;
+        self.client.link.call(&call, WORK_LIMIT)
+    }
+
+    fn end(mut self) -> Result<()> {
+        self.send(true)
+    }
+}
+
+impl Write for Sending<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.piece.len() == PIECE_BYTES {
+            self.send(false).map_err(io::Error::other)?;
+        }
+        let count = bytes.len().min(PIECE_BYTES - self.piece.len());
+        self.piece.extend_from_slice(&bytes[..count]);
+        Ok(count)
+    }
+
+    /// What is left is sent at the end.
+    fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
 }

@@ -246,24 +246,6 @@ pub(crate) fn add_kinds(text: &str, to: &mut [KindInterval]) -> Result<()> {
     Ok(())
 }
 
-/// A histogram as text.
-pub(crate) fn pack_histogram(values: &Histogram) -> String {
-    let mut bytes = Vec::new();
-    values.write_bytes(&mut bytes);
-    BASE64.encode(bytes)
-}
-
-/// The same, read again.
-///
-/// # Errors
-/// It is none of [`pack_histogram`].
-pub(crate) fn unpack_histogram(text: &str) -> Result<Histogram> {
-    let bytes = BASE64.decode(text).context(NOT_OURS)?;
-    let mut values = Histogram::new();
-    values.add_bytes(&mut &bytes[..]).context(NOT_OURS)?;
-    Ok(values)
-}
-
 /// The instrument's own figures as text.
 pub(crate) fn pack_client(figures: &ClientInterval) -> String {
     let mut writer = Writer(Vec::new());
@@ -358,7 +340,6 @@ mod tests {
         #[test]
         fn any_text_is_read_without_a_panic(text in "[A-Za-z0-9+/]{0,80}") {
             let _ = add_kinds(&text, &mut [KindInterval::default()]);
-            let _ = unpack_histogram(&text);
             let _ = unpack_client(&text);
         }
     }

@@ -22,5 +22,5 @@ mod wire;
 
 pub use client::{Made, Maker, answer};
 pub use clients::{Client, Clients, Seat};
-pub use health::{ClientEnd, ClientSecond, ClockReading};
+pub use health::{ClientEnd, ClientNow, ClientSecond, ClockReading, Population, SecondNow};
 pub use offering::{Fleet, FleetSummary, Next};

@@ -1,7 +1,7 @@
 //! Load that is being offered, by one client or by several, as its caller sees it.
 
 use crate::clients::{Client, ClientClock, LIMIT, SILENCE_S};
-use crate::health::{ClientEnd, ClientSecond, ClockReading};
+use crate::health::{ClientEnd, ClientNow, ClientSecond, ClockReading};
 use crate::reading::{ClientCourse, Merging};
 use crate::wire::{Disarm, EndNote, Note, Steer, their_time};
 use anyhow::{Context, Result, bail};
@@ -89,6 +89,14 @@ impl Fleet {
             Fleet::Together(together) => &together.said,
         };
         said.iter().map(|said| (said.end.name.as_str(), said.end.place.as_str()))
+    }
+
+    /// How its clients stand now, in order; none of a load of this process.
+    pub fn now(&self) -> Vec<ClientNow> {
+        match self {
+            Fleet::Alone(_) => Vec::new(),
+            Fleet::Together(together) => together.now(),
+        }
     }
 
     /// What clients have seen since this was asked last; nothing of a load of this process.
@@ -232,6 +240,29 @@ impl Together {
         }
     }
 
+    fn now(&self) -> Vec<ClientNow> {
+        let now_ns = clock::now_ns();
+        let one = |(number, said): (usize, &ClientCourse)| {
+            let bound_ns = self.clocks[number].offset().map(|offset| offset.bound_ns);
+            let silent_ns = said.next.map_or(0, |_| self.silent_ns(number, now_ns));
+            ClientNow {
+                name: said.end.name.clone(),
+                place: said.end.place.clone(),
+                second: said.second,
+                silent_s: silent_ns as f64 / 1e9,
+                clock_bound_ms: bound_ns.map(|ns| ns as f64 / 1e6),
+                is_lost: said.end.lost.is_some(),
+            }
+        };
+        self.said.iter().enumerate().map(one).collect()
+    }
+
+    /// For how long nothing was heard of a client, since the load began.
+    fn silent_ns(&self, number: usize, now_ns: u64) -> u64 {
+        let heard_ns = self.said[number].heard_ns.max(self.clocks[number].heard_ns());
+        now_ns.saturating_sub(heard_ns.max(self.merging.start_ns))
+    }
+
     fn hear(&mut self, number: usize, note: serde_json::Value) {
         let now_ns = clock::now_ns();
         let said = &mut self.said[number];
@@ -263,10 +294,8 @@ impl Together {
     fn look_for_silence(&mut self) {
         let now_ns = clock::now_ns();
         for number in 0..self.said.len() {
-            let said = &self.said[number];
-            let heard_ns = said.heard_ns.max(self.clocks[number].heard_ns());
-            let silent_ns = now_ns.saturating_sub(heard_ns.max(self.merging.start_ns));
-            if said.next.is_some() && silent_ns > SILENCE_S * clock::SECOND_NS {
+            let silent_ns = self.silent_ns(number, now_ns);
+            if self.said[number].next.is_some() && silent_ns > SILENCE_S * clock::SECOND_NS {
                 let words = format!("was not heard of for {:.1} s", silent_ns as f64 / 1e9);
                 self.lose(number, words);
             }

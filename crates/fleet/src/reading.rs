@@ -3,8 +3,8 @@
 //! What must hold: an interval is given away once, in order, when no client can add to it any more;
 //! all that was said is in one.
 
-use crate::codec::{add_kinds, unpack_client, unpack_histogram};
-use crate::health::{ClientEnd, ClientSecond};
+use crate::codec::{add_kinds, unpack_client};
+use crate::health::{ClientEnd, ClientSecond, SecondNow};
 use crate::wire::{EndNote, IntervalNote, KeptNote, Note};
 use anyhow::{Context, Result};
 use base64::Engine as _;
@@ -30,6 +30,8 @@ pub(crate) struct ClientCourse {
     pub heard_ns: u64,
     pub end: ClientEnd,
     pub ended: Option<EndNote>,
+    /// Its last interval.
+    pub second: Option<SecondNow>,
     day_ns: Option<i64>,
 }
 
@@ -46,6 +48,7 @@ impl ClientCourse {
                 ..ClientEnd::default()
             },
             ended: None,
+            second: None,
             day_ns: None,
         }
     }
@@ -90,9 +93,14 @@ impl Merging {
             }
             Note::Interval(note) => self.interval(number, said, &note, now_ns)?,
             Note::Kept(note) => return piece(note).map(Some),
+            Note::Population(note) => {
+                let end = &mut said.end;
+                let kinds = end.population.add(self.kinds_count, note.at, note.packed)?;
+                let whole = kinds.iter().filter(|kind| !kind.is_part);
+                whole.for_each(|kind| end.latency.add(&kind.latency));
+            }
             Note::Ended(ended) => {
                 let ended = ended.map_err(anyhow::Error::msg)?;
-                said.end.latency = unpack_histogram(&ended.latency)?;
                 said.end.operations_sent = ended.operations_sent;
                 said.end.throttled_ns = ended.throttled_ns;
                 (said.next, said.ended) = (None, Some(ended));
@@ -120,6 +128,7 @@ impl Merging {
             figures: unpack_client(&note.client)?,
         };
         said.next = Some(note.index + 1);
+        said.second = Some(SecondNow::of(&second, said.end.workers));
         if let Some(before_ns) = said.day_ns.replace(note.day_ns) {
             let by_ns = note.day_ns - before_ns;
             if by_ns.unsigned_abs() >= SET_NS {

@@ -44,6 +44,16 @@ pub(crate) struct TakeSources {
     pub is_last: bool,
 }
 
+/// Takes a part of something large that sources name and do not hold, in base64; the last one has
+/// it kept.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct TakeLarge {
+    /// Behind what came before; the first one begins anew.
+    pub piece: String,
+    pub is_first: bool,
+    pub is_last: bool,
+}
+
 /// Runs the program on a null target of its own there, as fast as it goes.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct MeasureCeiling {
@@ -104,6 +114,7 @@ macro_rules! calls {
 calls! {
     Describe = "say-what-its-machine-is" -> Description;
     TakeSources = "take-the-sources-of-its-load" -> ();
+    TakeLarge = "take-something-large" -> ();
     MeasureCeiling = "measure-its-ceiling" -> Option<f64>;
     Arm = "make-its-load-ready" -> IsArmed;
     Go = "begin-its-load" -> StartAnswer;
@@ -120,6 +131,8 @@ pub(crate) enum Note {
     Interval(IntervalNote),
     /// What was written down of operations, packed.
     Kept(KeptNote),
+    /// Times of the population of some kinds over all intervals, when these have been told.
+    Population(PopulationNote),
     /// The load has ended.
     Ended(Result<EndNote, String>),
 }
@@ -129,6 +142,14 @@ pub(crate) enum Note {
 pub(crate) struct KindsNote {
     /// Number of the interval.
     pub index: u64,
+    /// Number of the first of them.
+    pub at: usize,
+    pub packed: String,
+}
+
+/// Times of the population of some kinds.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct PopulationNote {
     /// Number of the first of them.
     pub at: usize,
     pub packed: String,
@@ -167,8 +188,6 @@ pub(crate) struct EndNote {
     pub operations_sent: u64,
     pub operations_ended: u64,
     pub next_operation: u64,
-    /// Latencies of the successes of the population, packed.
-    pub latency: String,
     pub workers: usize,
     pub realtime: bool,
     pub connections: usize,

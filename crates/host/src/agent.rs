@@ -59,6 +59,9 @@ pub enum Ended {
     Status(ExitStatus),
     /// With its agent, of which this is known.
     WithItsAgent(String),
+    /// Nobody leads to its machine any more, and this is known of why. With nobody to serve, its
+    /// agent there ends it within a lease.
+    OutOfReach(String),
 }
 
 impl Agent {
@@ -90,6 +93,14 @@ impl Agent {
         let begin = begin_there(wanted);
         let link = Link::over_ssh(ssh, wanted, &begin)?;
         Ok(Agent::of(link, begin, false))
+    }
+
+    /// Those of several machines, in their order, or why one is not there.
+    pub fn each_over_ssh(ssh: &Path, wanted: &[Destination]) -> Vec<Result<Agent, Refusal>> {
+        let wanted: Vec<_> = wanted.iter().map(|one| (one.clone(), begin_there(one))).collect();
+        let links = Link::each_over_ssh(ssh, &wanted);
+        let begun = links.into_iter().zip(wanted);
+        begun.map(|(link, (_, begin))| Ok(Agent::of(link?, begin, false))).collect()
     }
 
     /// Those of several machines, in their order.
@@ -274,6 +285,7 @@ impl Agent {
         }
         match ended.get(&process) {
             Some(status) => Some(Ended::Status(*status)),
+            None if self.link.address().is_some() => self.link.lost().map(Ended::OutOfReach),
             None => self.link.lost().map(Ended::WithItsAgent),
         }
     }

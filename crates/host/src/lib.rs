@@ -45,7 +45,7 @@ pub use kernel::tcp::Reach;
 pub use kernel::volume::VolumeUse;
 pub use kernel::{memory, ports, probe, settings};
 pub use queries::{Attempt, Query, QueryAnswer};
-pub use reach::{Destination, Offset, Unreached, names, process};
+pub use reach::{Destination, Offset, Refusal, Unreached, names, process};
 pub use service::{Service, ServiceBreak, ServiceFault};
 pub use stand_in::Host;
 pub use state::{HostState, HostsState, group_name};

@@ -416,7 +416,11 @@ fn remove(dir: &Path) -> std::io::Result<()> {
     for below in confined::groups_in(dir) {
         std::fs::remove_dir(below)?;
     }
-    std::fs::remove_dir(dir)
+    match std::fs::remove_dir(dir) {
+        // Where groups may only be read, as in a container, it says so of what is not there, too.
+        Err(error) if is(&error, Errno::ROFS) && !dir.exists() => Err(ErrorKind::NotFound.into()),
+        removed => removed,
+    }
 }
 
 fn is(error: &std::io::Error, errno: Errno) -> bool {

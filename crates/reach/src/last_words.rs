@@ -11,6 +11,20 @@ use std::time::Duration;
 /// How much of the end is kept: a banner may come first, and what matters comes last.
 const KEPT_BYTES: usize = 16 << 10;
 
+/// How long they are waited for, once somebody has hung up.
+pub(crate) const LAST_WORDS_LIMIT: Duration = Duration::from_secs(1);
+
+/// That nothing more comes of an agent, in the last words of what leads to it, if anything does.
+pub(crate) fn of_way(way: Option<&LastWords>) -> String {
+    let Some(words) = way else {
+        return "it hung up".to_owned();
+    };
+    match words.lines(LAST_WORDS_LIMIT).pop() {
+        Some(line) => format!("its ssh ended: {line}"),
+        None => "its ssh ended without a word".to_owned(),
+    }
+}
+
 /// The end of what a program has said by now.
 #[derive(Debug, Default)]
 pub(crate) struct LastWords {

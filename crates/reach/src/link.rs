@@ -3,7 +3,7 @@
 use crate::call::{Call, FromAgent, ToAgent};
 use crate::frame;
 use crate::hello::{Hello, build};
-use crate::last_words::LastWords;
+use crate::last_words::{self, LastWords};
 use crate::process::{self, Life};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use measure::clock::Deadline;
@@ -29,9 +29,6 @@ const HELLO_LIMIT: Duration = Duration::from_secs(60);
 
 /// How long the end of a child is waited for that has closed its output.
 pub(crate) const STATUS_LIMIT: Duration = Duration::from_secs(5);
-
-/// How long the last words of what leads to an agent are waited for, once it has hung up.
-pub(crate) const LAST_WORDS_LIMIT: Duration = Duration::from_secs(1);
 
 /// The argument that makes this program an agent.
 pub const ARGUMENT: &str = "agent";
@@ -273,6 +270,15 @@ impl Link {
         asked().with_context(|| format!("ask {} to {}", self.name, C::NAME.replace('-', " ")))
     }
 
+    /// That nobody answers any more. Whether an agent of another machine has ended, or goes on for
+    /// a while, nobody here can tell.
+    fn gone(&self, why: &str) -> String {
+        match self.reached_at {
+            Some(_) => format!("its agent is out of reach: {why}"),
+            None => format!("its agent has ended: {why}"),
+        }
+    }
+
     fn ask(
         &self,
         name: &str,
@@ -283,7 +289,7 @@ impl Link {
         let id = {
             let mut heard = lock(&self.shared.heard);
             if let Some(why) = &heard.lost {
-                bail!("its agent has ended: {why}");
+                bail!(self.gone(why));
             }
             heard.last_id += 1;
             let id = heard.last_id;
@@ -303,7 +309,7 @@ impl Link {
             }
             Err(RecvTimeoutError::Disconnected) => {
                 let why = lock(&self.shared.heard).lost.clone().unwrap_or_default();
-                bail!("its agent has ended: {why}")
+                bail!(self.gone(&why))
             }
         }
     }
@@ -442,7 +448,9 @@ fn hear(mut reader: Box<dyn Read + Send>, way: Option<Way>, hello: Sender<Hello>
                     None => heard.notes.push(note),
                 }
             }
-            Ok(None) => break hung_up(way.as_ref()),
+            Ok(None) => {
+                break last_words::of_way(way.as_ref().and_then(|way| way.last_words.as_deref()));
+            }
             Err(error) => break format!("{error:#}"),
         }
     };
@@ -460,16 +468,6 @@ fn hear(mut reader: Box<dyn Read + Send>, way: Option<Way>, hello: Sender<Hello>
     heard.status = status;
     heard.is_way_open = false;
     shared.news.notify_all();
-}
-
-/// That nothing more comes, in the last words of what leads there.
-fn hung_up(way: Option<&Way>) -> String {
-    let last_words = way.and_then(|way| way.last_words.as_ref());
-    let mut lines = last_words.map(|words| words.lines(LAST_WORDS_LIMIT)).unwrap_or_default();
-    match lines.pop() {
-        Some(line) => format!("it hung up: {line}"),
-        None => "it hung up".to_owned(),
-    }
 }
 
 /// Says each second that we are there, until the conversation ends.

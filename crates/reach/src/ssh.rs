@@ -14,8 +14,8 @@ mod refusal;
 pub use destination::Destination;
 pub use refusal::{Refusal, Unreached};
 
-use crate::last_words::LastWords;
-use crate::link::{LAST_WORDS_LIMIT, Link, STATUS_LIMIT, Way};
+use crate::last_words::{LAST_WORDS_LIMIT, LastWords};
+use crate::link::{Link, STATUS_LIMIT, Way};
 use crate::process::{self, Identity, Life};
 use anyhow::anyhow;
 use far_side::{FarSide, Unheard};
@@ -102,16 +102,12 @@ impl Link {
         }
     }
 
-    /// Starts an agent on each of several machines, some at a time.
-    ///
-    /// # Errors
-    /// All those that are not reached, each with why; the others have ended then, or have been left
-    /// where that is wanted of agents that were there before.
-    pub fn all_over_ssh<B: Serialize + Sync>(
+    /// Starts an agent on each of several machines, some at a time; each, or why it is not there,
+    /// in their order.
+    pub fn each_over_ssh<B: Serialize + Sync>(
         ssh: &Path,
         wanted: &[(Destination, B)],
-        others: OtherAgents,
-    ) -> Result<Vec<Link>, Unreached> {
+    ) -> Vec<Result<Link, Refusal>> {
         let next = AtomicUsize::new(0);
         let connect = || {
             let mut mine = Vec::new();
@@ -132,9 +128,22 @@ impl Link {
             answers.flatten().collect::<Vec<_>>()
         });
         answers.sort_by_key(|(index, _)| *index);
+        answers.into_iter().map(|(_, answer)| answer).collect()
+    }
+
+    /// Starts an agent on each of several machines, some at a time.
+    ///
+    /// # Errors
+    /// All those that are not reached, each with why; the others have ended then, or have been left
+    /// where that is wanted of agents that were there before.
+    pub fn all_over_ssh<B: Serialize + Sync>(
+        ssh: &Path,
+        wanted: &[(Destination, B)],
+        others: OtherAgents,
+    ) -> Result<Vec<Link>, Unreached> {
         let mut links = Vec::new();
         let mut refusals = Vec::new();
-        for (_, answer) in answers {
+        for answer in Link::each_over_ssh(ssh, wanted) {
             match answer {
                 Ok(link) => links.push(link),
                 Err(refusal) => refusals.push(refusal),

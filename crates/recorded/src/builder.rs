@@ -343,7 +343,7 @@ fn course(at_ms: &[u64]) -> Course {
     Course::new(due_ns, last_ns + gap_ns.max(MS_NS))
 }
 
-fn digest(recording: &Recording) -> String {
+pub(crate) fn digest(recording: &Recording) -> String {
     let mut sum = Sha256::new();
     for form in &recording.forms {
         sum.update(format!("{form:?}"));

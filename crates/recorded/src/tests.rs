@@ -10,6 +10,7 @@
 
 use crate::entry::{Entry, Why};
 use crate::files::{self, left_out};
+use crate::pack::UnpackError;
 use crate::queue::{Queue, QueueEnd};
 use crate::recording::{Choice, Only, Recording};
 use crate::{entry, program};
@@ -314,8 +315,51 @@ fn what_is_no_log_is_refused_with_its_name() {
     }
 }
 
+fn packed(recording: &Recording) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    recording.pack(&mut bytes).expect("room in memory");
+    bytes
+}
+
+fn unpacked(bytes: &[u8]) -> Result<Recording, UnpackError> {
+    Recording::unpack(&mut &bytes[..], bytes.len() as u64)
+}
+
+/// What clients of one load make their programs of.
+#[test]
+fn what_is_packed_offers_the_same_elsewhere() {
+    for name in ["full-query-log.cq4.gz", "audit.cq4.gz"] {
+        let here = read(&[("a.cq4", &fixture(name))], Choice::default());
+        let there = unpacked(&packed(&here)).expect("it is whole");
+        assert_eq!(there.course, here.course);
+        assert_eq!((&there.kinds, &there.digest), (&here.kinds, &here.digest));
+        let count = here.operations();
+        let [here, there] = [here, there].map(|one| Arc::new(program(&Arc::new(one), "log", &[])));
+        assert_eq!(
+            here.fingerprint_of(Stage::Main, 2 * count),
+            there.fingerprint_of(Stage::Main, 2 * count)
+        );
+        assert_eq!(here.schema(), there.schema());
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Its digest has every byte of what is offered; other bytes are of the names of kinds.
+    #[test]
+    fn what_is_not_what_was_packed_is_refused_or_offers_the_same(
+        at: prop::sample::Index, bits in 1u8.., cut: prop::sample::Index,
+    ) {
+        let here = read(&[("a.cq4", &fixture("full-query-log.cq4.gz"))], Choice::default());
+        let whole = packed(&here);
+        prop_assert!(unpacked(&whole[..cut.index(whole.len())]).is_err());
+        let mut bytes = whole.clone();
+        bytes[at.index(whole.len())] ^= bits;
+        if let Ok(there) = unpacked(&bytes) {
+            prop_assert_eq!(there.digest, here.digest);
+        }
+    }
 
     /// A byte that differs makes another recording, or a record that cannot be read, and no panic.
     #[test]

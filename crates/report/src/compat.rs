@@ -5,4 +5,5 @@
 
 mod java;
 pub mod stress;
+pub mod stress_means;
 pub mod ycsb;

@@ -89,6 +89,7 @@ mod file {
     pub const FAULTS: &str = "faults.ndjson";
     pub const HISTORY: &str = "history.ndjson";
     pub const CLIENTS: &str = "clients.ndjson";
+    pub const CLIENT_TIMES: &str = "clients.hlog";
     pub const CLOCKS: &str = "clocks.ndjson";
     pub const LOGS: &str = "logs";
     pub const LATEST: &str = "latest";

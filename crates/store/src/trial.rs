@@ -14,7 +14,7 @@ use crate::run::HistogramKind;
 use crate::window;
 use crate::write::{write_json, write_whole};
 use anyhow::{Context, Result};
-use measure::{Histogram, Interval, clock};
+use measure::{Histogram, Interval, KindInterval, clock};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -183,6 +183,31 @@ impl TrialWriter {
             none => none.insert(LineWriter::open(&self.path.join(file::CLIENTS))?),
         };
         lines.append(second)
+    }
+
+    /// Writes `clients.hlog`: times of the measured population by client and kind, without lower
+    /// bounds. A tag is `client1.latency.KIND`, with `service` and `errors` in the same way.
+    pub fn write_client_times(
+        &self,
+        clients: impl Iterator<Item = (String, Vec<KindInterval>)>,
+    ) -> Result<()> {
+        let path = self.path.join(file::CLIENT_TIMES);
+        let what = "cassay, the measured window, a tag for each client, clock and kind";
+        let mut log = HlogWriter::create(&path, what, self.start_unix_ns)?;
+        for (client, kinds) in clients {
+            for (kind, name) in kinds.iter().zip(&self.kinds) {
+                let clocks = [
+                    (HistogramKind::Latency, &kind.latency),
+                    (HistogramKind::Service, &kind.service),
+                    (HistogramKind::Errors, &kind.errors),
+                ];
+                for (which, times) in clocks {
+                    let tag = format!("{client}.{}", window::tag_of(which, name));
+                    log.append(&tag, 0.0, 0.0, times)?;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Appends what was known of the clients' clocks.

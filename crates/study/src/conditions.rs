@@ -165,12 +165,14 @@ fn hosts(local: &LocalSpec) -> Vec<String> {
         Isolation::Hosts => "kept apart",
         Isolation::Loopback => "on loopback, not kept apart",
     };
-    let (count, each) = (hosts.count, local.nodes_per_host());
-    vec![
-        format!("{count} of {}", counted(each, "node")),
-        racks,
-        apart.to_owned(),
-    ]
+    let shares = local.nodes_of_hosts();
+    let count = hosts.count;
+    let each: Vec<String> = shares.iter().map(usize::to_string).collect();
+    let dealt = match shares.iter().all(|nodes| *nodes == shares[0]) {
+        true => format!("{count} of {}", counted(local.nodes_per_host(), "node")),
+        false => format!("{count} of {} nodes", each.join(", ")),
+    };
+    vec![dealt, racks, apart.to_owned()]
 }
 
 fn limits(local: &LocalSpec) -> Vec<String> {

@@ -24,7 +24,7 @@ impl<'a> Inputs<'a> {
         Inputs {
             folder: overrides.files.as_ref(),
             read: RefCell::new(overrides.inputs.clone()),
-            recordings: RefCell::default(),
+            recordings: RefCell::new(overrides.recordings.clone()),
         }
     }
 
@@ -53,9 +53,10 @@ impl<'a> Inputs<'a> {
     /// Recorded traffic; the error is a sentence with the way out. It is too large to be kept with
     /// a run, which keeps a digest: what has changed since is refused.
     pub fn recording(&self, asked: &Recorded) -> Result<Arc<Recording>, String> {
-        let key = (asked.files.clone(), asked.choice());
-        if let Some(known) = self.recordings.borrow().0.get(&key) {
-            return Ok(Arc::clone(known));
+        let known = self.read.borrow().get(&asked.name()).cloned();
+        if let Some(known) = known.and_then(|digest| self.recordings.borrow().get(&digest).cloned())
+        {
+            return Ok(known);
         }
         let Some(folder) = self.folder else {
             return Err(
@@ -77,7 +78,7 @@ impl<'a> Inputs<'a> {
             ));
         }
         let recording = Arc::new(recording);
-        self.recordings.borrow_mut().0.insert(key, Arc::clone(&recording));
+        self.recordings.borrow_mut().add(Arc::clone(&recording));
         Ok(recording)
     }
 

@@ -137,6 +137,8 @@ pub struct Overrides {
     pub seed: Option<u64>,
     /// Files that the study's workloads name, by the names they give.
     pub inputs: BTreeMap<String, String>,
+    /// Recorded traffic that was read before, of which a digest is among the files.
+    pub recordings: Recordings,
     /// Where other files are read from; none: nowhere.
     pub files: Option<Folder>,
     /// The command that made the study, where it was no file: `cassay stress write n=1M`.

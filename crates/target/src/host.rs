@@ -120,6 +120,9 @@ pub struct RemoteHost {
     pub machine_type: Option<String>,
     /// The address by which other machines reach it; none: the one at which its sshd was reached.
     pub address: Option<Ipv4Addr>,
+    /// How many nodes of ours it takes; none: as many as each other one that does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nodes: Option<usize>,
 }
 
 impl RemoteHost {

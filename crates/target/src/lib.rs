@@ -36,6 +36,6 @@ pub use refusal::{
 pub use secret::{Secret, SecretSource};
 pub use spec::{
     AttachSpec, Authentication, CASSANDRA_VERSION, Collector, JOLOKIA_PORT, JolokiaAccess,
-    LocalSpec, NODES_COUNT_MAX, Target, TlsSpec,
+    LocalSpec, NODES_COUNT_MAX, Seat, Target, TlsSpec,
 };
 pub use yaml::{YamlRefusal, yaml_refusal};

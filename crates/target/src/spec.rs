@@ -113,11 +113,43 @@ impl LocalSpec {
         self.hosts.as_ref().map_or(&[], |hosts| &hosts.machines)
     }
 
-    /// Nodes on each host; without hosts, all of them.
-    pub fn nodes_per_host(&self) -> usize {
-        let hosts = self.hosts.as_ref().map_or(1, |hosts| hosts.count);
-        self.nodes / hosts.max(1)
+    /// How many nodes each host has, in their order; without hosts, one has all of them.
+    pub fn nodes_of_hosts(&self) -> Vec<usize> {
+        let count = self.hosts.as_ref().map_or(1, |hosts| hosts.count.max(1));
+        let stated = |host: usize| self.machines().get(host).and_then(|machine| machine.nodes);
+        let stated: Vec<Option<usize>> = (0..count).map(stated).collect();
+        let taken: usize = stated.iter().flatten().sum();
+        let silent = stated.iter().filter(|nodes| nodes.is_none()).count();
+        let each = self.nodes.saturating_sub(taken) / silent.max(1);
+        stated.into_iter().map(|nodes| nodes.unwrap_or(each)).collect()
     }
+
+    /// Nodes on the host that has most of them; without hosts, all of them.
+    pub fn nodes_per_host(&self) -> usize {
+        self.nodes_of_hosts().into_iter().max().unwrap_or_default()
+    }
+
+    /// Where the nodes are, in their order: they are dealt to the hosts in turn, until each has its
+    /// own number.
+    pub fn seats(&self) -> Vec<Seat> {
+        let shares = self.nodes_of_hosts();
+        let shares = shares.iter().enumerate();
+        let slots = 0..self.nodes_per_host();
+        let of_slot = |slot: usize| {
+            let takers = shares.clone().filter(move |(_, share)| slot < **share);
+            takers.map(move |(host, _)| Seat { host, slot })
+        };
+        slots.flat_map(of_slot).collect()
+    }
+}
+
+/// Where a node is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seat {
+    /// Its host, from 0.
+    pub host: usize,
+    /// Which of its host's nodes it is, from 0.
+    pub slot: usize,
 }
 
 measure::word_enum! {
@@ -224,6 +256,53 @@ impl Default for TlsSpec {
             ca: None,
             verify: true,
             server_name: None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn dealt(nodes: usize, count: usize, stated: &[Option<usize>]) -> LocalSpec {
+        let machine = |nodes: &Option<usize>| RemoteHost {
+            nodes: *nodes,
+            ..RemoteHost::default()
+        };
+        LocalSpec {
+            nodes,
+            hosts: Some(HostsSpec {
+                count,
+                machines: stated.iter().map(machine).collect(),
+                ..HostsSpec::default()
+            }),
+            ..LocalSpec::default()
+        }
+    }
+
+    fn hosts_of(spec: &LocalSpec) -> Vec<(usize, usize)> {
+        spec.seats().iter().map(|seat| (seat.host, seat.slot)).collect()
+    }
+
+    #[test]
+    fn nodes_are_dealt_in_turn_until_each_host_has_its_number() {
+        let alike = dealt(4, 2, &[]);
+        assert_eq!(hosts_of(&alike), [(0, 0), (1, 0), (0, 1), (1, 1)]);
+        let kinds = dealt(6, 3, &[Some(1), Some(3), None]);
+        assert_eq!(kinds.nodes_of_hosts(), [1, 3, 2]);
+        assert_eq!(kinds.nodes_per_host(), 3);
+        let seats = [(0, 0), (1, 0), (2, 0), (1, 1), (2, 1), (1, 2)];
+        assert_eq!(hosts_of(&kinds), seats);
+    }
+
+    #[test]
+    fn numbers_that_do_not_come_to_all_nodes_are_seen_by_their_sum() {
+        for (spec, sum) in [
+            (dealt(5, 3, &[]), 3),
+            (dealt(5, 2, &[Some(1), Some(3)]), 4),
+            (dealt(2, 2, &[Some(3), None]), 3),
+        ] {
+            assert_eq!(spec.nodes_of_hosts().iter().sum::<usize>(), sum);
         }
     }
 }

@@ -4,10 +4,10 @@ use super::machines;
 use crate::args::{Common, HostsCommand};
 use crate::exit::Exit;
 use crate::terminal;
-use ::cluster::machines::{DiskSpeed, MachineSeen, inspect};
+use ::cluster::machines::{DiskSpeed, MachineSeen, look};
 use ::doctor::Level;
 use ::target::{HostSpec, memory_bytes};
-use anyhow::Result;
+use anyhow::{Result, bail};
 use measure::number::{bytes, counted};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -23,22 +23,45 @@ pub fn run(command: &HostsCommand, common: &Common) -> Result<Exit> {
         | HostsCommand::Bench { file }
         | HostsCommand::Clean { file, .. } => file,
     };
-    let Some(seen) = look(file, common)? else {
+    let Some(wanted) = machines::of(Some(file), common)? else {
         return Ok(Exit::Usage);
     };
-    match command {
-        HostsCommand::Check { .. } => check(&seen, file, common),
-        HostsCommand::Bench { .. } => bench(&seen, common),
-        HostsCommand::Clean { all, .. } => clean(&seen, *all, common),
+    let mut away = Vec::new();
+    let mut seen = Vec::new();
+    for (machine, answer) in wanted.iter().zip(look(&wanted, &HostSpec::default())?) {
+        match answer {
+            Ok(machine) => seen.push(machine),
+            Err(why) => away.push(Away {
+                name: machine.ssh.clone(),
+                why,
+            }),
+        }
     }
+    match command {
+        HostsCommand::Check { .. } => return check(&seen, &away, file, common),
+        HostsCommand::Bench { .. } if away.is_empty() => return bench(&seen, common),
+        // Which of two machines is slow is not known by one.
+        HostsCommand::Bench { .. } => {}
+        HostsCommand::Clean { all, .. } => {
+            let done = clean(&seen, *all, common)?;
+            if away.is_empty() {
+                return Ok(done);
+            }
+        }
+    }
+    let each: Vec<&str> = away.iter().map(|one| one.why.as_str()).collect();
+    bail!(
+        "{} of {} not reached\n{}",
+        away.len(),
+        counted(wanted.len(), "machine"),
+        each.join("\n")
+    )
 }
 
-/// Reaches the machines of a file; none if it has mistakes, which were shown.
-fn look(file: &Path, common: &Common) -> Result<Option<Vec<MachineSeen>>> {
-    let Some(wanted) = machines::of(Some(file), common)? else {
-        return Ok(None);
-    };
-    inspect(&wanted, &HostSpec::default()).map(Some)
+/// A machine that is not reached, or says nothing of itself.
+struct Away {
+    name: String,
+    why: String,
 }
 
 /// What stands in the way on a machine, and what should be known.
@@ -65,16 +88,23 @@ fn judged(machine: &MachineSeen) -> Result<Judged> {
     })
 }
 
-fn check(seen: &[MachineSeen], file: &Path, common: &Common) -> Result<Exit> {
+fn check(seen: &[MachineSeen], away: &[Away], file: &Path, common: &Common) -> Result<Exit> {
     let judged = seen.iter().map(judged).collect::<Result<Vec<_>>>()?;
-    let is_fit = judged.iter().all(|one| one.hindrances.is_empty());
+    let is_fit = away.is_empty() && judged.iter().all(|one| one.hindrances.is_empty());
     let exit = if is_fit { Exit::Done } else { Exit::Error };
     if common.json {
         let all = seen.iter().zip(&judged).map(|(machine, judged)| to_json(machine, judged));
-        terminal::json(&all.collect());
+        let away = away.iter().map(|one| json!({"machine": one.name, "errors": [one.why]}));
+        terminal::json(&all.chain(away).collect());
         return Ok(exit);
     }
-    let mut text = table(seen);
+    let mut text = String::new();
+    if !seen.is_empty() {
+        text += &table(seen);
+    }
+    for one in away {
+        text += &format!("error: {}\n", one.why);
+    }
     for (machine, judged) in seen.iter().zip(&judged) {
         for why in &judged.hindrances {
             text += &format!("error: {}: {why}\n", machine.name);
@@ -88,7 +118,8 @@ fn check(seen: &[MachineSeen], file: &Path, common: &Common) -> Result<Exit> {
         text += &format!("what nobody has: cassay hosts clean {}\n", file.display());
     }
     let node = bytes(memory_bytes(1, HEAP_BYTES));
-    text += &match judged.iter().filter(|one| !one.hindrances.is_empty()).count() {
+    let unfit = judged.iter().filter(|one| !one.hindrances.is_empty()).count();
+    text += &match unfit + away.len() {
         0 => format!(
             "{} fit for nodes; with a heap of {} each takes about {node}\n",
             if seen.len() == 1 { "it is" } else { "all are" },
@@ -97,7 +128,7 @@ fn check(seen: &[MachineSeen], file: &Path, common: &Common) -> Result<Exit> {
         count => format!(
             "{} of {} not fit for nodes\n",
             count,
-            counted(seen.len(), "machine")
+            counted(seen.len() + away.len(), "machine")
         ),
     };
     terminal::data(&text);

@@ -53,6 +53,11 @@ fn up(args: &UpArgs, dirs: &Dirs, common: &Common) -> Result<Exit> {
         count.unwrap_or_default(),
         counted(machines.len(), "machine")
     );
+    let share = |host: usize| {
+        let stated = machines.get(host).and_then(|machine| machine.nodes);
+        stated.unwrap_or(args.nodes_per_host.unwrap_or(1))
+    };
+    let shared = count.map(|hosts| (0..hosts).map(share).sum());
     let hosts = count.map(|count| HostsSpec {
         machines: machines.into_iter().take(count).collect(),
         ..hosts_of(&args.host, count)
@@ -61,11 +66,7 @@ fn up(args: &UpArgs, dirs: &Dirs, common: &Common) -> Result<Exit> {
     let version = args.cassandra.clone().or(like.version);
     let spec = LocalSpec {
         version: version.unwrap_or_else(|| target::CASSANDRA_VERSION.to_owned()),
-        nodes: match (args.nodes.or(like.nodes), count) {
-            (Some(nodes), _) => nodes,
-            (None, Some(hosts)) => hosts * args.nodes_per_host.unwrap_or(1),
-            (None, None) => 1,
-        },
+        nodes: args.nodes.or(like.nodes).or(shared).unwrap_or(1),
         racks: like.racks,
         datacenter: like.datacenter.unwrap_or_else(|| LocalSpec::default().datacenter),
         tokens: like.tokens,

@@ -3,11 +3,12 @@
 use super::settings;
 use crate::exit::Exit;
 use crate::terminal;
-use engine::Event;
+use engine::{ClientTimes, Event};
 use imports::stress::{Uncertainty, threads};
 use imports::{Offer, Step, StepLimit};
-use measure::{Histogram, Interval, KindCount, Outcome};
+use measure::{Histogram, Interval, KindCount, KindInterval, Outcome};
 use report::compat::stress::{self, Length, Lines, Sample, Timing};
+use report::compat::stress_means;
 
 /// The commands whose operations the tool names in capitals.
 const PREDEFINED: [&str; 4] = ["read", "write", "counter_write", "counter_read"];
@@ -33,6 +34,8 @@ pub struct Stress {
     settings: String,
     uncertainty: Uncertainty,
     measuring: bool,
+    /// What each client of several has seen of the run.
+    clients: Vec<Sample>,
 }
 
 impl Stress {
@@ -70,6 +73,7 @@ impl Stress {
             settings: stress::settings(&settings::of(words)),
             uncertainty: Uncertainty::default(),
             measuring: false,
+            clients: Vec::new(),
         }
     }
 
@@ -81,6 +85,9 @@ impl Stress {
                 interval,
                 ..
             } => self.interval(interval),
+            Event::ClientsMeasured(clients) => {
+                self.clients = clients.iter().map(|client| self.sample_of(client)).collect();
+            }
             Event::TrialFinished { .. } => self.finish_run(),
             _ => {}
         }
@@ -139,13 +146,7 @@ impl Stress {
             if ok + errors == 0 {
                 continue;
             }
-            let mut latency = Histogram::default();
-            latency.add(if self.is_fixed {
-                &kind.latency
-            } else {
-                &kind.service
-            });
-            latency.add(&kind.errors);
+            let latency = self.latency_of(kind);
             let written = if *is_write {
                 ok + kind.counts[KindCount::Batched]
             } else {
@@ -179,12 +180,41 @@ impl Stress {
         }
     }
 
+    /// Times of all operations, failed ones too, as the tool takes them.
+    fn latency_of(&self, kind: &KindInterval) -> Histogram {
+        let mut latency = Histogram::default();
+        latency.add(if self.is_fixed {
+            &kind.latency
+        } else {
+            &kind.service
+        });
+        latency.add(&kind.errors);
+        latency
+    }
+
+    /// The times of one client of several.
+    fn sample_of(&self, client: &ClientTimes) -> Sample {
+        let mut sample = Sample::default();
+        for ((name, _), kind) in self.kinds.iter().zip(client.population.kinds()) {
+            let timing = Timing {
+                latency: self.latency_of(&kind),
+                ..Timing::default()
+            };
+            sample.operations.insert(name.clone(), timing);
+        }
+        sample
+    }
+
     fn finish_run(&mut self) {
         let threads = self.threads();
         let (last, run) = self.lines.end();
         self.uncertainty = Uncertainty::default();
-        let summary = stress::summary(&run);
-        let summary = if self.has_summary { &*summary } else { "" };
+        let clients = std::mem::take(&mut self.clients);
+        let summary = if self.has_summary {
+            stress::summary(&run) + &stress_means::means(&clients)
+        } else {
+            String::new()
+        };
         terminal::data(&format!("{last}\n{summary}"));
         if let Some((before, last)) = self.runs.last() {
             let rate = |sample: &Sample| {

@@ -1,9 +1,9 @@
 //! What YCSB prints at its end.
 
 use crate::terminal;
-use engine::Event;
+use engine::{ClientTimes, Event};
 use imports::Step;
-use measure::{Histogram, Interval, KindCount, Outcome, clock};
+use measure::{Histogram, Interval, KindCount, KindInterval, Outcome, clock};
 use report::compat::ycsb::{self, Exporter, Measurement, Series};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -56,6 +56,8 @@ pub struct Ycsb {
     /// `exportfile`: where the end goes in place of stdout.
     file: Option<String>,
     kinds: Vec<Sum>,
+    /// What each client of several has seen.
+    clients: Vec<Vec<Sum>>,
     seconds: f64,
     /// When the first interval began, on the monotonic clock.
     start_ns: Option<u64>,
@@ -109,18 +111,38 @@ impl Ycsb {
             exporter: Exporter::of_class(&property("exporter").unwrap_or_default()),
             file: property("exportfile"),
             kinds: step.program.kinds().iter().map(sum).collect(),
+            clients: Vec::new(),
             seconds: 0.0,
         }
     }
 
     pub fn event(&mut self, event: &Event) {
-        if let Event::Interval {
-            phase, interval, ..
-        } = event
-            && matches!(*phase, "measure" | "drain")
-        {
-            self.add(interval);
+        match event {
+            Event::Interval {
+                phase: "measure" | "drain",
+                interval,
+                ..
+            } => self.add(interval),
+            Event::ClientsMeasured(clients) => {
+                self.clients = clients.iter().map(|client| self.sums_of(client)).collect();
+            }
+            _ => {}
         }
+    }
+
+    /// The times of one client of several.
+    fn sums_of(&self, client: &ClientTimes) -> Vec<Sum> {
+        let kinds = self.kinds.iter().zip(client.population.kinds());
+        let sum = |(sum, kind): (&Sum, KindInterval)| Sum {
+            name: sum.name.clone(),
+            ok: kind.service.count(),
+            errors: kind.errors.count(),
+            failed: kind.errors,
+            service: kind.service,
+            latency: kind.latency,
+            ..Sum::default()
+        };
+        kinds.map(sum).collect()
     }
 
     fn add(&mut self, interval: &Interval) {
@@ -159,12 +181,13 @@ impl Ycsb {
     pub fn end(&self) {
         let whole = self.kinds.iter().filter(|sum| !sum.name.starts_with(PART));
         let operations = whole.map(|sum| sum.ok + sum.errors).sum();
-        let series = self.series();
+        let series = series_of(&self.kinds);
+        let clients: Vec<Vec<Series>> = self.clients.iter().map(|sums| series_of(sums)).collect();
         self.write_raw();
         self.write_histograms(&series);
         let text = ycsb::end(
             (self.seconds, operations),
-            &series,
+            (&series, &clients),
             self.interval,
             &self.measurements,
             self.exporter,
@@ -228,40 +251,41 @@ impl Ycsb {
             }
         }
     }
+}
 
-    fn series(&self) -> Vec<Series> {
-        let mut all: Vec<Series> = Vec::new();
-        for sum in self.kinds.iter().filter(|sum| sum.ok + sum.errors > 0) {
-            let name = sum.name.strip_prefix(PART).unwrap_or(&sum.name).to_uppercase();
-            // Only reads by key can miss a row, and what a read-modify-write has missed is counted
-            // by the whole of it.
-            let whole = self.kinds.iter().find(|kind| kind.name.to_uppercase() == WHOLE);
-            let missing = match sum.name.as_str() {
-                "read" => sum.missing,
-                "rmw-read" => sum.missing + whole.map_or(0, |whole| whole.missing),
-                _ => 0,
-            };
-            let found = sum.ok.saturating_sub(missing);
-            // A whole read-modify-write has no return code.
-            let returns = if name == WHOLE {
-                [0, 0, 0]
-            } else {
-                [found, missing, sum.errors]
-            };
-            add(&mut all, &name, returns, (&sum.service, &sum.latency));
-            let averages = sum.units.iter().map(|(ms, (us, count))| (*ms, us / *count as f64));
-            if let Some(series) = all.iter_mut().find(|series| series.name == name) {
-                // Those of a read-modify-write's parts stand with the operation's own.
-                series.averages.extend(averages);
-                series.averages.sort_by_key(|(ms, _)| *ms);
-            }
-            if sum.errors > 0 && name != WHOLE {
-                let failed = format!("{name}-FAILED");
-                add(&mut all, &failed, [0, 0, 0], (&sum.failed, &sum.failed));
-            }
+/// The series of some kinds, as YCSB names them.
+fn series_of(sums: &[Sum]) -> Vec<Series> {
+    let mut all: Vec<Series> = Vec::new();
+    for sum in sums.iter().filter(|sum| sum.ok + sum.errors > 0) {
+        let name = sum.name.strip_prefix(PART).unwrap_or(&sum.name).to_uppercase();
+        // Only reads by key can miss a row, and what a read-modify-write has missed is counted
+        // by the whole of it.
+        let whole = sums.iter().find(|kind| kind.name.to_uppercase() == WHOLE);
+        let missing = match sum.name.as_str() {
+            "read" => sum.missing,
+            "rmw-read" => sum.missing + whole.map_or(0, |whole| whole.missing),
+            _ => 0,
+        };
+        let found = sum.ok.saturating_sub(missing);
+        // A whole read-modify-write has no return code.
+        let returns = if name == WHOLE {
+            [0, 0, 0]
+        } else {
+            [found, missing, sum.errors]
+        };
+        add(&mut all, &name, returns, (&sum.service, &sum.latency));
+        let averages = sum.units.iter().map(|(ms, (us, count))| (*ms, us / *count as f64));
+        if let Some(series) = all.iter_mut().find(|series| series.name == name) {
+            // Those of a read-modify-write's parts stand with the operation's own.
+            series.averages.extend(averages);
+            series.averages.sort_by_key(|(ms, _)| *ms);
         }
-        all
+        if sum.errors > 0 && name != WHOLE {
+            let failed = format!("{name}-FAILED");
+            add(&mut all, &failed, [0, 0, 0], (&sum.failed, &sum.failed));
+        }
     }
+    all
 }
 
 /// Adds to the series of this name.

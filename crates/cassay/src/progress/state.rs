@@ -1,6 +1,7 @@
 //! What a run has come to, for whoever watches it: made of its events, and of nothing else.
 
-use engine::{CpuShares, Event, FaultStage, PlannedFault, Progress};
+use engine::{CpuShares, Event, FaultStage, HostNow, PlannedFault, Progress};
+use fleet::ClientNow;
 use measure::clock::SECOND_NS;
 use measure::{Interval, Known};
 use std::collections::{BTreeMap, VecDeque};
@@ -35,6 +36,10 @@ pub struct RunState {
     pub died: Vec<String>,
     /// What the machine's CPUs are used for.
     pub cpu: Option<CpuShares>,
+    /// The clients of a load that several offer, while they offer it.
+    pub clients: Vec<ClientNow>,
+    /// The hosts of the nodes, while load is offered and somebody looks.
+    pub hosts: Vec<HostNow>,
     /// What is broken on purpose in this phase.
     pub faults: Vec<FaultState>,
     /// When the measured window began, monotonic clock.
@@ -159,6 +164,8 @@ impl RunState {
             Event::TargetStopped => self.nodes.clear(),
             Event::NodesDied(nodes) => self.died.clone_from(nodes),
             Event::CpuUsed(shares) => self.cpu = Some(*shares),
+            Event::ClientsNow(clients) => self.clients.clone_from(clients),
+            Event::HostsNow(hosts) => self.hosts.clone_from(hosts),
             Event::FaultsPlanned(planned) => {
                 let planned = planned.iter().cloned();
                 let open = |planned| FaultState {
@@ -205,6 +212,7 @@ impl RunState {
             Event::TrialFailed { index, reason, .. } => {
                 self.end(*index, TrialEnd::Failed(reason.clone()));
             }
+            Event::ClientsMeasured(_) => {}
             Event::TrialSkipped { index, reason, .. } => {
                 self.end(*index, TrialEnd::LeftOut(reason.clone()));
             }
@@ -230,6 +238,17 @@ impl RunState {
         let index = self.current?;
         let name = &self.trials.get(index)?.name;
         Some((format!("{}/{}", index + 1, self.trials.len()), name))
+    }
+
+    /// The fault that has taken a node away, if one has.
+    pub fn taken_by(&self, node: &String) -> Option<&FaultState> {
+        let mut open = self.faults.iter().filter(|fault| fault.is_open());
+        open.find(|fault| fault.planned.takes_away.contains(node))
+    }
+
+    /// Whether a node is not there, on purpose or by itself.
+    pub fn is_away(&self, node: &String) -> bool {
+        self.died.contains(node) || self.taken_by(node).is_some()
     }
 
     fn begin(&mut self, study: &str, names: &[String], finished: &[usize]) {

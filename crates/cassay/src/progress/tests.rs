@@ -1,8 +1,9 @@
 //! Pictures and lines of a run that is made up of events.
 
 use super::*;
-use engine::{CpuShares, FaultStage, PlannedFault, Progress};
+use engine::{CpuShares, FaultStage, HostCpu, HostNow, PlannedFault, Progress};
 use expect_test::{ExpectFile, expect_file};
+use fleet::{ClientNow, SecondNow};
 use measure::clock::SECOND_NS;
 use measure::{Interval, KindInterval, Known, Outcome};
 use store::record::{TrialFinding, Verdict};
@@ -166,6 +167,101 @@ fn each_size_shows_what_matters_and_as_much_more_as_fits() {
             &now(180),
         ));
     }
+}
+
+fn client(number: usize, p99_ms: f64, late: u64) -> ClientNow {
+    ClientNow {
+        name: format!("client{number}"),
+        place: format!("load{number}.example.net"),
+        second: Some(SecondNow {
+            ok_per_s: 10_000.0 + number as f64,
+            errors: 0,
+            p99_ms,
+            late,
+            cpu_share: 0.456,
+        }),
+        silent_s: 0.2,
+        clock_bound_ms: Some(0.0512),
+        is_lost: false,
+    }
+}
+
+fn host(name: &str, node: &str, cpu: HostCpu, disk: Option<(f64, f64)>) -> HostNow {
+    HostNow {
+        name: name.to_owned(),
+        nodes: vec![node.to_owned()],
+        cpu: Some(cpu),
+        disk_bytes_per_s: disk.map(|(bytes, _)| bytes),
+        disk_busy: disk.map(|(_, busy)| busy),
+    }
+}
+
+/// The same run with two clients, of which one is behind its schedule, and two hosts.
+fn with_machines() -> RunState {
+    let mut state = in_the_middle();
+    let clients = vec![client(1, 4.5, 0), client(2, 40.0, 1234)];
+    state.event(&Event::ClientsNow(clients), 180 * SECOND_NS);
+    let hosts = vec![
+        host(
+            "host1",
+            "cassay1",
+            HostCpu::Cores(1.94),
+            Some((48.3e6, 71.2)),
+        ),
+        host("host2", "cassay2", HostCpu::OfMachine(12.4), None),
+    ];
+    state.event(&Event::HostsNow(hosts), 180 * SECOND_NS);
+    state
+}
+
+#[test]
+fn clients_and_hosts_have_a_line_each_as_far_as_there_is_room() {
+    let state = with_machines();
+    for (columns, rows) in [(60, 16), (80, 24), (120, 40)] {
+        let name = format!("machines-{columns}x{rows}");
+        snapshot(&name).assert_eq(&picture(&state, columns, rows, &now(180)));
+    }
+    for columns in [1, 5, 10, 20, 60] {
+        for rows in [1, 2, 5, 16] {
+            picture(&state, columns, rows, &now(180));
+        }
+    }
+}
+
+#[test]
+fn of_a_hundred_clients_the_worst_are_shown_first() {
+    let mut state = in_the_middle();
+    let mut clients: Vec<ClientNow> =
+        (1..=100).map(|number| client(number, number as f64, 0)).collect();
+    clients[10] = client(11, 1.0, 77);
+    clients[20].silent_s = 3.2;
+    clients[30].is_lost = true;
+    state.event(&Event::ClientsNow(clients), 180 * SECOND_NS);
+    let shown = picture(&state, 120, 40, &now(180));
+    let of = |text: &str| shown.find(text).unwrap_or_else(|| panic!("{text}: {shown}"));
+    let order = [
+        "client31 (load31.example.net)",
+        "client21 (load21.example.net)",
+        "client11 (load11.example.net)",
+        "client100 (load100.example.net)",
+        "client99 (load99.example.net)",
+    ];
+    assert!(order.map(of).is_sorted(), "{shown}");
+    assert!(
+        shown.contains("lost") && shown.contains("not heard of for 3 s"),
+        "{shown}"
+    );
+    let lines = shown.lines().filter(|line| line.trim_start().starts_with("client")).count();
+    assert!(
+        shown.contains(&format!("and {} more", 100 - lines)),
+        "{shown}"
+    );
+    // They are gone with their load.
+    state.event(&Event::ClientsNow(Vec::new()), 181 * SECOND_NS);
+    assert_eq!(
+        picture(&state, 120, 40, &now(180)),
+        picture(&in_the_middle(), 120, 40, &now(180))
+    );
 }
 
 #[test]

@@ -1,11 +1,12 @@
 //! The full screen of a run: lines made of its state, a size and the time, and of nothing else.
 //!
 //! From above: what goes on and how long it still does; the course of throughput and p99; errors,
-//! nodes and faults; the trials; what was said; the keys. Where there is little room, the trials
-//! and what was said give way, not the figures.
+//! nodes and faults; clients and hosts, where there are several; the trials; what was said; the
+//! keys. Where there is little room, the trials and what was said give way, not the figures.
 
 use super::course::{Curve, course};
 use super::lines::FigureColumns;
+use super::machines::machines;
 use super::state::{FaultState, RunState, TrialEnd, TrialState};
 use crate::terminal::{Line, Size, Tone, shortened};
 use engine::FaultStage;
@@ -66,6 +67,9 @@ pub fn view(state: &RunState, size: Size, now: &Now) -> Vec<Line> {
     lines.extend(space.clone());
     lines.extend(courses(state, size));
     lines.extend(standing(state, size, now));
+    // Half of what is left: trials and what was said stay in sight.
+    let room = size.rows.saturating_sub(lines.len() + 1) / 2;
+    lines.extend(machines(state, size.columns, room));
     lines.extend(space);
     let rows = size.rows.saturating_sub(lines.len() + 1);
     if now.has_help {
@@ -195,17 +199,13 @@ fn errors(state: &RunState) -> Line {
 }
 
 fn nodes(state: &RunState) -> Line {
-    let away = |name: &String| {
-        let mut open = state.faults.iter().filter(|fault| fault.is_open());
-        open.find(|fault| fault.planned.takes_away.contains(name))
-    };
     let mut line = Line::default();
     if state.nodes.is_empty() {
         line = line.with(Tone::Faint, "not there yet");
     }
-    let bad = |name: &&String| state.died.contains(name) || away(name).is_some();
+    let bad = |name: &&String| state.is_away(name);
     for name in state.nodes.iter().filter(bad) {
-        line = match away(name) {
+        line = match state.taken_by(name) {
             Some(fault) => line.with(
                 Tone::Warn,
                 &format!("{name} away ({}) · ", fault.planned.kind),

@@ -8,7 +8,7 @@
 mod answered;
 mod damage;
 mod endurance;
-mod fleet;
+pub(crate) mod fleet;
 mod grids;
 mod imports;
 mod interruption;
@@ -28,7 +28,7 @@ use serde_json::Value;
 use store::record::JournalEvent;
 
 /// One point on the null target.
-const POINT: &str = "\
+pub(crate) const POINT: &str = "\
 study: point
 question: What does one point say?
 target: {null: {}}
@@ -55,7 +55,7 @@ fn trial(settings: &[&str], code: i32) -> Value {
     findings["trials"][0].clone()
 }
 
-fn rule<'a>(trial: &'a Value, id: &str) -> &'a Value {
+pub(crate) fn rule<'a>(trial: &'a Value, id: &str) -> &'a Value {
     let rules = trial["rules"].as_array().expect("rules");
     let found = rules.iter().find(|rule| rule["rule"] == id);
     found.unwrap_or_else(|| panic!("{id} was not judged: {trial:#}"))

@@ -6,7 +6,7 @@ use super::nodes::Nodes;
 use super::settings::{self, NodeLayout};
 use crate::decommission;
 use crate::handle::{AddedNode, RestartMode};
-use anyhow::{Context, Result};
+use anyhow::Result;
 use host::{Join, Start};
 use std::net::SocketAddrV4;
 use target::{LocalSpec, memory_bytes};
@@ -48,10 +48,12 @@ impl Nodes {
     fn newcomer_on(&self, host: usize) -> Option<NodeLayout> {
         // Its share of a ring that is not ours is not known.
         let hosts = self.hosts().filter(|_| self.spec.tokens.is_empty())?;
-        let beside = &self.nodes.get(host)?.layout;
+        let name = hosts.all().get(host)?.name();
+        let mut others = self.nodes.iter().filter(|node| node.layout.host == name);
+        let beside = &others.next()?.layout;
+        let slot = 1 + others.count();
         let count = self.nodes.len();
         let name = format!("node{}", count + 1);
-        let slot = count / hosts.all().len().max(1);
         let tokens = settings::tokens_count(&self.spec.yaml);
         // On a machine it has the address of the others, and ports of its own.
         let ports = if hosts.are_machines() {
@@ -70,15 +72,9 @@ impl Nodes {
     }
 
     fn newcomer(&self, layout: NodeLayout) -> Result<AddedNode> {
-        let hosts = self.hosts().context("there are no hosts")?;
-        let host = hosts
-            .all()
-            .iter()
-            .position(|one| one.name() == layout.host)
-            .context("there is no such host")?;
         let node = LocalNode {
             starts: Some(0),
-            ..self.node_of(host, layout)
+            ..self.node_of(layout)?
         };
         let layout = &node.layout;
         let (command, output) = self.command_for(&node, Some(RestartMode::Joining))?;

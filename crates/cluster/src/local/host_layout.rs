@@ -1,5 +1,6 @@
 //! What nodes are on: this machine, or hosts that are kept apart.
 
+use anyhow::{Context, Result};
 use host::{Agent, Host, Hosts};
 use std::sync::Arc;
 
@@ -21,18 +22,28 @@ impl HostLayout {
         }
     }
 
-    /// The host of a node, where it is more than an address.
-    pub fn host(&self, index: usize) -> Option<&Host> {
-        let hosts = self.hosts()?.all();
-        hosts.get(index % hosts.len().max(1))
+    /// A host by its place among them, where it is more than an address.
+    pub fn host(&self, host: usize) -> Option<&Host> {
+        self.hosts()?.all().get(host)
     }
 
-    /// By which everything on the host of a node is done.
-    pub fn agent(&self, index: usize) -> &Arc<Agent> {
+    /// By which everything on a host is done.
+    pub fn agent(&self, host: usize) -> &Arc<Agent> {
         match self {
             HostLayout::Machine(agent) => agent,
-            // There is at least one.
-            HostLayout::Hosts(hosts) => hosts.all()[index % hosts.all().len()].agent(),
+            HostLayout::Hosts(hosts) => hosts.all()[host].agent(),
         }
+    }
+
+    /// By which everything on the host of this name is done.
+    ///
+    /// # Errors
+    /// There is no such host.
+    pub fn agent_of(&self, name: &str) -> Result<&Arc<Agent>> {
+        let Some(hosts) = self.hosts() else {
+            return Ok(self.agent(0));
+        };
+        let host = hosts.all().iter().find(|host| host.name() == name);
+        host.map(Host::agent).with_context(|| format!("there is no host {name}"))
     }
 }

@@ -97,8 +97,8 @@ pub(super) fn programs(
 /// # Errors
 /// All machines with too little memory or disk.
 pub(super) fn check_room(hosts: &Hosts, spec: &LocalSpec) -> Result<()> {
-    let each = spec.nodes.div_ceil(hosts.all().len().max(1));
-    let fits = |host: &host::Host| {
+    let seated: Vec<(&host::Host, usize)> = hosts.all().iter().zip(spec.nodes_of_hosts()).collect();
+    let fits = |&(host, each): &(&host::Host, usize)| {
         let (agent, folder) = (host.agent(), host.folder());
         let there = || {
             let (memory, disk) = (
@@ -109,7 +109,7 @@ pub(super) fn check_room(hosts: &Hosts, spec: &LocalSpec) -> Result<()> {
         };
         there().with_context(|| format!("{} ({})", agent.name(), host.address()))
     };
-    at_once(hosts.all(), fits).map(drop)
+    at_once(&seated, fits).map(drop)
 }
 
 fn java_of(found: host::remote::FoundJava) -> Java {

@@ -28,7 +28,7 @@ mod record;
 mod reopen;
 mod restart;
 pub(crate) mod roles;
-mod room;
+pub(crate) mod room;
 mod settings;
 mod start;
 mod startable;

@@ -61,6 +61,11 @@ impl LocalNode {
             Ended::WithItsAgent(why) => {
                 self.gone(format!("has ended with the agent of its host ({why})"))
             }
+            Ended::OutOfReach(why) => self.lost(&format!(
+                "the connection to {} is broken ({why}); there it ends by itself within {} s",
+                self.layout.host,
+                host::agent::LEASE_S
+            )),
         })
     }
 

@@ -68,17 +68,20 @@ impl Nodes {
     }
 
     /// A node without a process.
-    pub(super) fn node_of(&self, index: usize, layout: NodeLayout) -> LocalNode {
+    ///
+    /// # Errors
+    /// Its host is none of these.
+    pub(super) fn node_of(&self, layout: NodeLayout) -> Result<LocalNode> {
         let agent = SocketAddr::from((layout.address, layout.ports.jolokia));
         let has_agent = self.program.supply.jolokia.is_some();
         let jolokia = has_agent.then(|| Jolokia::new(agent, settings::JOLOKIA_USER, &self.secret));
-        LocalNode {
+        Ok(LocalNode {
+            host: Arc::clone(self.ground.agent_of(&layout.host)?),
             layout,
             jolokia,
-            host: Arc::clone(self.ground.agent(index)),
             process: None,
             starts: None,
-        }
+        })
     }
 
     /// Writes down that a node's process is this one.
@@ -86,7 +89,7 @@ impl Nodes {
         let before = &self.nodes[index];
         let starts = before.starts;
         // The connections to the MBeans of a process that has ended are of no use.
-        self.nodes[index] = self.node_of(index, before.layout.clone());
+        self.nodes[index] = self.node_of(before.layout.clone())?;
         self.nodes[index].starts = starts.map(|starts| starts + 1);
         self.state.nodes[index].process = Some(process);
         self.nodes[index].process = Some(process);
@@ -155,7 +158,8 @@ impl Nodes {
 
     /// The host of a node, where it is more than an address.
     pub fn host_of(&self, index: usize) -> Option<&Host> {
-        self.ground.host(index)
+        let name = &self.nodes.get(index)?.layout.host;
+        self.hosts()?.all().iter().find(|host| host.name() == *name)
     }
 
     /// The agents of all hosts, with the stand-in that one is for.

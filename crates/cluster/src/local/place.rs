@@ -17,7 +17,7 @@ use measure::number::bytes;
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::path::Path;
-use target::{Ability, Capability, HostsSpec, Isolation, LocalSpec, memory_bytes};
+use target::{Ability, Capability, HostsSpec, Isolation, LocalSpec, Seat, memory_bytes};
 
 /// Refuses a number of nodes that does not fit the hosts.
 ///
@@ -27,7 +27,14 @@ pub(super) fn check(spec: &LocalSpec) -> Result<()> {
     let Some(hosts) = &spec.hosts else {
         return Ok(());
     };
-    if hosts.count == 0 || !spec.nodes.is_multiple_of(hosts.count) {
+    let shares = spec.nodes_of_hosts();
+    if hosts.count == 0 || shares.iter().sum::<usize>() != spec.nodes || shares.contains(&0) {
+        if spec.machines().iter().any(|machine| machine.nodes.is_some()) {
+            bail!(
+                "{} nodes are not what the machines take by their `nodes`",
+                spec.nodes
+            );
+        }
         bail!(
             "{} nodes cannot be spread evenly over {} hosts: take a multiple",
             spec.nodes,
@@ -37,13 +44,14 @@ pub(super) fn check(spec: &LocalSpec) -> Result<()> {
     if spec.address.is_some() && hosts.isolation != Isolation::Loopback {
         bail!("hosts have networks of their own, so the address of the first node cannot be set");
     }
-    let used = memory_bytes(spec.nodes / hosts.count, spec.heap_bytes);
+    let most = spec.nodes_per_host();
+    let used = memory_bytes(most, spec.heap_bytes);
     match hosts.host.memory_bytes {
         Some(limit) if limit < used => bail!(
             "a host with {} of memory is too small: {} with a heap of {} need about {}, and the \
              kernel would kill them",
             bytes(limit),
-            measure::number::counted(spec.nodes / hosts.count, "node"),
+            measure::number::counted(most, "node"),
             bytes(spec.heap_bytes),
             bytes(used)
         ),
@@ -144,11 +152,6 @@ pub(super) fn add_of_volumes(spec: &LocalSpec, all: &mut BTreeMap<Ability, Answe
     }
 }
 
-/// How many hosts the nodes of `spec` are dealt to.
-fn hosts_count(spec: &LocalSpec) -> usize {
-    spec.hosts.as_ref().map_or(spec.nodes, |hosts| hosts.count).max(1)
-}
-
 /// What each node is told by its files: it follows from the spec and from where the nodes are.
 /// `folder` is the cluster's; `places` are the addresses and ports of the nodes in order.
 ///
@@ -165,24 +168,32 @@ pub(super) fn layouts(
     let seed = *everybody.first().context("a cluster has a node")?;
     let ring = settings::ring_of(spec);
     let mut all = Vec::with_capacity(spec.nodes);
+    let (seats, shares) = (spec.seats(), spec.nodes_of_hosts());
     for (index, ((address, ports), tokens)) in places.iter().zip(ring).enumerate() {
         let name = format!("node{}", index + 1);
-        let (host, above) = match ground.host(index) {
+        let seat = seats.get(index).context("each node has a host")?;
+        // Without hosts, each is by itself.
+        let number = 1 + if spec.hosts.is_some() {
+            seat.host
+        } else {
+            index
+        };
+        let (host, above) = match ground.host(seat.host) {
             Some(host) => (host.name().to_string(), host.folder()),
-            None => (format!("host{}", index % hosts_count(spec) + 1), folder),
+            None => (format!("host{number}"), folder),
         };
         let sharers = match ground.hosts().map(Hosts::all) {
             Some(all) if all.iter().any(|one| one.has_volume() || one.is_machine()) => {
-                spec.nodes / all.len().max(1)
+                shares[seat.host]
             }
             _ => spec.nodes,
         };
-        let disk = ground.agent(index).space(above)?;
+        let disk = ground.agent(seat.host).space(above)?;
         all.push(NodeLayout {
             address: *address,
             ports: *ports,
             datacenter: spec.datacenter.clone(),
-            rack: rack(spec, index),
+            rack: rack(spec, index, seat.host),
             tokens,
             seed,
             all: everybody.clone(),
@@ -197,10 +208,10 @@ pub(super) fn layouts(
 }
 
 /// The rack of a node: as the spec says, or one per host.
-fn rack(spec: &LocalSpec, index: usize) -> String {
+fn rack(spec: &LocalSpec, index: usize, host: usize) -> String {
     match (spec.racks.get(index).or(spec.racks.last()), &spec.hosts) {
         (Some(rack), _) => rack.clone(),
-        (None, Some(hosts)) => format!("rack{}", index % hosts.count.max(1) + 1),
+        (None, Some(_)) => format!("rack{}", host + 1),
         (None, None) => "rack1".to_string(),
     }
 }
@@ -211,25 +222,17 @@ fn rack(spec: &LocalSpec, index: usize) -> String {
 /// # Errors
 /// The network has no more, or the kernel refuses; or no ports are free.
 pub(super) fn places(spec: &LocalSpec, hosts: &Hosts) -> Result<Vec<(Ipv4Addr, Ports)>> {
-    let count = hosts.all().len().max(1);
     let first = if hosts.are_machines() {
-        ports::choose_on(hosts.all(), spec.nodes.div_ceil(count))?
+        ports::choose_on(hosts.all(), spec.nodes_per_host())?
     } else {
         // In a network of their own, which is nobody else's.
         ports::CHOICES[0]
     };
-    let place = |index: usize| {
-        let slot = if hosts.are_machines() {
-            index / count
-        } else {
-            0
-        };
-        Ok((
-            hosts.address(index % count, index / count)?,
-            first.of_slot(slot),
-        ))
+    let place = |seat: Seat| {
+        let slot = if hosts.are_machines() { seat.slot } else { 0 };
+        Ok((hosts.address(seat.host, seat.slot)?, first.of_slot(slot)))
     };
-    (0..spec.nodes).map(place).collect()
+    spec.seats().into_iter().map(place).collect()
 }
 
 impl Nodes {
@@ -255,6 +258,7 @@ impl Nodes {
 mod tests {
     use super::*;
     use std::sync::Arc;
+    use target::RemoteHost;
 
     fn spec(nodes: usize, hosts: usize) -> LocalSpec {
         LocalSpec {
@@ -288,8 +292,37 @@ mod tests {
             racks: vec!["a".into(), "b".into()],
             ..spec(3, 3)
         };
-        assert_eq!([0, 1, 2].map(|index| rack(&racks, index)), ["a", "b", "b"]);
-        assert_eq!(rack(&LocalSpec::default(), 0), "rack1");
+        assert_eq!(
+            [0, 1, 2].map(|index| rack(&racks, index, index)),
+            ["a", "b", "b"]
+        );
+        assert_eq!(rack(&LocalSpec::default(), 0, 0), "rack1");
+    }
+
+    #[test]
+    fn machines_of_several_kinds_have_numbers_of_nodes_of_their_own() {
+        let folder = tempfile::tempdir().unwrap();
+        let ground = HostLayout::Machine(Arc::new(agent::in_thread(folder.path()).unwrap()));
+        let kinds = |nodes: usize| {
+            let mut spec = spec(nodes, 2);
+            let machine = |nodes| RemoteHost {
+                nodes,
+                ..RemoteHost::default()
+            };
+            spec.hosts.as_mut().unwrap().machines = vec![machine(Some(1)), machine(Some(3))];
+            spec
+        };
+        check(&kinds(4)).unwrap();
+        let error = check(&kinds(5)).unwrap_err().to_string();
+        assert!(
+            error.contains("5 nodes are not what the machines take"),
+            "{error}"
+        );
+        let address = |n| (Ipv4Addr::new(127, 0, 7, n), super::super::ports::CHOICES[0]);
+        let places: Vec<_> = (1..=4).map(address).collect();
+        let all = layouts(&kinds(4), folder.path(), &ground, &places).unwrap();
+        let hosts: Vec<&str> = all.iter().map(|node| node.host.as_str()).collect();
+        assert_eq!(hosts, ["host1", "host2", "host2", "host2"]);
     }
 
     #[test]

@@ -212,6 +212,7 @@ mod tests {
                     sudo: true,
                     machine_type: Some("i4i.2xlarge".to_string()),
                     address: Some(Ipv4Addr::new(10, 0, 0, 7)),
+                    nodes: Some(2),
                 }],
                 isolation: Isolation::Hosts,
                 host: HostSpec {

@@ -72,7 +72,7 @@ impl Nodes {
         nodes.supply(say)?;
         nodes.layout = nodes.lay_out(&nodes.spec)?;
         for (index, layout) in layouts.into_iter().enumerate() {
-            let mut node = nodes.node_of(index, layout);
+            let mut node = nodes.node_of(layout)?;
             let process = nodes.state.nodes[index]
                 .process
                 .filter(|one| node.host.how_ended(*one).is_none());

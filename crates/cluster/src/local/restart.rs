@@ -109,9 +109,9 @@ impl Nodes {
 
     /// Refuses a larger heap that does not fit a machine of the nodes.
     fn check_growth(&self, spec: &LocalSpec) -> Result<()> {
-        let each = spec.nodes_per_host();
-        let used = target::memory_bytes(each, self.spec.heap_bytes);
-        for host in self.hosts().into_iter().flat_map(Hosts::all) {
+        let hosts = self.hosts().map(Hosts::all).unwrap_or_default();
+        for (host, each) in hosts.iter().zip(spec.nodes_of_hosts()) {
+            let used = target::memory_bytes(each, self.spec.heap_bytes);
             let free = host.agent().available_memory()?.saturating_add(used);
             room::fits_memory(each, spec.heap_bytes, free)
                 .with_context(|| host.agent().name().to_owned())?;

@@ -3,6 +3,7 @@
 
 use anyhow::{Context, Result, bail};
 use host::memory;
+use measure::number::counted;
 use std::path::Path;
 use target::memory_bytes;
 
@@ -108,8 +109,9 @@ pub(super) fn fits_memory(nodes: usize, heap_bytes: u64, free: u64) -> Result<()
         return Ok(());
     }
     bail!(
-        "too little memory: {nodes} nodes with a heap of {} MiB need about {} MiB, and {} MiB are \
+        "too little memory: for {} with a heap of {} MiB about {} MiB are needed, and {} MiB are \
          available\nhint: a smaller heap (at least {} MiB), fewer nodes, or stop something else",
+        counted(nodes, "node"),
         heap_bytes / MIB,
         need / MIB,
         free / MIB,
@@ -117,17 +119,18 @@ pub(super) fn fits_memory(nodes: usize, heap_bytes: u64, free: u64) -> Result<()
     )
 }
 
-fn fits_disk(nodes: usize, free: u64, data: &Path) -> Result<()> {
+pub(crate) fn fits_disk(nodes: usize, free: u64, data: &Path) -> Result<()> {
     let need = nodes as u64 * DISK_BYTES_PER_NODE;
     if need <= free {
         return Ok(());
     }
     bail!(
-        "too little disk: {nodes} nodes need at least {} MiB before any data is loaded, and {} \
-         has {} MiB free\nhint: make room, or put cassay's data folder elsewhere",
-        need / MIB,
+        "too little disk: a node needs at least {} MiB before any data is loaded, and {} has {} \
+         MiB free for {}\nhint: make room, or put cassay's data folder elsewhere",
+        DISK_BYTES_PER_NODE / MIB,
         data.display(),
-        free / MIB
+        free / MIB,
+        counted(nodes, "node")
     )
 }
 
@@ -141,7 +144,7 @@ mod tests {
         fits_memory(1, 512 * MIB, memory_bytes(1, 512 * MIB)).unwrap();
         let error = fits_memory(3, 512 * MIB, 1024 * MIB).unwrap_err().to_string();
         assert!(
-            error.contains("3 nodes with a heap of 512 MiB need about"),
+            error.contains("for 3 nodes with a heap of 512 MiB about"),
             "{error}"
         );
         assert!(error.contains("1024 MiB are available"), "{error}");

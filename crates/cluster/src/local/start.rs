@@ -214,8 +214,8 @@ impl Nodes {
     /// Folders and files of all nodes.
     fn prepare(&mut self, places: &[(Ipv4Addr, Ports)]) -> Result<()> {
         let layouts = place::layouts(&self.spec, &self.folder, &self.ground, places)?;
-        for (index, layout) in layouts.into_iter().enumerate() {
-            let node = self.node_of(index, layout);
+        for layout in layouts {
+            let node = self.node_of(layout)?;
             let files = settings::files(&node.layout, &self.spec.yaml, &self.secret);
             node.host.change(files)?;
             let layout = &node.layout;

@@ -116,6 +116,11 @@ fn is_of_use(name: &str) -> bool {
     ) || is_pause(name)
 }
 
+/// Whether a device passes its requests on to others, which count them too.
+pub fn is_passed_on(device: &str) -> bool {
+    ["loop", "dm-", "md"].iter().any(|passes| device.starts_with(passes))
+}
+
 /// Whether a series is the time of the pauses of one collector.
 pub fn is_pause(name: &str) -> bool {
     name.starts_with(COLLECTOR) && name.ends_with(PAUSED)

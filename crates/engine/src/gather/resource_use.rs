@@ -1,11 +1,11 @@
 //! What the nodes used of their machines in a window, by what the probes read.
 
-use super::kept::{CPU, DISK_READS, DISK_WRITES, InWindow, MEMORY, RECEIVED, SENT, is_pause};
+use super::kept::{
+    CPU, DISK_READS, DISK_WRITES, InWindow, MEMORY, RECEIVED, SENT, is_passed_on, is_pause,
+};
 use cluster::NodeInfo;
 use measure::Bin;
 
-/// Devices that pass their requests on to others, which count them too.
-const PASSING_ON: [&str; 3] = ["loop", "dm-", "md"];
 /// What the probes call this machine, and its loopback interface.
 const MACHINE: &str = "machine";
 const LOOPBACK: &str = "machine/lo";
@@ -45,7 +45,7 @@ impl ResourceUse {
             |one: &&InWindow<'_>| nodes.iter().any(|node| device_of(one, &node.host).is_some());
         let of_machine = |one: &&InWindow<'_>| {
             let device = device_of(one, MACHINE);
-            device.is_some_and(|device| !PASSING_ON.iter().any(|passes| device.starts_with(passes)))
+            device.is_some_and(|device| !is_passed_on(device))
         };
         let is_loopback = |one: &&InWindow<'_>| one.place == LOOPBACK;
         let kilobytes = if has_hosts {

@@ -1,11 +1,13 @@
 //! Where on their machine the nodes of a trial and the client run, as the kernel says it.
 
+use super::machines;
 use crate::offer::workers_on;
 use crate::running::Running;
 use anyhow::Result;
 use cluster::NodePlace;
 use host::Whereabouts;
-use store::record::PlacementRecord;
+use std::collections::BTreeMap;
+use store::record::{MachineHostRecord, PlacementRecord};
 use study::settings::Settings;
 use topology::CpuSet;
 
@@ -34,8 +36,9 @@ pub(super) fn records(
     }
     let local = settings.target.local();
     let topology = local.map_or("none", |local| local.topology.placing.name());
+    let there = hosts_elsewhere(running)?;
     let mut records: Vec<PlacementRecord> =
-        places.into_iter().map(|place| node(running, place, topology)).collect();
+        places.into_iter().map(|place| node(running, place, topology, &there)).collect();
     let mut client = client(running, settings)?;
     topology.clone_into(&mut client.topology);
     records.push(client);
@@ -48,21 +51,46 @@ pub(super) fn records(
     Ok(records)
 }
 
-fn node(running: &Running, place: NodePlace, topology: &str) -> PlacementRecord {
+/// The CPUs of hosts that are machines of their own, by their names.
+///
+/// # Errors
+/// One does not say what it looks like.
+fn hosts_elsewhere(running: &Running) -> Result<BTreeMap<String, CpuSet>> {
+    if is_here(running) {
+        return Ok(BTreeMap::new());
+    }
+    let machines = machines::of(running)?;
+    let hosts = machines.into_iter().flat_map(|machine| machine.hosts);
+    let cpus = |host: MachineHostRecord| Some((host.name, CpuSet::parse_list(&host.cpus).ok()?));
+    Ok(hosts.filter_map(cpus).collect())
+}
+
+/// Whether nodes run on this machine, be it on stand-ins that are parts of it.
+fn is_here(running: &Running) -> bool {
+    ["hosts", "loopback"].contains(&running.cluster.isolation())
+}
+
+fn node(
+    running: &Running,
+    place: NodePlace,
+    topology: &str,
+    there: &BTreeMap<String, CpuSet>,
+) -> PlacementRecord {
     let NodePlace { node, host, found } = place;
-    let is_apart = ["hosts", "machines"].contains(&running.cluster.isolation());
+    let cpus = if is_here(running) {
+        online()
+    } else {
+        there.get(&host).cloned()
+    };
     PlacementRecord {
         who: node,
-        host: if is_apart {
-            host
-        } else {
+        host: if running.cluster.isolation() == "loopback" {
             THIS_MACHINE.to_owned()
+        } else {
+            host
         },
         topology: topology.to_owned(),
-        ..of(
-            &found,
-            (!running.cluster.is_on_machines()).then(online).flatten(),
-        )
+        ..of(&found, cpus)
     }
 }
 

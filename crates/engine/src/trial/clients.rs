@@ -3,11 +3,13 @@
 
 use super::{State, TrialRun};
 use crate::client_tally::ClientTally;
+use crate::event::ClientTimes;
 use crate::offer::Offer;
 use analysis::rules::ClientSeen;
 use anyhow::{Context, Result};
 use fleet::{ClientEnd, ClientSecond, Fleet, FleetSummary};
 use measure::{ClientCount, Interval, Outcome};
+use std::sync::Arc;
 use store::convert;
 use store::record::{
     ClientEndRecord, ClientSecondRecord, ClockMovedRecord, ClockRecord, LagRecord,
@@ -84,7 +86,23 @@ impl State {
         for (tally, end) in self.clients.each.iter_mut().zip(&summary.clients) {
             tally.end = end.clone();
         }
+        if self.clients.is_main {
+            let each = self.clients.each.iter();
+            let times = each.map(|tally| (tally.end.name.clone(), tally.end.population.kinds()));
+            self.writer.write_client_times(times).context("keep what clients have seen")?;
+        }
         Ok(())
+    }
+
+    /// What each client saw of the load that is measured; none of another one.
+    pub(super) fn client_times(&self) -> Option<Arc<[ClientTimes]>> {
+        let times = |tally: &ClientTally| ClientTimes {
+            name: tally.end.name.clone(),
+            population: tally.end.population.clone(),
+        };
+        let each = &self.clients.each;
+        let is_shared = self.clients.is_main && !each.is_empty();
+        is_shared.then(|| each.iter().map(times).collect())
     }
 }
 

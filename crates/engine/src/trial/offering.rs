@@ -71,6 +71,7 @@ impl World for Offering<'_, '_> {
                 if let Some(shares) = state.gather.cpu_shares() {
                     (self.run.events)(Event::CpuUsed(shares));
                 }
+                self.tell_machines();
             }
             Act::Inject(number) => {
                 let event = self.faults.injecting(number);
@@ -121,6 +122,18 @@ impl Offering<'_, '_> {
         let names = died.iter().map(|died| died.node.clone()).collect();
         (self.run.events)(Event::NodesDied(names));
         Some(Happened::Died(died))
+    }
+
+    /// Tells whoever watches how each client and each host stands, where there are some.
+    fn tell_machines(&mut self) {
+        let clients = self.load.now();
+        if !clients.is_empty() {
+            (self.run.events)(Event::ClientsNow(clients));
+        }
+        let hosts = self.state.gather.hosts.now(&self.running.cluster);
+        if !hosts.is_empty() {
+            (self.run.events)(Event::HostsNow(hosts));
+        }
     }
 
     /// Tells whoever watches how far a fault has come.
@@ -201,14 +214,19 @@ impl TrialRun<'_> {
         let Offering {
             load,
             running,
+            run,
             state,
             faults,
-            ..
         } = offering;
         let healed = faults.end(running, state);
         conducted.and(healed)?;
+        (run.events)(Event::ClientsNow(Vec::new()));
+        (run.events)(Event::HostsNow(Vec::new()));
         let summary = load.end().context("offer load")?;
         state.end_clients(&summary)?;
+        if let Some(times) = state.client_times().filter(|_| !summary.clients.is_empty()) {
+            (run.events)(Event::ClientsMeasured(times));
+        }
         state.answered.add(&conduct.tally.answered);
         Ok(Offered {
             summary: summary.all,
@@ -230,10 +248,7 @@ impl TrialRun<'_> {
             return Ok(Fleet::Alone(Box::new(load)));
         };
         let variant = self.trial.variant;
-        let sources = fleet_use::sources(self.study, variant, &self.program, running)?;
-        shared
-            .clients
-            .prepare(&sources)
+        fleet_use::prepare(&shared.clients, self.study, variant, &self.program, running)
             .and_then(|()| shared.clients.start(config))
             .context("offer load by several clients")
     }

@@ -208,3 +208,31 @@ fn a_quota_that_the_kernel_refuses_is_refused_before() {
     let error = format!("{:#}", group.limit_memory(Some(1)).unwrap_err());
     assert!(error.contains("no control group for memory"), "{error}");
 }
+
+#[test]
+fn a_group_that_is_not_there_is_gone_also_where_nothing_may_be_removed() {
+    use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change};
+    use rustix::thread::{UnshareFlags, unshare_unsafe};
+    let root = tempfile::tempdir().unwrap();
+    let dir = root.path().to_owned();
+    let ended = std::thread::spawn(move || {
+        // SAFETY: this thread alone sees other mounts from now on, and it opens no file for others.
+        let own = unsafe { unshare_unsafe(UnshareFlags::NEWNS | UnshareFlags::FS) };
+        // Who may not mount has nothing that is read-only either.
+        own.ok()?;
+        let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
+        mount_change("/", private).ok()?;
+        mount("none", &dir, "tmpfs", MountFlags::RDONLY, None).ok()?;
+        let removed = std::fs::remove_dir(dir.join("never-made")).unwrap_err();
+        assert!(is(&removed, Errno::ROFS), "what the kernel says: {removed}");
+        let place = CgroupDir {
+            dir: dir.join("never-made"),
+            unified: false,
+            controllers: vec!["memory".to_owned()],
+        };
+        Some(Group::of(vec![place]).end())
+    });
+    if let Some(ended) = ended.join().unwrap() {
+        ended.unwrap();
+    }
+}

@@ -71,7 +71,7 @@ impl Timing {
         self.latency.add(&other.latency);
     }
 
-    fn operations(&self) -> u64 {
+    pub(super) fn operations(&self) -> u64 {
         self.latency.count()
     }
 
@@ -91,12 +91,12 @@ impl Timing {
         self.latency.mean_ns() * 1e-6
     }
 
-    fn max_ms(&self) -> f64 {
+    pub(super) fn max_ms(&self) -> f64 {
         self.latency.max_ns() as f64 * 1e-6
     }
 
     /// The latency at a percentile. The tool's library takes the nearest rank, ours the next one.
-    fn percentile_ms(&self, percentile: f64) -> f64 {
+    pub(super) fn percentile_ms(&self, percentile: f64) -> f64 {
         let rank = ((percentile / 100.0) * self.operations() as f64 + 0.5) as u64;
         let rank = rank.max(1);
         let hdr = self.latency.hdr();
@@ -147,7 +147,7 @@ impl Sample {
         self.stderr = interval.stderr;
     }
 
-    fn total(&self) -> Timing {
+    pub(super) fn total(&self) -> Timing {
         let mut total = Timing::default();
         self.operations.values().for_each(|timing| total.add(timing));
         total

@@ -118,9 +118,12 @@ impl Row {
 }
 
 /// The end of a run. `seconds` is its length, `operations` all that ended.
+///
+/// Of several clients, `clients` has the series of each: the means of their percentiles stand
+/// behind all else, by names that say what they are.
 pub fn end(
     (seconds, operations): (f64, u64),
-    series: &[Series],
+    (series, clients): (&[Series], &[Vec<Series>]),
     interval: Interval,
     measurements: &[Measurement],
     exporter: Exporter,
@@ -162,7 +165,105 @@ pub fn end(
             }
         }
     }
+    rows.extend(means(&series, clients, interval, measurements));
     exporter.write(&rows)
+}
+
+/// The means of the percentiles that several clients have each by itself, of the series of which
+/// two at least have something.
+fn means(
+    series: &[&Series],
+    clients: &[Vec<Series>],
+    interval: Interval,
+    measurements: &[Measurement],
+) -> Vec<Row> {
+    let is_intended: &[bool] = match interval {
+        Interval::Op => &[false],
+        Interval::Intended => &[true],
+        Interval::Both => &[false, true],
+    };
+    let mut rows = Vec::new();
+    for is_intended in is_intended {
+        for one in series {
+            let times = clients
+                .iter()
+                .filter_map(|client| client.iter().find(|own| own.name == one.name))
+                .map(|own| {
+                    if *is_intended {
+                        &own.latency
+                    } else {
+                        &own.service
+                    }
+                })
+                .filter(|times| !times.is_empty());
+            let own: Vec<&Histogram> = times.collect();
+            if own.len() < 2 {
+                continue;
+            }
+            let name = match interval {
+                Interval::Both if *is_intended => format!("Intended-{}", one.name),
+                _ => one.name.clone(),
+            };
+            let of = |measurement| mean_rows(&name, &own, measurement);
+            rows.extend(measurements.iter().flat_map(of));
+        }
+    }
+    rows
+}
+
+fn mean_rows(name: &str, clients: &[&Histogram], measurement: &Measurement) -> Vec<Row> {
+    let mut sums: Vec<(String, f64, usize)> = Vec::new();
+    let each = clients.iter().flat_map(|one| percentiles(one, measurement));
+    for (percentile, us) in each {
+        match sums.iter_mut().find(|(known, ..)| *known == percentile) {
+            Some((_, sum, count)) => {
+                *sum += us as f64;
+                *count += 1;
+            }
+            None => sums.push((percentile, us as f64, 1)),
+        }
+    }
+    let row = |(percentile, sum, count): (String, f64, usize)| {
+        let what = format!("MeanOf{count}Clients{percentile}Percentiles(us; no percentile)");
+        Row::new(name, what, number(sum / count as f64))
+    };
+    sums.into_iter().map(row).collect()
+}
+
+/// The percentiles that a type of measurement prints, by their names (`99th`), in µs.
+fn percentiles(histogram: &Histogram, measurement: &Measurement) -> Vec<(String, u64)> {
+    let us = |ns: u64| ns / 1000;
+    let count = histogram.count();
+    match measurement {
+        Measurement::Hdr(asked) | Measurement::TimeSeries(asked) => {
+            let of = |percentile: &f64| {
+                let value = us(histogram.quantile_ns(percentile / 100.0));
+                (ordinal(*percentile), value)
+            };
+            asked.iter().map(of).collect()
+        }
+        Measurement::Buckets(buckets, _) => {
+            let counts = milliseconds(histogram, *buckets);
+            let of = |(share, name): (f64, &str)| {
+                let mut sum = 0;
+                let at = counts[..*buckets].iter().position(|bucket| {
+                    sum += bucket;
+                    count > 0 && sum as f64 / count as f64 >= share
+                });
+                at.map(|ms| (name.to_owned(), ms as u64 * 1000))
+            };
+            [(0.95, "95th"), (0.99, "99th")].into_iter().filter_map(of).collect()
+        }
+        Measurement::Raw(summary) if *summary && count > 0 => {
+            let of = |percentile: f64| {
+                let place = (count as f64 * percentile / 100.0).floor() + 1.0;
+                let value = us(histogram.quantile_ns((place / count as f64).min(1.0)));
+                (percentile.to_string(), value)
+            };
+            [1.0, 5.0, 50.0, 90.0, 95.0, 99.0, 99.9, 99.99].map(of).into()
+        }
+        Measurement::Raw(_) => Vec::new(),
+    }
 }
 
 fn block(
@@ -206,10 +307,9 @@ fn detail(
     let count = histogram.count();
     let mut behind = Vec::new();
     match measurement {
-        Measurement::Hdr(percentiles) | Measurement::TimeSeries(percentiles) => {
-            for percentile in percentiles {
-                let value = us(histogram.quantile_ns(percentile / 100.0));
-                let what = format!("{}PercentileLatency(us)", ordinal(*percentile));
+        Measurement::Hdr(_) | Measurement::TimeSeries(_) => {
+            for (percentile, value) in percentiles(histogram, measurement) {
+                let what = format!("{percentile}PercentileLatency(us)");
                 rows.push(Row::new(name, what, value));
             }
             if matches!(measurement, Measurement::TimeSeries(_)) {
@@ -219,17 +319,12 @@ fn detail(
             }
         }
         Measurement::Buckets(buckets, verbose) => {
-            let counts = milliseconds(histogram, *buckets);
-            for (share, what) in [(0.95, "95th"), (0.99, "99th")] {
-                let mut sum = 0;
-                let at = counts[..*buckets].iter().position(|bucket| {
-                    sum += bucket;
-                    count > 0 && sum as f64 / count as f64 >= share
-                });
-                let what = format!("{what}PercentileLatency(us)");
-                rows.extend(at.map(|ms| Row::new(name, what, ms * 1000)));
+            for (percentile, value) in percentiles(histogram, measurement) {
+                let what = format!("{percentile}PercentileLatency(us)");
+                rows.push(Row::new(name, what, value));
             }
             if *verbose {
+                let counts = milliseconds(histogram, *buckets);
                 let row = |(ms, bucket): (usize, &u64)| {
                     if ms < *buckets {
                         Row::new(name, ms.to_string(), bucket)
@@ -246,9 +341,7 @@ fn detail(
             rows.push(Row::new(name, "Average", number(histogram.mean_ns() / 1e3)));
             rows.push(Row::new(name, "Min", us(histogram.min_ns())));
             rows.push(Row::new(name, "Max", us(histogram.max_ns())));
-            for percentile in [1.0, 5.0, 50.0, 90.0, 95.0, 99.0, 99.9, 99.99] {
-                let place = (count as f64 * percentile / 100.0).floor() + 1.0;
-                let value = us(histogram.quantile_ns((place / count as f64).min(1.0)));
+            for (percentile, value) in percentiles(histogram, measurement) {
                 rows.push(Row::new(name, format!("p{percentile}"), value));
             }
         }
@@ -306,176 +399,4 @@ fn number(value: f64) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use expect_test::expect;
-
-    #[test]
-    fn the_lines_are_those_of_the_text_exporter() {
-        let mut service = Histogram::default();
-        (1..=100u64).for_each(|us| service.record(us * 1000));
-        let mut latency = service.clone();
-        latency.record(2_000_000);
-        let series = [Series {
-            name: "READ".to_owned(),
-            returns: vec![("OK", 100), ("ERROR", 0)],
-            service,
-            latency,
-            averages: vec![(0, 12.5), (1000, 50.0)],
-        }];
-        let text = end(
-            (2.0, 100),
-            &series,
-            Interval::Op,
-            &[Measurement::Hdr(vec![50.0, 95.0, 99.9])],
-            Exporter::Text,
-        );
-        expect![[r#"
-            [OVERALL], RunTime(ms), 2000
-            [OVERALL], Throughput(ops/sec), 50.0
-            [READ], Operations, 100
-            [READ], AverageLatency(us), 50.503620000000005
-            [READ], MinLatency(us), 1
-            [READ], MaxLatency(us), 100
-            [READ], 50thPercentileLatency(us), 50
-            [READ], 95thPercentileLatency(us), 95
-            [READ], 99.9PercentileLatency(us), 100
-            [READ], Return=OK, 100
-        "#]]
-        .assert_eq(&text);
-        let hdr = [Measurement::Hdr(Vec::new())];
-        let text = end((2.0, 100), &series, Interval::Both, &hdr, Exporter::Text);
-        assert!(text.contains("[Intended-READ], Operations, 101"));
-        assert_eq!(text.matches("Return=OK").count(), 1);
-        // Alone, the intended latencies have the operation's own name.
-        let text = end(
-            (2.0, 100),
-            &series,
-            Interval::Intended,
-            &hdr,
-            Exporter::Text,
-        );
-        assert!(text.contains("[READ], Operations, 101\n") && !text.contains("Intended-"));
-    }
-
-    /// As OneMeasurementHistogram, -TimeSeries and -Raw of YCSB write them.
-    #[test]
-    fn each_type_of_measurement_has_its_lines() {
-        let mut service = Histogram::default();
-        service.record_n(1_500_000, 99);
-        service.record(3_000_000_000);
-        let series = [Series {
-            name: "READ".to_owned(),
-            returns: vec![("OK", 100)],
-            latency: service.clone(),
-            service,
-            averages: vec![(0, 1500.0), (1000, 31_485.0)],
-        }];
-        let lines = |measurements: &[Measurement]| {
-            let text = end(
-                (2.0, 100),
-                &series,
-                Interval::Op,
-                measurements,
-                Exporter::Text,
-            );
-            let lines = text.lines().filter_map(|line| line.strip_prefix("[READ], "));
-            lines.map(str::to_owned).collect::<Vec<_>>()
-        };
-        let buckets = lines(&[Measurement::Buckets(3, true)]);
-        assert!(
-            buckets[2].starts_with("LatencyVariance(us), "),
-            "{buckets:?}"
-        );
-        assert_eq!(
-            buckets[5..],
-            [
-                "95thPercentileLatency(us), 1000",
-                "99thPercentileLatency(us), 1000",
-                "Return=OK, 100",
-                "0, 0",
-                "1, 99",
-                "2, 0",
-                ">3, 1",
-            ]
-        );
-        let over_time = lines(&[Measurement::TimeSeries(vec![95.0])]);
-        assert_eq!(
-            over_time[4..],
-            [
-                "95thPercentileLatency(us), 1500",
-                "Return=OK, 100",
-                "0, 1500.0",
-                "1000, 31485.0",
-            ]
-        );
-        let both = lines(&[Measurement::Hdr(Vec::new()), Measurement::Raw(true)]);
-        assert_eq!(both[4], "Return=OK, 100");
-        assert_eq!(both[5], "Total Operations, 100");
-        assert_eq!(
-            both[6],
-            "Below is a summary of latency in microseconds:, -1"
-        );
-        assert_eq!(both[12], "p50, 1500");
-        assert!(!lines(&[Measurement::Raw(false)]).iter().any(|line| line.starts_with("p")));
-    }
-
-    #[test]
-    fn single_values_have_a_line_each() {
-        let text = raw("READ", &[(1_700_000_000_000, 1500, 2)]);
-        expect![[r#"
-            READ latency raw data: op, timestamp(ms), latency(us)
-            READ,1700000000000,1500
-            READ,1700000000000,1500
-        "#]]
-        .assert_eq(&text);
-    }
-
-    #[test]
-    fn the_json_exporters_write_the_same_numbers() {
-        let class = "site.ycsb.measurements.exporter.JSONArrayMeasurementsExporter";
-        let text = end(
-            (2.0, 100),
-            &[],
-            Interval::Op,
-            &[],
-            Exporter::of_class(class),
-        );
-        expect![[r#"
-            [ {
-              "metric" : "OVERALL",
-              "measurement" : "RunTime(ms)",
-              "value" : 2000
-            }, {
-              "metric" : "OVERALL",
-              "measurement" : "Throughput(ops/sec)",
-              "value" : 50.0
-            } ]
-        "#]]
-        .assert_eq(&text);
-        let text = end(
-            (2.0, 100),
-            &[],
-            Interval::Op,
-            &[],
-            Exporter::of_class("com.yahoo.ycsb.measurements.exporter.JSONMeasurementsExporter"),
-        );
-        assert!(text.starts_with("{\n") && text.contains("\n} {\n") && text.ends_with("}\n"));
-        assert_eq!(Exporter::of_class("my.Exporter"), Exporter::Text);
-    }
-
-    #[test]
-    fn numbers_look_as_java_prints_them() {
-        for (value, text) in [
-            (0.0, "0.0"),
-            (500.0, "500.0"),
-            (12_345_678.0, "1.2345678E7"),
-            (1e7, "1.0E7"),
-            (1e-4, "1.0E-4"),
-        ] {
-            assert_eq!(number(value), text);
-        }
-        let words = [1.0, 2.0, 3.0, 11.0, 95.0, 99.99].map(ordinal);
-        assert_eq!(words, ["1st", "2nd", "3rd", "11th", "95th", "99.99"]);
-    }
-}
+mod tests;

@@ -33,12 +33,6 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
         let hint = "write `cpus` with the machine: machines: [{ssh: db1, cpus: [0, 1]}]";
         subject.say("client.cpus", message, Some(hint), out);
     }
-    if subject.wrote("workload.recorded") {
-        let message =
-            format!("recorded traffic is offered by one client, and `{MACHINES}` asks for others");
-        let hint = "leave it out: recorded files are read where cassay runs";
-        subject.say(MACHINES, message, Some(hint), out);
-    }
 }
 
 /// Parts of a range are those of an import, and as large as the workers of their clients.

@@ -1,5 +1,6 @@
 //! Local nodes and the hosts that they live on: numbers, racks, limits.
 
+use super::machines;
 use super::subject::Subject;
 use crate::format;
 use crate::human;
@@ -112,8 +113,24 @@ pub fn nodes_count(subject: &Subject<'_>) -> Option<u64> {
 }
 
 fn on_hosts(subject: &Subject<'_>) -> Option<u64> {
-    let hosts = subject.count(HOSTS)?;
-    Some(hosts * subject.count("target.local.nodes_per_host")?)
+    Some(shares(subject)?.iter().sum())
+}
+
+/// How many nodes each host has.
+fn shares(subject: &Subject<'_>) -> Option<Vec<u64>> {
+    let hosts = subject.count(HOSTS)?.min(format::LOCAL_NODES_MAX);
+    let each = subject.count("target.local.nodes_per_host")?;
+    let stated = machines::nodes(subject.node);
+    let of = |host: usize| stated.get(host).copied().flatten().unwrap_or(each);
+    Some((0..hosts as usize).map(of).collect())
+}
+
+/// How many nodes the host has that has most of them.
+fn most(subject: &Subject<'_>) -> Option<u64> {
+    match subject.wrote(HOSTS) {
+        true => shares(subject)?.into_iter().max(),
+        false => subject.count("target.local.nodes_per_host"),
+    }
 }
 
 fn nodes(subject: &Subject<'_>, out: &mut Diagnostics) {
@@ -124,7 +141,7 @@ fn nodes(subject: &Subject<'_>, out: &mut Diagnostics) {
         && nodes != product
     {
         let path = "target.local.nodes";
-        let message = format!("`{path}` is {nodes}, but hosts × nodes per host is {product}");
+        let message = format!("`{path}` is {nodes}, but the hosts take {product}");
         subject.say(path, message, Some("keep one of the two"), out);
     }
     if product > format::LOCAL_NODES_MAX {
@@ -252,7 +269,7 @@ fn memory(subject: &Subject<'_>, out: &mut Diagnostics) {
     let (Some(memory), Some(heap), Some(nodes)) = (
         subject.bytes(path),
         subject.bytes("target.local.heap"),
-        subject.count("target.local.nodes_per_host"),
+        most(subject),
     ) else {
         return;
     };
@@ -276,7 +293,7 @@ fn volume(subject: &Subject<'_>, out: &mut Diagnostics) {
     let (Some(volume), Some(bytes), Some(nodes)) = (
         subject.bytes("target.local.host.volume"),
         subject.bytes(path),
-        subject.count("target.local.nodes_per_host"),
+        most(subject),
     ) else {
         return;
     };

@@ -29,6 +29,7 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
     once_each(items, out);
     count(subject, node, items.len(), out);
+    shares(subject, out);
     let isolation = "target.local.isolation";
     if subject.text(isolation) == Some("loopback") {
         let message = format!("`{isolation}: loopback` is of nodes on this machine");
@@ -49,6 +50,27 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
             let hint = format!("leave it out, or `{PATH}`");
             subject.say(path, format!("`{path}` {why}"), Some(&hint), out);
         }
+    }
+}
+
+/// How many nodes each machine of a study takes, as far as they say it.
+pub(super) fn nodes(study: &Node) -> Vec<Option<u64>> {
+    let Some(Raw::List(items)) = study.at(PATH).map(|node| &node.raw) else {
+        return Vec::new();
+    };
+    items.iter().map(|item| value(item, "nodes")?.1.parse().ok()).collect()
+}
+
+/// A number for every machine, where none is left that takes it.
+fn shares(subject: &Subject<'_>, out: &mut Diagnostics) {
+    const EACH: &str = "target.local.nodes_per_host";
+    let all = nodes(subject.node);
+    let hosts = subject.count("target.local.hosts").unwrap_or(all.len() as u64);
+    let used: Vec<_> = all.into_iter().take(usize::try_from(hosts).unwrap_or(usize::MAX)).collect();
+    if subject.wrote(EACH) && !used.is_empty() && used.iter().all(Option::is_some) {
+        let message = format!("`{EACH}` is of machines that do not say their `nodes`, and all do");
+        let hint = format!("leave it out, or the `nodes` of `{PATH}`");
+        subject.say(EACH, message, Some(&hint), out);
     }
 }
 

@@ -325,22 +325,28 @@ impl Draft {
             machines: self.machines.iter().take(count).cloned().collect(),
             ..self.hosts.clone()
         });
-        let nodes = match count {
-            0 => self.local.nodes,
-            _ => count * self.nodes_per_host,
+        let share = |host: usize| {
+            let stated = self.machines.get(host).and_then(|machine| machine.nodes);
+            stated.unwrap_or(self.nodes_per_host)
+        };
+        let spec = LocalSpec {
+            nodes: match count {
+                0 => self.local.nodes,
+                _ => (0..count).map(share).sum(),
+            },
+            hosts,
+            ..self.local.clone()
         };
         // Nodes of one host are in one rack: they fail together.
         let rack = |host: usize| match self.racks.len() {
             0 => format!("rack{}", if count > 0 { host + 1 } else { 1 }),
             racks => self.racks[host % racks].clone(),
         };
-        let host_of = |node: usize| if count > 0 { node % count } else { node };
-        LocalSpec {
-            nodes,
-            hosts,
-            racks: (0..nodes).map(|node| rack(host_of(node))).collect(),
-            ..self.local.clone()
-        }
+        let racks = match count {
+            0 => (0..spec.nodes).map(rack).collect(),
+            _ => spec.seats().into_iter().map(|seat| rack(seat.host)).collect(),
+        };
+        LocalSpec { racks, ..spec }
     }
 
     /// The workload; what is said of all kinds comes first, so that a kind's own word wins.

@@ -1,8 +1,9 @@
 //! Traffic that Cassandra has recorded, as a study asks for it, and as it was read.
 
-use recorded::{Choice, MEMORY_BYTES, Only, Recording};
+use recorded::{Choice, MEMORY_BYTES, Only, Recording, UnpackError};
 use std::collections::BTreeMap;
 use std::fmt;
+use std::io::Read;
 use std::sync::Arc;
 
 /// Recorded traffic as a workload.
@@ -71,13 +72,56 @@ impl Recorded {
         if let Some(for_ms) = choice.for_ms {
             name += &format!(" for {for_ms} ms");
         }
+        if self.memory_bytes != MEMORY_BYTES {
+            name += &format!(", in {} bytes of memory", self.memory_bytes);
+        }
         name
     }
 }
 
-/// Recorded traffic that was read, by what was asked for. Each is read once.
+/// Recorded traffic that was read, by its digest. Each is read once.
 #[derive(Clone, Default)]
-pub struct Recordings(pub(crate) BTreeMap<(Vec<String>, Choice), Arc<Recording>>);
+pub struct Recordings(BTreeMap<String, Arc<Recording>>);
+
+impl Recordings {
+    /// None yet.
+    pub const fn new() -> Recordings {
+        Recordings(BTreeMap::new())
+    }
+
+    /// Adds one.
+    pub fn add(&mut self, recording: Arc<Recording>) {
+        self.0.insert(recording.digest.clone(), recording);
+    }
+
+    /// Adds one that was packed elsewhere, of so many bytes.
+    ///
+    /// # Errors
+    /// It cannot be read, or is not what was packed.
+    pub fn unpack(&mut self, from: &mut dyn Read, bytes: u64) -> Result<(), UnpackError> {
+        self.add(Arc::new(Recording::unpack(from, bytes)?));
+        Ok(())
+    }
+
+    /// That with this digest.
+    pub fn get(&self, digest: &str) -> Option<&Arc<Recording>> {
+        self.0.get(digest)
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<Recording>> {
+        self.0.values()
+    }
+}
+
+/// Digests say all that is offered.
+impl PartialEq for Recordings {
+    fn eq(&self, other: &Recordings) -> bool {
+        self.0.keys().eq(other.0.keys())
+    }
+}
+
+impl Eq for Recordings {}
 
 impl fmt::Debug for Recordings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

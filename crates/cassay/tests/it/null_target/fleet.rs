@@ -9,7 +9,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 /// The settings of a trial at a rate that every machine keeps, with so many seconds.
-fn at_a_rate(seconds: u64) -> Vec<String> {
+pub(crate) fn at_a_rate(seconds: u64) -> Vec<String> {
     let sets = [
         "procedure.fixed={rate: 600}".to_owned(),
         format!("window.measure={seconds}s"),
@@ -37,7 +37,7 @@ fn trial(lab: &Lab, machines: &str) -> Value {
 }
 
 /// How many operations of each kind there were, whatever their outcome.
-fn counts(trial: &Value) -> Vec<(String, u64)> {
+pub(crate) fn counts(trial: &Value) -> Vec<(String, u64)> {
     let kinds = trial["kinds"].as_object().expect("kinds");
     let count = |kind: &Value| {
         let [ok, failed] = ["latency_ms", "error_ms"].map(|clock| kind[clock]["count"].as_u64());
@@ -83,7 +83,7 @@ fn two_clients_do_together_what_one_process_does() {
 }
 
 /// What stands in a file of the newest run's one trial, by lines; nothing where it is not there.
-fn lines(lab: &Lab, name: &str) -> Vec<Value> {
+pub(crate) fn lines(lab: &Lab, name: &str) -> Vec<Value> {
     let runs = lab.path().join("results/latest/trials");
     let trials = std::fs::read_dir(runs).into_iter().flatten().flatten();
     let texts = trials.filter_map(|trial| std::fs::read_to_string(trial.path().join(name)).ok());
@@ -169,7 +169,7 @@ fn begun(lab: &Lab) -> (Started, [u32; 2]) {
     (started, pids)
 }
 
-fn signal(pid: u32, signal: Signal) {
+pub(crate) fn signal(pid: u32, signal: Signal) {
     let pid = Pid::from_raw(pid.cast_signed()).expect("a process");
     rustix::process::kill_process(pid, signal).expect("it is there");
 }

@@ -118,6 +118,70 @@ fn ycsb_s_lines_are_printed_and_a_read_modify_write_is_also_its_parts() {
     }
 }
 
+/// As reports of several clients have them: beside what is true of all operations.
+#[test]
+fn of_several_clients_the_means_of_their_percentiles_are_printed_too() {
+    let lab = Lab::new();
+    let two = [
+        "--compat",
+        "--set",
+        "client.machines=[{workers: 1}, {workers: 1}]",
+    ];
+    let words = [
+        "stress",
+        "write",
+        "n=20000",
+        "no-warmup",
+        "-rate",
+        "threads=4",
+    ];
+    let said = on_null(&lab, &[&words[..1], &two, &words[1..]].concat()).measured(&lab);
+    let figure = |label: &str| -> f64 {
+        let mut lines = said.stdout.lines().filter(|line| line.starts_with(label));
+        let (Some(line), None) = (lines.next(), lines.next()) else {
+            panic!("one line with {label}: {said}");
+        };
+        let rest = line.split_once(": ").expect("a figure").1.trim();
+        rest.split(' ').next().expect("a figure").parse().expect("a number")
+    };
+    // What scripts look for is there once, and is that of all.
+    assert!(
+        figure("Latency 99th percentile") <= figure("Latency max"),
+        "{said}"
+    );
+    assert!(
+        said.stdout.contains("A mean of percentiles is no percentile"),
+        "{said}"
+    );
+    // Each client's own times are kept.
+    let run = lab.run();
+    let trial = run.trial(0).expect("a record").expect("the trial").logs_dir();
+    let log = trial.parent().expect("its folder").join("clients.hlog");
+    let own = ["client1", "client2"].map(|client| {
+        let tag = format!("{client}.service.write");
+        store::hlog::merged(&log, &tag, None).expect("a log")
+    });
+    assert_eq!(
+        own.iter().map(measure::Histogram::count).sum::<u64>(),
+        20_000
+    );
+    let mean_ms = own.iter().map(|one| one.max_ns() as f64 / 1e6).sum::<f64>() / 2.0;
+    let found_ms = figure("Mean of clients' maxima");
+    assert!((found_ms - mean_ms).abs() < 0.06, "{mean_ms}: {said}");
+
+    lab.write(
+        "workload",
+        "recordcount=100\noperationcount=4000\nreadproportion=1\n",
+    );
+    let words = ["ycsb", "run", "-P", "workload", "-threads", "4"];
+    let said = on_null(&lab, &[&words[..1], &two, &words[1..]].concat()).measured(&lab);
+    let mean = "[READ], MeanOf2Clients99thPercentiles(us; no percentile), ";
+    for line in ["[READ], 99thPercentileLatency(us), ", mean] {
+        let count = said.stdout.lines().filter(|one| one.starts_with(line)).count();
+        assert_eq!(count, 1, "{line}: {said}");
+    }
+}
+
 /// Other clients leave what was due and never sent out of one output or all.
 #[test]
 fn what_was_due_and_never_sent_stands_in_every_output() {

@@ -69,6 +69,34 @@ fn any_procedure_keeps_the_shares_of_a_recording() {
     }
 }
 
+/// The logs are read here, and what they hold is sent to the clients.
+#[test]
+fn several_clients_offer_a_recording_as_one_does() {
+    let in_all = STUDY.replace(", speed: 0.25", ", keyspaces: [shop]")
+        + "procedure: {fixed: {rate: 710}}\nwindow: {warmup: 0s, measure: 2s}\n";
+    for study in [STUDY, &in_all] {
+        let lab = lab(study);
+        let run = ["run", "study.yaml", "--trust", "--json"];
+        let alone = lab.cassay(&run).measured(&lab).json()["trials"][0].clone();
+        let machines = "client.machines=[here, {workers: 1}]";
+        let set = [&run[..], &["--set", machines]].concat();
+        let together = lab.cassay(&set).measured(&lab).json()["trials"][0].clone();
+        assert_eq!(counts(&together), counts(&alone), "{together:#}");
+        let clients = together["clients"].as_array().expect("clients");
+        let each = clients.iter().map(|one| one["latency_ms"]["count"].as_u64());
+        assert!(
+            clients.len() == 2 && each.clone().all(|count| count > Some(0)),
+            "{clients:?}"
+        );
+        let sum: u64 = each.flatten().sum();
+        assert_eq!(together["all"]["latency_ms"]["count"].as_u64(), Some(sum));
+        for id in ["V6", "V7"] {
+            let result = &super::rule(&together, id)["result"];
+            assert_ne!(result, "fail", "{id}: {together:#}");
+        }
+    }
+}
+
 #[test]
 fn what_a_log_holds_is_said_before_a_study_is_made_of_it() {
     let lab = lab(STUDY);

@@ -127,6 +127,23 @@ fn ctrl_c_gives_the_terminal_back_and_says_how_to_go_on() {
     assert!(after.contains("ended with 130"), "{after}");
 }
 
+/// What each says of itself comes while it offers load, and goes with it.
+#[test]
+fn each_of_several_clients_has_a_line_while_they_offer_load() {
+    if !has_script() {
+        return;
+    }
+    let lab = Lab::with(&(STUDY.to_owned() + "client: {machines: [here, {workers: 1}]}\n"));
+    let mut terminal = Terminal::start(&lab, ENDLESS);
+    for text in ["clock ±", "client1 (here)", "client2 (here)"] {
+        terminal.wait_for(text);
+    }
+    terminal.press("\x03");
+    let after = terminal.end();
+    assert!(after.contains("ended with 130"), "{after}");
+    assert!(!after.contains("clock ±"), "{after}");
+}
+
 #[test]
 fn sigterm_gives_the_terminal_back_the_first_time_and_the_second() {
     if !has_script() {

@@ -3,7 +3,7 @@
 
 use super::{Layout, Placement};
 use anyhow::{Context, Result};
-use target::{LocalSpec, Topology};
+use target::{LocalSpec, Seat, Topology};
 use topology::Machine;
 
 impl Layout {
@@ -12,20 +12,23 @@ impl Layout {
     /// # Errors
     /// One has not the CPUs or the memory.
     pub fn of_machines(spec: &LocalSpec, machines: &[(String, Machine)]) -> Result<Layout> {
-        let count = machines.len().max(1);
-        let own = LocalSpec {
-            nodes: spec.nodes / count,
-            topology: Topology {
-                client: Some(0),
-                ..spec.topology
-            },
-            ..spec.clone()
-        };
+        let (seats, shares) = (spec.seats(), spec.nodes_of_hosts());
         let mut all = Layout::default();
         let mut nodes: Vec<(usize, Placement)> = Vec::new();
         for (host, (name, machine)) in machines.iter().enumerate() {
+            let own = LocalSpec {
+                nodes: shares.get(host).copied().unwrap_or_default(),
+                topology: Topology {
+                    client: Some(0),
+                    ..spec.topology
+                },
+                ..spec.clone()
+            };
             let layout = Layout::of(&own, machine).with_context(|| name.clone())?;
-            let index_of = |slot: usize| host + slot * count;
+            let index_of = |slot: usize| {
+                let index = seats.iter().position(|seat| *seat == Seat { host, slot });
+                index.unwrap_or_default()
+            };
             for (slot, placement) in layout.nodes.into_iter().enumerate() {
                 nodes.push((index_of(slot), renamed(placement, index_of(slot))));
             }

@@ -7,6 +7,7 @@ use crate::cluster::Cluster;
 use crate::local::Nodes;
 use crate::local::node::LocalNode;
 use crate::local::placement::Placement;
+use crate::node::NodeInfo;
 use anyhow::{Context, Result};
 use host::{Memory, Whereabouts};
 use std::collections::BTreeMap;
@@ -28,12 +29,26 @@ pub struct NodePlace {
 
 impl Cluster {
     /// Where its nodes that run are on their machines, as the kernel says; of an attached cluster
-    /// nothing.
+    /// those whose processes are in sight there.
     ///
     /// # Errors
-    /// A host's agent does not tell.
+    /// The agent of a host of ours does not tell.
     pub fn places(&self) -> Result<Vec<NodePlace>> {
-        self.local().map_or(Ok(Vec::new()), Nodes::places)
+        self.local().map_or_else(|| Ok(self.attached_places()), Nodes::places)
+    }
+
+    fn attached_places(&self) -> Vec<NodePlace> {
+        let place = |(index, node): (usize, &NodeInfo)| {
+            let hosts = self.attached_hosts()?;
+            let host = hosts.of(index)?;
+            let process = hosts.process(index, node.address).ok()?;
+            Some(NodePlace {
+                node: node.name.clone(),
+                host: host.name.clone(),
+                found: host.agent.whereabouts(process).ok()?,
+            })
+        };
+        self.nodes().iter().enumerate().filter_map(place).collect()
     }
 }
 

@@ -1,6 +1,7 @@
 //! The rows of the machines that hosts of ours are.
 
 use super::row::{optional, required, with};
+use crate::format::LOCAL_NODES_MAX;
 use crate::format::field::{Field, Type};
 use target::RemoteHost;
 
@@ -41,6 +42,12 @@ pub(super) const FIELDS: &[Field] = &[
         Type::Number(1e-6, 1e9, |d, n| d.price_of_host(n)),
         "What an hour of it costs. Where all machines that are used have a price, it is that of \
          the target, unless `price_per_hour` says another.",
+    ),
+    optional(
+        "target.local.machines.nodes",
+        Type::Count(1, LOCAL_NODES_MAX, |d, n| d.host().nodes = Some(n as usize)),
+        "How many nodes it takes, where machines are of several kinds. Default: \
+         `target.local.nodes_per_host`.",
     ),
     with(
         "target.local.machines.sudo",

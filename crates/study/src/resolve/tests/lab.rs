@@ -126,7 +126,7 @@ fn mistakes_about_hosts_are_said() {
         (
             "local: {nodes: 4, hosts: 3}",
             "",
-            "`target.local.nodes` is 4, but hosts × nodes per host is 3",
+            "`target.local.nodes` is 4, but the hosts take 3",
         ),
         (
             "local: {nodes: 3, host: {memory: 3GiB}}",

@@ -147,3 +147,30 @@ fn each_study_of_a_source_is_planned_over_machines_as_it_is() {
     }
     assert!(planned.contains(&(16, 8)), "{planned:?}");
 }
+
+#[test]
+fn machines_of_several_kinds_say_how_many_nodes_they_take() {
+    let mut named = with("target.local.machines=lab.yaml");
+    let kinds = FILE.replace("db1, folder", "db1, nodes: 3, folder");
+    named.inputs.insert("lab.yaml".to_owned(), kinds.clone());
+    let local = |target: &str| {
+        let study = resolve("s.yaml", &study(target), &named).unwrap();
+        study.variants[0].settings.target.local().unwrap().clone()
+    };
+    let dealt = local("{local: {hosts: 2}}");
+    assert_eq!((dealt.nodes, dealt.nodes_of_hosts()), (4, vec![3, 1]));
+    assert_eq!(dealt.racks, ["rack1", "rack2", "rack1", "rack1"]);
+    let dealt = local("{local: {hosts: 3, nodes_per_host: 2}}");
+    assert_eq!(dealt.nodes_of_hosts(), [3, 2, 2]);
+    // A number that nobody takes, and a total that it does not come to.
+    let refused = |target: &str| resolve("s.yaml", &study(target), &named).unwrap_err().to_string();
+    let said = refused("{local: {hosts: 1, nodes_per_host: 2}}");
+    assert!(
+        said.contains("do not say their `nodes`, and all do"),
+        "{said}"
+    );
+    let said = refused("{local: {hosts: 2, nodes: 2}}");
+    assert!(said.contains("the hosts take 4"), "{said}");
+    let said = refused("{local: {hosts: 2, host: {memory: 4GiB}}}");
+    assert!(said.contains("3 nodes with 1GiB of heap"), "{said}");
+}

@@ -1,0 +1,237 @@
+//! The clients and the hosts of a run on the full screen: a table of each, and where there is no
+//! room for all of them, the worst ones first; where there is hardly any, a line of the worst.
+
+use super::state::RunState;
+use crate::terminal::{Line, Tone, shortened_name};
+use engine::{HostCpu, HostNow};
+use fleet::ClientNow;
+use measure::number::{count, significant, whole};
+use std::cmp::Reverse;
+
+/// Columns of the word before a section.
+const NAMED: usize = 8;
+/// Columns of the figures of a client, and of a host with a few of its nodes.
+const CLIENT_FIGURES: usize = 44;
+const HOST_FIGURES: usize = 50;
+/// Columns of a name, at most.
+const NAME_MOST: usize = 40;
+/// Columns of a client's name in a sentence.
+const NAME_IN_SENTENCE: usize = 18;
+/// A table has a head, one of those that it is of, and a line that says how many more there are.
+const TABLE_LEAST: usize = 3;
+/// A client of which nothing was heard for so long is not on time: it tells of its clock twice a
+/// second, and of its load once.
+const SILENT_S: f64 = 2.0;
+
+/// Clients and hosts in at most so many lines.
+pub fn machines(state: &RunState, columns: usize, rows: usize) -> Vec<Line> {
+    let needed = |count: usize| if count == 0 { 0 } else { count + 1 };
+    let (clients, hosts) = (needed(state.clients.len()), needed(state.hosts.len()));
+    let for_clients = clients.min(rows.saturating_sub(hosts).max(rows.div_ceil(2)));
+    let for_hosts = hosts.min(rows - for_clients);
+    let is_away = |host: &HostNow| host.nodes.iter().any(|name| state.is_away(name));
+    let mut lines = Section {
+        word: "Clients",
+        all: &state.clients,
+        head: client_head(columns),
+        row: &|client| client_row(client, columns),
+        sentence: &client_sentence,
+    }
+    .lines(for_clients, badness_of_client);
+    let hosts = Section {
+        word: "Hosts",
+        all: &state.hosts,
+        head: host_head(columns),
+        row: &|host| host_row(host, state, columns),
+        sentence: &|host| host_sentence(host, state),
+    };
+    lines.extend(hosts.lines(for_hosts, |host| badness_of_host(host, is_away(host))));
+    lines
+}
+
+/// Machines of one sort.
+struct Section<'m, T> {
+    word: &'static str,
+    all: &'m [T],
+    head: Line,
+    /// A line of the table.
+    row: &'m dyn Fn(&T) -> Line,
+    /// The same without a head.
+    sentence: &'m dyn Fn(&T) -> Line,
+}
+
+impl<T> Section<'_, T> {
+    /// In their order where there is room for all; else the worst first.
+    fn lines<B: Ord>(self, rows: usize, badness: impl Fn(&T) -> B) -> Vec<Line> {
+        let mut sorted: Vec<&T> = self.all.iter().collect();
+        let room = rows.saturating_sub(1);
+        if sorted.len() > room {
+            sorted.sort_by_cached_key(|one| Reverse(badness(one)));
+        }
+        let more = |shown: usize| format!("and {} more", count((sorted.len() - shown) as u64));
+        let Some(worst) = sorted.first().filter(|_| rows > 0) else {
+            return Vec::new();
+        };
+        if sorted.len() > room && rows < TABLE_LEAST {
+            let word = Line::default().with(Tone::Faint, &format!("{:<NAMED$}", self.word));
+            let line = word.then((self.sentence)(worst));
+            return vec![match sorted.len() {
+                1 => line,
+                _ => line.with(Tone::Faint, &format!(" · {}", more(1))),
+            }];
+        }
+        let shown = if sorted.len() > room {
+            room - 1
+        } else {
+            sorted.len()
+        };
+        let mut lines = vec![self.head];
+        lines.extend(sorted[..shown].iter().map(|one| (self.row)(one)));
+        if shown < sorted.len() {
+            let text = format!("{:NAMED$}{}", "", more(shown));
+            lines.push(Line::default().with(Tone::Faint, &text));
+        }
+        lines
+    }
+}
+
+/// Worse is more: lost, silent, behind its schedule, slow.
+fn badness_of_client(client: &ClientNow) -> (bool, bool, u64, u64) {
+    let second = client.second.unwrap_or_default();
+    let p99_us = (second.p99_ms * 1e3) as u64;
+    let is_silent = client.silent_s >= SILENT_S;
+    (
+        client.is_lost,
+        is_silent,
+        second.late + second.errors,
+        p99_us,
+    )
+}
+
+/// Worse is more: nodes that are away, a disk without rest, CPUs without rest.
+fn badness_of_host(host: &HostNow, has_away: bool) -> (bool, u64, u64) {
+    let cpu = match host.cpu {
+        Some(HostCpu::OfMachine(percent)) => percent,
+        Some(HostCpu::Cores(cores)) => cores * 100.0,
+        None => 0.0,
+    };
+    (has_away, host.disk_busy.unwrap_or(0.0) as u64, cpu as u64)
+}
+
+fn name_columns(columns: usize, figures: usize) -> usize {
+    columns.saturating_sub(NAMED + figures).clamp(1, NAME_MOST)
+}
+
+fn head(word: &str, columns: usize, figures: usize, text: &str) -> Line {
+    let name = name_columns(columns, figures);
+    Line::default().with(Tone::Faint, &format!("{word:<NAMED$}{:name$}{text}", ""))
+}
+
+fn named(name: &str, columns: usize, figures: usize) -> Line {
+    let width = name_columns(columns, figures);
+    let name = Line::of(&shortened_name(name, width)).fitted(width);
+    Line::of(&" ".repeat(NAMED)).then(name)
+}
+
+fn client_head(columns: usize) -> Line {
+    let text = format!(
+        "{:>9}{:>9}{:>8}{:>7}{:>11}",
+        "op/s", "p99 ms", "late", "CPU", "clock ±"
+    );
+    head("Clients", columns, CLIENT_FIGURES, &text)
+}
+
+fn name_of(client: &ClientNow) -> String {
+    format!("{} ({})", client.name, client.place)
+}
+
+/// What there is to say of a client in place of figures.
+fn trouble(client: &ClientNow) -> Option<(Tone, String)> {
+    if client.is_lost {
+        Some((Tone::Bad, "lost".to_owned()))
+    } else if client.silent_s >= SILENT_S {
+        let text = format!("not heard of for {:.0} s", client.silent_s);
+        Some((Tone::Bad, text))
+    } else if client.second.is_none() {
+        Some((Tone::Faint, "begins".to_owned()))
+    } else {
+        None
+    }
+}
+
+fn client_row(client: &ClientNow, columns: usize) -> Line {
+    let line = named(&name_of(client), columns, CLIENT_FIGURES);
+    if let Some((tone, text)) = trouble(client) {
+        return line.with(tone, &format!("  {text}"));
+    }
+    let second = client.second.unwrap_or_default();
+    let (ops, p99) = (whole(second.ok_per_s), significant(second.p99_ms, 3));
+    let tone = if second.late > 0 {
+        Tone::Warn
+    } else {
+        Tone::Plain
+    };
+    let clock = client.clock_bound_ms.map_or("?".to_owned(), |ms| significant(ms, 2) + " ms");
+    let rest = format!("{:>5.0} %{clock:>11}", second.cpu_share * 100.0);
+    line.with(Tone::Plain, &format!("{ops:>9}{p99:>9}"))
+        .with(tone, &format!("{:>8}", count(second.late)))
+        .with(Tone::Plain, &rest)
+}
+
+fn client_sentence(client: &ClientNow) -> Line {
+    let line = Line::of(&shortened_name(&name_of(client), NAME_IN_SENTENCE));
+    if let Some((tone, text)) = trouble(client) {
+        return line.with(tone, &format!(" {text}"));
+    }
+    let second = client.second.unwrap_or_default();
+    let (ops, p99) = (whole(second.ok_per_s), significant(second.p99_ms, 3));
+    let late = count(second.late);
+    line.with(
+        Tone::Plain,
+        &format!(" {ops} op/s · p99 {p99} ms · {late} late"),
+    )
+}
+
+fn host_head(columns: usize) -> Line {
+    let text = format!("{:>11}{:>11}{:>7}  nodes", "CPU", "disk MB/s", "busy");
+    head("Hosts", columns, HOST_FIGURES, &text)
+}
+
+/// CPU, bytes and busy time of its disks.
+fn host_figures(host: &HostNow) -> [String; 3] {
+    let cpu = host.cpu.map(|cpu| match cpu {
+        HostCpu::OfMachine(percent) => format!("{percent:.0} %"),
+        HostCpu::Cores(cores) => format!("{cores:.1} cores"),
+    });
+    let disk = host.disk_bytes_per_s.map(|bytes| significant(bytes / 1e6, 3));
+    let busy = host.disk_busy.map(|percent| format!("{percent:.0} %"));
+    [cpu, disk, busy].map(|figure| figure.unwrap_or_else(|| "?".to_owned()))
+}
+
+/// Whether its nodes are there.
+fn nodes_of(host: &HostNow, state: &RunState) -> (Tone, String) {
+    let away: Vec<String> = host.nodes.iter().filter(|name| state.is_away(name)).cloned().collect();
+    match (away.is_empty(), host.nodes.len()) {
+        (false, _) => (Tone::Bad, format!("{} away", away.join(", "))),
+        (true, 1..=2) => (Tone::Good, format!("{} up", host.nodes.join(", "))),
+        (true, many) => (Tone::Good, format!("{many} up")),
+    }
+}
+
+fn host_row(host: &HostNow, state: &RunState, columns: usize) -> Line {
+    let [cpu, disk, busy] = host_figures(host);
+    let (tone, nodes) = nodes_of(host, state);
+    named(&host.name, columns, HOST_FIGURES)
+        .with(Tone::Plain, &format!("{cpu:>11}{disk:>11}{busy:>7}  "))
+        .with(tone, &nodes)
+}
+
+fn host_sentence(host: &HostNow, state: &RunState) -> Line {
+    let [cpu, disk, busy] = host_figures(host);
+    let (tone, nodes) = nodes_of(host, state);
+    Line::of(&format!(
+        "{} {cpu} · disk {disk} MB/s, busy {busy} · ",
+        host.name
+    ))
+    .with(tone, &nodes)
+}

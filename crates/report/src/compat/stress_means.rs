@@ -1,0 +1,94 @@
+//! What reports of several cassandra-stress clients have in the place of percentiles: means over
+//! the clients. The tool itself prints nothing of the kind.
+
+use super::java::fixed;
+use super::stress::{Sample, Timing};
+use std::collections::BTreeSet;
+
+/// The means of what several clients have seen each by itself, for below the results; nothing of
+/// fewer than two that have done something. No line begins as one of the results does.
+pub fn means(clients: &[Sample]) -> String {
+    let has_done = |one: &Timing| one.operations() > 0;
+    let totals: Vec<Timing> = clients.iter().map(Sample::total).filter(has_done).collect();
+    if totals.len() < 2 {
+        return String::new();
+    }
+    let names: BTreeSet<&String> = clients.iter().flat_map(|one| one.operations.keys()).collect();
+    let line = |label: &str, of: &dyn Fn(&Timing) -> f64| {
+        let figure = |name: &&String| {
+            let timings = clients.iter().filter_map(|one| one.operations.get(*name));
+            Some(format!(
+                "{name}: {} ms",
+                fixed(mean_of(timings, of)?, 1, true)
+            ))
+        };
+        let each = names.iter().filter_map(figure).collect::<Vec<_>>().join(", ");
+        let all = fixed(mean_of(totals.iter(), of).unwrap_or(0.0), 1, false);
+        format!("Mean of clients' {label:<18}: {all:>6} ms [{each}]\n")
+    };
+    let mut text = format!(
+        "Means of {} clients' own figures. A mean of percentiles is no percentile:\n\
+         those of all operations stand above.\n",
+        totals.len()
+    );
+    for (label, percentile) in [
+        ("medians", 50.0),
+        ("95th percentiles", 95.0),
+        ("99th percentiles", 99.0),
+        ("99.9th percentiles", 99.9),
+    ] {
+        text.push_str(&line(label, &|timing| timing.percentile_ms(percentile)));
+    }
+    text.push_str(&line("maxima", &Timing::max_ms));
+    text.push('\n');
+    text
+}
+
+/// The mean over those that have done something; none if nobody has.
+fn mean_of<'t>(
+    timings: impl Iterator<Item = &'t Timing>,
+    of: &dyn Fn(&Timing) -> f64,
+) -> Option<f64> {
+    let busy = timings.filter(|one| one.operations() > 0);
+    let (count, sum) = busy.fold((0.0, 0.0), |(count, sum), one| (count + 1.0, sum + of(one)));
+    (count > 0.0).then_some(sum / count)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What one client has seen: reads of so many µs.
+    fn seen(us: impl Iterator<Item = u64>) -> Sample {
+        let mut timing = Timing::default();
+        us.for_each(|us| timing.latency.record(us * 1000));
+        let mut sample = Sample::default();
+        sample.operations.insert("READ".to_owned(), timing);
+        sample
+    }
+
+    /// Of clients that are unlike, the mean of two 99th percentiles is far from the 99th of all.
+    #[test]
+    fn means_of_several_clients_are_named_as_what_they_are() {
+        let clients = [
+            seen((1..=100).map(|n| n * 100)),
+            seen((901..=1000).map(|n| n * 100)),
+        ];
+        expect_test::expect![[r#"
+            Means of 2 clients' own figures. A mean of percentiles is no percentile:
+            those of all operations stand above.
+            Mean of clients' medians           :   50.0 ms [READ: 50.0 ms]
+            Mean of clients' 95th percentiles  :   54.5 ms [READ: 54.5 ms]
+            Mean of clients' 99th percentiles  :   54.9 ms [READ: 54.9 ms]
+            Mean of clients' 99.9th percentiles:   55.0 ms [READ: 55.0 ms]
+            Mean of clients' maxima            :   55.0 ms [READ: 55.0 ms]
+
+        "#]]
+        .assert_eq(&means(&clients));
+        assert_eq!(means(&clients[..1]), "");
+        assert_eq!(means(&[clients[0].clone(), Sample::default()]), "");
+        // One that has done nothing of a kind has no figure of it.
+        let idle = [&clients[..], &[Sample::default()]].concat();
+        assert_eq!(means(&idle), means(&clients));
+    }
+}
