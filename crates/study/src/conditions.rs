@@ -165,12 +165,12 @@ fn hosts(local: &LocalSpec) -> Vec<String> {
         Isolation::Hosts => "kept apart",
         Isolation::Loopback => "on loopback, not kept apart",
     };
-    let shares = local.nodes_of_hosts();
-    let count = hosts.count;
+    let (count, shares) = (hosts.count, local.nodes_of_hosts());
     let each: Vec<String> = shares.iter().map(usize::to_string).collect();
-    let dealt = match shares.iter().all(|nodes| *nodes == shares[0]) {
-        true => format!("{count} of {}", counted(local.nodes_per_host(), "node")),
-        false => format!("{count} of {} nodes", each.join(", ")),
+    let dealt = if shares.iter().any(|nodes| *nodes < local.nodes_per_host()) {
+        format!("{count} of {} nodes", each.join(", "))
+    } else {
+        format!("{count} of {}", counted(local.nodes_per_host(), "node"))
     };
     vec![dealt, racks, apart.to_owned()]
 }

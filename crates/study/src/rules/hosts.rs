@@ -127,10 +127,10 @@ fn shares(subject: &Subject<'_>) -> Option<Vec<u64>> {
 
 /// How many nodes the host has that has most of them.
 fn most(subject: &Subject<'_>) -> Option<u64> {
-    match subject.wrote(HOSTS) {
-        true => shares(subject)?.into_iter().max(),
-        false => subject.count("target.local.nodes_per_host"),
+    if subject.wrote(HOSTS) {
+        return shares(subject)?.into_iter().max();
     }
+    subject.count("target.local.nodes_per_host")
 }
 
 fn nodes(subject: &Subject<'_>, out: &mut Diagnostics) {
