@@ -35,15 +35,11 @@ pub struct GapRecord {
 impl GapRecord {
     /// In words: `the logs of node2 on db2 are lost: …`.
     pub fn words(&self) -> String {
-        let what = match self.what {
-            GapKind::Logs => "the logs of",
-            GapKind::Readings => "what the host has seen of",
+        let (what, verb) = match self.what {
+            GapKind::Logs => ("the logs of", "are"),
+            GapKind::Readings => ("what the host has seen of", "is"),
         };
         let (node, host, why) = (&self.node, &self.host, &self.why);
-        let verb = match self.what {
-            GapKind::Logs => "are",
-            GapKind::Readings => "is",
-        };
         format!("{what} {node} on {host} {verb} lost: {why}")
     }
 }

@@ -163,6 +163,12 @@ impl HostsSpec {
         self.machines.iter().map(RemoteHost::named).collect()
     }
 
+    /// How many nodes they take altogether, where each that does not say takes `each`.
+    pub fn nodes(&self, each: usize) -> usize {
+        let stated = |host: usize| self.machines.get(host).and_then(|machine| machine.nodes);
+        (0..self.count).map(|host| stated(host).unwrap_or(each)).sum()
+    }
+
     /// Whether they are machines of their own, reached by `ssh`.
     pub fn are_machines(&self) -> bool {
         !self.machines.is_empty()

@@ -133,8 +133,8 @@ impl LocalSpec {
     /// own number.
     pub fn seats(&self) -> Vec<Seat> {
         let shares = self.nodes_of_hosts();
+        let slots = 0..shares.iter().copied().max().unwrap_or_default();
         let shares = shares.iter().enumerate();
-        let slots = 0..self.nodes_per_host();
         let of_slot = |slot: usize| {
             let takers = shares.clone().filter(move |(_, share)| slot < **share);
             takers.map(move |(host, _)| Seat { host, slot })

@@ -53,15 +53,11 @@ fn up(args: &UpArgs, dirs: &Dirs, common: &Common) -> Result<Exit> {
         count.unwrap_or_default(),
         counted(machines.len(), "machine")
     );
-    let share = |host: usize| {
-        let stated = machines.get(host).and_then(|machine| machine.nodes);
-        stated.unwrap_or(args.nodes_per_host.unwrap_or(1))
-    };
-    let shared = count.map(|hosts| (0..hosts).map(share).sum());
     let hosts = count.map(|count| HostsSpec {
         machines: machines.into_iter().take(count).collect(),
         ..hosts_of(&args.host, count)
     });
+    let shared = hosts.as_ref().map(|hosts| hosts.nodes(args.nodes_per_host.unwrap_or(1)));
     let like = like.as_ref().map(Like::of).transpose()?.unwrap_or_default();
     let version = args.cassandra.clone().or(like.version);
     let spec = LocalSpec {

@@ -7,10 +7,8 @@
 
 use super::layout::{DATA, Sstable, TableFiles};
 use super::manifest::{self, Manifest};
-use super::schema::Tables;
+use super::own::TableNow;
 use super::statistics::{self, Counts};
-use crate::mbeans;
-use crate::node_files::NodeFiles;
 use anyhow::Result;
 use host::Agent;
 use serde::{Deserialize, Serialize};
@@ -153,29 +151,16 @@ pub(super) fn of_snapshot(
     manifest.tables.iter().map(of).collect()
 }
 
-/// What a node's tables hold now.
+/// What a node's tables hold as they are now.
 ///
 /// # Errors
-/// A file cannot be read, or the node does not answer.
-pub(super) fn of_tables(
-    place: &NodeFiles<'_>,
-    keyspace: &str,
-    tables: &Tables,
-) -> Result<NodeContents> {
-    let names: Vec<&str> = tables.keys().map(String::as_str).collect();
-    let levels = match place.agent {
-        Some(agent) => mbeans::levels(agent, keyspace, &names)?,
-        None => vec![None; names.len()],
+/// A file cannot be read.
+pub(super) fn of_tables(host: &Agent, tables: &[TableNow]) -> Result<NodeContents> {
+    let of = |table: &TableNow| {
+        let contents = of_files(host, &table.folder, &table.files, table.levels.clone())?;
+        Ok((table.name.clone(), contents))
     };
-    let of = |((table, id), levels): ((&String, &String), _)| {
-        let folder = place.table_folder(keyspace, table, id);
-        let files = super::layout::scan(place.host, &folder)?;
-        Ok((
-            table.clone(),
-            of_files(place.host, &folder, &files, levels)?,
-        ))
-    };
-    tables.iter().zip(levels).map(of).collect()
+    tables.iter().map(of).collect()
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use super::exported::{Export, ExportedNode, FILE};
 use super::layout::{DATA, File};
 use super::manifest::{self, Manifest, TableRecord};
 use super::progress::{Counter, told};
-use super::{on_all, own};
+use super::{on_each, own};
 use crate::attach;
 use crate::cluster::Cluster;
 use crate::node::NodeInfo;
@@ -65,12 +65,9 @@ pub(super) fn export(
         counted(places.len(), "node")
     ));
     let parts = told(total, say, |counter| {
-        let part = |place: &NodeFiles<'_>| {
-            let of_node = places.iter().zip(&manifests).find(|(one, _)| one.name == place.name);
-            let (_, manifest) = of_node.context("a node that is none of the cluster")?;
+        on_each(places, &manifests, |place, manifest| {
             bring(place, manifest, making.path(), counter)
-        };
-        on_all(places, part)
+        })
     })?;
     let node = |((manifest, contents), member): ((Manifest, _), &NodeInfo)| ExportedNode {
         node: member.name.clone(),

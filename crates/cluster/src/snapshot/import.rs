@@ -15,7 +15,7 @@ use super::layout::File;
 use super::manifest::{self, Manifest, TableRecord, check_name};
 use super::progress::{Counter, told};
 use super::whole::{self, Reading};
-use super::{definitions, on_all, own};
+use super::{definitions, on_all, on_each, own};
 use crate::cluster::Cluster;
 use crate::node_files::NodeFiles;
 use crate::ring::Replication;
@@ -82,13 +82,9 @@ pub(super) fn import(
         bytes(total),
         counted(places.len(), "node")
     ));
-    let of = |place: &NodeFiles<'_>| {
-        let index = places.iter().position(|one| one.name == place.name);
-        index.and_then(|index| parts.get(index)).context("a node without a part")
-    };
     let brought = told(total, say, |counter| {
-        on_all(places, |place| {
-            bring(place, of(place)?, &folder, name, counter)
+        on_each(places, &parts, |place, part| {
+            bring(place, part, &folder, name, counter)
         })
     });
     let named = brought.and_then(|brought| {

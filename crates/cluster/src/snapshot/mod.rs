@@ -115,10 +115,22 @@ fn on_all<T: Send>(
     places: &[NodeFiles<'_>],
     work: impl Fn(&NodeFiles<'_>) -> Result<T> + Sync,
 ) -> Result<Vec<T>> {
+    on_each(places, &vec![(); places.len()], |place, ()| work(place))
+}
+
+/// The same with something of each node's own, in the order of the nodes.
+///
+/// # Errors
+/// As [`on_all`].
+fn on_each<G: Sync, T: Send>(
+    places: &[NodeFiles<'_>],
+    given: &[G],
+    work: impl Fn(&NodeFiles<'_>, &G) -> Result<T> + Sync,
+) -> Result<Vec<T>> {
     let work = &work;
     let results: Vec<Result<T>> = std::thread::scope(|scope| {
-        let spawn = |place| scope.spawn(move || work(place));
-        let threads: Vec<_> = places.iter().map(spawn).collect();
+        let spawn = |(place, given)| scope.spawn(move || work(place, given));
+        let threads: Vec<_> = places.iter().zip(given).map(spawn).collect();
         let join = |thread: std::thread::ScopedJoinHandle<'_, Result<T>>| {
             let panicked = |_| Err(anyhow!("the thread of this node has panicked"));
             thread.join().unwrap_or_else(panicked)

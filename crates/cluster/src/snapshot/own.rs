@@ -156,23 +156,55 @@ pub(crate) fn fingerprints(
     Ok(names.zip(found).collect())
 }
 
-/// The layout of a node's tables as they are now: files from its folders, levels from the server.
-pub(super) fn fingerprint(
+/// A table of a node as it is now.
+pub(super) struct TableNow {
+    pub name: String,
+    pub folder: PathBuf,
+    pub files: TableFiles,
+    pub levels: Option<Vec<u64>>,
+}
+
+/// A node's tables as they are now: files from its folders, levels from the server.
+pub(super) fn tables_now(
     place: &NodeFiles<'_>,
     keyspace: &str,
     tables: &Tables,
-) -> Result<Fingerprint> {
+) -> Result<Vec<TableNow>> {
     let names: Vec<&str> = tables.keys().map(String::as_str).collect();
     let levels = match place.agent {
         Some(agent) => mbeans::levels(agent, keyspace, &names)?,
         None => vec![None; names.len()],
     };
-    let layout = |((table, id), levels): ((&String, &String), _)| {
-        let files = layout::scan(place.host, &place.table_folder(keyspace, table, id))?;
-        Ok((table.clone(), files.layout(levels)))
+    let now = |((table, id), levels): ((&String, &String), _)| {
+        let folder = place.table_folder(keyspace, table, id);
+        Ok(TableNow {
+            name: table.clone(),
+            files: layout::scan(place.host, &folder)?,
+            folder,
+            levels,
+        })
     };
-    let layouts: Result<_> = tables.iter().zip(levels).map(layout).collect();
-    Ok(Fingerprint { tables: layouts? })
+    tables.iter().zip(levels).map(now).collect()
+}
+
+/// The layout of tables as they are now.
+pub(super) fn layout_of(tables: &[TableNow]) -> Fingerprint {
+    let layout = |table: &TableNow| {
+        let layout = table.files.layout(table.levels.clone());
+        (table.name.clone(), layout)
+    };
+    Fingerprint {
+        tables: tables.iter().map(layout).collect(),
+    }
+}
+
+/// The layout of a node's tables as they are now.
+pub(super) fn fingerprint(
+    place: &NodeFiles<'_>,
+    keyspace: &str,
+    tables: &Tables,
+) -> Result<Fingerprint> {
+    Ok(layout_of(&tables_now(place, keyspace, tables)?))
 }
 
 pub(crate) fn verify(

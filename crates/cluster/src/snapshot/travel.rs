@@ -5,7 +5,7 @@ use super::comparison::{Comparison, Side};
 use super::exported::Export;
 use super::import::{self, Imported};
 use super::manifest::{self, check_name};
-use super::{contents, export, on_all, own, schema};
+use super::{contents, export, on_each, own, schema};
 use crate::cluster::Cluster;
 use crate::local::Nodes;
 use crate::node_files::NodeFiles;
@@ -64,12 +64,12 @@ impl Cluster {
         let first = manifests.first().context("the cluster has no node")?;
         let names: Vec<&str> = first.tables.iter().map(|table| table.name.as_str()).collect();
         let tables = schema::tables(&mut self.session()?, &first.keyspace, &names)?;
-        let sides = on_all(&places, |place: &NodeFiles<'_>| -> Result<(Side, Side)> {
+        let sides = on_each(&places, &manifests, |place, manifest| {
             let folder = manifest::folder(place.folder, name);
-            let manifest = manifest::Manifest::read(place.host, &folder)?;
-            let was = contents::of_snapshot(place.host, &folder, &manifest)?;
-            let is = contents::of_tables(place, &manifest.keyspace, &tables)?;
-            let print = own::fingerprint(place, &manifest.keyspace, &tables)?;
+            let was = contents::of_snapshot(place.host, &folder, manifest)?;
+            let now = own::tables_now(place, &manifest.keyspace, &tables)?;
+            let is = contents::of_tables(place.host, &now)?;
+            let print = own::layout_of(&now);
             Ok((
                 (manifest.fingerprint().to_string(), was),
                 (print.to_string(), is),

@@ -325,15 +325,9 @@ impl Draft {
             machines: self.machines.iter().take(count).cloned().collect(),
             ..self.hosts.clone()
         });
-        let share = |host: usize| {
-            let stated = self.machines.get(host).and_then(|machine| machine.nodes);
-            stated.unwrap_or(self.nodes_per_host)
-        };
+        let nodes = hosts.as_ref().map(|hosts| hosts.nodes(self.nodes_per_host));
         let spec = LocalSpec {
-            nodes: match count {
-                0 => self.local.nodes,
-                _ => (0..count).map(share).sum(),
-            },
+            nodes: nodes.unwrap_or(self.local.nodes),
             hosts,
             ..self.local.clone()
         };
