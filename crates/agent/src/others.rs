@@ -52,8 +52,7 @@ impl Serve<AgentState> for ReadWallClock {
 impl Serve<AgentState> for Mend {
     fn serve(self, here: &AgentState) -> Result<Vec<String>> {
         let folder = self.folder.as_deref();
-        let undone = noted::mend(folder)?;
         here.undo.note(Noted::below(folder)?);
-        Ok(undone)
+        noted::mend(folder)
     }
 }

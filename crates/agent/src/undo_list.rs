@@ -79,6 +79,19 @@ impl UndoList {
         (self.tell)(&entries)
     }
 
+    /// One more, which is written down if anything is.
+    ///
+    /// # Errors
+    /// As [`UndoList::add`] and [`UndoList::add_noted`].
+    pub fn add_noted_if_noting(&self, undo: Undo) -> Result<()> {
+        let is_noting = self.noted().is_some();
+        if is_noting {
+            self.add_noted(undo)
+        } else {
+            self.add(undo)
+        }
+    }
+
     /// One less, which somebody has undone.
     ///
     /// # Errors

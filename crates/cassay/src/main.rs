@@ -1,7 +1,7 @@
 //! The only crate that knows the terminal: arguments, progress, exit codes, wiring.
 //!
-//! `main` is the sentence: be an agent or a client if we were started as one, or tell a node to
-//! leave if an agent started us for that; otherwise read the arguments, clear what a killed run
+//! `main` is the sentence: be an agent or a client if we were started as one, or tell nodes what
+//! an agent started us to tell them; otherwise read the arguments, clear what a killed run
 //! left, do the command, say what went wrong once, exit with the code that says how it ended.
 //! stdout is data, stderr is conversation.
 
@@ -31,8 +31,8 @@ fn main() -> std::process::ExitCode {
     if let Some(code) = fleet::answer(&MAKER) {
         return code.into();
     }
-    if let Some(left) = cluster::decommission::answer() {
-        let exit = left.map_or_else(|error| terminal::error(&error), |()| exit::Exit::Done);
+    if let Some(done) = cluster::answer() {
+        let exit = done.map_or_else(|error| terminal::error(&error), |()| exit::Exit::Done);
         return terminal::end(exit).into();
     }
     let parsed = args::command().try_get_matches();

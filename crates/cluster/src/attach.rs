@@ -41,6 +41,7 @@ const LIMIT: Duration = Duration::from_secs(10);
 /// TLS files cannot be read.
 pub(crate) fn attach(spec: &AttachSpec, say: &mut dyn FnMut(&str)) -> Result<Cluster> {
     let access = access_of(spec)?;
+    mend_here(say);
     if spec.contact_points.is_empty() {
         bail!("attaching needs at least one contact point (host or host:port)");
     }
@@ -65,6 +66,21 @@ pub(crate) fn attach(spec: &AttachSpec, say: &mut dyn FnMut(&str)) -> Result<Clu
     ));
     let agents = agents_of(&nodes, spec.jolokia.as_ref(), say)?;
     with_hosts(spec, nodes, (access, hosts), agents, say)
+}
+
+/// Undoes what earlier commands of this machine have left that were killed with their agents. What
+/// cannot be undone need not be of this cluster: that is told, and no reason to stay away.
+fn mend_here(say: &mut dyn FnMut(&str)) {
+    match host::noted::mend(None) {
+        Ok(undone) => {
+            for what in undone {
+                say(&format!("an earlier command was killed: {what}"));
+            }
+        }
+        Err(error) => say(&format!(
+            "what an earlier command has left could not be undone: {error:#}"
+        )),
+    }
 }
 
 /// The first contact point that answers, and the nodes that it knows.
@@ -103,7 +119,7 @@ fn with_hosts(
         }
     }
     let capabilities = capabilities(&nodes, &agents, &hosts);
-    let attached = Attached::new(agents, spec.contact_points.clone(), hosts);
+    let attached = Attached::new(spec, agents, hosts);
     Ok(Cluster::of_attached(nodes, access, capabilities, attached))
 }
 

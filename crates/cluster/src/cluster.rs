@@ -236,14 +236,18 @@ impl Cluster {
         }
     }
 
-    /// The machines of nodes that are not ours, where there is a way to them.
-    pub(crate) fn attached_hosts(&self) -> Option<&AttachedHosts> {
+    /// By what nodes are controlled that are not ours.
+    pub(crate) fn attached(&self) -> Option<&Attached> {
         match &self.control {
-            Control::Attached(attached) => {
-                Some(&attached.hosts).filter(|hosts| !hosts.all.is_empty())
-            }
+            Control::Attached(attached) => Some(attached),
             Control::Local(_) => None,
         }
+    }
+
+    /// The machines of nodes that are not ours, where there is a way to them.
+    pub(crate) fn attached_hosts(&self) -> Option<&AttachedHosts> {
+        let hosts = &self.attached()?.hosts;
+        Some(hosts).filter(|hosts| !hosts.all.is_empty())
     }
 
     /// The server of ours behind a null target.

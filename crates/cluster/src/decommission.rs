@@ -1,6 +1,7 @@
 //! A node of ours that leaves its ring because this program was started to tell it so: by an agent
 //! whose controller is gone, which speaks to no MBeans itself.
 
+use crate::compaction_switch::OURSELVES;
 use crate::handle::NodeControl;
 use crate::jolokia::Jolokia;
 use crate::local::properties;
@@ -14,9 +15,6 @@ use target::Invocation;
 /// The argument that makes this program do that. The one behind it is the file by which the node's
 /// MBeans are reached, with their password.
 const ARGUMENT: &str = "leave-its-ring";
-
-/// This program, as whoever starts it has it, though its file may be another one by now.
-const OURSELVES: &str = "/proc/self/exe";
 
 /// How long the node may take to leave.
 const LEFT_WITHIN: Duration = Duration::from_secs(540);
@@ -35,7 +33,7 @@ pub(crate) fn program(conf: &Path) -> Invocation {
 }
 
 /// Does it, if this program was started to; `None` if it was not.
-pub fn answer() -> Option<Result<()>> {
+pub(crate) fn answer() -> Option<Result<()>> {
     let words: Vec<_> = std::env::args_os().collect();
     let [_, argument, file] = &words[..] else {
         return None;

@@ -12,9 +12,10 @@ mod capability;
 mod cause;
 mod clients;
 mod cluster;
+mod compaction_switch;
 mod counts;
 mod data_use;
-pub mod decommission;
+mod decommission;
 mod dirs;
 mod door;
 mod gaps;
@@ -75,6 +76,11 @@ pub use views::{DataFile, Row, View};
 
 use anyhow::Context;
 use null::NullServer;
+
+/// Tells nodes something, if an agent of ours has started this program for that; `None` if not.
+pub fn answer() -> Option<anyhow::Result<()>> {
+    decommission::answer().or_else(compaction_switch::answer)
+}
 
 /// Starts a target, or attaches to it. `say` hears what goes on, a line at a time.
 ///

@@ -283,7 +283,7 @@ impl Session {
         door.passed(cql, self.used())
     }
 
-    /// Whether the load may send a statement.
+    /// Whether a statement may be sent, now or by the load.
     ///
     /// # Errors
     /// It may not; the message says what allows it.

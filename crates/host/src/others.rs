@@ -100,7 +100,7 @@ impl Agent {
         ))
     }
 
-    /// Has it undo what was left there, and write down what it has to undo; what was undone, a
+    /// Has it write down what it has to undo, and undo what was left there; what was undone, a
     /// sentence each.
     ///
     /// # Errors

@@ -16,7 +16,7 @@ pub(super) struct Commands {
 
 impl Breakable for Commands {
     fn inject(&mut self, here: &AgentState) -> Result<()> {
-        here.undo.add(Undo::Command(self.heal.clone()))?;
+        here.undo.add_noted_if_noting(Undo::Command(self.heal.clone()))?;
         succeed(&self.inject, LIMIT)
     }
 

@@ -42,6 +42,9 @@ static ANSWER: extern "C" fn() = {
         if let Some(code) = agent::answer() {
             std::process::exit(i32::from(code));
         }
+        if let Some(done) = cluster::answer() {
+            std::process::exit(i32::from(done.is_err()));
+        }
     }
     answer
 };

@@ -5,6 +5,7 @@ use super::contact_point::addresses_of;
 use super::hosts::AttachedHosts;
 use crate::access::Access;
 use crate::cluster::CONTROL_TIMEOUT;
+use crate::compaction_switch::{Switch, SwitchedOff};
 use crate::handle::{Handles, NodeControl, NodeHandle};
 use crate::jolokia::Jolokia;
 use crate::node::NodeInfo;
@@ -17,6 +18,7 @@ use measure::clock;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError};
+use target::{AttachSpec, JolokiaAccess};
 
 /// The agent in a node's JVM, or why there is none to speak with.
 pub(super) type Agent = std::result::Result<Jolokia, String>;
@@ -26,6 +28,8 @@ pub(super) type Agent = std::result::Result<Jolokia, String>;
 pub(crate) struct Attached {
     /// Its agents, in the order of the nodes; empty without access to them.
     pub agents: Vec<Agent>,
+    /// How they are reached.
+    jolokia: Option<JolokiaAccess>,
     /// By which its nodes are counted.
     points: Vec<String>,
     /// The machines of its nodes; none without a way to them.
@@ -37,10 +41,11 @@ pub(crate) struct Attached {
 }
 
 impl Attached {
-    pub fn new(agents: Vec<Agent>, points: Vec<String>, hosts: AttachedHosts) -> Attached {
+    pub fn new(spec: &AttachSpec, agents: Vec<Agent>, hosts: AttachedHosts) -> Attached {
         Attached {
             agents,
-            points,
+            jolokia: spec.jolokia.clone(),
+            points: spec.contact_points.clone(),
             hosts,
             storage: Mutex::default(),
             here: Mutex::default(),
@@ -99,6 +104,17 @@ impl Attached {
         })
     }
 
+    /// Switches off the compactions of tables, each node by its address with those that are meant:
+    /// until they are switched on, or this program is gone.
+    pub fn switch_compactions_off(
+        &self,
+        keyspace: &str,
+        nodes: &[(SocketAddr, Vec<&str>)],
+    ) -> Result<SwitchedOff> {
+        let access = self.jolokia.as_ref().context("there is no access to Jolokia agents")?;
+        Switch::of(keyspace, nodes, access)?.off(&self.here()?)
+    }
+
     /// By what a node is told to do something, if there is an agent in its JVM.
     fn control(&self, node: usize) -> Option<NodeControl> {
         let agent = self.agents.get(node)?.as_ref().ok()?;
@@ -132,6 +148,9 @@ impl Attached {
         let id = format!("attached-{}-{:x}", Identity::own().pid, clock::unix_ns());
         let folder = std::env::temp_dir().join(format!("cassay-{id}"));
         let agent = host::Agent::of_machine(&id, &folder).context("have somebody who heals")?;
+        // From now on what it has to undo stands on the disk too. What was left was told of when
+        // the cluster was attached.
+        let _ = agent.mend(None);
         Ok(Arc::clone(here.insert(Arc::new(agent))))
     }
 }

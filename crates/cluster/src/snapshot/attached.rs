@@ -252,28 +252,29 @@ pub(crate) fn restore(
     for node in &nodes {
         check_ring(node)?;
     }
+    let attached = cluster.attached().context("the cluster is ours")?;
     let address = cluster.nodes()[0].address;
     let mut session = Session::open(address, cluster.access(), online::TRUNCATE_LIMIT)?;
     let tables = schema::tables(&mut session, keyspace, &names)?;
+    for table in tables.keys() {
+        session.may_send(&online::truncate_statement(keyspace, table))?;
+    }
     let allowed = schema::compacting(&mut session, keyspace, &names)?;
     say(&format!(
         "restoring {keyspace} from {name} (TRUNCATE and import)"
     ));
     let mut switched = Vec::new();
-    for node in &nodes {
+    for (node, info) in nodes.iter().zip(cluster.nodes()) {
         // What an operator has disabled is not ours to enable again.
         let disabled = mbeans::disabled(node.agent, keyspace, &names)?;
         let mut ours: Vec<&str> = allowed.iter().map(String::as_str).collect();
         ours.retain(|table| !disabled.contains(table));
-        switched.push((node, ours));
+        switched.push((info.address, ours));
     }
-    let swapped = swap(&switched, &parts, &mut session, keyspace, &tables)
+    let off = attached.switch_compactions_off(keyspace, &switched)?;
+    let swapped = swap(&nodes, &parts, &mut session, keyspace, &tables)
         .map_err(|error| online::unfinished(&error, keyspace, name, &[], ""));
-    let mut enabled = Ok(());
-    for (node, ours) in &switched {
-        let back = mbeans::enable_compaction(node.agent, keyspace, ours);
-        enabled = enabled.and(back.with_context(|| node.name.to_string()));
-    }
+    let enabled = off.on();
     let (truncate_s, import_s) = swapped.with_context(|| format!("restore {name}"))?;
     enabled?;
     let wanted: Vec<Fingerprint> = parts.iter().map(|part| fingerprint_of(part)).collect();
@@ -312,21 +313,17 @@ fn check_ring(node: &AttachedNode<'_>) -> Result<()> {
 
 /// Empties the tables and imports them, node by node; seconds of TRUNCATE and of importing.
 fn swap(
-    nodes: &[(&AttachedNode<'_>, Vec<&str>)],
+    nodes: &[AttachedNode<'_>],
     parts: &[BTreeMap<&str, &Row>],
     session: &mut Session,
     keyspace: &str,
     tables: &Tables,
 ) -> Result<(f64, f64)> {
-    for (node, ours) in nodes {
-        mbeans::disable_compaction(node.agent, keyspace, ours)
-            .with_context(|| node.name.to_string())?;
-    }
     let began_ns = clock::now_ns();
     online::truncate(session, keyspace, tables)?;
     let truncate_s = online::seconds_since(began_ns);
     let began_ns = clock::now_ns();
-    for ((node, _), part) in nodes.iter().zip(parts) {
+    for (node, part) in nodes.iter().zip(parts) {
         for (table, row) in part {
             let id = tables.get(*table).context("a table has no id")?;
             import(node, row, id)
@@ -334,7 +331,7 @@ fn swap(
         }
     }
     let import_s = online::seconds_since(began_ns);
-    for ((node, _), part) in nodes.iter().zip(parts) {
+    for (node, part) in nodes.iter().zip(parts) {
         let found = fingerprint(node.agent, keyspace, tables)?;
         if let Some(difference) = found.difference(&fingerprint_of(part)) {
             bail!(

@@ -166,6 +166,11 @@ fn swap(
     Ok((truncate_s, import_s))
 }
 
+/// What empties a table.
+pub(super) fn truncate_statement(keyspace: &str, table: &str) -> String {
+    format!("TRUNCATE \"{keyspace}\".\"{table}\"")
+}
+
 /// Empties the tables, on all nodes of the ring.
 ///
 /// # Errors
@@ -173,7 +178,7 @@ fn swap(
 pub(super) fn truncate(session: &mut Session, keyspace: &str, tables: &Tables) -> Result<()> {
     for table in tables.keys() {
         session
-            .query(&format!("TRUNCATE \"{keyspace}\".\"{table}\""))
+            .query(&truncate_statement(keyspace, table))
             .with_context(|| {
                 format!("truncate {keyspace}.{table}, which needs every node of the ring to answer")
             })?;

@@ -194,18 +194,16 @@ fn attached(lab: &Lab, ours: &Cluster) {
         password: Some(SecretSource::File(lab.write("password", &of("password")))),
         tls: None,
     };
-    let attach = |jolokia: Option<JolokiaAccess>| {
-        let spec = AttachSpec {
-            contact_points: vec![ours.nodes()[0].address.to_string()],
-            jolokia,
-            ..AttachSpec::default()
-        };
-        theirs(lab, spec)
+    let spec_of = |jolokia: Option<JolokiaAccess>| AttachSpec {
+        contact_points: vec![ours.nodes()[0].address.to_string()],
+        jolokia,
+        ..AttachSpec::default()
     };
+    let attach = |jolokia: Option<JolokiaAccess>| theirs(lab, spec_of(jolokia));
     let blind = attach(None).snapshot_create("seen", "k", &[], &mut |_| ()).unwrap_err();
     assert!(blind.to_string().contains("add `jolokia`"), "{blind}");
 
-    let mut cluster = attach(Some(access));
+    let mut cluster = attach(Some(access.clone()));
     let snapshot = cluster.snapshot_create("seen", "k", &[], &mut |_| ()).unwrap();
     assert_eq!(snapshot.nodes.len(), 2);
     assert_eq!(
@@ -220,6 +218,9 @@ fn attached(lab: &Lab, ours: &Cluster) {
         );
         assert_rows_are_whole(&cluster);
     }
+    drop(cluster);
+    compactions_are_on_though_who_restores_is_killed(lab, &spec_of(Some(access.clone())));
+    let mut cluster = attach(Some(access));
     let offline = cluster.snapshot_restore("seen", RestoreHow::Offline, &mut |_| ());
     assert!(offline.unwrap_err().to_string().contains("not ours to stop"));
     cluster.snapshot_remove("seen").unwrap();
