@@ -148,9 +148,11 @@ fn attached(ability: Ability, tables: &Answer, mbeans: &Answer, there: &OnMachin
         Ability::Settings => by_tables("system_views.settings"),
         Ability::Settle | Ability::Mbeans => mbeans.clone(),
         Ability::JvmMetrics => mbeans.clone().map_err(|why| format!("no JVM in sight: {why}")),
-        Ability::Snapshot | Ability::OfflineRestore => {
-            no("the nodes' files are out of reach: no hard links, and nothing is swapped")
+        Ability::Snapshot => {
+            let how = "the server's own snapshots, taken and imported by MBeans";
+            mbeans.clone().map(|_| how.to_owned())
         }
+        Ability::OfflineRestore => no("the nodes' processes are not ours to stop"),
         Ability::DropPageCache => no("the nodes' machines are out of reach"),
         Ability::ProcessStatistics => there.processes.clone(),
         Ability::HostMetrics => there.figures.clone(),

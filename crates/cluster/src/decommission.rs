@@ -1,11 +1,11 @@
 //! A node of ours that leaves its ring because this program was started to tell it so: by an agent
 //! whose controller is gone, which speaks to no MBeans itself.
 
-use crate::compaction_switch::OURSELVES;
 use crate::handle::NodeControl;
 use crate::jolokia::Jolokia;
 use crate::local::properties;
 use crate::operation::Operation;
+use crate::order::OURSELVES;
 use anyhow::{Context, Result, bail};
 use measure::clock::{self, Deadline};
 use std::path::Path;

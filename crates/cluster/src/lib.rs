@@ -12,7 +12,6 @@ mod capability;
 mod cause;
 mod clients;
 mod cluster;
-mod compaction_switch;
 mod counts;
 mod data_use;
 mod decommission;
@@ -30,6 +29,7 @@ mod members;
 mod node;
 mod node_files;
 mod operation;
+mod order;
 mod page_cache;
 pub mod probe;
 mod ring;
@@ -79,7 +79,7 @@ use null::NullServer;
 
 /// Tells nodes something, if an agent of ours has started this program for that; `None` if not.
 pub fn answer() -> Option<anyhow::Result<()>> {
-    decommission::answer().or_else(compaction_switch::answer)
+    decommission::answer().or_else(order::answer)
 }
 
 /// Starts a target, or attaches to it. `say` hears what goes on, a line at a time.

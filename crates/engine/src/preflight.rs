@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use study::data_state::{DataState, Preparation};
 use study::human;
 use study::plan::Plan;
-use study::settings::{Load, Settings, Study};
+use study::settings::{Load, Reset, Settings, Study};
 use study::work;
 use target::Target;
 use workload::{Program, Stage};
@@ -104,6 +104,9 @@ pub fn check(study: &Study, plan: &Plan, dirs: &Dirs, run: &str) -> Result<Vec<S
     }
 }
 
+/// What a snapshot is called that nobody makes.
+const REHEARSED: &str = "rehearsed";
+
 struct Rehearsal<'a> {
     study: &'a Study,
     plan: &'a Plan,
@@ -169,6 +172,10 @@ impl Rehearsal<'_> {
                 self.writes(program, Stage::Load)?;
             }
             standing.prepared(settings, program, program.rows());
+        }
+        if settings.data.reset == Reset::Snapshot {
+            standing.kept(settings, program, REHEARSED.to_owned());
+            self.all(&schema.truncate)?;
         }
         self.writes(program, Stage::Main)
     }

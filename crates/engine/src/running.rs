@@ -231,6 +231,21 @@ impl Running {
         }
     }
 
+    /// Removes snapshots that this run has left on a cluster that is not ours, when it was killed
+    /// with all that would have removed them. `stamp` is what their names begin with.
+    pub fn remove_strays(&self, stamp: &str) -> Result<()> {
+        if !self.cluster.is_attached() {
+            return Ok(());
+        }
+        for found in self.cluster.snapshots()? {
+            let is_ours = found.name.strip_prefix(stamp).is_some_and(|end| end.starts_with('-'));
+            if is_ours && !self.snapshots.contains(&found.name) {
+                self.cluster.snapshot_remove(&found.name)?;
+            }
+        }
+        Ok(())
+    }
+
     fn remove_snapshots(&self) -> Result<()> {
         for name in &self.snapshots {
             let removed = self.cluster.snapshot_remove(name);

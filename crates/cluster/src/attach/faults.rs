@@ -5,10 +5,10 @@ use super::contact_point::addresses_of;
 use super::hosts::AttachedHosts;
 use crate::access::Access;
 use crate::cluster::CONTROL_TIMEOUT;
-use crate::compaction_switch::{Switch, SwitchedOff};
 use crate::handle::{Handles, NodeControl, NodeHandle};
 use crate::jolokia::Jolokia;
 use crate::node::NodeInfo;
+use crate::order::{Act, Given, Order};
 use crate::service::NodeService;
 use crate::session::Session;
 use anyhow::{Context, Result};
@@ -30,6 +30,8 @@ pub(crate) struct Attached {
     pub agents: Vec<Agent>,
     /// How they are reached.
     jolokia: Option<JolokiaAccess>,
+    /// Snapshots that were taken, each by its node and its name there.
+    pub snapshots: Mutex<BTreeMap<(String, String), Given>>,
     /// By which its nodes are counted.
     points: Vec<String>,
     /// The machines of its nodes; none without a way to them.
@@ -45,6 +47,7 @@ impl Attached {
         Attached {
             agents,
             jolokia: spec.jolokia.clone(),
+            snapshots: Mutex::default(),
             points: spec.contact_points.clone(),
             hosts,
             storage: Mutex::default(),
@@ -104,15 +107,16 @@ impl Attached {
         })
     }
 
-    /// Switches off the compactions of tables, each node by its address with those that are meant:
-    /// until they are switched on, or this program is gone.
-    pub fn switch_compactions_off(
+    /// Tells nodes something, each by its address with the tables that are meant: until it is taken
+    /// back, or this program is gone.
+    pub fn tell(
         &self,
+        act: Act,
         keyspace: &str,
         nodes: &[(SocketAddr, Vec<&str>)],
-    ) -> Result<SwitchedOff> {
+    ) -> Result<Given> {
         let access = self.jolokia.as_ref().context("there is no access to Jolokia agents")?;
-        Switch::of(keyspace, nodes, access)?.off(&self.here()?)
+        Order::of(act, keyspace, nodes, access)?.give(&self.here()?)
     }
 
     /// By what a node is told to do something, if there is an agent in its JVM.

@@ -11,13 +11,17 @@ use super::schema::Tables;
 use super::{
     Fingerprint, NodeSnapshot, RestoreHow, Restored, Snapshot, TableLayout, online, schema,
 };
+use crate::attach::Attached;
 use crate::cluster::Cluster;
 use crate::jolokia::Jolokia;
 use crate::mbeans;
+use crate::order::Act;
 use crate::session::{ServerError, Session};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use measure::clock;
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::PoisonError;
 
 /// What the names of our snapshots on a server begin with.
 const OURS: &str = "cassay-";
@@ -28,6 +32,7 @@ const ATTEMPTS_COUNT: usize = 3;
 /// One node of the cluster.
 struct AttachedNode<'a> {
     name: &'a str,
+    address: SocketAddr,
     version: &'a str,
     agent: &'a Jolokia,
     /// Where its data is, as it says.
@@ -96,7 +101,8 @@ struct Row {
 ///
 /// # Errors
 /// There is no access to them; the message says what is missing.
-fn nodes(cluster: &Cluster) -> Result<Vec<AttachedNode<'_>>> {
+fn nodes(cluster: &Cluster) -> Result<(&Attached, Vec<AttachedNode<'_>>)> {
+    let attached = cluster.attached().context("the cluster is ours")?;
     let agents = cluster.agents().context(
         "snapshots of an attached cluster need a Jolokia agent in each of its nodes, and access \
          to it: add `jolokia` to the target's `attach`, or load the data anew instead",
@@ -106,12 +112,14 @@ fn nodes(cluster: &Cluster) -> Result<Vec<AttachedNode<'_>>> {
         let folders = mbeans::data_folders(agent).with_context(|| format!("ask {name}"))?;
         Ok(AttachedNode {
             name,
+            address: info.address,
             version: info.version.as_str(),
             agent,
             folders,
         })
     };
-    agents.into_iter().zip(cluster.nodes()).map(of).collect()
+    let nodes: Result<_> = agents.into_iter().zip(cluster.nodes()).map(of).collect();
+    Ok((attached, nodes?))
 }
 
 /// Snapshots of ours that a node has.
@@ -160,7 +168,7 @@ pub(crate) fn create(
     tables: &[&str],
     say: &mut dyn FnMut(&str),
 ) -> Result<Snapshot> {
-    let nodes = nodes(cluster)?;
+    let (attached, nodes) = nodes(cluster)?;
     let mut session = cluster.session()?;
     let tables = schema::tables(&mut session, keyspace, tables)?;
     schema::refuse_views(&mut session, keyspace, &tables)?;
@@ -171,7 +179,7 @@ pub(crate) fn create(
     say(&format!("putting {keyspace} away as {name}"));
     for node in &nodes {
         for table in tables.keys() {
-            create_on(node, name, keyspace, table)
+            create_on(attached, node, name, keyspace, table)
                 .with_context(|| format!("put {keyspace}.{table} away on {}", node.name))?;
         }
     }
@@ -180,7 +188,13 @@ pub(crate) fn create(
 }
 
 /// Takes a table's snapshot under a name that says what is in it.
-fn create_on(node: &AttachedNode<'_>, name: &str, keyspace: &str, table: &str) -> Result<()> {
+fn create_on(
+    attached: &Attached,
+    node: &AttachedNode<'_>,
+    name: &str,
+    keyspace: &str,
+    table: &str,
+) -> Result<()> {
     mbeans::flush(node.agent, keyspace, &[table])?;
     for _ in 0..ATTEMPTS_COUNT {
         let layout = layout_of(node.agent, keyspace, table)?;
@@ -188,11 +202,14 @@ fn create_on(node: &AttachedNode<'_>, name: &str, keyspace: &str, table: &str) -
             name: name.to_string(),
             layout,
         };
-        mbeans::take_snapshot(node.agent, &tag.text(), keyspace, &[table])?;
+        let act = Act::Snapshot(tag.text());
+        let given = attached.tell(act, keyspace, &[(node.address, vec![table])])?;
         if layout_of(node.agent, keyspace, table)? == tag.layout {
+            let mut known = attached.snapshots.lock().unwrap_or_else(PoisonError::into_inner);
+            known.insert((node.name.to_owned(), tag.text()), given);
             return Ok(());
         }
-        mbeans::clear_snapshot(node.agent, &tag.text(), keyspace)?;
+        given.take_back()?;
     }
     bail!("its SSTables change all the time: stop what writes to it, and settle first")
 }
@@ -237,7 +254,7 @@ pub(crate) fn restore(
     say: &mut dyn FnMut(&str),
 ) -> Result<Restored> {
     let began_ns = clock::now_ns();
-    let nodes = nodes(cluster)?;
+    let (attached, nodes) = nodes(cluster)?;
     let rows = rows_of_all(cluster)?;
     let mut parts: Vec<BTreeMap<&str, &Row>> = Vec::new();
     for (node, rows) in nodes.iter().zip(&rows) {
@@ -252,7 +269,6 @@ pub(crate) fn restore(
     for node in &nodes {
         check_ring(node)?;
     }
-    let attached = cluster.attached().context("the cluster is ours")?;
     let address = cluster.nodes()[0].address;
     let mut session = Session::open(address, cluster.access(), online::TRUNCATE_LIMIT)?;
     let tables = schema::tables(&mut session, keyspace, &names)?;
@@ -264,17 +280,19 @@ pub(crate) fn restore(
         "restoring {keyspace} from {name} (TRUNCATE and import)"
     ));
     let mut switched = Vec::new();
-    for (node, info) in nodes.iter().zip(cluster.nodes()) {
+    for node in &nodes {
         // What an operator has disabled is not ours to enable again.
         let disabled = mbeans::disabled(node.agent, keyspace, &names)?;
         let mut ours: Vec<&str> = allowed.iter().map(String::as_str).collect();
         ours.retain(|table| !disabled.contains(table));
-        switched.push((info.address, ours));
+        switched.push((node.address, ours));
     }
-    let off = attached.switch_compactions_off(keyspace, &switched)?;
+    let off = attached
+        .tell(Act::NoCompactions, keyspace, &switched)
+        .context("disable compactions")?;
     let swapped = swap(&nodes, &parts, &mut session, keyspace, &tables)
         .map_err(|error| online::unfinished(&error, keyspace, name, &[], ""));
-    let enabled = off.on();
+    let enabled = off.take_back().context("enable compactions again");
     let (truncate_s, import_s) = swapped.with_context(|| format!("restore {name}"))?;
     enabled?;
     let wanted: Vec<Fingerprint> = parts.iter().map(|part| fingerprint_of(part)).collect();
@@ -376,11 +394,17 @@ fn import(node: &AttachedNode<'_>, row: &Row, id: &str) -> Result<()> {
 
 pub(crate) fn remove(cluster: &Cluster, name: &str) -> Result<()> {
     let mut found = false;
-    for (node, rows) in nodes(cluster)?.iter().zip(rows_of_all(cluster)?) {
+    let (attached, nodes) = nodes(cluster)?;
+    for (node, rows) in nodes.iter().zip(rows_of_all(cluster)?) {
         for row in rows.iter().filter(|row| row.tag.name == name) {
             found = true;
-            mbeans::clear_snapshot(node.agent, &row.tag.text(), &row.keyspace)
-                .with_context(|| node.name.to_string())?;
+            let tag = row.tag.text();
+            let mut known = attached.snapshots.lock().unwrap_or_else(PoisonError::into_inner);
+            let cleared = match known.remove(&(node.name.to_owned(), tag.clone())) {
+                Some(given) => given.take_back(),
+                None => mbeans::clear_snapshot(node.agent, &tag, &row.keyspace),
+            };
+            cleared.with_context(|| node.name.to_string())?;
         }
     }
     ensure!(found, "no node has a snapshot {name}");
@@ -397,7 +421,8 @@ pub(crate) fn fingerprints(
             .with_context(|| format!("look at the tables of {}", node.name))?;
         Ok((node.name.to_string(), found))
     };
-    nodes(cluster)?.into_iter().map(of_node).collect()
+    let (_, nodes) = nodes(cluster)?;
+    nodes.into_iter().map(of_node).collect()
 }
 
 /// The layout of a node's tables by the server's own counts.

@@ -177,11 +177,9 @@ pub(super) fn truncate_statement(keyspace: &str, table: &str) -> String {
 /// A node did not answer in time, or is down.
 pub(super) fn truncate(session: &mut Session, keyspace: &str, tables: &Tables) -> Result<()> {
     for table in tables.keys() {
-        session
-            .query(&truncate_statement(keyspace, table))
-            .with_context(|| {
-                format!("truncate {keyspace}.{table}, which needs every node of the ring to answer")
-            })?;
+        session.query(&truncate_statement(keyspace, table)).with_context(|| {
+            format!("truncate {keyspace}.{table}, which needs every node of the ring to answer")
+        })?;
     }
     Ok(())
 }

@@ -403,6 +403,7 @@ impl TrialRun<'_> {
         // The stamp tells it from those of other runs on an attached cluster.
         let name = format!("{}-{}", self.writer.stamp(), running.snapshots.len() + 1);
         let events = &mut *self.events;
+        running.remove_strays(self.writer.stamp())?;
         running.cluster.snapshot_create(
             &name,
             self.program.keyspace(),

@@ -4,19 +4,27 @@ use base64::Engine;
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// Has `node1` of the one cluster in a folder do something by its StorageService, and gives what it
-/// says.
-pub fn told(clusters: &Path, operation: &str, arguments: &[Value]) -> Value {
+/// The settings of the agent of `node1` of the one cluster in a folder.
+pub fn settings(clusters: &Path) -> String {
     let folders = std::fs::read_dir(clusters).expect("the folder of clusters");
     let mut paths = folders.filter_map(Result::ok).map(|entry| entry.path());
     let cluster = paths.find(|path| path.join("node1/conf").is_dir()).expect("a cluster");
     let path = cluster.join("node1/conf/jolokia.properties");
-    let text = std::fs::read_to_string(path).expect("the agent's settings");
-    let of = |name: &str| {
-        let lines = text.lines().filter_map(|line| line.split_once('='));
-        let mut found = lines.filter(|(key, _)| *key == name);
-        found.next().expect("a setting").1.to_owned()
-    };
+    std::fs::read_to_string(path).expect("the agent's settings")
+}
+
+/// One of them.
+pub fn of(settings: &str, name: &str) -> String {
+    let lines = settings.lines().filter_map(|line| line.split_once('='));
+    let mut found = lines.filter(|(key, _)| *key == name);
+    found.next().expect("a setting").1.to_owned()
+}
+
+/// Has `node1` of the one cluster in a folder do something by its StorageService, and gives what it
+/// says.
+pub fn told(clusters: &Path, operation: &str, arguments: &[Value]) -> Value {
+    let text = settings(clusters);
+    let of = |name: &str| of(&text, name);
     let plain = format!("{}:{}", of("user"), of("password"));
     let token = base64::engine::general_purpose::STANDARD.encode(plain);
     let request = json!({

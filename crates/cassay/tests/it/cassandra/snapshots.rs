@@ -2,9 +2,10 @@
 //!
 //! One cluster of two nodes serves all: what takes long is its start.
 
-use super::{Kept, assert_nothing_is_left, dirs, up};
-use crate::program::Lab;
+use super::{Kept, agent, assert_nothing_is_left, dirs, up};
+use crate::program::{Lab, Started, wait_until};
 use cluster::{Cluster, Permit, RestoreHow, Restored, SettleOutcome, Snapshot, kept};
+use serde_json::json;
 use std::collections::BTreeMap;
 use std::time::Duration;
 use target::{Allow, AttachSpec, JolokiaAccess, SecretSource, Target};
@@ -145,6 +146,7 @@ fn data_comes_back_the_same_online_offline_and_attached() {
     }
     cached_data_can_be_dropped(&cluster);
     attached(&lab, &cluster);
+    a_cluster_of_others_is_as_it_was_though_who_restores_is_killed(&lab, &cluster);
     compactions_that_nobody_begins_are_stalled(&cluster);
     drop(cluster);
     the_command_finds_a_damaged_file(&lab);
@@ -182,12 +184,8 @@ fn theirs(lab: &Lab, spec: AttachSpec) -> Cluster {
 
 /// The same cluster, as somebody sees it who has only its addresses and a password.
 fn attached(lab: &Lab, ours: &Cluster) {
-    let folder = std::fs::read_dir(lab.clusters()).unwrap().next().unwrap().unwrap().path();
-    let text = std::fs::read_to_string(folder.join("node1/conf/jolokia.properties")).unwrap();
-    let of = |key: &str| {
-        let value = text.lines().find_map(|line| line.strip_prefix(&format!("{key}=")));
-        value.unwrap_or_else(|| panic!("no {key} in {text}")).to_string()
-    };
+    let text = agent::settings(&lab.clusters());
+    let of = |key: &str| agent::of(&text, key);
     let access = JolokiaAccess {
         port: of("port").parse().unwrap(),
         user: Some(of("user")),
@@ -203,7 +201,7 @@ fn attached(lab: &Lab, ours: &Cluster) {
     let blind = attach(None).snapshot_create("seen", "k", &[], &mut |_| ()).unwrap_err();
     assert!(blind.to_string().contains("add `jolokia`"), "{blind}");
 
-    let mut cluster = attach(Some(access.clone()));
+    let mut cluster = attach(Some(access));
     let snapshot = cluster.snapshot_create("seen", "k", &[], &mut |_| ()).unwrap();
     assert_eq!(snapshot.nodes.len(), 2);
     assert_eq!(
@@ -218,9 +216,6 @@ fn attached(lab: &Lab, ours: &Cluster) {
         );
         assert_rows_are_whole(&cluster);
     }
-    drop(cluster);
-    compactions_are_on_though_who_restores_is_killed(lab, &spec_of(Some(access.clone())));
-    let mut cluster = attach(Some(access));
     let offline = cluster.snapshot_restore("seen", RestoreHow::Offline, &mut |_| ());
     assert!(offline.unwrap_err().to_string().contains("not ours to stop"));
     cluster.snapshot_remove("seen").unwrap();
@@ -230,6 +225,54 @@ fn attached(lab: &Lab, ours: &Cluster) {
         1,
         "ours are somewhere else"
     );
+}
+
+/// A study that restores what it has loaded before each of its trials.
+const RESTORING: &str = "\
+study: restoring
+question: What is left of a restore that is killed?
+target: {attach: {contact_points: ['NODE'], jolokia: {port: PORT, user: USER, password: {file: password}}}}
+workload: {use: standard1, mix: {write: 1}, consistency: ONE}
+data: {load: {operations: 2k}, reset: snapshot, settle: none}
+procedure: {fixed: {rate: 50}}
+repeat: {blocks: 20}
+window: {warmup: 0s, measure: 1s}
+verify: {reads: none, sample: 0}
+";
+
+/// Somebody else's cluster compacts again when whoever restores there is killed meanwhile, and
+/// keeps no snapshot of theirs.
+fn a_cluster_of_others_is_as_it_was_though_who_restores_is_killed(lab: &Lab, ours: &Cluster) {
+    let text = agent::settings(&lab.clusters());
+    lab.write("password", &agent::of(&text, "password"));
+    let study = RESTORING
+        .replace("NODE", &ours.nodes()[0].address.to_string())
+        .replace("PORT", &agent::of(&text, "port"))
+        .replace("USER", &agent::of(&text, "user"));
+    lab.write("restoring.yaml", &study);
+    let is_on = || {
+        let arguments = [json!("keyspace1"), json!(["standard1"])];
+        let operation = "getAutoCompactionStatus(java.lang.String,[Ljava.lang.String;)";
+        agent::told(&lab.clusters(), operation, &arguments)["standard1"] == true
+    };
+    let arguments = ["run", "restoring.yaml", "--allow", "create=keyspace1"];
+    let mut command = lab.command(&arguments);
+    command.env("CASSAY_SHARED_MACHINE", "1");
+    let mut run = Started::new(command);
+    run.wait_for("restoring keyspace1");
+    run.wait_until("they are off", || !is_on());
+    let mut session = ours.session().unwrap();
+    let mut snapshots = || {
+        let query = "SELECT name FROM system_views.snapshots";
+        let names = session.query(query).unwrap().rows;
+        let names = names.iter().map(|row| row[0].to_string());
+        names.filter(|name| name.contains("cassay-")).collect::<Vec<_>>()
+    };
+    assert_eq!(snapshots().len(), 1);
+    run.kill();
+    wait_until("they are on", is_on);
+    wait_until("no snapshot is left", || snapshots().is_empty());
+    session.execute_schema("DROP KEYSPACE keyspace1").unwrap();
 }
 
 /// Leveled compaction that is switched off counts what it would have to do, and never begins.

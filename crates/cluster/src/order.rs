@@ -1,8 +1,7 @@
-//! The compactions of a cluster that is not ours, off for as long as its tables are replaced, and on
-//! again whoever is killed meanwhile.
+//! What nodes that are not ours are told and what takes it back, whoever is killed meanwhile.
 //!
-//! An agent of ours on this machine starts this program to switch them off, and starts it to switch
-//! them on when that is asked for, when the time is over, or when its controller is gone. What the
+//! An agent of ours on this machine starts this program to tell them, and starts it again to take
+//! it back: when that is asked for, when the time is over, or when its controller is gone. What the
 //! program needs stands in its one argument; where a secret is, but never the secret itself.
 
 use crate::jolokia::Jolokia;
@@ -16,20 +15,40 @@ use std::sync::Arc;
 use std::time::Duration;
 use target::{Invocation, JolokiaAccess, SecretSource, TlsSpec};
 
-/// The arguments that make this program do that; what is to be switched stands behind.
-const OFF: &str = "switch-compactions-off";
-const ON: &str = "switch-compactions-on";
+/// The arguments that make this program do that; what is meant stands behind.
+const GIVE: &str = "tell-nodes";
+const TAKE_BACK: &str = "take-back-what-nodes-were-told";
 
 /// This program, as whoever starts it has it, though its file may be another one by now.
 pub(crate) const OURSELVES: &str = "/proc/self/exe";
 
-/// After so long they are on again, though whoever has switched them off lives: longer than any
-/// import takes, which makes links and reads the index of each SSTable.
-const OFF_AT_MOST: Duration = Duration::from_secs(2 * 60 * 60);
-
-/// What is switched, and how its nodes are reached.
+/// What nodes are told.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Switch {
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Act {
+    /// To begin no compaction of tables.
+    NoCompactions,
+    /// To put tables away under this name, which they have until it is taken back.
+    Snapshot(String),
+}
+
+impl Act {
+    /// After so long it is taken back, though whoever has told it lives.
+    fn at_most(&self) -> Duration {
+        const HOUR: Duration = Duration::from_secs(60 * 60);
+        match self {
+            // Longer than any import takes, which makes links and reads the index of each SSTable.
+            Act::NoCompactions => 2 * HOUR,
+            // As long as a run takes.
+            Act::Snapshot(_) => 366 * 24 * HOUR,
+        }
+    }
+}
+
+/// What is told to whom, and how they are reached.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Order {
+    act: Act,
     keyspace: String,
     /// The agents of the nodes, and the tables on each.
     nodes: Vec<(SocketAddr, Vec<String>)>,
@@ -56,16 +75,17 @@ struct TlsWords {
     server_name: Option<String>,
 }
 
-impl Switch {
-    /// What switches the compactions of these tables; each node by its address for CQL.
+impl Order {
+    /// One for these tables; each node by its address for CQL.
     ///
     /// # Errors
     /// The password is nowhere from where another process could read it.
     pub fn of(
+        act: Act,
         keyspace: &str,
         nodes: &[(SocketAddr, Vec<&str>)],
         access: &JolokiaAccess,
-    ) -> Result<Switch> {
+    ) -> Result<Order> {
         let absolute = |path: &PathBuf| {
             std::path::absolute(path).with_context(|| format!("find {}", path.display()))
         };
@@ -86,12 +106,11 @@ impl Switch {
         };
         let node = |(address, tables): &(SocketAddr, Vec<&str>)| {
             let tables = tables.iter().map(|table| (*table).to_owned());
-            (
-                SocketAddr::new(address.ip(), access.port),
-                tables.collect(),
-            )
+            let agent = SocketAddr::new(address.ip(), access.port);
+            (agent, tables.collect())
         };
-        Ok(Switch {
+        Ok(Order {
+            act,
             keyspace: keyspace.to_owned(),
             nodes: nodes.iter().map(node).collect(),
             user: access.user.clone(),
@@ -108,25 +127,25 @@ impl Switch {
         })
     }
 
-    /// Switches them off, all nodes of them, or none.
+    /// Has it told, to all nodes of it or to none.
     ///
     /// # Errors
-    /// A node does not answer.
-    pub fn off(&self, agent: &Arc<host::Agent>) -> Result<SwitchedOff> {
+    /// A node does not answer, or refuses.
+    pub fn give(&self, agent: &Arc<host::Agent>) -> Result<Given> {
         let what = Injection::Command {
-            inject: self.program(OFF)?,
-            heal: self.program(ON)?,
+            inject: self.program(GIVE)?,
+            heal: self.program(TAKE_BACK)?,
         };
-        let by = agent.inject(what, OFF_AT_MOST).context("disable compactions")?;
-        Ok(SwitchedOff {
+        let by = agent.inject(what, self.act.at_most())?;
+        Ok(Given {
             agent: Arc::clone(agent),
             by,
         })
     }
 
-    /// Does it to all nodes, also when one has failed.
-    fn perform(&self, argument: &str) -> Result<()> {
-        let access = JolokiaAccess {
+    fn access(&self) -> JolokiaAccess {
+        JolokiaAccess {
+            // The addresses have it.
             port: 0,
             user: self.user.clone(),
             password: self.password.clone().map(|kept| match kept {
@@ -138,47 +157,71 @@ impl Switch {
                 verify: tls.verify,
                 server_name: tls.server_name,
             }),
-        };
+        }
+    }
+
+    /// Does it on all nodes, also when one has failed.
+    fn on_all(&self, what: impl Fn(&Jolokia, &[&str]) -> Result<()>) -> Result<()> {
+        let access = self.access();
         let of_node = |(address, tables): &(SocketAddr, Vec<String>)| -> Result<()> {
             let agent = Jolokia::attached(*address, &access)?;
             let tables: Vec<&str> = tables.iter().map(String::as_str).collect();
-            let done = if argument == ON {
-                mbeans::enable_compaction(&agent, &self.keyspace, &tables)
-            } else {
-                mbeans::disable_compaction(&agent, &self.keyspace, &tables)
-            };
-            done.with_context(|| format!("ask {address}"))
+            what(&agent, &tables).with_context(|| format!("tell {address}"))
         };
         let all: Vec<Result<()>> = self.nodes.iter().map(of_node).collect();
         all.into_iter().collect()
     }
+
+    fn tell(&self) -> Result<()> {
+        let keyspace = self.keyspace.as_str();
+        self.on_all(|agent, tables| match &self.act {
+            Act::NoCompactions => mbeans::disable_compaction(agent, keyspace, tables),
+            Act::Snapshot(tag) => mbeans::take_snapshot(agent, tag, keyspace, tables),
+        })
+    }
+
+    fn take_back(&self) -> Result<()> {
+        let keyspace = self.keyspace.as_str();
+        self.on_all(|agent, tables| match &self.act {
+            Act::NoCompactions => mbeans::enable_compaction(agent, keyspace, tables),
+            Act::Snapshot(tag) => mbeans::clear_snapshot(agent, tag, keyspace),
+        })
+    }
 }
 
-/// Compactions that are off, until they are on again.
-pub(crate) struct SwitchedOff {
+/// What nodes were told, until it is taken back.
+#[derive(Debug)]
+pub(crate) struct Given {
     agent: Arc<host::Agent>,
     by: Broken,
 }
 
-impl SwitchedOff {
-    /// Switches them on again.
+impl Given {
+    /// Takes it back.
     ///
     /// # Errors
     /// A node does not answer. The agent tries once more when it ends.
-    pub fn on(self) -> Result<()> {
-        self.agent.heal(self.by).map(drop).context("enable compactions again")
+    pub fn take_back(self) -> Result<()> {
+        self.agent.heal(self.by).map(drop)
     }
 }
 
 /// Does what this program was started for; `None` if it was started for something else.
 pub(crate) fn answer() -> Option<Result<()>> {
-    let words: Vec<String> = std::env::args().collect();
-    let [_, argument, switch] = &words[..] else {
+    let words: Vec<_> = std::env::args_os().collect();
+    let [_, argument, order] = &words[..] else {
         return None;
     };
-    let known = [OFF, ON].into_iter().find(|known| known == argument)?;
-    let switch = serde_json::from_str(switch).context("read which compactions are meant");
-    Some(switch.and_then(|switch: Switch| switch.perform(known)))
+    let act = match argument.to_str()? {
+        GIVE => Order::tell,
+        TAKE_BACK => Order::take_back,
+        _ => return None,
+    };
+    let order = order
+        .to_str()
+        .context("an order that is not UTF-8")
+        .and_then(|text| serde_json::from_str(text).context("read what is to be told"));
+    Some(order.and_then(|order: Order| act(&order)))
 }
 
 #[cfg(test)]
@@ -195,17 +238,15 @@ mod tests {
             ..JolokiaAccess::default()
         };
         let nodes = [("10.0.0.1:9042".parse().unwrap(), vec!["a", "b"])];
-        let switch = Switch::of("k", &nodes, &access).unwrap();
-        let program = switch.program(ON).unwrap();
-        let again: Switch = serde_json::from_str(&program.words[2]).unwrap();
-        assert_eq!(again, switch);
-        assert!(
-            program.words[2].contains("10.0.0.1:8778"),
-            "{}",
-            program.words[2]
-        );
+        let order = Order::of(Act::Snapshot("x-1".to_owned()), "k", &nodes, &access).unwrap();
+        let program = order.program(TAKE_BACK).unwrap();
+        let again: Order = serde_json::from_str(&program.words[2]).unwrap();
+        assert_eq!(again, order);
+        assert_eq!(again.access().password, access.password);
+        let said = &program.words[2];
+        assert!(said.contains("10.0.0.1:8778"), "{said}");
         access.password = Some(SecretSource::Held(Secret::new("hunter2".to_owned())));
-        let said = Switch::of("k", &nodes, &access).unwrap_err().to_string();
+        let said = Order::of(Act::NoCompactions, "k", &nodes, &access).unwrap_err().to_string();
         assert!(said.contains("in no file and no variable"), "{said}");
     }
 }
