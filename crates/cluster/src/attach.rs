@@ -2,11 +2,9 @@
 //! nothing but CQL is needed. Where its JVMs have Jolokia agents, more can be seen and done.
 
 mod allowed;
-mod collected;
 mod contact_point;
 mod faults;
 pub(crate) mod hosts;
-mod logs;
 mod machines;
 pub(crate) mod seen;
 mod tls;

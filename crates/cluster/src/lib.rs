@@ -23,6 +23,7 @@ mod jolokia;
 pub mod kept;
 pub mod leftovers;
 mod local;
+mod logs;
 pub mod machines;
 mod mbeans;
 mod members;
@@ -51,13 +52,14 @@ pub use counts::OperationCounts;
 pub use data_use::DataUse;
 pub use dirs::Dirs;
 pub use door::Permit;
-pub use gaps::{Gap, Gaps};
+pub use gaps::Gap;
 pub use handle::{AddedNode, Handles, HostHandle, NodeControl, NodeHandle, OwnNode, RestartMode};
 pub use host::VolumeUse;
 pub use local::{
     Effect, HostInfo, NodeConfiguration, NodePlace, Observed, Proof, SchemaOption, free_disk_bytes,
     not_startable, unplaceable,
 };
+pub use logs::{LogsTaken, LogsUntil};
 pub use members::{Member, MemberStatus, Members};
 pub use node::{NodeDied, NodeInfo};
 pub use operation::{Operation, is_own};

@@ -84,8 +84,7 @@ impl Engine<'_> {
 
     /// Puts down which logs could not be had.
     fn note_missing(&mut self, slug: String, missing: Vec<Gap>) -> Result<()> {
-        let record = |gap| gaps::record(GapKind::Logs, gap);
-        let gaps: Vec<GapRecord> = missing.into_iter().map(record).collect();
+        let gaps: Vec<GapRecord> = gaps::records(GapKind::Logs, missing).collect();
         if gaps.is_empty() {
             return Ok(());
         }

@@ -4,7 +4,7 @@
 //! so that a run without Java takes the same way as one with it.
 
 use anyhow::{Context, Result, bail};
-use cluster::{Cluster, Dirs, Gap, RestoreHow, Restored};
+use cluster::{Cluster, Dirs, Gap, LogsTaken, LogsUntil, RestoreHow, Restored};
 use load::Written;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, UdpSocket};
@@ -33,6 +33,8 @@ pub struct Running {
     pub broken: bool,
     /// Settings of each node when it was ready; empty where they cannot be read.
     pub node_settings: Vec<(String, BTreeMap<String, String>)>,
+    /// How far the logs of its nodes were copied.
+    pub logs: LogsTaken,
     /// What its machines look like, once somebody has asked: thousands of files of a large one.
     pub machines: OnceLock<Vec<MachineTopologyRecord>>,
 }
@@ -51,6 +53,7 @@ impl Running {
             settled: None,
             broken: false,
             node_settings,
+            logs: LogsTaken::default(),
             machines: OnceLock::new(),
         })
     }
@@ -256,13 +259,21 @@ impl Running {
         Ok(())
     }
 
+    /// Copies what has come to the nodes' logs since the last time; the nodes whose logs could not
+    /// be had.
+    pub fn collect_logs(&mut self, into: &Path, until: LogsUntil) -> Vec<Gap> {
+        if self.cluster.can(Ability::Logs) {
+            self.cluster.collect_logs(&mut self.logs, into, until)
+        } else {
+            Vec::new()
+        }
+    }
+
     /// Collects the nodes' logs, then stops what was started; the nodes whose logs could not be
     /// had, which do not keep it running, and how it was stopped.
-    pub fn stop(self, logs: Option<&Path>) -> (Vec<Gap>, Result<()>) {
-        let missing = match logs {
-            Some(into) if self.cluster.can(Ability::Logs) => self.cluster.collect_logs(into),
-            _ => Vec::new(),
-        };
+    pub fn stop(mut self, logs: Option<&Path>) -> (Vec<Gap>, Result<()>) {
+        let missing = logs.map(|into| self.collect_logs(into, LogsUntil::Now));
+        let missing = missing.unwrap_or_default();
         // Those of our own nodes go with them; what is somebody else's is left as it was.
         let removed = match self.settings {
             Target::Attach(_) => self.remove_snapshots(),

@@ -30,14 +30,15 @@ use super::timeline::Timeline;
 use analysis::procedure::Role;
 use analysis::rules::{Environment, Evidence};
 use anyhow::{Error, Result};
-use cluster::{LogMarks, TableStorage};
+use cluster::{LogMarks, LogsUntil, TableStorage};
 use count::Counting;
 use endured::Courses;
 use imports::Step;
 use load::{History, Outcomes, VerifyReads};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use store::record::{PartRecord, TrialFinding, TrialRecord};
+use store::record::{GapKind, GapRecord, PartRecord, TrialFinding, TrialRecord};
 use store::{RunWriter, TrialWriter};
 use study::inputs::Inputs;
 use study::plan::{PhaseKind, RowsBefore, Trial};
@@ -146,6 +147,16 @@ fn explained(error: Error, running: &Running, state: &State) -> Error {
     behind(error, &causes)
 }
 
+/// Brings home what the logs of nodes say until now, before the trial is judged and counts as done;
+/// what cannot be had any more.
+fn missing(running: &mut Running, trial: &Path) -> Vec<GapRecord> {
+    let logs = running.collect_logs(&trial.join("logs"), LogsUntil::WholeLine);
+    let unheard = running.cluster.unheard();
+    gaps::records(GapKind::Logs, logs)
+        .chain(gaps::records(GapKind::Readings, unheard))
+        .collect()
+}
+
 /// An error behind its causes, if there are any.
 fn behind(error: Error, causes: &[String]) -> Error {
     if causes.is_empty() {
@@ -170,8 +181,8 @@ impl TrialRun<'_> {
         let end = self.phases(running, &mut state);
         // The probes' last readings are kept whatever happened, and hide no other error.
         let stopped = state.gather.stop(&mut state.writer);
-        state.finding.gaps = gaps::records(running.cluster.gaps());
-        let gaps = state.finding.gaps.clone();
+        let gaps = missing(running, state.writer.path());
+        state.finding.gaps = gaps.clone();
         let end = end.map_err(|error| explained(error, running, &state));
         let mut end = match end? {
             Some(end) => end,

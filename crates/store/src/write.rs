@@ -187,8 +187,9 @@ impl RunWriter {
         Ok(())
     }
 
-    /// Takes note of files that were added to the folder of a finished trial: the nodes' logs,
-    /// which are taken when the nodes are stopped. Nothing for a trial that is not finished.
+    /// Takes note of files that were added to the folder of a finished trial, or have grown: the
+    /// nodes' logs, whose last lines are taken when the nodes are stopped. Nothing for a trial that
+    /// is not finished.
     pub fn note_added(&mut self, slug: &str) -> Result<()> {
         if !self.sums.contains_key(&ledger::finding_path(slug)) {
             return Ok(());
@@ -197,8 +198,13 @@ impl RunWriter {
         let mut added = Sums::new();
         for inner in sums::files_in(&folder)? {
             let path = ledger::prefix(slug) + &inner;
-            if !self.sums.contains_key(&path) {
-                added.insert(path, FileSum::of_file_synced(&folder.join(inner))?);
+            let may_grow = Path::new(&inner).starts_with(file::LOGS);
+            let known = self.sums.get(&path);
+            if known.is_none() || may_grow {
+                let sum = FileSum::of_file_synced(&folder.join(&inner))?;
+                if known != Some(&sum) {
+                    added.insert(path, sum);
+                }
             }
         }
         self.add(added)

@@ -13,7 +13,6 @@ mod handles;
 mod host_info;
 mod host_layout;
 mod jvm;
-mod logs;
 mod machines;
 pub(crate) mod marks;
 pub(crate) mod node;
@@ -35,7 +34,6 @@ mod startable;
 pub(crate) mod state;
 
 pub use host_info::HostInfo;
-pub(crate) use logs::copy as copy_log;
 pub(crate) use node::LocalNode;
 pub(crate) use nodes::Nodes;
 pub use placement::unplaceable;

@@ -2,19 +2,17 @@
 //! since a rule must not pass on what nobody has seen.
 
 use analysis::rules::Evidence;
-use cluster::{Gap, Gaps};
+use cluster::Gap;
 use measure::clock;
 use store::record::{GapKind, GapRecord};
 
-/// The gaps of a cluster as a run keeps them.
-pub fn records(gaps: Gaps) -> Vec<GapRecord> {
-    let logs = gaps.logs.into_iter().map(|gap| record(GapKind::Logs, gap));
-    logs.chain(gaps.readings.into_iter().map(|gap| record(GapKind::Readings, gap)))
-        .collect()
+/// Several of a sort.
+pub fn records(what: GapKind, gaps: Vec<Gap>) -> impl Iterator<Item = GapRecord> {
+    gaps.into_iter().map(move |gap| record(what, gap))
 }
 
 /// One of them.
-pub fn record(what: GapKind, gap: Gap) -> GapRecord {
+fn record(what: GapKind, gap: Gap) -> GapRecord {
     GapRecord {
         what,
         node: gap.node,
@@ -65,10 +63,10 @@ mod tests {
             host: "db2".to_owned(),
             why: "the agent has ended".to_owned(),
         };
-        let lost = records(Gaps {
-            logs: vec![gap()],
-            readings: vec![gap()],
-        });
+        let lost: Vec<GapRecord> = [GapKind::Logs, GapKind::Readings]
+            .into_iter()
+            .flat_map(|what| records(what, vec![gap()]))
+            .collect();
         let [steady, recorded] = judged(&lost);
         assert_eq!(steady.0, Outcome::Unknown);
         assert!(

@@ -3,9 +3,9 @@
 //! One cluster of two nodes serves all: what takes long is its start.
 
 use super::{Kept, agent, assert_nothing_is_left, dirs, up};
-use crate::program::{Lab, Started, wait_until};
+use crate::program::{Lab, Said, Started, wait_until};
 use cluster::{Cluster, Permit, RestoreHow, Restored, SettleOutcome, Snapshot, kept};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::time::Duration;
 use target::{Allow, AttachSpec, JolokiaAccess, SecretSource, Target};
@@ -235,7 +235,7 @@ target: {attach: {contact_points: ['NODE'], jolokia: {port: PORT, user: USER, pa
 workload: {use: standard1, mix: {write: 1}, consistency: ONE}
 data: {load: {operations: 2k}, reset: snapshot, settle: none}
 procedure: {fixed: {rate: 50}}
-repeat: {blocks: 20}
+repeat: {blocks: 2}
 window: {warmup: 0s, measure: 1s}
 verify: {reads: none, sample: 0}
 ";
@@ -250,12 +250,14 @@ fn a_cluster_of_others_is_as_it_was_though_who_restores_is_killed(lab: &Lab, our
         .replace("PORT", &agent::of(&text, "port"))
         .replace("USER", &agent::of(&text, "user"));
     lab.write("restoring.yaml", &study);
+    // What the server calls the status is true where they are disabled.
     let is_on = || {
         let arguments = [json!("keyspace1"), json!(["standard1"])];
         let operation = "getAutoCompactionStatus(java.lang.String,[Ljava.lang.String;)";
-        agent::told(&lab.clusters(), operation, &arguments)["standard1"] == true
+        agent::told(&lab.clusters(), operation, &arguments)["standard1"] == false
     };
-    let arguments = ["run", "restoring.yaml", "--allow", "create=keyspace1"];
+    let allow = "--allow=create=keyspace1";
+    let arguments = ["run", "restoring.yaml", allow, "--trust"];
     let mut command = lab.command(&arguments);
     command.env("CASSAY_SHARED_MACHINE", "1");
     let mut run = Started::new(command);
@@ -272,6 +274,18 @@ fn a_cluster_of_others_is_as_it_was_though_who_restores_is_killed(lab: &Lab, our
     run.kill();
     wait_until("they are on", is_on);
     wait_until("no snapshot is left", || snapshots().is_empty());
+    // What was begun goes on: it loads anew, and takes what it takes with it.
+    let mut command = lab.command(&["resume", "latest", allow, "--trust", "--json"]);
+    command.env("CASSAY_SHARED_MACHINE", "1");
+    let resumed = Said::of(command.output().unwrap());
+    let trials = resumed.json()["trials"].as_array().unwrap().clone();
+    let restored = |trial: &Value| trial["data"]["how"] == "online";
+    assert_eq!(
+        trials.iter().filter(|one| restored(one)).count(),
+        2,
+        "{resumed}"
+    );
+    assert_eq!(snapshots(), [""; 0], "{resumed}");
     session.execute_schema("DROP KEYSPACE keyspace1").unwrap();
 }
 

@@ -1,0 +1,225 @@
+//! Logs of nodes as a run keeps them: copied piece by piece, each time what has come since, so that
+//! a host that is lost takes no more with it than what came last.
+
+use crate::cluster::Cluster;
+use crate::gaps::{Gap, gap};
+use anyhow::{Context, Result};
+use host::{Agent, Entry, FileId};
+use std::collections::BTreeMap;
+use std::fs::OpenOptions;
+use std::io::{BufRead, BufReader, BufWriter, Read, Write};
+use std::path::Path;
+use target::hidden::hidden;
+
+/// What a rotated log ends with that was packed: it holds what was read before, or nobody can.
+const PACKED: [&str; 3] = [".zip", ".gz", ".xz"];
+
+/// The log in which a node writes the options of its JVM, and what that line has.
+const WITH_OPTIONS: &str = "system.log";
+const OPTIONS: &[u8] = b"JVM Arguments:";
+
+/// How far the logs of a cluster's nodes were copied, each node by its index.
+#[derive(Debug, Default)]
+pub struct LogsTaken(BTreeMap<usize, Marks>);
+
+/// Up to where logs are copied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogsUntil {
+    /// The last line that is whole: there will be another time.
+    WholeLine,
+    /// As far as they go.
+    Now,
+}
+
+/// How far the files of a folder had come at some time.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Marks(Vec<(FileId, u64)>);
+
+impl Marks {
+    /// As they are now; a folder that cannot be read has none.
+    pub fn of(agent: &Agent, folder: &Path) -> Marks {
+        let entries = agent.list(folder, None).ok().flatten().unwrap_or_default();
+        Marks(entries.iter().map(|entry| (entry.id, entry.bytes)).collect())
+    }
+
+    /// From where on a file is new, if anything of it is. One that was begun anew under its name is
+    /// new from its beginning, as is one that was not there.
+    fn new_from(&self, entry: &Entry) -> Option<u64> {
+        let known = self.0.iter().find(|(id, _)| is_same(id, entry)).map(|(_, bytes)| *bytes);
+        let from = known.filter(|bytes| *bytes <= entry.bytes).unwrap_or(0);
+        (from < entry.bytes).then_some(from)
+    }
+
+    fn set(&mut self, entry: &Entry, bytes: u64) {
+        self.0.retain(|(id, _)| !is_same(id, entry));
+        self.0.push((entry.id, bytes));
+    }
+
+    /// Forgets files that are gone: others may get their inodes.
+    fn keep(&mut self, entries: &[Entry]) {
+        self.0.retain(|(id, _)| entries.iter().any(|entry| is_same(id, entry)));
+    }
+}
+
+fn is_same(id: &FileId, entry: &Entry) -> bool {
+    (id.device, id.inode) == (entry.id.device, entry.id.inode)
+}
+
+/// Whether a file is one that is kept.
+fn is_log(entry: &Entry) -> bool {
+    let is_packed = PACKED.iter().any(|end| entry.name.ends_with(end));
+    !entry.is_folder && entry.name.contains("log") && !is_packed
+}
+
+impl Cluster {
+    /// Copies what has come to the logs of every node since the last time to `into/<node>/`, behind
+    /// what is there. The first time that is all of a node of ours, and of others what has come
+    /// since somebody attached, where they are in sight. The nodes whose logs cannot be had do not
+    /// keep the others' from coming.
+    pub fn collect_logs(&self, taken: &mut LogsTaken, into: &Path, until: LogsUntil) -> Vec<Gap> {
+        let mut missing = Vec::new();
+        for (index, node) in self.nodes().iter().enumerate() {
+            let Some(place) = self.log_place(index) else {
+                continue;
+            };
+            let Some((folder, marks)) = &place.folder else {
+                continue;
+            };
+            let marks = taken.0.entry(index).or_insert_with(|| marks.cloned().unwrap_or_default());
+            let to = into.join(&node.name);
+            let why = match place.agent.lost() {
+                Some(why) => Some(why),
+                None => {
+                    let copied = collect(place.agent, folder, marks, &to, until);
+                    copied.err().map(|error| format!("{error:#}"))
+                }
+            };
+            missing.extend(why.map(|why| gap(node, place.host, why)));
+        }
+        missing
+    }
+}
+
+/// Copies what is new of the logs in `folder` into `to`.
+///
+/// # Errors
+/// One cannot be read or written.
+fn collect(
+    agent: &Agent,
+    folder: &Path,
+    marks: &mut Marks,
+    to: &Path,
+    until: LogsUntil,
+) -> Result<()> {
+    std::fs::create_dir_all(to).with_context(|| format!("make {}", to.display()))?;
+    let entries = agent
+        .list(folder, None)?
+        .with_context(|| format!("there is no {}", folder.display()))?;
+    marks.keep(&entries);
+    for entry in entries.iter().filter(|entry| is_log(entry)) {
+        let Some(from) = marks.new_from(entry) else {
+            continue;
+        };
+        let path = folder.join(&entry.name);
+        // It may be written to still: as far as it goes now.
+        let log = agent.reader(&path, from).take(entry.bytes - from);
+        let copied = append(log, &entry.name, &to.join(&entry.name), until)
+            .with_context(|| format!("copy {} to {}", path.display(), to.display()))?;
+        marks.set(entry, from + copied);
+    }
+    Ok(())
+}
+
+/// Copies a part of a log behind what is there; how much of it, in bytes. A node writes the options
+/// of its JVM into its own log; secrets stay out of the copy.
+fn append(log: impl Read, name: &str, to: &Path, until: LogsUntil) -> std::io::Result<u64> {
+    let file = OpenOptions::new().append(true).create(true).open(to)?;
+    let mut writer = BufWriter::new(file);
+    let mut reader = BufReader::new(log);
+    let mut line = Vec::new();
+    let mut copied = 0;
+    while reader.read_until(b'\n', &mut line)? > 0 {
+        let is_whole = line.ends_with(b"\n");
+        if !is_whole && until == LogsUntil::WholeLine {
+            break;
+        }
+        copied += line.len() as u64;
+        let has_options = name.starts_with(WITH_OPTIONS)
+            && line.windows(OPTIONS.len()).any(|part| part == OPTIONS);
+        if has_options {
+            let text = String::from_utf8_lossy(&line);
+            writer.write_all(hidden(&text).as_bytes())?;
+        } else {
+            writer.write_all(&line)?;
+        }
+        line.clear();
+    }
+    writer.flush()?;
+    Ok(copied)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(name: &str, inode: u64, bytes: u64) -> Entry {
+        Entry {
+            name: name.to_owned(),
+            is_folder: false,
+            bytes,
+            id: FileId {
+                device: 1,
+                inode,
+                changed_ns: 0,
+            },
+            text: None,
+        }
+    }
+
+    #[test]
+    fn a_copied_log_has_no_secrets_and_all_the_rest_however_often_it_is_copied() {
+        let folder = tempfile::tempdir().unwrap();
+        let to = folder.path().join("copy");
+        let log = b"INFO a\nJVM Arguments: [-Dx.password=hunter2, -ea]\n\xff\nend".as_slice();
+        let hidden = b"INFO a\nJVM Arguments: [-Dx.password=***, -ea]\n\xff\nend".as_slice();
+        // Cut in the middle of what is hidden: the line waits until it is whole.
+        let first = append(&log[..40], "system.log", &to, LogsUntil::WholeLine).unwrap();
+        assert_eq!(first, 7);
+        let rest = append(&log[7..], "system.log", &to, LogsUntil::Now).unwrap();
+        assert_eq!(first + rest, log.len() as u64);
+        assert_eq!(std::fs::read(&to).unwrap(), hidden);
+        std::fs::remove_file(&to).unwrap();
+        append(log, "jvm.log", &to, LogsUntil::Now).unwrap();
+        assert_eq!(std::fs::read(&to).unwrap(), log);
+    }
+
+    #[test]
+    fn only_what_came_since_is_new_whatever_a_file_is_called_now() {
+        let mut marks = Marks(vec![(entry("", 7, 0).id, 100), (entry("", 8, 0).id, 50)]);
+        assert_eq!(marks.new_from(&entry("system.log", 7, 100)), None);
+        assert_eq!(marks.new_from(&entry("system.log", 7, 130)), Some(100));
+        assert_eq!(marks.new_from(&entry("system.log.1", 7, 130)), Some(100));
+        assert_eq!(marks.new_from(&entry("system.log", 9, 30)), Some(0));
+        assert_eq!(
+            marks.new_from(&entry("debug.log", 8, 20)),
+            Some(0),
+            "begun anew"
+        );
+        marks.set(&entry("system.log", 7, 130), 120);
+        assert_eq!(marks.new_from(&entry("system.log", 7, 130)), Some(120));
+        marks.keep(&[entry("debug.log", 8, 50)]);
+        assert_eq!(
+            marks.new_from(&entry("other.log", 7, 200)),
+            Some(0),
+            "another file of that inode"
+        );
+        for (name, expected) in [
+            ("system.log", true),
+            ("gc.log.0", true),
+            ("debug.log.1.zip", false),
+            ("core", false),
+        ] {
+            assert_eq!(is_log(&entry(name, 1, 1)), expected, "{name}");
+        }
+    }
+}
