@@ -7,6 +7,7 @@ use host::process::Identity;
 use rustix::process::Signal;
 use serde_json::Value;
 use std::fs;
+use std::io::Write;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
@@ -236,6 +237,78 @@ fn its_machine_and_process_are_seen_its_logs_are_kept_and_it_comes_back_each_tim
         "127.0.0.1: it ran out of memory (its log: {MEMORY})"
     )]);
     theirs.wait_until_left();
+}
+
+#[test]
+fn a_machine_that_is_lost_is_a_named_gap_and_what_came_before_is_here() {
+    needs_sshd!();
+    let theirs = Theirs::start("[]");
+    let lab = &theirs.machines.lab;
+    let study = fs::read_to_string(lab.path().join("study.yaml")).unwrap();
+    let study = study.replace("measure: 15s", "measure: 6s").replace("faults: []\n", "");
+    lab.write("study.yaml", &(study + "repeat: {blocks: 2}\n"));
+    let journaled = |event: &str, trial: usize| {
+        let file = lab.path().join("results/latest/journal.ndjson");
+        let text = fs::read_to_string(file).unwrap_or_default();
+        let lines = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        let mut fits = lines.filter(|line| line["event"] == event && line["trial"] == trial);
+        fits.next().is_some()
+    };
+    let log = |text: &str| {
+        let path = theirs.machines.home("db1").join("logs/system.log");
+        let mut file = fs::OpenOptions::new().append(true).open(path).unwrap();
+        file.write_all(text.as_bytes()).unwrap();
+    };
+    let arguments = [
+        "run",
+        "study.yaml",
+        "--trust",
+        "--allow=create=keyspace1",
+        "--json",
+    ];
+    let mut run = theirs.started(&arguments);
+    run.wait_until("it is attached", || journaled("target_ready", 0));
+    log("of the first\nand half a line");
+    run.wait_until("the first is done", || journaled("trial_finished", 0));
+    log(", which is whole now\n");
+    run.wait_until("the second measures", || journaled("trial_started", 1));
+    std::thread::sleep(std::time::Duration::from_secs(2));
+    theirs.kill(Killed::AgentAndGuard);
+    let said = run.end();
+    let trials = said.json()["trials"].as_array().unwrap().clone();
+    let gaps = |trial: usize| trials[trial]["gaps"].as_array().cloned().unwrap_or_default();
+    let words = |gap: &Value| {
+        let text = |key: &str| gap[key].as_str().unwrap().to_owned();
+        [text("what"), text("node"), text("host")].join(" ")
+    };
+    assert_eq!(gaps(0), [Value::Null; 0], "{said}");
+    let expected = ["logs 127.0.0.1 db1", "readings 127.0.0.1 db1"];
+    assert_eq!(
+        Vec::from_iter(gaps(1).iter().map(words)),
+        expected,
+        "{said}"
+    );
+    let rule = |trial: usize, id: &str| {
+        let rules = trials[trial]["rules"].as_array().unwrap();
+        rules.iter().find(|rule| rule["rule"] == id).unwrap().clone()
+    };
+    assert_eq!(rule(1, "V11")["result"], "unknown", "{said}");
+    let lost = "the logs of 127.0.0.1 on db1 are lost";
+    let tells = [0, 1].map(|trial| rule(trial, "V15")["detail"].to_string().contains(lost));
+    assert_eq!(tells, [false, true], "{said}");
+    let folders = fs::read_dir(lab.path().join("results/latest/trials")).unwrap();
+    let mut folders: Vec<PathBuf> = folders.flatten().map(|entry| entry.path()).collect();
+    folders.sort();
+    let kept = |trial: usize| {
+        let path = folders[trial].join("logs/127.0.0.1/system.log");
+        fs::read_to_string(path).unwrap_or_default()
+    };
+    assert_eq!(
+        [kept(0), kept(1)],
+        ["of the first\n".to_owned(), String::new()],
+        "{said}"
+    );
+    lab.cassay(&["list"]).ended_with(0);
 }
 
 /// Who is killed while the node is stopped.
