@@ -53,6 +53,8 @@ impl Serve<AgentState> for Mend {
     fn serve(self, here: &AgentState) -> Result<Vec<String>> {
         let folder = self.folder.as_deref();
         here.undo.note(Noted::below(folder)?);
+        let Identity { pid, start_ticks } = Identity::own();
+        let _ = here.machine.set(format!("cassay-{pid}-{start_ticks}"));
         noted::mend(folder)
     }
 }

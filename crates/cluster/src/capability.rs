@@ -105,7 +105,17 @@ pub(crate) struct OnMachines {
     pub signals: Answer,
     /// That nodes are stopped and started.
     pub control: Answer,
+    /// That their machines lose packets of nodes, and connections, by what that needs.
+    pub network: BTreeMap<Ability, Answer>,
 }
+
+/// What faults of the network need of the machines of nodes that are not ours.
+pub(crate) const OF_NETWORK: [Ability; 4] = [
+    Ability::HostCut,
+    Ability::PacketFilter,
+    Ability::PacketLoss,
+    Ability::Reset,
+];
 
 impl OnMachines {
     /// That there is no way to them.
@@ -120,6 +130,7 @@ impl OnMachines {
             logs: no("log files are out of sight over CQL"),
             signals: no("the processes are not ours"),
             control: no("the nodes are not ours to start"),
+            network: BTreeMap::new(),
         }
     }
 }
@@ -159,8 +170,12 @@ fn attached(ability: Ability, tables: &Answer, mbeans: &Answer, there: &OnMachin
         Ability::Logs | Ability::GcLog => there.logs.clone(),
         Ability::NodeSignals => there.signals.clone(),
         Ability::NodeControl => there.control.clone(),
+        Ability::Hosts => there.figures.clone(),
         // Left are those that are a matter of hosts alone.
-        _ => no("the cluster's hosts are not ours to make or limit"),
+        _ => match there.network.get(&ability) {
+            Some(answer) => answer.clone(),
+            None => no("the cluster's hosts are not ours to make or limit"),
+        },
     }
 }
 

@@ -16,6 +16,7 @@ use crate::local::Nodes;
 use crate::node::{NodeDied, NodeInfo};
 use crate::session::Session;
 use anyhow::{Context, Result, bail};
+use host::Hosts;
 use host::process::Identity;
 use null::NullServer;
 use std::time::Duration;
@@ -178,6 +179,19 @@ impl Cluster {
                 known.with_context(|| format!("there is no node {}", asked + 1))
             }
             Control::Attached(attached) => attached.index_of(asked, &self.nodes),
+        }
+    }
+
+    /// What its hosts are called, in their order; nothing where nodes share the machine.
+    pub fn host_names(&self) -> Vec<String> {
+        match &self.control {
+            Control::Local(nodes) => {
+                let hosts = nodes.hosts().map(Hosts::all).unwrap_or_default();
+                hosts.iter().map(|host| host.name().to_owned()).collect()
+            }
+            Control::Attached(attached) => {
+                attached.hosts.all.iter().map(|host| host.name.clone()).collect()
+            }
         }
     }
 

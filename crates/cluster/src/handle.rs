@@ -2,11 +2,12 @@
 //! hosts' agents, and as a client sees its nodes.
 
 use crate::access::Access;
+use crate::door::Door;
 use crate::jolokia::Jolokia;
 use crate::local::{changed, marks};
-use crate::service::NodeService;
+use crate::service::{NodeService, refusal};
 use crate::session::Session;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use host::process::Identity;
 use host::{Agent, Bytes, Confinement, Injection, Join, Restartable, ServiceBreak, Start, Step};
 use measure::clock;
@@ -16,6 +17,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
+use target::NodeAct;
 
 /// All nodes and hosts of a cluster.
 #[derive(Debug)]
@@ -107,14 +109,31 @@ pub struct HostHandle {
     pub name: String,
     /// Its place among them, counted from 1; of a stand-in that on the switch, too.
     pub number: usize,
-    /// Its own address.
-    pub address: Ipv4Addr,
+    /// Its own address; of a machine of others, those by which its nodes reach others.
+    pub addresses: Vec<Ipv4Addr>,
     /// Its agent.
     pub agent: Arc<Agent>,
     /// Where its volume is mounted; its plain folder without one.
     pub folder: PathBuf,
     /// The name of its volume's device; none without a volume.
     pub device: Option<String>,
+    /// The door of a cluster that is not ours.
+    pub(crate) door: Option<Door>,
+}
+
+impl HostHandle {
+    /// That it may lose packets of its nodes: they are ours, or the command line names it.
+    ///
+    /// # Errors
+    /// It does not.
+    pub fn may_lose(&self) -> Result<()> {
+        match &self.door {
+            Some(door) if !door.may_do(NodeAct::Network) => {
+                bail!("{}", refusal(NodeAct::Network, &self.name))
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 impl NodeHandle {

@@ -60,7 +60,11 @@ impl NodeService {
         }
     }
 
-    fn may(&self, act: NodeAct) -> Result<()> {
+    /// That it is done to it: the command line names it.
+    ///
+    /// # Errors
+    /// It does not.
+    pub fn may(&self, act: NodeAct) -> Result<()> {
         match &self.door {
             Some(door) if !door.may_do(act) => {
                 bail!("{}", refusal(act, &self.service.serves.to_string()))
@@ -84,6 +88,7 @@ pub(crate) fn refusal(act: NodeAct, node: &str) -> String {
     let what = match act {
         NodeAct::Restart => "is not stopped and started",
         NodeAct::Signal => "is not told by signals",
+        NodeAct::Network => "loses no packets and connections",
     };
     format!(
         "{node} was not started by cassay, and {what} unless the command line says so\n\

@@ -98,7 +98,7 @@ pub(crate) fn cut(
     for (side, others, way) in [(&of, &from, Way::Out), (&from, &of, Way::In)] {
         let one_way = HostLoss {
             way,
-            peers: others.iter().map(|(_, host)| host.address).collect(),
+            peers: others.iter().flat_map(|(_, host)| host.addresses.clone()).collect(),
             tcp_ports: ports(world, |_| true),
             end: PortEnd::Either,
             share: 1.0,
@@ -119,7 +119,7 @@ pub(crate) fn cut(
 /// What belongs to the nodes of a machine: who they are reached by, and whom they reach.
 fn to_and_from(world: &dyn Agents, host: usize, share: f64) -> Vec<HostLoss> {
     let others = world.hosts().into_iter().enumerate().filter(|(index, _)| *index != host);
-    let peers: Vec<Ipv4Addr> = others.map(|(_, host)| host.address).collect();
+    let peers: Vec<Ipv4Addr> = others.flat_map(|(_, host)| host.addresses).collect();
     let of = |tcp_ports: Vec<u16>, end: PortEnd, peers: Vec<Ipv4Addr>| HostLoss {
         way: Way::In,
         peers,

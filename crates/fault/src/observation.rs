@@ -171,6 +171,11 @@ pub(crate) fn clients(world: &mut dyn World, host: usize, limit: Duration) -> Ob
     }
 }
 
+/// What a host is called.
+pub(crate) fn host_name(world: &dyn Agents, host: usize) -> String {
+    world.hosts().into_iter().nth(host).map(|host| host.name).unwrap_or_default()
+}
+
 /// Another host, and where nodes of a host are reached from it.
 pub(crate) fn other_way(world: &dyn Agents, host: usize) -> Result<(usize, SocketAddr)> {
     let nodes = nodes_on(world, host);
@@ -195,15 +200,15 @@ fn way(world: &mut dyn Agents, from: usize, to: usize, limit: Duration) -> Resul
         QueryAnswer::Reach(reach) => reach,
         other => return Err(other_answer(&other)),
     };
-    let (from, to) = (from + 1, to + 1);
+    let (from, to) = (host_name(world, from), host_name(world, to));
     Ok(Observation {
         broken: Some(!reach.is_open()),
         whole: Some(matches!(reach, Reach::Reached(_))),
         words: match reach {
-            Reach::Reached(_) => format!("host{from} reaches host{to}"),
-            Reach::Refused => format!("host{from} is refused by host{to}"),
-            Reach::Silent => format!("host{from} hears nothing of host{to}"),
-            Reach::Unreachable => format!("host{from} has no way to host{to}"),
+            Reach::Reached(_) => format!("{from} reaches {to}"),
+            Reach::Refused => format!("{from} is refused by {to}"),
+            Reach::Silent => format!("{from} hears nothing of {to}"),
+            Reach::Unreachable => format!("{from} has no way to {to}"),
         },
     })
 }

@@ -79,7 +79,7 @@ fn machines_lose_nothing_but_what_belongs_to_ports_of_nodes() {
         };
         let (.., sim) = course(&kind, sim);
         let ports: Vec<u16> = sim.nodes().remove(HIT).ports;
-        let hosts: Vec<_> = sim.hosts().into_iter().map(|host| host.address).collect();
+        let hosts: Vec<_> = sim.hosts().into_iter().map(|host| host.addresses[0]).collect();
         assert!(!sim.own_losses.is_empty(), "{name}");
         for (_, loss) in &sim.own_losses {
             assert!(loss.tcp_ports.iter().all(|port| ports.contains(port)));

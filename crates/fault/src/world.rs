@@ -60,10 +60,12 @@ pub struct NodeSeen {
 /// A host of the cluster that is broken.
 #[derive(Clone, Debug)]
 pub struct HostSeen {
+    /// Its name, as reports have it.
+    pub name: String,
     /// Its number on the switch, if there is one, counted from 1.
     pub number: usize,
-    /// Its own address.
-    pub address: Ipv4Addr,
+    /// Its own address; of a machine of others, those by which its nodes reach others.
+    pub addresses: Vec<Ipv4Addr>,
     /// Where its volume is mounted; its plain folder without one.
     pub folder: PathBuf,
     /// The name of its volume's device; none without a volume.

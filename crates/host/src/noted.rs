@@ -3,10 +3,11 @@
 //!
 //! A file for each agent, which it holds locked as long as it lives. A line is the whole list, and
 //! the last whole one counts: it is on the disk before what it says is done. What must hold: nobody
-//! undoes anything without the lock, so that nothing is undone twice; and nothing is read that
-//! somebody else could have written, since programs stand in it.
+//! undoes anything without the lock, so that nothing is undone twice, and nothing of another machine
+//! that has the folder too; and nothing is read that somebody else could have written, since programs
+//! stand in it.
 
-use crate::process::Identity;
+use crate::process::{Identity, Machine};
 use crate::undo::{Undo, remove_note, undo};
 use anyhow::{Context, Result, ensure};
 use measure::clock::{self, Deadline};
@@ -34,6 +35,9 @@ const FILE_BYTES_MAX: u64 = 8 << 20;
 #[derive(Serialize, Deserialize)]
 struct Line {
     agent: Identity,
+    /// Where it runs: the folder may be one that several machines share.
+    #[serde(default)]
+    machine: Option<Machine>,
     left: Vec<Undo>,
 }
 
@@ -80,6 +84,7 @@ impl Noted {
         };
         let line = Line {
             agent: Identity::own(),
+            machine: Some(Machine::ours()),
             left: all.to_vec(),
         };
         let mut text = serde_json::to_vec(&line).context("put a list into words")?;
@@ -131,9 +136,11 @@ pub fn mend(named: Option<&Path>) -> Result<Vec<String>> {
     Ok(said)
 }
 
-/// Undoes what stands in a file, unless its agent lives.
+/// Undoes what stands in a file, unless its agent lives, or may live on another machine.
 fn mend_one(path: &Path) -> Result<Vec<Undo>> {
-    if last_line(path)?.is_some_and(|line| line.agent.alive()) {
+    let ours = Machine::ours();
+    let is_elsewhere = |line: &Line| line.machine.as_ref().is_some_and(|there| *there != ours);
+    if last_line(path)?.is_some_and(|line| is_elsewhere(&line) || line.agent.alive()) {
         return Ok(Vec::new());
     }
     let Some(_held) = locked(path, GUARD_LIMIT)? else {
@@ -276,12 +283,26 @@ mod tests {
                 start_ticks: 1,
                 ..Identity::own()
             },
+            machine: Some(Machine::called("another")),
             left: list.to_vec(),
+        };
+        let held = noted.file.take();
+        drop(held);
+        std::fs::write(
+            &path,
+            format!("{}\n", serde_json::to_string(&gone).unwrap()),
+        )
+        .unwrap();
+        assert!(
+            mend(Some(root.path())).unwrap().is_empty(),
+            "another machine's, which has the folder too"
+        );
+        let gone = Line {
+            machine: None,
+            ..gone
         };
         let text = format!("{}\n{{\"agent\":", serde_json::to_string(&gone).unwrap());
         std::fs::write(&path, text).unwrap();
-        let held = noted.file.take();
-        drop(held);
         let said = mend(Some(root.path())).unwrap();
         assert_eq!(said.len(), 1, "{said:?}");
         assert!(

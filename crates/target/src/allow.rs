@@ -59,13 +59,15 @@ impl fmt::Display for Object {
 }
 
 measure::word_enum! {
-    /// What can be done to the processes of nodes.
+    /// What can be done to nodes themselves.
     #[derive(PartialOrd, Ord)]
     pub enum NodeAct {
         /// Stop a node in order, and start it.
         Restart = "restart",
         /// Stop or kill a process by a signal.
         Signal = "signal",
+        /// Lose packets of a node, or reset its connections, at its machine.
+        Network = "network",
     }
 }
 
@@ -83,7 +85,7 @@ impl Allow {
     /// What is wrong with it, and what can be written.
     pub fn parse(text: &str) -> Result<Allow, String> {
         let form = "write ACT=KEYSPACE or ACT=KEYSPACE.TABLE, with commas between them; ACT is \
-                    create, write, alter, truncate or drop; of nodes, write restart or signal";
+                    create, write, alter, truncate or drop; of nodes, write restart, signal or network";
         let mut all = Allow::default();
         for part in text.split(',') {
             let of_nodes = NodeAct::ALL.into_iter().find(|act| act.name() == part.trim());
@@ -139,7 +141,7 @@ impl Allow {
         has(object.clone()) || has(whole)
     }
 
-    /// Whether it names what is done to the processes of nodes.
+    /// Whether it names what is done to nodes themselves.
     pub fn names_of_nodes(&self, act: NodeAct) -> bool {
         self.nodes.contains(&act)
     }

@@ -94,7 +94,7 @@ impl Breakable for HostPackets {
         let table = host_table(here.machine()?, self.broken);
         let undo = Undo::Table(table.clone());
         self.undo = Some(undo.clone());
-        here.undo.add(undo)?;
+        here.undo.add_noted_if_noting(undo)?;
         Filter::open()?.add(&table, &self.losses)
     }
 

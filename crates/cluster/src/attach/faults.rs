@@ -2,10 +2,10 @@
 //! machine runs, so that what heals is run whoever is killed.
 
 use super::contact_point::addresses_of;
-use super::hosts::AttachedHosts;
+use super::hosts::{AttachedHosts, ReachedHost};
 use crate::access::Access;
 use crate::cluster::CONTROL_TIMEOUT;
-use crate::handle::{Handles, NodeControl, NodeHandle};
+use crate::handle::{Handles, HostHandle, NodeControl, NodeHandle};
 use crate::jolokia::Jolokia;
 use crate::node::NodeInfo;
 use crate::order::{Act, Given, Order};
@@ -15,8 +15,9 @@ use anyhow::{Context, Result};
 use cql::value::Value;
 use host::process::Identity;
 use measure::clock;
-use std::collections::BTreeMap;
-use std::net::{IpAddr, SocketAddr};
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use target::{AttachSpec, JolokiaAccess};
 
@@ -37,7 +38,7 @@ pub(crate) struct Attached {
     /// The machines of its nodes; none without a way to them.
     pub hosts: AttachedHosts,
     /// Where its nodes reach each other, once that was asked.
-    storage: Mutex<BTreeMap<SocketAddr, IpAddr>>,
+    storage: Mutex<BTreeMap<SocketAddr, SocketAddr>>,
     /// That of this machine, once something is broken.
     here: Mutex<Option<Arc<host::Agent>>>,
 }
@@ -85,24 +86,27 @@ impl Attached {
                 door: access.door.clone(),
             });
             let storage = others.get(&node.address).copied();
+            let storage = storage.unwrap_or(SocketAddr::new(node.address.ip(), STORAGE_PORT));
             NodeHandle {
                 name: node.name.clone(),
                 agent: Arc::clone(&here),
-                host: None,
+                host: self.hosts.index_of(index),
                 process: service.as_ref().and_then(NodeService::process),
                 own: None,
                 service,
                 address: node.address,
-                storage: storage.map_or(node.address, |ip| SocketAddr::new(ip, 0)),
-                ports: vec![node.address.port()],
+                storage,
+                ports: vec![node.address.port(), storage.port()],
                 access: access.clone(),
                 control: self.control(index),
             }
         };
+        let nodes: Vec<NodeHandle> = nodes.iter().enumerate().map(handle).collect();
+        let all = self.hosts.all.iter().enumerate();
         Ok(Handles {
-            nodes: nodes.iter().enumerate().map(handle).collect(),
+            hosts: all.map(|(index, host)| host_handle(index, host, &nodes, access)).collect(),
+            nodes,
             newcomers: Vec::new(),
-            hosts: Vec::new(),
             switch: None,
         })
     }
@@ -126,14 +130,15 @@ impl Attached {
     }
 
     /// Where nodes reach each other, by where they answer CQL. Only who asks nodes of each other
-    /// needs it, by their MBeans; of nodes that do not say it there is nothing.
+    /// needs it, by their MBeans or from their machines; of nodes that do not say it there is
+    /// nothing.
     fn storage_addresses(
         &self,
         nodes: &[NodeInfo],
         access: &Access,
-    ) -> BTreeMap<SocketAddr, IpAddr> {
+    ) -> BTreeMap<SocketAddr, SocketAddr> {
         let mut known = self.storage.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.is_empty() && !self.agents.is_empty() {
+        if known.is_empty() && !(self.agents.is_empty() && self.hosts.all.is_empty()) {
             let asked = nodes.iter().find_map(|node| {
                 let mut session = Session::open(node.address, access, CONTROL_TIMEOUT).ok()?;
                 storage_addresses(&mut session).ok()
@@ -159,22 +164,58 @@ impl Attached {
     }
 }
 
-/// What a node says of itself and the others: where each answers CQL, and where it answers nodes.
-fn storage_addresses(session: &mut Session) -> Result<BTreeMap<SocketAddr, IpAddr>> {
-    let own = session.node();
-    let ip = |cell: Option<&Value>| match cell {
-        Some(Value::Inet(address)) => Some(*address),
-        _ => None,
-    };
-    let local = session.query("SELECT broadcast_address FROM system.local")?;
-    let mut all = BTreeMap::new();
-    let first = local.rows.first().and_then(|row| ip(row.first()));
-    all.extend(first.map(|address| (own, address)));
-    let peers = session.query("SELECT native_address, native_port, peer FROM system.peers_v2")?;
-    for row in &peers.rows {
-        let port = row.get(1).and_then(Value::as_i64).and_then(|port| u16::try_from(port).ok());
-        let native = ip(row.first()).zip(port).map(|(ip, port)| SocketAddr::new(ip, port));
-        all.extend(native.zip(ip(row.get(2))));
+/// One of the machines of nodes, which is `index` among all of them.
+fn host_handle(
+    index: usize,
+    host: &ReachedHost,
+    nodes: &[NodeHandle],
+    access: &Access,
+) -> HostHandle {
+    let own = nodes.iter().filter(|node| node.host == Some(index));
+    // By either a node may speak to others.
+    let addresses = own.flat_map(|node| [node.storage.ip(), node.address.ip()]);
+    let addresses: BTreeSet<Ipv4Addr> = addresses.filter_map(ipv4).collect();
+    HostHandle {
+        name: host.name.clone(),
+        number: index + 1,
+        addresses: addresses.into_iter().collect(),
+        agent: Arc::clone(&host.agent),
+        folder: PathBuf::new(),
+        device: None,
+        door: access.door.clone(),
     }
+}
+
+fn ipv4(address: IpAddr) -> Option<Ipv4Addr> {
+    match address {
+        IpAddr::V4(address) => Some(address),
+        IpAddr::V6(_) => None,
+    }
+}
+
+/// Where nodes reach each other that do not say it: before 4.0, all at the same port.
+const STORAGE_PORT: u16 = 7000;
+
+/// What a node says of itself and the others: where each answers CQL, and where it answers nodes.
+fn storage_addresses(session: &mut Session) -> Result<BTreeMap<SocketAddr, SocketAddr>> {
+    const OWN: &str = "SELECT broadcast_address, broadcast_port FROM system.local";
+    const OTHERS: &str = "SELECT native_address, native_port, peer, peer_port FROM system.peers_v2";
+    let own = session.node();
+    let mut all = BTreeMap::new();
+    let local = session.query(OWN)?;
+    let first = local.rows.first().and_then(|row| address_of(row));
+    all.extend(first.map(|address| (own, address)));
+    let peers = session.query(OTHERS)?;
+    let peer = |row: &Vec<Value>| Some((address_of(row)?, address_of(row.get(2..)?)?));
+    all.extend(peers.rows.iter().filter_map(peer));
     Ok(all)
+}
+
+/// What an address and a port make, which a row begins with.
+fn address_of(row: &[Value]) -> Option<SocketAddr> {
+    let Value::Inet(ip) = row.first()? else {
+        return None;
+    };
+    let port = row.get(1)?.as_i64().and_then(|port| u16::try_from(port).ok())?;
+    Some(SocketAddr::new(*ip, port))
 }

@@ -104,8 +104,12 @@ impl AttachedHosts {
 
     /// The host of a node.
     pub fn of(&self, node: usize) -> Option<&ReachedHost> {
-        let home = self.of_nodes.get(node)?.as_ref()?;
-        self.all.get(home.host)
+        self.all.get(self.index_of(node)?)
+    }
+
+    /// The index of the host of a node.
+    pub fn index_of(&self, node: usize) -> Option<usize> {
+        self.of_nodes.get(node)?.as_ref().map(|home| home.host)
     }
 
     /// The logs of a node, and how far they had come at first; or why they cannot be read. None if
@@ -119,9 +123,7 @@ impl AttachedHosts {
     /// The nodes of a host, by their indexes.
     pub fn nodes_of(&self, host: &ReachedHost) -> impl Iterator<Item = usize> {
         let index = self.all.iter().position(|one| one.name == host.name);
-        let of_nodes = self.of_nodes.iter().enumerate();
-        let is_there = move |home: &Option<Home>| home.as_ref().map(|home| home.host) == index;
-        of_nodes.filter(move |(_, home)| is_there(home)).map(|(node, _)| node)
+        (0..self.of_nodes.len()).filter(move |node| self.index_of(*node) == index)
     }
 
     /// The process of a node as its machine has it now.

@@ -2,9 +2,10 @@
 //! they are.
 
 use super::hosts::{AttachedHosts, ReachedHost};
-use crate::capability::{Answer, OnMachines};
+use crate::capability::{Answer, OF_NETWORK, OnMachines};
 use crate::node::NodeInfo;
-use target::AttachedHost;
+use std::collections::BTreeMap;
+use target::{Ability, AttachedHost, Capability};
 
 /// How figures come from there.
 const FIGURES: &str = "/proc and /sys of the nodes' machines, by agents over ssh";
@@ -12,6 +13,8 @@ const FIGURES: &str = "/proc and /sys of the nodes' machines, by agents over ssh
 const PROCESSES: &str = "the owners of the nodes' CQL sockets on their machines";
 const LOGS: &str = "files of the nodes' machines, by agents over ssh";
 const SIGNALS: &str = "by agents over ssh, where the command line says --allow signal";
+const NETWORK: &str = "the packet filters and sockets of the nodes' machines, where the command \
+                       line says --allow network";
 const CONTROL: &str = "by `control` on the nodes' machines, where the command line says --allow \
                        restart";
 
@@ -38,6 +41,7 @@ pub(crate) fn expected(hosts: &[AttachedHost]) -> OnMachines {
         logs: lacks(|host| host.logs.is_some(), "logs").map(|()| LOGS.to_owned()),
         signals: Ok(SIGNALS.to_owned()),
         control: lacks(|host| host.control.is_some(), "control").map(|()| CONTROL.to_owned()),
+        network: OF_NETWORK.map(|ability| (ability, Ok(NETWORK.to_owned()))).into(),
     }
 }
 
@@ -64,5 +68,38 @@ pub(crate) fn on_machines(hosts: &AttachedHosts, nodes: &[NodeInfo]) -> OnMachin
             host.control(nodes[node].address)?;
             found[node].clone()
         }),
+        network: on_networks(hosts, nodes),
     }
+}
+
+/// What the machines permit that faults of the network need, all of them asked at once.
+fn on_networks(hosts: &AttachedHosts, nodes: &[NodeInfo]) -> BTreeMap<Ability, Answer> {
+    let ask = |host: &ReachedHost| host.agent.machine_abilities();
+    let found: Vec<_> = std::thread::scope(|scope| {
+        let asked: Vec<_> = hosts.all.iter().map(|host| scope.spawn(move || ask(host))).collect();
+        asked.into_iter().map(|asked| asked.join()).collect()
+    });
+    let found: Vec<Result<Vec<Capability>, String>> = found
+        .into_iter()
+        .map(|answer| match answer {
+            Ok(answer) => answer.map_err(|error| format!("{error:#}")),
+            Err(panic) => std::panic::resume_unwind(panic),
+        })
+        .collect();
+    let of = |ability: Ability| -> Answer {
+        let has = |host: &ReachedHost, node: usize| {
+            host.undoes.clone()?;
+            if nodes[node].address.is_ipv6() {
+                return Err("packets of IPv6 are not lost".to_owned());
+            }
+            let index = hosts.index_of(node).ok_or("its machine is not among `hosts`")?;
+            let all = found[index].as_ref().map_err(String::clone)?;
+            match all.iter().find(|one| one.ability == ability) {
+                Some(one) if !one.present => Err(format!("{}: {}", host.name, one.detail)),
+                _ => Ok(()),
+            }
+        };
+        hosts.every(nodes, has).map(|()| NETWORK.to_owned())
+    };
+    OF_NETWORK.map(|ability| (ability, of(ability))).into()
 }

@@ -19,10 +19,11 @@ impl Nodes {
         let host = |host: &host::Host| HostHandle {
             name: host.name().to_owned(),
             number: host.number(),
-            address: host.address(),
+            addresses: vec![host.address()],
             agent: Arc::clone(host.agent()),
             folder: host.folder().to_owned(),
             device: host.device().map(str::to_owned),
+            door: None,
         };
         let nodes = self.nodes.iter();
         Ok(Handles {

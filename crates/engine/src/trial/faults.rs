@@ -296,18 +296,25 @@ impl Place {
     pub fn of(fault: &Fault, running: &Running, program: &Arc<Program>) -> Result<Place> {
         let all = running.cluster.nodes().iter().enumerate();
         let named = all.map(|(index, node)| (index, node.name.clone(), node.host.clone()));
+        let hosts = running.cluster.host_names();
+        let host_of = |node: usize| -> Result<Hit> {
+            let name = &running.cluster.nodes()[node].host;
+            let index = hosts.iter().position(|host| host == name);
+            let missing = || format!("the machine of {name} is out of reach");
+            Ok(Hit::Host(index.with_context(missing)?))
+        };
         let hit = match (&fault.hit, fault.kind.place) {
+            (Some(Hit::Node(asked)), target::fault::Place::Host) => {
+                host_of(running.cluster.index_of(*asked)?)?
+            }
             (Some(Hit::Node(asked)), _) => Hit::Node(running.cluster.index_of(*asked)?),
             (Some(hit), _) => hit.clone(),
             (None, target::fault::Place::Node) => Hit::Node(hottest_replica(running, program)?),
-            (None, _) => {
-                let replica = hottest_replica(running, program)?;
-                Hit::Host(host_index(&running.cluster.nodes()[replica].host)?)
-            }
+            (None, _) => host_of(hottest_replica(running, program)?)?,
         };
         let is_hit = |index: usize, host: &str| match &hit {
             Hit::Node(node) => *node == index,
-            Hit::Host(_) => hit.to_string() == host,
+            Hit::Host(index) => hosts.get(*index).is_some_and(|name| name == host),
             // Nothing ends of it.
             Hit::Split(..) => false,
             Hit::Cluster => true,
@@ -319,18 +326,12 @@ impl Place {
         };
         let nodes = nodes.into_iter();
         Ok(Place {
-            name: name.unwrap_or_else(|| hit.to_string()),
+            name: name
+                .unwrap_or_else(|| hit.words(|host| hosts.get(host).cloned().unwrap_or_default())),
             hit,
             nodes: nodes.map(|(index, name, _)| (index, name)).collect(),
         })
     }
-}
-
-/// The index of a host of ours, by its name.
-fn host_index(name: &str) -> Result<usize> {
-    let number = name.strip_prefix("host").and_then(|number| number.parse().ok());
-    let index = number.and_then(|number: usize| number.checked_sub(1));
-    index.with_context(|| format!("{name} is no host of ours"))
 }
 
 /// The index of the first replica of the partition that the program asks for most.

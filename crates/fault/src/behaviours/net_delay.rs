@@ -29,7 +29,9 @@ impl Late {
         let limit = limit + self.delay * 4;
         let took = match world.see(Via::Host(other), Query::Reach { address, limit })? {
             QueryAnswer::Reach(Reach::Reached(took)) => took,
-            QueryAnswer::Reach(_) => anyhow::bail!("host{} does not reach it", other + 1),
+            QueryAnswer::Reach(_) => {
+                anyhow::bail!("{} does not reach it", observation::host_name(world, other))
+            }
             other => return Err(observation::other_answer(&other)),
         };
         let both_ways = self.delay * 2;
@@ -37,8 +39,8 @@ impl Late {
             broken: Some(took >= both_ways),
             whole: Some(took < both_ways),
             words: format!(
-                "host{} connects to it in {:.1} ms (the fault: {:.1} ms more)",
-                other + 1,
+                "{} connects to it in {:.1} ms (the fault: {:.1} ms more)",
+                observation::host_name(world, other),
                 took.as_secs_f64() * 1e3,
                 both_ways.as_secs_f64() * 1e3
             ),

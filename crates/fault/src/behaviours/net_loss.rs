@@ -53,9 +53,9 @@ impl Lossy {
             broken: Some(lost >= (expected / 2.0).max(OWN_LOSS) && lost > 0.0),
             whole: Some(lost <= OWN_LOSS.max(expected / 8.0)),
             words: format!(
-                "{open} of {TRIES} connections from host{} come about at once (the fault: one in \
+                "{open} of {TRIES} connections from {} come about at once (the fault: one in \
                  {:.0} fails)",
-                other + 1,
+                observation::host_name(world, other),
                 1.0 / expected
             ),
         })

@@ -57,8 +57,8 @@ impl Slow {
             broken: Some(rate <= stated * (1.3 + BURST_BYTES as f64 * 8.0 / (stated * LENGTH_S))),
             whole: Some(rate > stated * (1.6 + BURST_BYTES as f64 * 8.0 / (stated * LENGTH_S))),
             words: format!(
-                "host{} sends it {:.2} Mbit/s (the fault: {:.2})",
-                other + 1,
+                "{} sends it {:.2} Mbit/s (the fault: {:.2})",
+                observation::host_name(world, other),
                 rate / 1e6,
                 stated / 1e6
             ),

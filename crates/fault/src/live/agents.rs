@@ -7,6 +7,7 @@ use anyhow::Result;
 use cluster::{HostHandle, NodeHandle};
 use host::{Injection, Query, QueryAnswer};
 use std::time::Duration;
+use target::NodeAct;
 
 impl Agents for Live {
     fn nodes(&self) -> Vec<NodeSeen> {
@@ -28,8 +29,9 @@ impl Agents for Live {
 
     fn hosts(&self) -> Vec<HostSeen> {
         let seen = |host: &HostHandle| HostSeen {
+            name: host.name.clone(),
             number: host.number,
-            address: host.address,
+            addresses: host.addresses.clone(),
             folder: host.folder.clone(),
             device: host.device.clone(),
         };
@@ -53,9 +55,21 @@ impl Agents for Live {
             self.emptied.insert(*node, process.clone());
         }
         let agent = match (&what, by) {
-            (Injection::Service(_), Via::Node(node)) => self.agent_there(node)?,
+            (Injection::Service(_) | Injection::Reset(_), Via::Node(node)) => {
+                self.agent_there(node)?
+            }
             _ => self.agent(by)?,
         };
+        match (&what, by) {
+            (Injection::HostPackets(_), Via::Host(host)) => {
+                self.handles.hosts.get(host).map_or(Ok(()), HostHandle::may_lose)?;
+            }
+            (Injection::Reset(_), Via::Node(node)) => {
+                let service = self.at(node)?.service.as_ref();
+                service.map_or(Ok(()), |service| service.may(NodeAct::Network))?;
+            }
+            _ => {}
+        }
         let adds = matches!(what, Injection::Join(_));
         let broken = agent.inject(what, within)?;
         if let (true, Via::Host(host)) = (adds, by) {

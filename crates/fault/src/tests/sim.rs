@@ -153,7 +153,8 @@ impl Sim {
                 (Some(to), PortEnd::Theirs)
             };
             let passes = *at == to || from == Some(*at);
-            let is_peer = other.is_some_and(|other| loss.peers.contains(&hosts[other].address));
+            let is_peer =
+                other.is_some_and(|other| loss.peers.contains(&hosts[other].addresses[0]));
             loss.share == 1.0
                 && passes
                 && (loss.peers.is_empty() || is_peer)

@@ -73,12 +73,15 @@ pub(crate) struct FaultTargets {
     pub volume_bytes: Option<u64>,
     /// Whether hosts are machines of their own.
     pub are_machines: bool,
+    /// Whether they are somebody else's: which node is where is known only when they are reached.
+    pub are_others: bool,
 }
 
 impl FaultTargets {
-    /// The host of a node.
+    /// The host of a node; none where nodes share the machine, or nobody knows yet.
     pub fn host_of(self, node: usize) -> Option<usize> {
-        Some(node % self.hosts?)
+        let hosts = self.hosts.filter(|_| !self.are_others)?;
+        Some(node % hosts)
     }
 
     /// How many there are of what a kind breaks.
@@ -151,6 +154,10 @@ impl FaultDraft {
                 return Some(self.split(hosts.clone(), ground));
             }
             FaultWhere::Named(Hit::Split(hosts, _)) => pick(hosts, draws)?,
+            // Its host is known when it is reached.
+            FaultWhere::Named(Hit::Node(node)) if place == Place::Host && ground.are_others => {
+                return Some(Hit::Node(*node));
+            }
             FaultWhere::Named(Hit::Node(node)) if place != Place::Node => ground.host_of(*node)?,
             // Of a host, the first of its nodes.
             FaultWhere::Named(Hit::Node(index) | Hit::Host(index)) => *index,
@@ -208,6 +215,10 @@ impl Fault {
     /// What is hit, in words: `node2`, `all nodes`.
     pub fn place(&self) -> String {
         match (&self.hit, self.kind.place) {
+            (Some(Hit::Node(_)), Place::Host) => {
+                let node = self.hit.as_ref().map(Hit::to_string).unwrap_or_default();
+                format!("the host of {node}")
+            }
             (Some(hit), _) => hit.to_string(),
             (None, Place::Node) => "a replica of the hottest partition".to_owned(),
             (None, _) => "the host of a replica of the hottest partition".to_owned(),
@@ -218,7 +229,11 @@ impl Fault {
     pub(crate) fn touches(&self, other: &Fault, ground: FaultTargets) -> bool {
         let may_be_any = |fault: &Fault| matches!(fault.hit, None | Some(Hit::Cluster));
         let (ours, theirs) = (self.hosts(ground), other.hosts(ground));
+        let is_node = |fault: &Fault| matches!(fault.hit, Some(Hit::Node(_)));
+        // Nobody knows yet whether it is a node of that host.
+        let may_be_there = ground.are_others && is_node(self) != is_node(other);
         self.hit == other.hit
+            || may_be_there
             || may_be_any(self)
             || may_be_any(other)
             || ours.iter().any(|host| theirs.contains(host))
@@ -306,9 +321,10 @@ impl Draft {
         if let Kind::Attach = self.kind {
             return FaultTargets {
                 nodes: self.attach.contact_points.len(),
-                hosts: None,
+                hosts: Some(self.attached.each.len()).filter(|count| *count > 0),
                 volume_bytes: None,
-                are_machines: false,
+                are_machines: true,
+                are_others: true,
             };
         }
         let local = self.local();
@@ -318,6 +334,7 @@ impl Draft {
             hosts: hosts.map(|hosts| hosts.count),
             volume_bytes: hosts.and_then(|hosts| hosts.host.volume_bytes),
             are_machines: !local.machines().is_empty(),
+            are_others: false,
         }
     }
 }

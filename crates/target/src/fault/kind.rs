@@ -170,6 +170,12 @@ impl Kind {
             FaultName::NodeStop | FaultName::NodeRestart | FaultName::RollingRestart => {
                 Some(&[NodeAct::Restart])
             }
+            FaultName::NetPartition
+            | FaultName::NetOneWay
+            | FaultName::NetClientCut
+            | FaultName::NetDown
+            | FaultName::NetLoss
+            | FaultName::NetReset => Some(&[NodeAct::Network]),
             _ => None,
         }
     }

@@ -74,21 +74,26 @@ pub enum Hit {
 
 impl fmt::Display for Hit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let hosts = |all: &[usize]| {
-            let names: Vec<String> = all.iter().map(|index| format!("host{}", index + 1)).collect();
-            names.join(" and ")
-        };
-        match self {
-            Hit::Node(index) => write!(f, "node{}", index + 1),
-            Hit::Host(index) => write!(f, "host{}", index + 1),
-            Hit::Split(of, from) if from.is_empty() => f.write_str(&hosts(of)),
-            Hit::Split(of, from) => write!(f, "{} from {}", hosts(of), hosts(from)),
-            Hit::Cluster => f.write_str("all nodes"),
-        }
+        f.write_str(&self.words(|host| format!("host{}", host + 1)))
     }
 }
 
 impl Hit {
+    /// In words, where hosts have names of their own.
+    pub fn words(&self, name: impl Fn(usize) -> String) -> String {
+        let names = |all: &[usize]| {
+            let names: Vec<String> = all.iter().map(|host| name(*host)).collect();
+            names.join(" and ")
+        };
+        match self {
+            Hit::Node(index) => format!("node{}", index + 1),
+            Hit::Host(index) => name(*index),
+            Hit::Split(of, from) if from.is_empty() => names(of),
+            Hit::Split(of, from) => format!("{} from {}", names(of), names(from)),
+            Hit::Cluster => "all nodes".to_owned(),
+        }
+    }
+
     /// The hosts of both sides; of one that has none, nothing.
     pub fn sides(&self) -> (Vec<usize>, Vec<usize>) {
         match self {

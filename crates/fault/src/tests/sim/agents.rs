@@ -25,8 +25,9 @@ impl Agents for Sim {
 
     fn hosts(&self) -> Vec<HostSeen> {
         let host = |index: usize| HostSeen {
+            name: format!("host{}", index + 1),
             number: index + 1,
-            address: [10, 0, 0, index as u8 + 1].into(),
+            addresses: vec![[10, 0, 0, index as u8 + 1].into()],
             folder: "/host".into(),
             device: Some("loop1".to_owned()),
         };
