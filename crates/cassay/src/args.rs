@@ -260,8 +260,9 @@ pub struct AllowArgs {
     /// What may be done to a cluster that cassay did not start, beside reading:
     /// ACT=KEYSPACE[.TABLE] with commas between them, ACT one of create, write, alter, truncate and
     /// drop. What the run itself has made needs no leave. Of its nodes, where
-    /// `target.attach.hosts` names their machines: restart, which stops and starts them, and
-    /// signal, which pauses and kills. May be given again.
+    /// `target.attach.hosts` names their machines: restart, which stops and starts them, signal,
+    /// which pauses and kills, and network, which loses their packets and connections. May be given
+    /// again.
     #[arg(long, value_name = "ACT[=NAME]", value_parser = Allow::parse)]
     pub allow: Vec<Allow>,
 }
@@ -652,7 +653,7 @@ pub struct FaultTestArgs {
     #[arg(value_name = "KIND", value_parser = fault_kind)]
     pub kinds: Vec<target::fault::Kind>,
     #[command(flatten)]
-    pub cluster: ClusterName,
+    pub at: BrokenArgs,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -683,6 +684,21 @@ pub struct FaultRunArgs {
     pub for_ns: u64,
     #[command(flatten)]
     pub knobs: FaultKnobs,
+    #[command(flatten)]
+    pub at: BrokenArgs,
+}
+
+/// What is broken.
+#[derive(Debug, ClapArgs)]
+pub struct BrokenArgs {
+    /// A cluster that somebody else runs, instead of a kept one; --set names its nodes' machines,
+    /// and --allow what may be done there.
+    #[arg(long, value_name = "attach:HOST[:PORT]", value_parser = contact_point)]
+    pub target: Option<String>,
+    #[command(flatten)]
+    pub way_in: WayInArgs,
+    #[command(flatten)]
+    pub allow: AllowArgs,
     #[command(flatten)]
     pub cluster: ClusterName,
 }

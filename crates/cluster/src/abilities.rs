@@ -104,6 +104,7 @@ mod tests {
             [
                 "operation-counts",
                 "settle",
+                "snapshot",
                 "mbeans",
                 "jvm-metrics",
                 "settings"
@@ -120,7 +121,12 @@ mod tests {
                 "process-statistics",
                 "host-metrics",
                 "settings",
-                "node-signals"
+                "node-signals",
+                "hosts",
+                "host-cut",
+                "packet-filter",
+                "packet-loss",
+                "connection-reset"
             ]
         );
         let old = Err("needs virtual tables".to_string());

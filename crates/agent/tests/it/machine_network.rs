@@ -6,7 +6,9 @@ use crate::network::SILENCE;
 use crate::outlive::{PART, load, part, save};
 use crate::ssh::open_ssh;
 use host::process::{self, Identity, Life, all_pids, command_line};
-use host::{Agent, Broken, HostLoss, Hosts, Injection, PortEnd, Query, QueryAnswer, Reach, Way};
+use host::{
+    Agent, Broken, Destination, HostLoss, Hosts, Injection, PortEnd, Query, QueryAnswer, Reach, Way,
+};
 use kernel::able::machine_abilities;
 use kernel::filter::Filter;
 use kernel::net::Namespace;
@@ -245,6 +247,63 @@ fn what_agent_and_guard_have_left_is_cleared() {
     child.wait().unwrap();
     assert_eq!(lab.tables().len(), 1);
     assert!(lab.command(TEST, root.path()).wait().unwrap().success());
+    assert_eq!(lab.tables(), [""; 0]);
+    assert!(lab.reach(CQL, LIMIT).is_open());
+}
+
+/// A machine of others, which is no host of ours: what it loses stands on its disk, and whoever
+/// comes next takes it away.
+#[test]
+fn what_a_machine_of_others_loses_is_noted_there() {
+    const TEST: &str = "machine_network::what_a_machine_of_others_loses_is_noted_there";
+    if let Some(folder) = part() {
+        let there = folder.join("there");
+        let machine = Destination::new("db1", false, there.to_str()).unwrap();
+        let agents = Agent::all_over_ssh(Path::new("ssh"), &[machine]).unwrap();
+        let said = agents[0].mend(Some(&there)).unwrap();
+        if folder.join("broken").exists() {
+            return std::fs::write(folder.join("said"), said.join("\n")).unwrap();
+        }
+        agents[0].inject(all_of_cql(), LIMIT).unwrap();
+        std::fs::write(folder.join("broken"), agents[0].process().pid.to_string()).unwrap();
+        clock::sleep(Duration::from_secs(600));
+        return;
+    }
+    let Some(lab) = Lab::new() else {
+        return;
+    };
+    let root = tempfile::tempdir().unwrap();
+    let mut child = lab.command(TEST, root.path());
+    let broken = || std::fs::read_to_string(root.path().join("broken")).unwrap_or_default();
+    wait_until("it is broken", || broken().parse::<u32>().is_ok());
+    let agent = Identity::of(broken().parse().unwrap()).unwrap();
+    let is_guard = |one: &Identity| {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", one.pid));
+        let of_agent = format!("PPid:\t{}\n", agent.pid);
+        let words = command_line(one.pid).unwrap_or_default();
+        status.is_ok_and(|text| text.contains(&of_agent))
+            && words.last().is_some_and(|word| word == "guard")
+    };
+    let guard = all_pids().into_iter().filter_map(Identity::of).find(is_guard).unwrap();
+    let name = format!("cassay-{}-{}-broken0", agent.pid, agent.start_ticks);
+    assert_eq!(lab.tables(), [name.clone()]);
+    assert_eq!(lab.reach(CQL, SILENCE), Reach::Silent);
+    for one in [agent, guard] {
+        one.signal(Signal::STOP);
+    }
+    for one in [agent, guard] {
+        one.signal(Signal::KILL);
+        wait_until("it has ended", || !one.alive());
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(lab.tables().len(), 1);
+    assert!(lab.command(TEST, root.path()).wait().unwrap().success());
+    let said = std::fs::read_to_string(root.path().join("said")).unwrap();
+    assert!(
+        said.contains(&format!("the packet filter {name} was taken away")),
+        "{said}"
+    );
     assert_eq!(lab.tables(), [""; 0]);
     assert!(lab.reach(CQL, LIMIT).is_open());
 }

@@ -350,10 +350,17 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
     ),
     (
         "fault test",
-        &[(
-            "cassay fault test node-pause net-loss",
-            "Tries two kinds, one by one.",
-        )],
+        &[
+            (
+                "cassay fault test node-pause net-loss",
+                "Tries two kinds, one by one.",
+            ),
+            (
+                "cassay fault test node-pause --target attach:10.0.0.1 --set \
+                 'target.attach.hosts={ssh: [db1, db2, db3], sudo: true}' --allow signal",
+                "Of a cluster that somebody else runs, before a study does it.",
+            ),
+        ],
     ),
     (
         "fault run",

@@ -1,12 +1,15 @@
-//! `cassay fault list|test|run`: what can be broken of a kept cluster, tried, or done by hand.
+//! `cassay fault list|test|run`: what can be broken of a kept cluster, or of one that somebody else
+//! runs; tried, or done by hand.
 
-use super::{abilities_here, dirs};
-use crate::args::{ClusterName, Common, FaultCommand, FaultKnobs, FaultRunArgs, FaultTestArgs};
+use super::{abilities_here, attached, dirs};
+use crate::args::{
+    BrokenArgs, ClusterName, Common, FaultCommand, FaultKnobs, FaultRunArgs, FaultTestArgs,
+};
 use crate::exit::Exit;
 use crate::{interrupt, terminal};
-use ::cluster::{Cluster, Dirs, NodeInfo, kept};
+use ::cluster::{Cluster, Dirs, Permit, kept};
 use ::fault::{FaultStep, FaultVerdict, Live, Order, Outcome};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use measure::clock;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -49,11 +52,51 @@ fn open(name: &ClusterName, dirs: &Dirs) -> Result<Cluster> {
     kept::open(dirs, name.cluster.as_deref(), say)
 }
 
+/// The cluster that is broken: a kept one, or one of somebody else's.
+fn at(args: &BrokenArgs) -> Result<Cluster> {
+    let Some(target) = &args.target else {
+        args.way_in.nothing()?;
+        ensure!(
+            args.allow.joined().is_empty(),
+            "--allow is for a cluster that somebody else runs: --target attach:HOST"
+        );
+        return open(&args.cluster, &dirs()?);
+    };
+    ensure!(
+        args.cluster.cluster.is_none(),
+        "--cluster is a kept cluster, and --target another one: say one of them"
+    );
+    let cluster = attached(target, &args.way_in)?;
+    cluster.permit(Permit {
+        allow: args.allow.joined(),
+        ..Permit::default()
+    });
+    Ok(cluster)
+}
+
 /// Why a kind cannot be had; nothing if it can.
 fn refused(kind: &Kind, capabilities: &[Capability]) -> Vec<String> {
     let of = |ability| capabilities.iter().find(|one| one.ability == ability);
     let missing = kind.needs.iter().filter_map(|needed| of(*needed)).filter(|one| !one.present);
     missing.map(|one| format!("{}: {}", one.ability.name(), one.detail)).collect()
+}
+
+/// The same of a cluster, which may be somebody else's.
+fn refused_by(kind: &Kind, cluster: &Cluster) -> Vec<String> {
+    let mut refused = refused(kind, cluster.capabilities());
+    let acts = kind.acts().into_iter().flatten();
+    let not_allowed = acts.filter_map(|act| Some(format!("{:#}", cluster.may_do(*act).err()?)));
+    refused.extend(not_allowed);
+    refused
+}
+
+/// How many hosts a cluster has.
+fn hosts_count(cluster: &Cluster) -> Result<usize> {
+    if cluster.is_attached() {
+        Ok(cluster.host_names().len())
+    } else {
+        Ok(cluster.hosts()?.len())
+    }
 }
 
 fn list(name: &ClusterName, common: &Common) -> Result<Exit> {
@@ -118,16 +161,15 @@ struct FaultRun {
 }
 
 fn test(args: &FaultTestArgs, common: &Common) -> Result<Exit> {
-    let mut cluster = open(&args.cluster, &dirs()?)?;
+    let mut cluster = at(&args.at)?;
     listen()?;
-    let capabilities = cluster.capabilities().to_vec();
     let mut done = Vec::new();
     for kind in if args.kinds.is_empty() {
         KINDS
     } else {
         &args.kinds
     } {
-        let refused = refused(kind, &capabilities);
+        let refused = refused_by(kind, &cluster);
         if !refused.is_empty() {
             terminal::say(&format!("{}: not here: {}", kind.name, refused.join("; ")));
             continue;
@@ -151,7 +193,7 @@ fn test(args: &FaultTestArgs, common: &Common) -> Result<Exit> {
 
 /// The last of what a kind breaks.
 fn last(kind: &Kind, cluster: &Cluster) -> Result<Hit> {
-    let hosts = cluster.hosts()?.len();
+    let hosts = hosts_count(cluster)?;
     Ok(match kind.place {
         Place::Node => Hit::Node(cluster.nodes().len() - 1),
         Place::Host => Hit::Host(hosts - 1),
@@ -162,9 +204,9 @@ fn last(kind: &Kind, cluster: &Cluster) -> Result<Hit> {
 
 fn by_hand(args: &FaultRunArgs, common: &Common) -> Result<Exit> {
     let kind = &args.kind;
-    let mut cluster = open(&args.cluster, &dirs()?)?;
+    let mut cluster = at(&args.at)?;
     listen()?;
-    let refused = refused(kind, cluster.capabilities());
+    let refused = refused_by(kind, &cluster);
     if !refused.is_empty() {
         bail!(
             "{} cannot be had of this cluster: {}",
@@ -199,7 +241,7 @@ fn by_hand(args: &FaultRunArgs, common: &Common) -> Result<Exit> {
     }
     let hit = hit(args, &cluster)?;
     if let (Hit::Host(host), Some(on)) = (&hit, options.ha_on) {
-        let count = cluster.hosts()?.len();
+        let count = hosts_count(&cluster)?;
         if on >= count || on == *host {
             bail!(
                 "--ha-on {}: the nodes of host {} are started on another one of {count} hosts",
@@ -215,13 +257,18 @@ fn by_hand(args: &FaultRunArgs, common: &Common) -> Result<Exit> {
 
 /// What the arguments hit, counted from 0.
 fn hit(args: &FaultRunArgs, cluster: &Cluster) -> Result<Hit> {
-    let (nodes, hosts) = (cluster.nodes().len(), cluster.hosts()?.len());
+    let (nodes, hosts) = (cluster.nodes().len(), hosts_count(cluster)?);
     let index = |number: usize, count: usize, what: &str| match number {
         0 => bail!("{what}s are counted from 1"),
         _ if number > count => bail!("there is no {what} {number}: the cluster has {count}"),
         _ => Ok(number - 1),
     };
-    let of_host = |index: usize| Ok(index % hosts.max(1));
+    let names = cluster.host_names();
+    let of_host = |index: usize| {
+        let name = &cluster.nodes()[index].host;
+        let place = names.iter().position(|host| host == name);
+        place.with_context(|| format!("the machine of {name} is out of reach"))
+    };
     match (args.kind.place, args.node, args.host) {
         (Place::Node, Some(number), _) => Ok(Hit::Node(index(number, nodes, "node")?)),
         (Place::Node, None, Some(number)) => Ok(Hit::Node(index(number, hosts, "host")?)),
@@ -294,7 +341,7 @@ fn one(
     held: Held,
     cluster: &mut Cluster,
 ) -> Result<FaultRun> {
-    let on = named(hit, cluster.nodes());
+    let on = named(hit, cluster);
     terminal::say(&format!("{} of {on}", kind.name));
     let (order, orders) = ::fault::orders();
     let order = Arc::new(order);
@@ -330,7 +377,8 @@ fn one(
     });
     for (index, process) in live.processes().into_iter().enumerate() {
         let known = cluster.nodes()[index].pid;
-        if let Some(process) = process.filter(|one| known != Some(one.pid)) {
+        let ours = !cluster.is_attached();
+        if let Some(process) = process.filter(|one| ours && known != Some(one.pid)) {
             cluster.started(index, process)?;
         }
     }
@@ -366,10 +414,13 @@ fn heal_after(length: Duration, order: Arc<Order>) -> Result<()> {
 }
 
 /// What is hit, by the names of nodes and hosts.
-fn named(hit: &Hit, nodes: &[NodeInfo]) -> String {
+fn named(hit: &Hit, cluster: &Cluster) -> String {
+    let hosts = cluster.host_names();
     match hit {
-        Hit::Node(index) => nodes[*index].name.clone(),
-        Hit::Host(_) | Hit::Split(..) | Hit::Cluster => hit.to_string(),
+        Hit::Node(index) => cluster.nodes()[*index].name.clone(),
+        Hit::Host(_) | Hit::Split(..) | Hit::Cluster => {
+            hit.words(|host| hosts.get(host).cloned().unwrap_or_default())
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! What may be broken on purpose.
 
 use super::*;
+use crate::settings::Granted;
 use target::fault::{Hit, Means};
 
 const BROKEN: &str = "\
@@ -392,6 +393,58 @@ fn only_nodes_of_our_own_are_broken() {
     let study = resolve("s.yaml", BROKEN, &overrides).unwrap();
     assert!(study.variants[0].settings.faults.is_empty());
     assert!(study.notes.iter().any(|note| note.contains("left out")));
+}
+
+/// The machines of a cluster of others are hosts, of which nobody knows yet which nodes they have.
+#[test]
+fn machines_of_others_lose_packets_and_have_no_disks_of_ours() {
+    let target = "attach: {contact_points: [a, b, c], hosts: {ssh: [m1, m2, m3]}}";
+    let trusted = Overrides {
+        granted: Granted {
+            trust: true,
+            ..Granted::default()
+        },
+        ..Overrides::default()
+    };
+    let text = |faults: &str| broken(faults).replace("local: {nodes: 3}", target);
+    let study = resolve(
+        "s.yaml",
+        &text(
+            "  - {at: 5s, kind: net-partition, where: {host: 3}, for: 5s}
+  - {at: 15s, kind: net-down, where: {node: 2}, for: 5s}
+  - {at: 25s, kind: net-reset, where: {node: 1}}
+",
+        ),
+        &trusted,
+    )
+    .unwrap();
+    let said: Vec<String> = study.variants[0]
+        .settings
+        .faults
+        .iter()
+        .map(|fault| format!("{} of {}", fault.kind.name, fault.place()))
+        .collect();
+    let expected = [
+        "net-partition of host3 from host1 and host2",
+        "net-down of the host of node2",
+        "net-reset of node1",
+    ];
+    assert_eq!(said, expected);
+    mistakes(
+        &text(
+            "  - {at: 5s, kind: net-down, where: {host: 4}, for: 5s}
+  - {at: 15s, kind: net-down, where: {node: 2}, for: 5s}
+  - {at: 17s, kind: net-down, where: {host: 1}, for: 5s}
+  - {at: 25s, kind: disk-stalled, where: {host: 1}, for: 5s}
+",
+        ),
+        &trusted,
+        expect![[r#"
+            s.yaml:8:44: `faults.where.host` is 4, but the target has 3 hosts
+              hint: they are counted from 1
+            s.yaml:11:21: `faults.kind` is `disk-stalled`; it must be one of node-pause, node-kill, node-stop, node-restart, rolling-restart, net-partition, net-one-way, net-client-cut, net-down, net-loss, net-reset
+        "#]],
+    );
 }
 
 /// A command line says itself how long it measures; what is broken is broken while its last step
