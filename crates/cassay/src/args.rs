@@ -11,7 +11,7 @@ mod workload;
 mod written;
 
 pub use examples::command;
-pub use ssh::{Elsewhere, MachineAt, SshArgs, WayInArgs};
+pub use ssh::{BrokenArgs, Elsewhere, MachineAt, SshArgs, WayInArgs};
 pub use studies::{CopyArgs, DemoArgs, DemoTarget, StudiesCommand};
 pub use supply::{FetchArgs, SupplyCommand, SupplyExportArgs, SupplyImportArgs};
 pub use topology::{
@@ -686,21 +686,6 @@ pub struct FaultRunArgs {
     pub knobs: FaultKnobs,
     #[command(flatten)]
     pub at: BrokenArgs,
-}
-
-/// What is broken.
-#[derive(Debug, ClapArgs)]
-pub struct BrokenArgs {
-    /// A cluster that somebody else runs, instead of a kept one; --set names its nodes' machines,
-    /// and --allow what may be done there.
-    #[arg(long, value_name = "attach:HOST[:PORT]", value_parser = contact_point)]
-    pub target: Option<String>,
-    #[command(flatten)]
-    pub way_in: WayInArgs,
-    #[command(flatten)]
-    pub allow: AllowArgs,
-    #[command(flatten)]
-    pub cluster: ClusterName,
 }
 
 /// What can be said of some kinds.

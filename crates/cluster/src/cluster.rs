@@ -42,7 +42,7 @@ enum Control {
     /// Its processes, which are ours.
     Local(Box<Nodes>),
     /// By what its owner gives us.
-    Attached(Attached),
+    Attached(Box<Attached>),
 }
 
 impl Cluster {
@@ -66,7 +66,7 @@ impl Cluster {
             nodes,
             access,
             capabilities,
-            control: Control::Attached(attached),
+            control: Control::Attached(Box::new(attached)),
             null: None,
         }
     }

@@ -3,7 +3,7 @@
 
 use crate::cluster::Cluster;
 use crate::local::LocalNode;
-use crate::logs::Marks;
+use crate::log_marks::Marks;
 use crate::node::NodeInfo;
 use std::path::PathBuf;
 

@@ -23,6 +23,7 @@ mod jolokia;
 pub mod kept;
 pub mod leftovers;
 mod local;
+mod log_marks;
 mod logs;
 pub mod machines;
 mod mbeans;

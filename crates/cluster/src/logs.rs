@@ -3,8 +3,9 @@
 
 use crate::cluster::Cluster;
 use crate::gaps::{Gap, gap};
+use crate::log_marks::Marks;
 use anyhow::{Context, Result};
-use host::{Agent, Entry, FileId};
+use host::{Agent, Entry};
 use std::collections::BTreeMap;
 use std::fs::OpenOptions;
 use std::io::{BufRead, BufReader, BufWriter, Read, Write};
@@ -29,40 +30,6 @@ pub enum LogsUntil {
     WholeLine,
     /// As far as they go.
     Now,
-}
-
-/// How far the files of a folder had come at some time.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Marks(Vec<(FileId, u64)>);
-
-impl Marks {
-    /// As they are now; a folder that cannot be read has none.
-    pub fn of(agent: &Agent, folder: &Path) -> Marks {
-        let entries = agent.list(folder, None).ok().flatten().unwrap_or_default();
-        Marks(entries.iter().map(|entry| (entry.id, entry.bytes)).collect())
-    }
-
-    /// From where on a file is new, if anything of it is. One that was begun anew under its name is
-    /// new from its beginning, as is one that was not there.
-    fn new_from(&self, entry: &Entry) -> Option<u64> {
-        let known = self.0.iter().find(|(id, _)| is_same(id, entry)).map(|(_, bytes)| *bytes);
-        let from = known.filter(|bytes| *bytes <= entry.bytes).unwrap_or(0);
-        (from < entry.bytes).then_some(from)
-    }
-
-    fn set(&mut self, entry: &Entry, bytes: u64) {
-        self.0.retain(|(id, _)| !is_same(id, entry));
-        self.0.push((entry.id, bytes));
-    }
-
-    /// Forgets files that are gone: others may get their inodes.
-    fn keep(&mut self, entries: &[Entry]) {
-        self.0.retain(|(id, _)| entries.iter().any(|entry| is_same(id, entry)));
-    }
-}
-
-fn is_same(id: &FileId, entry: &Entry) -> bool {
-    (id.device, id.inode) == (entry.id.device, entry.id.inode)
 }
 
 /// Whether a file is one that is kept.
@@ -161,6 +128,7 @@ fn append(log: impl Read, name: &str, to: &Path, until: LogsUntil) -> std::io::R
 #[cfg(test)]
 mod tests {
     use super::*;
+    use host::FileId;
 
     fn entry(name: &str, inode: u64, bytes: u64) -> Entry {
         Entry {
@@ -194,25 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_came_since_is_new_whatever_a_file_is_called_now() {
-        let mut marks = Marks(vec![(entry("", 7, 0).id, 100), (entry("", 8, 0).id, 50)]);
-        assert_eq!(marks.new_from(&entry("system.log", 7, 100)), None);
-        assert_eq!(marks.new_from(&entry("system.log", 7, 130)), Some(100));
-        assert_eq!(marks.new_from(&entry("system.log.1", 7, 130)), Some(100));
-        assert_eq!(marks.new_from(&entry("system.log", 9, 30)), Some(0));
-        assert_eq!(
-            marks.new_from(&entry("debug.log", 8, 20)),
-            Some(0),
-            "begun anew"
-        );
-        marks.set(&entry("system.log", 7, 130), 120);
-        assert_eq!(marks.new_from(&entry("system.log", 7, 130)), Some(120));
-        marks.keep(&[entry("debug.log", 8, 50)]);
-        assert_eq!(
-            marks.new_from(&entry("other.log", 7, 200)),
-            Some(0),
-            "another file of that inode"
-        );
+    fn what_is_packed_is_no_log() {
         for (name, expected) in [
             ("system.log", true),
             ("gc.log.0", true),

@@ -55,7 +55,7 @@ pub(crate) struct Order {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     user: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    password: Option<Kept>,
+    password: Option<PasswordPlace>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     tls: Option<TlsWords>,
 }
@@ -63,7 +63,7 @@ pub(crate) struct Order {
 /// Where a password is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Kept {
+enum PasswordPlace {
     File(PathBuf),
     Env(String),
 }
@@ -91,8 +91,8 @@ impl Order {
         };
         let password = match &access.password {
             None => None,
-            Some(SecretSource::File(path)) => Some(Kept::File(absolute(path)?)),
-            Some(SecretSource::Env(name)) => Some(Kept::Env(name.clone())),
+            Some(SecretSource::File(path)) => Some(PasswordPlace::File(absolute(path)?)),
+            Some(SecretSource::Env(name)) => Some(PasswordPlace::Env(name.clone())),
             Some(SecretSource::Named(_) | SecretSource::Held(_)) => {
                 bail!("the password of the Jolokia agents is in no file and no variable")
             }
@@ -131,13 +131,13 @@ impl Order {
     ///
     /// # Errors
     /// A node does not answer, or refuses.
-    pub fn give(&self, agent: &Arc<host::Agent>) -> Result<Given> {
+    pub fn give(&self, agent: &Arc<host::Agent>) -> Result<GivenOrder> {
         let what = Injection::Command {
             inject: self.program(GIVE)?,
             heal: self.program(TAKE_BACK)?,
         };
         let by = agent.inject(what, self.act.at_most())?;
-        Ok(Given {
+        Ok(GivenOrder {
             agent: Arc::clone(agent),
             by,
         })
@@ -149,8 +149,8 @@ impl Order {
             port: 0,
             user: self.user.clone(),
             password: self.password.clone().map(|kept| match kept {
-                Kept::File(path) => SecretSource::File(path),
-                Kept::Env(name) => SecretSource::Env(name),
+                PasswordPlace::File(path) => SecretSource::File(path),
+                PasswordPlace::Env(name) => SecretSource::Env(name),
             }),
             tls: self.tls.clone().map(|tls| TlsSpec {
                 ca: tls.ca,
@@ -191,12 +191,12 @@ impl Order {
 
 /// What nodes were told, until it is taken back.
 #[derive(Debug)]
-pub(crate) struct Given {
+pub(crate) struct GivenOrder {
     agent: Arc<host::Agent>,
     by: Broken,
 }
 
-impl Given {
+impl GivenOrder {
     /// Takes it back.
     ///
     /// # Errors

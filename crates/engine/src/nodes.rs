@@ -34,7 +34,7 @@ pub fn record(
     let cluster = &running.cluster;
     let mut record = NodesRecord {
         format: FORMAT,
-        isolation: cluster.isolation().to_owned(),
+        isolation: cluster.hosts_are().name().to_owned(),
         ..NodesRecord::default()
     };
     if running.is_null() {

@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 use store::record::MachineTopologyRecord;
 use study::data_state::DataState;
 use study::settings::Client;
-use target::{Ability, Restarts, Target};
+use target::{Ability, HostsAre, Restarts, Target};
 
 /// A running target. Dropping it stops what was started.
 pub struct Running {
@@ -137,7 +137,8 @@ impl Running {
             return self.is_on_this_machine();
         };
         let taken = self.cluster.taken_cpus();
-        let hosts = local.hosts.as_ref().filter(|_| self.cluster.isolation() == "hosts");
+        let are_stand_ins = self.cluster.hosts_are() == HostsAre::StandIns;
+        let hosts = local.hosts.as_ref().filter(|_| are_stand_ins);
         let theirs = match &taken[..] {
             [] => hosts.and_then(|hosts| hosts.host.cpus.as_deref()),
             taken => Some(taken),
@@ -167,7 +168,7 @@ impl Running {
             return None;
         };
         // A host's limit holds its nodes' page cache too, where hosts are kept apart.
-        let is_apart = ["hosts", "machines"].contains(&self.cluster.isolation());
+        let is_apart = self.cluster.hosts_are().are_apart();
         let limit = local.hosts.as_ref().filter(|_| is_apart);
         if let Some(bytes) = limit.and_then(|hosts| hosts.host.memory_bytes) {
             return Some(bytes / local.nodes_per_host().max(1) as u64);
@@ -272,8 +273,10 @@ impl Running {
     /// Collects the nodes' logs, then stops what was started; the nodes whose logs could not be
     /// had, which do not keep it running, and how it was stopped.
     pub fn stop(mut self, logs: Option<&Path>) -> (Vec<Gap>, Result<()>) {
-        let missing = logs.map(|into| self.collect_logs(into, LogsUntil::Now));
-        let missing = missing.unwrap_or_default();
+        let missing = match logs {
+            Some(into) => self.collect_logs(into, LogsUntil::Now),
+            None => Vec::new(),
+        };
         // Those of our own nodes go with them; what is somebody else's is left as it was.
         let removed = match self.settings {
             Target::Attach(_) => self.remove_snapshots(),

@@ -3,9 +3,9 @@
 //!
 //! A file for each agent, which it holds locked as long as it lives. A line is the whole list, and
 //! the last whole one counts: it is on the disk before what it says is done. What must hold: nobody
-//! undoes anything without the lock, so that nothing is undone twice, and nothing of another machine
-//! that has the folder too; and nothing is read that somebody else could have written, since programs
-//! stand in it.
+//! undoes anything without the lock, so that nothing is undone twice, and nothing of another
+//! machine that has the folder too; and nothing is read that somebody else could have written,
+//! since programs stand in it.
 
 use crate::process::{Identity, Machine};
 use crate::undo::{Undo, remove_note, undo};

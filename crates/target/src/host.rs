@@ -176,7 +176,33 @@ impl HostsSpec {
 }
 
 measure::word_enum! {
-    /// How far hosts are kept apart.
+    /// What the hosts of a cluster are that runs.
+    pub enum HostsAre {
+        /// Stand-ins on this machine: a network, control groups and a volume each.
+        StandIns = "hosts",
+        /// Machines of their own, reached by ssh.
+        Machines = "machines",
+        /// Addresses of this machine and nothing more.
+        Addresses = "loopback",
+        /// Somebody else's.
+        Others = "attach",
+    }
+}
+
+impl HostsAre {
+    /// Whether all of them are this machine.
+    pub fn is_this_machine(self) -> bool {
+        matches!(self, HostsAre::StandIns | HostsAre::Addresses)
+    }
+
+    /// Whether each is more than an address, and ours.
+    pub fn are_apart(self) -> bool {
+        matches!(self, HostsAre::StandIns | HostsAre::Machines)
+    }
+}
+
+measure::word_enum! {
+    /// How far hosts are to be kept apart.
     #[derive(Default)]
     pub enum Isolation {
         /// As [`Isolation::Hosts`] where this machine allows it, otherwise as loopback.

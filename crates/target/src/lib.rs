@@ -25,7 +25,7 @@ pub use ability::{Ability, Capability};
 pub use allow::{Act, Allow, NodeAct, Object};
 pub use attached_host::{AttachedHost, NODE_PLACE, ProcessControl, folder_of_node};
 pub use change::{Change, Restarts};
-pub use host::{DiskSpec, HostSpec, HostsSpec, Isolation, LinkSpec, RemoteHost};
+pub use host::{DiskSpec, HostSpec, HostsAre, HostsSpec, Isolation, LinkSpec, RemoteHost};
 pub use invocation::Invocation;
 pub use memory::memory_bytes;
 pub use null::{Drift, Latency, NullSpec, Reads, Stall};

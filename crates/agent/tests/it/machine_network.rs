@@ -286,7 +286,7 @@ fn what_a_machine_of_others_loses_is_noted_there() {
     };
     let guard = all_pids().into_iter().filter_map(Identity::of).find(is_guard).unwrap();
     let name = format!("cassay-{}-{}-broken0", agent.pid, agent.start_ticks);
-    assert_eq!(lab.tables(), [name.clone()]);
+    assert_eq!(lab.tables(), std::slice::from_ref(&name));
     assert_eq!(lab.reach(CQL, SILENCE), Reach::Silent);
     for one in [agent, guard] {
         one.signal(Signal::STOP);

@@ -1,6 +1,6 @@
 //! Machines as arguments: those that `ssh` finds, this one, and the hosts of a kept cluster.
 
-use super::{contact_point, secret, target_setting};
+use super::{AllowArgs, ClusterName, contact_point, secret, target_setting};
 use anyhow::{Result, ensure};
 use clap::Args as ClapArgs;
 use host::Destination;
@@ -45,6 +45,21 @@ impl WayInArgs {
         );
         Ok(())
     }
+}
+
+/// What is broken.
+#[derive(Debug, ClapArgs)]
+pub struct BrokenArgs {
+    /// A cluster that somebody else runs, instead of a kept one; --set names its nodes' machines,
+    /// and --allow what may be done there.
+    #[arg(long, value_name = "attach:HOST[:PORT]", value_parser = contact_point)]
+    pub target: Option<String>,
+    #[command(flatten)]
+    pub way_in: WayInArgs,
+    #[command(flatten)]
+    pub allow: AllowArgs,
+    #[command(flatten)]
+    pub cluster: ClusterName,
 }
 
 /// Where abilities are asked for.

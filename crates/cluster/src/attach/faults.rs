@@ -8,7 +8,7 @@ use crate::cluster::CONTROL_TIMEOUT;
 use crate::handle::{Handles, HostHandle, NodeControl, NodeHandle};
 use crate::jolokia::Jolokia;
 use crate::node::NodeInfo;
-use crate::order::{Act, Given, Order};
+use crate::order::{Act, GivenOrder, Order};
 use crate::service::NodeService;
 use crate::session::Session;
 use anyhow::{Context, Result};
@@ -32,7 +32,7 @@ pub(crate) struct Attached {
     /// How they are reached.
     jolokia: Option<JolokiaAccess>,
     /// Snapshots that were taken, each by its node and its name there.
-    pub snapshots: Mutex<BTreeMap<(String, String), Given>>,
+    pub snapshots: Mutex<BTreeMap<(String, String), GivenOrder>>,
     /// By which its nodes are counted.
     points: Vec<String>,
     /// The machines of its nodes; none without a way to them.
@@ -85,8 +85,8 @@ impl Attached {
                 service: host.service(node.address),
                 door: access.door.clone(),
             });
-            let storage = others.get(&node.address).copied();
-            let storage = storage.unwrap_or(SocketAddr::new(node.address.ip(), STORAGE_PORT));
+            let usual = SocketAddr::new(node.address.ip(), STORAGE_PORT);
+            let storage = others.get(&node.address).copied().unwrap_or(usual);
             NodeHandle {
                 name: node.name.clone(),
                 agent: Arc::clone(&here),
@@ -118,7 +118,7 @@ impl Attached {
         act: Act,
         keyspace: &str,
         nodes: &[(SocketAddr, Vec<&str>)],
-    ) -> Result<Given> {
+    ) -> Result<GivenOrder> {
         let access = self.jolokia.as_ref().context("there is no access to Jolokia agents")?;
         Order::of(act, keyspace, nodes, access)?.give(&self.here()?)
     }
@@ -171,10 +171,13 @@ fn host_handle(
     nodes: &[NodeHandle],
     access: &Access,
 ) -> HostHandle {
-    let own = nodes.iter().filter(|node| node.host == Some(index));
-    // By either a node may speak to others.
-    let addresses = own.flat_map(|node| [node.storage.ip(), node.address.ip()]);
-    let addresses: BTreeSet<Ipv4Addr> = addresses.filter_map(ipv4).collect();
+    // By either address a node may speak to others.
+    let addresses: BTreeSet<Ipv4Addr> = nodes
+        .iter()
+        .filter(|node| node.host == Some(index))
+        .flat_map(|node| [node.storage.ip(), node.address.ip()])
+        .filter_map(ipv4)
+        .collect();
     HostHandle {
         name: host.name.clone(),
         number: index + 1,

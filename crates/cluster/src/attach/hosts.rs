@@ -4,7 +4,7 @@
 //! What must hold: all are reached at once, and who is not is told of with all others; nothing is
 //! changed there, and what the agents write goes with them.
 
-use crate::logs::Marks;
+use crate::log_marks::Marks;
 use crate::node::NodeInfo;
 use anyhow::{Context, Result, bail};
 use host::process::Identity;

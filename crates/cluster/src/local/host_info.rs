@@ -9,6 +9,7 @@ use host::{Agent, Host, Hosts};
 use measure::number::bytes;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use target::HostsAre;
 use topology::Machine;
 
 /// A host of a running target.
@@ -48,15 +49,13 @@ impl Cluster {
         self.local().is_some_and(Nodes::are_on_machines)
     }
 
-    /// How far the hosts are kept apart: `hosts` (a network, control groups and a volume each),
-    /// `machines` (of their own, reached by ssh), `loopback` (addresses of this machine), or
-    /// `attach` (not ours).
-    pub fn isolation(&self) -> &'static str {
+    /// What its hosts are.
+    pub fn hosts_are(&self) -> HostsAre {
         match self.local() {
-            Some(nodes) if nodes.are_on_machines() => "machines",
-            Some(nodes) if nodes.hosts().is_some() => "hosts",
-            Some(_) => "loopback",
-            None => "attach",
+            Some(nodes) if nodes.are_on_machines() => HostsAre::Machines,
+            Some(nodes) if nodes.hosts().is_some() => HostsAre::StandIns,
+            Some(_) => HostsAre::Addresses,
+            None => HostsAre::Others,
         }
     }
 

@@ -6,6 +6,7 @@ use crate::event::{HostCpu, HostNow};
 use cluster::probe::Reading;
 use cluster::{Cluster, NodeInfo};
 use std::collections::BTreeMap;
+use target::HostsAre;
 
 /// What a machine's CPUs did not do.
 const IDLE: &str = "mpstat.%idle";
@@ -48,9 +49,9 @@ impl HostReadings {
     /// The hosts of a cluster's nodes; none where all of these are on this machine and no hosts'
     /// own, of which the shares of its CPUs tell.
     pub fn now(&self, cluster: &Cluster) -> Vec<HostNow> {
-        match cluster.isolation() {
-            "loopback" => Vec::new(),
-            _ => self.of(cluster.nodes()),
+        match cluster.hosts_are() {
+            HostsAre::Addresses => Vec::new(),
+            HostsAre::StandIns | HostsAre::Machines | HostsAre::Others => self.of(cluster.nodes()),
         }
     }
 

@@ -7,6 +7,7 @@ use store::record::{
     DeviceRecord, DieRecord, L3Record, MachineHostRecord, MachineTopologyRecord, NumaNodeRecord,
     PackageRecord,
 };
+use target::HostsAre;
 use topology::{CoreKind, CpuSet, DeviceKind, Machine};
 
 /// The machines of a target, which are looked at once for as long as nothing is restarted.
@@ -18,15 +19,14 @@ pub fn of(running: &Running) -> Result<Vec<MachineTopologyRecord>> {
         return Ok(known.clone());
     }
     let cluster = &running.cluster;
-    let seen = records(&cluster.machines()?, cluster.isolation());
+    let seen = records(&cluster.machines()?, cluster.hosts_are());
     Ok(running.machines.get_or_init(|| seen).clone())
 }
 
-/// A record for each machine. `isolation` is how hosts are made: of stand-ins it is known that they
-/// are one machine, and those that see the same of it share a record. Other hosts never do, since
-/// two machines may look alike.
-fn records(machines: &[(String, Machine)], isolation: &str) -> Vec<MachineTopologyRecord> {
-    let are_one = matches!(isolation, "hosts" | "loopback");
+/// A record for each machine. Of stand-ins it is known that they are one machine, and those that
+/// see the same of it share a record. Other hosts never do, since two machines may look alike.
+fn records(machines: &[(String, Machine)], hosts: HostsAre) -> Vec<MachineTopologyRecord> {
+    let are_one = hosts.is_this_machine();
     let mut records: Vec<MachineTopologyRecord> = Vec::new();
     for (name, machine) in machines {
         let mut record = record(name, machine);
@@ -142,7 +142,7 @@ mod tests {
     #[test]
     fn a_machine_of_two_sockets_keeps_its_parts() {
         let machine = machine("pack:2 [numa(memory=1GiB)] l3:2 core:2 pu:2");
-        let records = records(&[("db1".to_owned(), machine)], "hosts");
+        let records = records(&[("db1".to_owned(), machine)], HostsAre::StandIns);
         let [record] = &records[..] else {
             panic!("{records:?}")
         };
@@ -166,7 +166,7 @@ mod tests {
             ("host1".to_owned(), machine("core:4 pu:1")),
             ("host2".to_owned(), limited),
         ];
-        let shared = records(&hosts, "hosts");
+        let shared = records(&hosts, HostsAre::StandIns);
         assert_eq!(shared.len(), 1);
         let allowed: Vec<(&str, &str)> = shared[0]
             .hosts
@@ -175,6 +175,6 @@ mod tests {
             .collect();
         assert_eq!(allowed, [("host1", "0-3"), ("host2", "0-2")]);
         assert!(shared[0].notes.contains(&"CPUs 3 may not be used here".to_owned()));
-        assert_eq!(records(&hosts, "attach").len(), 2);
+        assert_eq!(records(&hosts, HostsAre::Others).len(), 2);
     }
 }

@@ -9,6 +9,7 @@ use host::Whereabouts;
 use std::collections::BTreeMap;
 use store::record::{MachineHostRecord, PlacementRecord};
 use study::settings::Settings;
+use target::HostsAre;
 use topology::CpuSet;
 
 /// What the client's machine is called where it is no stand-in.
@@ -56,18 +57,13 @@ pub(super) fn records(
 /// # Errors
 /// One does not say what it looks like.
 fn hosts_elsewhere(running: &Running) -> Result<BTreeMap<String, CpuSet>> {
-    if is_here(running) {
+    if running.cluster.hosts_are().is_this_machine() {
         return Ok(BTreeMap::new());
     }
     let machines = machines::of(running)?;
     let hosts = machines.into_iter().flat_map(|machine| machine.hosts);
     let cpus = |host: MachineHostRecord| Some((host.name, CpuSet::parse_list(&host.cpus).ok()?));
     Ok(hosts.filter_map(cpus).collect())
-}
-
-/// Whether nodes run on this machine, be it on stand-ins that are parts of it.
-fn is_here(running: &Running) -> bool {
-    ["hosts", "loopback"].contains(&running.cluster.isolation())
 }
 
 fn node(
@@ -77,14 +73,15 @@ fn node(
     there: &BTreeMap<String, CpuSet>,
 ) -> PlacementRecord {
     let NodePlace { node, host, found } = place;
-    let cpus = if is_here(running) {
+    let hosts = running.cluster.hosts_are();
+    let cpus = if hosts.is_this_machine() {
         online()
     } else {
         there.get(&host).cloned()
     };
     PlacementRecord {
         who: node,
-        host: if running.cluster.isolation() == "loopback" {
+        host: if hosts == HostsAre::Addresses {
             THIS_MACHINE.to_owned()
         } else {
             host

@@ -231,7 +231,10 @@ fn attached(lab: &Lab, ours: &Cluster) {
 const RESTORING: &str = "\
 study: restoring
 question: What is left of a restore that is killed?
-target: {attach: {contact_points: ['NODE'], jolokia: {port: PORT, user: USER, password: {file: password}}}}
+target:
+  attach:
+    contact_points: ['NODE']
+    jolokia: {port: PORT, user: USER, password: {file: password}}
 workload: {use: standard1, mix: {write: 1}, consistency: ONE}
 data: {load: {operations: 2k}, reset: snapshot, settle: none}
 procedure: {fixed: {rate: 50}}

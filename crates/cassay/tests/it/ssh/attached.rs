@@ -4,6 +4,7 @@
 use super::sshd::{Machine, Machines, USER, missing, script};
 use crate::program::{Said, Started, skip, wait_until};
 use host::process::Identity;
+use measure::clock;
 use rustix::process::Signal;
 use serde_json::Value;
 use std::fs;
@@ -244,8 +245,10 @@ fn a_machine_that_is_lost_is_a_named_gap_and_what_came_before_is_here() {
     needs_sshd!();
     let theirs = Theirs::start("[]");
     let lab = &theirs.machines.lab;
-    let study = fs::read_to_string(lab.path().join("study.yaml")).unwrap();
-    let study = study.replace("measure: 15s", "measure: 6s").replace("faults: []\n", "");
+    let study = fs::read_to_string(lab.path().join("study.yaml"))
+        .unwrap()
+        .replace("measure: 15s", "measure: 6s")
+        .replace("faults: []\n", "");
     lab.write("study.yaml", &(study + "repeat: {blocks: 2}\n"));
     let journaled = |event: &str, trial: usize| {
         let file = lab.path().join("results/latest/journal.ndjson");
@@ -272,7 +275,7 @@ fn a_machine_that_is_lost_is_a_named_gap_and_what_came_before_is_here() {
     run.wait_until("the first is done", || journaled("trial_finished", 0));
     log(", which is whole now\n");
     run.wait_until("the second measures", || journaled("trial_started", 1));
-    std::thread::sleep(std::time::Duration::from_secs(2));
+    clock::sleep(std::time::Duration::from_secs(2));
     theirs.kill(Killed::AgentAndGuard);
     let said = run.end();
     let trials = said.json()["trials"].as_array().unwrap().clone();

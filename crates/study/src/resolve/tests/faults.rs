@@ -397,7 +397,7 @@ fn only_nodes_of_our_own_are_broken() {
 
 /// The machines of a cluster of others are hosts, of which nobody knows yet which nodes they have.
 #[test]
-fn machines_of_others_lose_packets_and_have_no_disks_of_ours() {
+fn machines_of_others_lose_packets() {
     let target = "attach: {contact_points: [a, b, c], hosts: {ssh: [m1, m2, m3]}}";
     let trusted = Overrides {
         granted: Granted {
@@ -435,14 +435,12 @@ fn machines_of_others_lose_packets_and_have_no_disks_of_ours() {
             "  - {at: 5s, kind: net-down, where: {host: 4}, for: 5s}
   - {at: 15s, kind: net-down, where: {node: 2}, for: 5s}
   - {at: 17s, kind: net-down, where: {host: 1}, for: 5s}
-  - {at: 25s, kind: disk-stalled, where: {host: 1}, for: 5s}
 ",
         ),
         &trusted,
         expect![[r#"
             s.yaml:8:44: `faults.where.host` is 4, but the target has 3 hosts
               hint: they are counted from 1
-            s.yaml:11:21: `faults.kind` is `disk-stalled`; it must be one of node-pause, node-kill, node-stop, node-restart, rolling-restart, net-partition, net-one-way, net-client-cut, net-down, net-loss, net-reset
         "#]],
     );
 }

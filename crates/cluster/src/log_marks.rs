@@ -1,0 +1,80 @@
+//! How far the logs of a node had come at some time, and what is new since.
+
+use host::{Agent, Entry, FileId};
+use std::path::Path;
+
+/// How far the files of a folder had come at some time.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Marks(Vec<(FileId, u64)>);
+
+impl Marks {
+    /// As they are now; a folder that cannot be read has none.
+    pub fn of(agent: &Agent, folder: &Path) -> Marks {
+        let entries = agent.list(folder, None).ok().flatten().unwrap_or_default();
+        Marks(entries.iter().map(|entry| (entry.id, entry.bytes)).collect())
+    }
+
+    /// From where on a file is new, if anything of it is. One that was begun anew under its name is
+    /// new from its beginning, as is one that was not there.
+    pub fn new_from(&self, entry: &Entry) -> Option<u64> {
+        let known = self.0.iter().find(|(id, _)| is_same(id, entry)).map(|(_, bytes)| *bytes);
+        let from = known.filter(|bytes| *bytes <= entry.bytes).unwrap_or(0);
+        (from < entry.bytes).then_some(from)
+    }
+
+    /// Takes note of how far a file was copied.
+    pub fn set(&mut self, entry: &Entry, bytes: u64) {
+        self.0.retain(|(id, _)| !is_same(id, entry));
+        self.0.push((entry.id, bytes));
+    }
+
+    /// Forgets files that are gone: others may get their inodes.
+    pub fn keep(&mut self, entries: &[Entry]) {
+        self.0.retain(|(id, _)| entries.iter().any(|entry| is_same(id, entry)));
+    }
+}
+
+fn is_same(id: &FileId, entry: &Entry) -> bool {
+    (id.device, id.inode) == (entry.id.device, entry.id.inode)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(name: &str, inode: u64, bytes: u64) -> Entry {
+        Entry {
+            name: name.to_owned(),
+            is_folder: false,
+            bytes,
+            id: FileId {
+                device: 1,
+                inode,
+                changed_ns: 0,
+            },
+            text: None,
+        }
+    }
+
+    #[test]
+    fn only_what_came_since_is_new_whatever_a_file_is_called_now() {
+        let mut marks = Marks(vec![(entry("", 7, 0).id, 100), (entry("", 8, 0).id, 50)]);
+        assert_eq!(marks.new_from(&entry("system.log", 7, 100)), None);
+        assert_eq!(marks.new_from(&entry("system.log", 7, 130)), Some(100));
+        assert_eq!(marks.new_from(&entry("system.log.1", 7, 130)), Some(100));
+        assert_eq!(marks.new_from(&entry("system.log", 9, 30)), Some(0));
+        assert_eq!(
+            marks.new_from(&entry("debug.log", 8, 20)),
+            Some(0),
+            "begun anew"
+        );
+        marks.set(&entry("system.log", 7, 130), 120);
+        assert_eq!(marks.new_from(&entry("system.log", 7, 130)), Some(120));
+        marks.keep(&[entry("debug.log", 8, 50)]);
+        assert_eq!(
+            marks.new_from(&entry("other.log", 7, 200)),
+            Some(0),
+            "another file of that inode"
+        );
+    }
+}
