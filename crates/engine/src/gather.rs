@@ -25,7 +25,6 @@ use std::time::Duration;
 use store::TrialWriter;
 use store::record::{ProbeRecord, SampleRecord};
 use study::settings::{Import, Settings};
-use target::HostsAre;
 
 pub use resource_use::ResourceUse;
 
@@ -140,17 +139,8 @@ impl Gather {
     }
 
     /// What the nodes of a cluster used in the window between two times of the monotonic clock.
-    /// Nothing is known of nodes that are not ours.
     pub fn used(&self, window_ns: (u64, u64), cluster: &Cluster) -> ResourceUse {
-        let hosts = cluster.hosts_are();
-        if hosts == HostsAre::Others {
-            return ResourceUse::default();
-        }
-        ResourceUse::of(
-            &self.kept.within(window_ns),
-            cluster.nodes(),
-            hosts.are_apart(),
-        )
+        ResourceUse::of_cluster(&self.kept.within(window_ns), cluster)
     }
 
     fn keep(&mut self, files: &mut TrialWriter, readings: Vec<Reading>) -> Result<()> {

@@ -3,8 +3,9 @@
 use super::kept::{
     CPU, DISK_READS, DISK_WRITES, InWindow, MEMORY, RECEIVED, SENT, is_passed_on, is_pause,
 };
-use cluster::NodeInfo;
+use cluster::{Cluster, NodeInfo};
 use measure::Bin;
+use target::HostsAre;
 
 /// What the probes call this machine, and its loopback interface.
 const MACHINE: &str = "machine";
@@ -28,6 +29,14 @@ pub struct ResourceUse {
 }
 
 impl ResourceUse {
+    /// The same of a cluster. Nothing is known of nodes that are not ours.
+    pub fn of_cluster(kept: &[InWindow<'_>], cluster: &Cluster) -> ResourceUse {
+        match cluster.hosts_are() {
+            HostsAre::Others => ResourceUse::default(),
+            hosts => ResourceUse::of(kept, cluster.nodes(), hosts.are_apart()),
+        }
+    }
+
     /// Of what was read in a window. `has_hosts`: the nodes live on stand-in hosts, with a network
     /// and mostly a disk of their own.
     pub fn of(kept: &[InWindow<'_>], nodes: &[NodeInfo], has_hosts: bool) -> ResourceUse {

@@ -262,14 +262,8 @@ fn a_machine_that_is_lost_is_a_named_gap_and_what_came_before_is_here() {
         let mut file = fs::OpenOptions::new().append(true).open(path).unwrap();
         file.write_all(text.as_bytes()).unwrap();
     };
-    let arguments = [
-        "run",
-        "study.yaml",
-        "--trust",
-        "--allow=create=keyspace1",
-        "--json",
-    ];
-    let mut run = theirs.started(&arguments);
+    let allow = "--allow=create=keyspace1";
+    let mut run = theirs.started(&["run", "study.yaml", "--trust", allow, "--json"]);
     run.wait_until("it is attached", || journaled("target_ready", 0));
     log("of the first\nand half a line");
     run.wait_until("the first is done", || journaled("trial_finished", 0));
