@@ -441,6 +441,8 @@ fn machines_of_others_lose_packets() {
         expect![[r#"
             s.yaml:8:44: `faults.where.host` is 4, but the target has 3 hosts
               hint: they are counted from 1
+            s.yaml:10:10: host1 has another fault at 17s
+              hint: let one end before the other
         "#]],
     );
 }
