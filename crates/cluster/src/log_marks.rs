@@ -3,6 +3,9 @@
 use host::{Agent, Entry, FileId};
 use std::path::Path;
 
+/// What a rotated log ends with that was packed: it holds what was read before, or nobody can.
+const PACKED: [&str; 3] = [".zip", ".gz", ".xz"];
+
 /// How far the files of a folder had come at some time.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Marks(Vec<(FileId, u64)>);
@@ -36,6 +39,12 @@ impl Marks {
 
 fn is_same(id: &FileId, entry: &Entry) -> bool {
     (id.device, id.inode) == (entry.id.device, entry.id.inode)
+}
+
+/// Whether a file of others is one that is kept.
+pub(crate) fn is_log(entry: &Entry) -> bool {
+    let is_packed = PACKED.iter().any(|end| entry.name.ends_with(end));
+    !entry.is_folder && entry.name.contains("log") && !is_packed
 }
 
 #[cfg(test)]
@@ -76,5 +85,17 @@ mod tests {
             Some(0),
             "another file of that inode"
         );
+    }
+
+    #[test]
+    fn what_is_packed_is_no_log() {
+        for (name, expected) in [
+            ("system.log", true),
+            ("gc.log.0", true),
+            ("debug.log.1.zip", false),
+            ("core", false),
+        ] {
+            assert_eq!(is_log(&entry(name, 1, 1)), expected, "{name}");
+        }
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::cluster::Cluster;
 use crate::gaps::{Gap, gap};
-use crate::log_marks::Marks;
+use crate::log_marks::{Marks, is_log};
 use anyhow::{Context, Result};
 use host::{Agent, Entry};
 use std::collections::BTreeMap;
@@ -11,9 +11,6 @@ use std::fs::OpenOptions;
 use std::io::{BufRead, BufReader, BufWriter, Read, Write};
 use std::path::Path;
 use target::hidden::hidden;
-
-/// What a rotated log ends with that was packed: it holds what was read before, or nobody can.
-const PACKED: [&str; 3] = [".zip", ".gz", ".xz"];
 
 /// The log in which a node writes the options of its JVM, and what that line has.
 const WITH_OPTIONS: &str = "system.log";
@@ -32,12 +29,6 @@ pub enum LogsUntil {
     Now,
 }
 
-/// Whether a file is one that is kept.
-fn is_log(entry: &Entry) -> bool {
-    let is_packed = PACKED.iter().any(|end| entry.name.ends_with(end));
-    !entry.is_folder && entry.name.contains("log") && !is_packed
-}
-
 impl Cluster {
     /// Copies what has come to the logs of every node since the last time to `into/<node>/`, behind
     /// what is there. The first time that is all of a node of ours, and of others what has come
@@ -52,12 +43,14 @@ impl Cluster {
             let Some((folder, marks)) = &place.folder else {
                 continue;
             };
+            // Of ours whatever is there; a folder of others may have anything.
+            let is_kept = |entry: &&Entry| !entry.is_folder && (marks.is_none() || is_log(entry));
             let marks = taken.0.entry(index).or_insert_with(|| marks.cloned().unwrap_or_default());
             let to = into.join(&node.name);
             let why = match place.agent.lost() {
                 Some(why) => Some(why),
                 None => {
-                    let copied = collect(place.agent, folder, marks, &to, until);
+                    let copied = collect((place.agent, folder), is_kept, marks, &to, until);
                     copied.err().map(|error| format!("{error:#}"))
                 }
             };
@@ -72,8 +65,8 @@ impl Cluster {
 /// # Errors
 /// One cannot be read or written.
 fn collect(
-    agent: &Agent,
-    folder: &Path,
+    (agent, folder): (&Agent, &Path),
+    is_kept: impl Fn(&&Entry) -> bool,
     marks: &mut Marks,
     to: &Path,
     until: LogsUntil,
@@ -83,7 +76,7 @@ fn collect(
         .list(folder, None)?
         .with_context(|| format!("there is no {}", folder.display()))?;
     marks.keep(&entries);
-    for entry in entries.iter().filter(|entry| is_log(entry)) {
+    for entry in entries.iter().filter(is_kept) {
         let Some(from) = marks.new_from(entry) else {
             continue;
         };
@@ -128,21 +121,6 @@ fn append(log: impl Read, name: &str, to: &Path, until: LogsUntil) -> std::io::R
 #[cfg(test)]
 mod tests {
     use super::*;
-    use host::FileId;
-
-    fn entry(name: &str, inode: u64, bytes: u64) -> Entry {
-        Entry {
-            name: name.to_owned(),
-            is_folder: false,
-            bytes,
-            id: FileId {
-                device: 1,
-                inode,
-                changed_ns: 0,
-            },
-            text: None,
-        }
-    }
 
     #[test]
     fn a_copied_log_has_no_secrets_and_all_the_rest_however_often_it_is_copied() {
@@ -159,17 +137,5 @@ mod tests {
         std::fs::remove_file(&to).unwrap();
         append(log, "jvm.log", &to, LogsUntil::Now).unwrap();
         assert_eq!(std::fs::read(&to).unwrap(), log);
-    }
-
-    #[test]
-    fn what_is_packed_is_no_log() {
-        for (name, expected) in [
-            ("system.log", true),
-            ("gc.log.0", true),
-            ("debug.log.1.zip", false),
-            ("core", false),
-        ] {
-            assert_eq!(is_log(&entry(name, 1, 1)), expected, "{name}");
-        }
     }
 }
