@@ -214,6 +214,16 @@ fn a_machine_is_whole_whoever_is_killed() {
     }
 }
 
+/// Kills an agent, its guard and the command that they are of.
+fn kill_all(agent_and_guard: [Identity; 2], command: &mut Child) {
+    for one in agent_and_guard {
+        one.signal(Signal::KILL);
+        wait_until("it has ended", || !one.alive());
+    }
+    command.kill().unwrap();
+    command.wait().unwrap();
+}
+
 /// Agent and guard were killed: the next command that clears the machine takes it away.
 #[test]
 fn what_agent_and_guard_have_left_is_cleared() {
@@ -239,12 +249,7 @@ fn what_agent_and_guard_have_left_is_cleared() {
     assert_eq!((agent.len(), guard.len()), (1, 1));
     // It sees nothing of its agent's end.
     guard[0].signal(Signal::STOP);
-    for one in [agent[0], guard[0]] {
-        one.signal(Signal::KILL);
-        wait_until("it has ended", || !one.alive());
-    }
-    child.kill().unwrap();
-    child.wait().unwrap();
+    kill_all([agent[0], guard[0]], &mut child);
     assert_eq!(lab.tables().len(), 1);
     assert!(lab.command(TEST, root.path()).wait().unwrap().success());
     assert_eq!(lab.tables(), [""; 0]);
@@ -291,12 +296,7 @@ fn what_a_machine_of_others_loses_is_noted_there() {
     for one in [agent, guard] {
         one.signal(Signal::STOP);
     }
-    for one in [agent, guard] {
-        one.signal(Signal::KILL);
-        wait_until("it has ended", || !one.alive());
-    }
-    child.kill().unwrap();
-    child.wait().unwrap();
+    kill_all([agent, guard], &mut child);
     assert_eq!(lab.tables().len(), 1);
     assert!(lab.command(TEST, root.path()).wait().unwrap().success());
     let said = std::fs::read_to_string(root.path().join("said")).unwrap();
