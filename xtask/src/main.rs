@@ -16,6 +16,7 @@ mod dist;
 mod docs;
 mod guest;
 mod kills;
+mod kubernetes;
 mod long;
 mod modules;
 mod mutate;
@@ -57,6 +58,8 @@ enum Command {
     Guest(guest::Options),
     /// kill -9 of command, agent and guard at any moment of a study: nothing may remain
     Kills(kills::Options),
+    /// A real Kubernetes on this machine alone, made from nothing, and the tests that need one
+    Kubernetes(kubernetes::Options),
     /// What long runs and runs of many trials cost to look at: time, memory, size of the page
     Long(long::Options),
     /// The mutation run of the gate, many times over and with another seed
@@ -88,6 +91,7 @@ fn main() -> ExitCode {
         Command::Dist(options) => dist::run(&options),
         Command::Guest(options) => guest::run(&options),
         Command::Kills(options) => kills::run(&options),
+        Command::Kubernetes(options) => kubernetes::run(&options),
         Command::Long(options) => long::run(&options),
         Command::Mutate(options) => mutate::run(&options),
         Command::Release(options) => release::run(&options),

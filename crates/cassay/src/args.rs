@@ -3,6 +3,7 @@
 //! Long because every command and its options stand side by side, as the help shows them.
 
 mod examples;
+mod hosts;
 mod ssh;
 mod studies;
 mod supply;
@@ -11,6 +12,7 @@ mod workload;
 mod written;
 
 pub use examples::command;
+pub use hosts::{HostsCommand, KubernetesCommand, RbacArgs};
 pub use ssh::{BrokenArgs, Elsewhere, MachineAt, SshArgs, WayInArgs};
 pub use studies::{CopyArgs, DemoArgs, DemoTarget, StudiesCommand};
 pub use supply::{FetchArgs, SupplyCommand, SupplyExportArgs, SupplyImportArgs};
@@ -130,6 +132,9 @@ pub enum Command {
     /// Look at machines that nodes are to be put on, measure them, and clear them.
     #[command(subcommand)]
     Hosts(HostsCommand),
+    /// Say what clients in pods of a Kubernetes cluster need there.
+    #[command(subcommand)]
+    Kubernetes(KubernetesCommand),
     /// Show what machines look like, plan where nodes go on them, and write plans for whoever
     /// carries them out.
     #[command(subcommand)]
@@ -473,33 +478,6 @@ pub struct ImportFileArgs {
     /// Columns or metrics whose names contain this, pieces between `*`; may be given again.
     #[arg(long, value_name = "NAME")]
     pub column: Vec<String>,
-}
-
-#[derive(Debug, Subcommand)]
-pub enum HostsCommand {
-    /// Say of each machine whether nodes can be put there: how it is reached, its room, Java,
-    /// clocks and settings, and what earlier commands have left.
-    ///
-    /// Nothing is left there but this program. It ends with 1 if a machine is not fit for a node
-    /// with the usual heap.
-    Check {
-        /// A file with a list `machines`, each `{ssh: HOST, folder: PATH}`.
-        file: PathBuf,
-    },
-    /// Measure what the machines are: the disk of each folder, one request at a time past every
-    /// cache, and the network between all pairs.
-    Bench {
-        /// A file with a list `machines`, each `{ssh: HOST, folder: PATH}`.
-        file: PathBuf,
-    },
-    /// Remove what clusters have left there that nobody has.
-    Clean {
-        /// A file with a list `machines`, each `{ssh: HOST, folder: PATH}`.
-        file: PathBuf,
-        /// Remove everything of cassay's there: clusters that run, too, jars and programs.
-        #[arg(long)]
-        all: bool,
-    },
 }
 
 #[derive(Debug, Subcommand)]
@@ -870,9 +848,13 @@ fn cores(text: &str) -> Result<f64, String> {
 
 #[derive(Debug, ClapArgs)]
 pub struct NullArgs {
-    /// Port at 127.0.0.1; 0 takes a free one.
+    /// Port; 0 takes a free one.
     #[arg(long, default_value_t = 9042)]
     pub port: u16,
+    /// The address of this machine that it listens on: for clients on other machines, one that they
+    /// reach. Whoever reaches it may ask.
+    #[arg(long, default_value_t = std::net::Ipv4Addr::LOCALHOST)]
+    pub address: std::net::Ipv4Addr,
     /// Latency added to every answer.
     #[arg(long, value_name = "TIME", value_parser = study::human::parse_duration_ns)]
     pub latency: Option<u64>,

@@ -63,6 +63,7 @@ fn main() -> std::process::ExitCode {
         Command::Topology(topology) => command::topology::run(topology, &args.common),
         Command::Supply(supply) => command::supply::run(supply, &args.common),
         Command::Hosts(hosts) => command::hosts::run(hosts, &args.common),
+        Command::Kubernetes(asked) => command::kubernetes::run(asked, &args.common),
         Command::Doctor(doctor) => command::doctor::run(doctor, &args.common),
         Command::Explain(explain) => command::explain::run(explain, &args.common),
         Command::Schema(schema) => command::schema::run(schema, &args.common),

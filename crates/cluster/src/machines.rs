@@ -4,13 +4,13 @@
 use crate::local::marks::mark;
 use crate::local::room;
 use anyhow::{Context, Result};
-use host::agent::{SSH, destination};
+use host::agent::destination;
 use host::inspect::{ClockSeen, Inspected, LeftCluster};
 use host::remote::ClearCluster;
 use host::{Agent, Attempt, DiskWork, Query, QueryAnswer, Reach, Refusal, at_once};
 use measure::number::{bytes, counted};
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 use target::{HostSpec, LocalSpec, RemoteHost, memory_bytes};
 
@@ -44,7 +44,7 @@ pub fn look(
     limits: &HostSpec,
 ) -> Result<Vec<Result<MachineSeen, String>>> {
     let wanted = machines.iter().map(destination).collect::<Result<Vec<_>>>()?;
-    let agents = Agent::each_over_ssh(Path::new(SSH), &wanted);
+    let agents = Agent::to_each(&wanted);
     let seen = |(machine, agent): (&RemoteHost, Result<Agent, Refusal>)| {
         let agent = match agent {
             Ok(agent) => agent,

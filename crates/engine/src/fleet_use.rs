@@ -13,6 +13,8 @@ use crate::running::Running;
 use anyhow::{Context, Result};
 use cluster::{Dirs, TlsMaterial};
 use fleet::{Clients, Made, Maker, Seat};
+use host::Destination;
+use kubernetes::{ClientJob, Kubectl};
 use measure::number::counted;
 use serde::{Deserialize, Serialize};
 use std::io::Read;
@@ -21,7 +23,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use store::record::{ClientMachineRecord, OverridesRecord};
 use study::inputs::Inputs;
 use study::resolve::resolve;
-use study::settings::{Client, Granted, Machine, Overrides, Recordings, Study};
+use study::settings::{Client, ClientPods, Granted, Machine, Overrides, Recordings, Study};
 use study::work;
 use target::SecretSource;
 use workload::{Program, Stage};
@@ -31,6 +33,10 @@ use workload::{Program, Stage};
 pub struct FleetUse {
     /// The clients.
     pub clients: Clients,
+    /// What was asked for.
+    asked: Client,
+    /// The pods that they are in, where they are; gone after them.
+    _pods: Option<ClientJob>,
     /// Whether the run has said which they are.
     pub is_told: bool,
 }
@@ -41,13 +47,24 @@ impl FleetUse {
     /// # Errors
     /// All that cannot be had, each with why.
     pub fn open(client: &Client) -> Result<Option<FleetUse>> {
-        let seats = seats(client);
-        if seats.is_empty() {
+        if client.machines.is_empty() {
             return Ok(None);
         }
-        let clients = Clients::open(&seats).context("reach the machines of `client.machines`")?;
+        let (clients, pods) = match &client.kubernetes {
+            Some(wanted) => {
+                let (clients, pods) =
+                    in_pods(wanted).context("start clients in pods (`client.kubernetes`)")?;
+                (clients, Some(pods))
+            }
+            None => {
+                let clients = Clients::open(&seats(client)?);
+                (clients.context("reach the machines of `client.machines`")?, None)
+            }
+        };
         Ok(Some(FleetUse {
             clients,
+            asked: client.clone(),
+            _pods: pods,
             is_told: false,
         }))
     }
@@ -59,26 +76,24 @@ impl FleetUse {
     /// All that cannot be had, each with why.
     pub fn first_of(study: &Study) -> Result<Option<FleetUse>> {
         let mut first = None;
-        let mut reached: Vec<Vec<Seat>> = Vec::new();
+        let mut reached: Vec<&Client> = Vec::new();
         for variant in &study.variants {
             let client = &variant.settings.client;
-            let seats = seats(client);
-            if reached.contains(&seats) {
+            if reached.iter().any(|other| are_seated_alike(other, client)) {
                 continue;
             }
             let opened = FleetUse::open(client)?;
             if reached.is_empty() {
                 first = opened;
             }
-            reached.push(seats);
+            reached.push(client);
         }
         Ok(first)
     }
 
     /// Whether these are what another trial wants, and all are there.
     pub fn serves(&self, client: &Client) -> bool {
-        let there = self.clients.all().iter().map(|one| &one.seat);
-        there.eq(&seats(client)) && self.clients.lost().is_none()
+        are_seated_alike(&self.asked, client) && self.clients.lost().is_none()
     }
 
     /// Each of them and its machine, for the record.
@@ -86,7 +101,7 @@ impl FleetUse {
         let clients = self.clients.all().iter();
         let record = |client: &fleet::Client| ClientMachineRecord {
             name: client.name.clone(),
-            place: client.seat.place().to_owned(),
+            place: client.seat.place(),
             cpus: client.cpus,
             machine: serde_json::from_value(client.machine.clone()).unwrap_or_default(),
         };
@@ -106,27 +121,71 @@ impl FleetUse {
 
     /// Whether some run on other machines, whose clocks of the day are their own.
     pub fn has_others(&self) -> bool {
-        self.clients.all().iter().any(|one| one.seat.ssh.is_some())
+        self.clients.all().iter().any(|one| one.seat.far.is_some())
     }
 
     /// Process ids of those on this machine.
     pub fn pids_here(&self) -> Vec<u32> {
-        let here = self.clients.all().iter().filter(|one| one.seat.ssh.is_none());
+        let here = self.clients.all().iter().filter(|one| one.seat.far.is_none());
         here.map(fleet::Client::pid).collect()
     }
 }
 
-/// Where the clients of a study's load are to run; empty: this process offers it.
-fn seats(client: &Client) -> Vec<Seat> {
+/// Whether the clients of one variant's load serve for the other's.
+fn are_seated_alike(one: &Client, other: &Client) -> bool {
+    let seated = |client: &Client| {
+        (client.machines.clone(), client.workers, client.kubernetes.clone())
+    };
+    seated(one) == seated(other)
+}
+
+/// Where the clients of a study's load are to run.
+fn seats(client: &Client) -> Result<Vec<Seat>> {
     client.machines.iter().map(|machine| seat(machine, client)).collect()
 }
 
-fn seat(machine: &Machine, client: &Client) -> Seat {
-    Seat {
-        ssh: machine.ssh.clone(),
-        folder: machine.folder.clone(),
+fn seat(machine: &Machine, client: &Client) -> Result<Seat> {
+    let far = machine.ssh.as_ref();
+    let far = far.map(|ssh| Destination::new(ssh, false, machine.folder.as_deref()));
+    Ok(Seat {
+        far: far.transpose()?,
         workers: machine.workers.or(client.workers),
         cpus: machine.cpus.clone(),
+    })
+}
+
+/// Clients in pods, each as soon as its pod runs: one that nobody comes to ends.
+fn in_pods(wanted: &ClientPods) -> Result<(Clients, ClientJob)> {
+    let mut job = ClientJob::begin(&kubectl(wanted)?, &pods(wanted))?;
+    let next = || {
+        let pod = job.next_ready()?;
+        let seat = Seat {
+            far: Some(pod.destination),
+            workers: Some(wanted.cpus),
+            cpus: Vec::new(),
+        };
+        Ok((pod.index, seat))
+    };
+    let clients = Clients::as_they_come(wanted.clients, next)?;
+    job.all_there()?;
+    Ok((clients, job))
+}
+
+/// The namespace that they are wanted in.
+///
+/// # Errors
+/// A name is none.
+pub fn kubectl(wanted: &ClientPods) -> Result<Kubectl> {
+    Kubectl::new(wanted.context.as_deref(), wanted.namespace.as_deref())
+}
+
+fn pods(wanted: &ClientPods) -> kubernetes::ClientPods {
+    kubernetes::ClientPods {
+        clients: wanted.clients,
+        cpus: wanted.cpus,
+        memory_bytes: wanted.memory_bytes,
+        image: wanted.image.clone(),
+        one_per_node: wanted.one_per_node,
     }
 }
 

@@ -4,11 +4,14 @@
 //! What must hold: nothing is sent but questions. Every statement that a trial would send is shown
 //! to the same door as when it is sent.
 
+use crate::fleet_use;
 use crate::guard;
 use crate::running::Running;
 use crate::trial::data;
 use anyhow::{Context, Result, bail};
 use cluster::{Cluster, Dirs, Estimate, Permit, Session};
+use kubernetes::Kubectl;
+use kubernetes::access::Purpose;
 use std::collections::BTreeSet;
 use study::data_state::{DataState, Preparation};
 use study::human;
@@ -54,7 +57,10 @@ pub fn let_in(running: &Running, study: &Study, run: &str) {
 /// # Errors
 /// A cluster cannot be reached or asked.
 pub fn preflight(study: &Study, plan: &Plan, dirs: &Dirs, run: &str) -> Result<Preflight> {
-    let mut found = Preflight::default();
+    let mut found = Preflight {
+        refusals: pods_refused(study)?,
+        ..Preflight::default()
+    };
     let mut seen: Vec<&Target> = Vec::new();
     for variant in &study.variants {
         let target = &variant.settings.target;
@@ -85,6 +91,31 @@ pub fn preflight(study: &Study, plan: &Plan, dirs: &Dirs, run: &str) -> Result<P
         }
     }
     Ok(found)
+}
+
+/// What its user may not do in the Kubernetes clusters that a study wants clients in.
+fn pods_refused(study: &Study) -> Result<Vec<String>> {
+    let mut refused = Vec::new();
+    let mut seen: Vec<Kubectl> = Vec::new();
+    let clients = study.variants.iter().map(|variant| &variant.settings.client);
+    for pods in clients.filter_map(|client| client.kubernetes.as_ref()) {
+        let kubectl = fleet_use::kubectl(pods)?;
+        if seen.contains(&kubectl) {
+            continue;
+        }
+        let missing = kubernetes::access::missing(&kubectl, &[Purpose::Clients]);
+        let missing = missing.context("ask what one may do for `client.kubernetes`")?;
+        let told = missing.iter().map(|missing| {
+            format!(
+                "you {missing}, which `client.kubernetes` needs; `cassay kubernetes rbac \
+                 --namespace {}` prints the whole role",
+                missing.namespace
+            )
+        });
+        refused.extend(told);
+        seen.push(kubectl);
+    }
+    Ok(refused)
 }
 
 /// Ends a run before it begins where its cluster would refuse it, or where something would be done

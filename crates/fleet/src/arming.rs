@@ -102,7 +102,7 @@ impl Clients {
 /// The CPUs of a client: its own, or on this machine those that the load may have here, beginning
 /// with one that no client before it has begun with.
 fn cpus_of(client: &Client, config: &Config, before: usize) -> Vec<usize> {
-    if client.seat.ssh.is_some() || !client.seat.cpus.is_empty() || config.cpus.is_empty() {
+    if client.seat.far.is_some() || !client.seat.cpus.is_empty() || config.cpus.is_empty() {
         return client.seat.cpus.clone();
     }
     let mut cpus = config.cpus.clone();

@@ -12,7 +12,6 @@ use reach::{Destination, Link, Offset, OtherAgents, TheirClock};
 use rustix::process::Signal;
 use std::collections::BTreeSet;
 use std::io::{self, Write};
-use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
@@ -44,13 +43,14 @@ const CLOCK_EVERY: Duration = Duration::from_millis(500);
 /// How often what is known of a clock is written down.
 const CLOCK_NOTED_EVERY_NS: u64 = 10 * clock::SECOND_NS;
 
+/// How many that come one after the other are begun with at a time: each gets this program sent.
+const COMING_MAX: usize = 8;
+
 /// Where a client is to run, and with what.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Seat {
-    /// The machine as `ssh` knows it; none: this one.
-    pub ssh: Option<String>,
-    /// Where the program is put there; none: into the user's cache.
-    pub folder: Option<String>,
+    /// How one gets there; none: it is this machine.
+    pub far: Option<Destination>,
     /// Its event loops; none: half of its CPUs.
     pub workers: Option<usize>,
     /// CPUs to pin them to; empty: no pinning.
@@ -58,9 +58,9 @@ pub struct Seat {
 }
 
 impl Seat {
-    /// Its machine in words: `here`, or as `ssh` knows it.
-    pub fn place(&self) -> &str {
-        self.ssh.as_deref().unwrap_or("here")
+    /// Where that is in words: `here`, the machine as `ssh` knows it, or a pod and its node.
+    pub fn place(&self) -> String {
+        self.far.as_ref().map_or_else(|| "here".to_owned(), Destination::words)
     }
 }
 
@@ -176,9 +176,51 @@ impl Clients {
             let seat = seats[*number - 1].clone();
             Client::over(Arc::clone(link), name_of(*number), seat)
         });
-        let places = seats.iter().map(|seat| seat.place().to_owned());
+        let places = seats.iter().map(|seat| seat.place());
         Ok(Clients {
             all: all_or_failures(opened.zip(places))?,
+            sources: Mutex::default(),
+            given: Mutex::default(),
+        })
+    }
+
+    /// Starts a client on each of `count` seats that come one after the other, in any order, some
+    /// at a time. `next` waits for one: its place in the fleet, from 0, and itself.
+    ///
+    /// # Errors
+    /// A seat does not come, or all whose clients cannot be had, each with why; none is left then.
+    pub fn as_they_come(
+        count: usize,
+        next: impl FnMut() -> Result<(usize, Seat)> + Send,
+    ) -> Result<Clients> {
+        let next = Mutex::new((count, next));
+        let taken = || {
+            let mut next = next.lock().unwrap_or_else(PoisonError::into_inner);
+            let (left, next) = &mut *next;
+            *left = left.checked_sub(1)?;
+            let came = next();
+            if came.is_err() {
+                *left = 0;
+            }
+            Some(came)
+        };
+        let come = |_: &()| -> Result<Vec<(usize, Result<Client>, String)>> {
+            let mut mine = Vec::new();
+            while let Some(came) = taken() {
+                let (at, seat) = came?;
+                let (name, place) = (name_of(at + 1), seat.place());
+                mine.push((at, Client::come(name, seat), place));
+            }
+            Ok(mine)
+        };
+        let some = vec![(); COMING_MAX.min(count)];
+        let mut all = Vec::new();
+        for come in at_once(&some, come).collect::<Vec<_>>() {
+            all.extend(come?);
+        }
+        all.sort_by_key(|(at, ..)| *at);
+        Ok(Clients {
+            all: all_or_failures(all.into_iter().map(|(_, client, place)| (client, place)))?,
             sources: Mutex::default(),
             given: Mutex::default(),
         })
@@ -355,7 +397,7 @@ impl Drop for Clients {
         // this machine that does not even end, because it was stopped, is ended.
         at_once(&self.all, |client| {
             let ended = client.link.end(END_LIMIT);
-            if ended.is_err() && client.seat.ssh.is_none() {
+            if ended.is_err() && client.seat.far.is_none() {
                 client.link.hello().process.signal(Signal::KILL);
             }
             ended
@@ -373,13 +415,12 @@ fn links(seats: &[Seat]) -> Result<Vec<Link>> {
     let begin = || Begin { lease_s: SILENCE_S };
     let numbered = || (1..).zip(seats);
     let wanted = |(number, seat): (usize, &Seat)| {
-        let wanted = Destination::new(seat.ssh.as_ref()?, false, seat.folder.as_deref());
-        Some(wanted.map(|wanted| (wanted.for_agent(&name_of(number)), begin())))
+        Some((seat.far.clone()?.for_agent(&name_of(number)), begin()))
     };
-    let far: Vec<(Destination, Begin)> = numbered().filter_map(wanted).collect::<Result<_>>()?;
-    let mut reached = Link::all_over_ssh(Path::new("ssh"), &far, OtherAgents::End)?.into_iter();
+    let far: Vec<(Destination, Begin)> = numbered().filter_map(wanted).collect();
+    let mut reached = Link::to_all(&far, OtherAgents::End)?.into_iter();
     let mark = std::process::id().to_string();
-    let link = |(number, seat): (usize, &Seat)| match seat.ssh {
+    let link = |(number, seat): (usize, &Seat)| match seat.far {
         Some(_) => reached.next().context("a machine that was reached is not there"),
         None => Link::open(&name_of(number), &begin(), (MARK, &mark)).context("here"),
     };
@@ -387,6 +428,13 @@ fn links(seats: &[Seat]) -> Result<Vec<Link>> {
 }
 
 impl Client {
+    /// Starts one on a seat elsewhere.
+    fn come(name: String, seat: Seat) -> Result<Client> {
+        let far = seat.far.clone().context("a seat on this machine")?.for_agent(&name);
+        let link = Link::to(&far, &Begin { lease_s: SILENCE_S })?;
+        Client::over(Arc::new(link), name, seat)
+    }
+
     /// With a conversation that is open: asks what the machine is, and what its clock shows.
     pub(crate) fn over(link: Arc<Link>, name: String, seat: Seat) -> Result<Client> {
         let Description { cpus, machine } = link.call(&Describe, LIMIT)?;

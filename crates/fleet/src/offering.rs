@@ -167,7 +167,7 @@ impl Together {
             clocks: clients.iter().map(|client| Arc::clone(&client.clock)).collect(),
             said: clients
                 .iter()
-                .map(|one| ClientCourse::of(&one.name, one.seat.place()))
+                .map(|one| ClientCourse::of(&one.name, &one.seat.place()))
                 .collect(),
             heard,
             merging: Merging::new(config.program.kinds().len()),

@@ -26,9 +26,6 @@ use target::{Capability, RemoteHost};
 /// The variable that marks an agent and its guard; its value is the cluster's id.
 pub const MARK: &str = "CASSAY_AGENT";
 
-/// The program by which other machines are reached: the user's own, found in PATH.
-pub const SSH: &str = "ssh";
-
 /// The mark of what held kept hosts before there were agents: such clusters can still be ended.
 const MARK_BEFORE: &str = "CASSAY_HOLDS";
 
@@ -85,31 +82,31 @@ impl Agent {
         Agent::begin(cluster, SWITCH, folder)
     }
 
-    /// That of another machine, in a folder of its own there that goes with it.
+    /// That of another machine or of a pod, in a folder of its own there that goes with it.
     ///
     /// # Errors
-    /// As [`Link::over_ssh`].
-    pub fn over_ssh(ssh: &Path, wanted: &Destination) -> Result<Agent, Refusal> {
+    /// As [`Link::to`].
+    pub fn to(wanted: &Destination) -> Result<Agent, Refusal> {
         let begin = begin_there(wanted);
-        let link = Link::over_ssh(ssh, wanted, &begin)?;
+        let link = Link::to(wanted, &begin)?;
         Ok(Agent::of(link, begin, false))
     }
 
-    /// Those of several machines, in their order, or why one is not there.
-    pub fn each_over_ssh(ssh: &Path, wanted: &[Destination]) -> Vec<Result<Agent, Refusal>> {
+    /// Those of several such places, in their order, or why one is not there.
+    pub fn to_each(wanted: &[Destination]) -> Vec<Result<Agent, Refusal>> {
         let wanted: Vec<_> = wanted.iter().map(|one| (one.clone(), begin_there(one))).collect();
-        let links = Link::each_over_ssh(ssh, &wanted);
+        let links = Link::to_each(&wanted);
         let begun = links.into_iter().zip(wanted);
         begun.map(|(link, (_, begin))| Ok(Agent::of(link?, begin, false))).collect()
     }
 
-    /// Those of several machines, in their order.
+    /// Those of several such places, in their order.
     ///
     /// # Errors
-    /// As [`Link::all_over_ssh`].
-    pub fn all_over_ssh(ssh: &Path, wanted: &[Destination]) -> Result<Vec<Agent>, Unreached> {
+    /// As [`Link::to_all`].
+    pub fn to_all(wanted: &[Destination]) -> Result<Vec<Agent>, Unreached> {
         let wanted: Vec<_> = wanted.iter().map(|one| (one.clone(), begin_there(one))).collect();
-        let links = Link::all_over_ssh(ssh, &wanted, OtherAgents::End)?;
+        let links = Link::to_all(&wanted, OtherAgents::End)?;
         let begins = wanted.into_iter().map(|(_, begin)| begin);
         Ok(links
             .into_iter()
@@ -122,7 +119,7 @@ impl Agent {
     /// cluster below the machine's folder, and the jars there.
     ///
     /// # Errors
-    /// As [`Link::all_over_ssh`].
+    /// As [`Link::to_all`].
     pub(crate) fn of_hosts(cluster: &str, machines: &[RemoteHost]) -> Result<Vec<Agent>> {
         Agent::all(hosts_there(Role::Host, cluster, machines)?, false)
     }
@@ -145,7 +142,7 @@ impl Agent {
         } else {
             OtherAgents::End
         };
-        let links = Link::all_over_ssh(Path::new(SSH), &wanted, others)?;
+        let links = Link::to_all(&wanted, others)?;
         let begins = wanted.into_iter().map(|(_, begin)| begin);
         let agents = links.into_iter().zip(begins);
         Ok(agents.map(|(link, begin)| Agent::of(link, begin, is_kept)).collect())

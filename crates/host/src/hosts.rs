@@ -292,7 +292,7 @@ impl Hosts {
     pub fn clear_over_ssh(state: &HostsState, mark: &str) -> Result<usize> {
         let wanted = state.machines.iter().map(agent::destination);
         let agents =
-            Agent::all_over_ssh(Path::new(agent::SSH), &wanted.collect::<Result<Vec<_>>>()?)?;
+            Agent::to_all(&wanted.collect::<Result<Vec<_>>>()?)?;
         let clear = |(agent, host): (&Agent, &HostState)| {
             agent.clear_cluster(&ClearCluster {
                 id: state.id.clone(),

@@ -34,8 +34,16 @@ impl NullServer {
     /// Fails when the values of `spec` are not possible, the port is taken, or a CPU asked for
     /// does not exist or is not allowed.
     pub fn start(spec: &NullSpec) -> io::Result<NullServer> {
+        NullServer::start_at(Ipv4Addr::LOCALHOST, spec)
+    }
+
+    /// The same at another address of this machine than the loopback one.
+    ///
+    /// # Errors
+    /// As there; or the address is none of this machine.
+    pub fn start_at(address: Ipv4Addr, spec: &NullSpec) -> io::Result<NullServer> {
         crate::check(spec).map_err(|reason| io::Error::new(io::ErrorKind::InvalidInput, reason))?;
-        let listener = listen(spec.port)?;
+        let listener = listen(address, spec.port)?;
         let address = listener.local_addr()?;
         let started_ns = clock::now_ns();
         let shared = Arc::new(Shared::new(address));
@@ -98,8 +106,8 @@ impl Drop for NullServer {
     }
 }
 
-fn listen(port: u16) -> io::Result<TcpListener> {
-    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+fn listen(address: Ipv4Addr, port: u16) -> io::Result<TcpListener> {
+    let address = SocketAddr::from((address, port));
     let listener = TcpListener::bind(address).map_err(|error| {
         let reason = format!(
             "the null target cannot listen on {address}: {error}; choose another port, or 0 for \

@@ -15,10 +15,12 @@ mod link;
 pub mod names;
 pub mod process;
 pub mod serve;
-mod ssh;
+mod far;
 
 pub use call::{Call, Row, Serve};
 pub use clock::{Offset, ReadClock, TheirClock};
 pub use hello::{Hello, name_build};
 pub use link::{ARGUMENT, CLIENT, Link, Listener, cpu_there_ns};
-pub use ssh::{Destination, OtherAgents, Refusal, Unreached};
+pub use far::{
+    Destination, Fate, OtherAgents, Pod, Refusal, Unreached, is_context_name, is_kubernetes_name,
+};

@@ -1,6 +1,7 @@
 //! The near side of a conversation with an agent.
 
 use crate::call::{Call, FromAgent, ToAgent};
+use crate::far::Fate;
 use crate::frame;
 use crate::hello::{Hello, build};
 use crate::last_words::{self, LastWords};
@@ -85,6 +86,8 @@ pub(crate) struct Way {
     pub(crate) child: Child,
     /// What it says when it ends; none of an agent that is our child itself.
     pub(crate) last_words: Option<Arc<LastWords>>,
+    /// Who knows what has become of the place that it leads to.
+    pub(crate) fate: Option<Fate>,
 }
 
 /// Why a conversation has not begun.
@@ -171,6 +174,7 @@ impl Link {
         let way = Way {
             child,
             last_words: None,
+            fate: None,
         };
         let link = Link::of(name, Writer::Pipe(writer), Box::new(reader), Some(way))
             .map_err(|no| no.why.context(format!("the agent of {name}")))?;
@@ -453,6 +457,12 @@ fn hear(mut reader: Box<dyn Read + Send>, way: Option<Way>, hello: Sender<Hello>
             }
             Err(error) => break format!("{error:#}"),
         }
+    };
+    let is_meant = lock(&shared.heard).ended.is_some();
+    let fate = way.as_ref().and_then(|way| way.fate.as_ref()).filter(|_| !is_meant);
+    let why = match fate.and_then(Fate::told) {
+        Some(fate) => format!("{why}; {fate}"),
+        None => why,
     };
     let mut heard = lock(&shared.heard);
     heard.lost = Some(why);

@@ -25,15 +25,18 @@ pub fn warnings(study: &Study) -> Vec<String> {
 fn cannot_reach(settings: &Settings) -> Option<String> {
     let what = targets::only_reached_from_here(&settings.target)?;
     let machines = settings.client.machines.iter();
+    if settings.client.kubernetes.is_some() {
+        return Some(format!(
+            "pods of `client.kubernetes` cannot reach {what}: a run would end when its clients \
+             connect; {}, or leave the load to this machine",
+            remedy(&settings.target)
+        ));
+    }
     let others: Vec<&str> = machines
         .filter_map(|machine| machine.ssh.as_deref())
         .filter(|ssh| !targets::is_loopback(ssh))
         .collect();
-    let remedy = match settings.target {
-        Target::Local(_) => "put its nodes on machines that they reach (`target.local.machines`)",
-        Target::Attach(_) => "name the nodes by addresses that they reach",
-        Target::Null(_) => "attach to a cluster that they reach (`target.attach`)",
-    };
+    let remedy = remedy(&settings.target);
     (!others.is_empty()).then(|| {
         format!(
             "{} of `client.machines` cannot reach {what}: a run would end when its clients \
@@ -41,6 +44,15 @@ fn cannot_reach(settings: &Settings) -> Option<String> {
             some_of(&others)
         )
     })
+}
+
+/// What makes a target one that others reach.
+fn remedy(target: &Target) -> &'static str {
+    match target {
+        Target::Local(_) => "put its nodes on machines that they reach (`target.local.machines`)",
+        Target::Attach(_) => "name the nodes by addresses that they reach",
+        Target::Null(_) => "attach to a cluster that they reach (`target.attach`)",
+    }
 }
 
 /// Commands that differ in numbers alone, as those of clients with a range each.

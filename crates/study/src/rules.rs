@@ -9,6 +9,7 @@ mod data;
 mod destination;
 mod faults;
 mod hosts;
+mod kubernetes;
 mod machines;
 mod options;
 mod own_table;
@@ -35,6 +36,7 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     hosts::check(subject, out);
     machines::check(subject, out);
     attach_credentials(subject, out);
+    kubernetes::check(subject, out);
     trust::check(subject, out);
     client::check(subject, out);
     attached::check(subject, out);

@@ -22,7 +22,7 @@ mod secrets;
 pub use self::draft::Draft;
 pub(crate) use attached::HostsDraft;
 pub use axes::{Axis, ScaleUp};
-pub use client::{Client, Machine, Priority, Split};
+pub use client::{Client, ClientPods, Machine, Priority, Split};
 pub use data::{Data, Load, PageCache, Reset, RestoreMethod, Settle};
 pub use faults::Fault;
 pub(crate) use faults::{FAULTS_MAX, FaultDraft, FaultTargets, FaultWhere};

@@ -1,6 +1,7 @@
 //! What a target is asked to be, as a study or a command line says it.
 
 use crate::attached_host::AttachedHost;
+use crate::kubernetes::KubernetesCluster;
 use crate::host::{HostsSpec, RemoteHost};
 use crate::null::NullSpec;
 use crate::placing::Topology;
@@ -199,8 +200,11 @@ impl Collector {
 /// An existing cluster.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AttachSpec {
-    /// `host` or `host:port` (port 9042 when left out; `[v6]:port` for IPv6). At least one.
+    /// `host` or `host:port` (port 9042 when left out; `[v6]:port` for IPv6). At least one, but
+    /// where Kubernetes says them.
     pub contact_points: Vec<String>,
+    /// Where Kubernetes describes it: contact points, data center and credentials come from there.
+    pub kubernetes: Option<KubernetesCluster>,
     /// User name; requires a password.
     pub user: Option<String>,
     /// Where the password is. It is never given on a command line, where `ps` shows it.

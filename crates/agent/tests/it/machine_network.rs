@@ -264,7 +264,7 @@ fn what_a_machine_of_others_loses_is_noted_there() {
     if let Some(folder) = part() {
         let there = folder.join("there");
         let machine = Destination::new("db1", false, there.to_str()).unwrap();
-        let agents = Agent::all_over_ssh(Path::new("ssh"), &[machine]).unwrap();
+        let agents = Agent::to_all(&[machine]).unwrap();
         let said = agents[0].mend(Some(&there)).unwrap();
         if folder.join("broken").exists() {
             return std::fs::write(folder.join("said"), said.join("\n")).unwrap();

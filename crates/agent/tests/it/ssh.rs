@@ -26,8 +26,8 @@ pub fn open_ssh(folder: &Path, name: &str) -> PathBuf {
     program(folder, name, &text)
 }
 
-fn named(ssh: &str) -> Destination {
-    Destination::new(ssh, false, None).unwrap()
+fn named(program: &Path, ssh: &str) -> Destination {
+    Destination::new(ssh, false, None).unwrap().by_program(program)
 }
 
 #[test]
@@ -35,7 +35,7 @@ fn this_program_is_put_there_once_and_becomes_an_agent() {
     let root = tempfile::tempdir().unwrap();
     let ssh = open_ssh(root.path(), "ssh");
     let inodes = |_| {
-        let agent = Agent::over_ssh(&ssh, &named("db1")).unwrap();
+        let agent = Agent::to(&named(&ssh, "db1")).unwrap();
         assert_eq!(agent.abilities().unwrap(), host::abilities());
         let mut command = process::command(Path::new("/bin/sleep"));
         command.arg("600");
@@ -63,7 +63,7 @@ fn who_is_not_let_in_hears_why() {
     let root = tempfile::tempdir().unwrap();
     let refused = |text: &str| {
         let ssh = program(root.path(), "ssh", text);
-        Agent::over_ssh(&ssh, &named("me@db1")).unwrap_err().to_string()
+        Agent::to(&named(&ssh, "me@db1")).unwrap_err().to_string()
     };
     let said = refused("echo 'me@db1: Permission denied (publickey).' >&2; exit 255");
     assert!(said.starts_with("me@db1: no key of yours"), "{said}");
@@ -102,11 +102,11 @@ fn who_is_hung_up_on_before_login_tries_again_a_few_times() {
     let root = tempfile::tempdir().unwrap();
     let tried = || fs::read_to_string(root.path().join("tried")).unwrap().lines().count();
     let ssh = hung_up_on(root.path(), 1);
-    drop(Agent::over_ssh(&ssh, &named("db1")).unwrap());
+    drop(Agent::to(&named(&ssh, "db1")).unwrap());
     assert_eq!(tried(), 2);
     fs::remove_file(root.path().join("tried")).unwrap();
     let ssh = hung_up_on(root.path(), 100);
-    let said = Agent::over_ssh(&ssh, &named("db1")).unwrap_err().to_string();
+    let said = Agent::to(&named(&ssh, "db1")).unwrap_err().to_string();
     assert!(
         said.contains("hung up before anybody could log in"),
         "{said}"
@@ -139,10 +139,10 @@ fn eight_machines_are_connected_to_at_a_time_and_all_or_none_are_had() {
         let_in.display()
     );
     let ssh = program(root.path(), "ssh", &text);
-    let wanted = |names: &[String]| names.iter().map(|name| named(name)).collect::<Vec<_>>();
+    let wanted = |names: &[String]| names.iter().map(|name| named(&ssh, name)).collect::<Vec<_>>();
     let all = |count: u32| {
         let names: Vec<String> = (1..=count).map(|number| format!("db{number}")).collect();
-        let agents = Agent::all_over_ssh(&ssh, &wanted(&names)).unwrap();
+        let agents = Agent::to_all(&wanted(&names)).unwrap();
         let had: Vec<&str> = agents.iter().map(Agent::name).collect();
         assert_eq!(had, names);
         let there: Vec<_> = agents.iter().map(Agent::process).collect();
@@ -158,7 +158,7 @@ fn eight_machines_are_connected_to_at_a_time_and_all_or_none_are_had() {
     let most = counts.lines().map(|count| count.parse::<u32>().unwrap()).max();
     assert!(most <= Some(8), "{counts}");
     let names = ["db1", "bad", "db2", "worse"].map(str::to_owned);
-    let unreached = Agent::all_over_ssh(&ssh, &wanted(&names)).unwrap_err();
+    let unreached = Agent::to_all(&wanted(&names)).unwrap_err();
     let who: Vec<&str> = unreached.refusals.iter().map(|one| one.destination.as_str()).collect();
     assert_eq!(who, ["bad", "worse"]);
     let said = unreached.to_string();

@@ -267,6 +267,31 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         )],
     ),
     (
+        "kubernetes",
+        &[(
+            "cassay kubernetes rbac --namespace load",
+            "The role that clients in pods need.",
+        )],
+    ),
+    (
+        "kubernetes rbac",
+        &[
+            (
+                "cassay kubernetes rbac --namespace load | kubectl apply -f -",
+                "A service account that may do what runs need.",
+            ),
+            (
+                "cassay kubernetes rbac --namespace load --user ann",
+                "The same for a user, to hand to whoever keeps the cluster.",
+            ),
+            (
+                "cassay kubernetes rbac --namespace db --for cass_operator --secret \
+                 demo-superuser",
+                "To attach to a data center of cass-operator.",
+            ),
+        ],
+    ),
+    (
         "target status",
         &[(
             "cassay target status --target attach:10.0.0.1",

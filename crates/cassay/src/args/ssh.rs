@@ -52,7 +52,7 @@ impl WayInArgs {
 pub struct BrokenArgs {
     /// A cluster that somebody else runs, instead of a kept one; --set names its nodes' machines,
     /// and --allow what may be done there.
-    #[arg(long, value_name = "attach:HOST[:PORT]", value_parser = contact_point)]
+    #[arg(long, value_name = "attach:HOST[:PORT]", value_parser = attached)]
     pub target: Option<String>,
     #[command(flatten)]
     pub way_in: WayInArgs,
@@ -114,6 +114,11 @@ fn ssh_name(text: &str) -> Result<String, String> {
     };
     let checked = Destination::new(&name, false, None);
     checked.map(|_| name).map_err(|error| format!("{error:#}"))
+}
+
+/// The whole of `attach:HOST[:PORT]`, as studies and settings are resolved with it.
+fn attached(text: &str) -> Result<String, String> {
+    contact_point(text).map(|_| text.to_owned())
 }
 
 /// `ssh:HOST`, `ssh://USER@HOST:PORT`, or as [`contact_point`].

@@ -8,6 +8,7 @@ pub mod fault;
 pub mod history;
 pub mod hosts;
 pub mod import;
+pub mod kubernetes;
 pub mod list;
 mod machines;
 pub mod new;
@@ -36,7 +37,7 @@ use ::target::{Capability, HostSpec, HostsSpec, LocalSpec, Target};
 use anyhow::{Context, Result, anyhow};
 use engine::needs;
 use serde_json::json;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use study::resolve::{self, StudyError};
 use study::settings::{Overrides, Study};
 
@@ -52,7 +53,7 @@ fn is_one_kept() -> Result<bool> {
 /// The agents of machines that ssh finds: all of them, or none and why.
 fn over_ssh(args: &SshArgs, names: &[String]) -> Result<Vec<host::Agent>> {
     let wanted = names.iter().map(|name| args.destination(name)).collect::<Result<Vec<_>>>()?;
-    Ok(host::Agent::all_over_ssh(Path::new("ssh"), &wanted)?)
+    Ok(host::Agent::to_all(&wanted)?)
 }
 
 /// The setting that puts hosts on the machines of a file.

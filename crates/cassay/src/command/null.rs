@@ -37,8 +37,8 @@ pub fn run(args: &NullArgs, common: &Common) -> Result<Exit> {
         port: args.port,
         ..NullSpec::default()
     };
-    let server =
-        NullServer::start(&spec).with_context(|| format!("serve at 127.0.0.1:{}", args.port))?;
+    let server = NullServer::start_at(args.address, &spec)
+        .with_context(|| format!("serve at {}:{}", args.address, args.port))?;
     if common.json {
         terminal::json(&json!({"address": server.address().to_string()}));
     } else {

@@ -12,7 +12,6 @@ use ::cluster::{Cluster, Dirs, Export};
 use anyhow::{Result, ensure};
 use measure::number::counted;
 use serde_json::json;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -197,7 +196,7 @@ fn show_abilities(args: &AbilitiesArgs, dirs: &Dirs, common: &Common) -> Result<
             attach(point, dirs)?.capabilities().to_vec()
         }
         Some(Elsewhere::Ssh(name)) => {
-            let agent = host::Agent::over_ssh(Path::new("ssh"), &args.ssh.destination(name)?)?;
+            let agent = host::Agent::to(&args.ssh.destination(name)?)?;
             ::cluster::abilities_there(&agent)?
         }
         None => abilities_here(),

@@ -20,6 +20,7 @@ mod faults;
 mod growth;
 mod how_to;
 mod installed;
+mod kubernetes;
 mod null_target;
 mod pipelines;
 mod program;

@@ -15,9 +15,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use target::{AttachedHost, folder_of_node};
 
-/// The program by which they are reached.
-const SSH: &str = "ssh";
-
 /// Where they stand in a study.
 pub(crate) const KEY: &str = "target.attach.hosts";
 
@@ -63,7 +60,7 @@ impl AttachedHosts {
             return Ok(AttachedHosts::default());
         }
         let destinations: Result<Vec<Destination>> = specs.iter().map(destination).collect();
-        let agents = Agent::all_over_ssh(Path::new(SSH), &destinations?)
+        let agents = Agent::to_all(&destinations?)
             .with_context(|| format!("reach the machines of `{KEY}`"))?;
         let mut hosts = AttachedHosts::default();
         for ((spec, agent), name) in specs.iter().zip(agents).zip(names(specs)) {

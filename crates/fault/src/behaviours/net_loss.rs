@@ -7,6 +7,7 @@ use crate::observation::{self, Observation};
 use crate::world::{Agents, Via, World};
 use anyhow::Result;
 use host::{Query, QueryAnswer};
+use measure::number;
 use std::time::Duration;
 use target::fault::{Hit, Options};
 
@@ -53,10 +54,9 @@ impl Lossy {
             broken: Some(lost >= (expected / 2.0).max(OWN_LOSS) && lost > 0.0),
             whole: Some(lost <= OWN_LOSS.max(expected / 8.0)),
             words: format!(
-                "{open} of {TRIES} connections from {} come about at once (the fault: one in \
-                 {:.0} fails)",
+                "{open} of {TRIES} connections from {} come about at once (the fault: {} % fail)",
                 observation::host_name(world, other),
-                1.0 / expected
+                number::significant(100.0 * expected, 2)
             ),
         })
     }

@@ -46,6 +46,7 @@ macro_rules! probe {
 }
 
 mod attached;
+mod client_pods;
 mod faults;
 mod guard;
 mod machines;
@@ -58,7 +59,7 @@ mod target;
 mod topology;
 
 /// The format.
-pub const FIELDS: [&[Field]; 16] = [
+pub const FIELDS: [&[Field]; 17] = [
     STUDY,
     target::FIELDS,
     machines::FIELDS,
@@ -74,6 +75,7 @@ pub const FIELDS: [&[Field]; 16] = [
     require::FIELDS,
     guard::FIELDS,
     INSTRUMENT,
+    client_pods::FIELDS,
     faults::FIELDS,
 ];
 

@@ -2,15 +2,20 @@
 
 use super::Subject;
 use super::destination;
-use super::trust::is_own_word;
+use super::kubernetes;
+use super::trust::{HINT, is_own_word};
 use crate::tree::Tree;
 use yaml::{Diagnostics, Raw};
 
 /// Where the machines stand.
 const MACHINES: &str = "client.machines";
 
+/// Where pods do.
+const PODS: &str = "client.kubernetes";
+
 pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     split(subject, out);
+    pods(subject, out);
     let Some(node) = subject.node.at(MACHINES) else {
         return;
     };
@@ -33,6 +38,28 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
         let hint = "write `cpus` with the machine: machines: [{ssh: db1, cpus: [0, 1]}]";
         subject.say("client.cpus", message, Some(hint), out);
     }
+}
+
+/// What `kubectl` is given is a name, and somebody stands behind it.
+fn pods(subject: &Subject<'_>, out: &mut Diagnostics) {
+    let Some(node) = subject.node.at(PODS) else {
+        return;
+    };
+    if !is_own_word(subject.overrides, node) {
+        let message = format!(
+            "`{PODS}` has this program run in pods of a cluster as your user there, and sends what \
+             the target's access needs"
+        );
+        out.add(&node.place, message, Some(HINT.to_owned()));
+    }
+    for other in [MACHINES, "client.workers", "client.cpus"] {
+        if subject.wrote(other) {
+            let message = format!("`{other}` does not go with `{PODS}`");
+            let hint = format!("leave one of them out; `{PODS}.cpus` says how many workers each has");
+            subject.say(other, message, Some(&hint), out);
+        }
+    }
+    kubernetes::names(subject, PODS, &["image"], out);
 }
 
 /// Parts of a range are those of an import, and as large as the workers of their clients.

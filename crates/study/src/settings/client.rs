@@ -5,8 +5,10 @@ use target::Target;
 /// The instrument.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Client {
-    /// The machines with a client each; empty: this process offers the load.
+    /// The machines with a client each, or a pod for each; empty: this process offers the load.
     pub machines: Vec<Machine>,
+    /// The pods that clients run in, where they do.
+    pub kubernetes: Option<ClientPods>,
     /// How they share a range of an imported command.
     pub split: Split,
     /// Event loops; none: as the machine suggests.
@@ -30,14 +32,61 @@ pub struct Client {
 /// A machine that a client runs on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Machine {
-    /// As `ssh` knows it; none: this one.
+    /// As `ssh` knows it; none: this one, or a pod.
     pub ssh: Option<String>,
+    /// Whether it is one of the pods that are made for clients.
+    pub is_pod: bool,
     /// The folder there into which the program is put; none: the user's cache.
     pub folder: Option<String>,
     /// Event loops there; none: as [`Client::workers`] says.
     pub workers: Option<usize>,
     /// CPUs for them; empty: not pinned.
     pub cpus: Vec<usize>,
+}
+
+/// The pods that are made for clients, one for each.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClientPods {
+    /// The context of kubectl's configuration; none: the current one.
+    pub context: Option<String>,
+    /// The namespace; none: the context's.
+    pub namespace: Option<String>,
+    /// How many.
+    pub clients: usize,
+    /// Whole CPUs of each, requested and not exceeded; a worker on each.
+    pub cpus: usize,
+    /// Memory of each, requested and not exceeded, in bytes.
+    pub memory_bytes: u64,
+    /// The image that they are made of.
+    pub image: String,
+    /// Whether no two may be on one node.
+    pub one_per_node: bool,
+}
+
+impl Default for ClientPods {
+    fn default() -> ClientPods {
+        ClientPods {
+            context: None,
+            namespace: None,
+            clients: 1,
+            cpus: 2,
+            memory_bytes: 1 << 30,
+            image: String::new(),
+            one_per_node: true,
+        }
+    }
+}
+
+impl ClientPods {
+    /// A machine for each.
+    pub(crate) fn machines(&self) -> Vec<Machine> {
+        let pod = Machine {
+            is_pod: true,
+            workers: Some(self.cpus),
+            ..Machine::default()
+        };
+        vec![pod; self.clients]
+    }
 }
 
 /// How several clients share a range that an imported command walks through.
@@ -64,9 +113,13 @@ impl Client {
 }
 
 impl Machine {
-    /// `here`, or as `ssh` knows it.
+    /// `here`, as `ssh` knows it, or `a pod`.
     pub fn place(&self) -> &str {
-        self.ssh.as_deref().unwrap_or("here")
+        match &self.ssh {
+            Some(ssh) => ssh,
+            None if self.is_pod => "a pod",
+            None => "here",
+        }
     }
 }
 

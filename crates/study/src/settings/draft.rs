@@ -4,7 +4,7 @@
 //! study may leave out. One with mistakes gives settings too, which nobody may run.
 
 use super::{
-    Capacity, Client, Data, FaultDraft, Guard, HostsDraft, Import, Imported, Keyspace,
+    Capacity, Client, ClientPods, Data, FaultDraft, Guard, HostsDraft, Import, Imported, Keyspace,
     LADDER_POINTS_MAX, Load, Machine, OwnTable, Phase, Price, Primary, PrimaryMetric, Probes,
     ROWS_UNLOADED, Recorded, Repeat, Require, ScaleUp, Settings, Verify, Window, Workload,
 };
@@ -14,9 +14,29 @@ use analysis::procedure::{
 use imports::Tool;
 use target::fault::Commands;
 use target::{
-    AttachSpec, HostsSpec, JolokiaAccess, LocalSpec, NullSpec, RemoteHost, Target, TlsSpec,
+    AttachSpec, HostsSpec, JolokiaAccess, KubernetesCluster, KubernetesOwner, LocalSpec, NullSpec, RemoteHost, Target, TlsSpec,
 };
 use workload::{ALL_KINDS, Tuning};
+
+/// What they have said of a cluster in Kubernetes.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct KubernetesDraft {
+    pub(crate) context: Option<String>,
+    pub(crate) namespace: Option<String>,
+    pub(crate) owner: Option<KubernetesOwner>,
+    pub(crate) secret: Option<String>,
+}
+
+impl KubernetesDraft {
+    fn cluster(&self) -> Option<KubernetesCluster> {
+        Some(KubernetesCluster {
+            context: self.context.clone(),
+            namespace: self.namespace.clone(),
+            owner: self.owner.clone()?,
+            secret: self.secret.clone(),
+        })
+    }
+}
 
 /// What a study's keys have said so far.
 #[derive(Clone, Debug, Default)]
@@ -45,6 +65,7 @@ pub struct Draft {
     pub(crate) nodes_per_host: usize,
     pub(crate) attach: AttachSpec,
     pub(crate) attached: HostsDraft,
+    pub(crate) attached_kubernetes: KubernetesDraft,
     pub(crate) null: NullSpec,
     pub(crate) keyspace: Keyspace,
     pub(crate) workload: Workload,
@@ -176,6 +197,10 @@ impl Draft {
         self.capacity.get_or_insert_default()
     }
 
+    pub(crate) fn in_kubernetes(&mut self, owner: KubernetesOwner) {
+        self.attached_kubernetes.owner = Some(owner);
+    }
+
     pub(crate) fn tls(&mut self) -> &mut TlsSpec {
         self.attach.tls.get_or_insert_default()
     }
@@ -206,6 +231,15 @@ impl Draft {
         self.machine_prices.push(Some(per_hour));
     }
 
+    /// Pods are machines as well.
+    fn client(&self) -> Client {
+        let pods = self.client.kubernetes.iter().flat_map(ClientPods::machines);
+        Client {
+            machines: self.client.machines.iter().cloned().chain(pods).collect(),
+            ..self.client.clone()
+        }
+    }
+
     /// What an hour of all machines costs that are used; none if one has no price.
     fn price_of_machines(&self) -> Option<Price> {
         let used = self.machine_prices.iter().take(self.hosts_count);
@@ -230,6 +264,10 @@ impl Draft {
         }
         let last = self.client.machines.len() - 1;
         &mut self.client.machines[last]
+    }
+
+    pub(crate) fn pods(&mut self) -> &mut ClientPods {
+        self.client.kubernetes.get_or_insert_default()
     }
 
     pub(crate) fn series(&mut self) -> &mut Series {
@@ -287,7 +325,7 @@ impl Draft {
                 warmup: self.guard.warmup(self.warmup_ns, self.warmup_max_ns),
                 measure_ns: self.measure_ns,
             },
-            client: self.client.clone(),
+            client: self.client(),
             verify: self.verify,
             probes: self.probes(),
             faults: self.faults().into_iter().map(|(_, fault)| fault).collect(),
@@ -311,6 +349,7 @@ impl Draft {
             Kind::Null => Target::Null(self.null.clone()),
             Kind::Attach => Target::Attach(AttachSpec {
                 hosts: self.attached_hosts(),
+                kubernetes: self.attached_kubernetes.cluster(),
                 ..self.attach.clone()
             }),
             Kind::Local => Target::Local(self.local()),
@@ -348,7 +387,7 @@ impl Draft {
         let mut workload = self.workload.clone();
         workload.tunings.sort_by_key(|(kind, _)| kind != ALL_KINDS);
         if let Some(imported) = &mut workload.import {
-            imported.range_workers = self.client.range_workers();
+            imported.range_workers = self.client().range_workers();
         }
         workload
     }

@@ -6,7 +6,9 @@ use crate::settings::draft::Kind;
 use cql::response::ErrorCode;
 use std::time::Duration;
 use target::fault::{Commands, DataLoss};
-use target::{Authentication, Collector, Isolation, JolokiaAccess, Latency, TlsSpec};
+use target::{
+    Authentication, Collector, Isolation, JolokiaAccess, KubernetesOwner, Latency, TlsSpec,
+};
 
 pub(super) const FIELDS: &[Field] = &[
     required(
@@ -215,12 +217,51 @@ pub(super) const FIELDS: &[Field] = &[
         "An existing cluster. cassay starts and stops nothing there that the command line does not \
          name, and writes only to the keyspace.",
     ),
-    required(
+    optional(
         "target.attach.contact_points",
         Type::List(&Type::Text(|d, text| {
             d.attach.contact_points.push(text.into())
         })),
-        "Addresses, `host` or `host:port`.",
+        "Addresses, `host` or `host:port`; needed, but with `kubernetes`.",
+    ),
+    optional(
+        "target.attach.kubernetes",
+        SECTION,
+        "A cluster in Kubernetes: its nodes, its data center and how to log in are what its \
+         operator says, read by your own `kubectl`, which needs `--trust` in a study. Name one of \
+         `k8ssandra`, `cass_operator` and `service`.",
+    ),
+    optional(
+        "target.attach.kubernetes.context",
+        Type::Text(|d, text| d.attached_kubernetes.context = Some(text.into())),
+        "The context of kubectl's configuration. Default: the current one.",
+    ),
+    optional(
+        "target.attach.kubernetes.namespace",
+        Type::Text(|d, text| d.attached_kubernetes.namespace = Some(text.into())),
+        "The namespace. Default: that of the context.",
+    ),
+    optional(
+        "target.attach.kubernetes.k8ssandra",
+        Type::Text(|d, text| d.in_kubernetes(KubernetesOwner::K8ssandra(text.into()))),
+        "The name of a K8ssandraCluster: all of its data centers in that namespace.",
+    ),
+    optional(
+        "target.attach.kubernetes.cass_operator",
+        Type::Text(|d, text| d.in_kubernetes(KubernetesOwner::CassOperator(text.into()))),
+        "The name of a CassandraDatacenter of cass-operator.",
+    ),
+    optional(
+        "target.attach.kubernetes.service",
+        Type::Text(|d, text| d.in_kubernetes(KubernetesOwner::Service(text.into()))),
+        "The name of a service whose ready end points are nodes: of a StatefulSet, or of another \
+         operator.",
+    ),
+    optional(
+        "target.attach.kubernetes.secret",
+        Type::Text(|d, text| d.attached_kubernetes.secret = Some(text.into())),
+        "The secret with `username` and `password`. Default: the superuser's of the operator; with \
+         `service` none.",
     ),
     optional(
         "target.attach.user",

@@ -1,10 +1,10 @@
-//! Why there is no agent on a machine: what `ssh`, a login shell or `sudo` says, as a sentence with
-//! the next step.
+//! Why there is no agent in a place: what `ssh`, `kubectl`, a login shell or `sudo` says, as a
+//! sentence with the next step.
 //!
-//! The words that are looked for are those of OpenSSH 7.6 to 10, of dash, bash and busybox, and of
-//! sudo 1.8 and 1.9. What none of them has said is told as it stands.
+//! The words that are looked for are those of OpenSSH 7.6 to 10, of kubectl and Kubernetes 1.34, of
+//! dash, bash and busybox, and of sudo 1.8 and 1.9. What none of them has said is told as it stands.
 
-use super::destination::Destination;
+use super::destination::{Destination, Place};
 use std::fmt;
 use std::process::ExitStatus;
 
@@ -17,10 +17,10 @@ const TOLD_CHARS_MAX: usize = 1000;
 /// The status with which `ssh` ends by itself.
 const BY_SSH: i32 = 255;
 
-/// Why a machine is not reached.
+/// Why an agent cannot be had somewhere.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// Which machine.
+    /// Which machine, or which pod.
     pub destination: String,
     /// The cause, a sentence.
     pub cause: String,
@@ -33,7 +33,7 @@ pub struct Refusal {
 impl Refusal {
     pub(super) fn new(wanted: &Destination, trouble: Trouble) -> Refusal {
         let told = |cause, hint| Refusal {
-            destination: wanted.ssh().to_owned(),
+            destination: wanted.name().to_owned(),
             cause,
             hint,
             is_before_login: false,
@@ -125,7 +125,7 @@ impl Trouble {
         let (what, folder) = obstacle.split_once(' ').unwrap_or((obstacle, ""));
         let other = "name another folder for the program (`folder`)";
         let because = lines.last().map(|line| format!(" ({line})")).unwrap_or_default();
-        let ssh = wanted.ssh();
+        let there = |words: &str| wanted.command_words(words);
         match what {
             "home" => Trouble::told("its user has no home there to put the program into", other),
             "folder" => Trouble::told(
@@ -138,11 +138,14 @@ impl Trouble {
             ),
             "write" => Trouble::told(
                 format!("the program cannot be written into {folder}{because}"),
-                format!("see `ssh {ssh} df -h {folder}`, and make room there, or {other}"),
+                format!(
+                    "see `{}`, and make room there, or {other}",
+                    there(&format!("df -h {folder}"))
+                ),
             ),
             "whole" => Trouble::told(
                 format!("the program has arrived in {folder} with other bytes than were sent"),
-                format!("check its disk and memory: `ssh {ssh} dmesg`"),
+                format!("check its disk and memory: `{}`", there("dmesg")),
             ),
             _ => Trouble::Told {
                 cause: format!("something of another form than ours was said there: {obstacle:?}"),
@@ -176,7 +179,8 @@ pub(super) enum Stage {
     Program,
 }
 
-/// Words, and what they mean. `DEST` stands for the destination, `LINE` for the line that has them.
+/// Words, and what they mean. `DEST` stands for the destination, `LINE` for the line that has them,
+/// `THERE` for what a command there begins with.
 struct Row {
     words: &'static [&'static str],
     cause: &'static str,
@@ -249,6 +253,70 @@ const BY_SSH_ITSELF: [Row; 12] = [
     },
 ];
 
+/// What `kubectl` says, and what the API server and the container runtime say through it.
+const BY_KUBECTL: [Row; 12] = [
+    Row {
+        words: &["context", "does not exist"],
+        cause: "kubectl has no such context (LINE)",
+        hint: "see `kubectl config get-contexts`",
+    },
+    Row {
+        words: &["must be logged in"],
+        cause: "the cluster does not know who asks (LINE)",
+        hint: "log in to it as its provider wants, until `kubectl auth whoami` answers",
+    },
+    Row {
+        words: &["is forbidden", "pods/exec"],
+        cause: "you may not start anything in its pods (LINE)",
+        hint: "`cassay kubernetes rbac` prints the role that is needed",
+    },
+    Row {
+        words: &["(Forbidden)"],
+        cause: "you may not do that there (LINE)",
+        hint: "`cassay kubernetes rbac` prints the role that is needed",
+    },
+    Row {
+        words: &["(NotFound)"],
+        cause: "it is not there any more (LINE)",
+        hint: "`kubectl get events` may say who deleted or evicted it",
+    },
+    Row {
+        words: &["container not found"],
+        cause: "its container does not run (LINE)",
+        hint: "see `kubectl describe pod DEST`",
+    },
+    Row {
+        words: &["completed pod"],
+        cause: "it has ended (LINE)",
+        hint: "see `kubectl describe pod DEST`",
+    },
+    Row {
+        words: &["executable file not found"],
+        cause: "its image has no shell (LINE)",
+        hint: "name an image that has `sh`, `head` and `chmod`, such as that of Cassandra",
+    },
+    Row {
+        words: &["connection to the server", "refused"],
+        cause: "the cluster's API server does not answer (LINE)",
+        hint: "check the server of that context: `kubectl cluster-info`",
+    },
+    Row {
+        words: &["Unable to connect to the server"],
+        cause: "the cluster's API server is not reached (LINE)",
+        hint: "check the server of that context: `kubectl cluster-info`",
+    },
+    Row {
+        words: &["certificate"],
+        cause: "the cluster's certificate is not believed, or ours is not (LINE)",
+        hint: "bring the configuration of kubectl up to date, as the cluster's provider says",
+    },
+    Row {
+        words: &["error dialing backend"],
+        cause: "the API server does not get through to its node (LINE)",
+        hint: "see `kubectl get nodes`, and whether the kubelet there answers",
+    },
+];
+
 /// What a login says that has let somebody in and does not let him do anything.
 const BY_LOGIN: [Row; 1] = [Row {
     words: &["assword", "expired"],
@@ -301,7 +369,7 @@ const BY_OTHERS: [Row; 8] = [
     Row {
         words: &["xec format error"],
         cause: "its kernel does not run the program (LINE)",
-        hint: "the programs of releases are for 64 bits: see `ssh DEST getconf LONG_BIT`",
+        hint: "the programs of releases are for 64 bits: see `THERE getconf LONG_BIT`",
     },
     Row {
         words: &["GLIBC"],
@@ -320,11 +388,12 @@ impl Row {
 
     fn refusal(&self, wanted: &Destination, line: &str, lines: &[String]) -> Refusal {
         let filled = |text: &str| {
-            let text = text.replace("FORGET", &forget(lines)).replace("DEST", wanted.ssh());
+            let text = text.replace("FORGET", &forget(lines)).replace("DEST", wanted.name());
+            let text = text.replace("THERE", wanted.command_words("").trim_end());
             text.replace("LINE", line.trim_end_matches('.'))
         };
         Refusal {
-            destination: wanted.ssh().to_owned(),
+            destination: wanted.name().to_owned(),
             cause: filled(self.cause),
             hint: Some(filled(self.hint)),
             is_before_login: false,
@@ -368,6 +437,9 @@ impl End {
             let found = rows.iter().find_map(|row| Some((row, row.line(lines)?)));
             found.map(|(row, line)| row.refusal(wanted, line, lines))
         };
+        if let (Stage::Login, Place::Pod(_)) = (self.stage, wanted.place()) {
+            return of(&BY_KUBECTL);
+        }
         match (self.stage, self.code()) {
             (Stage::Login, Some(BY_SSH)) => of(&BY_SSH_ITSELF).or_else(|| self.hung_up(wanted)),
             (Stage::Login, _) => of(&BY_LOGIN),
@@ -379,7 +451,7 @@ impl End {
         let is_one = |line: &&String| BEFORE_LOGIN.iter().any(|words| line.starts_with(words));
         let line = self.last_lines().iter().rfind(is_one)?;
         Some(Refusal {
-            destination: wanted.ssh().to_owned(),
+            destination: wanted.name().to_owned(),
             cause: format!("its sshd hung up before anybody could log in ({line})"),
             hint: Some(
                 "it may be starting, have too many connections (MaxStartups), refuse this \
@@ -406,7 +478,7 @@ impl End {
             _ => return None,
         };
         Some(Refusal {
-            destination: wanted.ssh().to_owned(),
+            destination: wanted.name().to_owned(),
             cause,
             hint: Some(hint.to_owned()),
             is_before_login: false,
@@ -429,13 +501,17 @@ impl End {
                 None => status.to_string(),
             },
             None => {
-                let hint = format!("see what `ssh {} true` waits for", wanted.ssh());
+                let hint = format!("see what `{}` waits for", wanted.command_words("true"));
                 let hint = (self.stage == Stage::Login).then_some(hint);
                 return (format!("{}{said}", self.words), hint);
             }
         };
-        let ssh = wanted.ssh();
+        let ssh = wanted.name();
         match self.stage {
+            Stage::Login if matches!(wanted.place(), Place::Pod(_)) => (
+                format!("kubectl ended with {ended} and ran nothing of ours{said}"),
+                Some(format!("try `{}`", wanted.command_words("true"))),
+            ),
             Stage::Login if self.code() == Some(BY_SSH) => (
                 format!("ssh does not get in{said}"),
                 Some(format!("`ssh -v {ssh}` says more")),

@@ -1,9 +1,9 @@
-//! The transport `ssh`: an agent on another machine, as a user of it.
+//! An agent elsewhere: on another machine, as a user of it, or in a pod.
 //!
-//! One connection for each machine, held open, made by the user's own `ssh`: its configuration,
-//! keys, jump hosts and known hosts apply. The program is called by its SHA-256 there; it goes over
-//! that connection if it is not there already. What must hold: neither a machine's key nor a
-//! password is ever asked for or accepted; nothing is executed there but what has our digest; and
+//! One connection for each, held open, made by the user's own `ssh` or `kubectl`: configurations,
+//! keys, jump hosts, known hosts and contexts apply. The program is called by its SHA-256 there; it
+//! goes over that connection if it is not there already. What must hold: neither a machine's key nor
+//! a password is ever asked for or accepted; nothing is executed there but what has our digest; and
 //! whoever cannot be reached is named, with all others, before anything is begun.
 
 mod destination;
@@ -11,13 +11,14 @@ mod far_side;
 mod program;
 mod refusal;
 
-pub use destination::Destination;
+pub use destination::{Destination, Fate, Pod, is_context_name, is_kubernetes_name};
 pub use refusal::{Refusal, Unreached};
 
 use crate::last_words::{LAST_WORDS_LIMIT, LastWords};
 use crate::link::{Link, STATUS_LIMIT, Way};
 use crate::process::{self, Identity, Life};
 use anyhow::anyhow;
+use destination::Place;
 use far_side::{FarSide, Unheard};
 use measure::clock::{self, Deadline};
 use program::Program;
@@ -25,8 +26,7 @@ use refusal::{End, Stage, Trouble};
 use rustix::process::Signal;
 use serde::Serialize;
 use std::net::IpAddr;
-use std::path::Path;
-use std::process::{Child, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -64,27 +64,28 @@ pub enum OtherAgents {
 }
 
 /// What the far side does until it is an agent.
-const SCRIPT: &str = include_str!("ssh/begin.sh");
+const SCRIPT: &str = include_str!("far/begin.sh");
 
-/// By which it gets there. The login shell reads this line, whichever it is (fish, csh): two words
-/// and a quoted one, in which only `sh` reads anything.
+/// By which `sh` gets it there.
+fn first_line() -> String {
+    format!("eval \"$(head -c {})\"", SCRIPT.len())
+}
+
+/// The same for `ssh`. The login shell reads this line, whichever it is (fish, csh): two words and a
+/// quoted one, in which only `sh` reads anything.
 fn command_line() -> String {
-    format!("exec sh -c 'eval \"$(head -c {})\"'", SCRIPT.len())
+    format!("exec sh -c '{}'", first_line())
 }
 
 impl Link {
-    /// Starts an agent on another machine. `begin` is the first that it hears.
+    /// Starts an agent elsewhere. `begin` is the first that it hears.
     ///
     /// # Errors
     /// Why it is not there, with what to do about it.
-    pub fn over_ssh(
-        ssh: &Path,
-        wanted: &Destination,
-        begin: &impl Serialize,
-    ) -> Result<Link, Refusal> {
+    pub fn to(wanted: &Destination, begin: &impl Serialize) -> Result<Link, Refusal> {
         let mut count = 1;
         loop {
-            let refusal = match Link::try_ssh(ssh, wanted, begin) {
+            let refusal = match Link::try_to(wanted, begin) {
                 Ok(link) => return Ok(link),
                 Err(refusal) => refusal,
             };
@@ -102,10 +103,9 @@ impl Link {
         }
     }
 
-    /// Starts an agent on each of several machines, some at a time; each, or why it is not there,
-    /// in their order.
-    pub fn each_over_ssh<B: Serialize + Sync>(
-        ssh: &Path,
+    /// Starts an agent in each of several places, some at a time; each, or why it is not there, in
+    /// their order.
+    pub fn to_each<B: Serialize + Sync>(
         wanted: &[(Destination, B)],
     ) -> Vec<Result<Link, Refusal>> {
         let next = AtomicUsize::new(0);
@@ -116,7 +116,7 @@ impl Link {
                 let Some((destination, begin)) = wanted.get(index) else {
                     return mine;
                 };
-                mine.push((index, Link::over_ssh(ssh, destination, begin)));
+                mine.push((index, Link::to(destination, begin)));
             }
         };
         let mut answers = std::thread::scope(|scope| {
@@ -131,19 +131,18 @@ impl Link {
         answers.into_iter().map(|(_, answer)| answer).collect()
     }
 
-    /// Starts an agent on each of several machines, some at a time.
+    /// Starts an agent in each of several places, some at a time.
     ///
     /// # Errors
     /// All those that are not reached, each with why; the others have ended then, or have been left
     /// where that is wanted of agents that were there before.
-    pub fn all_over_ssh<B: Serialize + Sync>(
-        ssh: &Path,
+    pub fn to_all<B: Serialize + Sync>(
         wanted: &[(Destination, B)],
         others: OtherAgents,
     ) -> Result<Vec<Link>, Unreached> {
         let mut links = Vec::new();
         let mut refusals = Vec::new();
-        for answer in Link::each_over_ssh(ssh, wanted) {
+        for answer in Link::to_each(wanted) {
             match answer {
                 Ok(link) => links.push(link),
                 Err(refusal) => refusals.push(refusal),
@@ -168,9 +167,9 @@ impl Link {
         })
     }
 
-    fn try_ssh(ssh: &Path, wanted: &Destination, begin: &impl Serialize) -> Result<Link, Refusal> {
+    fn try_to(wanted: &Destination, begin: &impl Serialize) -> Result<Link, Refusal> {
         let refused = |trouble| Refusal::new(wanted, trouble);
-        let mut connection = Connection::open(ssh, wanted).map_err(refused)?;
+        let mut connection = Connection::open(wanted).map_err(refused)?;
         let entered = connection.enter(wanted, begin);
         connection.begun(wanted, entered).map_err(refused)
     }
@@ -193,41 +192,30 @@ struct Connection {
     stage: Stage,
     /// The program that is run there, if it is not this one.
     other: Option<Arc<Program>>,
-    /// The address at which its sshd was reached.
+    /// The address at which its sshd was reached, or that the pod has.
     reached_at: Option<IpAddr>,
 }
 
 impl Connection {
-    fn open(ssh: &Path, wanted: &Destination) -> Result<Connection, Trouble> {
-        let mut command = process::command(ssh);
-        // Nobody is asked for anything, and nothing is done but to run one command: a session that
-        // is configured to run another one, or to forward ports, is for people. Quiet ones say why
-        // they fail.
-        for option in [
-            "BatchMode=yes",
-            "ConnectTimeout=10",
-            "ServerAliveInterval=5",
-            "RemoteCommand=none",
-            "ClearAllForwardings=yes",
-            "LogLevel=INFO",
-        ] {
-            command.args(["-o", option]);
-        }
-        command
-            .args(["-T", "-a", "-x", "--", wanted.ssh()])
-            .arg(command_line())
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
+    fn open(wanted: &Destination) -> Result<Connection, Trouble> {
+        let mut command = process::command(wanted.program());
+        let remedy = match wanted.place() {
+            Place::Machine { ssh, .. } => {
+                by_ssh(&mut command, ssh);
+                "other machines are reached by it: apt-get install openssh-client"
+            }
+            Place::Pod(pod) => {
+                by_kubectl(&mut command, pod);
+                "pods are reached by it: install kubectl, of about the version of the cluster"
+            }
+        };
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = process::spawn(command, Life::Ours).map_err(|error| {
-            Trouble::told(
-                format!("{error:#}"),
-                "other machines are reached by it: apt-get install openssh-client",
-            )
+            Trouble::told(format!("{error:#}"), remedy)
         })?;
         let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (Some(writer), Some(reader), Some(stderr)) = pipes else {
-            return Err(Trouble::of_error(&anyhow!("ssh has no pipes")));
+            return Err(Trouble::of_error(&anyhow!("it has no pipes")));
         };
         let last_words = LastWords::of(stderr).map_err(|error| Trouble::of_error(&error))?;
         Ok(Connection {
@@ -236,7 +224,10 @@ impl Connection {
             last_words,
             stage: Stage::Login,
             other: None,
-            reached_at: None,
+            reached_at: match wanted.place() {
+                Place::Machine { .. } => None,
+                Place::Pod(pod) => pod.address,
+            },
         })
     }
 
@@ -250,7 +241,7 @@ impl Connection {
         let ["is", system, machine, pack, at] = words[..] else {
             return Err(Trouble::of_obstacle(wanted, &said, &[]));
         };
-        self.reached_at = at.parse().ok();
+        self.reached_at = self.reached_at.or(at.parse().ok());
         if system != "Linux" {
             return Err(Trouble::told(
                 format!("its system is {system}"),
@@ -345,14 +336,15 @@ impl Connection {
             let _ = self.child.wait();
             return Err(trouble);
         }
-        let ssh = Identity::of_child(&self.child);
+        let way_there = Identity::of_child(&self.child);
         let last_words = Arc::clone(&self.last_words);
         let way = Way {
             child: self.child,
             last_words: Some(Arc::clone(&last_words)),
+            fate: wanted.fate(),
         };
         let FarSide { writer, reader } = self.far;
-        let no = match Link::of_pipes(wanted.ssh(), writer, reader, way) {
+        let no = match Link::of_pipes(wanted.name(), writer, reader, way) {
             Ok(link) => {
                 last_words.forget();
                 return Ok(link.reached_at(self.reached_at));
@@ -360,8 +352,8 @@ impl Connection {
             Err(no) => no,
         };
         // Nobody else knows of it any more; its thread takes its status.
-        if let Ok(ssh) = ssh {
-            ssh.signal(Signal::KILL);
+        if let Ok(way_there) = way_there {
+            way_there.signal(Signal::KILL);
         }
         if no.is_other_build {
             let file = self.other.as_ref().and_then(|program| program.other());
@@ -380,6 +372,32 @@ impl Connection {
     }
 }
 
+/// What `ssh` is told. Nobody is asked for anything, and nothing is done but to run one command: a
+/// session that is configured to run another one, or to forward ports, is for people. Quiet ones say
+/// why they fail.
+fn by_ssh(command: &mut Command, destination: &str) {
+    for option in [
+        "BatchMode=yes",
+        "ConnectTimeout=10",
+        "ServerAliveInterval=5",
+        "RemoteCommand=none",
+        "ClearAllForwardings=yes",
+        "LogLevel=INFO",
+    ] {
+        command.args(["-o", option]);
+    }
+    command.args(["-T", "-a", "-x", "--", destination]).arg(command_line());
+}
+
+/// What `kubectl` is told.
+fn by_kubectl(command: &mut Command, pod: &Pod) {
+    if let Some(context) = &pod.context {
+        command.arg("--context").arg(context);
+    }
+    command.args(["--namespace", &pod.namespace, "exec", "--stdin", "--quiet", &pod.name]);
+    command.args(["--container", &pod.container, "--", "sh", "-c"]).arg(first_line());
+}
+
 /// How a process ended that has closed its output; none if it goes on.
 fn ended(child: &mut Child) -> Option<ExitStatus> {
     let deadline = Deadline::after(STATUS_LIMIT);
@@ -395,6 +413,7 @@ fn ended(child: &mut Child) -> Option<ExitStatus> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::path::Path;
 
     #[test]
     fn the_command_line_is_short_and_quoted_once() {
@@ -415,7 +434,8 @@ mod tests {
     #[test]
     fn without_ssh_it_is_said_where_it_comes_from() {
         let wanted = Destination::new("db1", false, None).unwrap();
-        let refusal = Link::over_ssh(Path::new("/nonexistent/ssh"), &wanted, &()).unwrap_err();
+        let wanted = wanted.by_program(Path::new("/nonexistent/ssh"));
+        let refusal = Link::to(&wanted, &()).unwrap_err();
         let said = refusal.to_string();
         assert!(said.starts_with("db1: start /nonexistent/ssh"), "{said}");
         assert!(

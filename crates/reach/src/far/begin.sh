@@ -54,6 +54,8 @@ if [ -z "$program" ] || ! sum "$program"; then
     fi
   done > /dev/null 2>&1
 fi
+# A container that waits for us goes by this, and ends with us.
+if [ -n "$CASSAY_WAITS" ]; then echo $$ > "$CASSAY_WAITS" || no write "$CASSAY_WAITS"; fi
 say run
 if [ "$user" = root ] && [ "$(id -u)" != 0 ]; then
   exec sudo -n "$program" agent "$name"

@@ -1,0 +1,195 @@
+//! A real Kubernetes, which `cargo xtask kubernetes` makes: clients in pods do what one client does;
+//! what happens to a pod is said; what somebody may not do is told before anything is made; and
+//! whoever is killed, nothing stays.
+
+use crate::null_target::fleet::{counts, lines};
+use crate::null_target::rule;
+use crate::program::{Lab, Said, Started, command, wait_until};
+use serde_json::Value;
+use std::net::UdpSocket;
+
+const STUDY: &str = "\
+study: pods
+question: What do clients in pods do?
+target: {attach: {contact_points: [ADDRESS]}}
+workload: {use: standard1, mix: {write: 1, read: 1}}
+data: {load: {operations: 1k}}
+procedure: {fixed: {rate: 600}}
+window: {warmup: 0s, measure: 4s}
+";
+
+const TRUST: [&str; 2] = ["--trust", "--allow=create=cassay"];
+
+/// What `kubectl` answers as who may do all; nothing where it fails.
+fn kubectl(words: &[&str]) -> String {
+    let said = command("kubectl").args(words).output().expect("kubectl");
+    String::from_utf8_lossy(&said.stdout).trim().to_owned()
+}
+
+/// The image of the pods.
+fn image() -> String {
+    std::env::var("CASSAY_TEST_IMAGE").expect("`cargo xtask kubernetes` names an image")
+}
+
+/// A null target that pods reach, and a study of it.
+struct Field {
+    lab: Lab,
+    _null: Started,
+}
+
+impl Field {
+    fn new() -> Field {
+        let lab = Lab::new();
+        // The address by which this machine would go elsewhere; nothing is sent.
+        let socket = UdpSocket::bind("0.0.0.0:0").expect("a socket");
+        socket.connect("192.0.2.1:9").expect("a way out");
+        let address = socket.local_addr().expect("an address").ip().to_string();
+        let mut null = lab.start(&["null", "--port", "0", "--address", &address]);
+        let at = null.first_line();
+        lab.write("study.yaml", &STUDY.replace("ADDRESS", &format!("'{at}'")));
+        Field { lab, _null: null }
+    }
+
+    /// The arguments of a run with so many clients in pods.
+    fn run(&self, clients: usize, more: &[&str]) -> Vec<String> {
+        let pods = format!(
+            "client.kubernetes={{context: admin, clients: {clients}, cpus: 1, memory: 128MiB, \
+             image: '{}', one_per_node: false}}",
+            image()
+        );
+        let words = ["run", "study.yaml", "--json", "--set", &pods];
+        let words = words.iter().chain(&TRUST).chain(more);
+        words.map(|word| (*word).to_owned()).collect()
+    }
+}
+
+fn texts(arguments: &[String]) -> Vec<&str> {
+    arguments.iter().map(String::as_str).collect()
+}
+
+/// Jobs and pods of ours.
+fn left() -> String {
+    kubectl(&["get", "jobs,pods", "-A", "-l", "app.kubernetes.io/name=cassay", "-o", "name"])
+}
+
+#[test]
+#[ignore = "needs a Kubernetes: cargo xtask kubernetes"]
+fn clients_in_pods_do_what_one_client_does() {
+    let field = Field::new();
+    let said = field.lab.cassay(&texts(&field.run(3, &[]))).measured(&field.lab);
+    let together = said.json()["trials"][0].clone();
+    wait_until("nothing of ours is left there", || left().is_empty());
+    let alone = ["run", "study.yaml", "--json", TRUST[0], TRUST[1]];
+    let alone = field.lab.cassay(&alone).measured(&field.lab).json()["trials"][0].clone();
+    assert_eq!(counts(&together), counts(&alone), "{together:#}");
+    for id in ["V2", "V6", "V7"] {
+        assert_eq!(rule(&together, id)["result"], "pass", "{together:#}");
+    }
+    let clients = together["clients"].as_array().expect("clients");
+    assert_eq!(clients.len(), 3);
+    let count = |one: &Value| one["latency_ms"]["count"].as_u64().unwrap_or(0);
+    let each: Vec<u64> = clients.iter().map(count).collect();
+    assert!(each.iter().all(|count| *count > 0), "{each:?}");
+    assert_eq!(Some(each.iter().sum()), together["all"]["latency_ms"]["count"].as_u64());
+    assert_eq!(together["all"]["latency_ms"]["count"], alone["all"]["latency_ms"]["count"]);
+    for one in clients {
+        let place = one["place"].as_str().unwrap_or_default();
+        assert!(place.starts_with("cassay-clients-") && place.contains(" on "), "{place}");
+        assert_eq!(one["workers"], 1, "{one:#}");
+    }
+}
+
+#[test]
+#[ignore = "needs a Kubernetes: cargo xtask kubernetes"]
+fn a_verb_that_is_missing_is_told_by_the_plan() {
+    let field = Field::new();
+    let plan = |verbs: &str| {
+        let role = format!(
+            "{{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {{name: ann, \
+             namespace: default}}, rules: [{{apiGroups: [batch], resources: [jobs], verbs: [create, \
+             get, patch, delete]}}, {{apiGroups: [''], resources: [pods], verbs: [get, list, \
+             watch]}}, {{apiGroups: [''], resources: [pods/exec], verbs: [{verbs}]}}]}}"
+        );
+        let file = field.lab.write("role.yaml", &role);
+        kubectl(&["apply", "-f", &file.to_string_lossy()]);
+        let arguments = field.run(2, &["--set=client.kubernetes.context=ann"]);
+        let mut arguments = texts(&arguments);
+        arguments[0] = "plan";
+        field.lab.cassay(&arguments)
+    };
+    let binding = ["create", "rolebinding", "ann", "--role=ann", "--user=ann"];
+    kubectl(&binding);
+    let said = plan("get").ended_with(2);
+    let words = "not allowed: you may not create pods/exec in the namespace default";
+    assert!(said.stderr.contains(words), "{}", said.stderr);
+    let said = plan("get, create").ended_with(0);
+    assert!(!said.stderr.contains("not allowed"), "{}", said.stderr);
+}
+
+/// The pods that run.
+fn running() -> Vec<String> {
+    let how = "--field-selector=status.phase=Running";
+    let label = "app.kubernetes.io/name=cassay";
+    let said = kubectl(&["get", "pods", "-l", label, how, "-o", "name"]);
+    said.lines().map(str::to_owned).collect()
+}
+
+#[test]
+#[ignore = "needs a Kubernetes: cargo xtask kubernetes"]
+fn a_pod_that_is_evicted_is_told_of() {
+    let field = Field::new();
+    let arguments = field.run(2, &["--set=window.measure=60s"]);
+    let mut started = Started::new(field.lab.command(&texts(&arguments)));
+    let is_on = || !lines(&field.lab, "clients.ndjson").is_empty();
+    started.wait_until("it measures", is_on);
+    let pod = running().first().expect("a pod").trim_start_matches("pod/").to_owned();
+    let at = format!("/api/v1/namespaces/default/pods/{pod}/eviction");
+    let eviction = serde_json::json!({
+        "apiVersion": "policy/v1", "kind": "Eviction",
+        "metadata": {"name": pod, "namespace": "default"},
+    });
+    let file = field.lab.write("eviction.json", &eviction.to_string());
+    kubectl(&["create", "--raw", &at, "-f", &file.to_string_lossy()]);
+    let said = started.end();
+    let trial = said.json()["trials"][0].clone();
+    assert_eq!(trial["verdict"], "invalid", "{trial:#}");
+    let detail = rule(&trial, "V4")["detail"].as_str().unwrap_or_default().to_owned();
+    assert!(detail.contains(&pod) && detail.contains("EvictionByEvictionAPI"), "{detail}");
+    wait_until("nothing of ours is left there", || left().is_empty());
+}
+
+#[test]
+#[ignore = "needs a Kubernetes: cargo xtask kubernetes"]
+fn nothing_stays_of_a_command_that_was_killed() {
+    let field = Field::new();
+    for when in ["made", "running", "measuring"] {
+        let arguments = field.run(2, &["--set=window.measure=60s"]);
+        let mut started = Started::new(field.lab.command(&texts(&arguments)));
+        let is_on = || match when {
+            "made" => !left().is_empty(),
+            "running" => !running().is_empty(),
+            _ => !lines(&field.lab, "clients.ndjson").is_empty(),
+        };
+        started.wait_until(when, is_on);
+        started.kill();
+        let begin = measure::clock::now_ns();
+        wait_until("nothing of ours is left there", || left().is_empty());
+        let seconds = (measure::clock::now_ns() - begin) / 1_000_000_000;
+        assert!(seconds < 70, "{when}: {seconds} s");
+        std::fs::remove_dir_all(field.lab.path().join("results")).ok();
+    }
+}
+
+/// What a pod cannot be made of is said in a sentence, and nothing is left.
+#[test]
+#[ignore = "needs a Kubernetes: cargo xtask kubernetes"]
+fn a_pod_that_cannot_run_is_told_of() {
+    let field = Field::new();
+    let said = |set: &str| -> Said { field.lab.cassay(&texts(&field.run(1, &["--set", set]))) };
+    let image = said("client.kubernetes.image=nobody.invalid/nothing:1");
+    assert!(image.stderr.contains("does not run"), "{}", image.stderr);
+    assert!(image.stderr.contains("nobody.invalid/nothing:1"), "{}", image.stderr);
+    let context = said("client.kubernetes.context=nowhere");
+    assert!(context.stderr.contains("kubectl config get-contexts"), "{}", context.stderr);
+    wait_until("nothing of ours is left there", || left().is_empty());
+}

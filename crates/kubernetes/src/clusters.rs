@@ -1,0 +1,285 @@
+//! Clusters of others as their operators describe them: where their nodes answer, which data center
+//! they are, and how one logs in. Only questions are asked.
+//!
+//! Names that can be read are not derived: services are those that a CassandraDatacenter owns. The
+//! superuser's secret has a derived name where none is stated, by the rule of cass-operator.
+
+use crate::kubectl::Kubectl;
+use anyhow::{Context, Result, bail, ensure};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::net::{IpAddr, SocketAddr};
+use target::{KubernetesOwner, Secret};
+
+/// Kinds of the operators, with their groups.
+const DATACENTERS: &str = "cassandradatacenters.cassandra.datastax.com";
+const K8SSANDRA: &str = "k8ssandraclusters.k8ssandra.io";
+
+/// The label by which k8ssandra-operator marks what belongs to a cluster.
+const OF_K8SSANDRA: &str = "k8ssandra.io/cluster-name";
+
+/// Where CQL is spoken when nobody says another port.
+const CQL_PORT: u16 = 9042;
+
+/// A cluster as Kubernetes knows it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FoundCluster {
+    /// Where its ready nodes speak CQL.
+    pub points: Vec<SocketAddr>,
+    /// The data centers that are described, as Cassandra calls them.
+    pub datacenters: Vec<String>,
+    /// Whom to log in as; none where no secret says.
+    pub credentials: Option<(String, Secret)>,
+}
+
+/// A data center, as its CassandraDatacenter describes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Datacenter {
+    /// The object's name.
+    object: String,
+    /// What Cassandra calls it.
+    name: String,
+    /// The secret of the superuser.
+    secret: String,
+}
+
+/// Asks for a cluster. `secret` names another secret than its operator's, with `username` and
+/// `password`.
+///
+/// # Errors
+/// It is not there, none of its nodes is ready, or something of it may not be read.
+pub fn find(
+    kubectl: &Kubectl,
+    owner: &KubernetesOwner,
+    secret: Option<&str>,
+) -> Result<FoundCluster> {
+    let datacenters: Vec<Datacenter> = match owner {
+        KubernetesOwner::Service(_) => Vec::new(),
+        KubernetesOwner::CassOperator(name) => vec![datacenter(&kubectl.get(DATACENTERS, name)?)?],
+        KubernetesOwner::K8ssandra(name) => {
+            // That it is there, before what is marked as its own.
+            kubectl.get(K8SSANDRA, name)?;
+            let all = kubectl.list(DATACENTERS, &format!("{OF_K8SSANDRA}={name}"))?;
+            ensure!(
+                !all.is_empty(),
+                "the K8ssandraCluster {name} has no data center in this namespace; those in other \
+                 contexts are attached by theirs (`cass_operator: NAME`)"
+            );
+            all.iter().map(datacenter).collect::<Result<_>>()?
+        }
+    };
+    let services: Vec<String> = match owner {
+        KubernetesOwner::Service(name) => vec![name.clone()],
+        _ => {
+            let all = kubectl.list("services", "")?;
+            let of = |one: &Datacenter| service_of(&all, &one.object);
+            datacenters.iter().map(of).collect::<Result<_>>()?
+        }
+    };
+    let mut points = BTreeSet::new();
+    for service in &services {
+        let slices =
+            kubectl.list("endpointslices", &format!("kubernetes.io/service-name={service}"))?;
+        points.extend(points_of(&slices));
+    }
+    ensure!(
+        !points.is_empty(),
+        "no node of the service {} is ready; see `{} get endpointslices`",
+        services.join(", "),
+        kubectl.words()
+    );
+    let secret = secret.or(datacenters.first().map(|one| one.secret.as_str()));
+    let credentials = secret.map(|name| {
+        let kept = kubectl.get("secret", name)?;
+        credentials(&kept).with_context(|| format!("read the secret {name}"))
+    });
+    Ok(FoundCluster {
+        points: points.into_iter().collect(),
+        datacenters: datacenters.into_iter().map(|one| one.name).collect(),
+        credentials: credentials.transpose()?,
+    })
+}
+
+fn datacenter(object: &Value) -> Result<Datacenter> {
+    let (name, spec) = (&object["metadata"]["name"], &object["spec"]);
+    let name = name.as_str().context("a CassandraDatacenter has a name")?;
+    let cluster = spec["clusterName"].as_str();
+    let cluster = cluster.with_context(|| format!("{name} does not say its clusterName"))?;
+    let text = |key: &str| spec[key].as_str().filter(|text| !text.is_empty()).map(str::to_owned);
+    Ok(Datacenter {
+        object: name.to_owned(),
+        name: text("datacenterName").unwrap_or_else(|| name.to_owned()),
+        secret: text("superuserSecretName")
+            .unwrap_or_else(|| format!("{}-superuser", cleaned(cluster))),
+    })
+}
+
+/// The name of a cluster as cass-operator makes it one of Kubernetes: as it is if it can be one,
+/// else in lower case, `_` as `-`, and of what is left all that can be in a name.
+fn cleaned(cluster: &str) -> String {
+    let is_inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    let is_label = cluster.len() <= 63
+        && cluster.starts_with(|c: char| c.is_ascii_lowercase())
+        && cluster.chars().all(is_inner)
+        && !cluster.ends_with('-');
+    if is_label {
+        return cluster.to_owned();
+    }
+    let lower = cluster.to_lowercase().replace('_', "-");
+    // Runs of what can be in a name, each from its first letter to its last letter or digit.
+    let runs = lower.split(|c: char| !is_inner(c));
+    let valid = runs.filter_map(|run| {
+        let from = run.find(|c: char| c.is_ascii_lowercase())?;
+        Some(run[from..].trim_end_matches('-'))
+    });
+    valid.collect()
+}
+
+/// The service of a data center's ready nodes, among all services.
+fn service_of(all: &[Value], datacenter: &str) -> Result<String> {
+    const OTHERS: [&str; 4] =
+        ["-seed-service", "-all-pods-service", "-additional-seed-service", "-node-port-service"];
+    let is_own = |service: &&Value| {
+        let owners = service["metadata"]["ownerReferences"].as_array();
+        owners.into_iter().flatten().any(|owner| {
+            owner["kind"] == "CassandraDatacenter" && owner["name"] == datacenter
+        })
+    };
+    let names = all.iter().filter(is_own).filter_map(|one| one["metadata"]["name"].as_str());
+    let fit = names
+        .filter(|name| name.ends_with("-service") && !OTHERS.iter().any(|end| name.ends_with(end)));
+    match fit.collect::<Vec<_>>()[..] {
+        [one] => Ok(one.to_owned()),
+        [] => bail!("the CassandraDatacenter {datacenter} has no service of its nodes yet"),
+        ref several => bail!(
+            "the CassandraDatacenter {datacenter} has several services: {}\nhint: name one \
+             (`attach.kubernetes.service`)",
+            several.join(", ")
+        ),
+    }
+}
+
+/// Where ready end points speak CQL.
+fn points_of(slices: &[Value]) -> Vec<SocketAddr> {
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let mut points = Vec::new();
+    for slice in slices {
+        let ports = list(&slice["ports"]);
+        let number = |port: &Value| u16::try_from(port["port"].as_u64()?).ok();
+        let named = ports.iter().find(|port| {
+            port["name"].as_str().is_some_and(|name| ["native", "cql"].contains(&name))
+        });
+        let port = match named.and_then(number) {
+            Some(port) => port,
+            None if ports.len() == 1 => ports.first().and_then(number).unwrap_or(CQL_PORT),
+            None => CQL_PORT,
+        };
+        for end in list(&slice["endpoints"]) {
+            if end["conditions"]["ready"] == false {
+                continue;
+            }
+            let addresses = list(&end["addresses"]);
+            let addresses = addresses.iter().filter_map(|one| one.as_str()?.parse::<IpAddr>().ok());
+            points.extend(addresses.map(|address| SocketAddr::new(address, port)));
+        }
+    }
+    points
+}
+
+/// User and password of a secret.
+fn credentials(secret: &Value) -> Result<(String, Secret)> {
+    let read = |key: &str| -> Result<String> {
+        let text = secret["data"][key].as_str();
+        let text = text.with_context(|| format!("it has no `{key}`"))?;
+        // What does not go says nothing of what it is.
+        let bytes = BASE64.decode(text).ok().with_context(|| format!("`{key}` is no base64"))?;
+        let text = String::from_utf8(bytes).ok();
+        text.with_context(|| format!("`{key}` is no text"))
+    };
+    Ok((read("username")?, Secret::new(read("password")?)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_cluster_is_cleaned_as_cass_operator_does_it() {
+        for (name, is) in [
+            ("cluster1", "cluster1"),
+            ("Test Cluster", "testcluster"),
+            ("My_Cluster", "my-cluster"),
+            ("1st", "st"),
+            ("Prod (EU)", "prodeu"),
+        ] {
+            assert_eq!(cleaned(name), is, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_data_center_says_its_name_and_its_secret() {
+        let object = json!({
+            "kind": "CassandraDatacenter",
+            "metadata": {"name": "dc1", "namespace": "db"},
+            "spec": {"clusterName": "My_Cluster", "serverType": "cassandra", "size": 3},
+        });
+        let one = datacenter(&object).unwrap();
+        assert_eq!((one.name.as_str(), one.secret.as_str()), ("dc1", "my-cluster-superuser"));
+        let object = json!({
+            "metadata": {"name": "demo-east"},
+            "spec": {"clusterName": "demo", "datacenterName": "East", "superuserSecretName": "root"},
+        });
+        let one = datacenter(&object).unwrap();
+        assert_eq!((one.name.as_str(), one.secret.as_str()), ("East", "root"));
+    }
+
+    fn service(name: &str, owner: &str) -> Value {
+        json!({"metadata": {"name": name, "ownerReferences": [
+            {"kind": "CassandraDatacenter", "name": owner},
+        ]}})
+    }
+
+    #[test]
+    fn the_service_is_that_of_ready_nodes() {
+        let all = [
+            service("demo-seed-service", "dc1"),
+            service("demo-dc1-all-pods-service", "dc1"),
+            service("demo-dc1-additional-seed-service", "dc1"),
+            service("demo-dc1-service", "dc1"),
+            service("demo-dc2-service", "dc2"),
+            json!({"metadata": {"name": "kubernetes"}}),
+        ];
+        assert_eq!(service_of(&all, "dc1").unwrap(), "demo-dc1-service");
+        assert!(service_of(&all, "dc3").unwrap_err().to_string().contains("no service"));
+    }
+
+    #[test]
+    fn only_ready_end_points_count_at_the_port_of_cql() {
+        let slice = json!({
+            "ports": [{"name": "mgmt-api", "port": 8080}, {"name": "native", "port": 9142}],
+            "endpoints": [
+                {"addresses": ["10.0.0.1"], "conditions": {"ready": true}},
+                {"addresses": ["10.0.0.2"], "conditions": {"ready": false}},
+                {"addresses": ["10.0.0.3"], "conditions": {}},
+            ],
+        });
+        let points: Vec<String> = points_of(&[slice]).iter().map(SocketAddr::to_string).collect();
+        assert_eq!(points, ["10.0.0.1:9142", "10.0.0.3:9142"]);
+        let only = json!({"ports": [{"port": 9999}], "endpoints": [{"addresses": ["10.0.0.1"]}]});
+        assert_eq!(points_of(&[only])[0].port(), 9999);
+    }
+
+    #[test]
+    fn a_secret_is_read_and_never_said() {
+        let secret = json!({"data": {"username": "ZGVtbw==", "password": "aHVudGVyMg=="}});
+        let (user, password) = credentials(&secret).unwrap();
+        assert_eq!((user.as_str(), password.reveal()), ("demo", "hunter2"));
+        assert!(!format!("{password:?}").contains("hunter2"));
+        let broken = json!({"data": {"username": "ZGVtbw==", "password": "hunter2!"}});
+        let error = format!("{:#}", credentials(&broken).unwrap_err());
+        assert!(!error.contains("hunter2"), "{error}");
+    }
+}

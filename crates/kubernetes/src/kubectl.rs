@@ -1,0 +1,274 @@
+//! One namespace of a cluster, as the user's own `kubectl` gets there: its configuration, contexts
+//! and credential plugins apply. What must hold: no answer is waited for without a limit, and what
+//! is sent goes by a pipe, so that no list of processes shows it.
+
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use measure::clock::{self, Deadline};
+use reach::process::{self, Life};
+use reach::{is_context_name, is_kubernetes_name};
+use serde_json::Value;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+/// How long a question may take: a credential plugin may log in first.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// How often a process that is ending is looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(10);
+
+/// Where a pod finds the name of its own namespace.
+const POD_NAMESPACE: &str = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
+
+/// A namespace of a cluster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kubectl {
+    program: PathBuf,
+    context: Option<String>,
+    namespace: Option<String>,
+}
+
+impl Kubectl {
+    /// By the context of that name, or the current one; in that namespace, or the context's.
+    ///
+    /// # Errors
+    /// One of them is no name.
+    pub fn new(context: Option<&str>, namespace: Option<&str>) -> Result<Kubectl> {
+        ensure!(
+            context.is_none_or(is_context_name),
+            "{context:?} is no context of kubectl: see `kubectl config get-contexts`"
+        );
+        ensure!(
+            namespace.is_none_or(is_kubernetes_name),
+            "{namespace:?} is no namespace: write lower case letters, digits and `-`"
+        );
+        Ok(Kubectl {
+            program: "kubectl".into(),
+            context: context.map(str::to_owned),
+            namespace: namespace.map(str::to_owned),
+        })
+    }
+
+    /// The same by another program than the one that is found by its name.
+    #[must_use]
+    pub fn by_program(self, program: &Path) -> Kubectl {
+        Kubectl {
+            program: program.to_owned(),
+            ..self
+        }
+    }
+
+    /// The program itself.
+    pub fn program(&self) -> &Path {
+        &self.program
+    }
+
+    /// The same in another namespace.
+    ///
+    /// # Errors
+    /// It is no name.
+    pub fn within(&self, namespace: &str) -> Result<Kubectl> {
+        let there = Kubectl::new(self.context(), Some(namespace))?;
+        Ok(there.by_program(&self.program))
+    }
+
+    /// The context, if one is named.
+    pub fn context(&self) -> Option<&str> {
+        self.context.as_deref()
+    }
+
+    /// The namespace, if one is named.
+    pub fn namespace(&self) -> Option<&str> {
+        self.namespace.as_deref()
+    }
+
+    /// The namespace, if one is named, or that of the context; within a cluster that of the pod.
+    ///
+    /// # Errors
+    /// There is no such context.
+    pub fn namespace_or_default(&self) -> Result<String> {
+        if let Some(namespace) = &self.namespace {
+            return Ok(namespace.clone());
+        }
+        let how = ["config", "view", "--minify", "-o", "jsonpath={..namespace}"];
+        let said = self.ask(&how, None).map(|said| said.trim().to_owned());
+        match (said, std::fs::read_to_string(POD_NAMESPACE)) {
+            (Ok(said), _) if !said.is_empty() => Ok(said),
+            (_, Ok(own)) if self.context.is_none() => Ok(own.trim().to_owned()),
+            (Ok(_), _) => Ok("default".to_owned()),
+            (Err(error), _) => Err(error),
+        }
+    }
+
+    /// What people write to ask the same: `kubectl --context lab -n db`.
+    pub fn words(&self) -> String {
+        let context = self.context.iter().map(|name| format!(" --context {name}"));
+        let namespace = self.namespace.iter().map(|name| format!(" -n {name}"));
+        context.chain(namespace).fold("kubectl".to_owned(), |words, more| words + &more)
+    }
+
+    /// Makes an object; as it is there then.
+    ///
+    /// # Errors
+    /// It is refused, in the API server's words.
+    pub fn create(&self, object: &Value) -> Result<Value> {
+        json(&self.ask(&["create", "-f", "-", "-o", "json"], Some(object))?)
+    }
+
+    /// One object.
+    ///
+    /// # Errors
+    /// It is not there, or not for us to see.
+    pub fn get(&self, kind: &str, name: &str) -> Result<Value> {
+        json(&self.ask(&["get", kind, name, "-o", "json"], None)?)
+    }
+
+    /// All objects of a kind that have the labels of `selector`.
+    ///
+    /// # Errors
+    /// They are not for us to see.
+    pub fn list(&self, kind: &str, selector: &str) -> Result<Vec<Value>> {
+        let said = self.ask(&["get", kind, "-l", selector, "-o", "json"], None)?;
+        match json(&said)?["items"].take() {
+            Value::Array(items) => Ok(items),
+            _ => Err(anyhow!("kubectl did not answer with a list of {kind}")),
+        }
+    }
+
+    /// Changes fields of an object.
+    ///
+    /// # Errors
+    /// It is refused, in the API server's words.
+    pub fn patch(&self, kind: &str, name: &str, fields: &Value) -> Result<()> {
+        let fields = fields.to_string();
+        self.ask(&["patch", kind, name, "--type=merge", "-p", &fields], None).map(drop)
+    }
+
+    /// Has an object deleted with all that it owns, and does not wait for that. One that is not
+    /// there any more need not be.
+    ///
+    /// # Errors
+    /// It is refused, in the API server's words.
+    pub fn delete(&self, kind: &str, name: &str) -> Result<()> {
+        let how = ["--cascade=foreground", "--wait=false", "--ignore-not-found"];
+        self.ask(&[&["delete", kind, name][..], &how].concat(), None).map(drop)
+    }
+
+    /// A `kubectl` that says each change of the objects of a kind that have the labels of
+    /// `selector`, as a JSON text each: `{type, object}`.
+    ///
+    /// # Errors
+    /// It cannot be started.
+    pub(crate) fn watch(&self, kind: &str, selector: &str) -> Result<Child> {
+        let mut command = self.command();
+        command.args(["get", kind, "-l", selector, "-o", "json", "--watch"]);
+        command.args(["--output-watch-events"]);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+        spawned(command)
+    }
+
+    fn command(&self) -> Command {
+        let mut command = process::command(&self.program);
+        if let Some(context) = &self.context {
+            command.args(["--context", context]);
+        }
+        if let Some(namespace) = &self.namespace {
+            command.args(["--namespace", namespace]);
+        }
+        command
+    }
+
+    /// What it answers.
+    pub(crate) fn ask(&self, arguments: &[&str], object: Option<&Value>) -> Result<String> {
+        let mut command = self.command();
+        command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = spawned(command)?;
+        let whole = |mut pipe: Box<dyn Read + Send>| {
+            move || {
+                let mut text = String::new();
+                pipe.read_to_string(&mut text).map(|_| text)
+            }
+        };
+        let (Some(stdin), Some(stdout), Some(stderr)) =
+            (child.stdin.take(), child.stdout.take(), child.stderr.take())
+        else {
+            bail!("kubectl has no pipes");
+        };
+        let text = object.map(Value::to_string).unwrap_or_default();
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                let mut stdin = stdin;
+                // One that has ended already says why.
+                let _ = stdin.write_all(text.as_bytes());
+            });
+            let said = scope.spawn(whole(Box::new(stdout)));
+            let why = scope.spawn(whole(Box::new(stderr)));
+            let status = waited(&mut child, &format!("kubectl {}", arguments[0]))?;
+            let taken = |text: std::thread::Result<std::io::Result<String>>| match text {
+                Ok(text) => text.context("read what kubectl says"),
+                Err(panic) => std::panic::resume_unwind(panic),
+            };
+            let (said, why) = (taken(said.join())?, taken(why.join())?);
+            ensure!(status, "{}", explained(why.trim(), arguments));
+            Ok(said)
+        })
+    }
+}
+
+/// What `kubectl` says that cannot do what it was asked, and what to do about it.
+fn explained(why: &str, arguments: &[&str]) -> String {
+    let why = why.strip_prefix("error: ").unwrap_or(why);
+    let why = why.strip_prefix("Error from server ").unwrap_or(why);
+    let hint = match why {
+        _ if why.contains("(Forbidden)") => {
+            "\nhint: `cassay kubernetes rbac` prints the role that is needed"
+        }
+        _ if why.contains("context") && why.contains("does not exist") => {
+            "\nhint: see `kubectl config get-contexts`"
+        }
+        _ if why.contains("connect to the server") || why.contains("connection to the server") => {
+            "\nhint: check the server of that context: `kubectl cluster-info`"
+        }
+        _ if why.contains("must be logged in") => {
+            "\nhint: log in as the cluster's provider wants, until `kubectl auth whoami` answers"
+        }
+        "" => return format!("kubectl {} failed and said nothing", arguments.join(" ")),
+        _ => "",
+    };
+    format!("kubectl: {why}{hint}")
+}
+
+fn spawned(command: Command) -> Result<Child> {
+    let hint = "hint: Kubernetes is reached by it: install kubectl, of about the cluster's version";
+    process::spawn(command, Life::Ours).map_err(|error| anyhow!("{error:#}\n{hint}"))
+}
+
+/// Whether it ended well. One that takes too long is ended.
+fn waited(child: &mut Child, what: &str) -> Result<bool> {
+    let deadline = Deadline::after(LIMIT);
+    loop {
+        if let Some(status) = child.try_wait().context("wait for kubectl")? {
+            return Ok(status.success());
+        }
+        if deadline.passed() {
+            let _ = child.kill();
+            let _ = child.wait();
+            bail!(
+                "{what} has not answered after {} s\nhint: try `kubectl get --raw /readyz`",
+                LIMIT.as_secs()
+            );
+        }
+        clock::sleep(LOOK_EVERY);
+    }
+}
+
+/// Ends one that would go on.
+pub(crate) fn end(child: &mut Child) {
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+fn json(text: &str) -> Result<Value> {
+    serde_json::from_str(text).context("kubectl has answered with no JSON")
+}

@@ -1,0 +1,21 @@
+//! The only crate that knows what Kubernetes is told and says: objects, by the user's own `kubectl`.
+//!
+//! [`Kubectl`] is a namespace of a cluster as the user's configuration leads there; [`ClientJob`] is
+//! the pods that clients run in; [`find`] is where others' clusters are; [`access`] is what of that
+//! somebody must be permitted. What must hold: everything that is made there is owned by one object,
+//! which goes by itself when nobody comes back to it; and nothing is asked of each pod again and
+//! again: one watch tells of all.
+
+pub mod access;
+mod clusters;
+mod job;
+mod kubectl;
+mod node_pods;
+mod pods;
+
+pub use reach::is_kubernetes_name as is_name;
+pub use clusters::{FoundCluster, find};
+pub use job::{ClientJob, ClientPods, ReadyPod};
+pub use kubectl::Kubectl;
+pub use node_pods::PodSet;
+pub use pods::{PodSeen, Pods, PodsSeen};

@@ -1,0 +1,248 @@
+//! The pods that nodes of ours run in: a StatefulSet whose containers wait, with a volume each, and
+//! a Job that owns it.
+//!
+//! Cassandra is started in them as on any machine, by an agent of ours. What must hold: whoever is
+//! killed, and whenever, all of it goes by itself: the Job has a deadline that is put off again and
+//! again, and what it owns, volumes too, is deleted after it by the cluster.
+
+use crate::job::{self, PutOff};
+use crate::kubectl::Kubectl;
+use crate::pods::{Pods, PodsSeen};
+use anyhow::{Context, Result, anyhow, bail};
+use measure::clock::Deadline;
+use measure::number::counted;
+use reach::{Destination, Pod};
+use serde_json::{Value, json};
+use std::time::Duration;
+use target::NodePods;
+
+/// The container that a node runs in.
+const CONTAINER: &str = "cassandra";
+
+/// Where its volume is: the program, jars and the node's data are below.
+pub const FOLDER: &str = "/cassay";
+
+/// How long all pods may take to run: a volume may have to be made, an image be pulled.
+const READY_LIMIT: Duration = Duration::from_secs(600);
+
+/// The pods of a cluster of ours, as long as this is held.
+#[derive(Debug)]
+pub struct PodSet {
+    kubectl: Kubectl,
+    name: String,
+    namespace: String,
+    wanted: NodePods,
+    count: usize,
+    pods: Pods,
+    put_off: Option<PutOff>,
+}
+
+impl PodSet {
+    /// Has so many made, and waits until they run.
+    ///
+    /// # Errors
+    /// The cluster is not reached, refuses something, or a pod does not run, with why; Ctrl-C.
+    pub fn make(wanted: &NodePods, count: usize, say: &mut dyn FnMut(&str)) -> Result<PodSet> {
+        let kubectl = Kubectl::new(wanted.context.as_deref(), wanted.namespace.as_deref())?;
+        let name = job::new_name("nodes");
+        let owner = kubectl.create(&job::owner(&name, &wanted.image));
+        let owner = owner.context("make a Job that owns the pods of nodes")?;
+        let namespace = owner["metadata"]["namespace"].as_str().unwrap_or("default").to_owned();
+        let kubectl = kubectl.within(&namespace)?;
+        let set = Pods::watch(kubectl.clone(), format!("{}={name}", job::SET_LABEL)).and_then(
+            |pods| {
+                Ok(PodSet {
+                    put_off: Some(job::put_off(kubectl.clone(), name.clone())?),
+                    kubectl,
+                    name: name.clone(),
+                    namespace,
+                    wanted: wanted.clone(),
+                    count,
+                    pods,
+                })
+            },
+        )?;
+        let made = set.kubectl.create(&manifest(&name, wanted, count, &owner));
+        made.context("make a StatefulSet for nodes")?;
+        say(&format!("waiting for {} of Kubernetes ({name})", counted(count, "pod")));
+        set.wait()?;
+        Ok(set)
+    }
+
+    /// How one gets to each of them, in the order of their numbers.
+    ///
+    /// # Errors
+    /// One is gone.
+    pub fn destinations(&self) -> Result<Vec<Destination>> {
+        let all = self.pods.all();
+        let one = |index: usize| {
+            let name = self.pod(index);
+            let seen = all.iter().find(|pod| pod.name == name && pod.is_running);
+            let seen = seen.with_context(|| format!("the pod {name} does not run any more"))?;
+            let there = Pod {
+                context: self.wanted.context.clone(),
+                namespace: self.namespace.clone(),
+                name: name.clone(),
+                container: CONTAINER.to_owned(),
+                node: seen.node.clone(),
+                address: seen.address,
+            };
+            let there = Destination::of_pod(there, FOLDER)?;
+            Ok(there.by_program(self.kubectl.program()).with_fate(self.pods.fate_of(&name)))
+        };
+        (0..self.count).map(one).collect()
+    }
+
+    fn pod(&self, index: usize) -> String {
+        format!("{}-{index}", self.name)
+    }
+
+    fn wait(&self) -> Result<()> {
+        let names: Vec<String> = (0..self.count).map(|index| self.pod(index)).collect();
+        self.pods.until(
+            Deadline::after(READY_LIMIT),
+            |pods| {
+                if let Some((pod, why)) =
+                    pods.values().find_map(|pod| Some((pod, pod.stuck.as_ref()?)))
+                {
+                    bail!("the pod {} does not run: {why}", pod.name);
+                }
+                let is_on = |name: &String| pods.get(name).is_some_and(|pod| pod.is_running);
+                Ok(names.iter().all(is_on).then_some(()))
+            },
+            |pods| late(pods, &names),
+        )
+    }
+}
+
+/// What they still wait for.
+fn late(pods: &PodsSeen, names: &[String]) -> anyhow::Error {
+    let waits = names.iter().map(|name| match pods.get(name) {
+        Some(pod) if pod.is_running => format!("{name} runs"),
+        Some(pod) => {
+            let why = pod.waits_for.as_deref().unwrap_or("nothing is said of why it does not run");
+            format!("{name}: {why}")
+        }
+        None => format!("{name} was not made"),
+    });
+    let waits: Vec<String> = waits.collect();
+    anyhow!(
+        "after {} s not all pods run: {}\n\
+         hint: ask for less (`target.local.pods`), or add nodes or volumes",
+        READY_LIMIT.as_secs(),
+        waits.join("; ")
+    )
+}
+
+impl Drop for PodSet {
+    fn drop(&mut self) {
+        drop(self.put_off.take());
+        // If it cannot be asked to, it goes by itself.
+        let _ = self.kubectl.delete("job", &self.name);
+    }
+}
+
+/// The StatefulSet of that name, which goes with its owner.
+fn manifest(name: &str, wanted: &NodePods, count: usize, owner: &Value) -> Value {
+    let labels = job::labels(name, "node");
+    let amounts = json!({
+        "cpu": wanted.cpus.to_string(), "memory": wanted.memory_bytes.to_string(),
+    });
+    let mut pod = json!({
+        "terminationGracePeriodSeconds": job::GRACE_S,
+        "automountServiceAccountToken": false,
+        "enableServiceLinks": false,
+        "securityContext": {"fsGroup": 999},
+        "containers": [{
+            "name": CONTAINER,
+            "image": wanted.image,
+            "imagePullPolicy": "IfNotPresent",
+            "command": ["sh", "-c", job::STAY],
+            "resources": {"requests": amounts, "limits": amounts},
+            "securityContext": job::security(),
+            "volumeMounts": [{"name": "data", "mountPath": FOLDER}],
+        }],
+    });
+    if wanted.one_per_node {
+        pod["affinity"] = job::apart(name);
+    }
+    let mut spec = json!({
+        "replicas": count,
+        "serviceName": name,
+        "podManagementPolicy": "Parallel",
+        "selector": {"matchLabels": {job::SET_LABEL: name}},
+        "template": {"metadata": {"labels": labels}, "spec": pod},
+    });
+    match &wanted.volume_bytes {
+        Some(bytes) => {
+            let mut claim = json!({
+                "metadata": {"name": "data"},
+                "spec": {
+                    "accessModes": ["ReadWriteOnce"],
+                    "resources": {"requests": {"storage": bytes.to_string()}},
+                },
+            });
+            if let Some(class) = &wanted.storage_class {
+                claim["spec"]["storageClassName"] = class.as_str().into();
+            }
+            spec["volumeClaimTemplates"] = json!([claim]);
+            spec["persistentVolumeClaimRetentionPolicy"] =
+                json!({"whenDeleted": "Delete", "whenScaled": "Retain"});
+        }
+        None => spec["template"]["spec"]["volumes"] = json!([{"name": "data", "emptyDir": {}}]),
+    }
+    json!({
+        "apiVersion": "apps/v1",
+        "kind": "StatefulSet",
+        "metadata": {
+            "name": name,
+            "labels": labels,
+            "ownerReferences": [{
+                "apiVersion": "batch/v1",
+                "kind": "Job",
+                "name": name,
+                "uid": owner["metadata"]["uid"],
+                "blockOwnerDeletion": false,
+            }],
+        },
+        "spec": spec,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wanted() -> NodePods {
+        NodePods {
+            image: "cassandra:5.0".into(),
+            ..NodePods::default()
+        }
+    }
+
+    #[test]
+    fn the_set_goes_with_its_owner_and_its_volumes_with_it() {
+        let owner = json!({"metadata": {"uid": "u-1"}});
+        let with_class = NodePods {
+            storage_class: Some("local".into()),
+            volume_bytes: Some(20 << 30),
+            ..wanted()
+        };
+        let set = manifest("cassay-nodes-1", &with_class, 3, &owner);
+        assert_eq!(set["metadata"]["ownerReferences"][0]["uid"], "u-1");
+        assert_eq!(set["spec"]["replicas"], 3);
+        assert_eq!(set["spec"]["persistentVolumeClaimRetentionPolicy"]["whenDeleted"], "Delete");
+        let claim = &set["spec"]["volumeClaimTemplates"][0]["spec"];
+        assert_eq!(claim["storageClassName"], "local");
+        assert_eq!(claim["resources"]["requests"]["storage"], (20_u64 << 30).to_string());
+        assert!(set["spec"]["template"]["spec"]["volumes"].is_null());
+    }
+
+    #[test]
+    fn without_a_size_the_data_is_on_the_disk_of_the_node() {
+        let set = manifest("cassay-nodes-1", &wanted(), 1, &json!({}));
+        let volume = &set["spec"]["template"]["spec"]["volumes"][0];
+        assert_eq!(volume["emptyDir"], json!({}));
+        assert!(set["spec"]["volumeClaimTemplates"].is_null());
+    }
+}

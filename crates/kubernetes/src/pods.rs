@@ -1,0 +1,355 @@
+//! Pods as a watch tells of them: where each is, whether it runs, and what has become of it.
+//!
+//! One `kubectl` tells of all of them, however many there are. What must hold: what is known of a
+//! pod that is gone stays known, since that is when somebody asks.
+
+use crate::kubectl::{self, Kubectl};
+use anyhow::{Result, anyhow, bail};
+use measure::clock::{self, Deadline};
+use reach::{Fate, process};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::process::Child;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// How long is waited before a watch that has ended is begun again: API servers end each after some
+/// minutes.
+const AGAIN_AFTER: Duration = Duration::from_secs(1);
+
+/// How long a wait is between two looks at whether somebody wants us to end.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
+
+/// How long after a pod has fallen silent its end may take to be told.
+const FATE_LIMIT: Duration = Duration::from_secs(3);
+
+/// The label by which the pods of an Indexed Job say their number.
+const INDEX: &str = "batch.kubernetes.io/job-completion-index";
+
+/// What was seen last of a pod.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PodSeen {
+    /// Its name.
+    pub name: String,
+    /// The node that it is on; empty before it is on one.
+    pub node: String,
+    /// Its address in the network of pods.
+    pub address: Option<IpAddr>,
+    /// Its number in an Indexed Job.
+    pub index: Option<usize>,
+    /// Whether its first container runs.
+    pub is_running: bool,
+    /// Why it does not run and will not by itself: its image cannot be had, it has ended, ….
+    pub stuck: Option<String>,
+    /// Why it does not run yet: no node has room for it, ….
+    pub waits_for: Option<String>,
+    /// What has become of it, if it has ended or is being ended.
+    pub fate: Option<String>,
+}
+
+/// Pods by their names.
+pub type PodsSeen = BTreeMap<String, PodSeen>;
+
+/// What a container waits for that does not come by waiting.
+const STUCK: [&str; 8] = [
+    "ErrImagePull",
+    "ImagePullBackOff",
+    "ErrImageNeverPull",
+    "InvalidImageName",
+    "CreateContainerConfigError",
+    "CreateContainerError",
+    "RunContainerError",
+    "CrashLoopBackOff",
+];
+
+impl PodSeen {
+    /// As an object of the API says it.
+    pub(crate) fn of(pod: &Value) -> PodSeen {
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let (meta, status) = (&pod["metadata"], &pod["status"]);
+        let state = &status["containerStatuses"][0]["state"];
+        let phase = status["phase"].as_str().unwrap_or_default();
+        let waiting = &state["waiting"];
+        let is_stuck = waiting["reason"].as_str().is_some_and(|why| STUCK.contains(&why));
+        let stuck = if is_stuck {
+            Some(said(waiting))
+        } else if ["Failed", "Succeeded"].contains(&phase) {
+            Some(format!("it has ended{}", because(&ended(status))))
+        } else {
+            None
+        };
+        let conditions = status["conditions"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let unmet = conditions.iter().find(|one| {
+            one["type"] == "PodScheduled" && one["status"] == "False"
+        });
+        let waits_for = match unmet {
+            Some(unmet) => Some(said(unmet)),
+            None => (!waiting.is_null()).then(|| said(waiting)),
+        };
+        let disrupted = conditions.iter().find(|one| {
+            one["type"] == "DisruptionTarget" && one["status"] == "True"
+        });
+        let node = text(&pod["spec"]["nodeName"]);
+        let fate = if let Some(disrupted) = disrupted {
+            Some(format!("it was taken from its node {node}: {}", said(disrupted)))
+        } else if !meta["deletionTimestamp"].is_null() {
+            Some(format!("somebody has deleted it on node {node}"))
+        } else {
+            stuck.is_some().then(|| format!("it has ended on node {node}{}", because(&ended(status))))
+        };
+        PodSeen {
+            name: text(&meta["name"]),
+            address: status["podIP"].as_str().and_then(|ip| ip.parse().ok()),
+            index: meta["labels"][INDEX].as_str().and_then(|index| index.parse().ok()),
+            is_running: phase == "Running" && !state["running"].is_null() && fate.is_none(),
+            node,
+            stuck,
+            waits_for,
+            fate,
+        }
+    }
+}
+
+/// Reason and message of something in a status.
+fn said(of: &Value) -> String {
+    let texts = [&of["reason"], &of["message"]].into_iter().filter_map(Value::as_str);
+    texts.filter(|text| !text.is_empty()).collect::<Vec<_>>().join(": ")
+}
+
+/// How a pod has ended: by its own reason, or how its container did.
+fn ended(status: &Value) -> String {
+    let own = said(status);
+    if !own.is_empty() {
+        return own;
+    }
+    let terminated = &status["containerStatuses"][0]["state"]["terminated"];
+    match (terminated["reason"].as_str(), terminated["exitCode"].as_i64()) {
+        (Some(reason), Some(code)) => format!("{reason}, status {code}"),
+        (Some(reason), None) => reason.to_owned(),
+        _ => String::new(),
+    }
+}
+
+fn because(why: &str) -> String {
+    if why.is_empty() {
+        String::new()
+    } else {
+        format!(" ({why})")
+    }
+}
+
+#[derive(Debug, Default)]
+struct Known {
+    pods: PodsSeen,
+    watch: Option<Child>,
+    is_over: bool,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    known: Mutex<Known>,
+    news: Condvar,
+}
+
+impl Shared {
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until `found` finds among all pods what it looks for, or says that it cannot come.
+    ///
+    /// # Errors
+    /// What `found` says; `late` of what was seen last, when `deadline` has passed; Ctrl-C.
+    fn until<T>(
+        &self,
+        deadline: Deadline,
+        mut found: impl FnMut(&PodsSeen) -> Result<Option<T>>,
+        late: impl Fn(&PodsSeen) -> anyhow::Error,
+    ) -> Result<T> {
+        let mut known = self.known();
+        loop {
+            if let Some(found) = found(&known.pods)? {
+                return Ok(found);
+            }
+            if deadline.passed() {
+                return Err(late(&known.pods));
+            }
+            if process::is_interrupted() {
+                bail!("interrupted");
+            }
+            let wait = deadline.left().min(LOOK_EVERY);
+            let waited = self.news.wait_timeout(known, wait);
+            (known, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+/// The pods that have certain labels, as long as this is held.
+#[derive(Debug)]
+pub struct Pods {
+    shared: Arc<Shared>,
+}
+
+impl Pods {
+    /// Begins to watch.
+    ///
+    /// # Errors
+    /// `kubectl` cannot be started.
+    pub fn watch(kubectl: Kubectl, selector: String) -> Result<Pods> {
+        let shared = Arc::new(Shared::default());
+        let first = kubectl.watch("pods", &selector)?;
+        let told = Arc::clone(&shared);
+        let thread = std::thread::Builder::new().name("watch pods".to_owned());
+        thread.spawn(move || follow(first, &kubectl, &selector, &told))?;
+        Ok(Pods { shared })
+    }
+
+    /// What was seen last of each, by name.
+    pub fn all(&self) -> Vec<PodSeen> {
+        self.shared.known().pods.values().cloned().collect()
+    }
+
+    /// As [`Shared::until`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn until<T>(
+        &self,
+        deadline: Deadline,
+        found: impl FnMut(&PodsSeen) -> Result<Option<T>>,
+        late: impl Fn(&PodsSeen) -> anyhow::Error,
+    ) -> Result<T> {
+        self.shared.until(deadline, found, late)
+    }
+
+    /// What becomes of one: for who has just lost sight of it.
+    pub fn fate_of(&self, name: &str) -> Fate {
+        let (shared, name) = (Arc::downgrade(&self.shared), name.to_owned());
+        Fate::new(move || {
+            let fate = shared.upgrade()?.until(
+                Deadline::after(FATE_LIMIT),
+                |pods| Ok(pods.get(&name).and_then(|pod| pod.fate.clone())),
+                |_| anyhow!("nothing was told"),
+            );
+            fate.ok()
+        })
+    }
+}
+
+impl Drop for Pods {
+    fn drop(&mut self) {
+        let mut known = self.shared.known();
+        known.is_over = true;
+        known.watch.iter_mut().for_each(kubectl::end);
+        self.shared.news.notify_all();
+    }
+}
+
+/// Takes in what is told, and begins again when a watch ends.
+fn follow(mut watch: Child, kubectl: &Kubectl, selector: &str, shared: &Shared) {
+    loop {
+        let told = watch.stdout.take();
+        let mut known = shared.known();
+        if known.is_over {
+            return kubectl::end(&mut watch);
+        }
+        known.watch = Some(watch);
+        drop(known);
+        let told = told.map(serde_json::Deserializer::from_reader);
+        for event in told.into_iter().flat_map(|told| told.into_iter::<Value>()) {
+            // What is no event is the end of a watch that was cut.
+            let Ok(event) = event else { break };
+            take(&event, shared);
+        }
+        watch = loop {
+            let mut known = shared.known();
+            known.watch.take().iter_mut().for_each(kubectl::end);
+            if known.is_over {
+                return;
+            }
+            drop(known);
+            clock::sleep(AGAIN_AFTER);
+            if let Ok(watch) = kubectl.watch("pods", selector) {
+                break watch;
+            }
+        };
+    }
+}
+
+fn take(event: &Value, shared: &Shared) {
+    let mut pod = PodSeen::of(&event["object"]);
+    if pod.name.is_empty() {
+        return;
+    }
+    if event["type"] == "DELETED" {
+        pod.is_running = false;
+        pod.fate.get_or_insert_with(|| format!("it is gone from node {}", pod.node));
+    }
+    shared.known().pods.insert(pod.name.clone(), pod);
+    shared.news.notify_all();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn pod(status: Value) -> Value {
+        json!({
+            "metadata": {"name": "load-0-x", "labels": {INDEX: "0"}},
+            "spec": {"nodeName": "n1"},
+            "status": status,
+        })
+    }
+
+    #[test]
+    fn a_pod_runs_when_its_container_does() {
+        let seen = PodSeen::of(&pod(json!({
+            "phase": "Running", "podIP": "10.88.0.7",
+            "containerStatuses": [{"state": {"running": {"startedAt": "x"}}}],
+        })));
+        assert!(seen.is_running);
+        assert_eq!((seen.index, seen.node.as_str()), (Some(0), "n1"));
+        assert_eq!(seen.address, Some("10.88.0.7".parse().unwrap()));
+        assert_eq!((seen.stuck, seen.fate), (None, None));
+    }
+
+    #[test]
+    fn what_a_pod_waits_for_is_told() {
+        let seen = PodSeen::of(&pod(json!({
+            "phase": "Pending",
+            "conditions": [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable",
+                            "message": "0/1 nodes are available: 1 Insufficient cpu."}],
+        })));
+        assert!(!seen.is_running && seen.stuck.is_none());
+        let waits_for = seen.waits_for.unwrap();
+        assert_eq!(waits_for, "Unschedulable: 0/1 nodes are available: 1 Insufficient cpu.");
+        let seen = PodSeen::of(&pod(json!({
+            "phase": "Pending",
+            "containerStatuses": [{"state": {"waiting": {"reason": "ErrImageNeverPull",
+                "message": "Container image \"x\" is not present"}}}],
+        })));
+        assert!(seen.stuck.unwrap().starts_with("ErrImageNeverPull: Container image"));
+    }
+
+    #[test]
+    fn the_fate_of_a_pod_is_told() {
+        let fate = |status| PodSeen::of(&pod(status)).fate.unwrap();
+        let evicted = fate(json!({
+            "phase": "Failed", "reason": "Evicted", "message": "The node was low on memory.",
+        }));
+        assert_eq!(evicted, "it has ended on node n1 (Evicted: The node was low on memory.)");
+        let killed = fate(json!({
+            "phase": "Failed",
+            "containerStatuses": [{"state": {"terminated": {"reason": "OOMKilled", "exitCode": 137}}}],
+        }));
+        assert_eq!(killed, "it has ended on node n1 (OOMKilled, status 137)");
+        let drained = fate(json!({
+            "phase": "Running",
+            "conditions": [{"type": "DisruptionTarget", "status": "True",
+                "reason": "EvictionByEvictionAPI", "message": "Eviction API: evicting"}],
+        }));
+        assert!(drained.starts_with("it was taken from its node n1: EvictionByEvictionAPI"));
+    }
+}

@@ -1,0 +1,95 @@
+//! What is said of Kubernetes: `kubectl` is given names, and runs a program where its configuration
+//! says so.
+
+use super::subject::Subject;
+use super::trust::{HINT, is_own_word};
+use yaml::Diagnostics;
+
+/// A cluster of others that is there.
+const ATTACHED: &str = "target.attach.kubernetes";
+
+/// What describes it.
+const OWNERS: [&str; 3] = ["k8ssandra", "cass_operator", "service"];
+
+/// A cluster of others: what describes it is said once, and nothing that would say it again.
+pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
+    const POINTS: &str = "target.attach.contact_points";
+    let Some(node) = subject.node.at(ATTACHED) else {
+        if subject.wrote("target.attach") && !subject.wrote(POINTS) {
+            let hint = "add it below `target.attach`: contact_points: [10.0.0.1]";
+            subject.say("target.attach", format!("`{POINTS}` is missing"), Some(hint), out);
+        }
+        return;
+    };
+    if !is_own_word(subject.overrides, node) {
+        let message = format!(
+            "`{ATTACHED}` has your kubectl read what describes a cluster, and its secret, which is \
+             sent to its nodes"
+        );
+        out.add(&node.place, message, Some(HINT.to_owned()));
+    }
+    names(subject, ATTACHED, &OWNERS, out);
+    let said = OWNERS.iter().filter(|key| subject.wrote(&format!("{ATTACHED}.{key}")));
+    if said.count() != 1 {
+        let message = format!("`{ATTACHED}` needs one of {}", OWNERS.join(", "));
+        let hint = "for example: kubernetes: {namespace: db, cass_operator: dc1}";
+        subject.say(ATTACHED, message, Some(hint), out);
+    }
+    for other in [POINTS, "target.attach.user", "target.attach.password", "target.attach.hosts"] {
+        if subject.wrote(other) {
+            let message = format!("`{other}` does not go with `{ATTACHED}`, which says it");
+            subject.say(other, message, Some("leave one of them out"), out);
+        }
+    }
+}
+
+/// Looks at the context, the namespace, a secret, and further names of a section.
+pub(super) fn names(
+    subject: &Subject<'_>,
+    section: &str,
+    others: &[&str],
+    out: &mut Diagnostics,
+) {
+    for key in ["context", "namespace", "secret"].iter().chain(others) {
+        let path = format!("{section}.{key}");
+        let Some(text) = subject.text(&path) else {
+            continue;
+        };
+        let (is_one, what, hint) = match *key {
+            "context" => (
+                is_context(text),
+                "context of kubectl",
+                "see `kubectl config get-contexts`",
+            ),
+            "image" => (
+                is_image(text),
+                "name of an image",
+                "write it as Kubernetes does: cassandra:5.0, registry.example/cassandra@sha256:…",
+            ),
+            _ => (
+                is_name(text),
+                "name in Kubernetes",
+                "write lower case letters, digits, `-` and `.`",
+            ),
+        };
+        if !is_one {
+            subject.say(&path, format!("`{path}`: {text:?} is no {what}"), Some(hint), out);
+        }
+    }
+}
+
+fn is_context(text: &str) -> bool {
+    !text.starts_with('-') && !text.chars().any(char::is_control)
+}
+
+fn is_image(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || "/._-:@".contains(c))
+}
+
+fn is_name(text: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+    text.starts_with(is_plain)
+        && text.ends_with(is_plain)
+        && text.chars().all(|c| is_plain(c) || "-.".contains(c))
+}

@@ -1,0 +1,47 @@
+//! What has to be installed: on Debian as root it is, elsewhere it is said what is missing.
+
+use crate::process;
+use anyhow::{Result, bail};
+use std::path::Path;
+
+/// Programs and files that tell whether a package is there, and Debian's name of it.
+const PARTS: [(&str, &str); 7] = [
+    ("/usr/bin/containerd", "containerd"),
+    ("/usr/sbin/runc", "runc"),
+    ("/usr/lib/cni/bridge", "containernetworking-plugins"),
+    ("/usr/sbin/iptables", "iptables"),
+    ("/bin/busybox", "busybox-static"),
+    ("/usr/sbin/conntrack", "conntrack"),
+    ("/usr/bin/gcc", "gcc"),
+];
+
+/// Sees that they are there. Go and kubectl are not Debian's in a version that fits.
+pub fn ready() -> Result<()> {
+    for (program, words) in [("go", &["version"][..]), ("kubectl", &["version", "--client"])] {
+        if process::output(program, words).is_err() {
+            bail!("{program} is missing: Kubernetes is built from its Go modules, and asked by kubectl");
+        }
+    }
+    let missing: Vec<&str> = PARTS
+        .iter()
+        .filter(|(file, _)| !Path::new(file).exists())
+        .map(|(_, package)| *package)
+        .collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let install = format!("apt-get install --no-install-recommends {}", missing.join(" "));
+    let is_root = process::output("id", &["-u"]).is_ok_and(|id| id.trim() == "0");
+    let is_debian = process::output("apt-get", &["--version"]).is_ok();
+    if !is_root || !is_debian {
+        bail!("these are missing: {}\nhint: `{install}` as root on Debian", missing.join(", "));
+    }
+    println!("{install}");
+    let environment = [("DEBIAN_FRONTEND", "noninteractive".to_owned())];
+    let words: Vec<&str> = install.split(' ').skip(1).chain(["--yes", "-qq"]).collect();
+    if process::output_with("apt-get", &words, &environment).is_err() {
+        process::output("apt-get", &["update", "-qq"])?;
+        process::output_with("apt-get", &words, &environment)?;
+    }
+    Ok(())
+}
