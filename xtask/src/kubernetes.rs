@@ -35,7 +35,10 @@ pub fn run(options: &Options) -> Result<()> {
     let programs = build::programs(&folder)?;
     let images = image::images(&folder)?;
     let cluster = Cluster::start(&folder, &programs, &images)?;
-    println!("Kubernetes runs: KUBECONFIG={}", cluster.kubeconfig().display());
+    println!(
+        "Kubernetes runs: KUBECONFIG={}",
+        cluster.kubeconfig().display()
+    );
     if options.keep {
         println!("a line ends it");
         let mut line = String::new();
@@ -44,7 +47,15 @@ pub fn run(options: &Options) -> Result<()> {
     }
     let name = format!("kubernetes::{}", options.only);
     let arguments = [
-        "test", "--package", "cassay", "--test", "it", "--", "--ignored", "--test-threads=1", &name,
+        "test",
+        "--package",
+        "cassay",
+        "--test",
+        "it",
+        "--",
+        "--ignored",
+        "--test-threads=1",
+        &name,
     ];
     let tested = process::run_with(&process::cargo(), &arguments, &cluster.environment());
     let ended = cluster.end();

@@ -46,19 +46,22 @@ impl FleetUse {
     ///
     /// # Errors
     /// All that cannot be had, each with why.
-    pub fn open(client: &Client) -> Result<Option<FleetUse>> {
+    pub fn open(client: &Client, say: &mut dyn FnMut(&str)) -> Result<Option<FleetUse>> {
         if client.machines.is_empty() {
             return Ok(None);
         }
         let (clients, pods) = match &client.kubernetes {
             Some(wanted) => {
                 let (clients, pods) =
-                    in_pods(wanted).context("start clients in pods (`client.kubernetes`)")?;
+                    in_pods(wanted, say).context("start clients in pods (`client.kubernetes`)")?;
                 (clients, Some(pods))
             }
             None => {
                 let clients = Clients::open(&seats(client)?);
-                (clients.context("reach the machines of `client.machines`")?, None)
+                (
+                    clients.context("reach the machines of `client.machines`")?,
+                    None,
+                )
             }
         };
         Ok(Some(FleetUse {
@@ -74,7 +77,7 @@ impl FleetUse {
     ///
     /// # Errors
     /// All that cannot be had, each with why.
-    pub fn first_of(study: &Study) -> Result<Option<FleetUse>> {
+    pub fn first_of(study: &Study, say: &mut dyn FnMut(&str)) -> Result<Option<FleetUse>> {
         let mut first = None;
         let mut reached: Vec<&Client> = Vec::new();
         for variant in &study.variants {
@@ -82,7 +85,7 @@ impl FleetUse {
             if reached.iter().any(|other| are_seated_alike(other, client)) {
                 continue;
             }
-            let opened = FleetUse::open(client)?;
+            let opened = FleetUse::open(client, say)?;
             if reached.is_empty() {
                 first = opened;
             }
@@ -134,7 +137,11 @@ impl FleetUse {
 /// Whether the clients of one variant's load serve for the other's.
 fn are_seated_alike(one: &Client, other: &Client) -> bool {
     let seated = |client: &Client| {
-        (client.machines.clone(), client.workers, client.kubernetes.clone())
+        (
+            client.machines.clone(),
+            client.workers,
+            client.kubernetes.clone(),
+        )
     };
     seated(one) == seated(other)
 }
@@ -155,13 +162,13 @@ fn seat(machine: &Machine, client: &Client) -> Result<Seat> {
 }
 
 /// Clients in pods, each as soon as its pod runs: one that nobody comes to ends.
-fn in_pods(wanted: &ClientPods) -> Result<(Clients, ClientJob)> {
+fn in_pods(wanted: &ClientPods, say: &mut dyn FnMut(&str)) -> Result<(Clients, ClientJob)> {
     let mut job = ClientJob::begin(&kubectl(wanted)?, &pods(wanted))?;
     let next = || {
-        let pod = job.next_ready()?;
+        let pod = job.next_ready(say)?;
         let seat = Seat {
             far: Some(pod.destination),
-            workers: Some(wanted.cpus),
+            workers: Some(wanted.workers()),
             cpus: Vec::new(),
         };
         Ok((pod.index, seat))
@@ -182,7 +189,7 @@ pub fn kubectl(wanted: &ClientPods) -> Result<Kubectl> {
 fn pods(wanted: &ClientPods) -> kubernetes::ClientPods {
     kubernetes::ClientPods {
         clients: wanted.clients,
-        cpus: wanted.cpus,
+        millicpus: wanted.millicpus,
         memory_bytes: wanted.memory_bytes,
         image: wanted.image.clone(),
         one_per_node: wanted.one_per_node,

@@ -110,7 +110,7 @@ pub fn run(
     let earlier = summary::look_for_earlier(study, &options.results)?;
     let said = preflight::check(study, plan, &options.dirs, "")?.into_iter().chain(earlier);
     said.for_each(|said| events(Event::Said(said)));
-    let fleet = FleetUse::first_of(study)?;
+    let fleet = FleetUse::first_of(study, &mut |said| events(Event::Said(said.to_owned())))?;
     let record = record::plan_record(study, plan, options.version);
     let writer = RunWriter::create(&options.results, &study.text, &record)?;
     let engine = Engine::new(study, plan, options, events, writer, BTreeMap::new());

@@ -101,7 +101,8 @@ impl Engine<'_> {
         if !serves {
             // Those that are not wanted any more end first.
             self.fleet = None;
-            self.fleet = FleetUse::open(client)?;
+            let say = &mut |said: &str| (self.events)(Event::Said(said.to_owned()));
+            self.fleet = FleetUse::open(client, say)?;
         }
         if let Some(fleet) = self.fleet.as_mut().filter(|fleet| !fleet.is_told) {
             fleet.is_told = true;

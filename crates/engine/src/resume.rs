@@ -154,7 +154,9 @@ impl Interrupted {
         let run = self.path.file_name().unwrap_or_default().to_string_lossy();
         let said = preflight::check(&self.study, &self.plan, &options.dirs, &run)?;
         said.into_iter().for_each(|said| events(Event::Said(said)));
-        let fleet = FleetUse::first_of(&self.study)?;
+        let fleet = FleetUse::first_of(&self.study, &mut |said| {
+            events(Event::Said(said.to_owned()))
+        })?;
         let mut writer = RunWriter::resume(&self.path)?;
         if let Some(added) = &self.adding {
             writer.extend(added)?;

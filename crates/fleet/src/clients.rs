@@ -8,11 +8,13 @@ use anyhow::{Context, Result, anyhow};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD as BASE64;
 use measure::clock::{self, Deadline};
+use measure::number::counted;
 use reach::{Destination, Link, Offset, OtherAgents, TheirClock};
 use rustix::process::Signal;
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
@@ -191,33 +193,36 @@ impl Clients {
     /// A seat does not come, or all whose clients cannot be had, each with why; none is left then.
     pub fn as_they_come(
         count: usize,
-        next: impl FnMut() -> Result<(usize, Seat)> + Send,
+        mut next: impl FnMut() -> Result<(usize, Seat)>,
     ) -> Result<Clients> {
-        let next = Mutex::new((count, next));
-        let taken = || {
-            let mut next = next.lock().unwrap_or_else(PoisonError::into_inner);
-            let (left, next) = &mut *next;
-            *left = left.checked_sub(1)?;
-            let came = next();
-            if came.is_err() {
-                *left = 0;
-            }
-            Some(came)
-        };
-        let come = |_: &()| -> Result<Vec<(usize, Result<Client>, String)>> {
+        let (give, taken) = sync_channel::<(usize, Seat)>(0);
+        let taken = Mutex::new(taken);
+        let take = || taken.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        let come = || {
             let mut mine = Vec::new();
-            while let Some(came) = taken() {
-                let (at, seat) = came?;
+            while let Ok((at, seat)) = take() {
                 let (name, place) = (name_of(at + 1), seat.place());
                 mine.push((at, Client::come(name, seat), place));
             }
-            Ok(mine)
+            mine
         };
-        let some = vec![(); COMING_MAX.min(count)];
-        let mut all = Vec::new();
-        for come in at_once(&some, come).collect::<Vec<_>>() {
-            all.extend(come?);
-        }
+        let mut all = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..COMING_MAX.min(count)).map(|_| scope.spawn(come)).collect();
+            let mut feed = || -> Result<()> {
+                for _ in 0..count {
+                    give.send(next()?).context("give a seat away")?;
+                }
+                Ok(())
+            };
+            let fed = feed();
+            drop(give);
+            let came = threads.into_iter().flat_map(|thread| match thread.join() {
+                Ok(mine) => mine,
+                Err(panic) => std::panic::resume_unwind(panic),
+            });
+            let came: Vec<_> = came.collect();
+            fed.map(|()| came)
+        })?;
         all.sort_by_key(|(at, ..)| *at);
         Ok(Clients {
             all: all_or_failures(all.into_iter().map(|(_, client, place)| (client, place)))?,
@@ -431,7 +436,8 @@ impl Client {
     /// Starts one on a seat elsewhere.
     fn come(name: String, seat: Seat) -> Result<Client> {
         let far = seat.far.clone().context("a seat on this machine")?.for_agent(&name);
-        let link = Link::to(&far, &Begin { lease_s: SILENCE_S })?;
+        let link = Link::to(&far, &Begin { lease_s: SILENCE_S });
+        let link = link.map_err(|refusal| anyhow!(refusal.why()))?;
         Client::over(Arc::new(link), name, seat)
     }
 
@@ -489,20 +495,56 @@ pub(crate) fn at_once<'a, A: Sync, T: Send>(
     done.into_iter()
 }
 
-/// All that was done, or all that was not, each with whose it is.
+/// So many of whom the same is said are called by their names.
+const NAMED_MAX: usize = 3;
+
+/// All that was done, or all that was not, each once with whose it is.
 pub(crate) fn all_or_failures<T>(
     done: impl Iterator<Item = (Result<T>, String)>,
 ) -> Result<Vec<T>> {
-    let (mut all, mut failures) = (Vec::new(), Vec::new());
+    let mut all = Vec::new();
+    let mut failures: Vec<(String, Vec<String>)> = Vec::new();
     for (one, whose) in done {
-        match one {
-            Ok(one) => all.push(one),
-            Err(error) => failures.push(format!("{whose}: {error:#}")),
+        let why = match one {
+            Ok(one) => {
+                all.push(one);
+                continue;
+            }
+            Err(error) => format!("{error:#}"),
+        };
+        match failures.iter_mut().find(|(told, _)| *told == why) {
+            Some((_, of)) => of.push(whose),
+            None => failures.push((why, vec![whose])),
         }
     }
     if failures.is_empty() {
-        Ok(all)
-    } else {
-        Err(anyhow!(failures.join("\n")))
+        return Ok(all);
+    }
+    let told = failures.iter().map(|(why, of)| {
+        let others = match of.len().saturating_sub(NAMED_MAX) {
+            0 => String::new(),
+            others => format!(" and {}", counted(others, "other")),
+        };
+        let named: Vec<&str> = of.iter().take(NAMED_MAX).map(String::as_str).collect();
+        format!("{}{others}: {why}", named.join(", "))
+    });
+    Err(anyhow!(told.collect::<Vec<_>>().join("\n")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_wrong_with_many_is_told_once() {
+        let failed = |number: usize| -> (Result<()>, String) {
+            let why = if number == 2 { "no room" } else { "no image" };
+            (Err(anyhow!(why)), format!("pod{number}"))
+        };
+        let said = all_or_failures((1..=6).map(failed)).unwrap_err().to_string();
+        assert_eq!(
+            said,
+            "pod1, pod3, pod4 and 2 others: no image\npod2: no room"
+        );
     }
 }

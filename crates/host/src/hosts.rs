@@ -291,8 +291,7 @@ impl Hosts {
     /// All machines that are not reached, or where something does not go.
     pub fn clear_over_ssh(state: &HostsState, mark: &str) -> Result<usize> {
         let wanted = state.machines.iter().map(agent::destination);
-        let agents =
-            Agent::to_all(&wanted.collect::<Result<Vec<_>>>()?)?;
+        let agents = Agent::to_all(&wanted.collect::<Result<Vec<_>>>()?)?;
         let clear = |(agent, host): (&Agent, &HostState)| {
             agent.clear_cluster(&ClearCluster {
                 id: state.id.clone(),

@@ -105,11 +105,11 @@ impl Purpose {
     }
 }
 
-/// What somebody may not do.
+/// What somebody may not do with a kind of objects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Missing {
-    /// `create`.
-    pub verb: String,
+    /// `create`, ….
+    pub verbs: Vec<String>,
     /// `jobs.batch`, `pods/exec`.
     pub resource: String,
     /// Where.
@@ -120,8 +120,14 @@ pub struct Missing {
 
 impl fmt::Display for Missing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Missing { verb, resource, namespace, why } = self;
-        write!(f, "may not {verb} {resource} in the namespace {namespace}")?;
+        let Missing {
+            verbs,
+            resource,
+            namespace,
+            why,
+        } = self;
+        let verbs = verbs.join(", ");
+        write!(f, "may not {verbs} {resource} in the namespace {namespace}")?;
         if why.is_empty() {
             return Ok(());
         }
@@ -157,22 +163,32 @@ pub fn missing(kubectl: &Kubectl, purposes: &[Purpose]) -> Result<Vec<Missing>> 
     let list = json!({"apiVersion": "v1", "kind": "List", "items": reviews});
     let said = kubectl.ask(&["create", "-f", "-", "-o", "json"], Some(&list))?;
     let answers = serde_json::Deserializer::from_str(&said).into_iter::<Value>();
-    let answers: Vec<Value> =
-        answers.collect::<Result<_, _>>().context("read what one may do in the cluster")?;
+    let answers: Vec<Value> = answers
+        .collect::<Result<_, _>>()
+        .context("read what one may do in the cluster")?;
     anyhow::ensure!(
         answers.len() == asked.len(),
         "the cluster answered {} of {} questions about what one may do",
         answers.len(),
         asked.len()
     );
-    let refused = asked.into_iter().zip(answers).filter(|(_, said)| said["status"]["allowed"] != true);
-    let refused = refused.map(|((rule, verb), said)| Missing {
-        verb: verb.to_owned(),
-        resource: rule.words(),
-        namespace: namespace.clone(),
-        why: said["status"]["reason"].as_str().unwrap_or_default().to_owned(),
-    });
-    Ok(refused.collect())
+    let mut all: Vec<Missing> = Vec::new();
+    for ((rule, verb), said) in asked.into_iter().zip(answers) {
+        if said["status"]["allowed"] == true {
+            continue;
+        }
+        let resource = rule.words();
+        match all.iter_mut().find(|one| one.resource == resource) {
+            Some(one) => one.verbs.push(verb.to_owned()),
+            None => all.push(Missing {
+                verbs: vec![verb.to_owned()],
+                resource,
+                namespace: namespace.clone(),
+                why: said["status"]["reason"].as_str().unwrap_or_default().to_owned(),
+            }),
+        }
+    }
+    Ok(all)
 }
 
 impl Rule {
@@ -250,9 +266,20 @@ mod tests {
 
     #[test]
     fn a_role_has_each_verb_that_is_asked_for_and_no_star() {
-        let text = manifests(&[Purpose::Clients], &[], "load", &Subject::Account("cassay".into()));
-        assert!(text.contains("resources: [pods/exec]\n    verbs: [get, create]"), "{text}");
-        assert!(text.contains("apiGroups: [\"batch\"]\n    resources: [jobs]"), "{text}");
+        let text = manifests(
+            &[Purpose::Clients],
+            &[],
+            "load",
+            &Subject::Account("cassay".into()),
+        );
+        assert!(
+            text.contains("resources: [pods/exec]\n    verbs: [get, create]"),
+            "{text}"
+        );
+        assert!(
+            text.contains("apiGroups: [\"batch\"]\n    resources: [jobs]"),
+            "{text}"
+        );
         assert!(!text.contains('*'), "{text}");
         assert_eq!(text.matches("\n---\n").count(), 2, "{text}");
         let text = manifests(
@@ -262,17 +289,23 @@ mod tests {
             &Subject::User("ann@x".into()),
         );
         assert!(text.contains("kind: User, name: \"ann@x\""), "{text}");
-        assert!(text.contains("resourceNames: [demo-superuser]\n    verbs: [get]"), "{text}");
+        assert!(
+            text.contains("resourceNames: [demo-superuser]\n    verbs: [get]"),
+            "{text}"
+        );
     }
 
     #[test]
     fn what_is_missing_is_a_verb_on_a_resource() {
         let missing = Missing {
-            verb: "create".into(),
+            verbs: vec!["create".into(), "delete".into()],
             resource: CLIENTS[0].words(),
             namespace: "load".into(),
             why: String::new(),
         };
-        assert_eq!(missing.to_string(), "may not create jobs.batch in the namespace load");
+        assert_eq!(
+            missing.to_string(),
+            "may not create, delete jobs.batch in the namespace load"
+        );
     }
 }

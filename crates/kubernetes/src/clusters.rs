@@ -80,8 +80,10 @@ pub fn find(
     };
     let mut points = BTreeSet::new();
     for service in &services {
-        let slices =
-            kubectl.list("endpointslices", &format!("kubernetes.io/service-name={service}"))?;
+        let slices = kubectl.list(
+            "endpointslices",
+            &format!("kubernetes.io/service-name={service}"),
+        )?;
         points.extend(points_of(&slices));
     }
     ensure!(
@@ -139,13 +141,18 @@ fn cleaned(cluster: &str) -> String {
 
 /// The service of a data center's ready nodes, among all services.
 fn service_of(all: &[Value], datacenter: &str) -> Result<String> {
-    const OTHERS: [&str; 4] =
-        ["-seed-service", "-all-pods-service", "-additional-seed-service", "-node-port-service"];
+    const OTHERS: [&str; 4] = [
+        "-seed-service",
+        "-all-pods-service",
+        "-additional-seed-service",
+        "-node-port-service",
+    ];
     let is_own = |service: &&Value| {
         let owners = service["metadata"]["ownerReferences"].as_array();
-        owners.into_iter().flatten().any(|owner| {
-            owner["kind"] == "CassandraDatacenter" && owner["name"] == datacenter
-        })
+        owners
+            .into_iter()
+            .flatten()
+            .any(|owner| owner["kind"] == "CassandraDatacenter" && owner["name"] == datacenter)
     };
     let names = all.iter().filter(is_own).filter_map(|one| one["metadata"]["name"].as_str());
     let fit = names
@@ -227,7 +234,10 @@ mod tests {
             "spec": {"clusterName": "My_Cluster", "serverType": "cassandra", "size": 3},
         });
         let one = datacenter(&object).unwrap();
-        assert_eq!((one.name.as_str(), one.secret.as_str()), ("dc1", "my-cluster-superuser"));
+        assert_eq!(
+            (one.name.as_str(), one.secret.as_str()),
+            ("dc1", "my-cluster-superuser")
+        );
         let object = json!({
             "metadata": {"name": "demo-east"},
             "spec": {"clusterName": "demo", "datacenterName": "East", "superuserSecretName": "root"},

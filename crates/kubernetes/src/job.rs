@@ -6,7 +6,7 @@
 //! by the cluster, with its pods.
 
 use crate::kubectl::Kubectl;
-use crate::pods::{PodSeen, Pods, PodsSeen};
+use crate::pods::{self, PodSeen, Pods, PodsSeen};
 use anyhow::{Context, Result, anyhow, bail};
 use measure::clock::{self, Deadline};
 use measure::number::counted;
@@ -56,8 +56,8 @@ pub(crate) const GRACE_S: u64 = 5;
 pub struct ClientPods {
     /// How many, one client in each.
     pub clients: usize,
-    /// Whole CPUs of each, requested and not exceeded.
-    pub cpus: usize,
+    /// CPUs of each, requested and not exceeded, in thousandths.
+    pub millicpus: u32,
     /// Memory of each, requested and not exceeded, in bytes.
     pub memory_bytes: u64,
     /// What they are made of: it has `sh`, `head` and `chmod`.
@@ -85,6 +85,8 @@ pub struct ClientJob {
     pods: Pods,
     deadline: Deadline,
     taken: BTreeSet<usize>,
+    /// What was said last of why they do not run yet.
+    told: String,
     put_off: Option<PutOff>,
 }
 
@@ -127,6 +129,7 @@ impl ClientJob {
             pods,
             deadline: Deadline::after(READY_LIMIT),
             taken: BTreeSet::new(),
+            told: String::new(),
             put_off: Some(put_off),
         })
     }
@@ -135,10 +138,11 @@ impl ClientJob {
     ///
     /// # Errors
     /// One will not run, with why; or they take too long, with what they wait for; Ctrl-C.
-    pub fn next_ready(&mut self) -> Result<ReadyPod> {
+    pub fn next_ready(&mut self, say: &mut dyn FnMut(&str)) -> Result<ReadyPod> {
         let taken = &self.taken;
-        let (index, pod) = self.pods.until(
+        let (index, pod) = self.pods.until_told(
             self.deadline,
+            (&mut self.told, say),
             |pods| {
                 let new = |pod: &&PodSeen| pod.index.is_some_and(|index| !taken.contains(&index));
                 for pod in pods.values().filter(new) {
@@ -191,13 +195,14 @@ impl Drop for ClientJob {
 /// What they still wait for.
 fn too_late(pods: &PodsSeen, count: usize, kubectl: &Kubectl) -> anyhow::Error {
     let running = pods.values().filter(|pod| pod.is_running).count();
-    let waits: BTreeSet<&str> =
-        pods.values().filter_map(|pod| pod.waits_for.as_deref()).collect();
-    let waits: Vec<&str> = waits.into_iter().collect();
+    let waits = pods::waits(pods);
     let why = if waits.is_empty() {
-        format!("nothing was told of the others; see `{} get events`", kubectl.words())
+        format!(
+            "nothing was told of the others; see `{} get events`",
+            kubectl.words()
+        )
     } else {
-        waits.join("; ")
+        waits
     };
     anyhow!(
         "after {} s {running} of {} run: {why}\n\
@@ -224,6 +229,15 @@ pub(crate) fn put_off(kubectl: Kubectl, name: String) -> Result<PutOff> {
         stop: Some(stop),
         thread: Some(thread),
     })
+}
+
+/// CPUs as Kubernetes writes them: `2`, `500m`.
+pub(crate) fn cpus(milli: u32) -> String {
+    if milli.is_multiple_of(1000) {
+        (milli / 1000).to_string()
+    } else {
+        format!("{milli}m")
+    }
 }
 
 /// A name that nobody else has: `cassay-clients-` and a number.
@@ -295,7 +309,7 @@ pub(crate) fn owner(name: &str, image: &str) -> Value {
 pub(crate) fn manifest(name: &str, wanted: &ClientPods) -> Value {
     let labels = labels(name, "client");
     let amounts = json!({
-        "cpu": wanted.cpus.to_string(), "memory": wanted.memory_bytes.to_string(),
+        "cpu": cpus(wanted.millicpus), "memory": wanted.memory_bytes.to_string(),
     });
     let mut pod = json!({
         "restartPolicy": "Never",
@@ -350,7 +364,7 @@ mod tests {
     fn wanted(clients: usize) -> ClientPods {
         ClientPods {
             clients,
-            cpus: 2,
+            millicpus: 2000,
             memory_bytes: 1 << 30,
             image: "cassandra:5.0".into(),
             one_per_node: true,

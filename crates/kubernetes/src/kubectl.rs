@@ -182,7 +182,11 @@ impl Kubectl {
     /// What it answers.
     pub(crate) fn ask(&self, arguments: &[&str], object: Option<&Value>) -> Result<String> {
         let mut command = self.command();
-        command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
         let mut child = spawned(command)?;
         let whole = |mut pipe: Box<dyn Read + Send>| {
             move || {

@@ -13,9 +13,9 @@ mod kubectl;
 mod node_pods;
 mod pods;
 
-pub use reach::is_kubernetes_name as is_name;
 pub use clusters::{FoundCluster, find};
 pub use job::{ClientJob, ClientPods, ReadyPod};
 pub use kubectl::Kubectl;
 pub use node_pods::PodSet;
 pub use pods::{PodSeen, Pods, PodsSeen};
+pub use reach::is_kubernetes_name as is_name;

@@ -64,7 +64,10 @@ impl PodSet {
         )?;
         let made = set.kubectl.create(&manifest(&name, wanted, count, &owner));
         made.context("make a StatefulSet for nodes")?;
-        say(&format!("waiting for {} of Kubernetes ({name})", counted(count, "pod")));
+        say(&format!(
+            "waiting for {} of Kubernetes ({name})",
+            counted(count, "pod")
+        ));
         set.wait()?;
         Ok(set)
     }
@@ -231,10 +234,16 @@ mod tests {
         let set = manifest("cassay-nodes-1", &with_class, 3, &owner);
         assert_eq!(set["metadata"]["ownerReferences"][0]["uid"], "u-1");
         assert_eq!(set["spec"]["replicas"], 3);
-        assert_eq!(set["spec"]["persistentVolumeClaimRetentionPolicy"]["whenDeleted"], "Delete");
+        assert_eq!(
+            set["spec"]["persistentVolumeClaimRetentionPolicy"]["whenDeleted"],
+            "Delete"
+        );
         let claim = &set["spec"]["volumeClaimTemplates"][0]["spec"];
         assert_eq!(claim["storageClassName"], "local");
-        assert_eq!(claim["resources"]["requests"]["storage"], (20_u64 << 30).to_string());
+        assert_eq!(
+            claim["resources"]["requests"]["storage"],
+            (20_u64 << 30).to_string()
+        );
         assert!(set["spec"]["template"]["spec"]["volumes"].is_null());
     }
 

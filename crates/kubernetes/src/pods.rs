@@ -8,7 +8,8 @@ use anyhow::{Result, anyhow, bail};
 use measure::clock::{self, Deadline};
 use reach::{Fate, process};
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::net::IpAddr;
 use std::process::Child;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -20,6 +21,9 @@ const AGAIN_AFTER: Duration = Duration::from_secs(1);
 
 /// How long a wait is between two looks at whether somebody wants us to end.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
+
+/// How often it is said why pods do not run yet, if there is another reason.
+const TELL_EVERY: Duration = Duration::from_secs(10);
 
 /// How long after a pod has fallen silent its end may take to be told.
 const FATE_LIMIT: Duration = Duration::from_secs(3);
@@ -80,23 +84,28 @@ impl PodSeen {
             None
         };
         let conditions = status["conditions"].as_array().map(Vec::as_slice).unwrap_or_default();
-        let unmet = conditions.iter().find(|one| {
-            one["type"] == "PodScheduled" && one["status"] == "False"
-        });
+        let unmet = conditions
+            .iter()
+            .find(|one| one["type"] == "PodScheduled" && one["status"] == "False");
         let waits_for = match unmet {
             Some(unmet) => Some(said(unmet)),
             None => (!waiting.is_null()).then(|| said(waiting)),
         };
-        let disrupted = conditions.iter().find(|one| {
-            one["type"] == "DisruptionTarget" && one["status"] == "True"
-        });
+        let disrupted = conditions
+            .iter()
+            .find(|one| one["type"] == "DisruptionTarget" && one["status"] == "True");
         let node = text(&pod["spec"]["nodeName"]);
         let fate = if let Some(disrupted) = disrupted {
-            Some(format!("it was taken from its node {node}: {}", said(disrupted)))
+            Some(format!(
+                "it was taken from its node {node}: {}",
+                said(disrupted)
+            ))
         } else if !meta["deletionTimestamp"].is_null() {
             Some(format!("somebody has deleted it on node {node}"))
         } else {
-            stuck.is_some().then(|| format!("it has ended on node {node}{}", because(&ended(status))))
+            stuck
+                .is_some()
+                .then(|| format!("it has ended on node {node}{}", because(&ended(status))))
         };
         PodSeen {
             name: text(&meta["name"]),
@@ -124,7 +133,10 @@ fn ended(status: &Value) -> String {
         return own;
     }
     let terminated = &status["containerStatuses"][0]["state"]["terminated"];
-    match (terminated["reason"].as_str(), terminated["exitCode"].as_i64()) {
+    match (
+        terminated["reason"].as_str(),
+        terminated["exitCode"].as_i64(),
+    ) {
         (Some(reason), Some(code)) => format!("{reason}, status {code}"),
         (Some(reason), None) => reason.to_owned(),
         _ => String::new(),
@@ -185,6 +197,25 @@ impl Shared {
     }
 }
 
+/// Why pods do not run yet, after a while.
+#[derive(Debug)]
+struct Waiting(String);
+
+impl fmt::Display for Waiting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Waiting {}
+
+/// Why pods do not run yet, each reason once.
+pub(crate) fn waits(pods: &PodsSeen) -> String {
+    let reasons = pods.values().filter_map(|pod| pod.waits_for.as_deref());
+    let reasons: BTreeSet<&str> = reasons.collect();
+    reasons.into_iter().collect::<Vec<_>>().join("; ")
+}
+
 /// The pods that have certain labels, as long as this is held.
 #[derive(Debug)]
 pub struct Pods {
@@ -221,6 +252,35 @@ impl Pods {
         late: impl Fn(&PodsSeen) -> anyhow::Error,
     ) -> Result<T> {
         self.shared.until(deadline, found, late)
+    }
+
+    /// The same, saying now and then why they do not run yet, whenever that is another reason than
+    /// was `told` last.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn until_told<T>(
+        &self,
+        deadline: Deadline,
+        (told, say): (&mut String, &mut dyn FnMut(&str)),
+        mut found: impl FnMut(&PodsSeen) -> Result<Option<T>>,
+        late: impl Fn(&PodsSeen) -> anyhow::Error,
+    ) -> Result<T> {
+        loop {
+            let slice = Deadline::after(deadline.left().min(TELL_EVERY));
+            let waited = self.shared.until(slice, &mut found, |pods| anyhow!(Waiting(waits(pods))));
+            let waiting = match waited {
+                Ok(found) => return Ok(found),
+                Err(error) => error.downcast::<Waiting>()?,
+            };
+            if deadline.passed() {
+                return Err(late(&self.shared.known().pods));
+            }
+            if !waiting.0.is_empty() && waiting.0 != *told {
+                say(&format!("pods do not run yet: {waiting}"));
+                *told = waiting.0;
+            }
+        }
     }
 
     /// What becomes of one: for who has just lost sight of it.
@@ -324,7 +384,10 @@ mod tests {
         })));
         assert!(!seen.is_running && seen.stuck.is_none());
         let waits_for = seen.waits_for.unwrap();
-        assert_eq!(waits_for, "Unschedulable: 0/1 nodes are available: 1 Insufficient cpu.");
+        assert_eq!(
+            waits_for,
+            "Unschedulable: 0/1 nodes are available: 1 Insufficient cpu."
+        );
         let seen = PodSeen::of(&pod(json!({
             "phase": "Pending",
             "containerStatuses": [{"state": {"waiting": {"reason": "ErrImageNeverPull",
@@ -339,7 +402,10 @@ mod tests {
         let evicted = fate(json!({
             "phase": "Failed", "reason": "Evicted", "message": "The node was low on memory.",
         }));
-        assert_eq!(evicted, "it has ended on node n1 (Evicted: The node was low on memory.)");
+        assert_eq!(
+            evicted,
+            "it has ended on node n1 (Evicted: The node was low on memory.)"
+        );
         let killed = fate(json!({
             "phase": "Failed",
             "containerStatuses": [{"state": {"terminated": {"reason": "OOMKilled", "exitCode": 137}}}],

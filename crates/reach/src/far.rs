@@ -105,9 +105,7 @@ impl Link {
 
     /// Starts an agent in each of several places, some at a time; each, or why it is not there, in
     /// their order.
-    pub fn to_each<B: Serialize + Sync>(
-        wanted: &[(Destination, B)],
-    ) -> Vec<Result<Link, Refusal>> {
+    pub fn to_each<B: Serialize + Sync>(wanted: &[(Destination, B)]) -> Vec<Result<Link, Refusal>> {
         let next = AtomicUsize::new(0);
         let connect = || {
             let mut mine = Vec::new();
@@ -210,9 +208,8 @@ impl Connection {
             }
         };
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = process::spawn(command, Life::Ours).map_err(|error| {
-            Trouble::told(format!("{error:#}"), remedy)
-        })?;
+        let mut child = process::spawn(command, Life::Ours)
+            .map_err(|error| Trouble::told(format!("{error:#}"), remedy))?;
         let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (Some(writer), Some(reader), Some(stderr)) = pipes else {
             return Err(Trouble::of_error(&anyhow!("it has no pipes")));
@@ -394,8 +391,17 @@ fn by_kubectl(command: &mut Command, pod: &Pod) {
     if let Some(context) = &pod.context {
         command.arg("--context").arg(context);
     }
-    command.args(["--namespace", &pod.namespace, "exec", "--stdin", "--quiet", &pod.name]);
-    command.args(["--container", &pod.container, "--", "sh", "-c"]).arg(first_line());
+    command.args([
+        "--namespace",
+        &pod.namespace,
+        "exec",
+        "--stdin",
+        "--quiet",
+        &pod.name,
+    ]);
+    command
+        .args(["--container", &pod.container, "--", "sh", "-c"])
+        .arg(first_line());
 }
 
 /// How a process ended that has closed its output; none if it goes on.

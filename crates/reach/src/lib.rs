@@ -8,6 +8,7 @@
 
 pub mod call;
 mod clock;
+mod far;
 pub mod frame;
 mod hello;
 mod last_words;
@@ -15,12 +16,11 @@ mod link;
 pub mod names;
 pub mod process;
 pub mod serve;
-mod far;
 
 pub use call::{Call, Row, Serve};
 pub use clock::{Offset, ReadClock, TheirClock};
-pub use hello::{Hello, name_build};
-pub use link::{ARGUMENT, CLIENT, Link, Listener, cpu_there_ns};
 pub use far::{
     Destination, Fate, OtherAgents, Pod, Refusal, Unreached, is_context_name, is_kubernetes_name,
 };
+pub use hello::{Hello, name_build};
+pub use link::{ARGUMENT, CLIENT, Link, Listener, cpu_there_ns};

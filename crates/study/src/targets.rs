@@ -28,8 +28,7 @@ pub fn only_reached_from_here(target: &Target) -> Option<&'static str> {
         }
         Target::Attach(attach) => {
             let mut points = attach.contact_points.iter();
-            (attach.kubernetes.is_none() && points
-                .all(|point| is_loopback(point)))
+            (attach.kubernetes.is_none() && points.all(|point| is_loopback(point)))
                 .then_some("`target.attach.contact_points`, which are loopback addresses")
         }
     }

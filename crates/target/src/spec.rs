@@ -1,8 +1,8 @@
 //! What a target is asked to be, as a study or a command line says it.
 
 use crate::attached_host::AttachedHost;
-use crate::kubernetes::KubernetesCluster;
 use crate::host::{HostsSpec, RemoteHost};
+use crate::kubernetes::KubernetesCluster;
 use crate::null::NullSpec;
 use crate::placing::Topology;
 use crate::secret::SecretSource;

@@ -35,7 +35,10 @@ pub fn programs(folder: &Path) -> Result<PathBuf> {
     let pause = bin.join("pause");
     if !pause.is_file() {
         let source = bin.join("pause.c");
-        std::fs::write(&source, "#include <unistd.h>\nint main(void) { for (;;) pause(); }\n")?;
+        std::fs::write(
+            &source,
+            "#include <unistd.h>\nint main(void) { for (;;) pause(); }\n",
+        )?;
         let (from, to) = (source.to_string_lossy(), pause.to_string_lossy());
         process::run("gcc", &["-static", "-O1", "-o", &to, &from])?;
     }
@@ -52,8 +55,10 @@ fn kubernetes(source: &Path, bin: &Path) -> Result<()> {
     let theirs = said["GoMod"].as_str().context("go does not say where a go.mod is")?;
     let theirs = std::fs::read_to_string(theirs).context("read the go.mod of Kubernetes")?;
     std::fs::write(source.join("go.mod"), go_mod(&theirs)?)?;
-    let imports: String =
-        PROGRAMS.iter().map(|name| format!("\t_ \"k8s.io/kubernetes/cmd/{name}\"\n")).collect();
+    let imports: String = PROGRAMS
+        .iter()
+        .map(|name| format!("\t_ \"k8s.io/kubernetes/cmd/{name}\"\n"))
+        .collect();
     let tools = format!("//go:build tools\n\npackage main\n\nimport (\n{imports})\n");
     std::fs::write(source.join("tools.go"), tools)?;
     std::fs::write(source.join("main.go"), "package main\n\nfunc main() {}\n")?;
@@ -77,7 +82,10 @@ fn etcd(source: &Path, bin: &Path) -> Result<()> {
     );
     std::fs::write(source.join("main.go"), main)?;
     go(source, &["mod", "tidy"])?;
-    go(source, &["build", "-o", &bin.join("etcd").to_string_lossy(), "."])
+    go(
+        source,
+        &["build", "-o", &bin.join("etcd").to_string_lossy(), "."],
+    )
 }
 
 fn go(source: &Path, arguments: &[&str]) -> Result<()> {
@@ -95,7 +103,8 @@ fn go_mod(theirs: &str) -> Result<String> {
         })
         .collect();
     ensure!(!parts.is_empty(), "the go.mod of Kubernetes names no parts");
-    let mut text = format!("module kubernetes\n\ngo 1.24.0\n\nrequire k8s.io/kubernetes {VERSION}\n\n");
+    let mut text =
+        format!("module kubernetes\n\ngo 1.24.0\n\nrequire k8s.io/kubernetes {VERSION}\n\n");
     for part in parts {
         writeln!(text, "replace {part} => {part} {PARTS_VERSION}")?;
     }
@@ -111,7 +120,10 @@ mod tests {
         let theirs = "module k8s.io/kubernetes\nrequire (\n\tk8s.io/api v0.0.0\n\tk8s.io/klog/v2 \
                       v2.130.1\n\tk8s.io/kubelet v0.0.0\n)\nreplace k8s.io/api => ./staging\n";
         let ours = go_mod(theirs).unwrap();
-        assert!(ours.contains("replace k8s.io/api => k8s.io/api v0.34.2\n"), "{ours}");
+        assert!(
+            ours.contains("replace k8s.io/api => k8s.io/api v0.34.2\n"),
+            "{ours}"
+        );
         assert_eq!(ours.matches("replace").count(), 2, "{ours}");
         assert!(go_mod("module x\n").is_err());
     }

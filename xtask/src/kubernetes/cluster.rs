@@ -3,7 +3,7 @@
 //! this does, and what is mounted, named or running for pods is taken away after it, also after one
 //! that was killed.
 
-use super::image::{PAUSE, SHELL};
+use super::image::{JAVA, PAUSE, SHELL};
 use crate::peers::sample;
 use crate::process;
 use anyhow::{Context, Result, bail, ensure};
@@ -61,9 +61,17 @@ impl Cluster {
         for (name, program, arguments) in [
             ("etcd", program("etcd"), etcd(&ports)),
             ("apiserver", program("kube-apiserver"), apiserver(&ports)),
-            ("controllers", program("kube-controller-manager"), controllers()),
+            (
+                "controllers",
+                program("kube-controller-manager"),
+                controllers(),
+            ),
             ("scheduler", program("kube-scheduler"), scheduler()),
-            ("containerd", "/usr/bin/containerd".to_owned(), vec![in_folder("--config=containerd.toml")]),
+            (
+                "containerd",
+                "/usr/bin/containerd".to_owned(),
+                vec![in_folder("--config=containerd.toml")],
+            ),
             ("kubelet", program("kubelet"), kubelet()),
         ] {
             let mut words = vec!["--pdeathsig", "KILL", &program];
@@ -86,7 +94,13 @@ impl Cluster {
             }
         }
         cluster.wait("the node", || {
-            let how = ["get", "node", NODE, "-o", "jsonpath={.status.conditions[?(@.type==\"Ready\")].status}"];
+            let how = [
+                "get",
+                "node",
+                NODE,
+                "-o",
+                "jsonpath={.status.conditions[?(@.type==\"Ready\")].status}",
+            ];
             cluster_said(&how).is_ok_and(|said| said == "True")
         })?;
         Ok(cluster)
@@ -100,8 +114,12 @@ impl Cluster {
     /// What tests find it by.
     pub fn environment(&self) -> Vec<(&'static str, String)> {
         vec![
-            ("KUBECONFIG", self.kubeconfig().to_string_lossy().into_owned()),
+            (
+                "KUBECONFIG",
+                self.kubeconfig().to_string_lossy().into_owned(),
+            ),
             ("CASSAY_TEST_IMAGE", SHELL.to_owned()),
+            ("CASSAY_TEST_JAVA_IMAGE", JAVA.to_owned()),
         ]
     }
 
@@ -239,7 +257,10 @@ fn write_files(&[api, _, _, kubelet]: &[u16; 4]) -> Result<()> {
     let folder = Path::new(FOLDER);
     fs::create_dir_all(folder.join("cni")).context("make the folder of the cluster")?;
     let key = folder.join("account.key");
-    process::output("openssl", &["genrsa", "-out", &key.to_string_lossy(), "2048"])?;
+    process::output(
+        "openssl",
+        &["genrsa", "-out", &key.to_string_lossy(), "2048"],
+    )?;
     let token = |user: &str| format!("token-of-{user}");
     let tokens = USERS.map(|(user, group)| format!("{},{user},{user},\"{group}\"\n", token(user)));
     let users = USERS.map(|(user, _)| json!({"name": user, "user": {"token": token(user)}}));
@@ -339,7 +360,10 @@ fn end_containers() {
 /// namespaces, the bridge, the folder.
 fn clear() -> Result<()> {
     // The shims of our containerd, and nobody else's: its socket is among their words.
-    let _ = process::output("pkill", &["-KILL", "-f", &format!("^.*shim.* -address {FOLDER}/")]);
+    let _ = process::output(
+        "pkill",
+        &["-KILL", "-f", &format!("^.*shim.* -address {FOLDER}/")],
+    );
     let mounts = fs::read_to_string("/proc/self/mounts").context("read what is mounted")?;
     let below = |line: &&str| line.split(' ').nth(1).is_some_and(|at| at.starts_with(FOLDER));
     for line in mounts.lines().rev().filter(below) {

@@ -1,8 +1,8 @@
 //! Images for the pods of the tests, of this machine's own files: a busybox with the libraries that
-//! our program of this machine needs.
+//! our program of this machine needs, and the same with this machine's Java.
 
-use crate::{dist, process};
-use anyhow::{Context, Result};
+use crate::{ci, dist, process};
+use anyhow::{Context, Result, bail};
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -13,26 +13,48 @@ pub const PAUSE: &str = "cassay.test/pause:1";
 /// One with a shell.
 pub const SHELL: &str = "cassay.test/shell:1";
 
+/// The same with a Java.
+pub const JAVA: &str = "cassay.test/java:1";
+
 /// Archives of images, made anew: a moment each.
 pub fn images(folder: &Path) -> Result<Vec<PathBuf>> {
     let pause = folder.join(format!("bin-{}", super::build::VERSION)).join("pause");
     let mut layer = Layer::new();
     layer.file(&pause, "pause")?;
     let pause = layer.image(&folder.join("pause.tar"), PAUSE, json!(["/pause"]))?;
-    let mut layer = Layer::new();
-    layer.file(Path::new("/bin/busybox"), "bin/busybox")?;
-    for applet in process::output("/bin/busybox", &["--list"])?.lines() {
-        if applet != "busybox" {
-            layer.link(&format!("bin/{applet}"), "/bin/busybox")?;
+    process::run(&process::cargo(), &["build", "--package", "cassay"])?;
+    let program = ci::target().join("debug/cassay");
+    let mut shell = Layer::with_shell(&program)?;
+    shell.folder("tmp", 0o1777)?;
+    let shell = shell.image(&folder.join("shell.tar"), SHELL, json!(["/bin/sh"]))?;
+    let mut java = Layer::with_shell(&program)?;
+    java.folder("tmp", 0o1777)?;
+    java.java()?;
+    let java = java.image(&folder.join("java.tar"), JAVA, json!(["/bin/sh"]))?;
+    Ok(vec![pause, shell, java])
+}
+
+/// The home of this machine's Java.
+fn java_home() -> Result<PathBuf> {
+    let said = process::stderr("java", &["-XshowSettings:properties", "-version"], &[])?;
+    let home = said.lines().find_map(|line| line.trim().strip_prefix("java.home = "));
+    Ok(PathBuf::from(home.context("java does not say its home")?))
+}
+
+/// All files below a folder.
+fn files_below(folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut all = Vec::new();
+    for entry in
+        std::fs::read_dir(folder).with_context(|| format!("look into {}", folder.display()))?
+    {
+        let path = entry?.path();
+        if path.is_dir() {
+            all.extend(files_below(&path)?);
+        } else {
+            all.push(path);
         }
     }
-    layer.folder("tmp", 0o1777)?;
-    // Developer commands need of the system what the program does.
-    for library in libraries(&std::env::current_exe().context("find this program")?)? {
-        layer.file(&library, library.to_string_lossy().trim_start_matches('/'))?;
-    }
-    let shell = layer.image(&folder.join("shell.tar"), SHELL, json!(["/bin/sh"]))?;
-    Ok(vec![pause, shell])
+    Ok(all)
 }
 
 /// The shared libraries of a program, with whoever loads them.
@@ -42,12 +64,66 @@ fn libraries(program: &Path) -> Result<BTreeSet<PathBuf>> {
     Ok(paths.map(PathBuf::from).collect())
 }
 
+/// The same path in an image.
+fn within(path: &Path) -> &str {
+    path.to_str().unwrap_or_default().trim_start_matches('/')
+}
+
 /// The one layer of an image.
 struct Layer(tar::Builder<Vec<u8>>);
 
 impl Layer {
     fn new() -> Layer {
         Layer(tar::Builder::new(Vec::new()))
+    }
+
+    /// A busybox, and what our program needs of the system.
+    fn with_shell(program: &Path) -> Result<Layer> {
+        let mut layer = Layer::new();
+        layer.file(Path::new("/bin/busybox"), "bin/busybox")?;
+        for applet in process::output("/bin/busybox", &["--list"])?.lines() {
+            if applet != "busybox" {
+                layer.link(&format!("bin/{applet}"), "/bin/busybox")?;
+            }
+        }
+        for library in libraries(program)? {
+            layer.file(&library, within(&library))?;
+        }
+        Ok(layer)
+    }
+
+    /// This machine's Java, without what only compilers need.
+    fn java(&mut self) -> Result<()> {
+        let home = java_home()?;
+        let mut needed = BTreeSet::new();
+        for part in ["bin/java", "lib", "conf", "release"] {
+            let part = home.join(part);
+            let files = if part.is_dir() {
+                files_below(&part)?
+            } else {
+                vec![part]
+            };
+            for file in files {
+                let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+                if ["src.zip", "ct.sym"].contains(&name.as_str()) || !file.exists() {
+                    continue;
+                }
+                if name == "java" || name.contains(".so") {
+                    needed.extend(libraries(&file)?);
+                }
+                let to = Path::new("usr/lib/jvm/java").join(file.strip_prefix(&home)?);
+                self.file(&file, &to.to_string_lossy())?;
+            }
+        }
+        let is_own = |library: &PathBuf| library.starts_with(&home);
+        let are_there: BTreeSet<PathBuf> = libraries(&ci::target().join("debug/cassay"))?;
+        for library in needed.iter().filter(|one| !is_own(one) && !are_there.contains(*one)) {
+            self.file(library, within(library))?;
+        }
+        if needed.is_empty() {
+            bail!("this machine's Java at {} has no libraries", home.display());
+        }
+        self.link("usr/bin/java", "/usr/lib/jvm/java/bin/java")
     }
 
     fn header(kind: tar::EntryType, bytes: u64, mode: u32) -> tar::Header {
@@ -87,7 +163,8 @@ impl Layer {
         let manifest = json!([{
             "Config": "config.json", "RepoTags": [name], "Layers": ["layer.tar"],
         }]);
-        let file = std::fs::File::create(path).with_context(|| format!("make {}", path.display()))?;
+        let file =
+            std::fs::File::create(path).with_context(|| format!("make {}", path.display()))?;
         let mut archive = tar::Builder::new(file);
         for (name, bytes) in [
             ("config.json", config.to_string().into_bytes()),

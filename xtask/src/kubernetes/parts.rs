@@ -17,9 +17,14 @@ const PARTS: [(&str, &str); 7] = [
 
 /// Sees that they are there. Go and kubectl are not Debian's in a version that fits.
 pub fn ready() -> Result<()> {
-    for (program, words) in [("go", &["version"][..]), ("kubectl", &["version", "--client"])] {
+    for (program, words) in [
+        ("go", &["version"][..]),
+        ("kubectl", &["version", "--client"]),
+    ] {
         if process::output(program, words).is_err() {
-            bail!("{program} is missing: Kubernetes is built from its Go modules, and asked by kubectl");
+            bail!(
+                "{program} is missing: Kubernetes is built from its Go modules, and asked by kubectl"
+            );
         }
     }
     let missing: Vec<&str> = PARTS
@@ -30,11 +35,17 @@ pub fn ready() -> Result<()> {
     if missing.is_empty() {
         return Ok(());
     }
-    let install = format!("apt-get install --no-install-recommends {}", missing.join(" "));
+    let install = format!(
+        "apt-get install --no-install-recommends {}",
+        missing.join(" ")
+    );
     let is_root = process::output("id", &["-u"]).is_ok_and(|id| id.trim() == "0");
     let is_debian = process::output("apt-get", &["--version"]).is_ok();
     if !is_root || !is_debian {
-        bail!("these are missing: {}\nhint: `{install}` as root on Debian", missing.join(", "));
+        bail!(
+            "these are missing: {}\nhint: `{install}` as root on Debian",
+            missing.join(", ")
+        );
     }
     println!("{install}");
     let environment = [("DEBIAN_FRONTEND", "noninteractive".to_owned())];

@@ -14,7 +14,10 @@ pub fn run(command: &KubernetesCommand, common: &Common) -> Result<Exit> {
 }
 
 fn rbac(args: &RbacArgs, common: &Common) -> Result<Exit> {
-    ensure!(!common.json, "a role is printed as YAML, which `kubectl apply -f -` takes");
+    ensure!(
+        !common.json,
+        "a role is printed as YAML, which `kubectl apply -f -` takes"
+    );
     let subject = match &args.user {
         Some(user) => Subject::User(user.clone()),
         None => Subject::Account(args.account.clone()),

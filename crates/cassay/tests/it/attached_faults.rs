@@ -105,7 +105,15 @@ fn a_kind_is_tried_on_a_cluster_of_others_by_its_address() {
     let lab = Lab::new();
     let mut server = lab.start(&["null", "--port", "0"]);
     let target = format!("attach:{}", server.first_line());
-    let said = lab.cassay(&["fault", "test", "node-pause", "--target", &target, "--allow", "signal"]);
+    let said = lab.cassay(&[
+        "fault",
+        "test",
+        "node-pause",
+        "--target",
+        &target,
+        "--allow",
+        "signal",
+    ]);
     said.ended_with(2).says(&["node-pause", "not here", "target.attach.hosts"]);
     let said = lab.cassay(&["fault", "test", "node-pause", "--target", "10.0.0.1"]);
     said.ended_with(2).says(&["write attach:HOST or attach:HOST:PORT"]);

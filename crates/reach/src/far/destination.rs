@@ -213,7 +213,13 @@ impl Destination {
 
     /// Whether the agent is to be root, and is not anyway.
     pub fn is_root_wanted(&self) -> bool {
-        matches!(self.place, Place::Machine { is_root_wanted: true, .. })
+        matches!(
+            self.place,
+            Place::Machine {
+                is_root_wanted: true,
+                ..
+            }
+        )
     }
 
     /// The folder for the program and for what it writes, if one was named.
@@ -228,7 +234,12 @@ impl Destination {
             Place::Pod(pod) => {
                 let context = pod.context.as_ref();
                 let context = context.map(|name| format!("--context {name} ")).unwrap_or_default();
-                let Pod { namespace, name, container, .. } = pod;
+                let Pod {
+                    namespace,
+                    name,
+                    container,
+                    ..
+                } = pod;
                 format!("kubectl {context}-n {namespace} exec {name} -c {container} -- {words}")
             }
         }

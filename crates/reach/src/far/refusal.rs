@@ -54,13 +54,19 @@ impl Refusal {
     }
 }
 
+impl Refusal {
+    /// Cause and hint, where it is said already of whom.
+    pub fn why(&self) -> String {
+        match &self.hint {
+            Some(hint) => format!("{}\nhint: {hint}", self.cause),
+            None => self.cause.clone(),
+        }
+    }
+}
+
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.destination, self.cause)?;
-        match &self.hint {
-            Some(hint) => write!(f, "\nhint: {hint}"),
-            None => Ok(()),
-        }
+        write!(f, "{}: {}", self.destination, self.why())
     }
 }
 

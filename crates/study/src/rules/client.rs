@@ -55,7 +55,8 @@ fn pods(subject: &Subject<'_>, out: &mut Diagnostics) {
     for other in [MACHINES, "client.workers", "client.cpus"] {
         if subject.wrote(other) {
             let message = format!("`{other}` does not go with `{PODS}`");
-            let hint = format!("leave one of them out; `{PODS}.cpus` says how many workers each has");
+            let hint =
+                format!("leave one of them out; `{PODS}.cpus` says how many workers each has");
             subject.say(other, message, Some(&hint), out);
         }
     }

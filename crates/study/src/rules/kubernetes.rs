@@ -17,7 +17,12 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     let Some(node) = subject.node.at(ATTACHED) else {
         if subject.wrote("target.attach") && !subject.wrote(POINTS) {
             let hint = "add it below `target.attach`: contact_points: [10.0.0.1]";
-            subject.say("target.attach", format!("`{POINTS}` is missing"), Some(hint), out);
+            subject.say(
+                "target.attach",
+                format!("`{POINTS}` is missing"),
+                Some(hint),
+                out,
+            );
         }
         return;
     };
@@ -35,7 +40,12 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
         let hint = "for example: kubernetes: {namespace: db, cass_operator: dc1}";
         subject.say(ATTACHED, message, Some(hint), out);
     }
-    for other in [POINTS, "target.attach.user", "target.attach.password", "target.attach.hosts"] {
+    for other in [
+        POINTS,
+        "target.attach.user",
+        "target.attach.password",
+        "target.attach.hosts",
+    ] {
         if subject.wrote(other) {
             let message = format!("`{other}` does not go with `{ATTACHED}`, which says it");
             subject.say(other, message, Some("leave one of them out"), out);
@@ -44,12 +54,7 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
 }
 
 /// Looks at the context, the namespace, a secret, and further names of a section.
-pub(super) fn names(
-    subject: &Subject<'_>,
-    section: &str,
-    others: &[&str],
-    out: &mut Diagnostics,
-) {
+pub(super) fn names(subject: &Subject<'_>, section: &str, others: &[&str], out: &mut Diagnostics) {
     for key in ["context", "namespace", "secret"].iter().chain(others) {
         let path = format!("{section}.{key}");
         let Some(text) = subject.text(&path) else {
@@ -73,7 +78,12 @@ pub(super) fn names(
             ),
         };
         if !is_one {
-            subject.say(&path, format!("`{path}`: {text:?} is no {what}"), Some(hint), out);
+            subject.say(
+                &path,
+                format!("`{path}`: {text:?} is no {what}"),
+                Some(hint),
+                out,
+            );
         }
     }
 }

@@ -53,8 +53,8 @@ pub struct ClientPods {
     pub namespace: Option<String>,
     /// How many.
     pub clients: usize,
-    /// Whole CPUs of each, requested and not exceeded; a worker on each.
-    pub cpus: usize,
+    /// CPUs of each, requested and not exceeded, in thousandths; a worker on each whole one.
+    pub millicpus: u32,
     /// Memory of each, requested and not exceeded, in bytes.
     pub memory_bytes: u64,
     /// The image that they are made of.
@@ -69,7 +69,7 @@ impl Default for ClientPods {
             context: None,
             namespace: None,
             clients: 1,
-            cpus: 2,
+            millicpus: 2000,
             memory_bytes: 1 << 30,
             image: String::new(),
             one_per_node: true,
@@ -78,11 +78,16 @@ impl Default for ClientPods {
 }
 
 impl ClientPods {
+    /// The event loops of each.
+    pub fn workers(&self) -> usize {
+        (self.millicpus as usize / 1000).max(1)
+    }
+
     /// A machine for each.
     pub(crate) fn machines(&self) -> Vec<Machine> {
         let pod = Machine {
             is_pod: true,
-            workers: Some(self.cpus),
+            workers: Some(self.workers()),
             ..Machine::default()
         };
         vec![pod; self.clients]

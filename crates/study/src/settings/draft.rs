@@ -14,7 +14,8 @@ use analysis::procedure::{
 use imports::Tool;
 use target::fault::Commands;
 use target::{
-    AttachSpec, HostsSpec, JolokiaAccess, KubernetesCluster, KubernetesOwner, LocalSpec, NullSpec, RemoteHost, Target, TlsSpec,
+    AttachSpec, HostsSpec, JolokiaAccess, KubernetesCluster, KubernetesOwner, LocalSpec, NullSpec,
+    RemoteHost, Target, TlsSpec,
 };
 use workload::{ALL_KINDS, Tuning};
 

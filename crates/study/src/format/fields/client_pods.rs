@@ -34,10 +34,13 @@ pub(super) const FIELDS: &[Field] = &[
     ),
     with(
         "client.kubernetes.cpus",
-        Type::Count(1, 256, |d, n| d.pods().cpus = n as usize),
+        Type::Number(0.1, 256.0, |d, n| {
+            d.pods().millicpus = (n * 1000.0).round() as u32
+        }),
         "2",
         "CPUs of each pod, requested and not exceeded, so that its class is Guaranteed; a worker \
-         on each of them.",
+         on each whole one. Only whole ones can be a pod's own, where the kubelet's CPU manager is \
+         static.",
     ),
     with(
         "client.kubernetes.memory",
