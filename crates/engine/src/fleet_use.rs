@@ -163,7 +163,8 @@ fn seat(machine: &Machine, client: &Client) -> Result<Seat> {
 
 /// Clients in pods, each as soon as its pod runs: one that nobody comes to ends.
 fn in_pods(wanted: &ClientPods, say: &mut dyn FnMut(&str)) -> Result<(Clients, ClientJob)> {
-    let mut job = ClientJob::begin(&kubectl(wanted)?, &pods(wanted))?;
+    let kubectl = Kubectl::new(wanted.context.as_deref(), wanted.namespace.as_deref())?;
+    let mut job = ClientJob::begin(&kubectl, &pods(wanted))?;
     let next = || {
         let pod = job.next_ready(say)?;
         let seat = Seat {
@@ -176,14 +177,6 @@ fn in_pods(wanted: &ClientPods, say: &mut dyn FnMut(&str)) -> Result<(Clients, C
     let clients = Clients::as_they_come(wanted.clients, next)?;
     job.all_there()?;
     Ok((clients, job))
-}
-
-/// The namespace that they are wanted in.
-///
-/// # Errors
-/// A name is none.
-pub fn kubectl(wanted: &ClientPods) -> Result<Kubectl> {
-    Kubectl::new(wanted.context.as_deref(), wanted.namespace.as_deref())
 }
 
 fn pods(wanted: &ClientPods) -> kubernetes::ClientPods {

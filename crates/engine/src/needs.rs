@@ -96,7 +96,11 @@ fn unready(study: &Study) -> Vec<String> {
     for variant in &study.variants {
         let settings = &variant.settings;
         let locals = [settings.load_target().local(), settings.target.local()];
-        for local in locals.into_iter().flatten().filter(|one| !one.machines().is_empty()) {
+        for local in locals
+            .into_iter()
+            .flatten()
+            .filter(|one| !one.machines().is_empty() && !one.is_in_pods())
+        {
             let is_same = |known: &&LocalSpec| {
                 let room = |spec: &LocalSpec| (spec.nodes, spec.heap_bytes);
                 room(known) == room(local) && known.hosts == local.hosts

@@ -4,7 +4,6 @@
 //! What must hold: nothing is sent but questions. Every statement that a trial would send is shown
 //! to the same door as when it is sent.
 
-use crate::fleet_use;
 use crate::guard;
 use crate::running::Running;
 use crate::trial::data;
@@ -93,27 +92,43 @@ pub fn preflight(study: &Study, plan: &Plan, dirs: &Dirs, run: &str) -> Result<P
     Ok(found)
 }
 
-/// What its user may not do in the Kubernetes clusters that a study wants clients in.
+/// What its user may not do in the Kubernetes clusters that a study wants pods in.
 fn pods_refused(study: &Study) -> Result<Vec<String>> {
     let mut refused = Vec::new();
-    let mut seen: Vec<Kubectl> = Vec::new();
-    let clients = study.variants.iter().map(|variant| &variant.settings.client);
-    for pods in clients.filter_map(|client| client.kubernetes.as_ref()) {
-        let kubectl = fleet_use::kubectl(pods)?;
-        if seen.contains(&kubectl) {
-            continue;
+    let mut seen: Vec<(Kubectl, Purpose)> = Vec::new();
+    for variant in &study.variants {
+        let settings = &variant.settings;
+        let clients = settings.client.kubernetes.as_ref();
+        let clients = clients.map(|pods| (&pods.context, &pods.namespace));
+        let hosts = settings.target.local().and_then(|local| local.hosts.as_ref());
+        let nodes = hosts.and_then(|hosts| hosts.pods.as_ref());
+        let nodes = nodes.map(|pods| (&pods.context, &pods.namespace));
+        for (wanted, purpose, path) in [
+            (clients, Purpose::Clients, "client.kubernetes"),
+            (nodes, Purpose::Nodes, "target.local.pods"),
+        ] {
+            let Some((context, namespace)) = wanted else {
+                continue;
+            };
+            let asked = (
+                Kubectl::new(context.as_deref(), namespace.as_deref())?,
+                purpose,
+            );
+            if seen.contains(&asked) {
+                continue;
+            }
+            let missing = kubernetes::access::missing(&asked.0, &[purpose]);
+            let missing = missing.with_context(|| format!("ask what one may do for `{path}`"))?;
+            refused.extend(missing.iter().map(|missing| {
+                format!(
+                    "you {missing}, which `{path}` needs; `cassay kubernetes rbac --for {} \
+                     --namespace {}` prints the whole role",
+                    purpose.name(),
+                    missing.namespace
+                )
+            }));
+            seen.push(asked);
         }
-        let missing = kubernetes::access::missing(&kubectl, &[Purpose::Clients]);
-        let missing = missing.context("ask what one may do for `client.kubernetes`")?;
-        let told = missing.iter().map(|missing| {
-            format!(
-                "you {missing}, which `client.kubernetes` needs; `cassay kubernetes rbac \
-                 --namespace {}` prints the whole role",
-                missing.namespace
-            )
-        });
-        refused.extend(told);
-        seen.push(kubectl);
     }
     Ok(refused)
 }

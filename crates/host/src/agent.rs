@@ -10,7 +10,7 @@ use crate::remote::supply_folder;
 use anyhow::{Context, Result};
 use kernel::cgroup;
 use measure::clock;
-use reach::{Call, Destination, Link, OtherAgents, Refusal, TheirClock, Unreached};
+use reach::{Call, Destination, Link, OtherAgents, Pod, Refusal, TheirClock, Unreached};
 use std::collections::HashMap;
 use std::fs::File;
 use std::net::IpAddr;
@@ -21,7 +21,7 @@ use std::process::{Command, ExitStatus};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
-use target::{Capability, RemoteHost};
+use target::{Capability, NODE_FOLDER, RemoteHost};
 
 /// The variable that marks an agent and its guard; its value is the cluster's id.
 pub const MARK: &str = "CASSAY_AGENT";
@@ -346,7 +346,19 @@ impl Drop for Agent {
 pub fn destination(machine: &RemoteHost) -> Result<Destination> {
     let folder = machine.folder.as_ref();
     let folder = folder.map(|folder| folder.to_str().context("a folder that is no Unicode"));
-    Destination::new(&machine.ssh, machine.sudo, folder.transpose()?)
+    let folder = folder.transpose()?;
+    let Some(pod) = &machine.pod else {
+        return Destination::new(&machine.ssh, machine.sudo, folder);
+    };
+    let there = Pod {
+        context: pod.context.clone(),
+        namespace: pod.namespace.clone(),
+        name: pod.name.clone(),
+        container: pod.container.clone(),
+        node: pod.node.clone(),
+        address: machine.address.map(IpAddr::V4),
+    };
+    Destination::of_pod(there, folder.unwrap_or(NODE_FOLDER))
 }
 
 /// How the agents of machines that are hosts of `cluster` are reached, and what each hears first.

@@ -4,6 +4,7 @@
 use crate::kubectl::Kubectl;
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::fmt;
 
 /// What is to be done in a namespace.
@@ -11,6 +12,8 @@ use std::fmt;
 pub enum Purpose {
     /// Clients offer load from pods.
     Clients,
+    /// Nodes of ours run in pods.
+    Nodes,
     /// A cluster behind a service is attached to.
     Service,
     /// A data center of cass-operator is.
@@ -28,25 +31,31 @@ struct Rule {
     verbs: &'static [&'static str],
 }
 
-/// For clients. A websocket of `exec` is opened by GET, and has to be permitted as `create` from
-/// Kubernetes 1.35 on.
-const CLIENTS: &[Rule] = &[
-    Rule {
-        group: "batch",
-        resource: "jobs",
-        verbs: &["create", "get", "patch", "delete"],
-    },
-    Rule {
-        group: "",
-        resource: "pods",
-        verbs: &["get", "list", "watch"],
-    },
-    Rule {
-        group: "",
-        resource: "pods/exec",
-        verbs: &["get", "create"],
-    },
-];
+/// What owns pods of ours, and goes by itself.
+const JOBS: Rule = Rule {
+    group: "batch",
+    resource: "jobs",
+    verbs: &["create", "get", "patch", "delete"],
+};
+
+const SETS: Rule = Rule {
+    group: "apps",
+    resource: "statefulsets",
+    verbs: &["create"],
+};
+
+const PODS: Rule = Rule {
+    group: "",
+    resource: "pods",
+    verbs: &["get", "list", "watch"],
+};
+
+/// A websocket is opened by GET, and has to be permitted as `create` from Kubernetes 1.35 on.
+const EXEC: Rule = Rule {
+    group: "",
+    resource: "pods/exec",
+    verbs: &["get", "create"],
+};
 
 /// For a service: where its end points are.
 const SERVICE: Rule = Rule {
@@ -88,16 +97,24 @@ const K8SSANDRA: &[Rule] = &[
 
 impl Purpose {
     /// All of them, with the word of each.
-    pub const ALL: [(&'static str, Purpose); 4] = [
+    pub const ALL: [(&'static str, Purpose); 5] = [
         ("clients", Purpose::Clients),
+        ("nodes", Purpose::Nodes),
         ("service", Purpose::Service),
         ("cass_operator", Purpose::CassOperator),
         ("k8ssandra", Purpose::K8ssandra),
     ];
 
+    /// Its word.
+    pub fn name(self) -> &'static str {
+        let found = Purpose::ALL.into_iter().find(|(_, one)| *one == self);
+        found.map_or("clients", |(word, _)| word)
+    }
+
     fn rules(self) -> &'static [Rule] {
         match self {
-            Purpose::Clients => CLIENTS,
+            Purpose::Clients => &[JOBS, PODS, EXEC],
+            Purpose::Nodes => &[JOBS, SETS, PODS, EXEC],
             Purpose::Service => &[SERVICE],
             Purpose::CassOperator => CASS_OPERATOR,
             Purpose::K8ssandra => K8SSANDRA,
@@ -227,7 +244,9 @@ pub fn manifests(
     namespace: &str,
     subject: &Subject,
 ) -> String {
-    let mut rules: String = purposes.iter().flat_map(|one| one.rules()).map(Rule::yaml).collect();
+    let rules: BTreeSet<String> =
+        purposes.iter().flat_map(|one| one.rules()).map(Rule::yaml).collect();
+    let mut rules: String = rules.into_iter().collect();
     if !secrets.is_empty() {
         rules += &format!(
             "  - apiGroups: [\"\"]\n    resources: [secrets]\n    resourceNames: [{}]\n    verbs: \
@@ -299,7 +318,7 @@ mod tests {
     fn what_is_missing_is_a_verb_on_a_resource() {
         let missing = Missing {
             verbs: vec!["create".into(), "delete".into()],
-            resource: CLIENTS[0].words(),
+            resource: JOBS.words(),
             namespace: "load".into(),
             why: String::new(),
         };

@@ -228,7 +228,14 @@ fn explained(why: &str, arguments: &[&str]) -> String {
         _ if why.contains("(Forbidden)") => {
             "\nhint: `cassay kubernetes rbac` prints the role that is needed"
         }
-        _ if why.contains("context") && why.contains("does not exist") => {
+        _ if [
+            "cannot locate context",
+            "context was not found",
+            "does not exist",
+        ]
+        .iter()
+        .any(|words| why.contains(words)) =>
+        {
             "\nhint: see `kubectl config get-contexts`"
         }
         _ if why.contains("connect to the server") || why.contains("connection to the server") => {

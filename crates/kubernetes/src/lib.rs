@@ -16,6 +16,6 @@ mod pods;
 pub use clusters::{FoundCluster, find};
 pub use job::{ClientJob, ClientPods, ReadyPod};
 pub use kubectl::Kubectl;
-pub use node_pods::PodSet;
+pub use node_pods::{PodSet, remove_pods};
 pub use pods::{PodSeen, Pods, PodsSeen};
 pub use reach::is_kubernetes_name as is_name;

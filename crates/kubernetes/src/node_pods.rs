@@ -11,16 +11,13 @@ use crate::pods::{Pods, PodsSeen};
 use anyhow::{Context, Result, anyhow, bail};
 use measure::clock::Deadline;
 use measure::number::counted;
-use reach::{Destination, Pod};
 use serde_json::{Value, json};
+use std::net::IpAddr;
 use std::time::Duration;
-use target::NodePods;
+use target::{NODE_FOLDER, NodePods, PodPlace, RemoteHost};
 
 /// The container that a node runs in.
 const CONTAINER: &str = "cassandra";
-
-/// Where its volume is: the program, jars and the node's data are below.
-pub const FOLDER: &str = "/cassay";
 
 /// How long all pods may take to run: a volume may have to be made, an image be pulled.
 const READY_LIMIT: Duration = Duration::from_secs(600);
@@ -72,28 +69,35 @@ impl PodSet {
         Ok(set)
     }
 
-    /// How one gets to each of them, in the order of their numbers.
+    /// Each of them as a machine for nodes, in the order of their numbers.
     ///
     /// # Errors
     /// One is gone.
-    pub fn destinations(&self) -> Result<Vec<Destination>> {
+    pub fn machines(&self) -> Result<Vec<RemoteHost>> {
         let all = self.pods.all();
-        let one = |index: usize| {
+        let numbered = self.wanted.numbered(self.count).into_iter().enumerate();
+        let one = |(index, machine): (usize, RemoteHost)| {
             let name = self.pod(index);
             let seen = all.iter().find(|pod| pod.name == name && pod.is_running);
             let seen = seen.with_context(|| format!("the pod {name} does not run any more"))?;
-            let there = Pod {
-                context: self.wanted.context.clone(),
-                namespace: self.namespace.clone(),
-                name: name.clone(),
-                container: CONTAINER.to_owned(),
-                node: seen.node.clone(),
-                address: seen.address,
+            let address = match seen.address {
+                Some(IpAddr::V4(address)) => Some(address),
+                other => bail!("the pod {name} has no IPv4 address, but {other:?}"),
             };
-            let there = Destination::of_pod(there, FOLDER)?;
-            Ok(there.by_program(self.kubectl.program()).with_fate(self.pods.fate_of(&name)))
+            Ok(RemoteHost {
+                ssh: name.clone(),
+                address,
+                pod: Some(PodPlace {
+                    context: self.wanted.context.clone(),
+                    namespace: self.namespace.clone(),
+                    name,
+                    container: CONTAINER.to_owned(),
+                    node: seen.node.clone(),
+                }),
+                ..machine
+            })
         };
-        (0..self.count).map(one).collect()
+        numbered.map(one).collect()
     }
 
     fn pod(&self, index: usize) -> String {
@@ -145,11 +149,22 @@ impl Drop for PodSet {
     }
 }
 
+/// Takes away what a command that was killed has left of the pods that nodes of ours ran in: their
+/// owner, if it is still there.
+///
+/// # Errors
+/// The cluster cannot be asked to.
+pub fn remove_pods(pod: &PodPlace) -> Result<()> {
+    let kubectl = Kubectl::new(pod.context.as_deref(), Some(&pod.namespace))?;
+    let (owner, _) = pod.name.rsplit_once('-').context("a pod of a set has a number")?;
+    kubectl.delete("job", owner)
+}
+
 /// The StatefulSet of that name, which goes with its owner.
 fn manifest(name: &str, wanted: &NodePods, count: usize, owner: &Value) -> Value {
     let labels = job::labels(name, "node");
     let amounts = json!({
-        "cpu": wanted.cpus.to_string(), "memory": wanted.memory_bytes.to_string(),
+        "cpu": job::cpus(wanted.millicpus), "memory": wanted.memory_bytes.to_string(),
     });
     let mut pod = json!({
         "terminationGracePeriodSeconds": job::GRACE_S,
@@ -163,7 +178,7 @@ fn manifest(name: &str, wanted: &NodePods, count: usize, owner: &Value) -> Value
             "command": ["sh", "-c", job::STAY],
             "resources": {"requests": amounts, "limits": amounts},
             "securityContext": job::security(),
-            "volumeMounts": [{"name": "data", "mountPath": FOLDER}],
+            "volumeMounts": [{"name": "data", "mountPath": NODE_FOLDER}],
         }],
     });
     if wanted.one_per_node {

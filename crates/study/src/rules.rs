@@ -37,6 +37,7 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     machines::check(subject, out);
     attach_credentials(subject, out);
     kubernetes::check(subject, out);
+    kubernetes::check_node_pods(subject, out);
     trust::check(subject, out);
     client::check(subject, out);
     attached::check(subject, out);

@@ -73,6 +73,7 @@ impl LocalSpec {
                 let machines = hosts.machines.clone();
                 (
                     hosts.count,
+                    hosts.pods.clone(),
                     machines,
                     hosts.isolation,
                     hosts.host.volume_bytes,

@@ -1,5 +1,6 @@
 //! What hosts are asked to be, and what a host can be limited to.
 
+use crate::kubernetes::{NodePods, PodPlace};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
@@ -106,11 +107,14 @@ impl LinkSpec {
     }
 }
 
-/// A machine that is reached by the system's `ssh`.
+/// A machine that is reached by the system's `ssh`, or a pod.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RemoteHost {
-    /// As `ssh` knows it: `db1`, `user@db1`, `ssh://user@db1:2222`.
+    /// As `ssh` knows it: `db1`, `user@db1`, `ssh://user@db1:2222`; or what a pod is called.
     pub ssh: String,
+    /// Where it is as a pod; none: `ssh` leads there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pod: Option<PodPlace>,
     /// The folder there that everything of ours is below; none: the user's cache for the program,
     /// and `/tmp` for what goes when its agent ends.
     pub folder: Option<PathBuf>,
@@ -149,6 +153,8 @@ impl RemoteHost {
 pub struct HostsSpec {
     /// How many.
     pub count: usize,
+    /// The pods that are made for them; their machines are only numbered until these run.
+    pub pods: Option<NodePods>,
     /// The machines that they are, as many; empty: stand-ins, made of this machine.
     pub machines: Vec<RemoteHost>,
     /// How far stand-ins are kept apart.

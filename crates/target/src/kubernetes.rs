@@ -1,4 +1,7 @@
-//! A cluster of others in Kubernetes, as a user names it.
+//! What of Kubernetes a target is: a cluster of others as a user names it, or pods for nodes of ours.
+
+use crate::host::RemoteHost;
+use serde::{Deserialize, Serialize};
 
 /// What describes it there.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,8 +45,8 @@ pub struct NodePods {
     pub context: Option<String>,
     /// The namespace; none: the context's.
     pub namespace: Option<String>,
-    /// Whole CPUs of each, requested and not exceeded.
-    pub cpus: usize,
+    /// CPUs of each, requested and not exceeded, in thousandths.
+    pub millicpus: u32,
     /// Memory of each, requested and not exceeded, in bytes.
     pub memory_bytes: u64,
     /// What they are made of: it has a shell and a Java that Cassandra runs on.
@@ -56,12 +59,27 @@ pub struct NodePods {
     pub one_per_node: bool,
 }
 
+impl NodePods {
+    /// What stands for so many of them until they run: only numbered, in their own folder.
+    pub fn numbered(&self, count: usize) -> Vec<RemoteHost> {
+        let one = |number: usize| RemoteHost {
+            ssh: format!("pod {number}"),
+            folder: Some(NODE_FOLDER.into()),
+            ..RemoteHost::default()
+        };
+        (1..=count).map(one).collect()
+    }
+}
+
+/// Where the volume of such a pod is: the program, jars and the node's data are below.
+pub const NODE_FOLDER: &str = "/cassay";
+
 impl Default for NodePods {
     fn default() -> NodePods {
         NodePods {
             context: None,
             namespace: None,
-            cpus: 2,
+            millicpus: 2000,
             memory_bytes: 4 << 30,
             image: String::new(),
             volume_bytes: None,
@@ -69,4 +87,19 @@ impl Default for NodePods {
             one_per_node: true,
         }
     }
+}
+
+/// Where a pod is that runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PodPlace {
+    /// The context of kubectl's configuration; none: the current one.
+    pub context: Option<String>,
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+    /// The container in it that is meant.
+    pub container: String,
+    /// The node that it is on.
+    pub node: String,
 }

@@ -114,6 +114,23 @@ impl LocalSpec {
         self.hosts.as_ref().map_or(&[], |hosts| &hosts.machines)
     }
 
+    /// The same on the machines that are there: where pods were only numbered, those that run.
+    #[must_use]
+    pub fn on_machines(&self, hosts: Option<&HostsSpec>) -> LocalSpec {
+        let mut spec = self.clone();
+        if let (Some(own), Some(hosts)) = (&mut spec.hosts, hosts)
+            && own.pods.is_some()
+        {
+            own.machines.clone_from(&hosts.machines);
+        }
+        spec
+    }
+
+    /// Whether its hosts are pods that are made for it.
+    pub fn is_in_pods(&self) -> bool {
+        self.hosts.as_ref().is_some_and(|hosts| hosts.pods.is_some())
+    }
+
     /// How many nodes each host has, in their order; without hosts, one has all of them.
     pub fn nodes_of_hosts(&self) -> Vec<usize> {
         let count = self.hosts.as_ref().map_or(1, |hosts| hosts.count.max(1));

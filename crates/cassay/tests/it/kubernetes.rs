@@ -16,6 +16,27 @@ workload: {use: standard1, mix: {write: 1, read: 1}}
 data: {load: {operations: 1k}}
 procedure: {fixed: {rate: 600}}
 window: {warmup: 0s, measure: 4s}
+verify: {reads: none, sample: 0}
+";
+
+const NODES: &str = "\
+study: nodes
+question: What do two nodes in pods do?
+target:
+  local:
+    hosts: 2
+    heap: 512MiB
+    class_sharing: true
+    start_timeout: 10m
+    yaml: {read_request_timeout: 60s, write_request_timeout: 60s}
+    pods: {context: admin, image: 'IMAGE', cpus: 0.7, memory: 1500MiB, one_per_node: false}
+keyspace: {replication: {dc1: 2}}
+workload: {use: standard1, mix: {write: 1, read: 1}, consistency: LOCAL_QUORUM}
+data: {load: {operations: 5k}, settle: none, reset: snapshot}
+procedure: {fixed: {threads: 4}}
+window: {warmup: 2s, measure: 6s}
+verify: {reads: all, sample: 500}
+repeat: {blocks: 2}
 ";
 
 const TRUST: [&str; 2] = ["--trust", "--allow=create=keyspace1"];
@@ -134,7 +155,12 @@ fn a_verb_that_is_missing_is_told_by_the_plan() {
     let said = with(&less, "plan").ended_with(2);
     let words = "not allowed: you may not create pods/exec in the namespace default";
     assert!(said.stderr.contains(words), "{}", said.stderr);
-    assert_eq!(said.stderr.matches("not allowed").count(), 1, "{}", said.stderr);
+    assert_eq!(
+        said.stderr.matches("not allowed").count(),
+        1,
+        "{}",
+        said.stderr
+    );
     with(&rbac, "plan").ended_with(0);
     // The role is enough for a run.
     with(&rbac, "run").measured(&field.lab);
@@ -217,5 +243,25 @@ fn a_pod_that_cannot_run_is_told_of() {
         "{}",
         context.stderr
     );
+    wait_until("nothing of ours is left there", || left().is_empty());
+}
+
+/// Two nodes of ours in pods: started, loaded, snapshotted and restored, and gone.
+#[test]
+#[ignore = "needs a Kubernetes: cargo xtask kubernetes"]
+fn nodes_of_ours_run_in_pods_and_are_restored() {
+    let lab = Lab::new();
+    let image = std::env::var("CASSAY_TEST_JAVA_IMAGE").expect("an image with a Java");
+    let study = NODES.replace("IMAGE", &image);
+    lab.write("study.yaml", &study);
+    let said = lab.cassay(&["run", "study.yaml", "--json", "--trust"]).measured(&lab);
+    let findings = said.json();
+    let trials = findings["trials"].as_array().expect("trials");
+    assert_eq!(trials.len(), 2, "{findings:#}");
+    for trial in trials {
+        for id in ["V2", "V6", "V13", "V14"] {
+            assert_ne!(rule(trial, id)["result"], "fail", "{trial:#}");
+        }
+    }
     wait_until("nothing of ours is left there", || left().is_empty());
 }

@@ -14,6 +14,7 @@ use crate::node_files::NodeFiles;
 use anyhow::Result;
 use host::process::Identity;
 use host::{Agent, Host, Hosts};
+use kubernetes::PodSet;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -45,6 +46,8 @@ pub(crate) struct Nodes {
     pub(super) armed: bool,
     /// Held while a command works on a kept cluster, so that no second one does.
     pub(super) _lock: Option<std::fs::File>,
+    /// The pods that its hosts are, where they were made for it: gone after everything else.
+    pub(super) _pods: Option<PodSet>,
 }
 
 impl Nodes {

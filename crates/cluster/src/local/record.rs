@@ -176,6 +176,7 @@ impl HostsState {
     fn spec(&self) -> Option<HostsSpec> {
         Some(HostsSpec {
             count: self.count,
+            pods: None,
             machines: self.machines.clone(),
             isolation: Isolation::of_name(&self.isolation)?,
             host: HostSpec {
@@ -206,8 +207,10 @@ mod tests {
             nodes: 6,
             hosts: Some(HostsSpec {
                 count: 3,
+                pods: None,
                 machines: vec![RemoteHost {
                     ssh: "db1".to_string(),
+                    pod: None,
                     folder: Some("/data/cassay".into()),
                     sudo: true,
                     machine_type: Some("i4i.2xlarge".to_string()),

@@ -68,6 +68,7 @@ impl Nodes {
             access,
             armed: false,
             _lock: Some(lock),
+            _pods: None,
         };
         nodes.supply(say)?;
         nodes.layout = nodes.lay_out(&nodes.spec)?;

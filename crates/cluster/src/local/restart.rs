@@ -80,6 +80,7 @@ impl Nodes {
             self.program.share_classes(spec, clusters, say)?;
         }
         let layout = self.lay_out(spec)?;
+        let spec = &spec.on_machines(self.spec.hosts.as_ref());
         let old = std::mem::replace(&mut self.spec, spec.clone());
         self.layout = layout;
         let step = Step::between(&old, spec, self.hosts().is_some(), self.state.unsettled);

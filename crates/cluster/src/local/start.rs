@@ -12,13 +12,14 @@ use super::{classes, jvm, machines, place, ready, roles, room, settings};
 use crate::dirs::Dirs;
 use anyhow::{Context, Result, anyhow, bail};
 use host::{Agent, Hosts, HostsState};
+use kubernetes::PodSet;
 use measure::clock::{self, Deadline};
 use measure::number::counted;
 use std::net::Ipv4Addr;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use target::{HostsSpec, LocalSpec, NODES_COUNT_MAX};
+use target::{HostsSpec, LocalSpec, NODES_COUNT_MAX, NodePods};
 
 /// Starts the cluster of `spec` and waits until every node answers and sees the others.
 ///
@@ -67,6 +68,20 @@ fn starting(spec: &LocalSpec, program: &Program) -> String {
     )
 }
 
+/// The pods that hosts are to be, which run then, and the hosts with these as their machines.
+fn made_pods(
+    wanted: &HostsSpec,
+    pods: &NodePods,
+    say: &mut dyn FnMut(&str),
+) -> Result<(HostsSpec, PodSet)> {
+    let set = PodSet::make(pods, wanted.count, say).context("make the pods of the hosts")?;
+    let wanted = HostsSpec {
+        machines: set.machines()?,
+        ..wanted.clone()
+    };
+    Ok((wanted, set))
+}
+
 /// Makes folders that only we can enter.
 fn private() -> std::fs::DirBuilder {
     let mut builder = std::fs::DirBuilder::new();
@@ -108,6 +123,11 @@ impl Nodes {
     ) -> Result<Nodes> {
         let id = state::new_id();
         let folder = clusters.join(&id);
+        let pods = wanted.and_then(|wanted| Some((wanted, wanted.pods.as_ref()?)));
+        let pods = pods.map(|(wanted, pods)| made_pods(wanted, pods, say)).transpose()?;
+        let (hosts, pods) = pods.unzip();
+        let wanted = hosts.as_ref().or(wanted);
+        let spec = &spec.on_machines(wanted);
         let machines = wanted.filter(|wanted| wanted.are_machines());
         // Of hosts on this machine; what is of machines here, is in a plain folder.
         let agent = match (machines, wanted) {
@@ -160,6 +180,7 @@ impl Nodes {
             folder,
             armed: true,
             _lock: None,
+            _pods: pods,
         };
         if let Some(hosts) = nodes.ground.hosts().filter(|hosts| hosts.are_machines()) {
             machines::check_room(hosts, spec)?;

@@ -233,6 +233,17 @@ pub(crate) fn remove(folder: &Path, state: &State) -> Result<usize> {
         );
     }
     if let Some(hosts) = state.hosts.as_ref().filter(|hosts| hosts.are_machines()) {
+        if let Some(pod) = hosts.machines.iter().find_map(|machine| machine.pod.as_ref()) {
+            kubernetes::remove_pods(pod).with_context(|| {
+                format!(
+                    "remove the pods of the cluster {}; if they are gone for good, remove {}",
+                    state.id,
+                    folder.display()
+                )
+            })?;
+            remove_folder(folder)?;
+            return Ok(0);
+        }
         let ended = Hosts::clear_over_ssh(hosts, &mark(&state.id)).with_context(|| {
             format!(
                 "end the cluster {} on its machines; if they are gone for good, remove {}",

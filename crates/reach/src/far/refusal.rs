@@ -262,7 +262,7 @@ const BY_SSH_ITSELF: [Row; 12] = [
 /// What `kubectl` says, and what the API server and the container runtime say through it.
 const BY_KUBECTL: [Row; 12] = [
     Row {
-        words: &["context", "does not exist"],
+        words: &["locate context"],
         cause: "kubectl has no such context (LINE)",
         hint: "see `kubectl config get-contexts`",
     },

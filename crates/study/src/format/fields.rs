@@ -50,6 +50,7 @@ mod client_pods;
 mod faults;
 mod guard;
 mod machines;
+mod node_pods;
 mod procedure;
 mod recorded;
 mod repeat;
@@ -59,10 +60,11 @@ mod target;
 mod topology;
 
 /// The format.
-pub const FIELDS: [&[Field]; 17] = [
+pub const FIELDS: [&[Field]; 18] = [
     STUDY,
     target::FIELDS,
     machines::FIELDS,
+    node_pods::FIELDS,
     attached::HEAD,
     attached::EACH,
     attached::ALL,

@@ -53,6 +53,40 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
+/// Pods for nodes of ours: somebody stands behind them, and what they are is said once.
+pub(super) fn check_node_pods(subject: &Subject<'_>, out: &mut Diagnostics) {
+    const PODS: &str = "target.local.pods";
+    let Some(node) = subject.node.at(PODS) else {
+        return;
+    };
+    if !is_own_word(subject.overrides, node) {
+        let message =
+            format!("`{PODS}` has your kubectl make pods in a cluster, and start nodes there");
+        out.add(&node.place, message, Some(HINT.to_owned()));
+    }
+    names(subject, PODS, &["storage_class", "image"], out);
+    for other in [
+        "target.local.machines",
+        "target.local.host",
+        "target.local.nodes",
+        "target.local.isolation",
+        "target.local.address",
+    ] {
+        if subject.wrote(other) {
+            let message = format!("`{other}` does not go with `{PODS}`");
+            let hint = "leave one of them out; `target.local.hosts` says how many pods there are";
+            subject.say(other, message, Some(hint), out);
+        }
+    }
+    if subject.wrote("target.local.pods.storage_class")
+        && !subject.wrote("target.local.pods.volume")
+    {
+        let message = format!("`{PODS}.storage_class` is of volumes, and there are none");
+        let hint = "say how large they are: volume: 100GiB";
+        subject.say("target.local.pods.storage_class", message, Some(hint), out);
+    }
+}
+
 /// Looks at the context, the namespace, a secret, and further names of a section.
 pub(super) fn names(subject: &Subject<'_>, section: &str, others: &[&str], out: &mut Diagnostics) {
     for key in ["context", "namespace", "secret"].iter().chain(others) {

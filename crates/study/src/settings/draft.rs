@@ -14,8 +14,8 @@ use analysis::procedure::{
 use imports::Tool;
 use target::fault::Commands;
 use target::{
-    AttachSpec, HostsSpec, JolokiaAccess, KubernetesCluster, KubernetesOwner, LocalSpec, NullSpec,
-    RemoteHost, Target, TlsSpec,
+    AttachSpec, HostsSpec, JolokiaAccess, KubernetesCluster, KubernetesOwner, LocalSpec, NodePods,
+    NullSpec, RemoteHost, Target, TlsSpec,
 };
 use workload::{ALL_KINDS, Tuning};
 
@@ -357,12 +357,20 @@ impl Draft {
         }
     }
 
+    pub(crate) fn node_pods(&mut self) -> &mut NodePods {
+        self.hosts.pods.get_or_insert_default()
+    }
+
     pub(crate) fn local(&self) -> LocalSpec {
-        let count = self.hosts_count;
+        let count = match &self.hosts.pods {
+            Some(_) => self.hosts_count.max(1),
+            None => self.hosts_count,
+        };
+        let pods = self.hosts.pods.iter().flat_map(|pods| pods.numbered(count));
         let hosts = (count > 0).then(|| HostsSpec {
             count,
             // The first of them; the rules see to it that there are enough.
-            machines: self.machines.iter().take(count).cloned().collect(),
+            machines: self.machines.iter().take(count).cloned().chain(pods).collect(),
             ..self.hosts.clone()
         });
         let nodes = hosts.as_ref().map(|hosts| hosts.nodes(self.nodes_per_host));
