@@ -3,6 +3,7 @@
 
 mod allowed;
 mod contact_point;
+mod described;
 mod faults;
 pub(crate) mod hosts;
 mod machines;
@@ -22,13 +23,11 @@ use faults::Agent;
 pub(crate) use faults::Attached;
 use host::process;
 use hosts::AttachedHosts;
-use kubernetes::Kubectl;
 use measure::clock::{self, Deadline};
-use measure::number::counted;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 use target::fault::STARTED_WITHIN;
-use target::{AttachSpec, Capability, JolokiaAccess, KubernetesCluster, SecretSource};
+use target::{AttachSpec, Capability, JolokiaAccess};
 use tls::tls_of;
 
 /// How long discovery may take per request.
@@ -43,7 +42,7 @@ pub(crate) fn attach(spec: &AttachSpec, say: &mut dyn FnMut(&str)) -> Result<Clu
     let described;
     let spec = match &spec.kubernetes {
         Some(there) => {
-            described = described_spec(spec, there, say)?;
+            described = described::spec(spec, there, say)?;
             &described
         }
         None => spec,
@@ -74,38 +73,6 @@ pub(crate) fn attach(spec: &AttachSpec, say: &mut dyn FnMut(&str)) -> Result<Clu
     ));
     let agents = agents_of(&nodes, spec.jolokia.as_ref(), say)?;
     with_hosts(spec, nodes, (access, hosts), agents, say)
-}
-
-/// The same with what Kubernetes says of it in the place of where it says that.
-///
-/// # Errors
-/// It is not there, none of its nodes is ready, or something of it may not be read.
-fn described_spec(
-    spec: &AttachSpec,
-    there: &KubernetesCluster,
-    say: &mut dyn FnMut(&str),
-) -> Result<AttachSpec> {
-    let kubectl = Kubectl::new(there.context.as_deref(), there.namespace.as_deref())?;
-    let found = kubernetes::find(&kubectl, &there.owner, there.secret.as_deref())
-        .with_context(|| format!("ask Kubernetes for {}", there.owner.words()))?;
-    say(&format!(
-        "{} has {} that are ready",
-        there.owner.words(),
-        counted(found.points.len(), "node")
-    ));
-    let only = match &found.datacenters[..] {
-        [one] => Some(one.clone()),
-        _ => None,
-    };
-    let (user, password) = found.credentials.unzip();
-    Ok(AttachSpec {
-        contact_points: found.points.iter().map(SocketAddr::to_string).collect(),
-        kubernetes: None,
-        user,
-        password: password.map(SecretSource::Held),
-        datacenter: spec.datacenter.clone().or(only),
-        ..spec.clone()
-    })
 }
 
 /// Undoes what earlier commands of this machine have left that were killed with their agents. What

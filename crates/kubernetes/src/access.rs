@@ -14,6 +14,8 @@ pub enum Purpose {
     Clients,
     /// Nodes of ours run in pods.
     Nodes,
+    /// Agents are started in pods of others.
+    Agents,
     /// A cluster behind a service is attached to.
     Service,
     /// A data center of cass-operator is.
@@ -48,6 +50,12 @@ const PODS: Rule = Rule {
     group: "",
     resource: "pods",
     verbs: &["get", "list", "watch"],
+};
+
+const POD: Rule = Rule {
+    group: "",
+    resource: "pods",
+    verbs: &["get"],
 };
 
 /// A websocket is opened by GET, and has to be permitted as `create` from Kubernetes 1.35 on.
@@ -97,9 +105,10 @@ const K8SSANDRA: &[Rule] = &[
 
 impl Purpose {
     /// All of them, with the word of each.
-    pub const ALL: [(&'static str, Purpose); 5] = [
+    pub const ALL: [(&'static str, Purpose); 6] = [
         ("clients", Purpose::Clients),
         ("nodes", Purpose::Nodes),
+        ("agents", Purpose::Agents),
         ("service", Purpose::Service),
         ("cass_operator", Purpose::CassOperator),
         ("k8ssandra", Purpose::K8ssandra),
@@ -115,6 +124,7 @@ impl Purpose {
         match self {
             Purpose::Clients => &[JOBS, PODS, EXEC],
             Purpose::Nodes => &[JOBS, SETS, PODS, EXEC],
+            Purpose::Agents => &[POD, EXEC],
             Purpose::Service => &[SERVICE],
             Purpose::CassOperator => CASS_OPERATOR,
             Purpose::K8ssandra => K8SSANDRA,

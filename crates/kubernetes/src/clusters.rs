@@ -26,12 +26,32 @@ const CQL_PORT: u16 = 9042;
 /// A cluster as Kubernetes knows it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FoundCluster {
-    /// Where its ready nodes speak CQL.
-    pub points: Vec<SocketAddr>,
+    /// Its ready nodes.
+    pub nodes: Vec<FoundNode>,
     /// The data centers that are described, as Cassandra calls them.
     pub datacenters: Vec<String>,
     /// Whom to log in as; none where no secret says.
     pub credentials: Option<(String, Secret)>,
+}
+
+/// A node that is ready.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FoundNode {
+    /// Where it speaks CQL.
+    pub point: SocketAddr,
+    /// Its pod; none of an end point that is none.
+    pub pod: Option<FoundPod>,
+}
+
+/// The pod of a node.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FoundPod {
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+    /// The node of Kubernetes that it is on.
+    pub node: String,
 }
 
 /// A data center, as its CassandraDatacenter describes it.
@@ -78,16 +98,16 @@ pub fn find(
             datacenters.iter().map(of).collect::<Result<_>>()?
         }
     };
-    let mut points = BTreeSet::new();
+    let mut nodes = BTreeSet::new();
     for service in &services {
         let slices = kubectl.list(
             "endpointslices",
             &format!("kubernetes.io/service-name={service}"),
         )?;
-        points.extend(points_of(&slices));
+        nodes.extend(nodes_of(&slices));
     }
     ensure!(
-        !points.is_empty(),
+        !nodes.is_empty(),
         "no node of the service {} is ready; see `{} get endpointslices`",
         services.join(", "),
         kubectl.words()
@@ -98,7 +118,7 @@ pub fn find(
         credentials(&kept).with_context(|| format!("read the secret {name}"))
     });
     Ok(FoundCluster {
-        points: points.into_iter().collect(),
+        nodes: nodes.into_iter().collect(),
         datacenters: datacenters.into_iter().map(|one| one.name).collect(),
         credentials: credentials.transpose()?,
     })
@@ -168,10 +188,11 @@ fn service_of(all: &[Value], datacenter: &str) -> Result<String> {
     }
 }
 
-/// Where ready end points speak CQL.
-fn points_of(slices: &[Value]) -> Vec<SocketAddr> {
+/// The nodes behind ready end points.
+fn nodes_of(slices: &[Value]) -> Vec<FoundNode> {
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
-    let mut points = Vec::new();
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let mut nodes = Vec::new();
     for slice in slices {
         let ports = list(&slice["ports"]);
         let number = |port: &Value| u16::try_from(port["port"].as_u64()?).ok();
@@ -187,12 +208,36 @@ fn points_of(slices: &[Value]) -> Vec<SocketAddr> {
             if end["conditions"]["ready"] == false {
                 continue;
             }
+            let of = &end["targetRef"];
+            let pod = (of["kind"] == "Pod").then(|| FoundPod {
+                namespace: text(&of["namespace"]),
+                name: text(&of["name"]),
+                node: text(&end["nodeName"]),
+            });
             let addresses = list(&end["addresses"]);
             let addresses = addresses.iter().filter_map(|one| one.as_str()?.parse::<IpAddr>().ok());
-            points.extend(addresses.map(|address| SocketAddr::new(address, port)));
+            nodes.extend(addresses.map(|address| FoundNode {
+                point: SocketAddr::new(address, port),
+                pod: pod.clone(),
+            }));
         }
     }
-    points
+    nodes
+}
+
+/// The container that is meant of a pod when nobody says another one.
+///
+/// # Errors
+/// It is not there, or has none.
+pub fn default_container(kubectl: &Kubectl, pod: &FoundPod) -> Result<String> {
+    const NAMED: &str = "kubectl.kubernetes.io/default-container";
+    let object = kubectl.within(&pod.namespace)?.get("pod", &pod.name)?;
+    let named = object["metadata"]["annotations"][NAMED].as_str();
+    let first = object["spec"]["containers"][0]["name"].as_str();
+    let name = named
+        .or(first)
+        .with_context(|| format!("the pod {} has no container", pod.name))?;
+    Ok(name.to_owned())
 }
 
 /// User and password of a secret.
@@ -271,15 +316,20 @@ mod tests {
         let slice = json!({
             "ports": [{"name": "mgmt-api", "port": 8080}, {"name": "native", "port": 9142}],
             "endpoints": [
-                {"addresses": ["10.0.0.1"], "conditions": {"ready": true}},
+                {"addresses": ["10.0.0.1"], "conditions": {"ready": true}, "nodeName": "n1",
+                 "targetRef": {"kind": "Pod", "name": "demo-0", "namespace": "db"}},
                 {"addresses": ["10.0.0.2"], "conditions": {"ready": false}},
                 {"addresses": ["10.0.0.3"], "conditions": {}},
             ],
         });
-        let points: Vec<String> = points_of(&[slice]).iter().map(SocketAddr::to_string).collect();
+        let nodes = nodes_of(&[slice]);
+        let points: Vec<String> = nodes.iter().map(|node| node.point.to_string()).collect();
         assert_eq!(points, ["10.0.0.1:9142", "10.0.0.3:9142"]);
+        let pod = nodes[0].pod.as_ref().expect("a pod");
+        assert_eq!((pod.name.as_str(), pod.node.as_str()), ("demo-0", "n1"));
+        assert_eq!(nodes[1].pod, None);
         let only = json!({"ports": [{"port": 9999}], "endpoints": [{"addresses": ["10.0.0.1"]}]});
-        assert_eq!(points_of(&[only])[0].port(), 9999);
+        assert_eq!(nodes_of(&[only])[0].point.port(), 9999);
     }
 
     #[test]

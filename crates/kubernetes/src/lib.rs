@@ -13,7 +13,7 @@ mod kubectl;
 mod node_pods;
 mod pods;
 
-pub use clusters::{FoundCluster, find};
+pub use clusters::{FoundCluster, FoundNode, FoundPod, default_container, find};
 pub use job::{ClientJob, ClientPods, ReadyPod};
 pub use kubectl::Kubectl;
 pub use node_pods::{PodSet, remove_pods};

@@ -2,6 +2,7 @@
 
 use crate::host::RemoteHost;
 use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
 
 /// What describes it there.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,6 +37,21 @@ pub struct KubernetesCluster {
     pub owner: KubernetesOwner,
     /// The secret with `username` and `password`; none: its operator's.
     pub secret: Option<String>,
+    /// The agents that are started in its pods; none: nothing is started there.
+    pub agents: Option<PodAgents>,
+}
+
+/// Agents in pods of others, and what they find there.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PodAgents {
+    /// The container that the node runs in; none: the pod's default one.
+    pub container: Option<String>,
+    /// Where the program is put, and what the agent writes; none: `/tmp`.
+    pub folder: Option<PathBuf>,
+    /// The folder with the node's logs, which is only read.
+    pub logs: Option<PathBuf>,
+    /// The folder with its data, of whose disk the settings are looked at.
+    pub data: Option<PathBuf>,
 }
 
 /// The pods that nodes of ours run in, one in each.

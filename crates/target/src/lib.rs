@@ -28,7 +28,9 @@ pub use attached_host::{AttachedHost, NODE_PLACE, ProcessControl, folder_of_node
 pub use change::{Change, Restarts};
 pub use host::{DiskSpec, HostSpec, HostsAre, HostsSpec, Isolation, LinkSpec, RemoteHost};
 pub use invocation::Invocation;
-pub use kubernetes::{KubernetesCluster, KubernetesOwner, NODE_FOLDER, NodePods, PodPlace};
+pub use kubernetes::{
+    KubernetesCluster, KubernetesOwner, NODE_FOLDER, NodePods, PodAgents, PodPlace,
+};
 pub use memory::memory_bytes;
 pub use null::{Drift, Latency, NullSpec, Reads, Stall};
 pub use placing::{Placing, Topology};

@@ -385,6 +385,35 @@ fn a_cluster_is_attached_to_by_its_service_and_its_secret() {
         "the password is told"
     );
 
+    // With an agent in its container: its process is in sight, and is paused and seen to be.
+    let seen = [
+        "run",
+        "study.yaml",
+        "--json",
+        "--trust",
+        "--allow=write=mine,signal",
+        "--set=keyspace.name=mine",
+        "--set=target.attach.kubernetes.agents={container: cassandra}",
+        "--set=window.measure=12s",
+        "--set=faults=[{at: 3s, kind: node-pause, where: {node: 1}, for: 2s}]",
+    ];
+    let said = pods.lab.cassay(&seen);
+    let findings = said.json();
+    assert_eq!(
+        findings["faults"][0]["verdict"], "confirmed",
+        "{findings:#}\n{}",
+        said.stderr
+    );
+    assert!(
+        !said.stderr.contains("`probes.processes`"),
+        "{}",
+        said.stderr
+    );
+    assert!(
+        !all_texts(&pods.lab, &said).contains(password),
+        "the password is told"
+    );
+
     let ann = "--set=target.attach.kubernetes.context=ann";
     let said = pods.lab.cassay(&["plan", "study.yaml", "--trust", ann]);
     assert!(said.stderr.contains("Forbidden"), "{}", said.stderr);

@@ -268,9 +268,7 @@ impl ReachedHost {
 }
 
 fn destination(spec: &AttachedHost) -> Result<Destination> {
-    let remote = &spec.remote;
-    let folder = remote.folder.as_deref().map(|folder| folder.to_string_lossy());
-    Destination::new(&remote.ssh, remote.sudo, folder.as_deref())
+    host::agent::destination(&spec.remote)
 }
 
 /// What hosts are called: the name alone of what `ssh` is told, if that is nobody else's.

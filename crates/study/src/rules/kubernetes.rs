@@ -34,6 +34,22 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
         out.add(&node.place, message, Some(HINT.to_owned()));
     }
     names(subject, ATTACHED, &OWNERS, out);
+    for key in ["folder", "logs", "data"] {
+        let path = format!("{ATTACHED}.agents.{key}");
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "/-_.".contains(c);
+        let is_folder = |text: &str| {
+            text.starts_with('/') && text.chars().all(is_plain) && !text.contains("..")
+        };
+        if let Some(text) = subject.text(&path).filter(|text| !is_folder(text)) {
+            let hint = "write the whole path, of letters, digits, `-`, `_` and `.`";
+            subject.say(
+                &path,
+                format!("`{path}`: {text:?} is no folder"),
+                Some(hint),
+                out,
+            );
+        }
+    }
     let said = OWNERS.iter().filter(|key| subject.wrote(&format!("{ATTACHED}.{key}")));
     if said.count() != 1 {
         let message = format!("`{ATTACHED}` needs one of {}", OWNERS.join(", "));

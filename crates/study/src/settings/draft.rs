@@ -15,7 +15,7 @@ use imports::Tool;
 use target::fault::Commands;
 use target::{
     AttachSpec, HostsSpec, JolokiaAccess, KubernetesCluster, KubernetesOwner, LocalSpec, NodePods,
-    NullSpec, RemoteHost, Target, TlsSpec,
+    NullSpec, PodAgents, RemoteHost, Target, TlsSpec,
 };
 use workload::{ALL_KINDS, Tuning};
 
@@ -26,6 +26,7 @@ pub(crate) struct KubernetesDraft {
     pub(crate) namespace: Option<String>,
     pub(crate) owner: Option<KubernetesOwner>,
     pub(crate) secret: Option<String>,
+    pub(crate) agents: Option<PodAgents>,
 }
 
 impl KubernetesDraft {
@@ -35,6 +36,7 @@ impl KubernetesDraft {
             namespace: self.namespace.clone(),
             owner: self.owner.clone()?,
             secret: self.secret.clone(),
+            agents: self.agents.clone(),
         })
     }
 }
@@ -196,6 +198,10 @@ impl Draft {
 
     pub(crate) fn capacity(&mut self) -> &mut Capacity {
         self.capacity.get_or_insert_default()
+    }
+
+    pub(crate) fn pod_agents(&mut self) -> &mut PodAgents {
+        self.attached_kubernetes.agents.get_or_insert_default()
     }
 
     pub(crate) fn in_kubernetes(&mut self, owner: KubernetesOwner) {

@@ -2,6 +2,7 @@
 
 use super::Draft;
 use super::draft::Kind;
+use target::NODES_COUNT_MAX;
 use target::fault::{Commands, Hit, Knob, Length, Options, Place};
 use workload::random::{Draws, lane};
 
@@ -319,9 +320,13 @@ impl Draft {
     /// On what they are.
     pub(crate) fn ground(&self) -> FaultTargets {
         if let Kind::Attach = self.kind {
+            let described = &self.attached_kubernetes;
+            // How many there are, is known when the cluster is asked.
+            let unknown = described.owner.is_some().then_some(NODES_COUNT_MAX);
+            let in_sight = unknown.filter(|_| described.agents.is_some());
             return FaultTargets {
-                nodes: self.attach.contact_points.len(),
-                hosts: Some(self.attached.each.len()).filter(|count| *count > 0),
+                nodes: unknown.unwrap_or(self.attach.contact_points.len()),
+                hosts: in_sight.or(Some(self.attached.each.len())).filter(|count| *count > 0),
                 volume_bytes: None,
                 are_machines: true,
                 are_others: true,

@@ -7,7 +7,8 @@ use cql::response::ErrorCode;
 use std::time::Duration;
 use target::fault::{Commands, DataLoss};
 use target::{
-    Authentication, Collector, Isolation, JolokiaAccess, KubernetesOwner, Latency, TlsSpec,
+    Authentication, Collector, Isolation, JolokiaAccess, KubernetesOwner, Latency, PodAgents,
+    TlsSpec,
 };
 
 pub(super) const FIELDS: &[Field] = &[
@@ -262,6 +263,41 @@ pub(super) const FIELDS: &[Field] = &[
         Type::Text(|d, text| d.attached_kubernetes.secret = Some(text.into())),
         "The secret with `username` and `password`. Default: the superuser's of the operator; with \
          `service` none.",
+    ),
+    optional(
+        "target.attach.kubernetes.agents",
+        Type::Either(
+            &Type::Bool(|d, is| {
+                d.attached_kubernetes.agents = is.then(PodAgents::default);
+            }),
+            &Type::Section(|d| {
+                d.pod_agents();
+            }),
+        ),
+        "Start this program in the nodes' containers, by `exec`: then processes, the containers' \
+         limits and use, collectors' logs and what a fault does to a process are in sight, and nodes can \
+         be paused where `--allow signal` says so. It ends with the run. Default: nothing is \
+         started there, and only CQL is spoken.",
+    ),
+    optional(
+        "target.attach.kubernetes.agents.container",
+        Type::Name(|d, text| d.pod_agents().container = Some(text.into())),
+        "The container that the node runs in. Default: the pod's default one.",
+    ),
+    optional(
+        "target.attach.kubernetes.agents.folder",
+        Type::Text(|d, text| d.pod_agents().folder = Some(text.into())),
+        "A folder there that programs can be put into and started from. Default: /tmp/cassay.",
+    ),
+    optional(
+        "target.attach.kubernetes.agents.logs",
+        Type::Text(|d, text| d.pod_agents().logs = Some(text.into())),
+        "The folder with the node's logs, which is only read.",
+    ),
+    optional(
+        "target.attach.kubernetes.agents.data",
+        Type::Text(|d, text| d.pod_agents().data = Some(text.into())),
+        "The folder with its data, of whose disk the settings are looked at.",
     ),
     optional(
         "target.attach.user",
