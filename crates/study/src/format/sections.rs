@@ -62,6 +62,11 @@ const fn one_of(path: &'static str, keys: &'static [&'static str]) -> Exclusive 
 /// Keys that exclude each other. An override that sets one of them removes the others.
 pub const EXCLUSIVE: &[Exclusive] = &[
     one_of("target", &["local", "attach", "null"]),
+    one_of("target.attach", &["contact_points", "kubernetes"]),
+    one_of(
+        "target.attach.kubernetes",
+        &["k8ssandra", "cass_operator", "service"],
+    ),
     one_of(
         "target.attach.hosts.control",
         &["systemd", "docker", "command"],
@@ -116,6 +121,16 @@ pub const EXCLUSIVE: &[Exclusive] = &[
     Exclusive {
         path: "data",
         keys: &["load", "present"],
+        needed: false,
+    },
+    Exclusive {
+        path: "client",
+        keys: &["machines", "kubernetes"],
+        needed: false,
+    },
+    Exclusive {
+        path: "target.local",
+        keys: &["machines", "pods"],
         needed: false,
     },
     Exclusive {

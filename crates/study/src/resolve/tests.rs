@@ -3,6 +3,7 @@
 mod attached;
 mod endurance;
 mod faults;
+mod kubernetes;
 mod lab;
 mod machines;
 mod repeat;

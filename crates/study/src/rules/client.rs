@@ -52,7 +52,7 @@ fn pods(subject: &Subject<'_>, out: &mut Diagnostics) {
         );
         out.add(&node.place, message, Some(HINT.to_owned()));
     }
-    for other in [MACHINES, "client.workers", "client.cpus"] {
+    for other in ["client.workers", "client.cpus"] {
         if subject.wrote(other) {
             let message = format!("`{other}` does not go with `{PODS}`");
             let hint =

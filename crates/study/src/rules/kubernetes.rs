@@ -13,17 +13,7 @@ const OWNERS: [&str; 3] = ["k8ssandra", "cass_operator", "service"];
 
 /// A cluster of others: what describes it is said once, and nothing that would say it again.
 pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
-    const POINTS: &str = "target.attach.contact_points";
     let Some(node) = subject.node.at(ATTACHED) else {
-        if subject.wrote("target.attach") && !subject.wrote(POINTS) {
-            let hint = "add it below `target.attach`: contact_points: [10.0.0.1]";
-            subject.say(
-                "target.attach",
-                format!("`{POINTS}` is missing"),
-                Some(hint),
-                out,
-            );
-        }
         return;
     };
     if !is_own_word(subject.overrides, node) {
@@ -50,14 +40,7 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
             );
         }
     }
-    let said = OWNERS.iter().filter(|key| subject.wrote(&format!("{ATTACHED}.{key}")));
-    if said.count() != 1 {
-        let message = format!("`{ATTACHED}` needs one of {}", OWNERS.join(", "));
-        let hint = "for example: kubernetes: {namespace: db, cass_operator: dc1}";
-        subject.say(ATTACHED, message, Some(hint), out);
-    }
     for other in [
-        POINTS,
         "target.attach.user",
         "target.attach.password",
         "target.attach.hosts",
@@ -82,7 +65,6 @@ pub(super) fn check_node_pods(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
     names(subject, PODS, &["storage_class", "image"], out);
     for other in [
-        "target.local.machines",
         "target.local.host",
         "target.local.nodes",
         "target.local.isolation",

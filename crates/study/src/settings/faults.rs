@@ -291,7 +291,9 @@ impl Draft {
     /// Whether a kind that is built in can be had of nodes that are not ours.
     fn reaches(&self, name: &str) -> bool {
         let kind = target::fault::Kind::of(name);
-        !self.attached.each.is_empty() && kind.is_some_and(|kind| kind.acts().is_some())
+        let has_agents =
+            !self.attached.each.is_empty() || self.attached_kubernetes.agents.is_some();
+        has_agents && kind.is_some_and(|kind| kind.acts().is_some())
     }
 
     /// The names of the kinds that there are on an attached cluster.
