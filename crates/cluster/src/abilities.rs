@@ -1,7 +1,6 @@
 //! What a target of a description will be able to do, before anything starts.
 
-use crate::attach::NO_AGENTS;
-use crate::attach::seen;
+use crate::attach::{NO_AGENTS, described, seen};
 use crate::capability::{Answer, OnMachines, of_attached, of_local};
 use crate::local::place;
 use target::{AttachSpec, Capability, Target};
@@ -10,9 +9,12 @@ use target::{AttachSpec, Capability, Target};
 /// anything starts: this machine is probed, nodes of somebody else are not asked.
 pub fn abilities_of(target: &Target) -> Vec<Capability> {
     let attached = |spec: &AttachSpec| {
-        let on_machines = match spec.hosts[..] {
-            [] => OnMachines::none(),
-            _ => seen::expected(&spec.hosts),
+        let agents = spec.kubernetes.as_ref().and_then(|described| described.agents.as_ref());
+        let on_machines = match (&spec.hosts[..], agents) {
+            // Their pods are named when they are looked for.
+            (_, Some(agents)) => seen::expected(&[described::placeholder(agents)]),
+            ([], None) => OnMachines::none(),
+            (hosts, None) => seen::expected(hosts),
         };
         of_attached(&attached_tables(), &attached_mbeans(spec), &on_machines)
     };

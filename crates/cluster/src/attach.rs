@@ -3,7 +3,7 @@
 
 mod allowed;
 mod contact_point;
-mod described;
+pub(crate) mod described;
 mod faults;
 pub(crate) mod hosts;
 mod machines;

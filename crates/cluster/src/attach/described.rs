@@ -49,6 +49,20 @@ pub(super) fn spec(
     })
 }
 
+/// What stands for all of its pods before they are looked for.
+pub(crate) fn placeholder(agents: &PodAgents) -> AttachedHost {
+    AttachedHost {
+        remote: RemoteHost {
+            ssh: "the pods".to_owned(),
+            ..RemoteHost::default()
+        },
+        addresses: Vec::new(),
+        control: None,
+        logs: agents.logs.clone(),
+        data: agents.data.clone(),
+    }
+}
+
 /// The pod of a node as a machine of it.
 fn host(kubectl: &Kubectl, node: &FoundNode, agents: &PodAgents) -> Result<AttachedHost> {
     let pod = node.pod.as_ref();

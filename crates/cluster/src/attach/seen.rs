@@ -8,11 +8,11 @@ use std::collections::BTreeMap;
 use target::{Ability, AttachedHost, Capability};
 
 /// How figures come from there.
-const FIGURES: &str = "/proc and /sys of the nodes' machines, by agents over ssh";
+const FIGURES: &str = "/proc and /sys of the nodes' machines, by agents there";
 
 const PROCESSES: &str = "the owners of the nodes' CQL sockets on their machines";
-const LOGS: &str = "files of the nodes' machines, by agents over ssh";
-const SIGNALS: &str = "by agents over ssh, where the command line says --allow signal";
+const LOGS: &str = "files of the nodes' machines, by agents there";
+const SIGNALS: &str = "by agents there, where the command line says --allow signal";
 const NETWORK: &str = "the packet filters and sockets of the nodes' machines, where the command \
                        line says --allow network";
 const CONTROL: &str = "by `control` on the nodes' machines, where the command line says --allow \
