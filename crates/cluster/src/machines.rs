@@ -4,8 +4,8 @@
 use crate::local::marks::mark;
 use crate::local::room;
 use anyhow::{Context, Result};
-use host::agent::destination;
 use host::inspect::{ClockSeen, Inspected, LeftCluster};
+use host::place::destination;
 use host::remote::ClearCluster;
 use host::{Agent, Attempt, DiskWork, Query, QueryAnswer, Reach, Refusal, at_once};
 use measure::number::{bytes, counted};

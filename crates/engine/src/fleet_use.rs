@@ -152,10 +152,9 @@ fn seats(client: &Client) -> Result<Vec<Seat>> {
 }
 
 fn seat(machine: &Machine, client: &Client) -> Result<Seat> {
-    let far = machine.ssh.as_ref();
-    let far = far.map(|ssh| Destination::new(ssh, false, machine.folder.as_deref()));
+    let named = |ssh: &String| Destination::new(ssh, false, machine.folder.as_deref());
     Ok(Seat {
-        far: far.transpose()?,
+        far: machine.ssh.as_ref().map(named).transpose()?,
         workers: machine.workers.or(client.workers),
         cpus: machine.cpus.clone(),
     })

@@ -97,28 +97,13 @@ fn pods_refused(study: &Study) -> Result<Vec<String>> {
     let mut refused = Vec::new();
     let mut seen: Vec<(Kubectl, Purpose)> = Vec::new();
     for variant in &study.variants {
-        let settings = &variant.settings;
-        let clients = settings.client.kubernetes.as_ref();
-        let clients = clients.map(|pods| (&pods.context, &pods.namespace));
-        let hosts = settings.target.local().and_then(|local| local.hosts.as_ref());
-        let nodes = hosts.and_then(|hosts| hosts.pods.as_ref());
-        let nodes = nodes.map(|pods| (&pods.context, &pods.namespace));
-        for (wanted, purpose, path) in [
-            (clients, Purpose::Clients, "client.kubernetes"),
-            (nodes, Purpose::Nodes, "target.local.pods"),
-        ] {
-            let Some((context, namespace)) = wanted else {
-                continue;
-            };
-            let asked = (
-                Kubectl::new(context.as_deref(), namespace.as_deref())?,
-                purpose,
-            );
+        for (kubectl, purpose, path) in pods_wanted(&variant.settings)? {
+            let asked = (kubectl, purpose);
             if seen.contains(&asked) {
                 continue;
             }
-            let missing = kubernetes::access::missing(&asked.0, &[purpose]);
-            let missing = missing.with_context(|| format!("ask what one may do for `{path}`"))?;
+            let missing = kubernetes::access::missing(&asked.0, &[purpose])
+                .with_context(|| format!("ask what one may do for `{path}`"))?;
             refused.extend(missing.iter().map(|missing| {
                 format!(
                     "you {missing}, which `{path}` needs; `cassay kubernetes rbac --for {} \
@@ -131,6 +116,21 @@ fn pods_refused(study: &Study) -> Result<Vec<String>> {
         }
     }
     Ok(refused)
+}
+
+/// Where a variant wants pods, what for, and the section that says so.
+fn pods_wanted(settings: &Settings) -> Result<Vec<(Kubectl, Purpose, &'static str)>> {
+    let mut wanted = Vec::new();
+    if let Some(pods) = &settings.client.kubernetes {
+        let kubectl = Kubectl::new(pods.context.as_deref(), pods.namespace.as_deref())?;
+        wanted.push((kubectl, Purpose::Clients, "client.kubernetes"));
+    }
+    let hosts = settings.target.local().and_then(|local| local.hosts.as_ref());
+    if let Some(pods) = hosts.and_then(|hosts| hosts.pods.as_ref()) {
+        let kubectl = Kubectl::new(pods.context.as_deref(), pods.namespace.as_deref())?;
+        wanted.push((kubectl, Purpose::Nodes, "target.local.pods"));
+    }
+    Ok(wanted)
 }
 
 /// Ends a run before it begins where its cluster would refuse it, or where something would be done

@@ -1,6 +1,7 @@
 //! How a load is shared out to clients, and begun by all of them on one line.
 
-use crate::clients::{Client, Clients, LIMIT, WORK_LIMIT, all_or_failures, at_once};
+use crate::at_once::{all_or_failures, at_once};
+use crate::clients::{Client, Clients, LIMIT, WORK_LIMIT};
 use crate::offering::{Fleet, Together};
 use crate::wire::{Arm, ClientConfig, Go};
 use anyhow::{Context, Result, ensure};

@@ -1,20 +1,19 @@
 //! The near side of clients: reached all at once, kept from load to load, their clocks watched.
 
+use crate::at_once::{all_or_failures, at_once};
 use crate::health::ClockReading;
 use crate::wire::{
     Begin, Describe, Description, Disarm, MeasureCeiling, PIECE_BYTES, TakeLarge, TakeSources,
 };
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD as BASE64;
 use measure::clock::{self, Deadline};
-use measure::number::counted;
 use reach::{Destination, Link, Offset, OtherAgents, TheirClock};
 use rustix::process::Signal;
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
@@ -44,9 +43,6 @@ const CLOCK_EVERY: Duration = Duration::from_millis(500);
 
 /// How often what is known of a clock is written down.
 const CLOCK_NOTED_EVERY_NS: u64 = 10 * clock::SECOND_NS;
-
-/// How many that come one after the other are begun with at a time: each gets this program sent.
-const COMING_MAX: usize = 8;
 
 /// Where a client is to run, and with what.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -179,56 +175,16 @@ impl Clients {
             Client::over(Arc::clone(link), name_of(*number), seat)
         });
         let places = seats.iter().map(|seat| seat.place());
-        Ok(Clients {
-            all: all_or_failures(opened.zip(places))?,
-            sources: Mutex::default(),
-            given: Mutex::default(),
-        })
+        all_or_failures(opened.zip(places)).map(Clients::of)
     }
 
-    /// Starts a client on each of `count` seats that come one after the other, in any order, some
-    /// at a time. `next` waits for one: its place in the fleet, from 0, and itself.
-    ///
-    /// # Errors
-    /// A seat does not come, or all whose clients cannot be had, each with why; none is left then.
-    pub fn as_they_come(
-        count: usize,
-        mut next: impl FnMut() -> Result<(usize, Seat)>,
-    ) -> Result<Clients> {
-        let (give, taken) = sync_channel::<(usize, Seat)>(0);
-        let taken = Mutex::new(taken);
-        let take = || taken.lock().unwrap_or_else(PoisonError::into_inner).recv();
-        let come = || {
-            let mut mine = Vec::new();
-            while let Ok((at, seat)) = take() {
-                let (name, place) = (name_of(at + 1), seat.place());
-                mine.push((at, Client::come(name, seat), place));
-            }
-            mine
-        };
-        let mut all = std::thread::scope(|scope| {
-            let threads: Vec<_> = (0..COMING_MAX.min(count)).map(|_| scope.spawn(come)).collect();
-            let mut feed = || -> Result<()> {
-                for _ in 0..count {
-                    give.send(next()?).context("give a seat away")?;
-                }
-                Ok(())
-            };
-            let fed = feed();
-            drop(give);
-            let came = threads.into_iter().flat_map(|thread| match thread.join() {
-                Ok(mine) => mine,
-                Err(panic) => std::panic::resume_unwind(panic),
-            });
-            let came: Vec<_> = came.collect();
-            fed.map(|()| came)
-        })?;
-        all.sort_by_key(|(at, ..)| *at);
-        Ok(Clients {
-            all: all_or_failures(all.into_iter().map(|(_, client, place)| (client, place)))?,
+    /// With clients that are there.
+    pub(crate) fn of(all: Vec<Client>) -> Clients {
+        Clients {
+            all,
             sources: Mutex::default(),
             given: Mutex::default(),
-        })
+        }
     }
 
     /// All of them, in order.
@@ -411,7 +367,7 @@ impl Drop for Clients {
     }
 }
 
-fn name_of(number: usize) -> String {
+pub(crate) fn name_of(number: usize) -> String {
     format!("{}{number}", reach::CLIENT)
 }
 
@@ -433,14 +389,6 @@ fn links(seats: &[Seat]) -> Result<Vec<Link>> {
 }
 
 impl Client {
-    /// Starts one on a seat elsewhere.
-    fn come(name: String, seat: Seat) -> Result<Client> {
-        let far = seat.far.clone().context("a seat on this machine")?.for_agent(&name);
-        let link = Link::to(&far, &Begin { lease_s: SILENCE_S });
-        let link = link.map_err(|refusal| anyhow!(refusal.why()))?;
-        Client::over(Arc::new(link), name, seat)
-    }
-
     /// With a conversation that is open: asks what the machine is, and what its clock shows.
     pub(crate) fn over(link: Arc<Link>, name: String, seat: Seat) -> Result<Client> {
         let Description { cpus, machine } = link.call(&Describe, LIMIT)?;
@@ -475,76 +423,5 @@ fn watch(link: &Weak<Link>, clock: &ClientClock) {
             _ => return,
         }
         clock::sleep(next.left());
-    }
-}
-
-/// Does it with all at once, a thread each; what came of it, in their order.
-pub(crate) fn at_once<'a, A: Sync, T: Send>(
-    all: &'a [A],
-    with: impl Fn(&'a A) -> Result<T> + Sync,
-) -> std::vec::IntoIter<Result<T>> {
-    let with = &with;
-    let done: Vec<Result<T>> = std::thread::scope(|scope| {
-        let each: Vec<_> = all.iter().map(|one| scope.spawn(move || with(one))).collect();
-        let ended = each.into_iter().map(|thread| match thread.join() {
-            Ok(done) => done,
-            Err(panic) => std::panic::resume_unwind(panic),
-        });
-        ended.collect()
-    });
-    done.into_iter()
-}
-
-/// So many of whom the same is said are called by their names.
-const NAMED_MAX: usize = 3;
-
-/// All that was done, or all that was not, each once with whose it is.
-pub(crate) fn all_or_failures<T>(
-    done: impl Iterator<Item = (Result<T>, String)>,
-) -> Result<Vec<T>> {
-    let mut all = Vec::new();
-    let mut failures: Vec<(String, Vec<String>)> = Vec::new();
-    for (one, whose) in done {
-        let why = match one {
-            Ok(one) => {
-                all.push(one);
-                continue;
-            }
-            Err(error) => format!("{error:#}"),
-        };
-        match failures.iter_mut().find(|(told, _)| *told == why) {
-            Some((_, of)) => of.push(whose),
-            None => failures.push((why, vec![whose])),
-        }
-    }
-    if failures.is_empty() {
-        return Ok(all);
-    }
-    let told = failures.iter().map(|(why, of)| {
-        let others = match of.len().saturating_sub(NAMED_MAX) {
-            0 => String::new(),
-            others => format!(" and {}", counted(others, "other")),
-        };
-        let named: Vec<&str> = of.iter().take(NAMED_MAX).map(String::as_str).collect();
-        format!("{}{others}: {why}", named.join(", "))
-    });
-    Err(anyhow!(told.collect::<Vec<_>>().join("\n")))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_wrong_with_many_is_told_once() {
-        let failed = |number: usize| -> (Result<()>, String) {
-            let why = if number == 2 { "no room" } else { "no image" };
-            (Err(anyhow!(why)), format!("pod{number}"))
-        };
-        let said = all_or_failures((1..=6).map(failed)).unwrap_err().to_string();
-        assert_eq!(
-            said,
-            "pod1, pod3, pod4 and 2 others: no image\npod2: no room"
-        );
     }
 }

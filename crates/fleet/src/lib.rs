@@ -12,9 +12,11 @@
 //! both compare what they have made: see [`Maker`].
 
 mod arming;
+mod at_once;
 mod client;
 mod clients;
 mod codec;
+mod coming;
 mod health;
 mod offering;
 mod reading;

@@ -5,12 +5,13 @@ use crate::calls::{
     Abilities, Begin, EndProcess, Keep, MachineAbilities, Note, Processes, Role, StartProcess,
     VolumeAbilities,
 };
+use crate::place::destination;
 use crate::process::{self, Identity};
 use crate::remote::supply_folder;
 use anyhow::{Context, Result};
 use kernel::cgroup;
 use measure::clock;
-use reach::{Call, Destination, Link, OtherAgents, Pod, Refusal, TheirClock, Unreached};
+use reach::{Call, Destination, Link, OtherAgents, Refusal, TheirClock, Unreached};
 use std::collections::HashMap;
 use std::fs::File;
 use std::net::IpAddr;
@@ -21,7 +22,7 @@ use std::process::{Command, ExitStatus};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
-use target::{Capability, NODE_FOLDER, RemoteHost};
+use target::{Capability, RemoteHost};
 
 /// The variable that marks an agent and its guard; its value is the cluster's id.
 pub const MARK: &str = "CASSAY_AGENT";
@@ -337,28 +338,6 @@ impl Drop for Agent {
         // Nobody is left to hear of it; the next command clears what has stayed.
         let _ = self.end();
     }
-}
-
-/// How a machine is reached.
-///
-/// # Errors
-/// Its name is none for ssh, or its folder is no plain path.
-pub fn destination(machine: &RemoteHost) -> Result<Destination> {
-    let folder = machine.folder.as_ref();
-    let folder = folder.map(|folder| folder.to_str().context("a folder that is no Unicode"));
-    let folder = folder.transpose()?;
-    let Some(pod) = &machine.pod else {
-        return Destination::new(&machine.ssh, machine.sudo, folder);
-    };
-    let there = Pod {
-        context: pod.context.clone(),
-        namespace: pod.namespace.clone(),
-        name: pod.name.clone(),
-        container: pod.container.clone(),
-        node: pod.node.clone(),
-        address: machine.address.map(IpAddr::V4),
-    };
-    Destination::of_pod(there, folder.unwrap_or(NODE_FOLDER))
 }
 
 /// How the agents of machines that are hosts of `cluster` are reached, and what each hears first.

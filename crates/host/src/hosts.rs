@@ -9,7 +9,7 @@
 //! cluster and no mount. On machines nothing is outside the folder that was named, but for control
 //! groups; the guards of their agents know of it, and [`Hosts::clear_over_ssh`].
 
-use crate::agent::{self, Agent};
+use crate::agent::Agent;
 use crate::at_once::at_once;
 use crate::calls::MakeHost;
 use crate::remote::{ClearCluster, Settle};
@@ -290,7 +290,7 @@ impl Hosts {
     /// # Errors
     /// All machines that are not reached, or where something does not go.
     pub fn clear_over_ssh(state: &HostsState, mark: &str) -> Result<usize> {
-        let wanted = state.machines.iter().map(agent::destination);
+        let wanted = state.machines.iter().map(crate::place::destination);
         let agents = Agent::to_all(&wanted.collect::<Result<Vec<_>>>()?)?;
         let clear = |(agent, host): (&Agent, &HostState)| {
             agent.clear_cluster(&ClearCluster {

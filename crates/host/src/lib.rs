@@ -17,6 +17,7 @@ pub mod invocation;
 pub mod machine;
 pub mod noted;
 pub mod others;
+pub mod place;
 pub mod queries;
 pub mod remote;
 mod service;

@@ -139,7 +139,7 @@ pub struct Missing {
     pub verbs: Vec<String>,
     /// `jobs.batch`, `pods/exec`.
     pub resource: String,
-    /// Where.
+    /// In which namespace.
     pub namespace: String,
     /// Why, in the cluster's words; empty where it has none.
     pub why: String,
@@ -189,8 +189,8 @@ pub fn missing(kubectl: &Kubectl, purposes: &[Purpose]) -> Result<Vec<Missing>> 
         .collect();
     let list = json!({"apiVersion": "v1", "kind": "List", "items": reviews});
     let said = kubectl.ask(&["create", "-f", "-", "-o", "json"], Some(&list))?;
-    let answers = serde_json::Deserializer::from_str(&said).into_iter::<Value>();
-    let answers: Vec<Value> = answers
+    let answers: Vec<Value> = serde_json::Deserializer::from_str(&said)
+        .into_iter()
         .collect::<Result<_, _>>()
         .context("read what one may do in the cluster")?;
     anyhow::ensure!(
@@ -247,7 +247,8 @@ pub enum Subject {
     Account(String),
 }
 
-/// The role and its binding as a file for `kubectl apply -f -`; of secrets those alone that are named.
+/// The role and its binding as a file for `kubectl apply -f -`; of secrets those alone that are
+/// named.
 pub fn manifests(
     purposes: &[Purpose],
     secrets: &[String],

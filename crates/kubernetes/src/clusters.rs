@@ -127,8 +127,8 @@ pub fn find(
 fn datacenter(object: &Value) -> Result<Datacenter> {
     let (name, spec) = (&object["metadata"]["name"], &object["spec"]);
     let name = name.as_str().context("a CassandraDatacenter has a name")?;
-    let cluster = spec["clusterName"].as_str();
-    let cluster = cluster.with_context(|| format!("{name} does not say its clusterName"))?;
+    let silent = || format!("{name} does not say its clusterName");
+    let cluster = spec["clusterName"].as_str().with_context(silent)?;
     let text = |key: &str| spec[key].as_str().filter(|text| !text.is_empty()).map(str::to_owned);
     Ok(Datacenter {
         object: name.to_owned(),
@@ -243,12 +243,10 @@ pub fn default_container(kubectl: &Kubectl, pod: &FoundPod) -> Result<String> {
 /// User and password of a secret.
 fn credentials(secret: &Value) -> Result<(String, Secret)> {
     let read = |key: &str| -> Result<String> {
-        let text = secret["data"][key].as_str();
-        let text = text.with_context(|| format!("it has no `{key}`"))?;
+        let kept = secret["data"][key].as_str().with_context(|| format!("it has no `{key}`"))?;
         // What does not go says nothing of what it is.
-        let bytes = BASE64.decode(text).ok().with_context(|| format!("`{key}` is no base64"))?;
-        let text = String::from_utf8(bytes).ok();
-        text.with_context(|| format!("`{key}` is no text"))
+        let bytes = BASE64.decode(kept).ok().with_context(|| format!("`{key}` is no base64"))?;
+        String::from_utf8(bytes).ok().with_context(|| format!("`{key}` is no text"))
     };
     Ok((read("username")?, Secret::new(read("password")?)))
 }
@@ -285,7 +283,8 @@ mod tests {
         );
         let object = json!({
             "metadata": {"name": "demo-east"},
-            "spec": {"clusterName": "demo", "datacenterName": "East", "superuserSecretName": "root"},
+            "spec": {"clusterName": "demo", "datacenterName": "East",
+                     "superuserSecretName": "root"},
         });
         let one = datacenter(&object).unwrap();
         assert_eq!((one.name.as_str(), one.secret.as_str()), ("East", "root"));

@@ -216,8 +216,8 @@ fn too_late(pods: &PodsSeen, count: usize, kubectl: &Kubectl) -> anyhow::Error {
 pub(crate) fn put_off(kubectl: Kubectl, name: String) -> Result<PutOff> {
     let (stop, stopped) = channel();
     let begin_ns = clock::now_ns();
-    let thread = std::thread::Builder::new().name("put a deadline off".to_owned());
-    let thread = thread.spawn(move || {
+    let named = std::thread::Builder::new().name("put a deadline off".to_owned());
+    let thread = named.spawn(move || {
         while stopped.recv_timeout(PUT_OFF_EVERY) == Err(RecvTimeoutError::Timeout) {
             let gone_s = (clock::now_ns() - begin_ns) / clock::SECOND_NS;
             let later = json!({"spec": {"activeDeadlineSeconds": gone_s + DEADLINE_S}});

@@ -1,10 +1,10 @@
-//! The only crate that knows what Kubernetes is told and says: objects, by the user's own `kubectl`.
+//! The only crate that knows what Kubernetes is told and says: objects, by the user's own kubectl.
 //!
-//! [`Kubectl`] is a namespace of a cluster as the user's configuration leads there; [`ClientJob`] is
-//! the pods that clients run in; [`find`] is where others' clusters are; [`access`] is what of that
-//! somebody must be permitted. What must hold: everything that is made there is owned by one object,
-//! which goes by itself when nobody comes back to it; and nothing is asked of each pod again and
-//! again: one watch tells of all.
+//! [`Kubectl`] is a namespace of a cluster as the user's configuration leads there; [`ClientJob`]
+//! is the pods that clients run in, [`PodSet`] those of nodes; [`find`] is where others' clusters
+//! are; [`access`] is what of that somebody must be permitted. What must hold: everything that is
+//! made there is owned by one object, which goes by itself when nobody comes back to it; and
+//! nothing is asked of each pod again and again: one watch tells of all.
 
 pub mod access;
 mod clusters;

@@ -7,7 +7,7 @@
 
 use crate::job::{self, PutOff};
 use crate::kubectl::Kubectl;
-use crate::pods::{Pods, PodsSeen};
+use crate::pods::{PodSeen, Pods, PodsSeen};
 use anyhow::{Context, Result, anyhow, bail};
 use measure::clock::Deadline;
 use measure::number::counted;
@@ -42,8 +42,9 @@ impl PodSet {
     pub fn make(wanted: &NodePods, count: usize, say: &mut dyn FnMut(&str)) -> Result<PodSet> {
         let kubectl = Kubectl::new(wanted.context.as_deref(), wanted.namespace.as_deref())?;
         let name = job::new_name("nodes");
-        let owner = kubectl.create(&job::owner(&name, &wanted.image));
-        let owner = owner.context("make a Job that owns the pods of nodes")?;
+        let owner = kubectl
+            .create(&job::owner(&name, &wanted.image))
+            .context("make a Job that owns the pods of nodes")?;
         let namespace = owner["metadata"]["namespace"].as_str().unwrap_or("default").to_owned();
         let kubectl = kubectl.within(&namespace)?;
         let set = Pods::watch(kubectl.clone(), format!("{}={name}", job::SET_LABEL)).and_then(
@@ -78,8 +79,9 @@ impl PodSet {
         let numbered = self.wanted.numbered(self.count).into_iter().enumerate();
         let one = |(index, machine): (usize, RemoteHost)| {
             let name = self.pod(index);
-            let seen = all.iter().find(|pod| pod.name == name && pod.is_running);
-            let seen = seen.with_context(|| format!("the pod {name} does not run any more"))?;
+            let is_it = |pod: &&PodSeen| pod.name == name && pod.is_running;
+            let gone = || format!("the pod {name} does not run any more");
+            let seen = all.iter().find(is_it).with_context(gone)?;
             let address = match seen.address {
                 Some(IpAddr::V4(address)) => Some(address),
                 other => bail!("the pod {name} has no IPv4 address, but {other:?}"),
@@ -124,15 +126,15 @@ impl PodSet {
 
 /// What they still wait for.
 fn late(pods: &PodsSeen, names: &[String]) -> anyhow::Error {
-    let waits = names.iter().map(|name| match pods.get(name) {
+    let of = |name: &String| match pods.get(name) {
         Some(pod) if pod.is_running => format!("{name} runs"),
         Some(pod) => {
             let why = pod.waits_for.as_deref().unwrap_or("nothing is said of why it does not run");
             format!("{name}: {why}")
         }
         None => format!("{name} was not made"),
-    });
-    let waits: Vec<String> = waits.collect();
+    };
+    let waits: Vec<String> = names.iter().map(of).collect();
     anyhow!(
         "after {} s not all pods run: {}\n\
          hint: ask for less (`target.local.pods`), or add nodes or volumes",

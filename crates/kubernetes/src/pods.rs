@@ -152,7 +152,7 @@ fn because(why: &str) -> String {
 }
 
 #[derive(Debug, Default)]
-struct Known {
+struct KnownPods {
     pods: PodsSeen,
     watch: Option<Child>,
     is_over: bool,
@@ -160,12 +160,12 @@ struct Known {
 
 #[derive(Debug, Default)]
 struct Shared {
-    known: Mutex<Known>,
+    known: Mutex<KnownPods>,
     news: Condvar,
 }
 
 impl Shared {
-    fn known(&self) -> MutexGuard<'_, Known> {
+    fn known(&self) -> MutexGuard<'_, KnownPods> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -211,8 +211,8 @@ impl std::error::Error for Waiting {}
 
 /// Why pods do not run yet, each reason once.
 pub(crate) fn waits(pods: &PodsSeen) -> String {
-    let reasons = pods.values().filter_map(|pod| pod.waits_for.as_deref());
-    let reasons: BTreeSet<&str> = reasons.collect();
+    let reasons: BTreeSet<&str> =
+        pods.values().filter_map(|pod| pod.waits_for.as_deref()).collect();
     reasons.into_iter().collect::<Vec<_>>().join("; ")
 }
 
@@ -408,7 +408,9 @@ mod tests {
         );
         let killed = fate(json!({
             "phase": "Failed",
-            "containerStatuses": [{"state": {"terminated": {"reason": "OOMKilled", "exitCode": 137}}}],
+            "containerStatuses": [{"state": {
+                "terminated": {"reason": "OOMKilled", "exitCode": 137},
+            }}],
         }));
         assert_eq!(killed, "it has ended on node n1 (OOMKilled, status 137)");
         let drained = fate(json!({

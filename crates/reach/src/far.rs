@@ -1,10 +1,10 @@
 //! An agent elsewhere: on another machine, as a user of it, or in a pod.
 //!
 //! One connection for each, held open, made by the user's own `ssh` or `kubectl`: configurations,
-//! keys, jump hosts, known hosts and contexts apply. The program is called by its SHA-256 there; it
-//! goes over that connection if it is not there already. What must hold: neither a machine's key nor
-//! a password is ever asked for or accepted; nothing is executed there but what has our digest; and
-//! whoever cannot be reached is named, with all others, before anything is begun.
+//! keys, jump hosts, known hosts and contexts apply. The program is called by its SHA-256 there;
+//! it goes over that connection if it is not there already. What must hold: neither a machine's key
+//! nor a password is ever asked for or accepted; nothing is executed there but what has our digest;
+//! and whoever cannot be reached is named, with all others, before anything is begun.
 
 mod destination;
 mod far_side;
@@ -71,8 +71,8 @@ fn first_line() -> String {
     format!("eval \"$(head -c {})\"", SCRIPT.len())
 }
 
-/// The same for `ssh`. The login shell reads this line, whichever it is (fish, csh): two words and a
-/// quoted one, in which only `sh` reads anything.
+/// The same for `ssh`. The login shell reads this line, whichever it is (fish, csh): two words and
+/// a quoted one, in which only `sh` reads anything.
 fn command_line() -> String {
     format!("exec sh -c '{}'", first_line())
 }
@@ -370,8 +370,8 @@ impl Connection {
 }
 
 /// What `ssh` is told. Nobody is asked for anything, and nothing is done but to run one command: a
-/// session that is configured to run another one, or to forward ports, is for people. Quiet ones say
-/// why they fail.
+/// session that is configured to run another one, or to forward ports, is for people. Quiet ones
+/// say why they fail.
 fn by_ssh(command: &mut Command, destination: &str) {
     for option in [
         "BatchMode=yes",
@@ -439,8 +439,8 @@ mod tests {
 
     #[test]
     fn without_ssh_it_is_said_where_it_comes_from() {
-        let wanted = Destination::new("db1", false, None).unwrap();
-        let wanted = wanted.by_program(Path::new("/nonexistent/ssh"));
+        let plain = Destination::new("db1", false, None).unwrap();
+        let wanted = plain.by_program(Path::new("/nonexistent/ssh"));
         let refusal = Link::to(&wanted, &()).unwrap_err();
         let said = refusal.to_string();
         assert!(said.starts_with("db1: start /nonexistent/ssh"), "{said}");

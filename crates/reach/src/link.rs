@@ -460,12 +460,9 @@ fn hear(mut reader: Box<dyn Read + Send>, way: Option<Way>, hello: Sender<Hello>
     };
     let is_meant = lock(&shared.heard).ended.is_some();
     let fate = way.as_ref().and_then(|way| way.fate.as_ref()).filter(|_| !is_meant);
-    let why = match fate.and_then(Fate::told) {
-        Some(fate) => format!("{why}; {fate}"),
-        None => why,
-    };
+    let fate = fate.and_then(Fate::told).map_or_else(String::new, |fate| format!("; {fate}"));
     let mut heard = lock(&shared.heard);
-    heard.lost = Some(why);
+    heard.lost = Some(why + &fate);
     heard.waiting.clear();
     heard.listener.iter_mut().for_each(|listener| listener(None));
     shared.news.notify_all();

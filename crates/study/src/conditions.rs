@@ -8,11 +8,12 @@ use crate::settings::{
     Fault, Guarded, Import, Keyspace, Load, PageCache, Probes, Replication, Reset, RestoreMethod,
     Settings, Study, Variant,
 };
+use crate::targets;
 use measure::number::counted;
 use std::collections::BTreeMap;
 use target::fault::{Length, Means};
 use target::{
-    Authentication, Collector, HostSpec, Isolation, LocalSpec, NodePods, Target, Topology,
+    Authentication, Collector, HostSpec, Isolation, LocalSpec, Target, Topology,
     hidden::{hidden, hide_all},
 };
 use topology::Smt;
@@ -153,45 +154,23 @@ fn hosts(local: &LocalSpec) -> Vec<String> {
     }
     let racks = format!("racks {}", racks.join(" "));
     let Some(hosts) = &local.hosts else {
-        let nodes = local.nodes;
-        return vec![
-            format!("none: {} on loopback addresses", counted(nodes, "node")),
-            racks,
-        ];
+        let nodes = counted(local.nodes, "node");
+        return vec![format!("none: {nodes} on loopback addresses"), racks];
     };
     let apart = match (hosts.isolation, &hosts.pods) {
-        (_, Some(pods)) => &pods_words(pods),
+        (_, Some(pods)) => &targets::pods_words(pods),
         _ if hosts.are_machines() => &format!("on the machines {}", hosts.names().join(" ")),
         (Isolation::Auto, None) => "kept apart where this machine allows it, else on loopback",
         (Isolation::Hosts, None) => "kept apart",
         (Isolation::Loopback, None) => "on loopback, not kept apart",
     };
     let (count, shares) = (hosts.count, local.nodes_of_hosts());
-    let each: Vec<String> = shares.iter().map(usize::to_string).collect();
-    let dealt = if shares.iter().any(|nodes| *nodes < local.nodes_per_host()) {
-        format!("{count} of {} nodes", each.join(", "))
-    } else {
-        format!("{count} of {}", counted(local.nodes_per_host(), "node"))
+    let each = || shares.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
+    let dealt = match local.nodes_per_host() {
+        most if shares.iter().any(|nodes| *nodes < most) => format!("{} nodes", each()),
+        all => counted(all, "node"),
     };
-    vec![dealt, racks, apart.to_owned()]
-}
-
-/// `pods of cassandra:5.0, 2 CPUs and 4GiB each, on volumes of 100GiB of the class fast`.
-fn pods_words(pods: &NodePods) -> String {
-    let cpus = measure::number::significant(f64::from(pods.millicpus) / 1000.0, 3);
-    let memory = human::format_bytes(pods.memory_bytes);
-    let class = pods.storage_class.iter().map(|class| format!(" of the class {class}"));
-    let volume = match pods.volume_bytes {
-        Some(bytes) => {
-            let class: String = class.collect();
-            format!("on volumes of {}{class}", human::format_bytes(bytes))
-        }
-        None => "on the disks of their nodes".to_owned(),
-    };
-    format!(
-        "pods of {}, {cpus} CPUs and {memory} each, {volume}",
-        pods.image
-    )
+    vec![format!("{count} of {dealt}"), racks, apart.to_owned()]
 }
 
 fn limits(local: &LocalSpec) -> Vec<String> {

@@ -13,6 +13,7 @@ mod fill;
 mod guard;
 mod keyspace;
 mod own_table;
+mod pods;
 mod probes;
 mod published;
 mod recorded;

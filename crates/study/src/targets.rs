@@ -4,7 +4,7 @@ use crate::conditions::{self, yaml_words};
 use crate::human;
 use crate::settings::{Reset, Settings};
 use std::net::Ipv4Addr;
-use target::{Collector, Restarts, Target, hidden::hidden};
+use target::{Collector, NodePods, Restarts, Target, hidden::hidden};
 
 /// How the nodes of a trial are given another configuration: together where its data is brought
 /// back afterwards anyway, so that nobody needs the ring meanwhile.
@@ -32,6 +32,24 @@ pub fn only_reached_from_here(target: &Target) -> Option<&'static str> {
                 .then_some("`target.attach.contact_points`, which are loopback addresses")
         }
     }
+}
+
+/// `pods of cassandra:5.0, 2 CPUs and 4GiB each, on volumes of 100GiB of the class fast`.
+pub fn pods_words(pods: &NodePods) -> String {
+    let cpus = measure::number::significant(f64::from(pods.millicpus) / 1000.0, 3);
+    let memory = human::format_bytes(pods.memory_bytes);
+    let class = pods.storage_class.iter().map(|class| format!(" of the class {class}"));
+    let volume = match pods.volume_bytes {
+        Some(bytes) => {
+            let class: String = class.collect();
+            format!("on volumes of {}{class}", human::format_bytes(bytes))
+        }
+        None => "on the disks of their nodes".to_owned(),
+    };
+    format!(
+        "pods of {}, {cpus} CPUs and {memory} each, {volume}",
+        pods.image
+    )
 }
 
 /// Whether a host, perhaps with a user before it and a port behind it, is this machine whoever

@@ -1,4 +1,4 @@
-//! What of Kubernetes a target is: a cluster of others as a user names it, or pods for nodes of ours.
+//! What of Kubernetes a target is: a cluster of others as a user names it, or pods for our nodes.
 
 use crate::host::RemoteHost;
 use serde::{Deserialize, Serialize};

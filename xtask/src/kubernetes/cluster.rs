@@ -1,7 +1,7 @@
 //! The cluster itself: etcd, API server, controllers, scheduler, containerd and one kubelet, all on
-//! loopback addresses, with everything that they write in one folder. What must hold: each ends when
-//! this does, and what is mounted, named or running for pods is taken away after it, also after one
-//! that was killed.
+//! loopback addresses, with everything that they write in one folder. What must hold: each ends
+//! when this does, and what is mounted, named or running for pods is taken away after it, also
+//! after one that was killed.
 
 use super::image::{JAVA, PAUSE, SHELL};
 use crate::peers::sample;
@@ -296,7 +296,21 @@ fn write_files(&[api, _, _, kubelet]: &[u16; 4]) -> Result<()> {
         "imageGCHighThresholdPercent": 100,
         "resolvConf": "",
     });
-    let bridge = json!({
+    for (name, text) in [
+        ("tokens", tokens.concat()),
+        ("kubeconfig", kubeconfig.to_string()),
+        ("kubelet.json", kubelet.to_string()),
+        ("cni/10-bridge.conflist", bridge().to_string()),
+        ("containerd.toml", containerd()),
+    ] {
+        fs::write(folder.join(name), text).with_context(|| format!("write {name}"))?;
+    }
+    Ok(())
+}
+
+/// How pods are joined.
+fn bridge() -> serde_json::Value {
+    json!({
         "cniVersion": "1.0.0",
         "name": "cassay",
         "plugins": [{
@@ -310,9 +324,13 @@ fn write_files(&[api, _, _, kubelet]: &[u16; 4]) -> Result<()> {
                 "routes": [{"dst": "0.0.0.0/0"}],
             },
         }],
-    });
+    })
+}
+
+/// How containerd runs.
+fn containerd() -> String {
     // runc dies where it may not lower the score by which the kernel chooses whom to kill.
-    let containerd = format!(
+    format!(
         "version = 2\nroot = \"{FOLDER}/containerd\"\nstate = \"{FOLDER}/state\"\n\
          [grpc]\naddress = \"{FOLDER}/containerd.sock\"\n\
          [plugins.\"io.containerd.grpc.v1.cri\"]\nsandbox_image = \"{PAUSE}\"\n\
@@ -323,17 +341,7 @@ fn write_files(&[api, _, _, kubelet]: &[u16; 4]) -> Result<()> {
          runtime_type = \"io.containerd.runc.v2\"\n\
          [plugins.\"io.containerd.grpc.v1.cri\".cni]\nbin_dir = \"/usr/lib/cni\"\n\
          conf_dir = \"{FOLDER}/cni\"\n"
-    );
-    for (name, text) in [
-        ("tokens", tokens.concat()),
-        ("kubeconfig", kubeconfig.to_string()),
-        ("kubelet.json", kubelet.to_string()),
-        ("cni/10-bridge.conflist", bridge.to_string()),
-        ("containerd.toml", containerd),
-    ] {
-        fs::write(folder.join(name), text).with_context(|| format!("write {name}"))?;
-    }
-    Ok(())
+    )
 }
 
 /// What kubectl says of it.

@@ -22,9 +22,7 @@ pub fn ready() -> Result<()> {
         ("kubectl", &["version", "--client"]),
     ] {
         if process::output(program, words).is_err() {
-            bail!(
-                "{program} is missing: Kubernetes is built from its Go modules, and asked by kubectl"
-            );
+            bail!("{program} is missing: Kubernetes is built of Go modules, and asked by kubectl");
         }
     }
     let missing: Vec<&str> = PARTS

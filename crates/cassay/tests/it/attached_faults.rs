@@ -99,21 +99,21 @@ fn what_is_broken_when_the_program_is_killed_is_healed_and_resuming_asks_for_tru
     said.says(&["runs a program of this machine", "say --trust"]);
 }
 
-/// A kind is tried on a cluster of others as `--target` names it; what cannot be had there says why.
+/// A kind is tried on a cluster of others as `--target` names it; what cannot be had says why.
 #[test]
 fn a_kind_is_tried_on_a_cluster_of_others_by_its_address() {
     let lab = Lab::new();
     let mut server = lab.start(&["null", "--port", "0"]);
     let target = format!("attach:{}", server.first_line());
-    let said = lab.cassay(&[
+    let words = [
         "fault",
         "test",
         "node-pause",
-        "--target",
-        &target,
         "--allow",
         "signal",
-    ]);
+        "--target",
+    ];
+    let said = lab.cassay(&[&words[..], &[&target]].concat());
     said.ended_with(2).says(&["node-pause", "not here", "target.attach.hosts"]);
     let said = lab.cassay(&["fault", "test", "node-pause", "--target", "10.0.0.1"]);
     said.ended_with(2).says(&["write attach:HOST or attach:HOST:PORT"]);

@@ -1,4 +1,4 @@
-//! A real Kubernetes, which `cargo xtask kubernetes` makes: clients in pods do what one client does;
+//! A real Kubernetes, which `cargo xtask kubernetes` makes: clients in pods do what one does;
 //! what happens to a pod is said; what somebody may not do is told before anything is made; and
 //! whoever is killed, nothing stays.
 
@@ -55,7 +55,7 @@ fn image() -> String {
 /// A null target that pods reach, and a study of it.
 struct Field {
     lab: Lab,
-    _null: Started,
+    _null: Option<Started>,
 }
 
 impl Field {
@@ -68,7 +68,10 @@ impl Field {
         let mut null = lab.start(&["null", "--port", "0", "--address", &address]);
         let at = null.first_line();
         lab.write("study.yaml", &STUDY.replace("ADDRESS", &format!("'{at}'")));
-        Field { lab, _null: null }
+        Field {
+            lab,
+            _null: Some(null),
+        }
     }
 
     /// The arguments of a run with so many clients in pods.
@@ -260,16 +263,51 @@ fn nodes_of_ours_run_in_pods_and_are_restored() {
     let image = std::env::var("CASSAY_TEST_JAVA_IMAGE").expect("an image with a Java");
     let study = NODES.replace("IMAGE", &image);
     lab.write("study.yaml", &study);
-    let said = lab.cassay(&["run", "study.yaml", "--json", "--trust"]).measured(&lab);
+    let fault = "--set=faults=[{at: 2s, kind: node-pause, where: {node: 2}, for: 2s}]";
+    let said = lab.cassay(&["run", "study.yaml", "--json", "--trust", fault]).measured(&lab);
     let findings = said.json();
     let trials = findings["trials"].as_array().expect("trials");
     assert_eq!(trials.len(), 2, "{findings:#}");
+    let faults = findings["faults"].as_array().expect("faults");
+    let confirmed = faults.iter().filter(|fault| fault["verdict"] == "confirmed").count();
+    assert_eq!((faults.len(), confirmed), (2, 2), "{findings:#}");
     for trial in trials {
         for id in ["V2", "V6", "V13", "V14"] {
             assert_ne!(rule(trial, id)["result"], "fail", "{trial:#}");
         }
     }
     wait_until("nothing of ours is left there", || left().is_empty());
+}
+
+/// Nodes go like clients, however far they have come.
+#[test]
+#[ignore = "needs a Kubernetes: cargo xtask kubernetes"]
+fn nothing_stays_of_nodes_whose_command_was_killed() {
+    let image = std::env::var("CASSAY_TEST_JAVA_IMAGE").expect("an image with a Java");
+    for when in ["made", "running", "measuring"] {
+        let lab = Lab::with(&NODES.replace("IMAGE", &image));
+        let sets = [
+            "--set=target.local.hosts=1",
+            "--set=keyspace.replication={dc1: 1}",
+            "--set=window.measure=60s",
+        ];
+        let arguments = [&["run", "study.yaml", "--json", "--trust"], &sets[..]].concat();
+        let mut started = lab.start(&arguments);
+        let is_on = || match when {
+            "made" => !left().is_empty(),
+            "running" => running().len() == 2,
+            _ => !lines(&lab, "intervals.ndjson").is_empty(),
+        };
+        started.wait_until(when, is_on);
+        started.kill();
+        let begin = measure::clock::now_ns();
+        wait_until("nothing of ours is left there", || left().is_empty());
+        let seconds = (measure::clock::now_ns() - begin) / 1_000_000_000;
+        assert!(seconds < 70, "{when}: {seconds} s");
+        // The next command finds nothing that it would have to clear, and says nothing of it.
+        let said = lab.cassay(&["target", "status"]).ended_with(0);
+        assert!(!said.stderr.contains("error"), "{}", said.stderr);
+    }
 }
 
 /// Makes an object.
@@ -301,78 +339,103 @@ fn all_texts(lab: &Lab, said: &Said) -> String {
     text
 }
 
-/// A node with a password behind a service with a secret, by objects that cassay did not make: it is
-/// found, entered and loaded from pods, and its password is nowhere.
+/// A node with a password, which another command runs in a pod, behind a service and beside a
+/// secret that are none of ours.
+struct Theirs {
+    node: Started,
+    password: String,
+    _lab: Lab,
+}
+
+impl Theirs {
+    fn new() -> Theirs {
+        let image = std::env::var("CASSAY_TEST_JAVA_IMAGE").expect("an image with a Java");
+        let lab = Lab::with(&NODES.replace("IMAGE", &image));
+        let sets = [
+            "--set=target.local.hosts=1",
+            "--set=target.local.authentication=password",
+            "--set=keyspace.replication={dc1: 1}",
+            "--set=data.reset=none",
+            "--set=repeat.blocks=1",
+            "--set=procedure={fixed: {rate: 5}}",
+            "--set=window.measure=600s",
+        ];
+        let arguments = [&["run", "study.yaml", "--json", "--trust"], &sets[..]].concat();
+        let mut node = lab.start(&arguments);
+        node.wait_until("it measures", || {
+            !lines(&lab, "intervals.ndjson").is_empty()
+        });
+        let mut clusters = std::fs::read_dir(lab.clusters()).expect("clusters").flatten();
+        let has_one = |entry: &std::fs::DirEntry| entry.path().join("password").exists();
+        let folder = clusters.find(has_one).expect("a cluster with a password").path();
+        let read = |name: &str| std::fs::read_to_string(folder.join(name)).expect(name);
+        let password = read("password").trim().to_owned();
+        let state: Value = serde_json::from_str(&read("state.json")).expect("a state");
+        let pod = state["hosts"]["machines"][0]["ssh"].as_str().expect("a pod");
+        make(
+            &lab,
+            &serde_json::json!({
+                "apiVersion": "v1", "kind": "Service",
+                "metadata": {"name": "db", "namespace": "default"},
+                "spec": {
+                    "clusterIP": "None",
+                    "selector": {"cassay/set": pod.rsplit_once('-').expect("a number").0},
+                    "ports": [{"name": "native", "port": state["nodes"][0]["cql_port"]}],
+                },
+            }),
+        );
+        make(
+            &lab,
+            &serde_json::json!({
+                "apiVersion": "v1", "kind": "Secret",
+                "metadata": {"name": "db-superuser", "namespace": "default"},
+                "stringData": {"username": "cassay", "password": password},
+            }),
+        );
+        Theirs {
+            node,
+            password,
+            _lab: lab,
+        }
+    }
+
+    fn end(self) {
+        kubectl(&["delete", "service/db", "secret/db-superuser"]);
+        self.node.interrupt();
+        self.node.end();
+        wait_until("nothing of ours is left there", || left().is_empty());
+    }
+
+    /// That the password is in no file of a lab, and in nothing that a command has said.
+    #[track_caller]
+    fn assert_untold(&self, lab: &Lab, said: &Said) {
+        let is_told = all_texts(lab, said).contains(&self.password);
+        assert!(!is_told, "the password is told");
+    }
+}
+
+/// It is found, entered and loaded from pods; with an agent in its container its process is in
+/// sight, and is paused and seen to be. Its password is nowhere.
 #[test]
 #[ignore = "needs a Kubernetes: cargo xtask kubernetes"]
 fn a_cluster_is_attached_to_by_its_service_and_its_secret() {
-    let theirs = Lab::new();
-    let image = std::env::var("CASSAY_TEST_JAVA_IMAGE").expect("an image with a Java");
-    theirs.write("study.yaml", &NODES.replace("IMAGE", &image));
-    let sets = [
-        "--set=target.local.hosts=1",
-        "--set=target.local.authentication=password",
-        "--set=keyspace.replication={dc1: 1}",
-        "--set=data.reset=none",
-        "--set=repeat.blocks=1",
-        "--set=procedure={fixed: {rate: 5}}",
-        "--set=window.measure=600s",
-    ];
-    let arguments = [&["run", "study.yaml", "--json", "--trust"], &sets[..]].concat();
-    let mut node = theirs.start(&arguments);
-    node.wait_until("it measures", || {
-        !lines(&theirs, "intervals.ndjson").is_empty()
-    });
-    let clusters = std::fs::read_dir(theirs.clusters()).expect("clusters").flatten();
-    let folder = clusters.map(|entry| entry.path()).find(|path| path.join("password").exists());
-    let folder = folder.expect("a cluster with a password");
-    let password = std::fs::read_to_string(folder.join("password")).expect("a password");
-    let password = password.trim();
-    let state = std::fs::read_to_string(folder.join("state.json")).expect("its state");
-    let state: Value = serde_json::from_str(&state).expect("a state");
-    let pod = state["hosts"]["machines"][0]["ssh"].as_str().expect("a pod").to_owned();
-    let set = pod.rsplit_once('-').expect("a number").0;
-
-    let mine = Lab::new();
-    make(
-        &mine,
-        &serde_json::json!({
-            "apiVersion": "v1", "kind": "Service",
-            "metadata": {"name": "db", "namespace": "default"},
-            "spec": {
-                "clusterIP": "None",
-                "selector": {"cassay/set": set},
-                "ports": [{"name": "native", "port": state["nodes"][0]["cql_port"]}],
-            },
-        }),
-    );
-    make(
-        &mine,
-        &serde_json::json!({
-            "apiVersion": "v1", "kind": "Secret",
-            "metadata": {"name": "db-superuser", "namespace": "default"},
-            "stringData": {"username": "cassay", "password": password},
-        }),
-    );
+    let theirs = Theirs::new();
     let target = "target: {attach: {kubernetes: {context: admin, service: db, secret: \
                   db-superuser}}}";
     let study = STUDY.replace("target: {attach: {contact_points: [ADDRESS]}}", target);
-    mine.write(
-        "study.yaml",
-        &study.replace("reads: none, sample: 0", "reads: all, sample: 100"),
-    );
-    let untrusted = mine.cassay(&["plan", "study.yaml"]).ended_with(2);
-    untrusted.says(&["`target.attach.kubernetes`", "say --trust"]);
-    let pods = Field {
-        lab: mine,
-        _null: node,
+    let field = Field {
+        lab: Lab::with(&study.replace("reads: none, sample: 0", "reads: all, sample: 100")),
+        _null: None,
     };
-    let run = pods.run(2, &["--set=data.load={operations: 500}"]);
+    let lab = &field.lab;
+    let untrusted = lab.cassay(&["plan", "study.yaml"]).ended_with(2);
+    untrusted.says(&["`target.attach.kubernetes`", "say --trust"]);
+    let run = field.run(2, &["--set=data.load={operations: 500}"]);
     let mut run = texts(&run);
     // The other command's keyspace is there.
     run.retain(|word| !word.starts_with("--allow"));
     run.extend(["--set=keyspace.name=mine", "--allow=create=mine"]);
-    let said = pods.lab.cassay(&run).measured(&pods.lab);
+    let said = lab.cassay(&run).measured(lab);
     let trial = said.json()["trials"][0].clone();
     assert_eq!(rule(&trial, "V14")["result"], "pass", "{trial:#}");
     assert_eq!(
@@ -380,13 +443,9 @@ fn a_cluster_is_attached_to_by_its_service_and_its_secret() {
         Some(2),
         "{trial:#}"
     );
-    assert!(
-        !all_texts(&pods.lab, &said).contains(password),
-        "the password is told"
-    );
+    theirs.assert_untold(lab, &said);
 
-    // With an agent in its container: its process is in sight, and is paused and seen to be.
-    let seen = [
+    let said = lab.cassay(&[
         "run",
         "study.yaml",
         "--json",
@@ -396,41 +455,19 @@ fn a_cluster_is_attached_to_by_its_service_and_its_secret() {
         "--set=target.attach.kubernetes.agents={container: cassandra}",
         "--set=window.measure=12s",
         "--set=faults=[{at: 3s, kind: node-pause, where: {node: 1}, for: 2s}]",
-    ];
-    let said = pods.lab.cassay(&seen);
+    ]);
     let findings = said.json();
-    assert_eq!(
-        findings["faults"][0]["verdict"], "confirmed",
-        "{findings:#}\n{}",
-        said.stderr
-    );
+    let verdict = &findings["faults"][0]["verdict"];
+    assert_eq!(verdict, "confirmed", "{findings:#}\n{}", said.stderr);
     assert!(
         !said.stderr.contains("`probes.processes`"),
         "{}",
         said.stderr
     );
-    assert!(
-        !all_texts(&pods.lab, &said).contains(password),
-        "the password is told"
-    );
+    theirs.assert_untold(lab, &said);
 
     let ann = "--set=target.attach.kubernetes.context=ann";
-    let said = pods.lab.cassay(&["plan", "study.yaml", "--trust", ann]);
-    assert!(said.stderr.contains("Forbidden"), "{}", said.stderr);
-    assert!(
-        said.stderr.contains("cassay kubernetes rbac"),
-        "{}",
-        said.stderr
-    );
-    kubectl(&[
-        "delete",
-        "service,secret",
-        "db",
-        "db-superuser",
-        "--ignore-not-found",
-    ]);
-    let Field { _null: node, .. } = pods;
-    node.interrupt();
-    node.end();
-    wait_until("nothing of ours is left there", || left().is_empty());
+    let said = lab.cassay(&["plan", "study.yaml", "--trust", ann]);
+    said.says(&["Forbidden", "cassay kubernetes rbac"]);
+    theirs.end();
 }

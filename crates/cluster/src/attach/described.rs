@@ -1,4 +1,4 @@
-//! A cluster that Kubernetes describes: what is said of it there, in the place of where that is said.
+//! A cluster that Kubernetes describes: what is said of it there, in the place of its description.
 
 use anyhow::{Context, Result};
 use kubernetes::{FoundNode, Kubectl};
@@ -65,13 +65,8 @@ pub(crate) fn placeholder(agents: &PodAgents) -> AttachedHost {
 
 /// The pod of a node as a machine of it.
 fn host(kubectl: &Kubectl, node: &FoundNode, agents: &PodAgents) -> Result<AttachedHost> {
-    let pod = node.pod.as_ref();
-    let pod = pod.with_context(|| {
-        format!(
-            "{} is no pod, so that no agent can be started there",
-            node.point
-        )
-    })?;
+    let no_pod = || format!("{} is no pod: no agent can be started there", node.point);
+    let pod = node.pod.as_ref().with_context(no_pod)?;
     let container = match &agents.container {
         Some(name) => name.clone(),
         None => kubernetes::default_container(kubectl, pod)?,

@@ -268,7 +268,7 @@ impl ReachedHost {
 }
 
 fn destination(spec: &AttachedHost) -> Result<Destination> {
-    host::agent::destination(&spec.remote)
+    host::place::destination(&spec.remote)
 }
 
 /// What hosts are called: the name alone of what `ssh` is told, if that is nobody else's.

@@ -19,7 +19,7 @@ use std::net::Ipv4Addr;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use target::{HostsSpec, LocalSpec, NODES_COUNT_MAX, NodePods};
+use target::{HostsSpec, LocalSpec, NODES_COUNT_MAX};
 
 /// Starts the cluster of `spec` and waits until every node answers and sees the others.
 ///
@@ -68,18 +68,39 @@ fn starting(spec: &LocalSpec, program: &Program) -> String {
     )
 }
 
-/// The pods that hosts are to be, which run then, and the hosts with these as their machines.
+/// The pods that hosts are to be, which run then, and the hosts with these as their machines; none
+/// of other hosts.
 fn made_pods(
-    wanted: &HostsSpec,
-    pods: &NodePods,
+    wanted: Option<&HostsSpec>,
     say: &mut dyn FnMut(&str),
-) -> Result<(HostsSpec, PodSet)> {
+) -> Result<Option<(HostsSpec, PodSet)>> {
+    let Some((wanted, pods)) = wanted.and_then(|wanted| Some((wanted, wanted.pods.as_ref()?)))
+    else {
+        return Ok(None);
+    };
     let set = PodSet::make(pods, wanted.count, say).context("make the pods of the hosts")?;
     let wanted = HostsSpec {
         machines: set.machines()?,
         ..wanted.clone()
     };
-    Ok((wanted, set))
+    Ok(Some((wanted, set)))
+}
+
+/// What nodes of the cluster `id` are on.
+fn made_ground(
+    (id, folder): (&str, &Path),
+    wanted: Option<&HostsSpec>,
+    agent: Option<Agent>,
+    say: &mut dyn FnMut(&str),
+) -> Result<HostLayout> {
+    match (wanted, agent) {
+        (Some(wanted), Some(agent)) => {
+            Hosts::make(id, wanted, folder, agent, say).map(HostLayout::Hosts)
+        }
+        (Some(wanted), None) => Hosts::over_ssh(id, wanted, say).map(HostLayout::Hosts),
+        (None, Some(agent)) => Ok(HostLayout::Machine(Arc::new(agent))),
+        (None, None) => Err(anyhow!("nodes have nothing to run on")),
+    }
 }
 
 /// Makes folders that only we can enter.
@@ -123,9 +144,7 @@ impl Nodes {
     ) -> Result<Nodes> {
         let id = state::new_id();
         let folder = clusters.join(&id);
-        let pods = wanted.and_then(|wanted| Some((wanted, wanted.pods.as_ref()?)));
-        let pods = pods.map(|(wanted, pods)| made_pods(wanted, pods, say)).transpose()?;
-        let (hosts, pods) = pods.unzip();
+        let (hosts, pods) = made_pods(wanted, say)?.unzip();
         let wanted = hosts.as_ref().or(wanted);
         let spec = &spec.on_machines(wanted);
         let machines = wanted.filter(|wanted| wanted.are_machines());
@@ -149,14 +168,7 @@ impl Nodes {
         });
         state.hosts = before.transpose()?;
         state.write(&folder)?;
-        let made = match (wanted, agent) {
-            (Some(wanted), Some(agent)) => {
-                Hosts::make(&state.id, wanted, &folder, agent, say).map(HostLayout::Hosts)
-            }
-            (Some(wanted), None) => Hosts::over_ssh(&state.id, wanted, say).map(HostLayout::Hosts),
-            (None, Some(agent)) => Ok(HostLayout::Machine(Arc::new(agent))),
-            (None, None) => Err(anyhow!("nodes have nothing to run on")),
-        };
+        let made = made_ground((&state.id, &folder), wanted, agent, say);
         if machines.is_some() && made.is_err() {
             // Nobody else does; what is there of it says why otherwise.
             let _ = std::fs::remove_dir_all(&folder);

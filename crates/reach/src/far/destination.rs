@@ -232,8 +232,8 @@ impl Destination {
         match &self.place {
             Place::Machine { ssh, .. } => format!("ssh {ssh} {words}"),
             Place::Pod(pod) => {
-                let context = pod.context.as_ref();
-                let context = context.map(|name| format!("--context {name} ")).unwrap_or_default();
+                let named = pod.context.iter().map(|name| format!("--context {name} "));
+                let context: String = named.collect();
                 let Pod {
                     namespace,
                     name,

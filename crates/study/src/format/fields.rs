@@ -47,6 +47,7 @@ macro_rules! probe {
 
 mod attached;
 mod client_pods;
+mod described;
 mod faults;
 mod guard;
 mod machines;
@@ -60,11 +61,12 @@ mod target;
 mod topology;
 
 /// The format.
-pub const FIELDS: [&[Field]; 18] = [
+pub const FIELDS: [&[Field]; 19] = [
     STUDY,
     target::FIELDS,
     machines::FIELDS,
     node_pods::FIELDS,
+    described::FIELDS,
     attached::HEAD,
     attached::EACH,
     attached::ALL,

@@ -3,8 +3,9 @@
 //! What must hold: a tree without mistakes leaves nothing of a draft as it was made, but what a
 //! study may leave out. One with mistakes gives settings too, which nobody may run.
 
+use super::pods::KubernetesDraft;
 use super::{
-    Capacity, Client, ClientPods, Data, FaultDraft, Guard, HostsDraft, Import, Imported, Keyspace,
+    Capacity, Client, Data, FaultDraft, Guard, HostsDraft, Import, Imported, Keyspace,
     LADDER_POINTS_MAX, Load, Machine, OwnTable, Phase, Price, Primary, PrimaryMetric, Probes,
     ROWS_UNLOADED, Recorded, Repeat, Require, ScaleUp, Settings, Verify, Window, Workload,
 };
@@ -14,32 +15,9 @@ use analysis::procedure::{
 use imports::Tool;
 use target::fault::Commands;
 use target::{
-    AttachSpec, HostsSpec, JolokiaAccess, KubernetesCluster, KubernetesOwner, LocalSpec, NodePods,
-    NullSpec, PodAgents, RemoteHost, Target, TlsSpec,
+    AttachSpec, HostsSpec, JolokiaAccess, LocalSpec, NullSpec, RemoteHost, Target, TlsSpec,
 };
 use workload::{ALL_KINDS, Tuning};
-
-/// What they have said of a cluster in Kubernetes.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct KubernetesDraft {
-    pub(crate) context: Option<String>,
-    pub(crate) namespace: Option<String>,
-    pub(crate) owner: Option<KubernetesOwner>,
-    pub(crate) secret: Option<String>,
-    pub(crate) agents: Option<PodAgents>,
-}
-
-impl KubernetesDraft {
-    fn cluster(&self) -> Option<KubernetesCluster> {
-        Some(KubernetesCluster {
-            context: self.context.clone(),
-            namespace: self.namespace.clone(),
-            owner: self.owner.clone()?,
-            secret: self.secret.clone(),
-            agents: self.agents.clone(),
-        })
-    }
-}
 
 /// What a study's keys have said so far.
 #[derive(Clone, Debug, Default)]
@@ -200,14 +178,6 @@ impl Draft {
         self.capacity.get_or_insert_default()
     }
 
-    pub(crate) fn pod_agents(&mut self) -> &mut PodAgents {
-        self.attached_kubernetes.agents.get_or_insert_default()
-    }
-
-    pub(crate) fn in_kubernetes(&mut self, owner: KubernetesOwner) {
-        self.attached_kubernetes.owner = Some(owner);
-    }
-
     pub(crate) fn tls(&mut self) -> &mut TlsSpec {
         self.attach.tls.get_or_insert_default()
     }
@@ -238,15 +208,6 @@ impl Draft {
         self.machine_prices.push(Some(per_hour));
     }
 
-    /// Pods are machines as well.
-    fn client(&self) -> Client {
-        let pods = self.client.kubernetes.iter().flat_map(ClientPods::machines);
-        Client {
-            machines: self.client.machines.iter().cloned().chain(pods).collect(),
-            ..self.client.clone()
-        }
-    }
-
     /// What an hour of all machines costs that are used; none if one has no price.
     fn price_of_machines(&self) -> Option<Price> {
         let used = self.machine_prices.iter().take(self.hosts_count);
@@ -271,10 +232,6 @@ impl Draft {
         }
         let last = self.client.machines.len() - 1;
         &mut self.client.machines[last]
-    }
-
-    pub(crate) fn pods(&mut self) -> &mut ClientPods {
-        self.client.kubernetes.get_or_insert_default()
     }
 
     pub(crate) fn series(&mut self) -> &mut Series {
@@ -361,10 +318,6 @@ impl Draft {
             }),
             Kind::Local => Target::Local(self.local()),
         }
-    }
-
-    pub(crate) fn node_pods(&mut self) -> &mut NodePods {
-        self.hosts.pods.get_or_insert_default()
     }
 
     pub(crate) fn local(&self) -> LocalSpec {

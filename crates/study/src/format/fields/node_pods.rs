@@ -9,10 +9,10 @@ pub(super) const FIELDS: &[Field] = &[
         Type::Section(|d| {
             d.node_pods();
         }),
-        "The hosts are pods of a Kubernetes cluster, as many as `hosts`, made by your own `kubectl` \
-         and gone with the nodes: a StatefulSet whose containers wait for this program, which \
-         starts Cassandra in them. Needs `--trust` in a study, and the role that `cassay kubernetes \
-         rbac --for nodes` prints.",
+        "The hosts are pods of a Kubernetes cluster, as many as `hosts`, made by your own \
+         `kubectl` and gone with the nodes: a StatefulSet whose containers wait for this program, \
+         which starts Cassandra in them. Needs `--trust` in a study, and the role that `cassay \
+         kubernetes rbac --for nodes` prints.",
     ),
     optional(
         "target.local.pods.context",

@@ -6,10 +6,7 @@ use crate::settings::draft::Kind;
 use cql::response::ErrorCode;
 use std::time::Duration;
 use target::fault::{Commands, DataLoss};
-use target::{
-    Authentication, Collector, Isolation, JolokiaAccess, KubernetesOwner, Latency, PodAgents,
-    TlsSpec,
-};
+use target::{Authentication, Collector, Isolation, JolokiaAccess, Latency, TlsSpec};
 
 pub(super) const FIELDS: &[Field] = &[
     required(
@@ -224,80 +221,6 @@ pub(super) const FIELDS: &[Field] = &[
             d.attach.contact_points.push(text.into())
         })),
         "Addresses, `host` or `host:port`; needed, but with `kubernetes`.",
-    ),
-    optional(
-        "target.attach.kubernetes",
-        SECTION,
-        "A cluster in Kubernetes: its nodes, its data center and how to log in are what its \
-         operator says, read by your own `kubectl`, which needs `--trust` in a study. Name one of \
-         `k8ssandra`, `cass_operator` and `service`.",
-    ),
-    optional(
-        "target.attach.kubernetes.context",
-        Type::Text(|d, text| d.attached_kubernetes.context = Some(text.into())),
-        "The context of kubectl's configuration. Default: the current one.",
-    ),
-    optional(
-        "target.attach.kubernetes.namespace",
-        Type::Text(|d, text| d.attached_kubernetes.namespace = Some(text.into())),
-        "The namespace. Default: that of the context.",
-    ),
-    optional(
-        "target.attach.kubernetes.k8ssandra",
-        Type::Text(|d, text| d.in_kubernetes(KubernetesOwner::K8ssandra(text.into()))),
-        "The name of a K8ssandraCluster: all of its data centers in that namespace.",
-    ),
-    optional(
-        "target.attach.kubernetes.cass_operator",
-        Type::Text(|d, text| d.in_kubernetes(KubernetesOwner::CassOperator(text.into()))),
-        "The name of a CassandraDatacenter of cass-operator.",
-    ),
-    optional(
-        "target.attach.kubernetes.service",
-        Type::Text(|d, text| d.in_kubernetes(KubernetesOwner::Service(text.into()))),
-        "The name of a service whose ready end points are nodes: of a StatefulSet, or of another \
-         operator.",
-    ),
-    optional(
-        "target.attach.kubernetes.secret",
-        Type::Text(|d, text| d.attached_kubernetes.secret = Some(text.into())),
-        "The secret with `username` and `password`. Default: the superuser's of the operator; with \
-         `service` none.",
-    ),
-    optional(
-        "target.attach.kubernetes.agents",
-        Type::Either(
-            &Type::Bool(|d, is| {
-                d.attached_kubernetes.agents = is.then(PodAgents::default);
-            }),
-            &Type::Section(|d| {
-                d.pod_agents();
-            }),
-        ),
-        "Start this program in the nodes' containers, by `exec`: then processes, the containers' \
-         limits and use, collectors' logs and what a fault does to a process are in sight, and nodes can \
-         be paused where `--allow signal` says so. It ends with the run. Default: nothing is \
-         started there, and only CQL is spoken.",
-    ),
-    optional(
-        "target.attach.kubernetes.agents.container",
-        Type::Name(|d, text| d.pod_agents().container = Some(text.into())),
-        "The container that the node runs in. Default: the pod's default one.",
-    ),
-    optional(
-        "target.attach.kubernetes.agents.folder",
-        Type::Text(|d, text| d.pod_agents().folder = Some(text.into())),
-        "A folder there that programs can be put into and started from. Default: /tmp/cassay.",
-    ),
-    optional(
-        "target.attach.kubernetes.agents.logs",
-        Type::Text(|d, text| d.pod_agents().logs = Some(text.into())),
-        "The folder with the node's logs, which is only read.",
-    ),
-    optional(
-        "target.attach.kubernetes.agents.data",
-        Type::Text(|d, text| d.pod_agents().data = Some(text.into())),
-        "The folder with its data, of whose disk the settings are looked at.",
     ),
     optional(
         "target.attach.user",

@@ -1,0 +1,68 @@
+//! Clients whose seats come one after the other, as pods do.
+
+use crate::at_once::all_or_failures;
+use crate::clients::{Client, Clients, SILENCE_S, Seat, name_of};
+use crate::wire::Begin;
+use anyhow::{Context, Result, anyhow};
+use reach::Link;
+use std::sync::mpsc::sync_channel;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::ScopedJoinHandle;
+
+/// How many that come one after the other are begun with at a time: each gets this program sent.
+const COMING_MAX: usize = 8;
+
+impl Clients {
+    /// Starts a client on each of `count` seats that come one after the other, in any order, some
+    /// at a time. `next` waits for one: its place in the fleet, from 0, and itself.
+    ///
+    /// # Errors
+    /// A seat does not come, or all whose clients cannot be had, each with why; none is left then.
+    pub fn as_they_come(
+        count: usize,
+        mut next: impl FnMut() -> Result<(usize, Seat)>,
+    ) -> Result<Clients> {
+        let (give, taken) = sync_channel::<(usize, Seat)>(0);
+        let taken = Mutex::new(taken);
+        let take = || taken.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        let come = || {
+            let mut mine = Vec::new();
+            while let Ok((at, seat)) = take() {
+                let (name, place) = (name_of(at + 1), seat.place());
+                mine.push((at, Client::come(name, seat), place));
+            }
+            mine
+        };
+        let mut all = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..COMING_MAX.min(count)).map(|_| scope.spawn(come)).collect();
+            let mut feed = || -> Result<()> {
+                for _ in 0..count {
+                    give.send(next()?).context("give a seat away")?;
+                }
+                Ok(())
+            };
+            let fed = feed();
+            drop(give);
+            let mine = |thread: ScopedJoinHandle<'_, Vec<_>>| match thread.join() {
+                Ok(mine) => mine,
+                Err(panic) => std::panic::resume_unwind(panic),
+            };
+            let came: Vec<_> = threads.into_iter().flat_map(mine).collect();
+            fed.map(|()| came)
+        })?;
+        all.sort_by_key(|(at, ..)| *at);
+        let came = all.into_iter().map(|(_, client, place)| (client, place));
+        all_or_failures(came).map(Clients::of)
+    }
+}
+
+impl Client {
+    /// Starts one on a seat elsewhere.
+    fn come(name: String, seat: Seat) -> Result<Client> {
+        let far = seat.far.clone().context("a seat on this machine")?.for_agent(&name);
+        match Link::to(&far, &Begin { lease_s: SILENCE_S }) {
+            Ok(link) => Client::over(Arc::new(link), name, seat),
+            Err(refusal) => Err(anyhow!(refusal.why())),
+        }
+    }
+}
