@@ -12,7 +12,7 @@ mod workload;
 mod written;
 
 pub use examples::command;
-pub use hosts::{HostsCommand, KubernetesCommand, RbacArgs};
+pub use hosts::{HostsCommand, InsideArgs, KubernetesCommand, RbacArgs};
 pub use ssh::{BrokenArgs, Elsewhere, MachineAt, SshArgs, WayInArgs};
 pub use studies::{CopyArgs, DemoArgs, DemoTarget, StudiesCommand};
 pub use supply::{FetchArgs, SupplyCommand, SupplyExportArgs, SupplyImportArgs};
@@ -132,7 +132,7 @@ pub enum Command {
     /// Look at machines that nodes are to be put on, measure them, and clear them.
     #[command(subcommand)]
     Hosts(HostsCommand),
-    /// Say what clients in pods of a Kubernetes cluster need there.
+    /// Run a study within a Kubernetes cluster, and say what is needed there.
     #[command(subcommand)]
     Kubernetes(KubernetesCommand),
     /// Show what machines look like, plan where nodes go on them, and write plans for whoever

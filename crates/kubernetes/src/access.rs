@@ -14,6 +14,8 @@ pub enum Purpose {
     Clients,
     /// Nodes of ours run in pods.
     Nodes,
+    /// A run goes on within the cluster.
+    Inside,
     /// Agents are started in pods of others.
     Agents,
     /// A cluster behind a service is attached to.
@@ -50,6 +52,18 @@ const PODS: Rule = Rule {
     group: "",
     resource: "pods",
     verbs: &["get", "list", "watch"],
+};
+
+const CONFIG_MAPS: Rule = Rule {
+    group: "",
+    resource: "configmaps",
+    verbs: &["create"],
+};
+
+const LOGS: Rule = Rule {
+    group: "",
+    resource: "pods/log",
+    verbs: &["get"],
 };
 
 const POD: Rule = Rule {
@@ -105,9 +119,10 @@ const K8SSANDRA: &[Rule] = &[
 
 impl Purpose {
     /// All of them, with the word of each.
-    pub const ALL: [(&'static str, Purpose); 6] = [
+    pub const ALL: [(&'static str, Purpose); 7] = [
         ("clients", Purpose::Clients),
         ("nodes", Purpose::Nodes),
+        ("inside", Purpose::Inside),
         ("agents", Purpose::Agents),
         ("service", Purpose::Service),
         ("cass_operator", Purpose::CassOperator),
@@ -124,6 +139,7 @@ impl Purpose {
         match self {
             Purpose::Clients => &[JOBS, PODS, EXEC],
             Purpose::Nodes => &[JOBS, SETS, PODS, EXEC],
+            Purpose::Inside => &[JOBS, CONFIG_MAPS, PODS, EXEC, LOGS],
             Purpose::Agents => &[POD, EXEC],
             Purpose::Service => &[SERVICE],
             Purpose::CassOperator => CASS_OPERATOR,

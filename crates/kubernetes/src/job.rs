@@ -43,7 +43,7 @@ const DEADLINE_S: u64 = 50;
 const PUT_OFF_EVERY: Duration = Duration::from_secs(15);
 
 /// How long a Job that has ended can still be looked at, in seconds.
-const TTL_S: u64 = 10;
+pub(crate) const TTL_S: u64 = 10;
 
 /// How long all pods may take to run: an image may have to be pulled, a node be added.
 const READY_LIMIT: Duration = Duration::from_secs(600);
@@ -250,6 +250,17 @@ pub(crate) fn new_name(of: &str) -> String {
 pub(crate) fn labels(name: &str, component: &str) -> Value {
     json!({
         NAME_LABEL: "cassay", "app.kubernetes.io/component": component, SET_LABEL: name,
+    })
+}
+
+/// That something goes with the Job of that name.
+pub(crate) fn owned_by(name: &str, owner: &Value) -> Value {
+    json!({
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "name": name,
+        "uid": owner["metadata"]["uid"],
+        "blockOwnerDeletion": false,
     })
 }
 

@@ -161,9 +161,25 @@ impl Kubectl {
     /// # Errors
     /// It cannot be started.
     pub(crate) fn watch(&self, kind: &str, selector: &str) -> Result<Child> {
+        let how = ["-o", "json", "--watch", "--output-watch-events"];
+        self.read_from(&[&["get", kind, "-l", selector][..], &how].concat())
+    }
+
+    /// A `kubectl` that says what the only container of a pod has said, and goes on with it.
+    ///
+    /// # Errors
+    /// It cannot be started.
+    pub(crate) fn follow_logs(&self, pod: &str) -> Result<Child> {
+        self.read_from(&["logs", "--follow", pod])
+    }
+
+    /// A `kubectl` whose output is read as it comes.
+    ///
+    /// # Errors
+    /// It cannot be started.
+    pub(crate) fn read_from(&self, arguments: &[&str]) -> Result<Child> {
         let mut command = self.command();
-        command.args(["get", kind, "-l", selector, "-o", "json", "--watch"]);
-        command.args(["--output-watch-events"]);
+        command.args(arguments);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
         spawned(command)
     }

@@ -8,12 +8,14 @@
 
 pub mod access;
 mod clusters;
+mod inside;
 mod job;
 mod kubectl;
 mod node_pods;
 mod pods;
 
 pub use clusters::{FoundCluster, FoundNode, FoundPod, default_container, find};
+pub use inside::{BegunRun, InsideRun};
 pub use job::{ClientJob, ClientPods, ReadyPod};
 pub use kubectl::Kubectl;
 pub use node_pods::{PodSet, remove_pods};

@@ -217,13 +217,7 @@ fn manifest(name: &str, wanted: &NodePods, count: usize, owner: &Value) -> Value
         "metadata": {
             "name": name,
             "labels": labels,
-            "ownerReferences": [{
-                "apiVersion": "batch/v1",
-                "kind": "Job",
-                "name": name,
-                "uid": owner["metadata"]["uid"],
-                "blockOwnerDeletion": false,
-            }],
+            "ownerReferences": [job::owned_by(name, owner)],
         },
         "spec": spec,
     })

@@ -48,6 +48,7 @@ mod search;
 mod stamp;
 mod sums;
 mod tags;
+mod taken_in;
 #[cfg(test)]
 mod tests;
 mod together;
@@ -64,6 +65,7 @@ pub use overview::{OverviewRecord, Place, Places, SeriesOverviewRecord, SeriesPl
 pub use run::{HistogramKind, Run, RunState, Salvaged, Trial};
 pub use sums::{Damage, Damaged, FileSum, Sums};
 pub use tags::{tag, tags, untag};
+pub use taken_in::take_in;
 pub use together::Together;
 pub use trial::TrialWriter;
 pub use window::WindowHistograms;

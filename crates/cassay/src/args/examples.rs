@@ -274,6 +274,13 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         )],
     ),
     (
+        "kubernetes run",
+        &[(
+            "cassay kubernetes run study.yaml --image cassandra:5.0 -- --trust --allow create=ks",
+            "Within the cluster, whatever becomes of this terminal.",
+        )],
+    ),
+    (
         "kubernetes rbac",
         &[
             (

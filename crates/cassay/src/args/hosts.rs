@@ -39,6 +39,54 @@ pub enum KubernetesCommand {
     /// It has each verb that is used and no other; a run asks for each of them before it makes
     /// anything.
     Rbac(RbacArgs),
+    /// Run a study in a pod of the cluster, show what it says, and bring its results home.
+    ///
+    /// It is a Job with the study in a ConfigMap; this program is put into its pod. It goes on when
+    /// this command is interrupted or killed; `kubectl delete job NAME` ends it. When it has ended
+    /// its results are brought here, and all that was made for it is gone; with nobody to take
+    /// them, they stay for a day, and on a claim for good.
+    Run(InsideArgs),
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct InsideArgs {
+    /// The study, with the files that it names beside it.
+    pub study: PathBuf,
+    /// The image of the pod, with `sh`, `head`, `chmod` and `tar`, such as that of Cassandra.
+    #[arg(long, value_name = "IMAGE")]
+    pub image: String,
+    /// The context of kubectl's configuration; the current one when absent.
+    #[arg(long, value_name = "NAME")]
+    pub context: Option<String>,
+    /// The namespace; that of the context when absent.
+    #[arg(long, value_name = "NAME", value_parser = kubernetes_name)]
+    pub namespace: Option<String>,
+    /// CPUs of the pod, requested and not exceeded.
+    #[arg(long, value_name = "CPUS", default_value = "2", value_parser = millicpus)]
+    pub cpus: u32,
+    /// Memory of the pod, requested and not exceeded.
+    #[arg(long, value_name = "SIZE", default_value = "2GiB",
+          value_parser = study::human::parse_bytes)]
+    pub memory: u64,
+    /// The service account of the pod, where the run itself asks Kubernetes for something; its
+    /// image needs `kubectl` then.
+    #[arg(long, value_name = "NAME", value_parser = kubernetes_name)]
+    pub account: Option<String>,
+    /// A claim of a volume for the results, which stay there, too.
+    #[arg(long, value_name = "NAME", value_parser = kubernetes_name)]
+    pub claim: Option<String>,
+    /// What `cassay run` is told there: -- --scale laptop --allow create=ks
+    #[arg(last = true, value_name = "OPTION")]
+    pub options: Vec<String>,
+}
+
+fn millicpus(text: &str) -> Result<u32, String> {
+    let cpus = study::human::parse_number(text)?;
+    if (0.1..=256.0).contains(&cpus) {
+        Ok((cpus * 1000.0).round() as u32)
+    } else {
+        Err("from 0.1 to 256".to_owned())
+    }
 }
 
 #[derive(Debug, ClapArgs)]

@@ -1,15 +1,21 @@
-//! `cassay kubernetes rbac`: what runs need in a namespace of a Kubernetes cluster.
+//! `cassay kubernetes rbac|run`: what runs need in a namespace of a Kubernetes cluster, and a run
+//! within one.
 
-use crate::args::{Common, KubernetesCommand, RbacArgs};
+use crate::args::{Common, InsideArgs, KubernetesCommand, RbacArgs};
 use crate::exit::Exit;
-use crate::terminal;
-use ::kubernetes::access::{Subject, manifests};
-use anyhow::{Result, ensure};
+use crate::{diagnostics, interrupt, terminal};
+use ::kubernetes::access::{Purpose, Subject, manifests, missing};
+use ::kubernetes::{BegunRun, InsideRun, Kubectl};
+use anyhow::{Context, Result, bail, ensure};
+use std::collections::BTreeMap;
+use study::resolve::{self, StudyError};
+use study::settings::Overrides;
 
 /// Does the command.
 pub fn run(command: &KubernetesCommand, common: &Common) -> Result<Exit> {
     match command {
         KubernetesCommand::Rbac(args) => rbac(args, common),
+        KubernetesCommand::Run(args) => inside(args, common),
     }
 }
 
@@ -25,4 +31,74 @@ fn rbac(args: &RbacArgs, common: &Common) -> Result<Exit> {
     let text = manifests(&args.purposes, &args.secret, &args.namespace, &subject);
     terminal::data(&text);
     Ok(Exit::Done)
+}
+
+/// Runs a study in a pod, and brings its results home.
+fn inside(args: &InsideArgs, common: &Common) -> Result<Exit> {
+    let files = match files(args) {
+        Ok(files) => files,
+        Err(StudyError::Mistakes(mistakes)) => {
+            return Ok(diagnostics::refuse(&mistakes, common.json));
+        }
+        Err(error @ StudyError::Unreadable { .. }) => bail!(error),
+    };
+    host::process::heed(interrupt::flag()?);
+    let kubectl = Kubectl::new(args.context.as_deref(), args.namespace.as_deref())?;
+    let missing = missing(&kubectl, &[Purpose::Inside])?;
+    if !missing.is_empty() {
+        let told: Vec<String> = missing.iter().map(|one| format!("you {one}")).collect();
+        bail!(
+            "{}\nhint: `cassay kubernetes rbac --for inside` prints the role that is needed",
+            told.join("\n")
+        );
+    }
+    let run = InsideRun {
+        files,
+        arguments: args.options.clone(),
+        image: args.image.clone(),
+        millicpus: args.cpus,
+        memory_bytes: args.memory,
+        account: args.account.clone(),
+        claim: args.claim.clone(),
+    };
+    let begun = run.begin(&kubectl, &mut |text| terminal::say(text))?;
+    let code = followed(&begun).inspect_err(|_| {
+        terminal::say(&format!(
+            "{} is still there: `{} delete job {}` ends it",
+            begun.name(),
+            kubectl.words(),
+            begun.name()
+        ));
+    })?;
+    begun
+        .take_results(|archive| store::take_in(&common.out, archive))
+        .context("bring the results home")?;
+    begun.end()?;
+    terminal::say(&format!("its results are in {}", common.out.display()));
+    let ended = Exit::ALL.into_iter().find(|exit| i32::from(exit.code()) == code);
+    Ok(ended.unwrap_or(Exit::Error))
+}
+
+/// Puts the program there, and shows what the run says until it has ended; its status.
+fn followed(begun: &BegunRun) -> Result<i32> {
+    // What an agent leaves in its folder is the program.
+    drop(host::Agent::to(begun.destination())?);
+    begun.go()?;
+    terminal::say(&format!(
+        "{} runs in the pod {}",
+        begun.name(),
+        begun.destination().words()
+    ));
+    begun.follow(terminal::say)
+}
+
+/// The study and the files that it names, by their names; its mistakes are found here.
+fn files(args: &InsideArgs) -> Result<BTreeMap<String, String>, StudyError> {
+    let mut overrides = Overrides::default();
+    // What that would let it do is asked for where it runs.
+    overrides.granted.trust = true;
+    let study = resolve::read(&args.study, &overrides)?;
+    let mut files = study.inputs;
+    files.insert("study.yaml".to_owned(), study.text);
+    Ok(files)
 }

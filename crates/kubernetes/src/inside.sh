@@ -1,0 +1,28 @@
+# What the pod of a run does: it waits for the program, runs the study, and stays until somebody has
+# taken the results, for a day at most.
+run=
+trap '[ -z "$run" ] || { kill -INT "$run"; wait "$run"; }; exit 143' TERM INT
+left=600
+while [ ! -e /cassay/go ]; do
+  left=$((left - 1))
+  [ "$left" -gt 0 ] || exit 1
+  sleep 1
+done
+for program in /cassay/agent-*; do
+  case $program in *.part) ;; *) break ;; esac
+done
+cd /cassay/study || exit 1
+CASSAY_CACHE=/cassay/cache CASSAY_DATA=/cassay/data HOME=/cassay "$program" run study.yaml \
+  --out /results "$@" < /dev/null &
+run=$!
+wait "$run"
+code=$?
+run=
+echo "$code" > /cassay/code
+echo "cassay-inside: $code"
+left=86400
+while [ ! -e /cassay/taken ] && [ "$left" -gt 0 ]; do
+  left=$((left - 1))
+  sleep 1
+done
+exit "$code"

@@ -1,0 +1,88 @@
+//! Results that come from elsewhere, as an archive.
+
+use anyhow::{Context, Result, ensure};
+use std::io::Read;
+use std::path::{Component, Path};
+
+/// Puts the runs of an archive into the folder of all results. What is there stays as it is, and
+/// nothing is written outside that folder.
+///
+/// # Errors
+/// It is no archive, holds something else than files and folders, or cannot be written.
+pub fn take_in(results: &Path, archive: impl Read) -> Result<()> {
+    let mut archive = tar::Archive::new(archive);
+    for entry in archive.entries().context("read results that come from elsewhere")? {
+        let mut entry = entry.context("read results that come from elsewhere")?;
+        let path = entry.path().context("read a name of a file of them")?.into_owned();
+        let is_below = path
+            .components()
+            .all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+        ensure!(is_below, "{} is no file of results", path.display());
+        let to = results.join(&path);
+        if entry.header().entry_type().is_dir() {
+            std::fs::create_dir_all(&to).with_context(|| format!("make {}", to.display()))?;
+            continue;
+        }
+        ensure!(
+            entry.header().entry_type().is_file(),
+            "{} is neither a file nor a folder",
+            path.display()
+        );
+        if to.exists() {
+            continue;
+        }
+        if let Some(folder) = to.parent() {
+            std::fs::create_dir_all(folder)
+                .with_context(|| format!("make {}", folder.display()))?;
+        }
+        entry.unpack(&to).with_context(|| format!("write {}", to.display()))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn archive(files: &[(&str, &str)]) -> Vec<u8> {
+        let mut builder = tar::Builder::new(Vec::new());
+        for (name, text) in files {
+            let mut header = tar::Header::new_gnu();
+            header.set_size(text.len() as u64);
+            header.set_mode(0o644);
+            // As it stands, also where the builder would refuse it.
+            header.as_gnu_mut().unwrap().name[..name.len()].copy_from_slice(name.as_bytes());
+            header.set_cksum();
+            builder.append(&header, text.as_bytes()).unwrap();
+        }
+        builder.into_inner().unwrap()
+    }
+
+    #[test]
+    fn runs_are_put_beside_those_that_are_there_and_change_none() {
+        let results = tempfile::tempdir().unwrap();
+        let old = results.path().join("tags.json");
+        std::fs::write(&old, "mine").unwrap();
+        let told = archive(&[("./tags.json", "theirs"), ("./s/1/plan.json", "{}")]);
+        take_in(results.path(), &told[..]).unwrap();
+        assert_eq!(std::fs::read_to_string(old).unwrap(), "mine");
+        assert_eq!(
+            std::fs::read_to_string(results.path().join("s/1/plan.json")).unwrap(),
+            "{}"
+        );
+    }
+
+    #[test]
+    fn nothing_is_written_elsewhere() {
+        let above = tempfile::tempdir().unwrap();
+        let results = above.path().join("results");
+        let error = take_in(&results, &archive(&[("../out", "x")])[..]).unwrap_err();
+        assert!(
+            error.to_string().contains("is no file of results"),
+            "{error:#}"
+        );
+        assert!(!above.path().join("out").exists());
+        let error = take_in(&results, &[7_u8; 2000][..]).unwrap_err();
+        assert!(error.to_string().contains("read results"), "{error:#}");
+    }
+}
