@@ -259,9 +259,14 @@ impl BegunRun {
         ];
         let mut child = self.kubectl.read_from(&words)?;
         let mut stdout = child.stdout.take().context("kubectl has no pipes")?;
-        let taken = take(&mut stdout);
+        if let Err(error) = take(&mut stdout) {
+            kubectl::end(&mut child);
+            return Err(error);
+        }
+        // What is behind the end of an archive has to be read as well, or it is never said whole.
+        let rest = std::io::copy(&mut stdout, &mut std::io::sink());
         let status = child.wait().context("wait for kubectl")?;
-        taken?;
+        rest.context("read what kubectl says")?;
         ensure!(
             status.success(),
             "its results could not be taken whole ({status}): its image needs `tar`"

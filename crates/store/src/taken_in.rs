@@ -1,34 +1,33 @@
 //! Results that come from elsewhere, as an archive.
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail};
 use std::io::Read;
 use std::path::{Component, Path};
 
-/// Puts the runs of an archive into the folder of all results. What is there stays as it is, and
-/// nothing is written outside that folder.
+/// Puts the runs of an archive into the folder of all results. What is there stays as it is, links
+/// are left out, and nothing is written outside that folder.
 ///
 /// # Errors
-/// It is no archive, holds something else than files and folders, or cannot be written.
+/// It is no archive, has names of files elsewhere, or cannot be written.
 pub fn take_in(results: &Path, archive: impl Read) -> Result<()> {
     let mut archive = tar::Archive::new(archive);
     for entry in archive.entries().context("read results that come from elsewhere")? {
         let mut entry = entry.context("read results that come from elsewhere")?;
         let path = entry.path().context("read a name of a file of them")?.into_owned();
-        let is_below = path
-            .components()
-            .all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
-        ensure!(is_below, "{} is no file of results", path.display());
-        let to = results.join(&path);
+        let mut to = results.to_owned();
+        for part in path.components() {
+            match part {
+                Component::Normal(name) => to.push(name),
+                Component::CurDir => {}
+                _ => bail!("{} is no file of results", path.display()),
+            }
+        }
         if entry.header().entry_type().is_dir() {
             std::fs::create_dir_all(&to).with_context(|| format!("make {}", to.display()))?;
             continue;
         }
-        ensure!(
-            entry.header().entry_type().is_file(),
-            "{} is neither a file nor a folder",
-            path.display()
-        );
-        if to.exists() {
+        // A link of theirs, as to the newest run, means nothing here.
+        if to.exists() || !entry.header().entry_type().is_file() {
             continue;
         }
         if let Some(folder) = to.parent() {
