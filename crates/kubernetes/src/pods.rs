@@ -7,9 +7,10 @@ use crate::kubectl::{self, Kubectl};
 use anyhow::{Result, anyhow, bail};
 use measure::clock::{self, Deadline};
 use reach::{Fate, process};
-use serde_json::Value;
+use serde_json::{Deserializer, Value};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::io::BufReader;
 use std::net::IpAddr;
 use std::process::Child;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -316,7 +317,7 @@ fn follow(mut watch: Child, kubectl: &Kubectl, selector: &str, shared: &Shared) 
         }
         known.watch = Some(watch);
         drop(known);
-        let told = told.map(serde_json::Deserializer::from_reader);
+        let told = told.map(|told| Deserializer::from_reader(BufReader::new(told)));
         for event in told.into_iter().flat_map(|told| told.into_iter::<Value>()) {
             // What is no event is the end of a watch that was cut.
             let Ok(event) = event else { break };

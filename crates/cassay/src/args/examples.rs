@@ -284,7 +284,7 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         "kubernetes rbac",
         &[
             (
-                "cassay kubernetes rbac --namespace load | kubectl apply -f -",
+                "cassay kubernetes rbac --namespace load --for clients,nodes",
                 "A service account that may do what runs need.",
             ),
             (

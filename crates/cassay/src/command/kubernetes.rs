@@ -42,6 +42,11 @@ fn inside(args: &InsideArgs, common: &Common) -> Result<Exit> {
         }
         Err(error @ StudyError::Unreadable { .. }) => bail!(error),
     };
+    ensure!(
+        !files.has_recordings,
+        "recorded traffic is not sent into a cluster\nhint: run the study here, with clients in pods \
+         (`client.kubernetes`), which are given it"
+    );
     host::process::heed(interrupt::flag()?);
     let kubectl = Kubectl::new(args.context.as_deref(), args.namespace.as_deref())?;
     let missing = missing(&kubectl, &[Purpose::Inside])?;
@@ -53,7 +58,7 @@ fn inside(args: &InsideArgs, common: &Common) -> Result<Exit> {
         );
     }
     let run = InsideRun {
-        files,
+        files: files.texts,
         arguments: args.options.clone(),
         image: args.image.clone(),
         millicpus: args.cpus,
@@ -92,13 +97,24 @@ fn followed(begun: &BegunRun) -> Result<i32> {
     begun.follow(terminal::say)
 }
 
-/// The study and the files that it names, by their names; its mistakes are found here.
-fn files(args: &InsideArgs) -> Result<BTreeMap<String, String>, StudyError> {
+/// What a study is made of.
+struct Files {
+    /// It and the files that it names, by their names.
+    texts: BTreeMap<String, String>,
+    /// Whether it names recorded traffic, too, which is no text.
+    has_recordings: bool,
+}
+
+/// The study and the files that it names; its mistakes are found here.
+fn files(args: &InsideArgs) -> Result<Files, StudyError> {
     let mut overrides = Overrides::default();
     // What that would let it do is asked for where it runs.
     overrides.granted.trust = true;
     let study = resolve::read(&args.study, &overrides)?;
-    let mut files = study.inputs;
-    files.insert("study.yaml".to_owned(), study.text);
-    Ok(files)
+    let mut texts = study.inputs;
+    texts.insert("study.yaml".to_owned(), study.text);
+    Ok(Files {
+        texts,
+        has_recordings: study.recordings.iter().next().is_some(),
+    })
 }

@@ -114,7 +114,10 @@ fn a_kind_is_tried_on_a_cluster_of_others_by_its_address() {
         "--target",
     ];
     let said = lab.cassay(&[&words[..], &[&target]].concat());
-    said.ended_with(2).says(&["node-pause", "not here", "target.attach.hosts"]);
+    said.ended_with(0).says(&[
+        "node-pause: not here",
+        "`attach: {hosts: {ssh: [HOST, …]}}`",
+    ]);
     let said = lab.cassay(&["fault", "test", "node-pause", "--target", "10.0.0.1"]);
     said.ended_with(2).says(&["write attach:HOST or attach:HOST:PORT"]);
 }
