@@ -44,8 +44,8 @@ fn inside(args: &InsideArgs, common: &Common) -> Result<Exit> {
     };
     ensure!(
         !files.has_recordings,
-        "recorded traffic is not sent into a cluster\nhint: run the study here, with clients in pods \
-         (`client.kubernetes`), which are given it"
+        "recorded traffic is not sent into a cluster\n\
+         hint: run the study here, with clients in pods (`client.kubernetes`): they are given it"
     );
     host::process::heed(interrupt::flag()?);
     let kubectl = Kubectl::new(args.context.as_deref(), args.namespace.as_deref())?;
