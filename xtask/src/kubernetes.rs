@@ -15,7 +15,7 @@ use std::io::BufRead;
 /// What `cargo xtask kubernetes` may be asked.
 #[derive(clap::Args)]
 pub struct Options {
-    /// Only tests whose names contain this
+    /// Only tests of this part, as clients, nodes, attached or inside, or clients::NAME
     #[arg(default_value = "")]
     only: String,
     /// Runs no test: names the file for kubectl, and goes on until a line comes on standard input

@@ -10,6 +10,7 @@
     reason = "a developer command speaks to its developer"
 )]
 
+mod apt;
 mod ci;
 mod deny;
 mod dist;

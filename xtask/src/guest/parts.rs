@@ -2,8 +2,8 @@
 //! kernel and busybox are only unpacked below `target/`, QEMU is installed. Elsewhere it is said
 //! what is missing.
 
-use crate::process;
-use anyhow::{Context, Result, bail, ensure};
+use crate::{apt, process};
+use anyhow::{Context, Result, ensure};
 use std::path::{Path, PathBuf};
 
 pub const QEMU: &str = "qemu-system-x86_64";
@@ -77,23 +77,11 @@ fn qemu() -> Result<()> {
     if process::output(QEMU, &["--version"]).is_ok() {
         return Ok(());
     }
-    let install = "apt-get install --no-install-recommends qemu-system-x86";
-    let is_root = process::output("id", &["-u"]).is_ok_and(|id| id.trim() == "0");
-    let is_debian = process::output("apt-get", &["--version"]).is_ok();
-    if !is_root || !is_debian {
-        bail!(
-            "{QEMU} is missing\nhint: `{install}` as root on Debian; elsewhere the package with \
-             QEMU's x86 system emulation"
-        );
-    }
-    println!("installing QEMU: {install}");
-    let environment = [("DEBIAN_FRONTEND", "noninteractive".to_owned())];
-    let words: Vec<&str> = install.split(' ').skip(1).chain(["--yes", "-qq"]).collect();
-    if process::output_with("apt-get", &words, &environment).is_err() {
-        process::output("apt-get", &["update", "-qq"])?;
-        process::output_with("apt-get", &words, &environment)?;
-    }
-    Ok(())
+    apt::install(
+        &["qemu-system-x86"],
+        &format!("{QEMU} is missing"),
+        "; elsewhere the package with QEMU's x86 system emulation",
+    )
 }
 
 /// Downloads a package and takes files of it: a part of their paths, and where they go.

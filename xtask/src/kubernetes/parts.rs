@@ -1,6 +1,6 @@
 //! What has to be installed: on Debian as root it is, elsewhere it is said what is missing.
 
-use crate::process;
+use crate::{apt, process};
 use anyhow::{Result, bail};
 use std::path::Path;
 
@@ -33,24 +33,6 @@ pub fn ready() -> Result<()> {
     if missing.is_empty() {
         return Ok(());
     }
-    let install = format!(
-        "apt-get install --no-install-recommends {}",
-        missing.join(" ")
-    );
-    let is_root = process::output("id", &["-u"]).is_ok_and(|id| id.trim() == "0");
-    let is_debian = process::output("apt-get", &["--version"]).is_ok();
-    if !is_root || !is_debian {
-        bail!(
-            "these are missing: {}\nhint: `{install}` as root on Debian",
-            missing.join(", ")
-        );
-    }
-    println!("{install}");
-    let environment = [("DEBIAN_FRONTEND", "noninteractive".to_owned())];
-    let words: Vec<&str> = install.split(' ').skip(1).chain(["--yes", "-qq"]).collect();
-    if process::output_with("apt-get", &words, &environment).is_err() {
-        process::output("apt-get", &["update", "-qq"])?;
-        process::output_with("apt-get", &words, &environment)?;
-    }
-    Ok(())
+    let told = format!("these are missing: {}", missing.join(", "));
+    apt::install(&missing, &told, "")
 }

@@ -7,7 +7,8 @@ mod clients;
 mod inside;
 mod nodes;
 
-use crate::program::{Lab, Started, command};
+use crate::program::{Lab, Started, command, wait_until};
+use measure::clock;
 use serde_json::Value;
 use std::net::UdpSocket;
 
@@ -106,6 +107,15 @@ fn left() -> String {
         "-o",
         "name",
     ])
+}
+
+/// That nothing of ours is left there in time, `when` its command was killed.
+#[track_caller]
+fn assert_gone_in_time(when: &str) {
+    let begin_ns = clock::now_ns();
+    wait_until("nothing of ours is left there", || left().is_empty());
+    let seconds = (clock::now_ns() - begin_ns) / clock::SECOND_NS;
+    assert!(seconds < 70, "{when}: {seconds} s");
 }
 
 /// The pods that run.

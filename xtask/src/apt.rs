@@ -1,0 +1,24 @@
+//! Packages of Debian that a developer command needs.
+
+use crate::process;
+use anyhow::{Result, bail};
+
+/// Installs packages where that can be done: on Debian as root. Elsewhere `missing` is said, with
+/// the command that installs them, and `elsewhere` behind it.
+pub fn install(packages: &[&str], missing: &str, elsewhere: &str) -> Result<()> {
+    let words = [&["install", "--no-install-recommends"], packages].concat();
+    let line = format!("apt-get {}", words.join(" "));
+    let is_root = process::output("id", &["-u"]).is_ok_and(|id| id.trim() == "0");
+    let is_debian = process::output("apt-get", &["--version"]).is_ok();
+    if !is_root || !is_debian {
+        bail!("{missing}\nhint: `{line}` as root on Debian{elsewhere}");
+    }
+    println!("{line}");
+    let environment = [("DEBIAN_FRONTEND", "noninteractive".to_owned())];
+    let quiet = [&words[..], &["--yes", "-qq"]].concat();
+    if process::output_with("apt-get", &quiet, &environment).is_err() {
+        process::output("apt-get", &["update", "-qq"])?;
+        process::output_with("apt-get", &quiet, &environment)?;
+    }
+    Ok(())
+}
