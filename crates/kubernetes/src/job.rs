@@ -28,7 +28,7 @@ pub const FOLDER: &str = "/cassay";
 const NAME_LABEL: &str = "app.kubernetes.io/name";
 pub(crate) const SET_LABEL: &str = "cassay/set";
 
-/// What the container of an owner, and of a node, does: nothing, until it is told to end.
+/// What the container of a node does: nothing, until it is told to end.
 pub(crate) const STAY: &str = "trap 'exit 0' TERM INT; while :; do sleep 1; done";
 
 /// What the container of a client does.
@@ -39,7 +39,7 @@ const WAIT_S: u64 = 40;
 
 /// How long a Job lasts that has not all of its clients, from when that was last put off, and how
 /// often it is, in seconds.
-const DEADLINE_S: u64 = 50;
+pub(crate) const DEADLINE_S: u64 = 50;
 const PUT_OFF_EVERY: Duration = Duration::from_secs(15);
 
 /// How long a Job that has ended can still be looked at, in seconds.
@@ -283,35 +283,23 @@ pub(crate) fn security() -> Value {
     })
 }
 
-/// A Job of that name that only owns: it lasts as long as its deadline is put off.
-pub(crate) fn owner(name: &str, image: &str) -> Value {
+/// A Job of that name that only owns: it makes no pod, and lasts `deadline_s` from when it was made,
+/// or as long as that is put off.
+pub(crate) fn owner(name: &str, deadline_s: u64) -> Value {
     let labels = json!({NAME_LABEL: "cassay", "app.kubernetes.io/component": "owner"});
-    let amounts = json!({"cpu": "10m", "memory": "16Mi"});
     json!({
         "apiVersion": "batch/v1",
         "kind": "Job",
         "metadata": {"name": name, "labels": labels},
         "spec": {
-            "backoffLimit": 0,
-            "activeDeadlineSeconds": DEADLINE_S,
+            "parallelism": 0,
+            "activeDeadlineSeconds": deadline_s,
             "ttlSecondsAfterFinished": TTL_S,
-            "template": {
-                "metadata": {"labels": labels},
-                "spec": {
-                    "restartPolicy": "Never",
-                    "terminationGracePeriodSeconds": GRACE_S,
-                    "automountServiceAccountToken": false,
-                    "enableServiceLinks": false,
-                    "containers": [{
-                        "name": "owner",
-                        "image": image,
-                        "imagePullPolicy": "IfNotPresent",
-                        "command": ["sh", "-c", STAY],
-                        "resources": {"requests": amounts, "limits": amounts},
-                        "securityContext": security(),
-                    }],
-                },
-            },
+            "template": {"spec": {
+                "restartPolicy": "Never",
+                // Nobody asks for it.
+                "containers": [{"name": "none", "image": "none"}],
+            }},
         },
     })
 }

@@ -43,7 +43,7 @@ impl PodSet {
         let kubectl = Kubectl::new(wanted.context.as_deref(), wanted.namespace.as_deref())?;
         let name = job::new_name("nodes");
         let owner = kubectl
-            .create(&job::owner(&name, &wanted.image))
+            .create(&job::owner(&name, job::DEADLINE_S))
             .context("make a Job that owns the pods of nodes")?;
         let namespace = owner["metadata"]["namespace"].as_str().unwrap_or("default").to_owned();
         let kubectl = kubectl.within(&namespace)?;

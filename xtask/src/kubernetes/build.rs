@@ -1,6 +1,6 @@
-//! What of Kubernetes is no package: control plane, kubelet and etcd, built once from their Go
-//! modules. Kubernetes' own module replaces its parts by folders beside it; published, they have
-//! versions of their own, which are put in their places.
+//! What of Kubernetes is no package: control plane, kubelet, etcd and what enforces network
+//! policies, built once from their Go modules. Kubernetes' own module replaces its parts by folders
+//! beside it; published, they have versions of their own, which are put in their places.
 
 use crate::process;
 use anyhow::{Context, Result, ensure};
@@ -12,6 +12,10 @@ use std::path::{Path, PathBuf};
 pub const VERSION: &str = "v1.34.2";
 const PARTS_VERSION: &str = "v0.34.2";
 const ETCD_VERSION: &str = "v3.6.8";
+
+/// What enforces network policies here: by iptables and ipset.
+const ROUTER: &str = "github.com/cloudnativelabs/kube-router/v2";
+const ROUTER_VERSION: &str = "v2.1.0";
 
 const PROGRAMS: [&str; 4] = [
     "kube-apiserver",
@@ -31,6 +35,12 @@ pub fn programs(folder: &Path) -> Result<PathBuf> {
     if !bin.join("etcd").is_file() {
         println!("building etcd {ETCD_VERSION}");
         etcd(&folder.join("source-etcd"), &bin)?;
+    }
+    if !bin.join("kube-router").is_file() {
+        println!("building kube-router {ROUTER_VERSION}");
+        let go_mod = format!("module router\n\ngo 1.24.0\n\nrequire {ROUTER} {ROUTER_VERSION}\n");
+        let package = ("kube-router", format!("{ROUTER}/cmd/kube-router"));
+        built(&folder.join("source-router"), &bin, &go_mod, &[package])?;
     }
     let pause = bin.join("pause");
     if !pause.is_file() {
@@ -54,19 +64,23 @@ fn kubernetes(source: &Path, bin: &Path) -> Result<()> {
     let said: Value = serde_json::from_str(&said).context("read what go says of a module")?;
     let theirs = said["GoMod"].as_str().context("go does not say where a go.mod is")?;
     let theirs = std::fs::read_to_string(theirs).context("read the go.mod of Kubernetes")?;
-    std::fs::write(source.join("go.mod"), go_mod(&theirs)?)?;
-    let imports: String = PROGRAMS
-        .iter()
-        .map(|name| format!("\t_ \"k8s.io/kubernetes/cmd/{name}\"\n"))
-        .collect();
+    let package = |name: &'static str| (name, format!("k8s.io/kubernetes/cmd/{name}"));
+    built(source, bin, &go_mod(&theirs)?, &PROGRAMS.map(package))
+}
+
+/// Builds programs, each by its package, of what a `go.mod` requires.
+fn built(source: &Path, bin: &Path, go_mod: &str, packages: &[(&str, String)]) -> Result<()> {
+    std::fs::create_dir_all(source)?;
+    std::fs::write(source.join("go.mod"), go_mod)?;
+    let imports: String =
+        packages.iter().map(|(_, package)| format!("\t_ \"{package}\"\n")).collect();
     let tools = format!("//go:build tools\n\npackage main\n\nimport (\n{imports})\n");
     std::fs::write(source.join("tools.go"), tools)?;
     std::fs::write(source.join("main.go"), "package main\n\nfunc main() {}\n")?;
     go(source, &["mod", "tidy"])?;
-    for name in PROGRAMS {
+    for (name, package) in packages {
         let out = bin.join(name);
-        let package = format!("k8s.io/kubernetes/cmd/{name}");
-        go(source, &["build", "-o", &out.to_string_lossy(), &package])?;
+        go(source, &["build", "-o", &out.to_string_lossy(), package])?;
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
-//! The cluster itself: etcd, API server, controllers, scheduler, containerd and one kubelet, all on
-//! loopback addresses, with everything that they write in one folder. What must hold: each ends
-//! when this does, and what is mounted, named or running for pods is taken away after it, also
-//! after one that was killed.
+//! The cluster itself: etcd, API server, controllers, scheduler, containerd, one kubelet and what
+//! enforces network policies, all on loopback addresses, with everything that they write in one
+//! folder. What must hold: each ends when this does, and what is mounted, named, filtered or
+//! running for pods is taken away after it, also after one that was killed.
 
 use super::image::{JAVA, PAUSE, SHELL};
 use crate::peers::sample;
@@ -73,6 +73,7 @@ impl Cluster {
                 vec![in_folder("--config=containerd.toml")],
             ),
             ("kubelet", program("kubelet"), kubelet()),
+            ("router", program("kube-router"), router()),
         ] {
             let mut words = vec!["--pdeathsig", "KILL", &program];
             words.extend(arguments.iter().map(String::as_str));
@@ -82,6 +83,10 @@ impl Cluster {
                 "etcd" => cluster.wait("etcd", || is_open(ports[1]))?,
                 "apiserver" => cluster.wait("the API server", || {
                     is_open(api) && cluster_said(&["get", "--raw", "/readyz"]).is_ok()
+                })?,
+                "kubelet" => cluster.wait("the node", is_node_ready)?,
+                "router" => cluster.wait("what enforces network policies", || {
+                    process::output("iptables", &["-L", "KUBE-ROUTER-FORWARD"]).is_ok()
                 })?,
                 "containerd" => {
                     cluster.wait("containerd", || ctr(&["version"]).is_ok())?;
@@ -93,16 +98,6 @@ impl Cluster {
                 _ => {}
             }
         }
-        cluster.wait("the node", || {
-            let how = [
-                "get",
-                "node",
-                NODE,
-                "-o",
-                "jsonpath={.status.conditions[?(@.type==\"Ready\")].status}",
-            ];
-            cluster_said(&how).is_ok_and(|said| said == "True")
-        })?;
         Ok(cluster)
     }
 
@@ -171,6 +166,17 @@ impl Drop for Cluster {
             eprintln!("warning: {error:#}");
         }
     }
+}
+
+fn is_node_ready() -> bool {
+    let how = [
+        "get",
+        "node",
+        NODE,
+        "-o",
+        "jsonpath={.status.conditions[?(@.type==\"Ready\")].status}",
+    ];
+    cluster_said(&how).is_ok_and(|said| said == "True")
 }
 
 fn pause() {
@@ -250,6 +256,19 @@ fn kubelet() -> Vec<String> {
         format!("--hostname-override={NODE}"),
         in_folder("--root-dir=kubelet"),
         in_folder("--cert-dir=kubelet-certificates"),
+    ]
+}
+
+fn router() -> Vec<String> {
+    vec![
+        in_folder("--kubeconfig=kubeconfig"),
+        format!("--hostname-override={NODE}"),
+        "--run-firewall=true".to_owned(),
+        "--run-router=false".to_owned(),
+        "--run-service-proxy=false".to_owned(),
+        "--enable-ipv6=false".to_owned(),
+        "--service-cluster-ip-range=10.90.0.0/24".to_owned(),
+        "--health-port=0".to_owned(),
     ]
 }
 
@@ -365,8 +384,13 @@ fn end_containers() {
 }
 
 /// Takes away what a cluster leaves: processes that watch over containers, mounts, names of network
-/// namespaces, the bridge, the folder.
+/// namespaces, the bridge, rules of the packet filter, the folder.
 fn clear() -> Result<()> {
+    // The chains of network policies, the sets that they ask, and no other.
+    let unfiltered = "iptables-save -t filter | grep -v 'KUBE-\\(ROUTER\\|POD-FW\\|NWPLCY\\)' | \
+                      iptables-restore -T filter; for set in $(ipset list -n | grep '^KUBE-'); do \
+                      ipset destroy $set; done";
+    process::output("sh", &["-c", unfiltered])?;
     // The shims of our containerd, and nobody else's: its socket is among their words.
     let _ = process::output(
         "pkill",

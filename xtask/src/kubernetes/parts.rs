@@ -5,11 +5,12 @@ use anyhow::{Result, bail};
 use std::path::Path;
 
 /// Programs and files that tell whether a package is there, and Debian's name of it.
-const PARTS: [(&str, &str); 7] = [
+const PARTS: [(&str, &str); 8] = [
     ("/usr/bin/containerd", "containerd"),
     ("/usr/sbin/runc", "runc"),
     ("/usr/lib/cni/bridge", "containernetworking-plugins"),
     ("/usr/sbin/iptables", "iptables"),
+    ("/usr/sbin/ipset", "ipset"),
     ("/bin/busybox", "busybox-static"),
     ("/usr/sbin/conntrack", "conntrack"),
     ("/usr/bin/gcc", "gcc"),

@@ -45,7 +45,7 @@ fn nothing_stays_of_nodes_whose_command_was_killed() {
         let mut started = lab.start(&arguments);
         let is_on = || match when {
             "made" => !left().is_empty(),
-            "running" => running().len() == 2,
+            "running" => running().len() == 1,
             _ => !lines(&lab, "intervals.ndjson").is_empty(),
         };
         started.wait_until(when, is_on);
