@@ -597,13 +597,7 @@ fn append(result: &mut QueryResult, rows: &Rows<'_>) -> Result<()> {
     if result.columns.is_empty() {
         result.columns = rows.columns.iter().map(|column| column.name.clone()).collect();
     }
-    for row in rows.raw.rows() {
-        let row = row?;
-        let cells = row.cells().zip(&rows.columns);
-        let decoded: Result<Vec<Value>, _> =
-            cells.map(|(cell, column)| cql::value::decode(&column.typ, cell)).collect();
-        result.rows.push(decoded?);
-    }
+    result.rows.extend(rows.values()?);
     Ok(())
 }
 

@@ -3,10 +3,11 @@
 //!
 //! Control plane: it blocks, with a time-out, on the calling thread. Before the start line that is
 //! the caller's thread; when a node went away, a thread of its own per connection that tries again
-//! with back-off and hands the finished link to the worker.
+//! with back-off, follows the node if it has moved, and hands the finished link to the worker.
 
-use crate::config::{Access, Endpoint, LoadError};
+use crate::config::{Access, Config, Endpoint, LoadError};
 use crate::connection::Link;
+use crate::moved;
 use cql::frame::{self, Header, flag};
 use cql::request::{self, QueryParams};
 use cql::response::{self, Response, ResultBody};
@@ -16,7 +17,7 @@ use measure::clock;
 use rustls::pki_types::ServerName;
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 use std::time::Duration;
@@ -85,48 +86,59 @@ fn try_open(
     access: &Access,
     program: &Program,
 ) -> io::Result<(Link, Vec<Template>)> {
-    let stream = TcpStream::connect_timeout(&node.address, CONNECT_TIMEOUT)?;
-    stream.set_nodelay(true)?;
-    stream.set_read_timeout(Some(CONNECT_TIMEOUT))?;
-    stream.set_write_timeout(Some(CONNECT_TIMEOUT))?;
-    let tls = match &access.tls {
-        None => None,
-        Some(tls) => {
-            let name = match &tls.server_name {
-                Some(name) => ServerName::try_from(name.clone()).map_err(io::Error::other)?,
-                None => ServerName::IpAddress(node.address.ip().into()),
-            };
-            let config = Arc::clone(&tls.config);
-            let client = rustls::ClientConnection::new(config, name).map_err(io::Error::other)?;
-            Some(Box::new(client))
-        }
-    };
-    let mut wire = Wire {
-        link: Link { stream, tls },
-        plain: Vec::new(),
-        compression: access.compression,
-    };
-    wire.handshake(access)?;
-    let mut templates = Vec::with_capacity(program.statements().len());
-    for statement in program.statements() {
-        templates.push(if statement.prepared {
-            wire.prepare(statement)?
-        } else {
-            template(statement, &[])
-        });
-    }
-    wire.link.stream.set_nonblocking(true)?;
-    Ok((wire.link, templates))
+    Wire::enter(node, access)?.prepared(program)
 }
 
 /// A blocking exchange of one request and one answer at a time.
-struct Wire {
+pub(crate) struct Wire {
     link: Link,
     plain: Vec<u8>,
     compression: Option<Compression>,
 }
 
 impl Wire {
+    /// Connects, and goes through the handshake.
+    pub fn enter(node: &Endpoint, access: &Access) -> io::Result<Wire> {
+        let stream = TcpStream::connect_timeout(&node.address, CONNECT_TIMEOUT)?;
+        stream.set_nodelay(true)?;
+        stream.set_read_timeout(Some(CONNECT_TIMEOUT))?;
+        stream.set_write_timeout(Some(CONNECT_TIMEOUT))?;
+        let tls = match &access.tls {
+            None => None,
+            Some(tls) => {
+                let name = match &tls.server_name {
+                    Some(name) => ServerName::try_from(name.clone()).map_err(io::Error::other)?,
+                    None => ServerName::IpAddress(node.address.ip().into()),
+                };
+                let config = Arc::clone(&tls.config);
+                let client =
+                    rustls::ClientConnection::new(config, name).map_err(io::Error::other)?;
+                Some(Box::new(client))
+            }
+        };
+        let mut wire = Wire {
+            link: Link { stream, tls },
+            plain: Vec::new(),
+            compression: access.compression,
+        };
+        wire.handshake(access)?;
+        Ok(wire)
+    }
+
+    /// With the statements of a program prepared on it, and ready for a worker.
+    fn prepared(mut self, program: &Program) -> io::Result<(Link, Vec<Template>)> {
+        let mut templates = Vec::with_capacity(program.statements().len());
+        for statement in program.statements() {
+            templates.push(if statement.prepared {
+                self.prepare(statement)?
+            } else {
+                template(statement, &[])
+            });
+        }
+        self.link.stream.set_nonblocking(true)?;
+        Ok((self.link, templates))
+    }
+
     fn handshake(&mut self, access: &Access) -> io::Result<()> {
         let credentials = access
             .credentials
@@ -164,7 +176,8 @@ impl Wire {
         }
     }
 
-    fn exchange(&mut self, frame: &[u8]) -> io::Result<(Header, Vec<u8>)> {
+    /// The answer to a frame.
+    pub fn exchange(&mut self, frame: &[u8]) -> io::Result<(Header, Vec<u8>)> {
         self.write_all(frame)?;
         let mut body = Vec::new();
         let fill = |room: &mut [u8]| self.read_exact(room);
@@ -216,14 +229,25 @@ fn unexpected(what: &str, response: &Response<'_>) -> io::Error {
 
 /// What a reconnecting thread needs.
 pub(crate) struct Reconnector {
-    pub nodes: Vec<Endpoint>,
-    pub connections_per_node: usize,
-    pub access: Access,
-    pub program: Arc<Program>,
-    pub finished: Arc<AtomicBool>,
+    nodes: Mutex<Vec<Endpoint>>,
+    connections_per_node: usize,
+    access: Access,
+    program: Arc<Program>,
+    finished: Arc<AtomicBool>,
 }
 
 impl Reconnector {
+    /// For the connections of a run, until it has finished.
+    pub fn new(config: &Config, finished: Arc<AtomicBool>) -> Reconnector {
+        Reconnector {
+            nodes: Mutex::new(config.nodes.clone()),
+            connections_per_node: config.connections_per_node,
+            access: config.access.clone(),
+            program: Arc::clone(&config.program),
+            finished,
+        }
+    }
+
     /// Tries to open a worker's connection number `connection` again, in a thread of its own, until
     /// it is open or the run is over.
     pub fn reopen(self: &Arc<Self>, connection: u16, to: Sender<(u16, Link)>) {
@@ -234,13 +258,27 @@ impl Reconnector {
             while !this.finished.load(Ordering::Relaxed) {
                 clock::sleep(pause);
                 pause = (pause * 2).min(BACKOFF_MAX);
-                if let Ok((link, _)) = try_open(&this.nodes[node], &this.access, &this.program) {
+                let nodes = this.nodes().clone();
+                if let Ok(link) = this.open_again(&nodes[node], &nodes) {
                     let _ = to.send((connection, link));
                     return;
+                }
+                if let Some(now) = moved::address_now(&nodes[node], &nodes, &this.access) {
+                    this.nodes()[node].address = now;
                 }
             }
         });
         // Without a thread to be had, the connection stays closed, and the report says so.
         drop(spawned);
+    }
+
+    fn open_again(&self, node: &Endpoint, all: &[Endpoint]) -> io::Result<Link> {
+        let mut wire = Wire::enter(node, &self.access)?;
+        moved::check(&mut wire, node, all)?;
+        Ok(wire.prepared(&self.program)?.0)
+    }
+
+    fn nodes(&self) -> MutexGuard<'_, Vec<Endpoint>> {
+        self.nodes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

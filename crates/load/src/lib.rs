@@ -21,6 +21,7 @@ mod inflight;
 mod kept;
 mod ledger;
 mod merge;
+mod moved;
 mod own;
 mod recorder;
 mod room;

@@ -63,13 +63,7 @@ impl Workers {
         self.empties.push(empty_to);
         let first = Box::new(Part::new(setup.index, kinds));
         let recorder = Recorder::new(first, config.interval.as_nanos() as u64);
-        let reconnector = Reconnector {
-            nodes: config.nodes.clone(),
-            connections_per_node: config.connections_per_node,
-            access: config.access.clone(),
-            program: Arc::clone(&config.program),
-            finished: setup.finished,
-        };
+        let reconnector = Reconnector::new(config, setup.finished);
         let full = full.clone();
         let parts = Parts { full, empty };
         let cpu = (!config.cpus.is_empty()).then(|| config.cpus[setup.index % config.cpus.len()]);

@@ -1,5 +1,6 @@
 //! Rows of a result: walked in place, cell by cell, without allocating.
 
+use crate::value::{self, Value};
 use super::metadata::{self, ColumnSpec, Preamble, bit};
 use super::{ResultKind, result_kind};
 use crate::wire::{ParseError, Reader, Result};
@@ -47,6 +48,19 @@ impl<'a> Rows<'a> {
             paging_state: raw.paging_state,
             raw,
         })
+    }
+
+    /// All values, row by row.
+    ///
+    /// # Errors
+    /// A cell is not of its column's type; a row is cut off. Columns that were skipped have none.
+    pub fn values(&self) -> Result<Vec<Vec<Value>>> {
+        let decoded = |row: Result<Row<'a>>| {
+            let row = row?;
+            let cells = row.cells().zip(&self.columns);
+            cells.map(|(cell, column)| value::decode(&column.typ, cell)).collect()
+        };
+        self.raw.rows().map(decoded).collect()
     }
 }
 

@@ -9,6 +9,7 @@
 mod again;
 mod courses;
 mod ledger;
+mod moved;
 mod program;
 mod server;
 mod steering;

@@ -34,6 +34,8 @@ pub enum Does {
     Acknowledges,
     /// So many rows of one int, and where the next page begins.
     Rows(usize, Option<Vec<u8>>),
+    /// These rows, of such columns.
+    Says(Vec<(&'static str, CqlType)>, Vec<Vec<Value>>),
     /// A row whose first column is `[applied]`.
     Applied(bool),
     Fails(ErrorCode),
@@ -146,6 +148,11 @@ fn answer(
             let rows = vec![vec![Value::Int(1)]; count];
             let columns = [column("v", CqlType::Int)];
             reply::rows(out, stream, &columns, true, next.as_deref(), &rows);
+        }
+        Does::Says(columns, rows) => {
+            let columns: Vec<ColumnSpec> =
+                columns.into_iter().map(|(name, typ)| column(name, typ)).collect();
+            reply::rows(out, stream, &columns, false, None, &rows);
         }
         Does::Applied(applied) => {
             let columns = [column("[applied]", CqlType::Boolean)];

@@ -1,0 +1,97 @@
+//! Nodes that have moved: one that is started elsewhere keeps its tokens, and the others say by
+//! them where it is now, as drivers learn it.
+//!
+//! Control plane: it blocks, on the threads that open connections again.
+
+use crate::config::{Access, Endpoint};
+use crate::connect::Wire;
+use cql::Value;
+use cql::request::QueryParams;
+use cql::response::{Response, ResultBody};
+use std::io;
+use std::net::SocketAddr;
+
+/// What a node says of itself.
+const OWN: &str = "SELECT tokens FROM system.local";
+
+/// What it says of the others: before 4.0, all answer at the same port.
+const OTHERS: &str = "SELECT native_address, native_port, tokens FROM system.peers_v2";
+const OTHERS_BEFORE_4: &str = "SELECT rpc_address, tokens FROM system.peers";
+
+/// Refuses to go on with whoever answers at the address of `node` if that is another one of `all`
+/// by its tokens: addresses of pods are given again. One that has come back with other tokens is
+/// taken for what it was.
+pub(crate) fn check(wire: &mut Wire, node: &Endpoint, all: &[Endpoint]) -> io::Result<()> {
+    if !can_tell(node, all) {
+        return Ok(());
+    }
+    let own = tokens_of_rows(&wire.rows(OWN)?);
+    let is_at = |one: &&Endpoint| one.tokens.first().is_some_and(|token| own.contains(token));
+    match all.iter().find(is_at) {
+        Some(other) if other.name != node.name => {
+            let (at, name) = (node.address, &other.name);
+            Err(io::Error::other(format!("{name} answers at {at} now")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Where `node` is by the word of the first other one of `all` that answers, if that is elsewhere.
+pub(crate) fn address_now(
+    node: &Endpoint,
+    all: &[Endpoint],
+    access: &Access,
+) -> Option<SocketAddr> {
+    if !can_tell(node, all) {
+        return None;
+    }
+    let token = *node.tokens.first()?;
+    let others = all.iter().filter(|other| other.name != node.name);
+    let mut told = others.filter_map(|other| {
+        let mut wire = Wire::enter(other, access).ok()?;
+        let rows = wire.rows(OTHERS).or_else(|_| wire.rows(OTHERS_BEFORE_4)).ok()?;
+        Some((rows, other.address.port()))
+    });
+    let (rows, usual_port) = told.next()?;
+    let mut is_its = rows.into_iter().filter(|row| tokens_of(row.last()).contains(&token));
+    let row = is_its.next()?;
+    let Value::Inet(ip) = row.first()? else {
+        return None;
+    };
+    let said = row.get(1).and_then(Value::as_i64).and_then(|port| u16::try_from(port).ok());
+    let now = SocketAddr::new(*ip, said.unwrap_or(usual_port));
+    (now != node.address).then_some(now)
+}
+
+/// Whether nodes can be told apart.
+fn can_tell(node: &Endpoint, all: &[Endpoint]) -> bool {
+    all.len() > 1 && !node.tokens.is_empty()
+}
+
+fn tokens_of_rows(rows: &[Vec<Value>]) -> Vec<i64> {
+    rows.iter().flat_map(|row| tokens_of(row.last())).collect()
+}
+
+fn tokens_of(value: Option<&Value>) -> Vec<i64> {
+    let (Some(Value::Set(items)) | Some(Value::List(items))) = value else {
+        return Vec::new();
+    };
+    let token = |item: &Value| item.as_str()?.parse().ok();
+    items.iter().filter_map(token).collect()
+}
+
+impl Wire {
+    /// The rows that a statement asks for, few and small.
+    fn rows(&mut self, cql: &str) -> io::Result<Vec<Vec<Value>>> {
+        let mut frame = Vec::new();
+        cql::request::query(&mut frame, 0, cql, &QueryParams::default());
+        let (header, body) = self.exchange(&frame)?;
+        match cql::response::parse(&header, &body).map_err(io::Error::other)? {
+            Response::Result(ResultBody::Rows(rows)) => rows.values().map_err(io::Error::other),
+            Response::Error(error) => {
+                Err(io::Error::other(format!("{cql}: {:?}: {}", error.code, error.message)))
+            }
+            _ => Err(io::Error::other(format!("{cql} was answered without rows"))),
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! Nodes that are started elsewhere while load goes on, as pods are.
+
+use crate::program::{kind, program, statement};
+use crate::server::{Asked, Does, Server};
+use crate::{config, run};
+use cql::{CqlType, Value};
+use load::{Config, Endpoint, Limit};
+use measure::Outcome;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+use workload::Policy;
+
+/// The tokens of two nodes.
+const TOKENS: [i64; 2] = [-100, 100];
+
+fn tokens(token: i64) -> Value {
+    Value::Set(vec![Value::Text(token.to_string())])
+}
+
+/// What a node of the token `own` answers, which knows where the other one is.
+fn tells(asked: &Asked, own: i64, other: &OnceLock<(SocketAddr, i64)>) -> Option<Does> {
+    let set = || CqlType::Set(Box::new(CqlType::Text));
+    if asked.cql[0].ends_with("system.local") {
+        return Some(Does::Says(vec![("tokens", set())], vec![vec![tokens(own)]]));
+    }
+    if !asked.cql[0].ends_with("system.peers_v2") {
+        return None;
+    }
+    let columns = vec![
+        ("native_address", CqlType::Inet),
+        ("native_port", CqlType::Int),
+        ("tokens", set()),
+    ];
+    let (at, token) = other.get().unwrap();
+    let row = vec![
+        Value::Inet(at.ip()),
+        Value::Int(at.port().into()),
+        tokens(*token),
+    ];
+    Some(Does::Says(columns, vec![row]))
+}
+
+/// A node is gone, and another cluster's has its address: the load goes where the node is now, and
+/// what it is asked counts as the node's.
+#[test]
+fn a_node_that_has_moved_is_followed_by_its_tokens() {
+    let (at_first, at_last) = (Arc::new(OnceLock::new()), Arc::new(OnceLock::new()));
+    let other = Arc::clone(&at_last);
+    let stays = Server::start(move |asked| {
+        tells(asked, TOKENS[0], &other).unwrap_or(Does::Acknowledges)
+    });
+    at_first.set((stays.address, TOKENS[0])).unwrap();
+    let is_gone = AtomicBool::new(false);
+    let knows = Arc::clone(&at_first);
+    // Once it was asked, another node answers at its address: the one that stays.
+    let goes = Server::start(move |asked| match tells(asked, TOKENS[0], &knows) {
+        Some(says) => says,
+        None if is_gone.swap(true, Ordering::Relaxed) => Does::Closes,
+        None => Does::Acknowledges,
+    });
+    let comes = Server::start(move |asked| {
+        tells(asked, TOKENS[1], &at_first).unwrap_or(Does::Acknowledges)
+    });
+    at_last.set((comes.address, TOKENS[1])).unwrap();
+    let insert = statement("INSERT INTO t (k) VALUES (?)", 0);
+    let program = program(vec![kind("write", Policy::default())], vec![insert], &[0]);
+    let node = |name: &str, server: &Server, token| Endpoint {
+        address: server.address,
+        name: name.to_owned(),
+        tokens: vec![token],
+    };
+    let ran = run(&Config {
+        nodes: vec![
+            node("stays", &stays, TOKENS[0]),
+            node("goes", &goes, TOKENS[1]),
+        ],
+        limit: Limit::Duration(Duration::from_secs(2)),
+        ..config(&[], program, 0)
+    });
+    let is_write = |asked: &Asked| asked.cql[0].starts_with("INSERT");
+    let writes = |server: &Server| server.asked().iter().filter(|one| is_write(one)).count();
+    let (before, after) = (writes(&goes), writes(&comes));
+    assert!(before < 10 && after > 100, "{before} and then {after}");
+    let acknowledged = ran.kinds[0].outcomes.get(Outcome::Ok);
+    assert!(acknowledged > after as u64, "{acknowledged}");
+}
