@@ -1,6 +1,6 @@
 //! What a target of a description will be able to do, before anything starts.
 
-use crate::attach::{NO_AGENTS, described, seen};
+use crate::attach::{NO_AGENTS, described, pods, seen};
 use crate::capability::{Answer, OnMachines, of_attached, of_local};
 use crate::local::place;
 use target::{AttachSpec, Capability, Target};
@@ -16,7 +16,16 @@ pub fn abilities_of(target: &Target) -> Vec<Capability> {
             ([], None) => OnMachines::none(),
             (hosts, None) => seen::expected(hosts),
         };
-        of_attached(&attached_tables(), &attached_mbeans(spec), &on_machines)
+        let in_pods = match &spec.kubernetes {
+            Some(_) => Ok(pods::BY_CLUSTER.to_owned()),
+            None => Err(pods::NO_PODS.to_owned()),
+        };
+        of_attached(
+            &attached_tables(),
+            &attached_mbeans(spec),
+            &on_machines,
+            &in_pods,
+        )
     };
     match target {
         Target::Local(spec) => of_local(&local_mbeans(), &place::answer(spec)),
@@ -132,7 +141,7 @@ mod tests {
             ]
         );
         let old = Err("needs virtual tables".to_string());
-        let all = of_attached(&old, &running_mbeans(true), &OnMachines::none());
+        let all = of_attached(&old, &running_mbeans(true), &OnMachines::none(), &old);
         assert_eq!(
             one(&all, Ability::Settings),
             (false, "needs virtual tables")

@@ -2,6 +2,7 @@
 //! it is kept and never shown.
 
 use crate::door::Door;
+use crate::moves::Moves;
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -17,6 +18,8 @@ pub struct Access {
     pub tls: Option<Tls>,
     /// The door of a cluster that is not ours.
     pub(crate) door: Option<Door>,
+    /// Where nodes are now that have moved.
+    pub moves: Moves,
 }
 
 impl Access {
@@ -26,6 +29,7 @@ impl Access {
             credentials,
             tls,
             door: None,
+            moves: Moves::default(),
         }
     }
 

@@ -7,6 +7,7 @@ pub(crate) mod described;
 mod faults;
 pub(crate) mod hosts;
 mod machines;
+pub(crate) mod pods;
 pub(crate) mod seen;
 mod tls;
 
@@ -14,6 +15,7 @@ use crate::access::{self, Access, Credentials};
 use crate::capability;
 use crate::cluster::Cluster;
 use crate::jolokia::Jolokia;
+use crate::moves::Moves;
 use crate::node::NodeInfo;
 use crate::session::{QueryResult, ServerError, Session};
 use anyhow::{Context, Result, anyhow, bail};
@@ -23,8 +25,11 @@ use faults::Agent;
 pub(crate) use faults::Attached;
 use host::process;
 use hosts::AttachedHosts;
+use kubernetes::NodePod;
 use measure::clock::{self, Deadline};
+use pods::Pods;
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 use std::time::Duration;
 use target::fault::STARTED_WITHIN;
 use target::{AttachSpec, Capability, JolokiaAccess};
@@ -39,13 +44,13 @@ const LIMIT: Duration = Duration::from_secs(10);
 /// No contact point answers (each with its reason), the data center has no node, credentials or
 /// TLS files cannot be read.
 pub(crate) fn attach(spec: &AttachSpec, say: &mut dyn FnMut(&str)) -> Result<Cluster> {
-    let described;
-    let spec = match &spec.kubernetes {
+    let (described, pods);
+    let (spec, pods) = match &spec.kubernetes {
         Some(there) => {
-            described = described::spec(spec, there, say)?;
-            &described
+            (described, pods) = described::spec(spec, there, say)?;
+            (&described, pods)
         }
-        None => spec,
+        None => (spec, Pods::default()),
     };
     let access = access_of(spec)?;
     mend_here(say);
@@ -66,13 +71,13 @@ pub(crate) fn attach(spec: &AttachSpec, say: &mut dyn FnMut(&str)) -> Result<Clu
             answered => break answered?,
         }
     };
-    let nodes = of_datacenter(nodes, spec.datacenter.as_deref())?;
+    let nodes = pods.named(of_datacenter(nodes, spec.datacenter.as_deref())?);
     say(&format!(
         "attached to {} nodes through {point}",
         nodes.len()
     ));
-    let agents = agents_of(&nodes, spec.jolokia.as_ref(), say)?;
-    with_hosts(spec, nodes, (access, hosts), agents, say)
+    let agents = agents_of(&nodes, spec.jolokia.as_ref(), &access.moves, say)?;
+    with_hosts(spec, nodes, (access, hosts, pods), agents, say)
 }
 
 /// Undoes what earlier commands of this machine have left that were killed with their agents. What
@@ -115,7 +120,7 @@ const POLL: Duration = Duration::from_secs(1);
 fn with_hosts(
     spec: &AttachSpec,
     mut nodes: Vec<NodeInfo>,
-    (access, hosts): (Access, AttachedHosts),
+    (access, hosts, pods): (Access, AttachedHosts, Pods),
     agents: Vec<Agent>,
     say: &mut dyn FnMut(&str),
 ) -> Result<Cluster> {
@@ -125,8 +130,9 @@ fn with_hosts(
             node.host.clone_from(&host.name);
         }
     }
-    let capabilities = capabilities(&nodes, &agents, &hosts);
-    let attached = Attached::new(spec, agents, hosts);
+    let pods = pods.of_nodes(&nodes)?;
+    let capabilities = capabilities(&nodes, &agents, &hosts, &pods);
+    let attached = Attached::new(spec, (agents, hosts, pods), access.moves.clone());
     Ok(Cluster::of_attached(nodes, access, capabilities, attached))
 }
 
@@ -138,6 +144,7 @@ const AGENT_LIMIT: Duration = Duration::from_secs(5);
 fn agents_of(
     nodes: &[NodeInfo],
     access: Option<&JolokiaAccess>,
+    moves: &Moves,
     say: &mut dyn FnMut(&str),
 ) -> Result<Vec<Agent>> {
     const VERSION: (&str, &str) = (
@@ -150,7 +157,7 @@ fn agents_of(
     let mut agents = Vec::with_capacity(nodes.len());
     for node in nodes {
         let address = SocketAddr::new(node.address.ip(), access.port);
-        let agent = Jolokia::attached(address, access).context("use the Jolokia agents")?;
+        let agent = Jolokia::attached(address, access, moves).context("use the Jolokia agents")?;
         let agent = match agent.with_limit(AGENT_LIMIT).read(&[VERSION]) {
             Ok(answer) if answer.first().is_some_and(Option::is_some) => Ok(agent),
             Ok(_) => Err(format!("{address} shows no MBeans of Cassandra")),
@@ -206,7 +213,7 @@ pub(crate) fn ask(session: &mut Session) -> Result<Vec<NodeInfo>> {
         Ok(peers) => nodes_of(&peers, |row| {
             let port = row.get(1).and_then(Value::as_i64);
             let port = port.and_then(|port| u16::try_from(port).ok()).unwrap_or(own.port());
-            Ok(SocketAddr::new(ip_of(row.first())?, port))
+            Ok(session.known(SocketAddr::new(ip_of(row.first())?, port)))
         })?,
         // Cassandra before 4.0 has no peers_v2, and the same port on all nodes.
         Err(error) if error.downcast_ref::<ServerError>().is_some() => {
@@ -214,7 +221,7 @@ pub(crate) fn ask(session: &mut Session) -> Result<Vec<NodeInfo>> {
                 .query(&format!("SELECT rpc_address, {columns} FROM system.peers"))
                 .context("ask the node about the others")?;
             nodes_of(&peers, |row| {
-                Ok(SocketAddr::new(ip_of(row.first())?, own.port()))
+                Ok(session.known(SocketAddr::new(ip_of(row.first())?, own.port())))
             })?
         }
         Err(error) => return Err(error.context("ask the node about the others")),
@@ -297,7 +304,12 @@ fn of_datacenter(nodes: Vec<NodeInfo>, datacenter: Option<&str>) -> Result<Vec<N
 }
 
 /// What can be done by CQL, by the agents where every node has one, and on the nodes' machines.
-fn capabilities(nodes: &[NodeInfo], agents: &[Agent], hosts: &AttachedHosts) -> Vec<Capability> {
+fn capabilities(
+    nodes: &[NodeInfo],
+    agents: &[Agent],
+    hosts: &AttachedHosts,
+    pods: &[Option<Arc<NodePod>>],
+) -> Vec<Capability> {
     let major = |node: &NodeInfo| node.version.split('.').next().and_then(|n| n.parse().ok());
     let mut majors = nodes.iter().map(major);
     let tables = if majors.all(|major| major.is_some_and(|n: u32| n >= 4)) {
@@ -309,7 +321,8 @@ fn capabilities(nodes: &[NodeInfo], agents: &[Agent], hosts: &AttachedHosts) -> 
         [] => capability::OnMachines::none(),
         _ => seen::on_machines(hosts, nodes),
     };
-    capability::of_attached(&tables, &mbeans(nodes, agents), &on_machines)
+    let in_pods = pods::every(nodes, pods);
+    capability::of_attached(&tables, &mbeans(nodes, agents), &on_machines, &in_pods)
 }
 
 /// What is out of sight without agents, and what would bring it.

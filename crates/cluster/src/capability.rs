@@ -5,6 +5,7 @@
 //! target can tell (the version of somebody else's nodes) counts as there in the first answer, so
 //! that nothing is refused on a guess.
 
+use crate::attach::pods;
 use std::collections::BTreeMap;
 use target::{Ability, Capability};
 
@@ -69,6 +70,15 @@ fn local(ability: Ability, mbeans: &Answer, hosts: &HostsAnswer) -> Answer {
         Ability::Logs => ok("files of this machine"),
         Ability::Settings => ok("system_views.settings"),
         Ability::NodeSignals | Ability::NodeControl => ok("processes of our agents"),
+        Ability::PodControl => Err(
+            "pods of ours only wait, and nobody but us would start a node in another one; those of \
+             others (`attach: {kubernetes: …}`) can be deleted"
+                .to_owned(),
+        ),
+        Ability::NetworkPolicy => match hosts.as_ref().ok().and_then(|all| all.get(&ability)) {
+            Some(answer) => answer.clone(),
+            None => Err(pods::NO_PODS.to_owned()),
+        },
         // Left are those that are a matter of hosts alone.
         _ => of_host(hosts, ability),
     }
@@ -144,8 +154,12 @@ pub(crate) fn of_attached(
     tables: &Answer,
     mbeans: &Answer,
     on_machines: &OnMachines,
+    in_pods: &Answer,
 ) -> Vec<Capability> {
-    all(|ability| attached(ability, tables, mbeans, on_machines))
+    all(|ability| match ability {
+        Ability::PodControl | Ability::NetworkPolicy => in_pods.clone(),
+        _ => attached(ability, tables, mbeans, on_machines),
+    })
 }
 
 fn attached(ability: Ability, tables: &Answer, mbeans: &Answer, there: &OnMachines) -> Answer {
@@ -212,7 +226,7 @@ pub(crate) mod tests {
         names.dedup();
         assert_eq!(names.len(), Ability::ALL.len());
         let mbeans = running_mbeans(true);
-        let attached = of_attached(&mbeans, &mbeans, &OnMachines::none());
+        let attached = of_attached(&mbeans, &mbeans, &OnMachines::none(), &mbeans);
         for all in [of_local(&mbeans, &machine()), attached] {
             let order: Vec<Ability> = all.iter().map(|one| one.ability).collect();
             assert_eq!(order, Ability::ALL);

@@ -5,6 +5,7 @@ use crate::access::Access;
 use crate::door::Door;
 use crate::jolokia::Jolokia;
 use crate::local::{changed, marks};
+use crate::pod::PodHandle;
 use crate::service::{NodeService, refusal};
 use crate::session::Session;
 use anyhow::{Context, Result, bail};
@@ -47,6 +48,8 @@ pub struct NodeHandle {
     pub own: Option<OwnNode>,
     /// What only a node has that is not ours, and whose machine there is a way to.
     pub service: Option<NodeService>,
+    /// The pod that it is; none where it is none, or it is ours.
+    pub pod: Option<PodHandle>,
     /// Where it answers CQL.
     pub address: SocketAddr,
     /// Where it answers other nodes; where it answers CQL, if it is not ours.
@@ -117,6 +120,8 @@ pub struct HostHandle {
     pub folder: PathBuf,
     /// The name of its volume's device; none without a volume.
     pub device: Option<String>,
+    /// The pod that it is, of others or of ours; none where it is none.
+    pub pod: Option<PodHandle>,
     /// The door of a cluster that is not ours.
     pub(crate) door: Option<Door>,
 }

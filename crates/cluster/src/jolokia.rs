@@ -3,6 +3,7 @@
 //! and behind what the user says.
 
 use crate::access;
+use crate::moves::Moves;
 use anyhow::{Context, Result, bail};
 use base64::Engine;
 use serde_json::{Value, json};
@@ -71,11 +72,12 @@ impl Jolokia {
         }
     }
 
-    /// The agent of a node at `address` that is not ours. Nothing is asked of it yet.
+    /// The agent of a node at `address` that is not ours, or where that has moved to. Nothing is
+    /// asked of it yet.
     ///
     /// # Errors
     /// Half of the credentials is missing, or they or the certificates cannot be read.
-    pub fn attached(address: SocketAddr, access: &JolokiaAccess) -> Result<Jolokia> {
+    pub fn attached(address: SocketAddr, access: &JolokiaAccess, moves: &Moves) -> Result<Jolokia> {
         let authorization = match (&access.user, &access.password) {
             (Some(user), Some(source)) => Some(basic(user, access::read(source)?.reveal())),
             (None, None) => None,
@@ -105,7 +107,14 @@ impl Jolokia {
         Ok(Jolokia {
             url: format!("{scheme}://{host}/jolokia/"),
             authorization,
-            agent: ureq::Agent::with_parts(config, DefaultConnector::new(), Fixed(address)),
+            agent: ureq::Agent::with_parts(
+                config,
+                DefaultConnector::new(),
+                Led {
+                    address,
+                    moves: moves.clone(),
+                },
+            ),
             limit: LIMIT,
         })
     }
@@ -199,9 +208,12 @@ impl Jolokia {
 
 /// Sends all requests to one address, whatever name the certificate carries.
 #[derive(Debug)]
-struct Fixed(SocketAddr);
+struct Led {
+    address: SocketAddr,
+    moves: Moves,
+}
 
-impl Resolver for Fixed {
+impl Resolver for Led {
     fn resolve(
         &self,
         _uri: &ureq::http::Uri,
@@ -209,7 +221,7 @@ impl Resolver for Fixed {
         _timeout: NextTimeout,
     ) -> Result<ResolvedSocketAddrs, ureq::Error> {
         let mut addresses = self.empty();
-        addresses.push(self.0);
+        addresses.push(self.moves.same_port(self.address));
         Ok(addresses)
     }
 }
@@ -297,7 +309,7 @@ mod tests {
     fn half_of_the_credentials_and_certificates_for_nothing_are_refused() {
         let address = SocketAddr::from(([127, 0, 0, 1], 8778));
         let error = |access: &JolokiaAccess| {
-            let error = Jolokia::attached(address, access).unwrap_err();
+            let error = Jolokia::attached(address, access, &Moves::default()).unwrap_err();
             format!("{error:#}")
         };
         assert!(error(&access(Some("anna"), None)).contains("anna"));
@@ -306,7 +318,7 @@ mod tests {
         let password = SecretSource::File(file.path().to_path_buf());
         assert!(error(&access(None, Some(password.clone()))).contains("no user"));
         let whole = access(Some("anna"), Some(password));
-        let agent = Jolokia::attached(address, &whole).unwrap();
+        let agent = Jolokia::attached(address, &whole, &Moves::default()).unwrap();
         assert!(!format!("{agent:?} {whole:?}").contains("hunter2"));
         for (verify, reason) in [(true, "no certificate in it"), (false, "leave out one")] {
             let tls = TlsSpec {
@@ -347,7 +359,8 @@ mod tests {
             reader.read_exact(&mut body).unwrap();
             stream.write_all(answer.as_bytes()).unwrap();
         });
-        let agent = Jolokia::attached(address, &JolokiaAccess::default()).unwrap();
+        let agent =
+            Jolokia::attached(address, &JolokiaAccess::default(), &Moves::default()).unwrap();
         let result = agent.read(&[("java.lang:type=Memory", "Verbose")]);
         server.join().unwrap();
         result

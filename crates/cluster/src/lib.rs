@@ -28,11 +28,13 @@ mod logs;
 pub mod machines;
 mod mbeans;
 mod members;
+mod moves;
 mod node;
 mod node_files;
 mod operation;
 mod order;
 mod page_cache;
+mod pod;
 pub mod probe;
 mod ring;
 mod service;
@@ -56,6 +58,8 @@ pub use door::Permit;
 pub use gaps::Gap;
 pub use handle::{AddedNode, Handles, HostHandle, NodeControl, NodeHandle, OwnNode, RestartMode};
 pub use host::VolumeUse;
+// What whoever breaks pods says and hears of them.
+pub use kubernetes::{Deletion, Isolation, PodSeen};
 pub use local::{
     Effect, HostInfo, NodeConfiguration, NodePlace, Observed, Proof, SchemaOption, free_disk_bytes,
     not_startable, unplaceable,
@@ -64,6 +68,7 @@ pub use logs::{LogsTaken, LogsUntil};
 pub use members::{Member, MemberStatus, Members};
 pub use node::{NodeDied, NodeInfo};
 pub use operation::{Operation, is_own};
+pub use pod::PodHandle;
 pub use ring::{Replication, Ring};
 pub use service::NodeService;
 pub use session::{QueryResult, ServerError, Session};

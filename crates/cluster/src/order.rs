@@ -6,6 +6,7 @@
 
 use crate::jolokia::Jolokia;
 use crate::mbeans;
+use crate::moves::Moves;
 use anyhow::{Context, Result, bail};
 use host::{Broken, Injection};
 use serde::{Deserialize, Serialize};
@@ -164,7 +165,7 @@ impl Order {
     fn on_all(&self, what: impl Fn(&Jolokia, &[&str]) -> Result<()>) -> Result<()> {
         let access = self.access();
         let of_node = |(address, tables): &(SocketAddr, Vec<String>)| -> Result<()> {
-            let agent = Jolokia::attached(*address, &access)?;
+            let agent = Jolokia::attached(*address, &access, &Moves::default())?;
             let tables: Vec<&str> = tables.iter().map(String::as_str).collect();
             what(&agent, &tables).with_context(|| format!("tell {address}"))
         };

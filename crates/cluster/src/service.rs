@@ -89,6 +89,7 @@ pub(crate) fn refusal(act: NodeAct, node: &str) -> String {
         NodeAct::Restart => "is not stopped and started",
         NodeAct::Signal => "is not told by signals",
         NodeAct::Network => "loses no packets and connections",
+        NodeAct::Pods => "keeps its pod",
     };
     format!(
         "{node} was not started by cassay, and {what} unless the command line says so\n\

@@ -8,6 +8,7 @@
 
 use crate::access::{self, Access, Tls};
 use crate::door::{Door, Way};
+use crate::moves::Moves;
 use crate::statement_change;
 use anyhow::{Context, Result, anyhow, bail};
 use cql::frame::{self, Header};
@@ -117,6 +118,7 @@ pub struct Session {
     broken: bool,
     /// Of a cluster that is not ours.
     door: Option<Door>,
+    moves: Moves,
     /// The keyspace of names that say none.
     used: Option<String>,
     request: Vec<u8>,
@@ -175,15 +177,16 @@ impl Session {
         access: &Access,
         timeout: Duration,
     ) -> Result<Session> {
-        let socket = TcpStream::connect_timeout(&node, timeout.min(CONNECT_LIMIT))
-            .with_context(|| format!("connect to {node}"))?;
+        let at = access.moves.now(node);
+        let socket = TcpStream::connect_timeout(&at, timeout.min(CONNECT_LIMIT))
+            .with_context(|| format!("connect to {at}"))?;
         socket
             .set_nodelay(true)
             .with_context(|| format!("configure the socket to {node}"))?;
         let copy = socket.try_clone().with_context(|| format!("share the socket to {node}"))?;
         let stream: Box<dyn Stream> = match &access.tls {
             None => Box::new(copy),
-            Some(tls) => Box::new(encrypted(copy, tls, node, host)?),
+            Some(tls) => Box::new(encrypted(copy, tls, at, host)?),
         };
         Ok(Session {
             node,
@@ -192,13 +195,19 @@ impl Session {
             timeout,
             broken: false,
             door: access.door.clone(),
+            moves: access.moves.clone(),
             used: None,
             request: Vec::new(),
             body: Vec::new(),
         })
     }
 
-    /// The node's address.
+    /// By which address a node is known that says another one of itself now.
+    pub(crate) fn known(&self, now: SocketAddr) -> SocketAddr {
+        self.moves.known(now)
+    }
+
+    /// The node's address, as it is known by.
     pub fn node(&self) -> SocketAddr {
         self.node
     }

@@ -16,6 +16,7 @@ mod net_down;
 mod net_loss;
 mod net_one_way;
 mod net_partition;
+mod net_policy;
 mod net_reset;
 mod net_slow;
 mod node_add;
@@ -33,6 +34,9 @@ mod node_slow;
 mod node_snapshot;
 mod node_stop;
 mod node_stutter;
+mod pod_delete;
+mod pod_evict;
+mod pod_kill;
 mod rolling_change;
 mod rolling_restart;
 
@@ -51,6 +55,9 @@ pub(crate) fn of(kind: &Kind, hit: &Hit, options: &Options) -> Box<dyn Fault> {
         FaultName::NodeKill => node_kill::behaviour(hit, options),
         FaultName::NodeStop => node_stop::behaviour(hit, options),
         FaultName::NodeRestart => node_restart::behaviour(hit, options),
+        FaultName::PodDelete => pod_delete::behaviour(hit, options),
+        FaultName::PodKill => pod_kill::behaviour(hit, options),
+        FaultName::PodEvict => pod_evict::behaviour(hit, options),
         FaultName::NodeSlow => node_slow::behaviour(hit, options),
         FaultName::NodeDescriptors => node_descriptors::behaviour(hit, options),
         FaultName::NodeClockAhead => node_clock_ahead::behaviour(hit, options),
@@ -79,6 +86,7 @@ pub(crate) fn of(kind: &Kind, hit: &Hit, options: &Options) -> Box<dyn Fault> {
         FaultName::NetLoss => net_loss::behaviour(hit, options),
         FaultName::NetSlow => net_slow::behaviour(hit, options),
         FaultName::NetDelay => net_delay::behaviour(hit, options),
+        FaultName::NetPolicy => net_policy::behaviour(hit, options),
         FaultName::NetReset => net_reset::behaviour(hit, options),
     }
 }

@@ -23,7 +23,7 @@ pub use analysis::recovery::{FaultStep, FaultVerdict};
 pub use course::{Outcome, Step, holds_from, run};
 pub use live::{Live, Order, orders};
 pub use world::{
-    Agents, Client, Healed, HostSeen, Mbeans, NodeFiles, NodeSeen, Starter, Timer, Via, World,
+    Agents, Client, Healed, HostSeen, Mbeans, NodeFiles, NodeSeen, Pods, Starter, Timer, Via, World,
 };
 
 #[cfg(test)]

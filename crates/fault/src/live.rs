@@ -4,11 +4,12 @@ mod agents;
 mod client;
 mod files;
 mod mbeans;
+mod pods;
 mod starter;
 
 use crate::world::{Agents, Timer, Via};
 use anyhow::{Context, Result};
-use cluster::{AddedNode, Handles, NodeControl, NodeHandle};
+use cluster::{AddedNode, Handles, Isolation, NodeControl, NodeHandle};
 use host::process::Identity;
 use host::{Agent, Broken, Restartable};
 use measure::clock;
@@ -50,6 +51,8 @@ pub struct Live {
     orders: Receiver<()>,
     is_ordered: bool,
     broken: Vec<Entry>,
+    /// Pods that are cut off.
+    isolated: Vec<Isolation>,
     /// A connection to a node that is looked at.
     held: Option<TcpStream>,
     /// What starts nodes that have lost what they kept, by node.
@@ -76,6 +79,7 @@ impl Live {
             orders,
             is_ordered: false,
             broken: Vec::new(),
+            isolated: Vec::new(),
             held: None,
             emptied: BTreeMap::new(),
             at_work: BTreeMap::new(),

@@ -7,7 +7,7 @@ mod works;
 
 use super::*;
 use anyhow::Result;
-use cluster::{DataFile, Members, Operation, RestartMode, Row, View};
+use cluster::{DataFile, Deletion, Members, Operation, PodSeen, RestartMode, Row, View};
 use host::{HostLoss, Injection, Join, PortEnd, Query, QueryAnswer, Restartable, Step as FileStep};
 use serde_json::{Map, Value};
 use sim::{HIT, LEAVING_NS, Sim, at_once, course, words};

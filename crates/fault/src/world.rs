@@ -4,6 +4,7 @@ mod agents;
 mod client;
 mod files;
 mod mbeans;
+mod pods;
 mod starter;
 mod timer;
 
@@ -11,6 +12,7 @@ pub use agents::Agents;
 pub use client::Client;
 pub use files::NodeFiles;
 pub use mbeans::Mbeans;
+pub use pods::Pods;
 pub use starter::Starter;
 pub use timer::Timer;
 
@@ -73,6 +75,6 @@ pub struct HostSeen {
 }
 
 /// The cluster that is broken, whoever looks at it, and a clock.
-pub trait World: Timer + Agents + Starter + NodeFiles + Mbeans + Client {}
+pub trait World: Timer + Agents + Starter + NodeFiles + Mbeans + Client + Pods {}
 
-impl<T: Timer + Agents + Starter + NodeFiles + Mbeans + Client> World for T {}
+impl<T: Timer + Agents + Starter + NodeFiles + Mbeans + Client + Pods> World for T {}

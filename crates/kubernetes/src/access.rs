@@ -24,6 +24,12 @@ pub enum Purpose {
     CassOperator,
     /// A cluster of k8ssandra-operator is.
     K8ssandra,
+    /// Pods of nodes are deleted and evicted.
+    PodFaults,
+    /// The machines of pods are cordoned for that.
+    Cordons,
+    /// Network policies cut pods of nodes off.
+    Policies,
 }
 
 /// Verbs on a kind of objects.
@@ -33,93 +39,71 @@ struct Rule {
     /// `pods`, or `pods/exec`.
     resource: &'static str,
     verbs: &'static [&'static str],
+    /// Whether such objects are in no namespace.
+    is_cluster_wide: bool,
 }
 
-/// What owns pods of ours, and goes by itself.
-const JOBS: Rule = Rule {
-    group: "batch",
-    resource: "jobs",
-    verbs: &["create", "get", "patch", "delete"],
-};
+impl Rule {
+    /// On objects of a namespace; `group/resource`, or the resource alone of the core's group.
+    const fn on(
+        group: &'static str,
+        resource: &'static str,
+        verbs: &'static [&'static str],
+    ) -> Rule {
+        Rule {
+            group,
+            resource,
+            verbs,
+            is_cluster_wide: false,
+        }
+    }
+}
 
-const SETS: Rule = Rule {
-    group: "apps",
-    resource: "statefulsets",
-    verbs: &["create"],
-};
+/// What owns what is ours, and goes by itself.
+const JOBS: Rule = Rule::on("batch", "jobs", &["create", "get", "patch", "delete"]);
 
-const PODS: Rule = Rule {
-    group: "",
-    resource: "pods",
-    verbs: &["get", "list", "watch"],
-};
+const SETS: Rule = Rule::on("apps", "statefulsets", &["create"]);
 
-const CONFIG_MAPS: Rule = Rule {
-    group: "",
-    resource: "configmaps",
-    verbs: &["create"],
-};
+const PODS: Rule = Rule::on("", "pods", &["get", "list", "watch"]);
 
-const LOGS: Rule = Rule {
-    group: "",
-    resource: "pods/log",
-    verbs: &["get"],
-};
+const CONFIG_MAPS: Rule = Rule::on("", "configmaps", &["create"]);
 
-const POD: Rule = Rule {
-    group: "",
-    resource: "pods",
-    verbs: &["get"],
-};
+const LOGS: Rule = Rule::on("", "pods/log", &["get"]);
+
+const POD: Rule = Rule::on("", "pods", &["get"]);
 
 /// A websocket is opened by GET, and has to be permitted as `create` from Kubernetes 1.35 on.
-const EXEC: Rule = Rule {
-    group: "",
-    resource: "pods/exec",
-    verbs: &["get", "create"],
-};
+const EXEC: Rule = Rule::on("", "pods/exec", &["get", "create"]);
 
 /// For a service: where its end points are.
-const SERVICE: Rule = Rule {
-    group: "discovery.k8s.io",
-    resource: "endpointslices",
-    verbs: &["list"],
+const SERVICE: Rule = Rule::on("discovery.k8s.io", "endpointslices", &["list"]);
+
+const SERVICES: Rule = Rule::on("", "services", &["list"]);
+
+const DATACENTER: Rule = Rule::on("cassandra.datastax.com", "cassandradatacenters", &["get"]);
+
+const DATACENTERS: Rule = Rule::on("cassandra.datastax.com", "cassandradatacenters", &["list"]);
+
+const CLUSTER: Rule = Rule::on("k8ssandra.io", "k8ssandraclusters", &["get"]);
+
+const DELETE_PODS: Rule = Rule::on("", "pods", &["delete"]);
+
+const EVICTIONS: Rule = Rule::on("", "pods/eviction", &["create"]);
+
+const POLICIES: Rule = Rule::on(
+    "networking.k8s.io",
+    "networkpolicies",
+    &["create", "delete"],
+);
+
+const MACHINES: Rule = Rule {
+    is_cluster_wide: true,
+    ..Rule::on("", "nodes", &["get", "patch"])
 };
-
-const SERVICES: Rule = Rule {
-    group: "",
-    resource: "services",
-    verbs: &["list"],
-};
-
-const CASS_OPERATOR: &[Rule] = &[
-    Rule {
-        group: "cassandra.datastax.com",
-        resource: "cassandradatacenters",
-        verbs: &["get"],
-    },
-    SERVICES,
-    SERVICE,
-];
-
-const K8SSANDRA: &[Rule] = &[
-    Rule {
-        group: "k8ssandra.io",
-        resource: "k8ssandraclusters",
-        verbs: &["get"],
-    },
-    Rule {
-        group: "cassandra.datastax.com",
-        resource: "cassandradatacenters",
-        verbs: &["list"],
-    },
-    SERVICES,
-    SERVICE,
-];
 
 impl Purpose {
     /// All of them, with the word of each.
-    pub const ALL: [(&'static str, Purpose); 7] = [
+    pub const ALL: [(&'static str, Purpose); 10] = [
         ("clients", Purpose::Clients),
         ("nodes", Purpose::Nodes),
         ("inside", Purpose::Inside),
@@ -127,6 +111,9 @@ impl Purpose {
         ("service", Purpose::Service),
         ("cass_operator", Purpose::CassOperator),
         ("k8ssandra", Purpose::K8ssandra),
+        ("pod_faults", Purpose::PodFaults),
+        ("cordons", Purpose::Cordons),
+        ("policies", Purpose::Policies),
     ];
 
     /// Its word.
@@ -142,8 +129,11 @@ impl Purpose {
             Purpose::Inside => &[JOBS, CONFIG_MAPS, PODS, EXEC, LOGS],
             Purpose::Agents => &[POD, EXEC],
             Purpose::Service => &[SERVICE],
-            Purpose::CassOperator => CASS_OPERATOR,
-            Purpose::K8ssandra => K8SSANDRA,
+            Purpose::CassOperator => &[DATACENTER, SERVICES, SERVICE],
+            Purpose::K8ssandra => &[CLUSTER, DATACENTERS, SERVICES, SERVICE],
+            Purpose::PodFaults => &[PODS, DELETE_PODS, EVICTIONS],
+            Purpose::Cordons => &[MACHINES],
+            Purpose::Policies => &[JOBS, PODS, POLICIES],
         }
     }
 }
@@ -155,8 +145,8 @@ pub struct Missing {
     pub verbs: Vec<String>,
     /// `jobs.batch`, `pods/exec`.
     pub resource: String,
-    /// In which namespace.
-    pub namespace: String,
+    /// In which namespace; none: in the whole cluster.
+    pub namespace: Option<String>,
     /// Why, in the cluster's words; empty where it has none.
     pub why: String,
 }
@@ -170,7 +160,12 @@ impl fmt::Display for Missing {
             why,
         } = self;
         let verbs = verbs.join(", ");
-        write!(f, "may not {verbs} {resource} in the namespace {namespace}")?;
+        match namespace {
+            Some(namespace) => {
+                write!(f, "may not {verbs} {resource} in the namespace {namespace}")?
+            }
+            None => write!(f, "may not {verbs} {resource} of the cluster")?,
+        }
         if why.is_empty() {
             return Ok(());
         }
@@ -193,6 +188,7 @@ pub fn missing(kubectl: &Kubectl, purposes: &[Purpose]) -> Result<Vec<Missing>> 
         .iter()
         .map(|(rule, verb)| {
             let (resource, part) = rule.resource.split_once('/').unwrap_or((rule.resource, ""));
+            let namespace = if rule.is_cluster_wide { "" } else { &namespace };
             json!({
                 "apiVersion": "authorization.k8s.io/v1",
                 "kind": "SelfSubjectAccessReview",
@@ -226,7 +222,7 @@ pub fn missing(kubectl: &Kubectl, purposes: &[Purpose]) -> Result<Vec<Missing>> 
             None => all.push(Missing {
                 verbs: vec![verb.to_owned()],
                 resource,
-                namespace: namespace.clone(),
+                namespace: (!rule.is_cluster_wide).then(|| namespace.clone()),
                 why: said["status"]["reason"].as_str().unwrap_or_default().to_owned(),
             }),
         }
@@ -263,47 +259,72 @@ pub enum Subject {
     Account(String),
 }
 
-/// The role and its binding as a file for `kubectl apply -f -`; of secrets those alone that are
-/// named.
+/// The roles and their bindings as a file for `kubectl apply -f -`; of secrets those alone that are
+/// named. What is in no namespace has a role of the cluster.
 pub fn manifests(
     purposes: &[Purpose],
     secrets: &[String],
     namespace: &str,
     subject: &Subject,
 ) -> String {
-    let rules: BTreeSet<String> =
-        purposes.iter().flat_map(|one| one.rules()).map(Rule::yaml).collect();
-    let mut rules: String = rules.into_iter().collect();
+    let rules = |is_cluster_wide: bool| -> String {
+        let all = purposes.iter().flat_map(|one| one.rules());
+        let wanted = all.filter(|rule| rule.is_cluster_wide == is_cluster_wide);
+        wanted.map(Rule::yaml).collect::<BTreeSet<String>>().into_iter().collect()
+    };
+    let mut own = rules(false);
     if !secrets.is_empty() {
-        rules += &format!(
+        own += &format!(
             "  - apiGroups: [\"\"]\n    resources: [secrets]\n    resourceNames: [{}]\n    verbs: \
              [get]\n",
             secrets.join(", ")
         );
     }
-    let (account, bound) = match subject {
-        Subject::User(name) => (
-            String::new(),
-            format!("  - {{kind: User, name: {name:?}, apiGroup: rbac.authorization.k8s.io}}\n"),
-        ),
-        Subject::Account(name) => (
-            format!(
-                "apiVersion: v1\nkind: ServiceAccount\nmetadata: {{name: {name}, namespace: \
-                 {namespace}}}\n---\n"
-            ),
-            format!("  - {{kind: ServiceAccount, name: {name}, namespace: {namespace}}}\n"),
-        ),
+    let mut parts = Vec::new();
+    if let Subject::Account(name) = subject {
+        parts.push(format!(
+            "apiVersion: v1\nkind: ServiceAccount\nmetadata: {{name: {name}, namespace: \
+             {namespace}}}\n"
+        ));
+    }
+    let place = format!("{{name: cassay, namespace: {namespace}}}");
+    parts.extend(role("Role", &place, &own, subject, namespace));
+    parts.extend(role(
+        "ClusterRole",
+        "{name: cassay}",
+        &rules(true),
+        subject,
+        namespace,
+    ));
+    parts.join("---\n")
+}
+
+/// A role and its binding, if it has rules.
+fn role(
+    kind: &str,
+    metadata: &str,
+    rules: &str,
+    subject: &Subject,
+    namespace: &str,
+) -> Vec<String> {
+    const GROUP: &str = "rbac.authorization.k8s.io";
+    if rules.is_empty() {
+        return Vec::new();
+    }
+    let bound = match subject {
+        Subject::User(name) => format!("{{kind: User, name: {name:?}, apiGroup: {GROUP}}}"),
+        Subject::Account(name) => {
+            format!("{{kind: ServiceAccount, name: {name}, namespace: {namespace}}}")
+        }
     };
-    let role = format!(
-        "apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\nmetadata: {{name: cassay, \
-         namespace: {namespace}}}\nrules:\n{rules}"
-    );
-    let binding = format!(
-        "apiVersion: rbac.authorization.k8s.io/v1\nkind: RoleBinding\nmetadata: {{name: cassay, \
-         namespace: {namespace}}}\nroleRef: {{kind: Role, name: cassay, apiGroup: \
-         rbac.authorization.k8s.io}}\nsubjects:\n{bound}"
-    );
-    format!("{account}{role}---\n{binding}")
+    let head = |kind: &str| format!("apiVersion: {GROUP}/v1\nkind: {kind}\nmetadata: {metadata}\n");
+    vec![
+        format!("{}rules:\n{rules}", head(kind)),
+        format!(
+            "{}roleRef: {{kind: {kind}, name: cassay, apiGroup: {GROUP}}}\nsubjects:\n  - {bound}\n",
+            head(&format!("{kind}Binding"))
+        ),
+    ]
 }
 
 #[cfg(test)]
@@ -339,6 +360,26 @@ mod tests {
             text.contains("resourceNames: [demo-superuser]\n    verbs: [get]"),
             "{text}"
         );
+        assert!(!text.contains("ClusterRole"), "{text}");
+    }
+
+    #[test]
+    fn what_is_in_no_namespace_has_a_role_of_the_cluster() {
+        let ann = Subject::User("ann".into());
+        let text = manifests(&[Purpose::PodFaults, Purpose::Cordons], &[], "db", &ann);
+        let (own, whole) = text.split_once("kind: ClusterRole\n").expect("both");
+        assert!(
+            own.contains("resources: [pods/eviction]") && !own.contains("nodes"),
+            "{text}"
+        );
+        assert!(
+            whole.contains("resources: [nodes]\n    verbs: [get, patch]"),
+            "{text}"
+        );
+        assert!(
+            whole.contains("kind: ClusterRoleBinding\nmetadata: {name: cassay}"),
+            "{text}"
+        );
     }
 
     #[test]
@@ -346,7 +387,7 @@ mod tests {
         let missing = Missing {
             verbs: vec!["create".into(), "delete".into()],
             resource: JOBS.words(),
-            namespace: "load".into(),
+            namespace: Some("load".into()),
             why: String::new(),
         };
         assert_eq!(

@@ -3,7 +3,6 @@
 
 use crate::job;
 use crate::kubectl::{self, Kubectl};
-use crate::pods::Pods;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use measure::clock::{self, Deadline};
 use reach::{Destination, Pod, process};
@@ -93,7 +92,7 @@ impl InsideRun {
             .create(&self.config_map(name, owner))
             .context("make a ConfigMap of the study")?;
         say(&format!("waiting for the pod of {name}"));
-        let pods = Pods::watch(kubectl.clone(), format!("{}={name}", job::SET_LABEL))?;
+        let pods = job::watch_set(&kubectl, &name)?;
         let mut told = String::new();
         let pod = pods.until_told(
             Deadline::after(READY_LIMIT),

@@ -5,7 +5,7 @@
 //! client, which ends when it hears nothing of its controller; and a Job that has ended is deleted
 //! by the cluster, with its pods.
 
-use crate::kubectl::Kubectl;
+use crate::kubectl::{Kubectl, Selector};
 use crate::pods::{self, PodSeen, Pods, PodsSeen};
 use anyhow::{Context, Result, anyhow, bail};
 use measure::clock::{self, Deadline};
@@ -115,7 +115,7 @@ impl ClientJob {
         let made = kubectl.create(&manifest(&name, wanted)).context("make a Job for clients")?;
         let namespace = made["metadata"]["namespace"].as_str().unwrap_or("default").to_owned();
         let kubectl = kubectl.within(&namespace)?;
-        let begun = Pods::watch(kubectl.clone(), format!("{SET_LABEL}={name}"))
+        let begun = watch_set(&kubectl, &name)
             .and_then(|pods| Ok((pods, put_off(kubectl.clone(), name.clone())?)));
         let (pods, put_off) = begun.inspect_err(|_| {
             // It goes by itself as well.
@@ -244,6 +244,14 @@ pub(crate) fn cpus(milli: u32) -> String {
 pub(crate) fn new_name(of: &str) -> String {
     let number = clock::unix_ns() ^ u64::from(Identity::own().pid).rotate_left(40);
     format!("cassay-{of}-{number:016x}")
+}
+
+/// Begins to watch the pods of ours of that name.
+pub(crate) fn watch_set(kubectl: &Kubectl, name: &str) -> Result<Pods> {
+    Pods::watch(
+        kubectl.clone(),
+        Selector::Labels(format!("{SET_LABEL}={name}")),
+    )
 }
 
 /// What everything of ours of that name has.

@@ -29,6 +29,24 @@ pub struct Kubectl {
     namespace: Option<String>,
 }
 
+/// Which objects of a kind are meant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Selector {
+    /// Those that have such labels: `app=db`.
+    Labels(String),
+    /// The one of that name.
+    Name(String),
+}
+
+impl Selector {
+    fn option(&self) -> String {
+        match self {
+            Selector::Labels(labels) => format!("--selector={labels}"),
+            Selector::Name(name) => format!("--field-selector=metadata.name={name}"),
+        }
+    }
+}
+
 impl Kubectl {
     /// By the context of that name, or the current one; in that namespace, or the context's.
     ///
@@ -155,14 +173,15 @@ impl Kubectl {
         self.ask(&[&["delete", kind, name][..], &how].concat(), None).map(drop)
     }
 
-    /// A `kubectl` that says each change of the objects of a kind that have the labels of
-    /// `selector`, as a JSON text each: `{type, object}`.
+    /// A `kubectl` that says each change of the objects of a kind that are selected, as a JSON text
+    /// each: `{type, object}`.
     ///
     /// # Errors
     /// It cannot be started.
-    pub(crate) fn watch(&self, kind: &str, selector: &str) -> Result<Child> {
+    pub(crate) fn watch(&self, kind: &str, selector: &Selector) -> Result<Child> {
         let how = ["-o", "json", "--watch", "--output-watch-events"];
-        self.read_from(&[&["get", kind, "-l", selector][..], &how].concat())
+        let selector = selector.option();
+        self.read_from(&[&["get", kind, &selector][..], &how].concat())
     }
 
     /// A `kubectl` that says what the only container of a pod has said, and goes on with it.
@@ -186,13 +205,21 @@ impl Kubectl {
 
     fn command(&self) -> Command {
         let mut command = process::command(&self.program);
-        if let Some(context) = &self.context {
-            command.args(["--context", context]);
-        }
-        if let Some(namespace) = &self.namespace {
-            command.args(["--namespace", namespace]);
-        }
+        command.args(self.place());
         command
+    }
+
+    /// What leads there.
+    fn place(&self) -> impl Iterator<Item = &str> {
+        let context = self.context.iter().flat_map(|name| ["--context", name]);
+        context.chain(self.namespace.iter().flat_map(|name| ["--namespace", name]))
+    }
+
+    /// What somebody else runs who asks it something, word by word.
+    pub(crate) fn program_words(&self, arguments: &[&str]) -> Vec<String> {
+        let program = self.program.to_string_lossy().into_owned();
+        let rest = self.place().chain(arguments.iter().copied()).map(str::to_owned);
+        [program].into_iter().chain(rest).collect()
     }
 
     /// What it answers.

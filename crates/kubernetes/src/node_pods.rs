@@ -47,19 +47,17 @@ impl PodSet {
             .context("make a Job that owns the pods of nodes")?;
         let namespace = owner["metadata"]["namespace"].as_str().unwrap_or("default").to_owned();
         let kubectl = kubectl.within(&namespace)?;
-        let set = Pods::watch(kubectl.clone(), format!("{}={name}", job::SET_LABEL)).and_then(
-            |pods| {
-                Ok(PodSet {
-                    put_off: Some(job::put_off(kubectl.clone(), name.clone())?),
-                    kubectl,
-                    name: name.clone(),
-                    namespace,
-                    wanted: wanted.clone(),
-                    count,
-                    pods,
-                })
-            },
-        )?;
+        let set = job::watch_set(&kubectl, &name).and_then(|pods| {
+            Ok(PodSet {
+                put_off: Some(job::put_off(kubectl.clone(), name.clone())?),
+                kubectl,
+                name: name.clone(),
+                namespace,
+                wanted: wanted.clone(),
+                count,
+                pods,
+            })
+        })?;
         let made = set.kubectl.create(&manifest(&name, wanted, count, &owner));
         made.context("make a StatefulSet for nodes")?;
         say(&format!(

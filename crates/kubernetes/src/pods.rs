@@ -3,7 +3,7 @@
 //! One `kubectl` tells of all of them, however many there are. What must hold: what is known of a
 //! pod that is gone stays known, since that is when somebody asks.
 
-use crate::kubectl::{self, Kubectl};
+use crate::kubectl::{self, Kubectl, Selector};
 use anyhow::{Result, anyhow, bail};
 use measure::clock::{self, Deadline};
 use reach::{Fate, process};
@@ -37,6 +37,8 @@ const INDEX: &str = "batch.kubernetes.io/job-completion-index";
 pub struct PodSeen {
     /// Its name.
     pub name: String,
+    /// What tells it from others of its name, before and after it.
+    pub uid: String,
     /// The node that it is on; empty before it is on one.
     pub node: String,
     /// Its address in the network of pods.
@@ -45,6 +47,8 @@ pub struct PodSeen {
     pub index: Option<usize>,
     /// Whether its first container runs.
     pub is_running: bool,
+    /// Whether it serves, as its own probes say.
+    pub is_ready: bool,
     /// Why it does not run and will not by itself: its image cannot be had, it has ended, ….
     pub stuck: Option<String>,
     /// Why it does not run yet: no node has room for it, ….
@@ -108,8 +112,12 @@ impl PodSeen {
                 .is_some()
                 .then(|| format!("it has ended on node {node}{}", because(&ended(status))))
         };
+        let is_ready =
+            conditions.iter().any(|one| one["type"] == "Ready" && one["status"] == "True");
         PodSeen {
             name: text(&meta["name"]),
+            uid: text(&meta["uid"]),
+            is_ready: is_ready && fate.is_none(),
             address: status["podIP"].as_str().and_then(|ip| ip.parse().ok()),
             index: meta["labels"][INDEX].as_str().and_then(|index| index.parse().ok()),
             is_running: phase == "Running" && !state["running"].is_null() && fate.is_none(),
@@ -217,7 +225,7 @@ pub(crate) fn waits(pods: &PodsSeen) -> String {
     reasons.into_iter().collect::<Vec<_>>().join("; ")
 }
 
-/// The pods that have certain labels, as long as this is held.
+/// The pods that are selected, as long as this is held.
 #[derive(Debug)]
 pub struct Pods {
     shared: Arc<Shared>,
@@ -228,7 +236,7 @@ impl Pods {
     ///
     /// # Errors
     /// `kubectl` cannot be started.
-    pub fn watch(kubectl: Kubectl, selector: String) -> Result<Pods> {
+    pub fn watch(kubectl: Kubectl, selector: Selector) -> Result<Pods> {
         let shared = Arc::new(Shared::default());
         let first = kubectl.watch("pods", &selector)?;
         let told = Arc::clone(&shared);
@@ -308,7 +316,7 @@ impl Drop for Pods {
 }
 
 /// Takes in what is told, and begins again when a watch ends.
-fn follow(mut watch: Child, kubectl: &Kubectl, selector: &str, shared: &Shared) {
+fn follow(mut watch: Child, kubectl: &Kubectl, selector: &Selector, shared: &Shared) {
     loop {
         let told = watch.stdout.take();
         let mut known = shared.known();
@@ -344,7 +352,7 @@ fn take(event: &Value, shared: &Shared) {
         return;
     }
     if event["type"] == "DELETED" {
-        pod.is_running = false;
+        (pod.is_running, pod.is_ready) = (false, false);
         pod.fate.get_or_insert_with(|| format!("it is gone from node {}", pod.node));
     }
     shared.known().pods.insert(pod.name.clone(), pod);

@@ -88,9 +88,10 @@ impl Wire {
         let (header, body) = self.exchange(&frame)?;
         match cql::response::parse(&header, &body).map_err(io::Error::other)? {
             Response::Result(ResultBody::Rows(rows)) => rows.values().map_err(io::Error::other),
-            Response::Error(error) => {
-                Err(io::Error::other(format!("{cql}: {:?}: {}", error.code, error.message)))
-            }
+            Response::Error(error) => Err(io::Error::other(format!(
+                "{cql}: {:?}: {}",
+                error.code, error.message
+            ))),
             _ => Err(io::Error::other(format!("{cql} was answered without rows"))),
         }
     }

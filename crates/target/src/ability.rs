@@ -38,6 +38,10 @@ measure::word_enum! {
         NodeSignals = "node-signals",
         /// Stop nodes in order, and start them.
         NodeControl = "node-control",
+        /// Delete and evict the pods of nodes, which somebody else makes again.
+        PodControl = "pod-control",
+        /// Have a network policy cut the pods of nodes.
+        NetworkPolicy = "network-policy",
         /// Give each host a network of its own.
         Hosts = "hosts",
         /// Add one node more to those of a host.

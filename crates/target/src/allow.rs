@@ -68,6 +68,8 @@ measure::word_enum! {
         Signal = "signal",
         /// Lose packets of a node, or reset its connections, at its machine.
         Network = "network",
+        /// Delete and evict pods of nodes, and cordon the machines that they are on.
+        Pods = "pods",
     }
 }
 
@@ -85,8 +87,8 @@ impl Allow {
     /// What is wrong with it, and what can be written.
     pub fn parse(text: &str) -> Result<Allow, String> {
         let form = "write ACT=KEYSPACE or ACT=KEYSPACE.TABLE, with commas between them; ACT is \
-                    create, write, alter, truncate or drop; of nodes, write restart, signal or \
-                    network";
+                    create, write, alter, truncate or drop; of nodes, write restart, signal, \
+                    network or pods";
         let mut all = Allow::default();
         for part in text.split(',') {
             let of_nodes = NodeAct::ALL.into_iter().find(|act| act.name() == part.trim());

@@ -1,5 +1,6 @@
 //! A cluster that Kubernetes describes: what is said of it there, in the place of its description.
 
+use super::pods::{self, Pods};
 use anyhow::{Context, Result};
 use kubernetes::{FoundNode, Kubectl};
 use measure::number::counted;
@@ -20,7 +21,7 @@ pub(super) fn spec(
     spec: &AttachSpec,
     there: &KubernetesCluster,
     say: &mut dyn FnMut(&str),
-) -> Result<AttachSpec> {
+) -> Result<(AttachSpec, Pods)> {
     let kubectl = Kubectl::new(there.context.as_deref(), there.namespace.as_deref())?;
     let found = kubernetes::find(&kubectl, &there.owner, there.secret.as_deref())
         .with_context(|| format!("ask Kubernetes for {}", there.owner.words()))?;
@@ -37,8 +38,9 @@ pub(super) fn spec(
         Some(agents) => found.nodes.iter().map(|node| host(&kubectl, node, agents)).collect(),
         None => Ok(Vec::new()),
     };
+    let pods = Pods::found(&kubectl, &found.nodes);
     let (user, password) = found.credentials.unzip();
-    Ok(AttachSpec {
+    let spec = AttachSpec {
         contact_points: found.nodes.iter().map(|node| node.point.to_string()).collect(),
         kubernetes: None,
         user,
@@ -46,7 +48,8 @@ pub(super) fn spec(
         datacenter: spec.datacenter.clone().or(only),
         hosts: hosts?,
         ..spec.clone()
-    })
+    };
+    Ok((spec, pods))
 }
 
 /// What stands for all of its pods before they are looked for.
@@ -81,11 +84,8 @@ fn host(kubectl: &Kubectl, node: &FoundNode, agents: &PodAgents) -> Result<Attac
             folder: Some(agents.folder.clone().unwrap_or_else(|| PathBuf::from(FOLDER))),
             address,
             pod: Some(PodPlace {
-                context: kubectl.context().map(str::to_owned),
-                namespace: pod.namespace.clone(),
-                name: pod.name.clone(),
                 container,
-                node: pod.node.clone(),
+                ..pods::place(kubectl, pod)
             }),
             ..RemoteHost::default()
         },

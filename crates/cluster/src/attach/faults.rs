@@ -7,13 +7,16 @@ use crate::access::Access;
 use crate::cluster::CONTROL_TIMEOUT;
 use crate::handle::{Handles, HostHandle, NodeControl, NodeHandle};
 use crate::jolokia::Jolokia;
+use crate::moves::Moves;
 use crate::node::NodeInfo;
 use crate::order::{Act, GivenOrder, Order};
+use crate::pod::PodHandle;
 use crate::service::NodeService;
 use crate::session::Session;
 use anyhow::{Context, Result};
 use cql::value::Value;
 use host::process::Identity;
+use kubernetes::NodePod;
 use measure::clock;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -39,13 +42,22 @@ pub(crate) struct Attached {
     pub hosts: AttachedHosts,
     /// Where its nodes reach each other, once that was asked.
     storage: Mutex<BTreeMap<SocketAddr, SocketAddr>>,
+    /// The pod of each node, where it is one.
+    pods: Vec<Option<Arc<NodePod>>>,
+    moves: Moves,
     /// That of this machine, once something is broken.
     here: Mutex<Option<Arc<host::Agent>>>,
 }
 
 impl Attached {
-    pub fn new(spec: &AttachSpec, agents: Vec<Agent>, hosts: AttachedHosts) -> Attached {
+    pub fn new(
+        spec: &AttachSpec,
+        (agents, hosts, pods): (Vec<Agent>, AttachedHosts, Vec<Option<Arc<NodePod>>>),
+        moves: Moves,
+    ) -> Attached {
         Attached {
+            pods,
+            moves,
             agents,
             jolokia: spec.jolokia.clone(),
             snapshots: Mutex::default(),
@@ -94,6 +106,13 @@ impl Attached {
                 process: service.as_ref().and_then(NodeService::process),
                 own: None,
                 service,
+                pod: self.pods.get(index).cloned().flatten().map(|pod| PodHandle {
+                    pod,
+                    name: node.name.clone(),
+                    known: node.address,
+                    moves: self.moves.clone(),
+                    door: access.door.clone(),
+                }),
                 address: node.address,
                 storage,
                 ports: vec![node.address.port(), storage.port()],
@@ -120,7 +139,9 @@ impl Attached {
         nodes: &[(SocketAddr, Vec<&str>)],
     ) -> Result<GivenOrder> {
         let access = self.jolokia.as_ref().context("there is no access to Jolokia agents")?;
-        Order::of(act, keyspace, nodes, access)?.give(&self.here()?)
+        let now = |(known, tables): &(SocketAddr, Vec<_>)| (self.moves.now(*known), tables.clone());
+        let nodes: Vec<_> = nodes.iter().map(now).collect();
+        Order::of(act, keyspace, &nodes, access)?.give(&self.here()?)
     }
 
     /// By what a node is told to do something, if there is an agent in its JVM.
@@ -185,6 +206,10 @@ fn host_handle(
         agent: Arc::clone(&host.agent),
         folder: PathBuf::new(),
         device: None,
+        pod: nodes
+            .iter()
+            .find(|node| node.host == Some(index))
+            .and_then(|node| node.pod.clone()),
         door: access.door.clone(),
     }
 }
@@ -209,7 +234,8 @@ fn storage_addresses(session: &mut Session) -> Result<BTreeMap<SocketAddr, Socke
     let first = local.rows.first().and_then(|row| address_of(row));
     all.extend(first.map(|address| (own, address)));
     let peers = session.query(OTHERS)?;
-    let peer = |row: &Vec<Value>| Some((address_of(row)?, address_of(row.get(2..)?)?));
+    let peer =
+        |row: &Vec<Value>| Some((session.known(address_of(row)?), address_of(row.get(2..)?)?));
     all.extend(peers.rows.iter().filter_map(peer));
     Ok(all)
 }

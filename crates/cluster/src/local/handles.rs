@@ -5,8 +5,10 @@ use super::jvm;
 use super::node::{LocalNode, OUTPUT};
 use super::nodes::Nodes;
 use crate::handle::{Handles, HostHandle, NodeControl, NodeHandle, OwnNode, RestartMode};
+use crate::pod::PodHandle;
 use anyhow::Result;
 use host::Hosts;
+use kubernetes::NodePod;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::Command;
@@ -16,22 +18,42 @@ impl Nodes {
     /// What all of it is broken and healed by.
     pub fn handles(&self) -> Result<Handles> {
         let hosts = self.hosts().map(Hosts::all).unwrap_or_default();
-        let host = |host: &host::Host| HostHandle {
-            name: host.name().to_owned(),
-            number: host.number(),
-            addresses: vec![host.address()],
-            agent: Arc::clone(host.agent()),
-            folder: host.folder().to_owned(),
-            device: host.device().map(str::to_owned),
-            door: None,
+        let host = |host: &host::Host| -> Result<HostHandle> {
+            Ok(HostHandle {
+                name: host.name().to_owned(),
+                number: host.number(),
+                addresses: vec![host.address()],
+                agent: Arc::clone(host.agent()),
+                folder: host.folder().to_owned(),
+                device: host.device().map(str::to_owned),
+                pod: self.pod_of(host)?,
+                door: None,
+            })
         };
         let nodes = self.nodes.iter();
         Ok(Handles {
             nodes: nodes.map(|node| self.handle(node)).collect::<Result<_>>()?,
             newcomers: self.newcomers()?,
-            hosts: hosts.iter().map(host).collect(),
+            hosts: hosts.iter().map(host).collect::<Result<_>>()?,
             switch: self.hosts().and_then(Hosts::switch).map(Arc::clone),
         })
+    }
+
+    /// The pod that a host is, where it is one.
+    fn pod_of(&self, host: &host::Host) -> Result<Option<PodHandle>> {
+        let machines = self.spec.hosts.as_ref().map(|hosts| &hosts.machines);
+        let machine = machines.and_then(|all| all.get(host.number().checked_sub(1)?));
+        let node = self.nodes.iter().find(|node| node.layout.host == host.name());
+        let (Some(place), Some(node)) = (machine.and_then(|one| one.pod.as_ref()), node) else {
+            return Ok(None);
+        };
+        Ok(Some(PodHandle {
+            pod: Arc::new(NodePod::of(place)?),
+            name: node.layout.name.clone(),
+            known: node.cql_address(),
+            moves: self.access.moves.clone(),
+            door: None,
+        }))
     }
 
     pub(super) fn handle(&self, node: &LocalNode) -> Result<NodeHandle> {
@@ -44,6 +66,7 @@ impl Nodes {
             process: node.process,
             own: Some(self.own(node)?),
             service: None,
+            pod: None,
             address: node.cql_address(),
             storage: SocketAddr::from((layout.address, layout.ports.storage)),
             ports: layout.ports.all().to_vec(),

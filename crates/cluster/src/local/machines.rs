@@ -3,6 +3,7 @@
 
 use super::place;
 use super::program::{Classes, Program};
+use crate::attach::pods;
 use crate::capability::Answer;
 use anyhow::{Context, Result, ensure};
 use host::files::PIECE_BYTES;
@@ -54,6 +55,13 @@ fn with_own(spec: &LocalSpec, mut all: BTreeMap<Ability, Answer>) -> BTreeMap<Ab
     for ability in OF_LINKS {
         all.insert(ability, Err(LINKS.to_owned()));
     }
+    let are_pods = spec.hosts.as_ref().is_some_and(|hosts| hosts.pods.is_some());
+    let policies = if are_pods {
+        Ok(pods::BY_CLUSTER.to_owned())
+    } else {
+        Err(pods::NO_PODS.to_owned())
+    };
+    all.insert(Ability::NetworkPolicy, policies);
     place::add_of_volumes(spec, &mut all);
     all
 }

@@ -108,6 +108,9 @@ impl Agents for Live {
                 Err(error) => result = result.and(Err(error)),
             }
         }
+        for isolation in self.isolated.drain(..) {
+            result = result.and(isolation.end());
+        }
         for (nodes, processes) in healings {
             mended.started.extend(self.note(&nodes, processes));
         }

@@ -4,6 +4,7 @@ mod agents;
 mod client;
 mod files;
 mod mbeans;
+mod pods;
 mod ring;
 mod starter;
 
@@ -74,6 +75,10 @@ pub(super) struct Sim {
     pub streams_until_ns: u64,
     /// Nodes that were told to do something, and until when they are at it.
     pub at_work: Vec<(usize, Operation, u64)>,
+    /// When the pod of its node was deleted.
+    pub pod_gone_ns: Option<u64>,
+    /// A network policy cuts it off.
+    pub is_isolated: bool,
     /// What its nodes are told to do.
     pub works: Works,
     /// When a node was added, if one is there.
@@ -96,7 +101,12 @@ impl Sim {
     pub fn is_gone(&self) -> bool {
         use Injection::{Kill, PowerOff, Stop, Wipe};
         let ends = |what: &_| matches!(what, Kill(_) | Stop(_) | PowerOff { .. } | Wipe { .. });
-        self.is(ends) && !self.is_elsewhere()
+        (self.is(ends) && !self.is_elsewhere()) || self.is_podless()
+    }
+
+    /// Whether nobody may be asked at present.
+    fn is_unlooked(&self) -> bool {
+        self.nobody_looks && !self.injected.is_empty() && self.now_ns < self.ordered_ns
     }
 
     pub fn is_healed(&self) -> bool {

@@ -48,9 +48,8 @@ fn tells(asked: &Asked, own: i64, other: &OnceLock<(SocketAddr, i64)>) -> Option
 fn a_node_that_has_moved_is_followed_by_its_tokens() {
     let (at_first, at_last) = (Arc::new(OnceLock::new()), Arc::new(OnceLock::new()));
     let other = Arc::clone(&at_last);
-    let stays = Server::start(move |asked| {
-        tells(asked, TOKENS[0], &other).unwrap_or(Does::Acknowledges)
-    });
+    let stays =
+        Server::start(move |asked| tells(asked, TOKENS[0], &other).unwrap_or(Does::Acknowledges));
     at_first.set((stays.address, TOKENS[0])).unwrap();
     let is_gone = AtomicBool::new(false);
     let knows = Arc::clone(&at_first);

@@ -175,9 +175,18 @@ impl Kind {
             | FaultName::NetClientCut
             | FaultName::NetDown
             | FaultName::NetLoss
+            | FaultName::NetPolicy
             | FaultName::NetReset => Some(&[NodeAct::Network]),
+            FaultName::PodDelete | FaultName::PodKill | FaultName::PodEvict => {
+                Some(&[NodeAct::Pods])
+            }
             _ => None,
         }
+    }
+
+    /// Whether it ends the pod of a node, and all that runs in it, agents of ours too.
+    pub fn ends_pods(&self) -> bool {
+        self.needs.contains(&Ability::PodControl)
     }
 
     /// Whether `knob` says something of it.

@@ -10,6 +10,10 @@ use std::time::Duration;
 /// How long a node may take to start, on a busy machine with a commit log to replay.
 pub const STARTED_WITHIN: Duration = Duration::from_secs(180);
 
+/// How long a pod may take to come back with its node: it ends in order, is scheduled, its volume is
+/// attached and its node starts.
+pub const POD_BACK_WITHIN: Duration = Duration::from_secs(600);
+
 /// How long a node may take to come into a ring without streaming: it waits for 25 s, starts on a
 /// busy machine, and may have to be started again.
 pub const ENTERED_WITHIN: Duration = Duration::from_secs(300);
@@ -57,6 +61,27 @@ kinds! {
     NodeRestart = "node-restart", Node,
         "the node drains and ends, and is started again at once",
         [NodeControl].lasting(Length::Moment).taking_away().whole_within(STARTED_WITHIN);
+    PodDelete = "pod-delete", Node,
+        "the node's pod is deleted with the time to end that it has, and its set makes another",
+        [PodControl]
+            .lasting(Length::Moment)
+            .taking_away()
+            .losing(DataLoss::Memory)
+            .whole_within(POD_BACK_WITHIN);
+    PodKill = "pod-kill", Node,
+        "the node's pod is deleted without time to end, and its set makes another",
+        [PodControl]
+            .lasting(Length::Moment)
+            .taking_away()
+            .losing(DataLoss::Memory)
+            .whole_within(POD_BACK_WITHIN);
+    PodEvict = "pod-evict", Node,
+        "the machine of the node's pod is cordoned and the pod evicted, as a drain does it, and \
+         uncordoned",
+        [PodControl]
+            .taking_away()
+            .losing(DataLoss::Memory)
+            .whole_within(POD_BACK_WITHIN);
     NodeSlow = "node-slow", Node,
         "the node's host has little CPU time",
         [Hosts, CpuLimit].taking(&[Knob::Cpus]);
@@ -178,6 +203,10 @@ kinds! {
     NetDelay = "net-delay", Host,
         "packets to and from a host arrive later",
         [Hosts, LinkDelay].demanding(&[Knob::Delay]);
+    NetPolicy = "net-policy", Host,
+        "a network policy lets no connection through to and from the node's pod; what stood before \
+         may go on",
+        [Hosts, NetworkPolicy];
     NetReset = "net-reset", Node,
         "all connections of clients to a node are reset",
         [Hosts, Reset].lasting(Length::Moment);

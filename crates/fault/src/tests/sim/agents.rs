@@ -73,6 +73,7 @@ impl Agents for Sim {
             self.broken.clear();
             self.own_losses.clear();
             self.added_ns = None;
+            self.is_isolated = false;
         }
         self.has_stopped = self.stops_itself;
         Ok(Healed {
@@ -92,7 +93,7 @@ impl Agents for Sim {
         if self.now_ns < self.unseen_until_ns {
             bail!("its volume is not mounted at present");
         }
-        if self.nobody_looks && !self.injected.is_empty() && self.now_ns < self.ordered_ns {
+        if self.is_unlooked() {
             bail!("the agent is away");
         }
         if let (Query::Process(_), Via::Host(_), None) = (&what, by, self.added_ns) {
@@ -118,7 +119,8 @@ impl Agents for Sim {
             _ => None,
         });
         Ok(QueryAnswer::Reach(
-            if self.is_cut(from, to)
+            if (self.is_isolated && (from == Some(HIT) || to == Some(HIT)))
+                || self.is_cut(from, to)
                 || self.is_cut(to, from)
                 || to.is_some_and(|to| self.is_lost(from, to, address.port()))
             {

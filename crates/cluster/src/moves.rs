@@ -1,0 +1,70 @@
+//! Where nodes are now that were elsewhere when somebody began to use them: a pod that is made
+//! again has another address.
+//!
+//! What must hold: whoever holds a node's address goes on to hold it, and is led to where the node
+//! is. Of ours no node moves.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The addresses of nodes, each as it was at first and as it is now.
+#[derive(Clone, Debug, Default)]
+pub struct Moves(Arc<Mutex<BTreeMap<SocketAddr, SocketAddr>>>);
+
+impl Moves {
+    /// Where a node is now that is known by an address.
+    pub fn now(&self, known: SocketAddr) -> SocketAddr {
+        self.all().get(&known).copied().unwrap_or(known)
+    }
+
+    /// The same of a port beside that of CQL.
+    pub fn same_port(&self, known: SocketAddr) -> SocketAddr {
+        let all = self.all();
+        let is_it = |(one, _): &(&SocketAddr, &SocketAddr)| one.ip() == known.ip();
+        let ip = all.iter().find(is_it).map_or(known.ip(), |(_, now)| now.ip());
+        SocketAddr::new(ip, known.port())
+    }
+
+    /// By which address a node is known that is at another one now.
+    pub fn known(&self, now: SocketAddr) -> SocketAddr {
+        let all = self.all();
+        let is_there = |(_, at): &(&SocketAddr, &SocketAddr)| **at == now;
+        all.iter().find(is_there).map_or(now, |(known, _)| *known)
+    }
+
+    /// Takes note of where a node is; whether that is news.
+    pub fn note(&self, known: SocketAddr, now: SocketAddr) -> bool {
+        self.all().insert(known, now).unwrap_or(known) != now
+    }
+
+    fn all(&self) -> MutexGuard<'_, BTreeMap<SocketAddr, SocketAddr>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_node_is_known_by_where_it_was_however_often_it_moves() {
+        let at = |text: &str| text.parse::<SocketAddr>().expect("an address");
+        let [first, second, third] = ["10.0.0.1:9042", "10.0.0.2:9042", "10.0.0.3:9042"].map(at);
+        let moves = Moves::default();
+        assert_eq!((moves.now(first), moves.known(first)), (first, first));
+        assert!(!moves.note(first, first));
+        assert!(moves.note(first, second) && !moves.note(first, second));
+        assert_eq!((moves.now(first), moves.known(second)), (second, first));
+        // Whoever shares it sees it.
+        assert!(moves.clone().note(first, third));
+        assert_eq!((moves.now(first), moves.known(third)), (third, first));
+        let beside = |text: &str| moves.same_port(at(text)).to_string();
+        assert_eq!(beside("10.0.0.1:8778"), "10.0.0.3:8778");
+        assert_eq!(beside("10.0.0.9:8778"), "10.0.0.9:8778");
+        assert_eq!(moves.known(second), second);
+        // Another node has the address that it had.
+        assert!(moves.note(second, first));
+        assert_eq!((moves.known(first), moves.now(first)), (second, third));
+    }
+}

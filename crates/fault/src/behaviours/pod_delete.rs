@@ -1,0 +1,87 @@
+//! A pod that is deleted: its node ends in order, its set makes another one, and the node comes back
+//! there, at another address.
+
+use crate::behaviour::Fault;
+use crate::observation::{self, Observation};
+use crate::world::{Pods, World};
+use anyhow::Result;
+use cluster::{Deletion, PodSeen};
+use std::time::Duration;
+use target::fault::{Hit, Options};
+
+/// What carries it out.
+pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
+    deleting(hit, Deletion::InOrder)
+}
+
+/// The same of one that is deleted so.
+pub(crate) fn deleting(hit: &Hit, how: Deletion) -> Box<dyn Fault> {
+    Box::new(Delete {
+        node: hit.node(),
+        how,
+        before: None,
+    })
+}
+
+struct Delete {
+    node: usize,
+    how: Deletion,
+    /// The pod that was there, once it was deleted.
+    before: Option<String>,
+}
+
+impl Fault for Delete {
+    fn inject(&mut self, world: &mut dyn World, _: Duration) -> Result<()> {
+        self.before = Some(world.pod(self.node)?.uid);
+        world.delete_pod(self.node, self.how)
+    }
+
+    fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
+        another(world, self.node, self.before.as_deref(), limit)
+    }
+
+    fn is_ours(&self) -> bool {
+        false
+    }
+}
+
+/// Whether the pod of a node is gone, by the word of the cluster and of a client; whole, when one is
+/// ready, perhaps another one than `before`, and its node answers.
+pub(crate) fn another(
+    world: &mut dyn World,
+    node: usize,
+    before: Option<&str>,
+    limit: Duration,
+) -> Observation {
+    let told = observation::or_unseen("the cluster", told(world, node, before));
+    // Where it is now has been told.
+    Observation::of_two(told, observation::client(world, node, limit))
+}
+
+fn told(world: &mut dyn Pods, node: usize, before: Option<&str>) -> Result<Observation> {
+    let PodSeen {
+        name,
+        uid,
+        is_ready,
+        waits_for,
+        fate,
+        address,
+        ..
+    } = world.pod(node)?;
+    let state = match (is_ready, fate, waits_for) {
+        (true, ..) => {
+            let at = address.map(|ip| format!(" at {ip}")).unwrap_or_default();
+            let is_another = before.is_some_and(|before| *before != uid);
+            let of = if is_another { "another one" } else { "it" };
+            format!("{of} is ready{at}")
+        }
+        (_, Some(fate), _) => fate,
+        (_, None, Some(waits)) => format!("it waits ({waits})"),
+        (_, None, None) => "it is not ready".to_owned(),
+    };
+    Ok(Observation {
+        broken: Some(!is_ready),
+        whole: Some(is_ready),
+        words: format!("the cluster says of {name}: {state}"),
+    })
+}

@@ -1,0 +1,65 @@
+//! Pods of the simulation.
+
+use super::*;
+
+/// How long a pod takes to come back that nothing keeps away.
+const BACK_NS: u64 = 2 * S;
+
+impl Sim {
+    fn is_cordoned(&self) -> bool {
+        self.is(|what| matches!(what, Injection::Command { .. }))
+    }
+
+    /// Whether the pod is gone that was there, and there is no other yet.
+    pub fn is_podless(&self) -> bool {
+        let is_away = |gone_ns: u64| {
+            self.stays_broken || self.is_cordoned() || self.now_ns < gone_ns + BACK_NS
+        };
+        self.pod_gone_ns.is_some_and(is_away)
+    }
+}
+
+impl Pods for Sim {
+    fn pod(&mut self, _: usize) -> Result<PodSeen> {
+        if self.now_ns < self.unseen_until_ns || self.is_unlooked() {
+            bail!("the cluster is away");
+        }
+        Ok(PodSeen {
+            name: "db-0".to_owned(),
+            uid: self.pod_gone_ns.map(|ns| ns.to_string()).unwrap_or_default(),
+            is_ready: !self.is_podless() && self.now_ns >= self.slow_until_ns,
+            ..PodSeen::default()
+        })
+    }
+
+    fn is_schedulable(&mut self, _: usize) -> Result<bool> {
+        Ok(!self.is_cordoned())
+    }
+
+    fn delete_pod(&mut self, _: usize, _: Deletion) -> Result<()> {
+        // Its set heals it, whoever has done it.
+        self.injected.push(Duration::MAX);
+        if !self.breaks_another {
+            self.pod_gone_ns = Some(self.now_ns);
+        }
+        Ok(())
+    }
+
+    fn cordon(&mut self, node: usize, within: Duration) -> Result<()> {
+        let nothing = || target::Invocation {
+            words: Vec::new(),
+            folder: PathBuf::new(),
+        };
+        let what = Injection::Command {
+            inject: nothing(),
+            heal: nothing(),
+        };
+        self.inject(Via::Node(node), what, &[], within)
+    }
+
+    fn isolate(&mut self, _: usize) -> Result<()> {
+        self.injected.push(Duration::MAX);
+        self.is_isolated = !self.breaks_another;
+        Ok(())
+    }
+}

@@ -1,0 +1,256 @@
+//! The pod of a node as it is broken: deleted, evicted, or cut off by a network policy; and what
+//! the cluster tells of it meanwhile.
+//!
+//! What must hold: no pod is taken away that nobody makes again, or whose data would go with it;
+//! and what cuts one off goes by itself within a minute when whoever has made it is gone.
+
+use crate::job::{self, PutOff};
+use crate::kubectl::{Kubectl, Selector};
+use crate::pods::{PodSeen, Pods};
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use measure::clock::Deadline;
+use serde_json::{Value, json};
+use std::fmt;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+use target::PodPlace;
+
+/// How long the cluster may take to tell of a pod at first.
+const TOLD_WITHIN: Duration = Duration::from_secs(10);
+
+/// The label that a StatefulSet gives each of its pods, by which alone a policy tells it from the
+/// others.
+const POD_NAME: &str = "statefulset.kubernetes.io/pod-name";
+
+/// Volumes that are there when their pod is gone: the others are part of it.
+const LASTING: [&str; 2] = ["persistentVolumeClaim", "hostPath"];
+
+/// How a pod is deleted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deletion {
+    /// With the time that it has to end.
+    InOrder,
+    /// Without any.
+    AtOnce,
+    /// As a drain does it, so that budgets of disruption are kept.
+    Eviction,
+}
+
+/// The pod of a node.
+pub struct NodePod {
+    kubectl: Kubectl,
+    name: String,
+    /// What is told of it, once somebody has asked.
+    told: Mutex<Option<Pods>>,
+}
+
+impl fmt::Debug for NodePod {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NodePod").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl NodePod {
+    /// The one that is there.
+    ///
+    /// # Errors
+    /// Its place has no names.
+    pub fn of(place: &PodPlace) -> Result<NodePod> {
+        let kubectl = Kubectl::new(place.context.as_deref(), Some(&place.namespace))?;
+        Ok(NodePod {
+            kubectl,
+            name: place.name.clone(),
+            told: Mutex::default(),
+        })
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What the cluster has told of it last: as it is, or as the last of its name was.
+    ///
+    /// # Errors
+    /// It does not tell.
+    pub fn seen(&self) -> Result<PodSeen> {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let pods = match &mut *told {
+            Some(pods) => pods,
+            none => {
+                let name = Selector::Name(self.name.clone());
+                none.insert(Pods::watch(self.kubectl.clone(), name)?)
+            }
+        };
+        pods.until(
+            Deadline::after(TOLD_WITHIN),
+            |pods| Ok(pods.get(&self.name).cloned()),
+            |_| {
+                let (name, seconds) = (&self.name, TOLD_WITHIN.as_secs());
+                anyhow!("the cluster has not told of the pod {name} for {seconds} s")
+            },
+        )
+    }
+
+    /// Whether pods may be put on its node of Kubernetes.
+    ///
+    /// # Errors
+    /// It is not there, or not for us to see.
+    pub fn is_schedulable(&self) -> Result<bool> {
+        let node = self.kubectl.get("node", &self.seen()?.node)?;
+        Ok(node["spec"]["unschedulable"] != true)
+    }
+
+    /// Has it deleted, and does not wait for that.
+    ///
+    /// # Errors
+    /// Nobody would make it again, or its data would go with it; the cluster refuses it.
+    pub fn delete(&self, how: Deletion) -> Result<()> {
+        let pod = self.kubectl.get("pod", &self.name)?;
+        may_go(&pod)?;
+        let delete = ["delete", "pod", self.name.as_str(), "--wait=false"];
+        match how {
+            Deletion::InOrder => self.kubectl.ask(&delete, None),
+            Deletion::AtOnce => {
+                let at_once = ["--grace-period=0", "--force"];
+                self.kubectl.ask(&[&delete[..], &at_once].concat(), None)
+            }
+            Deletion::Eviction => {
+                let namespace = pod["metadata"]["namespace"].as_str().unwrap_or("default");
+                let at = format!("/api/v1/namespaces/{namespace}/pods/{}/eviction", self.name);
+                let eviction = json!({
+                    "apiVersion": "policy/v1",
+                    "kind": "Eviction",
+                    "metadata": {"name": self.name, "namespace": namespace},
+                });
+                self.kubectl.ask(&["create", "--raw", &at, "-f", "-"], Some(&eviction))
+            }
+        }
+        .map(drop)
+    }
+
+    /// The programs that keep pods off its node of Kubernetes, and let them there again.
+    ///
+    /// # Errors
+    /// The cluster does not tell where it is.
+    pub fn cordon(&self) -> Result<[Vec<String>; 2]> {
+        let node = self.seen()?.node;
+        ensure!(!node.is_empty(), "the pod {} is on no node yet", self.name);
+        Ok(["cordon", "uncordon"].map(|what| self.kubectl.program_words(&[what, &node])))
+    }
+
+    /// Has a network policy let nothing through to and from it, as long as what is returned is
+    /// held: no connection that begins. What stood before goes on where whoever enforces it lets
+    /// it, as most do.
+    ///
+    /// # Errors
+    /// It is of no StatefulSet, so that nothing tells it from others; the cluster refuses it.
+    pub fn isolate(&self) -> Result<Isolation> {
+        let pod = self.kubectl.get("pod", &self.name)?;
+        let label = pod["metadata"]["labels"][POD_NAME].as_str();
+        let label = label.with_context(|| {
+            format!(
+                "the pod {} has no label {POD_NAME}, by which a network policy would tell it from \
+                 others: only pods of StatefulSets have",
+                self.name
+            )
+        })?;
+        let name = job::new_name("policy");
+        let owner = self.kubectl.create(&job::owner(&name, job::DEADLINE_S));
+        let owner = owner.context("make a Job that owns a network policy")?;
+        let isolation = Isolation {
+            put_off: Some(job::put_off(self.kubectl.clone(), name.clone())?),
+            kubectl: self.kubectl.clone(),
+            name: name.clone(),
+        };
+        let policy = json!({
+            "apiVersion": "networking.k8s.io/v1",
+            "kind": "NetworkPolicy",
+            "metadata": {
+                "name": name,
+                "labels": job::labels(&name, "policy"),
+                "ownerReferences": [job::owned_by(&name, &owner)],
+            },
+            "spec": {
+                "podSelector": {"matchLabels": {POD_NAME: label}},
+                "policyTypes": ["Ingress", "Egress"],
+            },
+        });
+        self.kubectl.create(&policy).context("make a network policy")?;
+        Ok(isolation)
+    }
+}
+
+/// A pod that is cut off.
+#[derive(Debug)]
+pub struct Isolation {
+    kubectl: Kubectl,
+    name: String,
+    put_off: Option<PutOff>,
+}
+
+impl Isolation {
+    /// Takes the policy away.
+    ///
+    /// # Errors
+    /// The cluster refuses it. It goes by itself within a minute.
+    pub fn end(mut self) -> Result<()> {
+        self.remove()
+    }
+
+    fn remove(&mut self) -> Result<()> {
+        if self.put_off.take().is_none() {
+            return Ok(());
+        }
+        let policy = self.kubectl.delete("networkpolicy", &self.name);
+        policy.and(self.kubectl.delete("job", &self.name))
+    }
+}
+
+impl Drop for Isolation {
+    fn drop(&mut self) {
+        // If it cannot be asked to, it goes by itself.
+        let _ = self.remove();
+    }
+}
+
+/// That somebody makes a pod again when it is gone, and that its data is still there then.
+fn may_go(pod: &Value) -> Result<()> {
+    let name = pod["metadata"]["name"].as_str().unwrap_or_default();
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let owners = list(&pod["metadata"]["ownerReferences"]);
+    if !owners.iter().any(|owner| owner["controller"] == true) {
+        bail!("nobody would make the pod {name} again: it belongs to no StatefulSet or the like");
+    }
+    let volumes = list(&pod["spec"]["volumes"]);
+    let lasts = |volume: &Value| LASTING.iter().any(|kind| !volume[*kind].is_null());
+    ensure!(
+        volumes.iter().any(lasts),
+        "the data of the pod {name} would go with it: none of its volumes is a claim, or a folder \
+         of its machine"
+    );
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pod_that_nobody_makes_again_or_whose_data_would_go_is_let_be() {
+        let pod = |owners: Value, volumes: Value| {
+            json!({
+                "metadata": {"name": "db-0", "ownerReferences": owners},
+                "spec": {"volumes": volumes},
+            })
+        };
+        let set = || json!([{"kind": "StatefulSet", "name": "db", "controller": true}]);
+        let claim =
+            || json!([{"name": "data", "persistentVolumeClaim": {"claimName": "data-db-0"}}]);
+        may_go(&pod(set(), claim())).unwrap();
+        let said = |pod: Value| may_go(&pod).unwrap_err().to_string();
+        assert!(said(pod(json!([]), claim())).contains("nobody would make the pod db-0 again"));
+        let ours = json!([{"name": "data", "emptyDir": {}}, {"name": "c", "configMap": {}}]);
+        assert!(said(pod(set(), ours)).contains("the data of the pod db-0 would go"));
+    }
+}
