@@ -5,6 +5,7 @@ mod allowed;
 mod contact_point;
 pub(crate) mod described;
 mod faults;
+mod follow;
 pub(crate) mod hosts;
 mod machines;
 pub(crate) mod pods;

@@ -4,13 +4,13 @@
 //! What must hold: nothing is sent but questions. Every statement that a trial would send is shown
 //! to the same door as when it is sent.
 
+mod pods;
+
 use crate::guard;
 use crate::running::Running;
 use crate::trial::data;
 use anyhow::{Context, Result, bail};
 use cluster::{Cluster, Dirs, Estimate, Permit, Session};
-use kubernetes::Kubectl;
-use kubernetes::access::Purpose;
 use std::collections::BTreeSet;
 use study::data_state::{DataState, Preparation};
 use study::human;
@@ -57,7 +57,7 @@ pub fn let_in(running: &Running, study: &Study, run: &str) {
 /// A cluster cannot be reached or asked.
 pub fn preflight(study: &Study, plan: &Plan, dirs: &Dirs, run: &str) -> Result<Preflight> {
     let mut found = Preflight {
-        refusals: pods_refused(study)?,
+        refusals: pods::refused(study)?,
         ..Preflight::default()
     };
     let mut seen: Vec<&Target> = Vec::new();
@@ -90,47 +90,6 @@ pub fn preflight(study: &Study, plan: &Plan, dirs: &Dirs, run: &str) -> Result<P
         }
     }
     Ok(found)
-}
-
-/// What its user may not do in the Kubernetes clusters that a study wants pods in.
-fn pods_refused(study: &Study) -> Result<Vec<String>> {
-    let mut refused = Vec::new();
-    let mut seen: Vec<(Kubectl, Purpose)> = Vec::new();
-    for variant in &study.variants {
-        for (kubectl, purpose, path) in pods_wanted(&variant.settings)? {
-            let asked = (kubectl, purpose);
-            if seen.contains(&asked) {
-                continue;
-            }
-            let missing = kubernetes::access::missing(&asked.0, &[purpose])
-                .with_context(|| format!("ask what one may do for `{path}`"))?;
-            refused.extend(missing.iter().map(|missing| {
-                format!(
-                    "you {missing}, which `{path}` needs; `cassay kubernetes rbac --for {} \
-                     --namespace {}` prints the whole role",
-                    purpose.name(),
-                    missing.namespace
-                )
-            }));
-            seen.push(asked);
-        }
-    }
-    Ok(refused)
-}
-
-/// Where a variant wants pods, what for, and the section that says so.
-fn pods_wanted(settings: &Settings) -> Result<Vec<(Kubectl, Purpose, &'static str)>> {
-    let mut wanted = Vec::new();
-    if let Some(pods) = &settings.client.kubernetes {
-        let kubectl = Kubectl::new(pods.context.as_deref(), pods.namespace.as_deref())?;
-        wanted.push((kubectl, Purpose::Clients, "client.kubernetes"));
-    }
-    let hosts = settings.target.local().and_then(|local| local.hosts.as_ref());
-    if let Some(pods) = hosts.and_then(|hosts| hosts.pods.as_ref()) {
-        let kubectl = Kubectl::new(pods.context.as_deref(), pods.namespace.as_deref())?;
-        wanted.push((kubectl, Purpose::Nodes, "target.local.pods"));
-    }
-    Ok(wanted)
 }
 
 /// Ends a run before it begins where its cluster would refuse it, or where something would be done

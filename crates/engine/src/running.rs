@@ -212,7 +212,7 @@ impl Running {
         let nodes = self.cluster.nodes().iter();
         nodes
             .map(|node| load::Endpoint {
-                address: node.address,
+                address: self.cluster.access().moves.now(node.address),
                 name: node.name.clone(),
                 tokens: node.tokens.clone(),
             })

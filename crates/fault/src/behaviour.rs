@@ -18,6 +18,11 @@ pub(crate) trait Fault {
         None
     }
 
+    /// What makes it whole again, as it is told when it begins to.
+    fn healing(&self) -> &'static str {
+        "what was done is undone"
+    }
+
     /// Whether its nodes are ours, to be started again if they do not come back.
     fn is_ours(&self) -> bool {
         true

@@ -324,7 +324,7 @@ impl Course<'_> {
     /// Heals, and looks until it shows. Nodes that have not come back by themselves are started
     /// again, as an operator would: some stop themselves for good when they meet what was broken.
     fn heal(&mut self) -> bool {
-        self.say(FaultStep::Healing, "what was done is undone".to_owned());
+        self.say(FaultStep::Healing, self.fault.healing().to_owned());
         let (steps, tell) = (&mut self.steps, &mut self.tell);
         let healed = self.fault.heal(self.world, &mut |at_ns, words| {
             let what = FaultStep::Acted;

@@ -26,7 +26,7 @@ const CQL_PORT: u16 = 9042;
 /// A cluster as Kubernetes knows it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FoundCluster {
-    /// Its ready nodes.
+    /// Its ready nodes, in the order of their pods: their addresses change.
     pub nodes: Vec<FoundNode>,
     /// The data centers that are described, as Cassandra calls them.
     pub datacenters: Vec<String>,
@@ -117,11 +117,24 @@ pub fn find(
         let kept = kubectl.get("secret", name)?;
         credentials(&kept).with_context(|| format!("read the secret {name}"))
     });
+    let mut nodes: Vec<FoundNode> = nodes.into_iter().collect();
+    nodes.sort_by_cached_key(place_of);
     Ok(FoundCluster {
-        nodes: nodes.into_iter().collect(),
+        nodes,
         datacenters: datacenters.into_iter().map(|one| one.name).collect(),
         credentials: credentials.transpose()?,
     })
+}
+
+/// The place of a node among others: by the set of its pod and the number there, else by its
+/// address.
+fn place_of(node: &FoundNode) -> (Option<(String, String, u64)>, SocketAddr) {
+    let pod = node.pod.as_ref().map(|pod| {
+        let (set, number) = pod.name.rsplit_once('-').unwrap_or((&pod.name, ""));
+        let number = number.parse().unwrap_or(u64::MAX);
+        (pod.namespace.clone(), set.to_owned(), number)
+    });
+    (pod, node.point)
 }
 
 fn datacenter(object: &Value) -> Result<Datacenter> {

@@ -40,6 +40,10 @@ impl Fault for Delete {
         another(world, self.node, self.before.as_deref(), limit)
     }
 
+    fn healing(&self) -> &'static str {
+        "whoever has made it makes another one"
+    }
+
     fn is_ours(&self) -> bool {
         false
     }

@@ -31,7 +31,7 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     let ground = draft.ground();
     for item in &items {
         item.names(&draft, out);
-        item.kinds(ground, out);
+        item.kinds(&draft, ground, out);
         item.places(ground, out);
         item.length(out);
         item.options(out);
@@ -148,7 +148,7 @@ impl<'a> Item<'a> {
     }
 
     /// Whether there is what its kinds break.
-    fn kinds(&self, ground: FaultTargets, out: &mut Diagnostics) {
+    fn kinds(&self, draft: &Draft, ground: FaultTargets, out: &mut Diagnostics) {
         let breaks_volumes =
             |kind: &&target::fault::Kind| kind.needs.iter().any(|one| one.is_of_volumes());
         if let Some(kind) = self.draft.kinds.iter().find(breaks_volumes)
@@ -167,6 +167,14 @@ impl<'a> Item<'a> {
                 kind.name
             );
             let hint = "use `target: {local: {nodes: 3}}`";
+            self.say("kind", message, Some(hint), out);
+        }
+        let ends_pods = |kind: &&target::fault::Kind| kind.ends_pods();
+        if let Some(kind) = self.draft.kinds.iter().find(ends_pods)
+            && draft.attached_kubernetes.agents.is_some()
+        {
+            let message = format!("{} ends the node's pod, with the agent in it", kind.name);
+            let hint = "leave `agents` of `target.attach.kubernetes` out of this study";
             self.say("kind", message, Some(hint), out);
         }
         let breaks_hosts =

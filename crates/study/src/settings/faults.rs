@@ -293,7 +293,11 @@ impl Draft {
         let kind = target::fault::Kind::of(name);
         let has_agents =
             !self.attached.each.is_empty() || self.attached_kubernetes.agents.is_some();
-        has_agents && kind.is_some_and(|kind| kind.acts().is_some())
+        let are_pods = self.attached_kubernetes.owner.is_some();
+        kind.is_some_and(|kind| match kind.ends_pods() {
+            true => are_pods,
+            false => has_agents && kind.acts().is_some(),
+        })
     }
 
     /// The names of the kinds that there are on an attached cluster.

@@ -1,0 +1,76 @@
+//! What somebody may not do in the Kubernetes clusters that a study makes or breaks pods in, asked of
+//! them before anything is done.
+
+use anyhow::{Context, Result};
+use kubernetes::Kubectl;
+use kubernetes::access::Purpose;
+use study::settings::{Settings, Study};
+use target::fault::{FaultName, Kind, Means};
+use target::{AttachSpec, Target};
+
+/// What its user may not do in the Kubernetes clusters that a study wants pods in.
+pub(super) fn refused(study: &Study) -> Result<Vec<String>> {
+    let mut refused = Vec::new();
+    let mut seen: Vec<(Kubectl, Purpose)> = Vec::new();
+    for variant in &study.variants {
+        for (kubectl, purpose, path) in wanted(&variant.settings)? {
+            let asked = (kubectl, purpose);
+            if seen.contains(&asked) {
+                continue;
+            }
+            let missing = kubernetes::access::missing(&asked.0, &[purpose])
+                .with_context(|| format!("ask what one may do for `{path}`"))?;
+            let namespace = asked.0.namespace_or_default()?;
+            refused.extend(missing.iter().map(|missing| {
+                format!(
+                    "you {missing}, which `{path}` needs; `cassay kubernetes rbac --for {} \
+                     --namespace {namespace}` prints the whole role",
+                    purpose.name()
+                )
+            }));
+            seen.push(asked);
+        }
+    }
+    Ok(refused)
+}
+
+/// Where a variant wants pods, what for, and the section that says so.
+fn wanted(settings: &Settings) -> Result<Vec<(Kubectl, Purpose, &'static str)>> {
+    let mut all = Vec::new();
+    if let Some(pods) = &settings.client.kubernetes {
+        let kubectl = Kubectl::new(pods.context.as_deref(), pods.namespace.as_deref())?;
+        all.push((kubectl, Purpose::Clients, "client.kubernetes"));
+    }
+    let hosts = settings.target.local().and_then(|local| local.hosts.as_ref());
+    if let Some(pods) = hosts.and_then(|hosts| hosts.pods.as_ref()) {
+        let kubectl = Kubectl::new(pods.context.as_deref(), pods.namespace.as_deref())?;
+        all.push((kubectl.clone(), Purpose::Nodes, "target.local.pods"));
+        all.extend(broken(settings, &kubectl));
+    }
+    if let Target::Attach(AttachSpec {
+        kubernetes: Some(there),
+        ..
+    }) = &settings.target
+    {
+        let kubectl = Kubectl::new(there.context.as_deref(), there.namespace.as_deref())?;
+        all.extend(broken(settings, &kubectl));
+    }
+    Ok(all)
+}
+
+/// What the faults of a variant need where its nodes are pods.
+fn broken(
+    settings: &Settings,
+    kubectl: &Kubectl,
+) -> impl Iterator<Item = (Kubectl, Purpose, &'static str)> {
+    let kinds = || settings.faults.iter().map(|fault| &fault.kind);
+    let has = |name| kinds().any(|kind| kind.means == Means::BuiltIn(name));
+    let purposes = [
+        (Purpose::PodFaults, kinds().any(Kind::ends_pods)),
+        (Purpose::Cordons, has(FaultName::PodEvict)),
+        (Purpose::Policies, has(FaultName::NetPolicy)),
+    ];
+    let wanted = purposes.into_iter().filter(|(_, is_needed)| *is_needed);
+    let kubectl = kubectl.clone();
+    wanted.map(move |(purpose, _)| (kubectl.clone(), purpose, "faults"))
+}
