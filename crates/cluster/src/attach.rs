@@ -131,9 +131,15 @@ fn with_hosts(
             node.host.clone_from(&host.name);
         }
     }
-    let pods = pods.of_nodes(&nodes)?;
+    let metrics = pods.metrics_of(&nodes);
+    let (operator, pods) = (pods.operator.clone(), pods.of_nodes(&nodes)?);
     let capabilities = capabilities(&nodes, &agents, &hosts, &pods);
-    let attached = Attached::new(spec, (agents, hosts, pods), access.moves.clone());
+    let attached = Attached::new(
+        spec,
+        (agents, hosts, pods),
+        (operator, metrics),
+        access.moves.clone(),
+    );
     Ok(Cluster::of_attached(nodes, access, capabilities, attached))
 }
 

@@ -5,10 +5,10 @@ use crate::access::Access;
 use crate::door::Door;
 use crate::jolokia::Jolokia;
 use crate::local::{changed, marks};
-use crate::pod::PodHandle;
-use crate::service::{NodeService, refusal};
+use crate::pod::{OperatorHandle, PodHandle};
+use crate::service::{NodeService, may};
 use crate::session::Session;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use host::process::Identity;
 use host::{Agent, Bytes, Confinement, Injection, Join, Restartable, ServiceBreak, Start, Step};
 use measure::clock;
@@ -31,6 +31,8 @@ pub struct Handles {
     pub hosts: Vec<HostHandle>,
     /// The agent of the switch between them; none between machines.
     pub switch: Option<Arc<Agent>>,
+    /// Who runs them in Kubernetes, if they are not ours.
+    pub operator: Option<OperatorHandle>,
 }
 
 /// A node of ours, or of a cluster that is attached to.
@@ -132,12 +134,7 @@ impl HostHandle {
     /// # Errors
     /// It does not.
     pub fn may_lose(&self) -> Result<()> {
-        match &self.door {
-            Some(door) if !door.may_do(NodeAct::Network) => {
-                bail!("{}", refusal(NodeAct::Network, &self.name))
-            }
-            _ => Ok(()),
-        }
+        may(self.door.as_ref(), NodeAct::Network, &self.name)
     }
 }
 

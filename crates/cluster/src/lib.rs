@@ -66,9 +66,10 @@ pub use local::{
 };
 pub use logs::{LogsTaken, LogsUntil};
 pub use members::{Member, MemberStatus, Members};
+pub use moves::Moves;
 pub use node::{NodeDied, NodeInfo};
 pub use operation::{Operation, is_own};
-pub use pod::PodHandle;
+pub use pod::{OperatorHandle, PodHandle};
 pub use ring::{Replication, Ring};
 pub use service::NodeService;
 pub use session::{QueryResult, ServerError, Session};

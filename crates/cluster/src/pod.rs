@@ -3,13 +3,34 @@
 
 use crate::door::Door;
 use crate::moves::Moves;
-use crate::service::refusal;
-use anyhow::{Result, bail};
-use kubernetes::{Deletion, Isolation, NodePod, PodSeen};
+use crate::service::may;
+use anyhow::Result;
+use kubernetes::{Deletion, Isolation, NodePod, Operator, PodSeen};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use target::{Invocation, NodeAct};
+
+/// Who runs all nodes in Kubernetes.
+#[derive(Clone, Debug)]
+pub struct OperatorHandle {
+    pub(crate) operator: Operator,
+    /// The pods of the nodes.
+    pub(crate) pods: Vec<Arc<NodePod>>,
+    pub(crate) door: Option<Door>,
+}
+
+impl OperatorHandle {
+    /// Has all nodes restarted in its way, and does not wait for that; what it was told.
+    ///
+    /// # Errors
+    /// The command line does not name it, or it refuses it.
+    pub fn restart(&self) -> Result<String> {
+        may(self.door.as_ref(), NodeAct::Pods, "the cluster")?;
+        let pods: Vec<&NodePod> = self.pods.iter().map(Arc::as_ref).collect();
+        self.operator.restart(&pods)
+    }
+}
 
 /// The pod of a node or of a host.
 #[derive(Clone, Debug)]
@@ -76,9 +97,6 @@ impl PodHandle {
     }
 
     fn may(&self, act: NodeAct) -> Result<()> {
-        match &self.door {
-            Some(door) if !door.may_do(act) => bail!("{}", refusal(act, &self.name)),
-            _ => Ok(()),
-        }
+        may(self.door.as_ref(), act, &self.name)
     }
 }

@@ -65,12 +65,18 @@ impl NodeService {
     /// # Errors
     /// It does not.
     pub fn may(&self, act: NodeAct) -> Result<()> {
-        match &self.door {
-            Some(door) if !door.may_do(act) => {
-                bail!("{}", refusal(act, &self.service.serves.to_string()))
-            }
-            _ => Ok(()),
-        }
+        may(self.door.as_ref(), act, &self.service.serves.to_string())
+    }
+}
+
+/// That something is done to `what`: it is ours and has no door, or the command line names it.
+///
+/// # Errors
+/// It does not, with what would.
+pub(crate) fn may(door: Option<&Door>, act: NodeAct, what: &str) -> Result<()> {
+    match door {
+        Some(door) if !door.may_do(act) => bail!("{}", refusal(act, what)),
+        _ => Ok(()),
     }
 }
 
@@ -84,7 +90,7 @@ pub(crate) fn acts(how: ServiceBreak) -> &'static [NodeAct] {
 }
 
 /// Why something is not done to `node`, with what would allow it.
-pub(crate) fn refusal(act: NodeAct, node: &str) -> String {
+fn refusal(act: NodeAct, node: &str) -> String {
     let what = match act {
         NodeAct::Restart => "is not stopped and started",
         NodeAct::Signal => "is not told by signals",

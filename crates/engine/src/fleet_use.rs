@@ -185,6 +185,7 @@ fn pods(wanted: &ClientPods) -> kubernetes::ClientPods {
         memory_bytes: wanted.memory_bytes,
         image: wanted.image.clone(),
         one_per_node: wanted.one_per_node,
+        machine_type: wanted.machine_type.clone(),
     }
 }
 

@@ -24,7 +24,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 use store::TrialWriter;
 use store::record::{ProbeRecord, SampleRecord};
-use study::settings::{Import, Settings};
+use study::settings::{Import, PERIOD_NS, Settings};
+use target::Target;
 
 pub use resource_use::ResourceUse;
 
@@ -80,7 +81,7 @@ impl Gather {
             Err(error) => self.others_unseen = Some(format!("{error:#}")),
         }
         let start = || -> Result<Vec<Probes>> {
-            let mut started = vec![Probes::start(scrapers(settings)?)?];
+            let mut started = vec![Probes::start(scrapers(settings, &running.cluster)?)?];
             // The null target has nothing to read.
             if let Some(spec) = spec(settings).filter(|_| !running.is_null()) {
                 let tables: Vec<&str> = what.tables.iter().map(String::as_str).collect();
@@ -315,23 +316,32 @@ pub fn spec(settings: &Settings) -> Option<ProbeSpec> {
 }
 
 /// A sampler for each end point of somebody else: a slow one keeps nobody waiting.
-fn scrapers(settings: &Settings) -> Result<Vec<Sampler>> {
+fn scrapers(settings: &Settings, cluster: &Cluster) -> Result<Vec<Sampler>> {
+    let sampler = |look: Scrape, period_ns: u64| {
+        let place = look.place().to_string();
+        let mut sampler = Sampler::new("probe-scrape");
+        let period = Duration::from_nanos(period_ns);
+        sampler.add(Task::new("prometheus", &place, period, Box::new(look)));
+        sampler
+    };
     let scraper = |import: &Import| {
         let Import::PrometheusUrl { url, period_ns } = import else {
             return None;
         };
-        let sampler = |look: Scrape| {
-            let place = look.place().to_string();
-            let mut sampler = Sampler::new("probe-scrape");
-            let period = Duration::from_nanos(*period_ns);
-            sampler.add(Task::new("prometheus", &place, period, Box::new(look)));
-            sampler
-        };
-        Some(Scrape::new(url, &[]).map(sampler))
+        Some(Scrape::new(url, &[]).map(|look| sampler(look, *period_ns)))
     };
+    let described = match &settings.target {
+        Target::Attach(spec) => spec.kubernetes.as_ref(),
+        Target::Local(_) | Target::Null(_) => None,
+    };
+    let wanted = described.map(|there| &there.metrics[..]).unwrap_or_default();
+    let ends = cluster.metrics_ends().into_iter().filter(|_| !wanted.is_empty());
+    let moves = &cluster.access().moves;
+    let pods = ends.map(|(node, at)| Scrape::of_node(&node, at, wanted, moves));
     let probes = settings.probes.iter();
     let imports = probes.flat_map(|probes| &probes.import);
-    imports.filter_map(scraper).collect()
+    let imports = imports.filter_map(scraper).collect::<Result<Vec<_>>>()?.into_iter();
+    Ok(imports.chain(pods.map(|look| sampler(look, PERIOD_NS))).collect())
 }
 
 #[cfg(test)]

@@ -34,6 +34,7 @@ mod node_slow;
 mod node_snapshot;
 mod node_stop;
 mod node_stutter;
+mod operator_restart;
 mod pod_delete;
 mod pod_evict;
 mod pod_kill;
@@ -67,6 +68,7 @@ pub(crate) fn of(kind: &Kind, hit: &Hit, options: &Options) -> Box<dyn Fault> {
         FaultName::NodeSnapshot => node_snapshot::behaviour(hit, options),
         FaultName::RollingRestart => rolling_restart::behaviour(hit, options),
         FaultName::RollingChange => rolling_change::behaviour(hit, options),
+        FaultName::OperatorRestart => operator_restart::behaviour(hit, options),
         FaultName::HostPowerOff => host_power_off::behaviour(hit, options),
         FaultName::DiskSlow => disk_slow::behaviour(hit, options),
         FaultName::DiskStalled => disk_stalled::behaviour(hit, options),

@@ -171,6 +171,26 @@ pub(crate) fn clients(world: &mut dyn World, host: usize, limit: Duration) -> Ob
     }
 }
 
+/// What clients of all nodes say: broken if one does not answer, whole if all do.
+pub(crate) fn all_clients(world: &mut dyn World, limit: Duration) -> Observation {
+    let count = world.nodes().len();
+    let looks: Vec<Observation> = (0..count).map(|node| client(world, node, limit)).collect();
+    let silent = |(node, look): (usize, &Observation)| {
+        (look.whole != Some(true)).then(|| format!("node{}: {}", node + 1, look.words))
+    };
+    let silent: Vec<String> = looks.iter().enumerate().filter_map(silent).collect();
+    let is_whole = silent.is_empty();
+    Observation {
+        broken: Some(!is_whole),
+        whole: Some(is_whole),
+        words: if is_whole {
+            "all answer clients".to_owned()
+        } else {
+            silent.join(", ")
+        },
+    }
+}
+
 /// What a host is called.
 pub(crate) fn host_name(world: &dyn Agents, host: usize) -> String {
     world.hosts().into_iter().nth(host).map(|host| host.name).unwrap_or_default()

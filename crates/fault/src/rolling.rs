@@ -147,19 +147,9 @@ fn each_other(world: &mut dyn World) -> Result<()> {
 
 /// What clients of all nodes say, and the nodes of each other: whole if all are up.
 pub(crate) fn all_up(world: &mut dyn World, limit: Duration) -> Observation {
-    let count = world.nodes().len();
-    let looks: Vec<Observation> =
-        (0..count).map(|node| observation::client(world, node, limit)).collect();
-    let silent = |(node, look): (usize, &Observation)| {
-        (look.whole != Some(true)).then(|| format!("node{}: {}", node + 1, look.words))
-    };
-    let silent: Vec<String> = looks.iter().enumerate().filter_map(silent).collect();
-    if !silent.is_empty() {
-        return Observation {
-            broken: Some(true),
-            whole: Some(false),
-            words: silent.join(", "),
-        };
+    let clients = observation::all_clients(world, limit);
+    if clients.whole != Some(true) {
+        return clients;
     }
     match each_other(world) {
         Ok(()) => Observation {

@@ -30,6 +30,10 @@ pub enum Purpose {
     Cordons,
     /// Network policies cut pods of nodes off.
     Policies,
+    /// StatefulSets make all pods anew.
+    Rollouts,
+    /// cass-operator restarts data centers.
+    Tasks,
 }
 
 /// Verbs on a kind of objects.
@@ -96,6 +100,10 @@ const POLICIES: Rule = Rule::on(
     &["create", "delete"],
 );
 
+const ROLLOUTS: Rule = Rule::on("apps", "statefulsets", &["get", "patch"]);
+
+const TASKS: Rule = Rule::on("control.k8ssandra.io", "cassandratasks", &["create"]);
+
 const MACHINES: Rule = Rule {
     is_cluster_wide: true,
     ..Rule::on("", "nodes", &["get", "patch"])
@@ -103,7 +111,7 @@ const MACHINES: Rule = Rule {
 
 impl Purpose {
     /// All of them, with the word of each.
-    pub const ALL: [(&'static str, Purpose); 10] = [
+    pub const ALL: [(&'static str, Purpose); 12] = [
         ("clients", Purpose::Clients),
         ("nodes", Purpose::Nodes),
         ("inside", Purpose::Inside),
@@ -114,6 +122,8 @@ impl Purpose {
         ("pod_faults", Purpose::PodFaults),
         ("cordons", Purpose::Cordons),
         ("policies", Purpose::Policies),
+        ("rollouts", Purpose::Rollouts),
+        ("tasks", Purpose::Tasks),
     ];
 
     /// Its word.
@@ -134,6 +144,8 @@ impl Purpose {
             Purpose::PodFaults => &[PODS, DELETE_PODS, EVICTIONS],
             Purpose::Cordons => &[MACHINES],
             Purpose::Policies => &[JOBS, PODS, POLICIES],
+            Purpose::Rollouts => &[PODS, ROLLOUTS],
+            Purpose::Tasks => &[PODS, TASKS],
         }
     }
 }

@@ -20,6 +20,11 @@ const K8SSANDRA: &str = "k8ssandraclusters.k8ssandra.io";
 /// The label by which k8ssandra-operator marks what belongs to a cluster.
 const OF_K8SSANDRA: &str = "k8ssandra.io/cluster-name";
 
+/// What services call ports of metrics, those of the newer agent of cass-operator's images first,
+/// and that of its management API.
+const METRICS: [&str; 2] = ["metrics", "prometheus"];
+const MANAGEMENT: [&str; 2] = ["mgmt-api-http", "mgmt-api"];
+
 /// Where CQL is spoken when nobody says another port.
 const CQL_PORT: u16 = 9042;
 
@@ -30,6 +35,8 @@ pub struct FoundCluster {
     pub nodes: Vec<FoundNode>,
     /// The data centers that are described, as Cassandra calls them.
     pub datacenters: Vec<String>,
+    /// The same as their objects are called.
+    pub operated: Vec<String>,
     /// Whom to log in as; none where no secret says.
     pub credentials: Option<(String, Secret)>,
 }
@@ -41,6 +48,10 @@ pub struct FoundNode {
     pub point: SocketAddr,
     /// Its pod; none of an end point that is none.
     pub pod: Option<FoundPod>,
+    /// Where it offers metrics in Prometheus's text format; none if its service names no such port.
+    pub metrics_port: Option<u16>,
+    /// Where cass-operator's management API answers; none likewise.
+    pub management_port: Option<u16>,
 }
 
 /// The pod of a node.
@@ -121,6 +132,7 @@ pub fn find(
     nodes.sort_by_cached_key(place_of);
     Ok(FoundCluster {
         nodes,
+        operated: datacenters.iter().map(|one| one.object.clone()).collect(),
         datacenters: datacenters.into_iter().map(|one| one.name).collect(),
         credentials: credentials.transpose()?,
     })
@@ -209,10 +221,12 @@ fn nodes_of(slices: &[Value]) -> Vec<FoundNode> {
     for slice in slices {
         let ports = list(&slice["ports"]);
         let number = |port: &Value| u16::try_from(port["port"].as_u64()?).ok();
-        let named = ports.iter().find(|port| {
-            port["name"].as_str().is_some_and(|name| ["native", "cql"].contains(&name))
-        });
-        let port = match named.and_then(number) {
+        let named = |names: &[&str]| {
+            let is_one =
+                |name: &&str| ports.iter().find(|port| port["name"] == **name).and_then(number);
+            names.iter().find_map(is_one)
+        };
+        let port = match named(&["native", "cql"]) {
             Some(port) => port,
             None if ports.len() == 1 => ports.first().and_then(number).unwrap_or(CQL_PORT),
             None => CQL_PORT,
@@ -232,6 +246,8 @@ fn nodes_of(slices: &[Value]) -> Vec<FoundNode> {
             nodes.extend(addresses.map(|address| FoundNode {
                 point: SocketAddr::new(address, port),
                 pod: pod.clone(),
+                metrics_port: named(&METRICS),
+                management_port: named(&MANAGEMENT),
             }));
         }
     }

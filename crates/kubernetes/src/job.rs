@@ -64,6 +64,8 @@ pub struct ClientPods {
     pub image: String,
     /// Whether no two may be on one node.
     pub one_per_node: bool,
+    /// The machine type of the nodes that they are put on; none: any.
+    pub machine_type: Option<String>,
 }
 
 /// A pod that an agent can be started in.
@@ -282,6 +284,13 @@ pub(crate) fn apart(name: &str) -> Value {
     }})
 }
 
+/// Has a pod be put on machines of that type alone, if one is said.
+pub(crate) fn on_machines(pod: &mut Value, machine_type: Option<&str>) {
+    if let Some(machine_type) = machine_type {
+        pod["nodeSelector"] = json!({"node.kubernetes.io/instance-type": machine_type});
+    }
+}
+
 /// What a container of ours may not do.
 pub(crate) fn security() -> Value {
     json!({
@@ -338,6 +347,7 @@ pub(crate) fn manifest(name: &str, wanted: &ClientPods) -> Value {
         }],
         "volumes": [{"name": "work", "emptyDir": {}}],
     });
+    on_machines(&mut pod, wanted.machine_type.as_deref());
     if wanted.one_per_node {
         pod["affinity"] = apart(name);
     }
@@ -375,6 +385,7 @@ mod tests {
             memory_bytes: 1 << 30,
             image: "cassandra:5.0".into(),
             one_per_node: true,
+            machine_type: Some("m7i.2xlarge".into()),
         }
     }
 

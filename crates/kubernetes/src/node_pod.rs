@@ -101,6 +101,19 @@ impl NodePod {
         Ok(node["spec"]["unschedulable"] != true)
     }
 
+    /// The StatefulSet that makes it.
+    ///
+    /// # Errors
+    /// It is none's.
+    pub(crate) fn set(&self) -> Result<String> {
+        let pod = self.kubectl.get("pod", &self.name)?;
+        let owners = pod["metadata"]["ownerReferences"].as_array();
+        let is_set = |owner: &&Value| owner["kind"] == "StatefulSet";
+        let set = owners.into_iter().flatten().find(is_set).and_then(|set| set["name"].as_str());
+        let none = || format!("the pod {} is of no StatefulSet", self.name);
+        set.map(str::to_owned).with_context(none)
+    }
+
     /// Has it deleted, and does not wait for that.
     ///
     /// # Errors

@@ -181,6 +181,7 @@ fn manifest(name: &str, wanted: &NodePods, count: usize, owner: &Value) -> Value
             "volumeMounts": [{"name": "data", "mountPath": NODE_FOLDER}],
         }],
     });
+    job::on_machines(&mut pod, wanted.machine_type.as_deref());
     if wanted.one_per_node {
         pod["affinity"] = job::apart(name);
     }

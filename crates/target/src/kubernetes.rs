@@ -39,6 +39,9 @@ pub struct KubernetesCluster {
     pub secret: Option<String>,
     /// The agents that are started in its pods; none: nothing is started there.
     pub agents: Option<PodAgents>,
+    /// Which series of its pods' metrics end points are read, `*` for anything; none: those are not
+    /// asked.
+    pub metrics: Vec<String>,
 }
 
 /// Agents in pods of others, and what they find there.
@@ -73,6 +76,8 @@ pub struct NodePods {
     pub storage_class: Option<String>,
     /// Whether no two may be on one node.
     pub one_per_node: bool,
+    /// The machine type of the nodes that they are put on; none: any.
+    pub machine_type: Option<String>,
 }
 
 impl NodePods {
@@ -101,6 +106,7 @@ impl Default for NodePods {
             volume_bytes: None,
             storage_class: None,
             one_per_node: true,
+            machine_type: None,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::attached_host::AttachedHost;
 use crate::host::{HostsSpec, RemoteHost};
-use crate::kubernetes::KubernetesCluster;
+use crate::kubernetes::{KubernetesCluster, KubernetesOwner};
 use crate::null::NullSpec;
 use crate::placing::Topology;
 use crate::secret::SecretSource;
@@ -234,6 +234,14 @@ pub struct AttachSpec {
     pub jolokia: Option<JolokiaAccess>,
     /// The machines of its nodes; without them nothing of these is seen or done.
     pub hosts: Vec<AttachedHost>,
+}
+
+impl AttachSpec {
+    /// Whether an operator runs it in Kubernetes.
+    pub fn is_operated(&self) -> bool {
+        let owner = self.kubernetes.as_ref().map(|there| &there.owner);
+        owner.is_some_and(|owner| !matches!(owner, KubernetesOwner::Service(_)))
+    }
 }
 
 /// How the Jolokia agents of a cluster are reached: on each node's CQL address, at one port.

@@ -3,11 +3,12 @@
 use crate::program::wait_until;
 use anyhow::Result;
 use cluster::{
-    Access, DataFile, Handles, Members, NodeHandle, Operation, OwnNode, RestartMode, Row, View,
+    Access, DataFile, Deletion, Handles, Members, NodeHandle, Operation, OwnNode, PodSeen,
+    RestartMode, Row, View,
 };
 use fault::{
     Agents, Client, FaultStep, FaultVerdict, Healed, HostSeen, Live, Mbeans, NodeFiles, NodeSeen,
-    Order, Outcome, Starter, Timer, Via, World,
+    Order, Outcome, Pods, Starter, Timer, Via, World,
 };
 use host::process::{self, Identity};
 use host::{Agent, Injection, Join, Query, QueryAnswer, Restartable, Step};
@@ -50,6 +51,7 @@ fn node(agent: &Arc<Agent>, root: &Path) -> NodeHandle {
             confinement: None,
         }),
         service: None,
+        pod: None,
         address,
         storage: address,
         ports: vec![address.port()],
@@ -64,6 +66,7 @@ fn alone(node: NodeHandle) -> Handles {
         newcomers: Vec::new(),
         hosts: Vec::new(),
         switch: None,
+        operator: None,
     }
 }
 
@@ -275,6 +278,32 @@ impl Client for Astray {
     }
 }
 
+impl Pods for Astray {
+    fn pod(&mut self, node: usize) -> Result<PodSeen> {
+        self.0.pod(node)
+    }
+
+    fn is_schedulable(&mut self, node: usize) -> Result<bool> {
+        self.0.is_schedulable(node)
+    }
+
+    fn delete_pod(&mut self, node: usize, how: Deletion) -> Result<()> {
+        self.0.delete_pod(node, how)
+    }
+
+    fn restart_pods(&mut self) -> Result<String> {
+        self.0.restart_pods()
+    }
+
+    fn cordon(&mut self, node: usize, within: Duration) -> Result<()> {
+        self.0.cordon(node, within)
+    }
+
+    fn isolate(&mut self, host: usize) -> Result<()> {
+        self.0.isolate(host)
+    }
+}
+
 /// What injects it says that all went well.
 #[test]
 fn a_fault_of_the_wrong_process_is_a_mismatch() {
@@ -303,6 +332,7 @@ fn a_fault_of_the_wrong_process_is_a_mismatch() {
                 confinement: None,
             }),
             service: None,
+            pod: None,
             address: node.address,
             storage: node.storage,
             ports: node.ports.clone(),

@@ -6,6 +6,7 @@ mod attached;
 mod clients;
 mod inside;
 mod nodes;
+mod theirs;
 
 use crate::program::{Lab, Started, command, wait_until};
 use measure::clock;
@@ -96,11 +97,11 @@ fn texts(arguments: &[String]) -> Vec<&str> {
     arguments.iter().map(String::as_str).collect()
 }
 
-/// Jobs and pods of ours.
+/// What is ours there.
 fn left() -> String {
     kubectl(&[
         "get",
-        "jobs,pods,statefulsets",
+        "jobs,pods,statefulsets,networkpolicies",
         "-A",
         "-l",
         "app.kubernetes.io/name=cassay",

@@ -2,8 +2,8 @@
 
 use crate::cluster::Cluster;
 use crate::node::NodeInfo;
-use crate::service::refusal;
-use anyhow::{Result, bail};
+use crate::service::may;
+use anyhow::Result;
 use target::NodeAct;
 
 impl Cluster {
@@ -13,10 +13,7 @@ impl Cluster {
     /// # Errors
     /// It does not.
     pub fn may_do(&self, act: NodeAct) -> Result<()> {
-        match &self.access().door {
-            Some(door) if !door.may_do(act) => bail!("{}", refusal(act, "the cluster")),
-            _ => Ok(()),
-        }
+        may(self.access().door.as_ref(), act, "the cluster")
     }
 
     /// What stops and starts nodes that are not ours, a sentence each.

@@ -2,7 +2,7 @@
 
 use super::pods::{self, Pods};
 use anyhow::{Context, Result};
-use kubernetes::{FoundNode, Kubectl};
+use kubernetes::{FoundCluster, FoundNode, Kubectl};
 use measure::number::counted;
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -34,11 +34,14 @@ pub(super) fn spec(
         [one] => Some(one.clone()),
         _ => None,
     };
+    for sentence in offers(&found, there) {
+        say(&sentence);
+    }
     let hosts = match &there.agents {
         Some(agents) => found.nodes.iter().map(|node| host(&kubectl, node, agents)).collect(),
         None => Ok(Vec::new()),
     };
-    let pods = Pods::found(&kubectl, &found.nodes);
+    let pods = Pods::found(&kubectl, &found);
     let (user, password) = found.credentials.unzip();
     let spec = AttachSpec {
         contact_points: found.nodes.iter().map(|node| node.point.to_string()).collect(),
@@ -50,6 +53,21 @@ pub(super) fn spec(
         ..spec.clone()
     };
     Ok((spec, pods))
+}
+
+/// What its pods offer beside CQL, and whether it is used.
+fn offers(found: &FoundCluster, there: &KubernetesCluster) -> Vec<String> {
+    let first = |of: fn(&FoundNode) -> Option<u16>| found.nodes.iter().find_map(of);
+    let metrics = first(|node| node.metrics_port).map(|port| {
+        let used = match there.metrics[..] {
+            [] => "`metrics` of `target.attach.kubernetes` would read them",
+            _ => "which are read",
+        };
+        format!("its pods offer metrics at port {port}: {used}")
+    });
+    let management = first(|node| node.management_port)
+        .map(|port| format!("its pods have a management API at port {port}, which is not asked"));
+    metrics.into_iter().chain(management).collect()
 }
 
 /// What stands for all of its pods before they are looked for.

@@ -10,13 +10,13 @@ use crate::jolokia::Jolokia;
 use crate::moves::Moves;
 use crate::node::NodeInfo;
 use crate::order::{Act, GivenOrder, Order};
-use crate::pod::PodHandle;
+use crate::pod::{OperatorHandle, PodHandle};
 use crate::service::NodeService;
 use crate::session::Session;
 use anyhow::{Context, Result};
 use cql::value::Value;
 use host::process::Identity;
-use kubernetes::NodePod;
+use kubernetes::{NodePod, Operator};
 use measure::clock;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -44,6 +44,10 @@ pub(crate) struct Attached {
     storage: Mutex<BTreeMap<SocketAddr, SocketAddr>>,
     /// The pod of each node, where it is one.
     pods: Vec<Option<Arc<NodePod>>>,
+    /// Who makes them.
+    operator: Option<Operator>,
+    /// Where nodes offer metrics, each by its name.
+    pub metrics: Vec<(String, SocketAddr)>,
     moves: Moves,
     /// That of this machine, once something is broken.
     here: Mutex<Option<Arc<host::Agent>>>,
@@ -53,10 +57,13 @@ impl Attached {
     pub fn new(
         spec: &AttachSpec,
         (agents, hosts, pods): (Vec<Agent>, AttachedHosts, Vec<Option<Arc<NodePod>>>),
+        (operator, metrics): (Option<Operator>, Vec<(String, SocketAddr)>),
         moves: Moves,
     ) -> Attached {
         Attached {
             pods,
+            operator,
+            metrics,
             moves,
             agents,
             jolokia: spec.jolokia.clone(),
@@ -127,6 +134,11 @@ impl Attached {
             nodes,
             newcomers: Vec::new(),
             switch: None,
+            operator: self.operator.clone().map(|operator| OperatorHandle {
+                operator,
+                pods: self.pods.iter().flatten().map(Arc::clone).collect(),
+                door: access.door.clone(),
+            }),
         })
     }
 

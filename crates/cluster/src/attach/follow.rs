@@ -5,12 +5,19 @@ use super::ask;
 use crate::cluster::Cluster;
 use crate::node::NodeInfo;
 use crate::session::Session;
+use std::net::SocketAddr;
 use std::time::Duration;
 
 /// How long a node may take to say where the others are.
 const LIMIT: Duration = Duration::from_secs(5);
 
 impl Cluster {
+    /// Where nodes in Kubernetes offer metrics in Prometheus's text format, as their service says:
+    /// each by its name, where it was at first.
+    pub fn metrics_ends(&self) -> Vec<(String, SocketAddr)> {
+        self.attached().map(|attached| attached.metrics.clone()).unwrap_or_default()
+    }
+
     /// Looks where nodes that are not ours are now, by the word of the first one that answers, and
     /// goes on with them there; of each that has moved, a sentence.
     pub fn follow(&self) -> Vec<String> {

@@ -4,7 +4,7 @@
 use crate::capability::Answer;
 use crate::node::NodeInfo;
 use anyhow::Result;
-use kubernetes::{FoundNode, FoundPod, Kubectl, NodePod};
+use kubernetes::{FoundCluster, FoundNode, FoundPod, Kubectl, NodePod, Operator};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -18,26 +18,50 @@ pub(crate) const BY_CLUSTER: &str = "by the cluster that they are in, where the 
 pub(crate) const NO_PODS: &str = "nothing says that the nodes are pods; \
      `attach: {kubernetes: {service: NAME}}` would";
 
-/// Pods, by where they answer CQL.
+/// Pods, and who makes them.
 #[derive(Debug, Default)]
-pub(crate) struct Pods(BTreeMap<SocketAddr, PodPlace>);
+pub(crate) struct Pods {
+    /// By where they answer CQL.
+    all: BTreeMap<SocketAddr, PodPlace>,
+    /// Where they offer metrics, likewise.
+    metrics: BTreeMap<SocketAddr, u16>,
+    /// Where there are some.
+    pub operator: Option<Operator>,
+}
 
 impl Pods {
     /// Those of nodes as the cluster has told of them.
-    pub fn found(kubectl: &Kubectl, nodes: &[FoundNode]) -> Pods {
+    pub fn found(kubectl: &Kubectl, cluster: &FoundCluster) -> Pods {
         let pod = |node: &FoundNode| Some((node.point, place(kubectl, node.pod.as_ref()?)));
-        Pods(nodes.iter().filter_map(pod).collect())
+        Pods {
+            all: cluster.nodes.iter().filter_map(pod).collect(),
+            metrics: cluster
+                .nodes
+                .iter()
+                .filter_map(|node| Some((node.point, node.metrics_port?)))
+                .collect(),
+            operator: Some(Operator::of(kubectl, &cluster.operated)),
+        }
     }
 
     /// Nodes with the names of their pods, which stay when addresses do not.
     pub fn named(&self, mut nodes: Vec<NodeInfo>) -> Vec<NodeInfo> {
         for node in &mut nodes {
-            if let Some(pod) = self.0.get(&node.address) {
+            if let Some(pod) = self.all.get(&node.address) {
                 node.name.clone_from(&pod.name);
                 node.host.clone_from(&pod.name);
             }
         }
         nodes
+    }
+
+    /// Where nodes offer metrics: each by its name.
+    pub fn metrics_of(&self, nodes: &[NodeInfo]) -> Vec<(String, SocketAddr)> {
+        let end = |node: &NodeInfo| {
+            let port = self.metrics.get(&node.address)?;
+            Some((node.name.clone(), SocketAddr::new(node.address.ip(), *port)))
+        };
+        nodes.iter().filter_map(end).collect()
     }
 
     /// The pod of each node, in their order.
@@ -46,7 +70,7 @@ impl Pods {
     /// One has no name.
     pub fn of_nodes(&self, nodes: &[NodeInfo]) -> Result<Vec<Option<Arc<NodePod>>>> {
         let pod = |node: &NodeInfo| {
-            let place = self.0.get(&node.address);
+            let place = self.all.get(&node.address);
             place.map(|place| NodePod::of(place).map(Arc::new)).transpose()
         };
         nodes.iter().map(pod).collect()

@@ -4,6 +4,7 @@
 use super::hosts::{AttachedHosts, ReachedHost};
 use crate::capability::{Answer, OF_NETWORK, OnMachines};
 use crate::node::NodeInfo;
+use host::process::Identity;
 use std::collections::BTreeMap;
 use target::{Ability, AttachedHost, Capability};
 
@@ -51,25 +52,41 @@ pub(crate) fn on_machines(hosts: &AttachedHosts, nodes: &[NodeInfo]) -> OnMachin
     let answer =
         |how: &str, of: Of<'_>| -> Answer { hosts.every(nodes, of).map(|()| how.to_owned()) };
     let all = nodes.iter().enumerate();
-    let found: Vec<Result<(), String>> =
-        all.map(|(index, node)| hosts.process(index, node.address).map(drop)).collect();
+    let found: Vec<Result<Identity, String>> =
+        all.map(|(index, node)| hosts.process(index, node.address)).collect();
     OnMachines {
         figures: answer(FIGURES, &|_, _| Ok(())),
-        processes: answer(PROCESSES, &|_, node| found[node].clone()),
+        processes: answer(PROCESSES, &|_, node| found[node].clone().map(drop)),
         logs: answer(LOGS, &|_, node| match hosts.logs(node) {
             Some(logs) => logs.map(drop),
             None => Ok(()),
         }),
         signals: answer(SIGNALS, &|host, node| {
-            host.undoes.clone().and(found[node].clone())
+            host.undoes.clone()?;
+            let process = found[node].clone()?;
+            signalled(process.pid)
         }),
         control: answer(CONTROL, &|host, node| {
             host.undoes.clone()?;
             host.control(nodes[node].address)?;
-            found[node].clone()
+            found[node].clone().map(drop)
         }),
         network: on_networks(hosts, nodes),
     }
+}
+
+/// That a process takes signals that stop it: the kernel keeps them from the first of a container,
+/// whoever sends them from within.
+fn signalled(pid: u32) -> Result<(), String> {
+    if pid == 1 {
+        return Err(
+            "its process is the first of its container, which the kernel lets nobody within \
+                    stop or kill; where its pod shares process ids \
+                    (`shareProcessNamespace: true`), or another program has started it, that goes"
+                .to_owned(),
+        );
+    }
+    Ok(())
 }
 
 /// What the machines permit that faults of the network need, all of them asked at once.

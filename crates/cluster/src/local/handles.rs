@@ -36,6 +36,7 @@ impl Nodes {
             newcomers: self.newcomers()?,
             hosts: hosts.iter().map(host).collect::<Result<_>>()?,
             switch: self.hosts().and_then(Hosts::switch).map(Arc::clone),
+            operator: None,
         })
     }
 

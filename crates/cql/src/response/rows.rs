@@ -1,8 +1,8 @@
 //! Rows of a result: walked in place, cell by cell, without allocating.
 
-use crate::value::{self, Value};
 use super::metadata::{self, ColumnSpec, Preamble, bit};
 use super::{ResultKind, result_kind};
+use crate::value::{self, Value};
 use crate::wire::{ParseError, Reader, Result};
 
 /// Rows with the description of their columns.

@@ -65,10 +65,14 @@ fn broken(
 ) -> impl Iterator<Item = (Kubectl, Purpose, &'static str)> {
     let kinds = || settings.faults.iter().map(|fault| &fault.kind);
     let has = |name| kinds().any(|kind| kind.means == Means::BuiltIn(name));
+    let is_operated = matches!(&settings.target, Target::Attach(spec) if spec.is_operated());
+    let restarts = has(FaultName::OperatorRestart);
     let purposes = [
         (Purpose::PodFaults, kinds().any(Kind::ends_pods)),
         (Purpose::Cordons, has(FaultName::PodEvict)),
         (Purpose::Policies, has(FaultName::NetPolicy)),
+        (Purpose::Tasks, restarts && is_operated),
+        (Purpose::Rollouts, restarts && !is_operated),
     ];
     let wanted = purposes.into_iter().filter(|(_, is_needed)| *is_needed);
     let kubectl = kubectl.clone();

@@ -77,6 +77,8 @@ pub(super) struct Sim {
     pub at_work: Vec<(usize, Operation, u64)>,
     /// When the pod of its node was deleted.
     pub pod_gone_ns: Option<u64>,
+    /// When all pods began to be made anew, one after the other.
+    pub rolled_ns: Option<u64>,
     /// A network policy cuts it off.
     pub is_isolated: bool,
     /// What its nodes are told to do.

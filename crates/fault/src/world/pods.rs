@@ -25,6 +25,13 @@ pub trait Pods {
     /// It cannot be done, or is not allowed.
     fn delete_pod(&mut self, node: usize, how: Deletion) -> Result<()>;
 
+    /// Has whoever runs the cluster restart all nodes in its way, and does not wait for that; what
+    /// it was told.
+    ///
+    /// # Errors
+    /// As [`Pods::delete_pod`].
+    fn restart_pods(&mut self) -> Result<String>;
+
     /// Keeps pods off the machine of a node's pod, until all is healed. If nobody heals it, an
     /// agent does so after `within`.
     ///

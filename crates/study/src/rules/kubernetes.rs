@@ -63,7 +63,12 @@ pub(super) fn check_node_pods(subject: &Subject<'_>, out: &mut Diagnostics) {
             format!("`{PODS}` has your kubectl make pods in a cluster, and start nodes there");
         out.add(&node.place, message, Some(HINT.to_owned()));
     }
-    names(subject, PODS, &["storage_class", "image"], out);
+    names(
+        subject,
+        PODS,
+        &["storage_class", "image", "machine_type"],
+        out,
+    );
     for other in [
         "target.local.host",
         "target.local.nodes",
@@ -103,6 +108,12 @@ pub(super) fn names(subject: &Subject<'_>, section: &str, others: &[&str], out: 
                 "name of an image",
                 "write it as Kubernetes does: cassandra:5.0, registry.example/cassandra@sha256:…",
             ),
+            "machine_type" => (
+                is_label(text),
+                "value of a label",
+                "write it as the nodes have it: `kubectl get nodes -L \
+                 node.kubernetes.io/instance-type`",
+            ),
             _ => (
                 is_name(text),
                 "name in Kubernetes",
@@ -127,6 +138,14 @@ fn is_context(text: &str) -> bool {
 fn is_image(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_alphanumeric())
         && text.chars().all(|c| c.is_ascii_alphanumeric() || "/._-:@".contains(c))
+}
+
+fn is_label(text: &str) -> bool {
+    let is_end = |c: char| c.is_ascii_alphanumeric();
+    text.len() <= 63
+        && text.starts_with(is_end)
+        && text.ends_with(is_end)
+        && text.chars().all(|c| is_end(c) || "-_.".contains(c))
 }
 
 fn is_name(text: &str) -> bool {

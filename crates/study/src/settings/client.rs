@@ -61,6 +61,8 @@ pub struct ClientPods {
     pub image: String,
     /// Whether no two may be on one node.
     pub one_per_node: bool,
+    /// The machine type of the nodes that they are put on; none: any.
+    pub machine_type: Option<String>,
 }
 
 impl Default for ClientPods {
@@ -73,6 +75,7 @@ impl Default for ClientPods {
             memory_bytes: 1 << 30,
             image: String::new(),
             one_per_node: true,
+            machine_type: None,
         }
     }
 }

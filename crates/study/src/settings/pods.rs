@@ -11,6 +11,7 @@ pub(crate) struct KubernetesDraft {
     pub(crate) owner: Option<KubernetesOwner>,
     pub(crate) secret: Option<String>,
     pub(crate) agents: Option<PodAgents>,
+    pub(crate) metrics: Vec<String>,
 }
 
 impl KubernetesDraft {
@@ -21,6 +22,7 @@ impl KubernetesDraft {
             owner: self.owner.clone()?,
             secret: self.secret.clone(),
             agents: self.agents.clone(),
+            metrics: self.metrics.clone(),
         })
     }
 }

@@ -177,9 +177,10 @@ impl Kind {
             | FaultName::NetLoss
             | FaultName::NetPolicy
             | FaultName::NetReset => Some(&[NodeAct::Network]),
-            FaultName::PodDelete | FaultName::PodKill | FaultName::PodEvict => {
-                Some(&[NodeAct::Pods])
-            }
+            FaultName::PodDelete
+            | FaultName::PodKill
+            | FaultName::PodEvict
+            | FaultName::OperatorRestart => Some(&[NodeAct::Pods]),
             _ => None,
         }
     }

@@ -1,112 +1,48 @@
-//! A cluster that somebody else runs in Kubernetes.
+//! A cluster that somebody else runs in Kubernetes: attached to, loaded, broken and healed.
 
-use super::{Field, NODES, STUDY, java_image, kubectl, left, make, texts};
-use crate::null_target::fleet::lines;
+use super::theirs::Theirs;
+use super::{Field, STUDY, assert_gone_in_time, kubectl, left, texts};
 use crate::null_target::rule;
-use crate::program::{Lab, Said, Started, wait_until};
+use crate::program::{Lab, wait_until};
 use serde_json::Value;
 
-/// Every text of a lab's results, and of a command.
-fn all_texts(lab: &Lab, said: &Said) -> String {
-    let mut text = said.stdout.clone() + &said.stderr;
-    let mut folders = vec![lab.path().to_owned()];
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
-            let path = entry.path();
-            if path.is_dir() {
-                folders.push(path);
-            } else {
-                text += &String::from_utf8_lossy(&std::fs::read(path).unwrap_or_default());
-            }
-        }
-    }
-    text
+const TARGET: &str = "{attach: {kubernetes: {context: admin, service: db, secret: db-superuser}}}";
+
+/// What is found of a pod's faults, beside the words of who looked.
+const BROKEN: &str = "\
+study: broken
+question: What do faults of pods cost?
+target: TARGET
+keyspace: {name: mine, replication: {datacenter1: 2}}
+workload: {use: standard1, mix: {write: 1, read: 1}, consistency: LOCAL_ONE}
+data: {load: {operations: 1k}}
+procedure: {fixed: {rate: 200}}
+verify: {reads: all, sample: 1000}
+";
+
+fn broken() -> Lab {
+    Lab::with(&BROKEN.replace("TARGET", TARGET))
 }
 
-/// A node with a password, which another command runs in a pod, behind a service and beside a
-/// secret that are none of ours.
-struct Theirs {
-    node: Started,
-    password: String,
-    _lab: Lab,
+/// That each fault of a run was seen by others and healed, and what was seen of it last.
+#[track_caller]
+fn confirmed(findings: &Value) -> Vec<String> {
+    let faults = findings["faults"].as_array().expect("faults");
+    let each = faults.iter().map(|fault| {
+        assert_eq!(fault["verdict"], "confirmed", "{findings:#}");
+        fault["evidence"].as_str().expect("evidence").to_owned()
+    });
+    each.collect()
 }
 
-impl Theirs {
-    fn new() -> Theirs {
-        let image = java_image();
-        let lab = Lab::with(&NODES.replace("IMAGE", &image));
-        let sets = [
-            "--set=target.local.hosts=1",
-            "--set=target.local.authentication=password",
-            "--set=keyspace.replication={dc1: 1}",
-            "--set=data.reset=none",
-            "--set=repeat.blocks=1",
-            "--set=procedure={fixed: {rate: 5}}",
-            "--set=window.measure=600s",
-        ];
-        let arguments = [&["run", "study.yaml", "--json", "--trust"], &sets[..]].concat();
-        let mut node = lab.start(&arguments);
-        node.wait_until("it measures", || {
-            !lines(&lab, "intervals.ndjson").is_empty()
-        });
-        let mut clusters = std::fs::read_dir(lab.clusters()).expect("clusters").flatten();
-        let has_one = |entry: &std::fs::DirEntry| entry.path().join("password").exists();
-        let folder = clusters.find(has_one).expect("a cluster with a password").path();
-        let read = |name: &str| std::fs::read_to_string(folder.join(name)).expect(name);
-        let password = read("password").trim().to_owned();
-        let state: Value = serde_json::from_str(&read("state.json")).expect("a state");
-        let pod = state["hosts"]["machines"][0]["ssh"].as_str().expect("a pod");
-        make(
-            &lab,
-            &serde_json::json!({
-                "apiVersion": "v1", "kind": "Service",
-                "metadata": {"name": "db", "namespace": "default"},
-                "spec": {
-                    "clusterIP": "None",
-                    "selector": {"cassay/set": pod.rsplit_once('-').expect("a number").0},
-                    "ports": [{"name": "native", "port": state["nodes"][0]["cql_port"]}],
-                },
-            }),
-        );
-        make(
-            &lab,
-            &serde_json::json!({
-                "apiVersion": "v1", "kind": "Secret",
-                "metadata": {"name": "db-superuser", "namespace": "default"},
-                "stringData": {"username": "cassay", "password": password},
-            }),
-        );
-        Theirs {
-            node,
-            password,
-            _lab: lab,
-        }
-    }
-
-    fn end(self) {
-        kubectl(&["delete", "service/db", "secret/db-superuser"]);
-        self.node.interrupt();
-        self.node.end();
-        wait_until("nothing of ours is left there", || left().is_empty());
-    }
-
-    /// That the password is in no file of a lab, and in nothing that a command has said.
-    #[track_caller]
-    fn assert_untold(&self, lab: &Lab, said: &Said) {
-        let is_told = all_texts(lab, said).contains(&self.password);
-        assert!(!is_told, "the password is told");
-    }
-}
-
-/// It is found, entered and loaded from pods; with an agent in its container its process is in
-/// sight, and is paused and seen to be. Its password is nowhere.
+/// It is found, entered and loaded from pods; with agents in its containers its processes are in
+/// sight, one is paused and cut off by a network policy, and both are seen. Its password is nowhere.
 #[test]
 #[ignore = "needs a Kubernetes: cargo xtask kubernetes"]
 fn a_cluster_is_attached_to_by_its_service_and_its_secret() {
-    let theirs = Theirs::new();
-    let target = "target: {attach: {kubernetes: {context: admin, service: db, secret: \
-                  db-superuser}}}";
-    let study = STUDY.replace("target: {attach: {contact_points: [ADDRESS]}}", target);
+    let theirs = Theirs::new(true);
+    let target = format!("target: {TARGET}");
+    let study = STUDY.replace("target: {attach: {contact_points: [ADDRESS]}}", &target);
     let field = Field {
         lab: Lab::with(&study.replace("reads: none, sample: 0", "reads: all, sample: 100")),
         _null: None,
@@ -114,19 +50,20 @@ fn a_cluster_is_attached_to_by_its_service_and_its_secret() {
     let lab = &field.lab;
     let untrusted = lab.cassay(&["plan", "study.yaml"]).ended_with(2);
     untrusted.says(&["`target.attach.kubernetes`", "say --trust"]);
-    let run = field.run(2, &["--set=data.load={operations: 500}"]);
+    let ann = "--set=target.attach.kubernetes.context=ann";
+    let said = lab.cassay(&["plan", "study.yaml", "--trust", ann]);
+    said.says(&["Forbidden", "cassay kubernetes rbac"]);
+
+    let keyspace = "--set=keyspace={name: mine, replication: {datacenter1: 2}}";
+    let run = field.run(2, &["--set=data.load={operations: 500}", keyspace]);
     let mut run = texts(&run);
-    // The other command's keyspace is there.
     run.retain(|word| !word.starts_with("--allow"));
-    run.extend(["--set=keyspace.name=mine", "--allow=create=mine"]);
+    run.push("--allow=create=mine");
     let said = lab.cassay(&run).measured(lab);
     let trial = said.json()["trials"][0].clone();
     assert_eq!(rule(&trial, "V14")["result"], "pass", "{trial:#}");
-    assert_eq!(
-        trial["clients"].as_array().map(Vec::len),
-        Some(2),
-        "{trial:#}"
-    );
+    let clients = trial["clients"].as_array().map(Vec::len);
+    assert_eq!(clients, Some(2), "{trial:#}");
     theirs.assert_untold(lab, &said);
 
     let said = lab.cassay(&[
@@ -134,24 +71,113 @@ fn a_cluster_is_attached_to_by_its_service_and_its_secret() {
         "study.yaml",
         "--json",
         "--trust",
-        "--allow=write=mine,signal",
-        "--set=keyspace.name=mine",
+        "--allow=write=mine,signal,network",
+        keyspace,
         "--set=target.attach.kubernetes.agents={container: cassandra}",
-        "--set=window.measure=12s",
-        "--set=faults=[{at: 3s, kind: node-pause, where: {node: 1}, for: 2s}]",
+        "--set=window.measure=24s",
+        "--set=faults=[{at: 3s, kind: node-pause, where: {node: 1}, for: 2s}, \
+         {at: 12s, kind: net-policy, where: {node: 2}, for: 5s}]",
     ]);
     let findings = said.json();
-    let verdict = &findings["faults"][0]["verdict"];
-    assert_eq!(verdict, "confirmed", "{findings:#}\n{}", said.stderr);
-    assert!(
-        !said.stderr.contains("`probes.processes`"),
-        "{}",
-        said.stderr
-    );
+    let seen = confirmed(&findings);
+    assert!(seen[1].contains("db-0 hears nothing of db-1"), "{seen:?}");
+    assert!(!said.stderr.contains("`probes.processes`"), "{said}");
     theirs.assert_untold(lab, &said);
+    wait_until("no network policy is left", || left().is_empty());
+}
 
-    let ann = "--set=target.attach.kubernetes.context=ann";
-    let said = lab.cassay(&["plan", "study.yaml", "--trust", ann]);
-    said.says(&["Forbidden", "cassay kubernetes rbac"]);
-    theirs.end();
+/// A pod that is killed, and one whose machine is drained, come back with other addresses: load,
+/// control and the next trial follow them, and nothing is lost.
+#[test]
+#[ignore = "needs a Kubernetes: cargo xtask kubernetes"]
+fn pods_that_are_taken_away_come_back_and_are_followed() {
+    let theirs = Theirs::new(false);
+    let before = theirs.ready();
+    let lab = broken();
+    let forbidden = lab.cassay(&["plan", "study.yaml", "--trust"]);
+    assert!(!forbidden.stderr.contains("--allow pods"), "{forbidden}");
+    let faults = "--set=faults=[{at: 1s, kind: pod-kill, where: {node: 1}}, \
+                  {at: 15s, kind: pod-evict, where: {node: 2}, for: 3s}]";
+    let refused = lab.cassay(&["plan", "study.yaml", "--trust", faults]);
+    refused.says(&["--allow pods"]);
+    let agents = "--set=target.attach.kubernetes.agents={container: cassandra}";
+    let refused = lab.cassay(&["plan", "study.yaml", "--trust", faults, agents]).ended_with(2);
+    refused.says(&["with the agent in it"]);
+    let pause = "--set=faults=[{at: 1s, kind: node-pause, where: {node: 1}, for: 1s}]";
+    let refused = lab.cassay(&["plan", "study.yaml", "--trust", pause, agents]);
+    refused.says(&["node-pause cannot be had", "first of its container"]);
+
+    let said = lab.cassay(&[
+        "run",
+        "study.yaml",
+        "--json",
+        "--trust",
+        "--allow=create=mine,pods",
+        faults,
+        "--set=window={warmup: 1s, measure: 38s}",
+        "--set=repeat.blocks=2",
+    ]);
+    let findings = said.json();
+    let seen = confirmed(&findings);
+    assert_eq!(seen.len(), 4, "{findings:#}");
+    assert!(
+        seen.iter().all(|seen| seen.contains("another one is ready")),
+        "{seen:?}"
+    );
+    for trial in findings["trials"].as_array().expect("trials") {
+        // Every row that was read back is there.
+        assert_ne!(rule(trial, "V8")["result"], "fail", "{trial:#}");
+        let ok = trial["operations"]["ok"].as_u64();
+        assert!(ok.is_none_or(|ok| ok > 3_000), "{trial:#}");
+    }
+    let after = theirs.ready();
+    assert!(
+        before.iter().all(|one| !after.contains(one)),
+        "{before:?} {after:?}"
+    );
+    theirs.assert_untold(&lab, &said);
+}
+
+/// What was broken there heals without us: a network policy goes, a machine takes pods again.
+#[test]
+#[ignore = "needs a Kubernetes: cargo xtask kubernetes"]
+fn what_is_broken_there_is_healed_whoever_is_killed() {
+    let theirs = Theirs::new(false);
+    let is_cordoned = || !kubectl(&["get", "nodes", "-o", "jsonpath={..unschedulable}"]).is_empty();
+    let mut started = Vec::new();
+    for (kind, agents) in [("net-policy", true), ("pod-evict", false)] {
+        let lab = broken();
+        let faults =
+            format!("--set=faults=[{{at: 1s, kind: {kind}, where: {{node: 2}}, for: 500s}}]");
+        let mut words = vec![
+            "run",
+            "study.yaml",
+            "--trust",
+            "--allow=create=mine,write=mine,pods,network",
+            "--set=window={warmup: 1s, measure: 600s}",
+            &faults,
+        ];
+        if agents {
+            words.push("--set=target.attach.kubernetes.agents={container: cassandra}");
+        }
+        let mut run = lab.start(&words);
+        let is_broken = || match kind {
+            "net-policy" => left().contains("networkpolicy"),
+            _ => is_cordoned() && theirs.ready().len() == 1,
+        };
+        run.wait_until(kind, is_broken);
+        started.push((lab, run));
+    }
+    let labs: Vec<Lab> = started
+        .into_iter()
+        .map(|(lab, run)| {
+            run.kill();
+            lab
+        })
+        .collect();
+    assert_gone_in_time("its pods are broken");
+    wait_until("its nodes are ready again", || {
+        !is_cordoned() && theirs.ready().len() == 2
+    });
+    drop(labs);
 }

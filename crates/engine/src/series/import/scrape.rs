@@ -6,8 +6,10 @@
 use super::Filter;
 use super::prometheus::{Exposition, SCRAPE_BYTES_MAX};
 use anyhow::{Context, Result, ensure};
+use cluster::Moves;
 use host::probe::{Last, Look, Out};
 use std::collections::HashMap;
+use std::net::SocketAddr;
 use std::time::Duration;
 use ureq::unversioned::resolver::{ResolvedSocketAddrs, Resolver};
 use ureq::unversioned::transport::{DefaultConnector, NextTimeout};
@@ -42,18 +44,29 @@ impl Scrape {
             !place.contains('@'),
             "the end point {url} has a password in its address, where others see it"
         );
-        let config = ureq::Agent::config_builder()
-            .timeout_global(Some(LIMIT))
-            .max_redirects(0)
-            .proxy(None)
-            .build();
         Ok(Scrape {
             url: url.to_string(),
             place: place.to_string(),
             filter: Filter::new(metrics),
-            agent: ureq::Agent::with_parts(config, DefaultConnector::new(), BySystem),
+            agent: ureq::Agent::with_parts(config(), DefaultConnector::new(), BySystem),
             last: Last::none(),
         })
+    }
+
+    /// That of a node of this name, at `address` or where its node has moved to; `metrics` as for
+    /// [`super::read_prometheus`].
+    pub fn of_node(node: &str, address: SocketAddr, metrics: &[String], moves: &Moves) -> Scrape {
+        let led = Led {
+            address,
+            moves: moves.clone(),
+        };
+        Scrape {
+            url: format!("http://{address}/metrics"),
+            place: node.to_owned(),
+            filter: Filter::new(metrics),
+            agent: ureq::Agent::with_parts(config(), DefaultConnector::new(), led),
+            last: Last::none(),
+        }
     }
 
     /// Host and port: the place of series that name none.
@@ -102,6 +115,34 @@ impl Scrape {
             }
         }
         Ok(())
+    }
+}
+
+fn config() -> ureq::config::Config {
+    ureq::Agent::config_builder()
+        .timeout_global(Some(LIMIT))
+        .max_redirects(0)
+        .proxy(None)
+        .build()
+}
+
+/// Leads to where a node is now.
+#[derive(Debug)]
+struct Led {
+    address: SocketAddr,
+    moves: Moves,
+}
+
+impl Resolver for Led {
+    fn resolve(
+        &self,
+        _uri: &ureq::http::Uri,
+        _config: &ureq::config::Config,
+        _timeout: NextTimeout,
+    ) -> Result<ResolvedSocketAddrs, ureq::Error> {
+        let mut addresses = self.empty();
+        addresses.push(self.moves.same_port(self.address));
+        Ok(addresses)
     }
 }
 

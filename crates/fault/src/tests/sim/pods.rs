@@ -20,14 +20,22 @@ impl Sim {
 }
 
 impl Pods for Sim {
-    fn pod(&mut self, _: usize) -> Result<PodSeen> {
+    fn pod(&mut self, node: usize) -> Result<PodSeen> {
         if self.now_ns < self.unseen_until_ns || self.is_unlooked() {
             bail!("the cluster is away");
         }
+        let gone_ns = match self.rolled_ns {
+            // The last first, each when the one before it is ready.
+            Some(ns) => Some(ns + (2 - node as u64) * BACK_NS),
+            None => self.pod_gone_ns,
+        };
+        let is_away = |gone_ns: u64| (gone_ns..gone_ns + BACK_NS).contains(&self.now_ns);
+        let is_rolling = self.rolled_ns.is_some() && gone_ns.is_some_and(is_away);
+        let uid = gone_ns.filter(|gone_ns| *gone_ns <= self.now_ns);
         Ok(PodSeen {
-            name: "db-0".to_owned(),
-            uid: self.pod_gone_ns.map(|ns| ns.to_string()).unwrap_or_default(),
-            is_ready: !self.is_podless() && self.now_ns >= self.slow_until_ns,
+            name: format!("db-{node}"),
+            uid: uid.map(|ns| ns.to_string()).unwrap_or_default(),
+            is_ready: !is_rolling && !self.is_podless() && self.now_ns >= self.slow_until_ns,
             ..PodSeen::default()
         })
     }
@@ -43,6 +51,13 @@ impl Pods for Sim {
             self.pod_gone_ns = Some(self.now_ns);
         }
         Ok(())
+    }
+
+    fn restart_pods(&mut self) -> Result<String> {
+        if !self.breaks_another {
+            self.rolled_ns = Some(self.now_ns);
+        }
+        Ok("a rollout".to_owned())
     }
 
     fn cordon(&mut self, node: usize, within: Duration) -> Result<()> {

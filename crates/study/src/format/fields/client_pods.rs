@@ -60,4 +60,10 @@ pub(super) const FIELDS: &[Field] = &[
         "true",
         "Whether no two clients may be on one node.",
     ),
+    optional(
+        "client.kubernetes.machine_type",
+        Type::Text(|d, text| d.pods().machine_type = Some(text.into())),
+        "The machine type of the nodes of Kubernetes that they are put on, as its provider calls it \
+         (the label `node.kubernetes.io/instance-type`). Default: any.",
+    ),
 ];

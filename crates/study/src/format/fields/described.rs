@@ -45,6 +45,15 @@ pub(super) const FIELDS: &[Field] = &[
          `service` none.",
     ),
     optional(
+        "target.attach.kubernetes.metrics",
+        Type::List(&Type::Text(|d, text| {
+            d.attached_kubernetes.metrics.push(text.into());
+        })),
+        "Ask each pod's metrics end point while a run goes on, where the service names a port \
+         `metrics` or `prometheus`: for series whose names fit one of these, with `*` for \
+         anything. Default: it is not asked.",
+    ),
+    optional(
         "target.attach.kubernetes.agents",
         Type::Either(
             &Type::Bool(|d, is| {

@@ -64,4 +64,10 @@ pub(super) const FIELDS: &[Field] = &[
         "true",
         "Whether no two may be on one node of Kubernetes.",
     ),
+    optional(
+        "target.local.pods.machine_type",
+        Type::Text(|d, text| d.node_pods().machine_type = Some(text.into())),
+        "The machine type of the nodes of Kubernetes that they are put on, as its provider calls it \
+         (the label `node.kubernetes.io/instance-type`). Default: any.",
+    ),
 ];

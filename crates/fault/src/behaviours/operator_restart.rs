@@ -1,0 +1,113 @@
+//! A cluster in Kubernetes that whoever runs it restarts, in its own way: which pods go when is not
+//! ours to say, and is seen.
+
+use crate::behaviour::{Fault, Tell, Work};
+use crate::observation::{self, Observation, both};
+use crate::world::{Healed, World};
+use anyhow::Result;
+use std::time::Duration;
+use target::fault::{Hit, Options};
+
+/// What carries it out.
+pub(crate) fn behaviour(_: &Hit, _: &Options) -> Box<dyn Fault> {
+    Box::new(Restart::default())
+}
+
+#[derive(Default)]
+struct Restart {
+    /// The pods that there were; empty before anything was done.
+    before: Vec<String>,
+    /// Which nodes have come back in another one.
+    back: Vec<bool>,
+    began_ns: u64,
+    /// What whoever does it was told.
+    told: String,
+}
+
+impl Fault for Restart {
+    fn inject(&mut self, world: &mut dyn World, _: Duration) -> Result<()> {
+        let nodes = 0..world.nodes().len();
+        let before: Result<Vec<String>> = nodes.map(|node| Ok(world.pod(node)?.uid)).collect();
+        self.before = before?;
+        self.back = vec![false; self.before.len()];
+        self.began_ns = world.now_ns();
+        self.told = world.restart_pods()?;
+        Ok(())
+    }
+
+    fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
+        let pods = observation::or_unseen("the cluster", self.pods(world));
+        let clients = observation::all_clients(world, limit);
+        Observation {
+            broken: pods.broken,
+            whole: both(pods.whole, clients.whole),
+            words: format!("{}, {}", pods.words, clients.words),
+        }
+    }
+
+    fn proceed(&mut self, world: &mut dyn World) -> Result<Work> {
+        for node in 0..self.before.len() {
+            let pod = world.pod(node)?;
+            let is_back = pod.is_ready && pod.uid != self.before[node];
+            if is_back && !std::mem::replace(&mut self.back[node], true) {
+                let after_s = (world.now_ns() - self.began_ns) as f64 / 1e9;
+                return Ok(Work::Did(format!(
+                    "{} is back as another pod after {after_s:.1} s",
+                    pod.name
+                )));
+            }
+        }
+        if self.back.iter().all(|is_back| *is_back) {
+            let count = self.back.len();
+            return Ok(Work::Done(format!(
+                "{count} nodes were restarted by {}",
+                self.told
+            )));
+        }
+        Ok(Work::Going)
+    }
+
+    /// It goes on, whoever does it, and is waited for.
+    fn heal(&mut self, _: &mut dyn World, _: Tell<'_>) -> Result<Healed> {
+        Ok(Healed::default())
+    }
+
+    fn healing(&self) -> &'static str {
+        "whoever runs the cluster ends what it does"
+    }
+
+    fn is_ours(&self) -> bool {
+        false
+    }
+}
+
+impl Restart {
+    /// Which pods are others than before, and whether all are ready.
+    fn pods(&self, world: &mut dyn World) -> Result<Observation> {
+        let (mut others, mut away) = (Vec::new(), Vec::new());
+        for node in 0..world.nodes().len() {
+            let pod = world.pod(node)?;
+            if self.before.get(node).is_some_and(|before| *before != pod.uid) {
+                others.push(pod.name.clone());
+            }
+            if !pod.is_ready {
+                away.push(pod.name);
+            }
+        }
+        let of = |names: &[String], none: &str, what: &str| match names {
+            [] => none.to_owned(),
+            names => format!("{} {what}", names.join(" and ")),
+        };
+        let ready = of(&away, "all pods are ready", "not ready");
+        Ok(Observation {
+            broken: Some(!others.is_empty()),
+            whole: Some(away.is_empty()),
+            words: if self.before.is_empty() {
+                format!("the cluster says: {ready}")
+            } else {
+                let anew = of(&others, "no pod is another one", "made anew");
+                format!("the cluster says: {anew}, {ready}")
+            },
+        })
+    }
+}

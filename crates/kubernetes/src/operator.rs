@@ -1,0 +1,136 @@
+//! Who runs a cluster in Kubernetes, as it is asked to restart all nodes in its own way: an operator
+//! by a task, a plain StatefulSet by a rollout.
+
+use crate::job;
+use crate::kubectl::Kubectl;
+use crate::node_pod::NodePod;
+use anyhow::{Context, Result, bail, ensure};
+use measure::clock;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+
+/// How long a task that has ended can still be looked at, in seconds.
+const TASK_KEPT_S: u64 = 600;
+
+/// The annotation by which `kubectl rollout restart` makes a template another one.
+const RESTARTED_AT: &str = "kubectl.kubernetes.io/restartedAt";
+
+/// Whoever makes the pods of a cluster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Operator {
+    kubectl: Kubectl,
+    /// The CassandraDatacenters; none where no operator is known.
+    datacenters: Vec<String>,
+}
+
+impl Operator {
+    /// Of the CassandraDatacenters of these names; without one, what makes the pods itself.
+    pub fn of(kubectl: &Kubectl, datacenters: &[String]) -> Operator {
+        Operator {
+            kubectl: kubectl.clone(),
+            datacenters: datacenters.to_vec(),
+        }
+    }
+
+    /// Has all nodes restarted, which are these pods, and does not wait for that; what it was told.
+    ///
+    /// # Errors
+    /// It refuses it, or nobody is known who makes the pods.
+    pub fn restart(&self, pods: &[&NodePod]) -> Result<String> {
+        if self.datacenters.is_empty() {
+            return self.roll_out(pods);
+        }
+        let namespace = self.kubectl.namespace_or_default()?;
+        let mut made = Vec::new();
+        for datacenter in &self.datacenters {
+            let name = job::new_name("restart");
+            let task = task(&name, datacenter, &namespace);
+            let said =
+                || format!("have cass-operator restart the CassandraDatacenter {datacenter}");
+            self.kubectl.create(&task).with_context(said)?;
+            made.push(format!("the CassandraTask {name} restarts {datacenter}"));
+        }
+        Ok(made.join(", "))
+    }
+
+    /// Gives the templates of their StatefulSets another time, so that each makes its pods anew, the
+    /// last first, each when the one before it is ready.
+    fn roll_out(&self, pods: &[&NodePod]) -> Result<String> {
+        let mut sets = BTreeSet::new();
+        for pod in pods {
+            sets.insert(pod.set()?);
+        }
+        ensure!(!sets.is_empty(), "there is no pod to be restarted");
+        let at = format!("cassay-{}", clock::unix_ns());
+        let fields =
+            json!({"spec": {"template": {"metadata": {"annotations": {RESTARTED_AT: at}}}}});
+        for set in &sets {
+            let kept = self.kubectl.get("statefulset", set)?;
+            rolls(&kept)?;
+            self.kubectl.patch("statefulset", set, &fields)?;
+        }
+        let sets: Vec<String> = sets.into_iter().collect();
+        Ok(format!(
+            "a rollout of the StatefulSet {}",
+            sets.join(" and ")
+        ))
+    }
+}
+
+/// The task by which cass-operator restarts a data center.
+fn task(name: &str, datacenter: &str, namespace: &str) -> Value {
+    json!({
+        "apiVersion": "control.k8ssandra.io/v1alpha1",
+        "kind": "CassandraTask",
+        "metadata": {"name": name, "labels": job::labels(name, "task")},
+        "spec": {
+            "datacenter": {"name": datacenter, "namespace": namespace},
+            "jobs": [{"name": name, "command": "restart"}],
+            "ttlSecondsAfterFinished": TASK_KEPT_S,
+        },
+    })
+}
+
+/// That a StatefulSet makes its pods anew when its template changes.
+fn rolls(set: &Value) -> Result<()> {
+    let strategy = &set["spec"]["updateStrategy"];
+    let name = set["metadata"]["name"].as_str().unwrap_or_default();
+    if strategy["type"] == "OnDelete" {
+        bail!("the StatefulSet {name} makes no pod anew before it is deleted (OnDelete)");
+    }
+    let partition = strategy["rollingUpdate"]["partition"].as_u64().unwrap_or(0);
+    ensure!(
+        partition == 0,
+        "the StatefulSet {name} leaves pods below number {partition} as they are (partition)"
+    );
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_task_names_its_data_center_and_goes_by_itself() {
+        let task = task("cassay-restart-1", "dc1", "db");
+        assert_eq!(
+            task["spec"]["datacenter"],
+            json!({"name": "dc1", "namespace": "db"})
+        );
+        assert_eq!(task["spec"]["jobs"][0]["command"], "restart");
+        assert_eq!(task["spec"]["ttlSecondsAfterFinished"], 600);
+    }
+
+    #[test]
+    fn a_set_that_would_not_roll_is_let_be() {
+        let set = |strategy: Value| json!({"metadata": {"name": "db"}, "spec": {"updateStrategy": strategy}});
+        rolls(&set(
+            json!({"type": "RollingUpdate", "rollingUpdate": {"partition": 0}}),
+        ))
+        .unwrap();
+        let said = |strategy| rolls(&set(strategy)).unwrap_err().to_string();
+        assert!(said(json!({"type": "OnDelete"})).contains("db makes no pod anew"));
+        let half = json!({"type": "RollingUpdate", "rollingUpdate": {"partition": 2}});
+        assert!(said(half).contains("below number 2"));
+    }
+}
