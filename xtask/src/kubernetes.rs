@@ -8,9 +8,12 @@ mod image;
 mod parts;
 
 use crate::{process, tree};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use cluster::Cluster;
 use std::io::BufRead;
+
+/// What builds the tests, and the program that they start.
+const BUILD_TESTS: [&str; 6] = ["test", "--package", "cassay", "--test", "it", "--no-run"];
 
 /// What `cargo xtask kubernetes` may be asked.
 #[derive(clap::Args)]
@@ -32,7 +35,13 @@ pub fn run(options: &Options) -> Result<()> {
     let folder = tree::root().join("target").join("kubernetes");
     std::fs::create_dir_all(&folder).context("make the folder of Kubernetes")?;
     parts::ready()?;
-    let programs = build::programs(&folder)?;
+    // Both are builds that wait for one linker after the other.
+    let (programs, tests) = std::thread::scope(|scope| {
+        let tests = scope.spawn(|| process::run(&process::cargo(), &BUILD_TESTS));
+        (build::programs(&folder), tests.join())
+    });
+    let programs = programs?;
+    tests.map_err(|_| anyhow!("the thread that builds the tests has panicked"))??;
     let images = image::images(&folder)?;
     let cluster = Cluster::start(&folder, &programs, &images)?;
     println!(

@@ -266,8 +266,9 @@ pub struct AllowArgs {
     /// ACT=KEYSPACE[.TABLE] with commas between them, ACT one of create, write, alter, truncate and
     /// drop. What the run itself has made needs no leave. Of its nodes, where
     /// `target.attach.hosts` names their machines: restart, which stops and starts them, signal,
-    /// which pauses and kills, and network, which loses their packets and connections. May be given
-    /// again.
+    /// which pauses and kills, and network, which loses their packets and connections; where
+    /// `target.attach.kubernetes` finds their pods: pods, which deletes and evicts them. May be
+    /// given again.
     #[arg(long, value_name = "ACT[=NAME]", value_parser = Allow::parse)]
     pub allow: Vec<Allow>,
 }

@@ -7,16 +7,15 @@
 mod hosts_now;
 mod kept;
 mod resource_use;
+mod scrapers;
 
 use super::event::CpuShares;
 use super::running::Running;
-use super::series::import::Scrape;
 use super::trial::endured::Watched;
 use analysis::rules::{CpuUse, Evidence, Machine, Pressure, Spell};
 use anyhow::{Context, Result};
 use cluster::Cluster;
 use cluster::probe::{ProbeCost, ProbeSpec, Probes, Reading};
-use host::probe::{Sampler, Task};
 use hosts_now::HostReadings;
 use kept::{InWindow, KeptReadings, OTHERS, PENDING, STEAL, STILL, share};
 use measure::clock;
@@ -24,8 +23,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 use store::TrialWriter;
 use store::record::{ProbeRecord, SampleRecord};
-use study::settings::{Import, PERIOD_NS, Settings};
-use target::Target;
+use study::settings::Settings;
 
 pub use resource_use::ResourceUse;
 
@@ -81,7 +79,7 @@ impl Gather {
             Err(error) => self.others_unseen = Some(format!("{error:#}")),
         }
         let start = || -> Result<Vec<Probes>> {
-            let mut started = vec![Probes::start(scrapers(settings, &running.cluster)?)?];
+            let mut started = vec![Probes::start(scrapers::all(settings, &running.cluster)?)?];
             // The null target has nothing to read.
             if let Some(spec) = spec(settings).filter(|_| !running.is_null()) {
                 let tables: Vec<&str> = what.tables.iter().map(String::as_str).collect();
@@ -313,35 +311,6 @@ pub fn spec(settings: &Settings) -> Option<ProbeSpec> {
         cassandra: period(probes.cassandra_ns),
         gc_log: period(probes.gc_log_ns),
     })
-}
-
-/// A sampler for each end point of somebody else: a slow one keeps nobody waiting.
-fn scrapers(settings: &Settings, cluster: &Cluster) -> Result<Vec<Sampler>> {
-    let sampler = |look: Scrape, period_ns: u64| {
-        let place = look.place().to_string();
-        let mut sampler = Sampler::new("probe-scrape");
-        let period = Duration::from_nanos(period_ns);
-        sampler.add(Task::new("prometheus", &place, period, Box::new(look)));
-        sampler
-    };
-    let scraper = |import: &Import| {
-        let Import::PrometheusUrl { url, period_ns } = import else {
-            return None;
-        };
-        Some(Scrape::new(url, &[]).map(|look| sampler(look, *period_ns)))
-    };
-    let described = match &settings.target {
-        Target::Attach(spec) => spec.kubernetes.as_ref(),
-        Target::Local(_) | Target::Null(_) => None,
-    };
-    let wanted = described.map(|there| &there.metrics[..]).unwrap_or_default();
-    let ends = cluster.metrics_ends().into_iter().filter(|_| !wanted.is_empty());
-    let moves = &cluster.access().moves;
-    let pods = ends.map(|(node, at)| Scrape::of_node(&node, at, wanted, moves));
-    let probes = settings.probes.iter();
-    let imports = probes.flat_map(|probes| &probes.import);
-    let imports = imports.filter_map(scraper).collect::<Result<Vec<_>>>()?.into_iter();
-    Ok(imports.chain(pods.map(|look| sampler(look, PERIOD_NS))).collect())
 }
 
 #[cfg(test)]

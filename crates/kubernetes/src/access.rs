@@ -333,7 +333,8 @@ fn role(
     vec![
         format!("{}rules:\n{rules}", head(kind)),
         format!(
-            "{}roleRef: {{kind: {kind}, name: cassay, apiGroup: {GROUP}}}\nsubjects:\n  - {bound}\n",
+            "{}roleRef: {{kind: {kind}, name: cassay, apiGroup: {GROUP}}}\nsubjects:\n  - \
+             {bound}\n",
             head(&format!("{kind}Binding"))
         ),
     ]

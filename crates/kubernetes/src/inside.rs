@@ -92,7 +92,7 @@ impl InsideRun {
             .create(&self.config_map(name, owner))
             .context("make a ConfigMap of the study")?;
         say(&format!("waiting for the pod of {name}"));
-        let pods = job::watch_set(&kubectl, &name)?;
+        let pods = job::watch_set(kubectl, name)?;
         let mut told = String::new();
         let pod = pods.until_told(
             Deadline::after(READY_LIMIT),

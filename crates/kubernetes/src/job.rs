@@ -300,8 +300,8 @@ pub(crate) fn security() -> Value {
     })
 }
 
-/// A Job of that name that only owns: it makes no pod, and lasts `deadline_s` from when it was made,
-/// or as long as that is put off.
+/// A Job of that name that only owns: it makes no pod, and lasts `deadline_s` from when it was
+/// made, or as long as that is put off.
 pub(crate) fn owner(name: &str, deadline_s: u64) -> Value {
     let labels = json!({NAME_LABEL: "cassay", "app.kubernetes.io/component": "owner"});
     json!({

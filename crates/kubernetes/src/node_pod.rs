@@ -160,17 +160,19 @@ impl NodePod {
     /// It is of no StatefulSet, so that nothing tells it from others; the cluster refuses it.
     pub fn isolate(&self) -> Result<Isolation> {
         let pod = self.kubectl.get("pod", &self.name)?;
-        let label = pod["metadata"]["labels"][POD_NAME].as_str();
-        let label = label.with_context(|| {
+        let unlabelled = || {
             format!(
                 "the pod {} has no label {POD_NAME}, by which a network policy would tell it from \
                  others: only pods of StatefulSets have",
                 self.name
             )
-        })?;
+        };
+        let label = pod["metadata"]["labels"][POD_NAME].as_str().with_context(unlabelled)?;
         let name = job::new_name("policy");
-        let owner = self.kubectl.create(&job::owner(&name, job::DEADLINE_S));
-        let owner = owner.context("make a Job that owns a network policy")?;
+        let owner = self
+            .kubectl
+            .create(&job::owner(&name, job::DEADLINE_S))
+            .context("make a Job that owns a network policy")?;
         let isolation = Isolation {
             put_off: Some(job::put_off(self.kubectl.clone(), name.clone())?),
             kubectl: self.kubectl.clone(),

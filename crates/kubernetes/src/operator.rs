@@ -1,5 +1,5 @@
-//! Who runs a cluster in Kubernetes, as it is asked to restart all nodes in its own way: an operator
-//! by a task, a plain StatefulSet by a rollout.
+//! Who runs a cluster in Kubernetes, as it is asked to restart all nodes in its own way: an
+//! operator by a task, a plain StatefulSet by a rollout.
 
 use crate::job;
 use crate::kubectl::Kubectl;
@@ -53,8 +53,8 @@ impl Operator {
         Ok(made.join(", "))
     }
 
-    /// Gives the templates of their StatefulSets another time, so that each makes its pods anew, the
-    /// last first, each when the one before it is ready.
+    /// Gives the templates of their StatefulSets another time, so that each makes its pods anew,
+    /// the last first, each when the one before it is ready.
     fn roll_out(&self, pods: &[&NodePod]) -> Result<String> {
         let mut sets = BTreeSet::new();
         for pod in pods {
@@ -123,7 +123,11 @@ mod tests {
 
     #[test]
     fn a_set_that_would_not_roll_is_let_be() {
-        let set = |strategy: Value| json!({"metadata": {"name": "db"}, "spec": {"updateStrategy": strategy}});
+        let set = |strategy: Value| {
+            json!({
+                "metadata": {"name": "db"}, "spec": {"updateStrategy": strategy},
+            })
+        };
         rolls(&set(
             json!({"type": "RollingUpdate", "rollingUpdate": {"partition": 0}}),
         ))

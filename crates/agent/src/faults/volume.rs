@@ -4,7 +4,7 @@ use super::processes::{check, restart};
 use super::state::Breakable;
 use crate::folders::Bar;
 use crate::state::AgentState;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use host::Restartable;
 use host::process::Identity;
 use host::undo::Undo;
@@ -28,25 +28,33 @@ const NEAR_BYTES: u64 = 64 << 10;
 /// Something that breaks the host's volume, which has one such thing at a time.
 pub(super) struct Alone<B> {
     what: B,
+    is_begun: bool,
+    /// Of a volume of ours; one that was given to us has no other.
     claim: Option<Claim>,
 }
 
 impl<B> Alone<B> {
     pub fn with(what: B) -> Alone<B> {
-        Alone { what, claim: None }
+        Alone {
+            what,
+            is_begun: false,
+            claim: None,
+        }
     }
 }
 
 impl<B: Breakable> Breakable for Alone<B> {
     fn inject(&mut self, here: &AgentState) -> Result<()> {
-        self.claim = Some(here.volume()?.claim()?);
+        self.claim = here.volume.get().map(|volume| volume.claim()).transpose()?;
+        self.is_begun = true;
         self.what.inject(here)
     }
 
     fn heal(&mut self, here: &AgentState) -> Result<Vec<Identity>> {
-        match self.claim {
-            Some(_) => self.what.heal(here),
-            None => Ok(Vec::new()),
+        if self.is_begun {
+            self.what.heal(here)
+        } else {
+            Ok(Vec::new())
         }
     }
 
@@ -189,25 +197,19 @@ impl Full {
 
 impl Breakable for Full {
     fn inject(&mut self, here: &AgentState) -> Result<()> {
-        let volume = here.volume()?;
         // For what is taken is given back with the volume only.
-        let root = volume.root()?;
+        let root = own_disk(here)?;
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let file = rustix::fs::openat(&root, FILLER, flags, Mode::from_raw_mode(0o600))
             .context("make a file that takes the room (is the disk full already?)")?;
         self.is_filled = true;
-        fill(&file, self.leave_bytes).with_context(|| {
-            format!(
-                "leave {} bytes of {}",
-                self.leave_bytes,
-                volume.folder().display()
-            )
-        })
+        fill(&file, self.leave_bytes)
+            .with_context(|| format!("leave {} bytes of its disk", self.leave_bytes))
     }
 
     fn heal(&mut self, here: &AgentState) -> Result<Vec<Identity>> {
         if std::mem::take(&mut self.is_filled) {
-            let root = here.volume()?.root()?;
+            let root = own_disk(here)?;
             match rustix::fs::unlinkat(root, FILLER, rustix::fs::AtFlags::empty()) {
                 Ok(()) | Err(Errno::NOENT) => {}
                 error => error.context("remove the file that takes the room")?,
@@ -215,6 +217,26 @@ impl Breakable for Full {
         }
         Ok(Vec::new())
     }
+}
+
+/// Where the host has a disk for itself: its volume, or what was mounted for its data before us, as
+/// for a pod.
+fn own_disk(here: &AgentState) -> Result<OwnedFd> {
+    if let Some(volume) = here.volume.get() {
+        return volume.root();
+    }
+    let data = here.data.get().context("this host has no data yet")?;
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let root = rustix::fs::open(data, flags, Mode::empty())
+        .with_context(|| format!("open {}", data.display()))?;
+    let of_data = rustix::fs::fstat(&root).context("look at the folder of its data")?;
+    let of_system = rustix::fs::stat("/").context("look at the disk of its system")?;
+    ensure!(
+        of_data.st_dev != of_system.st_dev,
+        "{} is on the disk of its machine, which others use; give it a volume of its own",
+        data.display()
+    );
+    Ok(root)
 }
 
 /// Lets `file` take what there is, but for `leave` bytes, or gives some of it back.

@@ -95,8 +95,8 @@ pub struct RbacArgs {
     #[arg(long, value_name = "NAME", default_value = "default", value_parser = kubernetes_name)]
     pub namespace: String,
     /// What it is for: clients (`client.kubernetes`), nodes (`target.local.pods`), and what is
-    /// attached to (`target.attach.kubernetes`): service, cass_operator, k8ssandra, and agents
-    /// there.
+    /// attached to (`target.attach.kubernetes`): service, cass_operator, k8ssandra, agents there,
+    /// and faults of its pods: pod_faults, cordons, policies, rollouts, tasks.
     #[arg(long = "for", value_name = "WORD", value_delimiter = ',', default_value = "clients",
           value_parser = purpose)]
     pub purposes: Vec<Purpose>,

@@ -11,6 +11,7 @@ mod theirs;
 use crate::program::{Lab, Started, command, wait_until};
 use measure::clock;
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::net::UdpSocket;
 
 const STUDY: &str = "\
@@ -110,13 +111,65 @@ fn left() -> String {
     ])
 }
 
+/// How long anything of a command may be left that was killed.
+const GONE_WITHIN_NS: u64 = 70 * clock::SECOND_NS;
+
 /// That nothing of ours is left there in time, `when` its command was killed.
 #[track_caller]
 fn assert_gone_in_time(when: &str) {
     let begin_ns = clock::now_ns();
     wait_until("nothing of ours is left there", || left().is_empty());
-    let seconds = (clock::now_ns() - begin_ns) / clock::SECOND_NS;
-    assert!(seconds < 70, "{when}: {seconds} s");
+    assert!(clock::now_ns() - begin_ns < GONE_WITHIN_NS, "{when}");
+}
+
+/// Kills a command at each of its phases, the next one while things of the one before may still be
+/// there; nothing of any is left in time. `start` starts one, `measures` is whether one measures.
+/// Their folders.
+#[track_caller]
+fn assert_gone_of_each(
+    mut start: impl FnMut() -> (Lab, Started),
+    measures: fn(&Lab) -> bool,
+) -> Vec<Lab> {
+    let mut killed: Vec<(&str, String, u64)> = Vec::new();
+    let mut labs = Vec::new();
+    for when in ["made", "running", "measuring"] {
+        let before = sets();
+        let (lab, mut started) = start();
+        let made = || sets().difference(&before).next().cloned();
+        started.wait_until("made", || made().is_some());
+        let set = made().expect("a set of its own");
+        started.wait_until(when, || match when {
+            "made" => true,
+            "running" => running().iter().any(|pod| pod.starts_with(&format!("pod/{set}-"))),
+            _ => measures(&lab),
+        });
+        started.kill();
+        killed.push((when, set, clock::now_ns()));
+        labs.push(lab);
+    }
+    wait_until("nothing of ours is left there", || {
+        let left = left();
+        for (when, set, since_ns) in &killed {
+            let is_late = clock::now_ns() - since_ns > GONE_WITHIN_NS;
+            assert!(!is_late || !left.contains(set), "{when}: {left}");
+        }
+        left.is_empty()
+    });
+    labs
+}
+
+/// What ours is called there, by the Jobs that own it.
+fn sets() -> BTreeSet<String> {
+    let label = "app.kubernetes.io/name=cassay";
+    let said = kubectl(&[
+        "get",
+        "jobs",
+        "-l",
+        label,
+        "-o",
+        "jsonpath={..metadata.name}",
+    ]);
+    said.split_whitespace().map(str::to_owned).collect()
 }
 
 /// The pods that run.

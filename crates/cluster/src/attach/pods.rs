@@ -1,5 +1,5 @@
-//! The pods that nodes of others are, where Kubernetes has told of them: by what they are called, and
-//! taken away or cut off.
+//! The pods that nodes of others are, where Kubernetes has told of them: by what they are called,
+//! and taken away or cut off.
 
 use crate::capability::Answer;
 use crate::node::NodeInfo;

@@ -8,7 +8,7 @@ use crate::capability::Answer;
 use anyhow::{Context, Result, ensure};
 use host::files::PIECE_BYTES;
 use host::remote::supply_folder;
-use host::{Agent, Bytes, Hosts, Step, at_once};
+use host::{Agent, Bytes, Host, Hosts, Step, at_once};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -25,7 +25,9 @@ const OF_LINKS: [Ability; 2] = [Ability::LinkRate, Ability::LinkDelay];
 pub(super) fn expected(spec: &LocalSpec) -> BTreeMap<Ability, Answer> {
     let asked = "as its machine permits, which is asked when it is reached";
     let answers = Ability::ALL.into_iter().map(|ability| (ability, Ok(asked.to_owned())));
-    with_own(spec, answers.collect())
+    let mut all = with_own(spec, answers.collect());
+    all.extend(claimed(spec, &[]));
+    all
 }
 
 /// What they can have: what each of them permits.
@@ -46,8 +48,37 @@ pub(super) fn answers(spec: &LocalSpec, hosts: &Hosts) -> BTreeMap<Ability, Answ
             }
         }
     }
-    with_own(spec, all)
+    let mut all = with_own(spec, all);
+    all.extend(claimed(spec, hosts.all()));
+    all
 }
+
+/// Of hosts that are pods, whether each has a disk for itself: the volume that it has claimed,
+/// unless that is a part of a larger one.
+fn claimed(spec: &LocalSpec, hosts: &[Host]) -> Option<(Ability, Answer)> {
+    let pods = spec.hosts.as_ref()?.pods.as_ref()?;
+    let answer = match pods.volume_bytes {
+        None => Err("the pods have claimed no volumes (`pods: {volume: 20GiB}`)".to_owned()),
+        Some(bytes) => {
+            let shared = hosts.iter().find_map(|host| {
+                let total_bytes = host.usage().ok()?.total_bytes;
+                (total_bytes > bytes + bytes / 4 + OVER_BYTES).then_some((host, total_bytes))
+            });
+            match shared {
+                None => Ok("the volume that each pod has claimed".to_owned()),
+                Some((host, total_bytes)) => Err(format!(
+                    "the volume of {} is a part of a disk of {} MiB, which others use",
+                    host.name(),
+                    total_bytes >> 20
+                )),
+            }
+        }
+    };
+    Some((Ability::Volume, answer))
+}
+
+/// How much larger than it was claimed a volume may be: provisioners round.
+const OVER_BYTES: u64 = 1 << 30;
 
 /// The same with what is so on all machines.
 fn with_own(spec: &LocalSpec, mut all: BTreeMap<Ability, Answer>) -> BTreeMap<Ability, Answer> {

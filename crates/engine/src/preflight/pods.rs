@@ -1,5 +1,5 @@
-//! What somebody may not do in the Kubernetes clusters that a study makes or breaks pods in, asked of
-//! them before anything is done.
+//! What somebody may not do in the Kubernetes clusters that a study makes or breaks pods in, asked
+//! of them before anything is done.
 
 use anyhow::{Context, Result};
 use kubernetes::Kubectl;

@@ -1,5 +1,5 @@
-//! A pod that is deleted: its node ends in order, its set makes another one, and the node comes back
-//! there, at another address.
+//! A pod that is deleted: its node ends in order, its set makes another one, and the node comes
+//! back there, at another address.
 
 use crate::behaviour::Fault;
 use crate::observation::{self, Observation};
@@ -49,8 +49,8 @@ impl Fault for Delete {
     }
 }
 
-/// Whether the pod of a node is gone, by the word of the cluster and of a client; whole, when one is
-/// ready, perhaps another one than `before`, and its node answers.
+/// Whether the pod of a node is gone, by the word of the cluster and of a client; whole, when one
+/// is ready, perhaps another one than `before`, and its node answers.
 pub(crate) fn another(
     world: &mut dyn World,
     node: usize,

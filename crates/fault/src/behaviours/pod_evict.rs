@@ -1,6 +1,6 @@
 //! A machine of Kubernetes that is drained: nothing more is put on it, and the pod of a node is
-//! evicted, as far as budgets of disruption let it. It comes back on another machine, or on the same
-//! when that is uncordoned.
+//! evicted, as far as budgets of disruption let it. It comes back on another machine, or on the
+//! same when that is uncordoned.
 
 use super::pod_delete;
 use crate::behaviour::Fault;

@@ -43,9 +43,8 @@ impl Pods for Live {
 
     fn isolate(&mut self, host: usize) -> Result<()> {
         let known = self.handles.hosts.get(host).context("there is no such host")?;
-        let pod = known.pod.as_ref();
-        let pod = pod.with_context(|| format!("{} is no pod of Kubernetes", known.name))?;
-        let isolation = pod.isolate()?;
+        let none = || format!("{} is no pod of Kubernetes", known.name);
+        let isolation = known.pod.as_ref().with_context(none)?.isolate()?;
         self.isolated.push(isolation);
         Ok(())
     }

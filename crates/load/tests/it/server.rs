@@ -66,6 +66,18 @@ struct Log {
     tries: HashMap<Tried, usize>,
 }
 
+impl Log {
+    /// Writes a request down, with how often it was tried before.
+    fn note(&mut self, asked: &mut Asked) {
+        let (what, cql) = (asked.what.clone(), asked.cql[0].clone());
+        let request = (what, cql, asked.number, asked.paging_state.clone());
+        let tries = self.tries.entry(request).or_default();
+        asked.before = *tries;
+        *tries += 1;
+        self.asked.push(asked.clone());
+    }
+}
+
 impl Server {
     /// Listens on any port until the process ends.
     pub fn start(behaviour: impl Fn(&Asked) -> Does + Send + Sync + 'static) -> Server {
@@ -133,15 +145,7 @@ fn answer(
         }
         request => asked(stream, request),
     };
-    {
-        let mut log = log.lock().unwrap();
-        let (what, cql) = (asked.what.clone(), asked.cql[0].clone());
-        let request = (what, cql, asked.number, asked.paging_state.clone());
-        let tries = log.tries.entry(request).or_default();
-        asked.before = *tries;
-        *tries += 1;
-        log.asked.push(asked.clone());
-    }
+    log.lock().unwrap().note(&mut asked);
     match behaviour(&asked) {
         Does::Acknowledges => reply::void(out, stream),
         Does::Rows(count, next) => {

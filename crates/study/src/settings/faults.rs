@@ -294,9 +294,12 @@ impl Draft {
         let has_agents =
             !self.attached.each.is_empty() || self.attached_kubernetes.agents.is_some();
         let are_pods = self.attached_kubernetes.owner.is_some();
-        kind.is_some_and(|kind| match kind.ends_pods() {
-            true => are_pods,
-            false => has_agents && kind.acts().is_some(),
+        kind.is_some_and(|kind| {
+            if kind.ends_pods() {
+                are_pods
+            } else {
+                has_agents && kind.acts().is_some()
+            }
         })
     }
 
@@ -343,7 +346,10 @@ impl Draft {
         FaultTargets {
             nodes: local.nodes,
             hosts: hosts.map(|hosts| hosts.count),
-            volume_bytes: hosts.and_then(|hosts| hosts.host.volume_bytes),
+            volume_bytes: hosts.and_then(|hosts| {
+                let claimed = hosts.pods.as_ref().and_then(|pods| pods.volume_bytes);
+                hosts.host.volume_bytes.or(claimed)
+            }),
             are_machines: !local.machines().is_empty(),
             are_others: false,
         }

@@ -10,8 +10,8 @@ use std::time::Duration;
 /// How long a node may take to start, on a busy machine with a commit log to replay.
 pub const STARTED_WITHIN: Duration = Duration::from_secs(180);
 
-/// How long a pod may take to come back with its node: it ends in order, is scheduled, its volume is
-/// attached and its node starts.
+/// How long a pod may take to come back with its node: it ends in order, is scheduled, its volume
+/// is attached and its node starts.
 pub const POD_BACK_WITHIN: Duration = Duration::from_secs(600);
 
 /// How long a node may take to come into a ring without streaming: it waits for 25 s, starts on a

@@ -36,7 +36,8 @@ fn confirmed(findings: &Value) -> Vec<String> {
 }
 
 /// It is found, entered and loaded from pods; with agents in its containers its processes are in
-/// sight, one is paused and cut off by a network policy, and both are seen. Its password is nowhere.
+/// sight, one is paused and one cut off by a network policy, and both are seen. Its password is
+/// nowhere.
 #[test]
 #[ignore = "needs a Kubernetes: cargo xtask kubernetes"]
 fn a_cluster_is_attached_to_by_its_service_and_its_secret() {

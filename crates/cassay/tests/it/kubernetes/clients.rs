@@ -1,6 +1,6 @@
 //! Clients in pods: what they do together is what one does, and what becomes of a pod is said.
 
-use super::{Field, TRUST, assert_gone_in_time, kubectl, left, running, texts};
+use super::{Field, TRUST, assert_gone_of_each, kubectl, left, running, texts};
 use crate::null_target::fleet::{counts, lines};
 use crate::null_target::rule;
 use crate::program::{Said, Started, wait_until};
@@ -108,20 +108,16 @@ fn a_pod_that_is_evicted_is_told_of() {
 #[test]
 #[ignore = "needs a Kubernetes: cargo xtask kubernetes"]
 fn nothing_stays_of_a_command_that_was_killed() {
-    let field = Field::new();
-    for when in ["made", "running", "measuring"] {
+    let mut fields = Vec::new();
+    let start = || {
+        let Field { lab, _null: null } = Field::new();
+        fields.push(null);
+        let field = Field { lab, _null: None };
         let arguments = field.run(2, &["--set=window.measure=60s"]);
-        let mut started = Started::new(field.lab.command(&texts(&arguments)));
-        let is_on = || match when {
-            "made" => !left().is_empty(),
-            "running" => !running().is_empty(),
-            _ => !lines(&field.lab, "clients.ndjson").is_empty(),
-        };
-        started.wait_until(when, is_on);
-        started.kill();
-        assert_gone_in_time(when);
-        std::fs::remove_dir_all(field.lab.path().join("results")).ok();
-    }
+        let started = Started::new(field.lab.command(&texts(&arguments)));
+        (field.lab, started)
+    };
+    assert_gone_of_each(start, |lab| !lines(lab, "clients.ndjson").is_empty());
 }
 
 /// What a pod cannot be made of is said in a sentence, and nothing is left.

@@ -1,9 +1,9 @@
 //! Nodes of ours in pods.
 
-use super::{NODES, assert_gone_in_time, java_image, kubectl, left, make, running};
+use super::{NODES, assert_gone_of_each, java_image, kubectl, left, make};
 use crate::null_target::fleet::lines;
 use crate::null_target::rule;
-use crate::program::{Lab, wait_until};
+use crate::program::{Lab, command, wait_until};
 use serde_json::json;
 
 /// A class of volumes with two that can be claimed, and a machine type.
@@ -23,6 +23,17 @@ impl Storage<'_> {
         for number in ["1", "2"] {
             let folder = lab.path().join(format!("volume-{number}"));
             std::fs::create_dir_all(&folder).expect("a folder for a volume");
+            let (image, folder_text) = (lab.path().join(number), folder.to_string_lossy());
+            let image = image.to_string_lossy();
+            // A disk of its own, which can be full.
+            for words in [
+                &["truncate", "-s", "3G", &image][..],
+                &["mkfs.ext4", "-q", &image],
+                &["mount", "-o", "loop", &image, &folder_text],
+            ] {
+                let made = command(words[0]).args(&words[1..]).status().expect(words[0]);
+                assert!(made.success(), "{words:?}");
+            }
             let volume = json!({
                 "apiVersion": "v1", "kind": "PersistentVolume",
                 "metadata": {"name": format!("folder-{number}")},
@@ -41,7 +52,8 @@ impl Storage<'_> {
     /// Whether a folder of a volume has something in it.
     fn is_used(&self, number: usize) -> bool {
         let folder = self.0.path().join(format!("volume-{number}"));
-        std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some())
+        let entries = std::fs::read_dir(folder).expect("a volume").flatten();
+        entries.filter(|entry| entry.file_name() != "lost+found").count() > 0
     }
 }
 
@@ -53,11 +65,16 @@ impl Drop for Storage<'_> {
             "persistentvolume/folder-2",
         ]);
         kubectl(&["delete", "storageclass", CLASS]);
+        for number in [1, 2] {
+            let folder = self.0.path().join(format!("volume-{number}"));
+            // What holds it ends with its pod.
+            let _ = command("umount").arg("-l").arg(folder).status();
+        }
     }
 }
 
 /// Two nodes of ours in pods, with claimed volumes and on machines of a type: started, loaded,
-/// snapshotted and restored, paused and cut off, and gone with their claims.
+/// snapshotted and restored, paused, cut off and out of room, and gone with their claims.
 #[test]
 #[ignore = "needs a Kubernetes: cargo xtask kubernetes"]
 fn nodes_of_ours_run_in_pods_and_are_restored() {
@@ -66,7 +83,7 @@ fn nodes_of_ours_run_in_pods_and_are_restored() {
     let study = NODES.replace("IMAGE", &image);
     lab.write("study.yaml", &study);
     let storage = Storage::new(&lab);
-    let said = lab.cassay(&[
+    let ended = lab.cassay(&[
         "run",
         "study.yaml",
         "--json",
@@ -74,11 +91,12 @@ fn nodes_of_ours_run_in_pods_and_are_restored() {
         "--set=target.local.pods.volume=2GiB",
         &format!("--set=target.local.pods.storage_class={CLASS}"),
         &format!("--set=target.local.pods.machine_type={MACHINE}"),
-        "--set=window.measure=11s",
+        "--set=window.measure=15s",
         "--set=faults=[{at: 1s, kind: node-pause, where: {node: 2}, for: 2s}, \
-         {at: 5s, kind: net-policy, where: {node: 1}, for: 3s}]",
+         {at: 5s, kind: net-policy, where: {node: 1}, for: 3s}, \
+         {at: 10s, kind: disk-full, where: {node: 2}, leave: 256MiB, for: 3s}]",
     ]);
-    let said = said.measured(&lab);
+    let said = ended.measured(&lab);
     assert!(
         storage.is_used(1) && storage.is_used(2),
         "the volumes are claimed"
@@ -88,7 +106,7 @@ fn nodes_of_ours_run_in_pods_and_are_restored() {
     assert_eq!(trials.len(), 2, "{findings:#}");
     let faults = findings["faults"].as_array().expect("faults");
     let confirmed = faults.iter().filter(|fault| fault["verdict"] == "confirmed").count();
-    assert_eq!((faults.len(), confirmed), (4, 4), "{findings:#}");
+    assert_eq!((faults.len(), confirmed), (6, 6), "{findings:#}");
     for trial in trials {
         for id in ["V2", "V6", "V13", "V14"] {
             assert_ne!(rule(trial, id)["result"], "fail", "{trial:#}");
@@ -104,7 +122,7 @@ fn nodes_of_ours_run_in_pods_and_are_restored() {
 #[ignore = "needs a Kubernetes: cargo xtask kubernetes"]
 fn nothing_stays_of_nodes_whose_command_was_killed() {
     let image = java_image();
-    for when in ["made", "running", "measuring"] {
+    let start = || {
         let lab = Lab::with(&NODES.replace("IMAGE", &image));
         let sets = [
             "--set=target.local.hosts=1",
@@ -112,15 +130,10 @@ fn nothing_stays_of_nodes_whose_command_was_killed() {
             "--set=window.measure=60s",
         ];
         let arguments = [&["run", "study.yaml", "--json", "--trust"], &sets[..]].concat();
-        let mut started = lab.start(&arguments);
-        let is_on = || match when {
-            "made" => !left().is_empty(),
-            "running" => running().len() == 1,
-            _ => !lines(&lab, "intervals.ndjson").is_empty(),
-        };
-        started.wait_until(when, is_on);
-        started.kill();
-        assert_gone_in_time(when);
+        let started = lab.start(&arguments);
+        (lab, started)
+    };
+    for lab in assert_gone_of_each(start, |lab| !lines(lab, "intervals.ndjson").is_empty()) {
         // The next command finds nothing that it would have to clear, and says nothing of it.
         let said = lab.cassay(&["target", "status"]).ended_with(0);
         assert!(!said.stderr.contains("error"), "{}", said.stderr);

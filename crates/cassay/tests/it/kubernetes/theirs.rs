@@ -114,7 +114,11 @@ impl Theirs {
             folder
         };
         let volume = |name: &str, at: &Path| json!({"name": name, "hostPath": {"path": at}});
-        let of_pod = |name: &str, field: &str| json!({"name": name, "valueFrom": {"fieldRef": {"fieldPath": field}}});
+        let of_pod = |name: &str, field: &str| {
+            json!({
+                "name": name, "valueFrom": {"fieldRef": {"fieldPath": field}},
+            })
+        };
         let set = json!({
             "apiVersion": "apps/v1", "kind": "StatefulSet",
             "metadata": {"name": "db", "namespace": "default"},
@@ -126,7 +130,10 @@ impl Theirs {
                     "containers": [{
                         "name": "cassandra", "image": java_image(), "imagePullPolicy": "Never",
                         "command": ["sh", "-c", START],
-                        "env": [of_pod("POD_IP", "status.podIP"), of_pod("POD_NAME", "metadata.name")],
+                        "env": [
+                            of_pod("POD_IP", "status.podIP"),
+                            of_pod("POD_NAME", "metadata.name"),
+                        ],
                         "readinessProbe": {"tcpSocket": {"port": 9042}, "periodSeconds": 1},
                         "resources": {"limits": {"memory": "1200Mi"}},
                         "volumeMounts": [

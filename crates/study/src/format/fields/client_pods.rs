@@ -63,7 +63,7 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "client.kubernetes.machine_type",
         Type::Text(|d, text| d.pods().machine_type = Some(text.into())),
-        "The machine type of the nodes of Kubernetes that they are put on, as its provider calls it \
-         (the label `node.kubernetes.io/instance-type`). Default: any.",
+        "The machine type of the nodes of Kubernetes that they are put on, as its provider calls \
+         it (the label `node.kubernetes.io/instance-type`). Default: any.",
     ),
 ];
