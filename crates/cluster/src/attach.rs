@@ -131,7 +131,7 @@ fn with_hosts(
             node.host.clone_from(&host.name);
         }
     }
-    let metrics = pods.metrics_of(&nodes);
+    let metrics = pods.metrics_of(&nodes, say);
     let (operator, pods) = (pods.operator.clone(), pods.of_nodes(&nodes)?);
     let capabilities = capabilities(&nodes, &agents, &hosts, &pods);
     let attached = Attached::new(

@@ -188,7 +188,8 @@ impl Running {
     }
 
     /// Settings that differ from those at the start: `node1 concurrent_reads`; but for those that
-    /// say how a node enters its ring, which are others when it comes back with nothing.
+    /// say how a node enters its ring, which are others when it comes back with nothing, and the
+    /// addresses of one that has moved.
     pub fn settings_changed(&self) -> Result<Vec<String>> {
         if self.node_settings.is_empty() {
             return Ok(Vec::new());
@@ -197,14 +198,23 @@ impl Running {
         for ((node, before), (_, after)) in self.node_settings.iter().zip(self.cluster.settings()?)
         {
             let differs = |name: &&String| before.get(*name) != after.get(*name);
+            let has_moved = self.has_moved(node);
             let names = before
                 .keys()
                 .chain(after.keys().filter(|k| !before.contains_key(*k)))
                 .filter(differs)
-                .filter(|name| !is_of_entry(name));
+                .filter(|name| !is_of_entry(name))
+                .filter(|name| !has_moved || !is_address(name));
             changed.extend(names.map(|name| format!("{node} {name}")));
         }
         Ok(changed)
+    }
+
+    /// Whether a node is at another address than it was at first.
+    fn has_moved(&self, name: &str) -> bool {
+        let moves = &self.cluster.access().moves;
+        let mut nodes = self.cluster.nodes().iter();
+        nodes.any(|node| node.name == name && moves.now(node.address) != node.address)
     }
 
     /// The nodes for the engine.
@@ -293,6 +303,17 @@ fn node_settings(cluster: &Cluster) -> Result<Vec<(String, BTreeMap<String, Stri
     } else {
         Ok(Vec::new())
     }
+}
+
+/// Whether a setting is an address of the node.
+fn is_address(name: &str) -> bool {
+    const ADDRESSES: [&str; 4] = [
+        "listen_address",
+        "rpc_address",
+        "broadcast_address",
+        "broadcast_rpc_address",
+    ];
+    ADDRESSES.contains(&name)
 }
 
 /// Whether a setting only says how a node enters its ring.

@@ -48,9 +48,10 @@ pub struct FoundNode {
     pub point: SocketAddr,
     /// Its pod; none of an end point that is none.
     pub pod: Option<FoundPod>,
-    /// Where it offers metrics in Prometheus's text format; none if its service names no such port.
-    pub metrics_port: Option<u16>,
-    /// Where cass-operator's management API answers; none likewise.
+    /// Where it may offer metrics in Prometheus's text format: operators name the ports of all the
+    /// agents that there could be.
+    pub metrics_ports: Vec<u16>,
+    /// Where cass-operator's management API answers; none if its service names no such port.
     pub management_port: Option<u16>,
 }
 
@@ -221,12 +222,8 @@ fn nodes_of(slices: &[Value]) -> Vec<FoundNode> {
     for slice in slices {
         let ports = list(&slice["ports"]);
         let number = |port: &Value| u16::try_from(port["port"].as_u64()?).ok();
-        let named = |names: &[&str]| {
-            let is_one =
-                |name: &&str| ports.iter().find(|port| port["name"] == **name).and_then(number);
-            names.iter().find_map(is_one)
-        };
-        let port = match named(&["native", "cql"]) {
+        let named = |name: &&str| ports.iter().find(|port| port["name"] == **name).and_then(number);
+        let port = match ["native", "cql"].iter().find_map(named) {
             Some(port) => port,
             None if ports.len() == 1 => ports.first().and_then(number).unwrap_or(CQL_PORT),
             None => CQL_PORT,
@@ -246,8 +243,8 @@ fn nodes_of(slices: &[Value]) -> Vec<FoundNode> {
             nodes.extend(addresses.map(|address| FoundNode {
                 point: SocketAddr::new(address, port),
                 pod: pod.clone(),
-                metrics_port: named(&METRICS),
-                management_port: named(&MANAGEMENT),
+                metrics_ports: METRICS.iter().filter_map(named).collect(),
+                management_port: MANAGEMENT.iter().find_map(named),
             }));
         }
     }

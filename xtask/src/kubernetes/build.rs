@@ -39,7 +39,7 @@ pub fn programs(folder: &Path) -> Result<PathBuf> {
     if !bin.join("kube-router").is_file() {
         println!("building kube-router {ROUTER_VERSION}");
         let go_mod = format!("module router\n\ngo 1.24.0\n\nrequire {ROUTER} {ROUTER_VERSION}\n");
-        let package = ("kube-router", format!("{ROUTER}/cmd/kube-router"));
+        let package = format!("{ROUTER}/cmd/kube-router");
         built(&folder.join("source-router"), &bin, &go_mod, &[package])?;
     }
     let pause = bin.join("pause");
@@ -64,25 +64,26 @@ fn kubernetes(source: &Path, bin: &Path) -> Result<()> {
     let said: Value = serde_json::from_str(&said).context("read what go says of a module")?;
     let theirs = said["GoMod"].as_str().context("go does not say where a go.mod is")?;
     let theirs = std::fs::read_to_string(theirs).context("read the go.mod of Kubernetes")?;
-    let package = |name: &'static str| (name, format!("k8s.io/kubernetes/cmd/{name}"));
+    let package = |name: &'static str| format!("k8s.io/kubernetes/cmd/{name}");
     built(source, bin, &go_mod(&theirs)?, &PROGRAMS.map(package))
 }
 
-/// Builds programs, each by its package, of what a `go.mod` requires.
-fn built(source: &Path, bin: &Path, go_mod: &str, packages: &[(&str, String)]) -> Result<()> {
+/// Without what only debuggers read, which takes long to link.
+const PLAIN: &str = "-ldflags=-s -w";
+
+/// Builds programs, each of its package, of what a `go.mod` requires.
+fn built(source: &Path, bin: &Path, go_mod: &str, packages: &[String]) -> Result<()> {
     std::fs::create_dir_all(source)?;
     std::fs::write(source.join("go.mod"), go_mod)?;
-    let imports: String =
-        packages.iter().map(|(_, package)| format!("\t_ \"{package}\"\n")).collect();
+    let imports: String = packages.iter().map(|package| format!("\t_ \"{package}\"\n")).collect();
     let tools = format!("//go:build tools\n\npackage main\n\nimport (\n{imports})\n");
     std::fs::write(source.join("tools.go"), tools)?;
     std::fs::write(source.join("main.go"), "package main\n\nfunc main() {}\n")?;
-    go(source, &["mod", "tidy"])?;
-    for (name, package) in packages {
-        let out = bin.join(name);
-        go(source, &["build", "-o", &out.to_string_lossy(), package])?;
-    }
-    Ok(())
+    // All at once, so that one is linked beside the other; each is called as its package is.
+    let out = format!("{}/", bin.to_string_lossy());
+    let how = ["build", PLAIN, "-o", &out].into_iter();
+    let words: Vec<&str> = how.chain(packages.iter().map(String::as_str)).collect();
+    go(source, &words)
 }
 
 fn etcd(source: &Path, bin: &Path) -> Result<()> {
@@ -95,10 +96,15 @@ fn etcd(source: &Path, bin: &Path) -> Result<()> {
          etcdmain.Main(os.Args) }}\n"
     );
     std::fs::write(source.join("main.go"), main)?;
-    go(source, &["mod", "tidy"])?;
     go(
         source,
-        &["build", "-o", &bin.join("etcd").to_string_lossy(), "."],
+        &[
+            "build",
+            PLAIN,
+            "-o",
+            &bin.join("etcd").to_string_lossy(),
+            ".",
+        ],
     )
 }
 

@@ -41,7 +41,7 @@ pub(super) fn spec(
         Some(agents) => found.nodes.iter().map(|node| host(&kubectl, node, agents)).collect(),
         None => Ok(Vec::new()),
     };
-    let pods = Pods::found(&kubectl, &found);
+    let pods = Pods::found(&kubectl, &found, !there.metrics.is_empty());
     let (user, password) = found.credentials.unzip();
     let spec = AttachSpec {
         contact_points: found.nodes.iter().map(|node| node.point.to_string()).collect(),
@@ -55,15 +55,16 @@ pub(super) fn spec(
     Ok((spec, pods))
 }
 
-/// What its pods offer beside CQL, and whether it is used.
+/// What its pods offer beside CQL that is not used.
 fn offers(found: &FoundCluster, there: &KubernetesCluster) -> Vec<String> {
     let first = |of: fn(&FoundNode) -> Option<u16>| found.nodes.iter().find_map(of);
-    let metrics = first(|node| node.metrics_port).map(|port| {
-        let used = match there.metrics[..] {
-            [] => "`metrics` of `target.attach.kubernetes` would read them",
-            _ => "which are read",
-        };
-        format!("its pods offer metrics at port {port}: {used}")
+    let offered = first(|node| node.metrics_ports.first().copied());
+    // What is read is told with what answers.
+    let metrics = offered.filter(|_| there.metrics.is_empty()).map(|port| {
+        format!(
+            "its pods may offer metrics at port {port}, which `metrics` of \
+             `target.attach.kubernetes` would read"
+        )
     });
     let management = first(|node| node.management_port)
         .map(|port| format!("its pods have a management API at port {port}, which is not asked"));

@@ -5,9 +5,11 @@ use crate::capability::Answer;
 use crate::node::NodeInfo;
 use anyhow::Result;
 use kubernetes::{FoundCluster, FoundNode, FoundPod, Kubectl, NodePod, Operator};
+use measure::number::counted;
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
+use std::time::Duration;
 use target::PodPlace;
 
 /// By what they are taken away and cut off.
@@ -18,27 +20,32 @@ pub(crate) const BY_CLUSTER: &str = "by the cluster that they are in, where the 
 pub(crate) const NO_PODS: &str = "nothing says that the nodes are pods; \
      `attach: {kubernetes: {service: NAME}}` would";
 
+/// How long a metrics end point may take to take a connection.
+const TAKEN_WITHIN: Duration = Duration::from_secs(1);
+
 /// Pods, and who makes them.
 #[derive(Debug, Default)]
 pub(crate) struct Pods {
     /// By where they answer CQL.
     all: BTreeMap<SocketAddr, PodPlace>,
-    /// Where they offer metrics, likewise.
-    metrics: BTreeMap<SocketAddr, u16>,
+    /// Where they may offer metrics, likewise.
+    metrics: BTreeMap<SocketAddr, Vec<u16>>,
     /// Where there are some.
     pub operator: Option<Operator>,
 }
 
 impl Pods {
-    /// Those of nodes as the cluster has told of them.
-    pub fn found(kubectl: &Kubectl, cluster: &FoundCluster) -> Pods {
+    /// Those of nodes as the cluster has told of them; with where they offer metrics, if that is
+    /// wanted.
+    pub fn found(kubectl: &Kubectl, cluster: &FoundCluster, wants_metrics: bool) -> Pods {
         let pod = |node: &FoundNode| Some((node.point, place(kubectl, node.pod.as_ref()?)));
         Pods {
             all: cluster.nodes.iter().filter_map(pod).collect(),
             metrics: cluster
                 .nodes
                 .iter()
-                .filter_map(|node| Some((node.point, node.metrics_port?)))
+                .filter(|_| wants_metrics)
+                .map(|node| (node.point, node.metrics_ports.clone()))
                 .collect(),
             operator: Some(Operator::of(kubectl, &cluster.operated)),
         }
@@ -55,13 +62,36 @@ impl Pods {
         nodes
     }
 
-    /// Where nodes offer metrics: each by its name.
-    pub fn metrics_of(&self, nodes: &[NodeInfo]) -> Vec<(String, SocketAddr)> {
+    /// Where nodes offer metrics, each by its name: at the first port of theirs that takes a
+    /// connection. All are tried at once.
+    pub fn metrics_of(
+        &self,
+        nodes: &[NodeInfo],
+        say: &mut dyn FnMut(&str),
+    ) -> Vec<(String, SocketAddr)> {
         let end = |node: &NodeInfo| {
-            let port = self.metrics.get(&node.address)?;
-            Some((node.name.clone(), SocketAddr::new(node.address.ip(), *port)))
+            let ports = self.metrics.get(&node.address)?.iter();
+            let mut ends = ports.map(|port| SocketAddr::new(node.address.ip(), *port));
+            let takes = |end: &SocketAddr| TcpStream::connect_timeout(end, TAKEN_WITHIN).is_ok();
+            Some((node.name.clone(), ends.find(takes)?))
         };
-        nodes.iter().filter_map(end).collect()
+        if self.metrics.is_empty() {
+            return Vec::new();
+        }
+        let found: Vec<_> = std::thread::scope(|scope| {
+            let tried: Vec<_> = nodes.iter().map(|node| scope.spawn(|| end(node))).collect();
+            let ends = tried.into_iter().map(|tried| match tried.join() {
+                Ok(end) => end,
+                Err(panic) => std::panic::resume_unwind(panic),
+            });
+            ends.flatten().collect()
+        });
+        say(&format!(
+            "metrics are read of {} of {}",
+            found.len(),
+            counted(nodes.len(), "node")
+        ));
+        found
     }
 
     /// The pod of each node, in their order.

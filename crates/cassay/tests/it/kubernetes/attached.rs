@@ -2,6 +2,7 @@
 
 use super::theirs::Theirs;
 use super::{Field, STUDY, assert_gone_in_time, kubectl, left, texts};
+use crate::null_target::fleet::lines;
 use crate::null_target::rule;
 use crate::program::{Lab, wait_until};
 use serde_json::Value;
@@ -60,11 +61,16 @@ fn a_cluster_is_attached_to_by_its_service_and_its_secret() {
     let mut run = texts(&run);
     run.retain(|word| !word.starts_with("--allow"));
     run.push("--allow=create=mine");
+    run.push("--set=target.attach.kubernetes.metrics=['*demo*']");
     let said = lab.cassay(&run).measured(lab);
     let trial = said.json()["trials"][0].clone();
     assert_eq!(rule(&trial, "V14")["result"], "pass", "{trial:#}");
     let clients = trial["clients"].as_array().map(Vec::len);
     assert_eq!(clients, Some(2), "{trial:#}");
+    said.says(&["metrics are read of 2 of 2 nodes"]);
+    let series = lines(lab, "probes/prometheus.ndjson");
+    let is_of = |node: &str| series.iter().any(|one| one["place"] == node && one["value"] == 42.0);
+    assert!(is_of("db-0") && is_of("db-1"), "{series:#?}");
     theirs.assert_untold(lab, &said);
 
     let said = lab.cassay(&[
@@ -75,9 +81,9 @@ fn a_cluster_is_attached_to_by_its_service_and_its_secret() {
         "--allow=write=mine,signal,network",
         keyspace,
         "--set=target.attach.kubernetes.agents={container: cassandra}",
-        "--set=window.measure=24s",
-        "--set=faults=[{at: 3s, kind: node-pause, where: {node: 1}, for: 2s}, \
-         {at: 12s, kind: net-policy, where: {node: 2}, for: 5s}]",
+        "--set=window.measure=20s",
+        "--set=faults=[{at: 2s, kind: node-pause, where: {node: 1}, for: 2s}, \
+         {at: 8s, kind: net-policy, where: {node: 2}, for: 5s}]",
     ]);
     let findings = said.json();
     let seen = confirmed(&findings);
@@ -98,7 +104,7 @@ fn pods_that_are_taken_away_come_back_and_are_followed() {
     let forbidden = lab.cassay(&["plan", "study.yaml", "--trust"]);
     assert!(!forbidden.stderr.contains("--allow pods"), "{forbidden}");
     let faults = "--set=faults=[{at: 1s, kind: pod-kill, where: {node: 1}}, \
-                  {at: 15s, kind: pod-evict, where: {node: 2}, for: 3s}]";
+                  {at: 14s, kind: pod-evict, where: {node: 2}, for: 3s}]";
     let refused = lab.cassay(&["plan", "study.yaml", "--trust", faults]);
     refused.says(&["--allow pods"]);
     let agents = "--set=target.attach.kubernetes.agents={container: cassandra}";
@@ -115,7 +121,7 @@ fn pods_that_are_taken_away_come_back_and_are_followed() {
         "--trust",
         "--allow=create=mine,pods",
         faults,
-        "--set=window={warmup: 1s, measure: 38s}",
+        "--set=window={warmup: 1s, measure: 34s}",
         "--set=repeat.blocks=2",
     ]);
     let findings = said.json();
@@ -127,7 +133,10 @@ fn pods_that_are_taken_away_come_back_and_are_followed() {
     );
     for trial in findings["trials"].as_array().expect("trials") {
         // Every row that was read back is there.
-        assert_ne!(rule(trial, "V8")["result"], "fail", "{trial:#}");
+        assert_ne!(rule(trial, "V14")["result"], "fail", "{trial:#}");
+        // That a node has another address is no change of its configuration.
+        let environment = rule(trial, "V11").to_string();
+        assert!(!environment.contains("settings changed"), "{environment}");
         let ok = trial["operations"]["ok"].as_u64();
         assert!(ok.is_none_or(|ok| ok > 3_000), "{trial:#}");
     }
@@ -137,6 +146,20 @@ fn pods_that_are_taken_away_come_back_and_are_followed() {
         "{before:?} {after:?}"
     );
     theirs.assert_untold(&lab, &said);
+
+    // Its owner restarts all of it in its own way.
+    let said = lab.cassay(&[
+        "run",
+        "study.yaml",
+        "--json",
+        "--trust",
+        "--allow=write=mine,pods",
+        "--set=faults=[{at: 1s, kind: operator-restart, for: 44s}]",
+        "--set=window={warmup: 1s, measure: 46s}",
+    ]);
+    let seen = confirmed(&said.json());
+    let by = "2 nodes were restarted by a rollout of the StatefulSet db";
+    assert!(seen[0].contains(by), "{seen:?}");
 }
 
 /// What was broken there heals without us: a network policy goes, a machine takes pods again.

@@ -9,8 +9,8 @@ use std::net::SocketAddr;
 use std::path::Path;
 use target::Secret;
 
-/// What each container does: it writes what its node is told, and becomes it. Who are there is in a
-/// folder that they share, in the place of names.
+/// What each container does: it writes what its node is told, offers a metric beside it, and
+/// becomes it. Who are there is in a folder that they share, in the place of names.
 const START: &str = r#"
 mkdir -p /data/conf /data/tmp
 echo $POD_IP > /seeds/$POD_NAME
@@ -66,6 +66,9 @@ for one in java.base/java.lang java.base/java.lang.module java.base/java.lang.re
   jdk.management/com.sun.management.internal jdk.compiler/com.sun.tools.javac; do
   set -- "$@" --add-opens $one=ALL-UNNAMED
 done
+mkdir -p /tmp/www
+echo 'org_apache_cassandra_demo 42' > /tmp/www/metrics
+httpd -p 9000 -h /tmp/www
 exec java "$@" -cp '/jars/*' org.apache.cassandra.service.CassandraDaemon
 "#;
 
@@ -155,7 +158,11 @@ impl Theirs {
             "metadata": {"name": "db", "namespace": "default"},
             "spec": {
                 "clusterIP": "None", "selector": {"app": "db"},
-                "ports": [{"name": "native", "port": 9042}],
+                // As operators do, also that of an agent that is not there.
+                "ports": [
+                    {"name": "native", "port": 9042}, {"name": "prometheus", "port": 9103},
+                    {"name": "metrics", "port": 9000},
+                ],
             },
         });
         let secret = json!({
