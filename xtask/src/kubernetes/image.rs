@@ -22,7 +22,7 @@ pub fn images(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut layer = Layer::new();
     layer.file(&pause, "pause")?;
     let pause = layer.image(&folder.join("pause.tar"), PAUSE, json!(["/pause"]))?;
-    process::run(&process::cargo(), &["build", "--package", "cassay"])?;
+    // Which the tests were built with: another build of it would be of other features.
     let program = ci::target().join("debug/cassay");
     let mut shell = Layer::with_shell(&program)?;
     shell.folder("tmp", 0o1777)?;
