@@ -124,12 +124,17 @@ impl Cluster {
         self.session_to(self.nodes.first().context("the cluster has no node")?)
     }
 
-    /// A control session on `node`.
+    /// A control session on `node`; if that is not where it was, on where the others know it to be
+    /// now.
     ///
     /// # Errors
     /// See [`Session::open`].
     pub fn session_to(&self, node: &NodeInfo) -> Result<Session> {
-        Session::open(node.address, &self.access, CONTROL_TIMEOUT)
+        let open = || Session::open(node.address, &self.access, CONTROL_TIMEOUT);
+        match open() {
+            Err(_) if !self.follow().is_empty() => open(),
+            opened => opened,
+        }
     }
 
     /// Whether its first node is a null target that another process runs: it keeps no options of

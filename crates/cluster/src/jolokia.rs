@@ -3,7 +3,7 @@
 //! and behind what the user says.
 
 use crate::access;
-use crate::moves::Moves;
+use crate::moves::{Led, Moves};
 use anyhow::{Context, Result, bail};
 use base64::Engine;
 use serde_json::{Value, json};
@@ -12,8 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use target::{JolokiaAccess, Secret, TlsSpec};
 use ureq::tls::{PemItem, RootCerts, TlsConfig};
-use ureq::unversioned::resolver::{ResolvedSocketAddrs, Resolver};
-use ureq::unversioned::transport::{DefaultConnector, NextTimeout};
+use ureq::unversioned::transport::DefaultConnector;
 
 /// How long a request may take: flushing a whole memtable is one.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -110,10 +109,7 @@ impl Jolokia {
             agent: ureq::Agent::with_parts(
                 config,
                 DefaultConnector::new(),
-                Led {
-                    address,
-                    moves: moves.clone(),
-                },
+                Led::to(address, moves),
             ),
             limit: LIMIT,
         })
@@ -203,26 +199,6 @@ impl Jolokia {
                 text.chars().take(ANSWER_CHARS_SHOWN).collect::<String>()
             ),
         }
-    }
-}
-
-/// Sends all requests to one address, whatever name the certificate carries.
-#[derive(Debug)]
-struct Led {
-    address: SocketAddr,
-    moves: Moves,
-}
-
-impl Resolver for Led {
-    fn resolve(
-        &self,
-        _uri: &ureq::http::Uri,
-        _config: &ureq::config::Config,
-        _timeout: NextTimeout,
-    ) -> Result<ResolvedSocketAddrs, ureq::Error> {
-        let mut addresses = self.empty();
-        addresses.push(self.moves.same_port(self.address));
-        Ok(addresses)
     }
 }
 

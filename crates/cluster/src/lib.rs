@@ -66,7 +66,7 @@ pub use local::{
 };
 pub use logs::{LogsTaken, LogsUntil};
 pub use members::{Member, MemberStatus, Members};
-pub use moves::Moves;
+pub use moves::{Led, Moves};
 pub use node::{NodeDied, NodeInfo};
 pub use operation::{Operation, is_own};
 pub use pod::{OperatorHandle, PodHandle};

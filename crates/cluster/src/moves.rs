@@ -7,6 +7,8 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use ureq::unversioned::resolver::{ResolvedSocketAddrs, Resolver};
+use ureq::unversioned::transport::NextTimeout;
 
 /// The addresses of nodes, each as it was at first and as it is now.
 #[derive(Clone, Debug, Default)]
@@ -40,6 +42,37 @@ impl Moves {
 
     fn all(&self) -> MutexGuard<'_, BTreeMap<SocketAddr, SocketAddr>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Leads all requests to one end point of a node, or to where that has moved, whatever name its
+/// address has.
+#[derive(Debug)]
+pub struct Led {
+    address: SocketAddr,
+    moves: Moves,
+}
+
+impl Led {
+    /// To an end point beside that of CQL, as it was at first.
+    pub fn to(address: SocketAddr, moves: &Moves) -> Led {
+        Led {
+            address,
+            moves: moves.clone(),
+        }
+    }
+}
+
+impl Resolver for Led {
+    fn resolve(
+        &self,
+        _uri: &ureq::http::Uri,
+        _config: &ureq::config::Config,
+        _timeout: NextTimeout,
+    ) -> Result<ResolvedSocketAddrs, ureq::Error> {
+        let mut addresses = self.empty();
+        addresses.push(self.moves.same_port(self.address));
+        Ok(addresses)
     }
 }
 

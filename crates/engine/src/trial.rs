@@ -175,6 +175,9 @@ impl TrialRun<'_> {
     /// 4. Read rows back and compare.
     /// 5. Read the server's counts again, and what is on its disks; judge.
     pub fn run(mut self, running: &mut Running) -> Result<TrialEnd> {
+        for moved in running.cluster.follow() {
+            (self.events)(Event::Said(moved));
+        }
         let mut state = self.begin()?;
         let looked = self.looked();
         state.gather.start(running, self.settings, &looked, &self.own_pids())?;

@@ -18,7 +18,7 @@ pub(crate) const BY_CLUSTER: &str = "by the cluster that they are in, where the 
 
 /// Why there are none.
 pub(crate) const NO_PODS: &str = "nothing says that the nodes are pods; \
-     `attach: {kubernetes: {service: NAME}}` would";
+     `attach: {kubernetes: {service: NAME}}` or `local: {pods: {image: NAME}}` would";
 
 /// How long a metrics end point may take to take a connection.
 const TAKEN_WITHIN: Duration = Duration::from_secs(1);

@@ -162,6 +162,31 @@ fn pods_that_are_taken_away_come_back_and_are_followed() {
     assert!(seen[0].contains(by), "{seen:?}");
 }
 
+/// The load goes on, and the next trial knows where the node is.
+#[test]
+#[ignore = "needs a Kubernetes: cargo xtask kubernetes"]
+fn a_pod_that_somebody_else_deletes_is_followed() {
+    let _theirs = Theirs::new(false);
+    let lab = broken();
+    let mut run = lab.start(&[
+        "run",
+        "study.yaml",
+        "--json",
+        "--trust",
+        "--allow=create=mine",
+        "--set=window={warmup: 1s, measure: 30s}",
+        "--set=repeat.blocks=2",
+    ]);
+    // Of the load there are fewer.
+    run.wait_until("it measures", || lines(&lab, "intervals.ndjson").len() >= 8);
+    kubectl(&["delete", "pod", "db-0", "--grace-period=1"]);
+    let said = run.end();
+    let trials = said.json()["trials"].clone();
+    assert_ne!(rule(&trials[0], "V14")["result"], "fail", "{trials:#}");
+    assert_ne!(rule(&trials[1], "V8")["result"], "fail", "{trials:#}");
+    assert_ne!(rule(&trials[1], "V14")["result"], "fail", "{trials:#}");
+}
+
 /// What was broken there heals without us: a network policy goes, a machine takes pods again.
 #[test]
 #[ignore = "needs a Kubernetes: cargo xtask kubernetes"]

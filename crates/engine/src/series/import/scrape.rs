@@ -6,7 +6,7 @@
 use super::Filter;
 use super::prometheus::{Exposition, SCRAPE_BYTES_MAX};
 use anyhow::{Context, Result, ensure};
-use cluster::Moves;
+use cluster::{Led, Moves};
 use host::probe::{Last, Look, Out};
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -56,15 +56,15 @@ impl Scrape {
     /// That of a node of this name, at `address` or where its node has moved to; `metrics` as for
     /// [`super::read_prometheus`].
     pub fn of_node(node: &str, address: SocketAddr, metrics: &[String], moves: &Moves) -> Scrape {
-        let led = Led {
-            address,
-            moves: moves.clone(),
-        };
         Scrape {
             url: format!("http://{address}/metrics"),
             place: node.to_owned(),
             filter: Filter::new(metrics),
-            agent: ureq::Agent::with_parts(config(), DefaultConnector::new(), led),
+            agent: ureq::Agent::with_parts(
+                config(),
+                DefaultConnector::new(),
+                Led::to(address, moves),
+            ),
             last: Last::none(),
         }
     }
@@ -124,26 +124,6 @@ fn config() -> ureq::config::Config {
         .max_redirects(0)
         .proxy(None)
         .build()
-}
-
-/// Leads to where a node is now.
-#[derive(Debug)]
-struct Led {
-    address: SocketAddr,
-    moves: Moves,
-}
-
-impl Resolver for Led {
-    fn resolve(
-        &self,
-        _uri: &ureq::http::Uri,
-        _config: &ureq::config::Config,
-        _timeout: NextTimeout,
-    ) -> Result<ResolvedSocketAddrs, ureq::Error> {
-        let mut addresses = self.empty();
-        addresses.push(self.moves.same_port(self.address));
-        Ok(addresses)
-    }
 }
 
 /// Finds the addresses of a name as all of cassay does.
