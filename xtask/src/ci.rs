@@ -25,6 +25,9 @@ const SKIPS: &str = "CASSAY_SKIPS";
 /// Makes the soaking tests go round as often as [`cassandra`] is asked to.
 const SOAK: &str = "CASSAY_SOAK";
 
+/// Of which line nodes are in tests; `program.rs` knows it too.
+const LINE: &str = "CASSAY_TEST_LINE";
+
 /// What `cargo xtask ci` may leave out, or make harder.
 #[derive(clap::Args)]
 pub struct Options {
@@ -47,6 +50,9 @@ pub struct CassandraOptions {
     /// Go round this often where a test repeats itself: 10 is a soak
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
+    /// Nodes of this line, as 4.1, instead of the one that is taken where a study names none
+    #[arg(long, value_name = "LINE")]
+    line: Option<String>,
     /// Keep every CPU and the disk busy meanwhile (needs stress-ng)
     #[arg(long)]
     busy: bool,
@@ -109,7 +115,7 @@ fn gate(without_cassandra: bool) -> Result<()> {
         step("tests, and those on a real Cassandra", || {
             std::thread::scope(|scope| {
                 let others = scope.spawn(|| again::workspace(&slow));
-                let on_cassandra = tests_on_cassandra(&slow, "cassandra::", 2);
+                let on_cassandra = tests_on_cassandra(&slow, "cassandra::", (2, ""));
                 let others = others.join().map_err(|_| anyhow!("running tests panicked"));
                 // Nothing else runs any more.
                 others??.alone()?;
@@ -193,13 +199,14 @@ pub fn cassandra(options: &CassandraOptions) -> Result<()> {
         Some(name) => format!("cassandra::{name}"),
         None => "cassandra::".to_owned(),
     };
-    tests_on_cassandra(&built_tests()?, &filter, options.rounds)?.alone()?;
+    let line = options.line.as_deref().unwrap_or_default();
+    tests_on_cassandra(&built_tests()?, &filter, (options.rounds, line))?.alone()?;
     clear_one_node()?;
     busy.as_mut().map_or(Ok(()), Busy::still)?;
     skips.tell()
 }
 
-fn tests_on_cassandra(tests: &str, filter: &str, rounds: u32) -> Result<Failed> {
+fn tests_on_cassandra(tests: &str, filter: &str, (rounds, line): (u32, &str)) -> Result<Failed> {
     let only = ["--ignored", filter];
     let listed = process::output(tests, &[&only[..], &["--list"]].concat())?;
     let count = listed.lines().filter(|line| line.ends_with(": test")).count();
@@ -207,7 +214,11 @@ fn tests_on_cassandra(tests: &str, filter: &str, rounds: u32) -> Result<Failed> 
     if count == 0 {
         bail!("no #[ignore]d test {filter} in crates/cassay/tests/it");
     }
-    let variables = [("JAVA_HOME", quick_java()?), (SOAK, rounds.to_string())];
+    let variables = [
+        ("JAVA_HOME", quick_java()?),
+        (SOAK, rounds.to_string()),
+        (LINE, line.to_owned()),
+    ];
     let threads = format!("--test-threads={}", threads_count()?);
     again::program(
         tests,

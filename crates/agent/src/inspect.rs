@@ -24,7 +24,7 @@ impl Serve<AgentState> for Inspect {
     fn serve(self, _: &AgentState) -> Result<Inspected> {
         let system = rustix::system::uname();
         let words = [system.sysname(), system.release(), system.machine()];
-        let java = java::find().map(|java| FoundJava {
+        let java = java::find(&self.java).map(|java| FoundJava {
             program: java.program,
             version: java.version,
             build: java.build,

@@ -111,7 +111,7 @@ fn check_mounts() -> Result<()> {
 
 impl Serve<AgentState> for FindJava {
     fn serve(self, _: &AgentState) -> Result<FoundJava> {
-        let java = java::find()?;
+        let java = java::find(&self.0)?;
         Ok(FoundJava {
             program: java.program,
             version: java.version,

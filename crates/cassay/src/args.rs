@@ -27,6 +27,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use study::settings::Granted;
 use target::{Allow, SecretSource};
+use versions::Release;
 
 const ABOUT: &str =
     "A performance laboratory for Apache Cassandra: a study in one file, its answer in a report.";
@@ -721,9 +722,13 @@ pub struct UpArgs {
     /// Number of nodes; with --hosts, one per host when absent.
     #[arg(long)]
     pub nodes: Option<usize>,
-    /// Version of Cassandra: a release of 5.0. Without it, 5.0.8, or that of --like.
-    #[arg(long)]
-    pub cassandra: Option<String>,
+    /// Version of Cassandra: a release, or a line, as 4.1. Without it, 5.0.8, or that of --like.
+    #[arg(long, value_name = "VERSION", value_parser = supply::release)]
+    pub cassandra: Option<Release>,
+    /// Major version of the Java that nodes run on, of those that are installed. Without it, 17 or
+    /// one that fits.
+    #[arg(long, value_name = "MAJOR")]
+    pub java: Option<u32>,
     /// Make the cluster one that an exported snapshot fits: as many nodes, with their tokens, racks
     /// and data center, and the version of Cassandra.
     #[arg(long, value_name = "EXPORT", conflicts_with_all = ["nodes", "nodes_per_host"])]
@@ -831,10 +836,7 @@ fn setting(text: &str) -> Result<(String, serde_json::Value), String> {
         return Err(format!("`{key}` is not a key of cassandra.yaml"));
     }
     let value = serde_json::from_str(value).unwrap_or_else(|_| value.into());
-    match target::yaml_refusal(key, &value) {
-        Some(refusal) => Err(format!("{}; {}", refusal.why, refusal.hint)),
-        None => Ok((key.to_owned(), value)),
-    }
+    Ok((key.to_owned(), value))
 }
 
 /// A number of cores above 0.

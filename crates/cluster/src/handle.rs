@@ -18,7 +18,8 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
-use target::NodeAct;
+use target::{NodeAct, Origin};
+use versions::Release;
 
 /// All nodes and hosts of a cluster.
 #[derive(Debug)]
@@ -90,6 +91,8 @@ pub struct OwnNode {
     pub kept: Vec<PathBuf>,
     /// Everything of the node is in here, as its host has it.
     pub folder: PathBuf,
+    /// The release that it runs, and where that comes from.
+    pub release: (Release, Origin),
     /// Where on its machine it runs, however it is started.
     pub confinement: Option<Confinement>,
 }
@@ -236,10 +239,13 @@ impl NodeHandle {
     /// # Errors
     /// The file cannot be read, or a key is not to be set.
     pub fn configured(&self, yaml: &Map<String, Value>) -> Result<(Step, Step)> {
-        let path = self.own()?.folder.join("conf").join("cassandra.yaml");
+        let own = self.own()?;
+        let path = own.folder.join("conf").join("cassandra.yaml");
+        let of = (&own.release.0, &own.release.1);
         let before = self.agent.read(&path)?;
         let text = String::from_utf8_lossy(&before);
-        let after = changed(&text, yaml).with_context(|| format!("change {}", path.display()))?;
+        let after =
+            changed(&text, of, yaml).with_context(|| format!("change {}", path.display()))?;
         let write = |bytes: Vec<u8>| Step::Write {
             path: path.clone(),
             bytes: Bytes(bytes),

@@ -12,7 +12,7 @@ use measure::number::{bytes, counted};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
-use target::{HostSpec, LocalSpec, RemoteHost, memory_bytes};
+use target::{HostSpec, JavaWanted, LocalSpec, RemoteHost, memory_bytes};
 
 /// Nodes take the later of two writes by their wall clocks: from here on, two machines tell
 /// another order than the one in which writes were acknowledged, sooner than a network would.
@@ -41,7 +41,7 @@ pub struct MachineSeen {
 /// What stands for a machine is none.
 pub fn look(
     machines: &[RemoteHost],
-    limits: &HostSpec,
+    (limits, java): (&HostSpec, &JavaWanted),
 ) -> Result<Vec<Result<MachineSeen, String>>> {
     let wanted = machines.iter().map(destination).collect::<Result<Vec<_>>>()?;
     let agents = Agent::to_each(&wanted);
@@ -51,7 +51,7 @@ pub fn look(
             Err(why) => return Ok(Err(why.to_string())),
         };
         let folder = machine.folder.clone().context("a machine has a folder")?;
-        let (seen, clock) = match agent.inspect(&folder, limits) {
+        let (seen, clock) = match agent.inspect(&folder, (limits, java)) {
             Ok(answer) => answer,
             Err(why) => return Ok(Err(format!("{}: {why:#}", machine.ssh))),
         };
@@ -181,7 +181,7 @@ pub fn unready(spec: &LocalSpec) -> Vec<String> {
     let Some(hosts) = spec.hosts.as_ref().filter(|hosts| hosts.are_machines()) else {
         return Vec::new();
     };
-    let machines = match look(&hosts.machines, &hosts.host) {
+    let machines = match look(&hosts.machines, (&hosts.host, &JavaWanted::of(spec))) {
         Ok(machines) => machines,
         Err(why) => return vec![format!("{why:#}")],
     };

@@ -144,7 +144,7 @@ fn refuse(study: &Study, others: Vec<String>) -> Result<()> {
 /// What keeps this machine from starting the nodes now, or from holding what is loaded, each
 /// sentence once.
 fn not_startable(study: &Study, plan: &Plan, dirs: &Dirs) -> Vec<String> {
-    let mut asked: Vec<(usize, u64, &str)> = Vec::new();
+    let mut asked: Vec<&LocalSpec> = Vec::new();
     let mut all: Vec<String> = Vec::new();
     for (variant, work) in study.variants.iter().zip(&plan.works) {
         let settings = &variant.settings;
@@ -153,9 +153,13 @@ fn not_startable(study: &Study, plan: &Plan, dirs: &Dirs) -> Vec<String> {
         let locals = [settings.load_target().local(), settings.target.local()];
         for local in locals.into_iter().flatten().filter(is_here) {
             // What else differs between the variants takes no other room.
-            let question = (local.nodes, local.heap_bytes, local.version.as_str());
-            if !asked.contains(&question) {
-                asked.push(question);
+            let is_same = |other: &&LocalSpec| {
+                let room = (local.nodes, local.heap_bytes) == (other.nodes, other.heap_bytes);
+                let from = (&local.release, &local.origin, &local.java);
+                room && from == (&other.release, &other.origin, &other.java)
+            };
+            if !asked.iter().any(is_same) {
+                asked.push(local);
                 all.extend(cluster::not_startable(local, dirs));
             }
         }

@@ -10,7 +10,7 @@ use reach::{Offset, TheirClock};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use target::HostSpec;
+use target::{HostSpec, JavaWanted};
 
 /// How long it may take to remove what is ours of a folder: jars and programs.
 const CLEAN_LIMIT: Duration = Duration::from_secs(120);
@@ -30,6 +30,8 @@ pub struct Inspect {
     pub folder: PathBuf,
     /// What it is to be limited to.
     pub limits: HostSpec,
+    /// Which Java nodes are to run on.
+    pub java: JavaWanted,
 }
 
 /// What a machine is.
@@ -87,7 +89,11 @@ impl Agent {
     ///
     /// # Errors
     /// The agent is gone, or there is no such folder.
-    pub fn inspect(&self, folder: &Path, limits: &HostSpec) -> Result<(Inspected, ClockSeen)> {
+    pub fn inspect(
+        &self,
+        folder: &Path,
+        (limits, java): (&HostSpec, &JavaWanted),
+    ) -> Result<(Inspected, ClockSeen)> {
         let mut theirs = TheirClock::default();
         for _ in 0..EXCHANGES_COUNT {
             self.ask_clock(&mut theirs)?;
@@ -95,6 +101,7 @@ impl Agent {
         let seen = self.call(&Inspect {
             folder: folder.to_owned(),
             limits: limits.clone(),
+            java: java.clone(),
         })?;
         let (wall_ahead_ns, wall_bound_ns) = self.wall_clock()?;
         let clock = ClockSeen {

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use std::net::SocketAddrV4;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use target::HostSpec;
+use target::{HostSpec, JavaWanted};
 
 /// How long it may take to end what an earlier command has left: agents and nodes are killed, a
 /// volume unmounted, a tree removed.
@@ -48,9 +48,9 @@ pub struct Settled {
     pub is_in_memory: bool,
 }
 
-/// Looks for a Java that nodes can run on.
+/// Looks for a Java that nodes can run on: which.
 #[derive(Serialize, Deserialize)]
-pub struct FindJava;
+pub struct FindJava(pub JavaWanted);
 
 /// A Java of a machine.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -98,8 +98,8 @@ impl Agent {
     ///
     /// # Errors
     /// There is none; which others there are, and how to get one there.
-    pub fn find_java(&self) -> Result<FoundJava> {
-        self.call(&FindJava)
+    pub fn find_java(&self, wanted: &JavaWanted) -> Result<FoundJava> {
+        self.call(&FindJava(wanted.clone()))
     }
 
     /// Which of these addresses is taken, and by whom; none if all are free.

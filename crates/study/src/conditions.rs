@@ -13,7 +13,7 @@ use measure::number::counted;
 use std::collections::BTreeMap;
 use target::fault::{Length, Means};
 use target::{
-    Authentication, Collector, HostSpec, Isolation, LocalSpec, Target, Topology,
+    Authentication, Collector, HostSpec, Isolation, JavaChoice, LocalSpec, Target, Topology,
     hidden::{hidden, hide_all},
 };
 use topology::Smt;
@@ -215,9 +215,13 @@ fn of_host(host: &HostSpec) -> Vec<String> {
 
 fn nodes(local: &LocalSpec) -> Vec<String> {
     let mut parts = vec![
-        format!("Cassandra {}", local.version),
+        local.cassandra_words(),
         format!("heap {}", human::format_bytes(local.heap_bytes)),
     ];
+    parts.extend(local.java.as_ref().map(|java| match java {
+        JavaChoice::Major(major) => format!("Java {major}"),
+        JavaChoice::Home(home) => format!("the Java of {}", home.display()),
+    }));
     parts.extend(local.collector.map(|collector| {
         let name = match collector {
             Collector::G1 => "G1",

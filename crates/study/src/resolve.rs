@@ -309,9 +309,15 @@ impl Resolver<'_> {
             work::check(&node, &tree, self.inputs, out);
             let mut settings = Draft::of(&tree).settings();
             rules::trust::settle(&mut settings.target, &node, self.overrides);
+            let mut renamed = rules::cassandra::settle(&mut settings.target, &node, self.overrides);
+            renamed.extend(rules::cassandra::settle_faults(
+                &mut settings.faults,
+                &settings.target,
+            ));
             rules::trust::settle_programs(&mut settings.faults, &node, self.overrides);
             settings.load_phase = loading.filter(|phase| phase.differs_from(&settings));
-            let (steps, said) = self.steps(&name, settings, &tree, out.is_empty());
+            let (steps, mut said) = self.steps(&name, settings, &tree, out.is_empty());
+            said.splice(0..0, renamed);
             let in_cell = |variant| Variant {
                 cell: cell.clone(),
                 ..variant
@@ -353,6 +359,8 @@ impl Resolver<'_> {
         let tree = self.check(&node, out);
         let mut phase = Draft::of(&tree).phase();
         rules::trust::settle(&mut phase.target, &node, self.overrides);
+        // What got another name is said of the measured phase.
+        let _ = rules::cassandra::settle(&mut phase.target, &node, self.overrides);
         Some(Box::new(phase))
     }
 

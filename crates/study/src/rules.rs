@@ -4,6 +4,7 @@
 //! what it finds, and leaves the rest to the others, so that all mistakes are found in one go.
 
 mod attached;
+pub(crate) mod cassandra;
 mod client;
 mod data;
 mod destination;
@@ -33,6 +34,7 @@ use subject::whole;
 
 /// Applies every rule.
 pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
+    cassandra::check(subject, out);
     hosts::check(subject, out);
     machines::check(subject, out);
     attach_credentials(subject, out);

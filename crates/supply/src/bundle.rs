@@ -11,8 +11,8 @@ use crate::fill::{fresh, place};
 use crate::lock::{HINTS, Lock, check_known, lock_of};
 use crate::recipe::Recipe;
 use crate::voice::Voice;
-use crate::{Fetched, filled, recipe};
-use anyhow::{Context, Result, bail, ensure};
+use crate::{Fetched, filled};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use reach::process::is_interrupted;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -21,6 +21,7 @@ use std::fs::{File, Permissions};
 use std::io::{BufReader, BufWriter, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path};
+use versions::Release;
 
 /// The first file of a bundle.
 const LIST: &str = "cassay-supply.json";
@@ -73,7 +74,7 @@ pub struct Bundle {
 ///
 /// # Errors
 /// The jars cannot be had, the file is there already, or it cannot be written.
-pub fn export(cache: &Path, version: &str, to: &Path, voice: &mut Voice<'_>) -> Result<Bundle> {
+pub fn export(cache: &Path, release: &Release, to: &Path, voice: &mut Voice<'_>) -> Result<Bundle> {
     let what = || format!("write {}", to.display());
     if to.exists() {
         bail!(
@@ -81,7 +82,7 @@ pub fn export(cache: &Path, version: &str, to: &Path, voice: &mut Voice<'_>) -> 
             to.display()
         );
     }
-    let recipe = recipe(version)?;
+    let recipe = Recipe::of(release)?;
     let folder = recipe.folder_in(cache);
     let (lock, _) = filled(&folder, &recipe, None, voice)?;
     let beside = to.parent().filter(|parent| !parent.as_os_str().is_empty());
@@ -91,7 +92,7 @@ pub fn export(cache: &Path, version: &str, to: &Path, voice: &mut Voice<'_>) -> 
         .tempfile_in(beside.unwrap_or(Path::new(".")))
         .with_context(what)?;
     let mut hashing = Hashing::of(BufWriter::with_capacity(BUFFER_BYTES, fresh));
-    write(&mut hashing, &folder, version, &lock).with_context(what)?;
+    write(&mut hashing, &folder, release.version(), &lock).with_context(what)?;
     hashing.flush().with_context(what)?;
     let (writer, sha256, bytes) = hashing.end();
     let fresh = writer.into_inner().map_err(|error| error.into_error()).with_context(what)?;
@@ -153,14 +154,14 @@ fn append(
 pub fn import(cache: &Path, from: &Path, sha256: Option<&str>) -> Result<(String, Fetched)> {
     let opened = File::open(from).with_context(|| format!("read {}", from.display()))?;
     let hashing = Hashing::of(BufReader::with_capacity(BUFFER_BYTES, opened));
-    read(cache, hashing, sha256, &recipe).with_context(|| format!("import {}", from.display()))
+    read(cache, hashing, sha256, &Recipe::of).with_context(|| format!("import {}", from.display()))
 }
 
 fn read<R: Read>(
     cache: &Path,
     mut hashing: Hashing<R>,
     sha256: Option<&str>,
-    recipe_of: &dyn Fn(&str) -> Result<Recipe>,
+    recipe_of: &dyn Fn(&Release) -> Result<Recipe>,
 ) -> Result<(String, Fetched)> {
     let mut archive = tar::Archive::new(&mut hashing);
     let mut entries = archive.entries()?;
@@ -168,7 +169,7 @@ fn read<R: Read>(
         Some(Ok(mut entry)) => read_list(&mut entry)?,
         _ => bail!("{}", no_bundle("it is not a tar")),
     };
-    let recipe = recipe_of(&list.cassandra)?;
+    let recipe = recipe_of(&listed_release(&list)?)?;
     let lock = trusted(&recipe, &list, sha256.is_some())?;
     let folder = recipe.folder_in(cache);
     let fresh = fresh(&folder)?;
@@ -271,7 +272,7 @@ fn trusted(recipe: &Recipe, list: &List, is_vouched: bool) -> Result<Lock> {
                 list.cassandra
             );
         }
-        check_known(&listed, &list.cassandra)?;
+        check_known(&listed, &recipe.release)?;
         return Ok(listed);
     };
     let lock = lock_of(pinned);
@@ -291,6 +292,11 @@ fn trusted(recipe: &Recipe, list: &List, is_vouched: bool) -> Result<Lock> {
         bail!("{name:?} is in it, which supply.lock does not list");
     }
     Ok(lock)
+}
+
+/// The release that a bundle says it is.
+fn listed_release(list: &List) -> Result<Release> {
+    Release::of(&list.cassandra).map_err(|unknown| anyhow!("{unknown}\nhint: {}", unknown.hint))
 }
 
 /// The name of a file in a bundle: nothing else is taken, and no path.

@@ -1,13 +1,11 @@
 //! Files of the cache: what tells one from another, and how one is written.
 
 use anyhow::{Context, Result};
-use sha2::{Digest, Sha256};
-use std::io::{Read, Write};
+use std::io::Write;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-
-/// How much of a file is read at once.
-const PIECE_BYTES: usize = 64 << 10;
+pub use versions::{digest_of, digest_of_texts};
+pub(crate) use versions::{digest_of_reader, hex};
 
 /// What tells a file from every other one, and from itself before a change.
 ///
@@ -25,38 +23,6 @@ pub fn identity_of(path: &Path) -> Result<String> {
         meta.ctime(),
         meta.ctime_nsec()
     ))
-}
-
-/// SHA-256 of texts one behind the other, in lower-case hexadecimal digits.
-pub fn digest_of_texts(texts: &[&str]) -> String {
-    let mut hash = Sha256::new();
-    for text in texts {
-        hash.update(text.as_bytes());
-    }
-    hex(&hash.finalize())
-}
-
-/// SHA-256 of a file, in lower-case hexadecimal digits.
-///
-/// # Errors
-/// It cannot be read.
-pub fn digest_of(path: &Path) -> std::io::Result<String> {
-    digest_of_reader(&mut std::fs::File::open(path)?).map(|(digest, _)| digest)
-}
-
-/// SHA-256 of all that a reader gives, and how many bytes that were.
-pub(crate) fn digest_of_reader(from: &mut dyn Read) -> std::io::Result<(String, u64)> {
-    let mut hash = Sha256::new();
-    let mut buffer = vec![0; PIECE_BYTES];
-    let mut bytes = 0;
-    loop {
-        let count = from.read(&mut buffer)?;
-        if count == 0 {
-            return Ok((hex(&hash.finalize()), bytes));
-        }
-        hash.update(&buffer[..count]);
-        bytes += count as u64;
-    }
 }
 
 /// Writes a file that others see whole or not at all.
@@ -80,8 +46,4 @@ pub fn boot_id() -> String {
 /// The last part of a path, where it is a text.
 pub(crate) fn name_of(path: &Path) -> Option<&str> {
     path.file_name()?.to_str()
-}
-
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -22,6 +22,7 @@ use std::fs::{File, TryLockError};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use versions::Release;
 
 /// Where the compiler's hints are in the server's jar.
 const HINTS_FOLDER: &str = "META-INF";
@@ -187,7 +188,7 @@ fn from_repository(
     voice(Message::Line(&format!(
         "fetching {} of Cassandra {} ({}) from {}, once",
         number::counted(here.missing.len(), "jar"),
-        recipe.version,
+        recipe.release,
         number::bytes(bytes),
         repository.address()
     )));
@@ -261,7 +262,7 @@ fn of_maven(folder: &Path, recipe: &Recipe, voice: &mut Voice<'_>) -> Result<Loc
     std::fs::create_dir(&jars).with_context(|| format!("make {}", jars.display()))?;
     std::fs::write(fresh.path().join("pom.xml"), &recipe.pom).context("write the pom for Maven")?;
     let is_pinned = recipe.pinned.is_some();
-    maven::run(fresh.path(), &jars, &recipe.version, is_pinned, voice)?;
+    maven::run(fresh.path(), &jars, &recipe.release, is_pinned, voice)?;
     let unpacked = jars.join(HINTS_FOLDER);
     std::fs::rename(unpacked.join(HINTS), jars.join(HINTS))
         .and_then(|()| std::fs::remove_dir_all(&unpacked))
@@ -276,7 +277,7 @@ fn of_maven(folder: &Path, recipe: &Recipe, voice: &mut Voice<'_>) -> Result<Loc
             check(&jars, &lock, "Maven")?;
             lock
         }
-        None => digests(&jars, &recipe.version)?,
+        None => digests(&jars, &recipe.release)?,
     };
     place(&jars, folder, recipe, lock)
 }
@@ -293,7 +294,7 @@ pub(crate) fn fresh(folder: &Path) -> Result<tempfile::TempDir> {
 }
 
 /// What Maven has brought of a version that no lock is checked in for.
-fn digests(jars: &Path, version: &str) -> Result<Lock> {
+fn digests(jars: &Path, release: &Release) -> Result<Lock> {
     let mut lock = Lock::new();
     let entries = std::fs::read_dir(jars).with_context(|| format!("read {}", jars.display()))?;
     for entry in entries {
@@ -303,7 +304,7 @@ fn digests(jars: &Path, version: &str) -> Result<Lock> {
             lock.insert(name.to_string(), digest);
         }
     }
-    check_known(&lock, version)?;
+    check_known(&lock, release)?;
     Ok(lock)
 }
 
@@ -355,7 +356,7 @@ pub(crate) fn left_over(cache: &Path, recipe: &Recipe) -> u64 {
 /// Refuses what nothing could bring.
 pub(crate) fn could_be_filled(recipe: &Recipe) -> Result<()> {
     if recipe.pinned.is_none() && !maven::is_installed() {
-        bail!(maven::missing(&recipe.version));
+        bail!(maven::missing(&recipe.release));
     }
     Ok(())
 }

@@ -1,15 +1,13 @@
-//! Finding a Java that Cassandra 5.0 runs on, among those that are installed.
+//! Finding a Java that a release of Cassandra runs on, among those that are installed.
 
 mod packages;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use packages::hint;
 use reach::process::{self, Life};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-
-/// The Java that our JVM options are written for; Cassandra 5.0 supports 11 and 17.
-pub const JAVA_MAJOR: u32 = 17;
+use target::JavaWanted;
 
 /// Folders with a Java in each folder below, as packages and people unpack them.
 const HOMES: [&str; 5] = [
@@ -36,12 +34,22 @@ pub struct Java {
     pub passed_over: Option<String>,
 }
 
-/// The Java of `JAVA_HOME`, else of `PATH`, else one of those that are installed: the first of
-/// version [`JAVA_MAJOR`].
+impl Java {
+    /// Its major version: 17.
+    pub fn major(&self) -> Option<u32> {
+        major(&self.version)
+    }
+}
+
+/// A Java that is wanted: of the best major version that is there, that of `JAVA_HOME`, else of
+/// `PATH`, else the first of those that are installed.
 ///
 /// # Errors
 /// There is none; the message says which others there are, and how to get one here.
-pub fn find() -> Result<Java> {
+pub fn find(wanted: &JavaWanted) -> Result<Java> {
+    if let Some(home) = &wanted.home {
+        return named(home, wanted);
+    }
     let home = std::env::var_os("JAVA_HOME").filter(|home| !home.is_empty());
     let path = std::env::var_os("PATH").unwrap_or_default();
     let user = std::env::home_dir();
@@ -51,18 +59,69 @@ pub fn find() -> Result<Java> {
         home.as_deref().map(Path::new),
         std::env::split_paths(&path),
         &folders,
+        wanted,
     )
+}
+
+/// The Java in a folder that somebody has named.
+fn named(home: &Path, wanted: &JavaWanted) -> Result<Java> {
+    let said = version_of(&home.join("bin/java"))
+        .with_context(|| format!("look at the Java in {}", home.display()))?;
+    let is_fitting = major(&said.0).is_some_and(|major| wanted.majors.contains(&major));
+    ensure!(
+        is_fitting,
+        "{} is Java {}, and {} starts on {}",
+        home.display(),
+        said.0,
+        wanted.by,
+        or(&wanted.majors)
+    );
+    Ok(taken(home.join("bin/java"), said, "", &[]))
+}
+
+/// `17, 21 or 11`.
+fn or(majors: &[u32]) -> String {
+    let names: Vec<String> = majors.iter().map(u32::to_string).collect();
+    names.join(" or ")
 }
 
 fn find_in(
     home: Option<&Path>,
     path: impl Iterator<Item = PathBuf>,
     folders: &[PathBuf],
+    wanted: &JavaWanted,
 ) -> Result<Java> {
-    // What does not fit, a few words each.
-    let mut others: Vec<String> = Vec::new();
+    let path: Vec<PathBuf> = path.collect();
+    let mut others = Vec::new();
+    for major in &wanted.majors {
+        others.clear();
+        if let Some(java) = of_major(home, &path, folders, (*major, &mut others)) {
+            return Ok(java);
+        }
+    }
+    let none = if others.is_empty() {
+        "no Java is here: not in JAVA_HOME, not in PATH, nor where it is usually put".to_string()
+    } else {
+        others.join(", ")
+    };
+    let best = wanted.majors.first().copied().unwrap_or_default();
+    bail!(
+        "{} needs Java {}; {none}\n{}",
+        wanted.by,
+        or(&wanted.majors),
+        hint(best)
+    );
+}
+
+/// The first Java of a major version; what was looked at and does not fit, a few words each.
+fn of_major(
+    home: Option<&Path>,
+    path: &[PathBuf],
+    folders: &[PathBuf],
+    (wanted, others): (u32, &mut Vec<String>),
+) -> Option<Java> {
     let of_home = home.map(|home| (home.join("bin/java"), "JAVA_HOME"));
-    let of_path = program_in(path, "java").map(|program| (program, "PATH"));
+    let of_path = program_in(path.iter().cloned(), "java").map(|program| (program, "PATH"));
     for (program, place) in of_home.into_iter().chain(of_path) {
         let found = if program.is_file() {
             version_of(&program)
@@ -70,8 +129,8 @@ fn find_in(
             Err(anyhow::anyhow!("there is no bin/java in it"))
         };
         match found {
-            Ok(said) if major(&said.0) == Some(JAVA_MAJOR) => {
-                return Ok(taken(program, said, place, &others));
+            Ok(said) if major(&said.0) == Some(wanted) => {
+                return Some(taken(program, said, place, others));
             }
             Ok((version, _)) => {
                 others.push(format!(
@@ -87,25 +146,20 @@ fn find_in(
             continue;
         };
         let program = home.join("bin/java");
-        if major(&version) != Some(JAVA_MAJOR) {
+        if major(&version) != Some(wanted) {
             others.push(format!("{} is Java {version}", home.display()));
             continue;
         }
         // What its folder says may be wrong, or it may not run here.
         match version_of(&program) {
-            Ok(said) if major(&said.0) == Some(JAVA_MAJOR) => {
-                return Ok(taken(program, said, &home.display().to_string(), &others));
+            Ok(said) if major(&said.0) == Some(wanted) => {
+                return Some(taken(program, said, &home.display().to_string(), others));
             }
             Ok((version, _)) => others.push(format!("{} is Java {version}", home.display())),
             Err(why) => others.push(format!("{}: {why:#}", home.display())),
         }
     }
-    let none = if others.is_empty() {
-        "no Java is here: not in JAVA_HOME, not in PATH, nor where it is usually put".to_string()
-    } else {
-        others.join(", ")
-    };
-    bail!("Cassandra needs Java {JAVA_MAJOR}; {none}\n{}", hint());
+    None
 }
 
 /// A Java that fits, with what it says of itself, after `others` that do not.
@@ -227,10 +281,48 @@ mod tests {
         home
     }
 
+    fn seventeen() -> JavaWanted {
+        JavaWanted {
+            majors: vec![17],
+            home: None,
+            by: "Cassandra 5.0.8".to_owned(),
+        }
+    }
+
+    #[test]
+    fn the_best_version_that_is_there_is_taken_and_one_that_is_named_must_fit() {
+        let (eleven, newest) = (java_home("11.0.2"), java_home("21.0.1"));
+        let wanted = |majors: &[u32], home: Option<&Path>| JavaWanted {
+            majors: majors.to_vec(),
+            home: home.map(Path::to_owned),
+            ..seventeen()
+        };
+        let found = |majors: &[u32]| {
+            let path = [eleven.path().join("bin")].into_iter();
+            find_in(Some(newest.path()), path, &[], &wanted(majors, None))
+        };
+        assert_eq!(found(&[17, 21, 11]).unwrap().major(), Some(21));
+        assert_eq!(found(&[17, 11]).unwrap().major(), Some(11));
+        let error = found(&[17, 8]).unwrap_err().to_string();
+        assert!(error.contains("needs Java 17 or 8"), "{error}");
+        let named = |majors: &[u32]| find(&wanted(majors, Some(newest.path())));
+        assert_eq!(named(&[17, 21]).unwrap().version, "21.0.1");
+        let error = named(&[17, 11]).unwrap_err().to_string();
+        assert!(
+            error.contains("is Java 21.0.1, and Cassandra 5.0.8 starts on 17 or 11"),
+            "{error}"
+        );
+        let none = find(&wanted(&[17], Some(Path::new("/not/there")))).unwrap_err();
+        assert!(
+            format!("{none:#}").contains("look at the Java in /not/there"),
+            "{none:#}"
+        );
+    }
+
     #[test]
     fn the_wrong_java_is_named_with_its_place_and_version() {
         let home = java_home("11.0.2");
-        let error = find_in(Some(home.path()), std::iter::empty(), &[]).unwrap_err();
+        let error = find_in(Some(home.path()), std::iter::empty(), &[], &seventeen()).unwrap_err();
         let text = error.to_string();
         assert!(text.contains("of JAVA_HOME is Java 11.0.2"), "{text}");
         assert!(text.contains(&home.path().display().to_string()), "{text}");
@@ -244,13 +336,22 @@ mod tests {
     fn java_home_goes_before_path() {
         let (right, wrong) = (java_home("17.0.1"), java_home("8"));
         let path = [wrong.path().join("bin")];
-        let java = find_in(Some(right.path()), path.clone().into_iter(), &[]).unwrap();
+        let java = find_in(
+            Some(right.path()),
+            path.clone().into_iter(),
+            &[],
+            &seventeen(),
+        )
+        .unwrap();
         assert_eq!(java.version, "17.0.1");
         assert_eq!(java.passed_over, None);
-        let error = find_in(None, path.into_iter(), &[]).unwrap_err();
+        let error = find_in(None, path.into_iter(), &[], &seventeen()).unwrap_err();
         assert!(error.to_string().contains("of PATH is Java 8"), "{error}");
         let path = [right.path().join("bin")].into_iter();
-        let told = find_in(Some(wrong.path()), path, &[]).unwrap().passed_over.unwrap();
+        let told = find_in(Some(wrong.path()), path, &[], &seventeen())
+            .unwrap()
+            .passed_over
+            .unwrap();
         assert!(
             told.ends_with("of JAVA_HOME is Java 8; Java 17.0.1 of PATH is used"),
             "{told}"
@@ -277,7 +378,7 @@ mod tests {
         std::os::unix::fs::symlink(folder.path().join("c-17"), folder.path().join("d")).unwrap();
         let folders = [folder.path().to_owned()];
         assert_eq!(installed(&folders).len(), 3);
-        let java = find_in(None, std::iter::empty(), &folders).unwrap();
+        let java = find_in(None, std::iter::empty(), &folders, &seventeen()).unwrap();
         assert_eq!(java.version, "17.0.2");
         let told = java.passed_over.unwrap();
         assert!(
@@ -285,7 +386,7 @@ mod tests {
             "{told}"
         );
         let gone = folder.path().join("gone");
-        let java = find_in(Some(&gone), std::iter::empty(), &folders).unwrap();
+        let java = find_in(Some(&gone), std::iter::empty(), &folders, &seventeen()).unwrap();
         let told = java.passed_over.unwrap();
         assert!(
             told.contains("of JAVA_HOME: there is no bin/java in it"),
@@ -297,7 +398,7 @@ mod tests {
     fn no_java_at_all_says_how_to_get_one() {
         let empty = tempfile::tempdir().unwrap();
         let path = std::iter::once(empty.path().to_path_buf());
-        let error = find_in(None, path, &[]).unwrap_err().to_string();
+        let error = find_in(None, path, &[], &seventeen()).unwrap_err().to_string();
         assert!(
             error.contains("no Java is here") && error.contains("hint: "),
             "{error}"

@@ -6,7 +6,7 @@ use crate::{files, home};
 use anyhow::Result;
 use measure::number;
 use std::path::{Path, PathBuf};
-use target::CASSANDRA_VERSION;
+use versions::{LINES, Release};
 
 /// Begin of the names of folders with jars.
 const BEGIN: &str = "cassandra-";
@@ -52,32 +52,36 @@ impl State {
     }
 }
 
-/// The jars in the cache: first those of the version that is pinned, whether they are there or not.
+/// The jars in the cache: first those that are pinned, of each line, whether they are there or not.
 ///
 /// # Errors
 /// The lock of the program cannot be read.
 pub fn list(cache: &Path) -> Result<Vec<Cached>> {
-    let pinned = Recipe::of(CASSANDRA_VERSION)?;
-    let own = pinned.folder_in(cache);
-    let mut all = vec![cached(&pinned, &own, cache)];
-    for folder in folders(cache).into_iter().filter(|folder| folder.is_dir() && *folder != own) {
+    let mut all = Vec::new();
+    for line in LINES {
+        let pinned = Recipe::of(&line.release())?;
+        all.push(cached(&pinned, &pinned.folder_in(cache), cache));
+    }
+    let own: Vec<PathBuf> = all.iter().map(|pinned| pinned.folder.clone()).collect();
+    for folder in folders(cache).into_iter().filter(|folder| folder.is_dir()) {
         let name = files::name_of(&folder).and_then(|name| name.strip_prefix(BEGIN));
-        let Some(version) = name.and_then(|name| name.split('-').next()) else {
+        // What tells a folder from others of its version comes last; `unpinned` may be before it.
+        let version = name.and_then(|name| name.rsplit_once('-')).map(|(version, _)| version);
+        let Some(version) = version.filter(|_| !own.contains(&folder)) else {
             continue;
         };
-        let recipe = Recipe::of(version)?;
-        let is_ours = recipe.folder_in(cache) == folder;
-        let found = if is_ours {
-            cached(&recipe, &folder, cache)
-        } else {
-            Cached {
+        let version = version.strip_suffix("-unpinned").unwrap_or(version);
+        let recipe = Release::of(version).ok().and_then(|release| Recipe::of(&release).ok());
+        let ours = recipe.filter(|recipe| recipe.folder_in(cache) == folder);
+        all.push(match ours {
+            Some(recipe) => cached(&recipe, &folder, cache),
+            None => Cached {
                 version: version.to_string(),
                 bytes: bytes_in(&folder),
                 folder,
                 state: State::Unused,
-            }
-        };
-        all.push(found);
+            },
+        });
     }
     Ok(all)
 }
@@ -91,7 +95,7 @@ fn cached(recipe: &Recipe, folder: &Path, cache: &Path) -> Cached {
         Err(None) => (State::Absent, 0),
     };
     Cached {
-        version: recipe.version.clone(),
+        version: recipe.release.to_string(),
         folder: folder.to_owned(),
         bytes,
         state,
@@ -107,21 +111,22 @@ fn bytes_in(folder: &Path) -> u64 {
 
 /// What a run on nodes of ours would fetch first, and the command that does it before; none: the
 /// jars are there.
-pub fn absent(cache: &Path, version: &str) -> Option<String> {
+pub fn absent(cache: &Path, release: &Release) -> Option<String> {
     if home().is_ok_and(|home| home.is_some()) {
         return None;
     }
-    let recipe = Recipe::of(version).ok()?;
+    let recipe = Recipe::of(release).ok()?;
     if recipe.folder_in(cache).is_dir() {
         return None;
     }
     let size = recipe.bytes().map(|bytes| format!(" ({})", number::bytes(bytes)));
-    let option = match version {
-        CASSANDRA_VERSION => String::new(),
-        other => format!(" --cassandra {other}"),
+    let option = if *release == versions::DEFAULT.release() {
+        String::new()
+    } else {
+        format!(" --cassandra {release}")
     };
     Some(format!(
-        "the jars of Cassandra {version}{} are not in the cache: a run fetches them first, \
+        "the jars of Cassandra {release}{} are not in the cache: a run fetches them first, \
          `cassay supply fetch{option}` does it now",
         size.unwrap_or_default()
     ))
@@ -135,31 +140,33 @@ mod tests {
     fn an_empty_cache_lacks_the_pinned_version_and_folders_of_other_locks_are_told() {
         let cache = tempfile::tempdir().unwrap();
         let all = list(cache.path()).unwrap();
-        assert_eq!(all.len(), 1);
-        assert_eq!(all[0].state, State::Absent);
-        assert_eq!(all[0].version, CASSANDRA_VERSION);
+        let versions: Vec<&str> = all.iter().map(|one| one.version.as_str()).collect();
+        assert_eq!(versions, LINES.map(|line| line.pinned));
+        assert!(all.iter().all(|one| one.state == State::Absent));
         let old = cache.path().join("cassandra-5.0.7-0123456789ab");
         std::fs::create_dir(&old).unwrap();
         std::fs::write(old.join("a.jar"), "12345").unwrap();
         std::fs::write(cache.path().join("agent"), "").unwrap();
         let all = list(cache.path()).unwrap();
-        assert_eq!(all.len(), 2);
-        assert_eq!((all[1].version.as_str(), all[1].bytes), ("5.0.7", 5));
-        assert_eq!(all[1].state, State::Unused);
+        assert_eq!(all.len(), LINES.len() + 1);
+        let last = all.last().unwrap();
+        assert_eq!((last.version.as_str(), last.bytes), ("5.0.7", 5));
+        assert_eq!(last.state, State::Unused);
     }
 
     #[test]
     fn what_is_absent_is_said_with_the_command_that_brings_it() {
         let cache = tempfile::tempdir().unwrap();
-        let said = absent(cache.path(), CASSANDRA_VERSION).unwrap();
+        let said = absent(cache.path(), &versions::DEFAULT.release()).unwrap();
         assert!(said.contains("`cassay supply fetch` does it now"), "{said}");
-        let said = absent(cache.path(), "5.0.6").unwrap();
+        let other = Release::of("5.0.6").unwrap();
+        let said = absent(cache.path(), &other).unwrap();
         assert!(
             said.contains("`cassay supply fetch --cassandra 5.0.6`"),
             "{said}"
         );
-        let folder = Recipe::of("5.0.6").unwrap().folder_in(cache.path());
+        let folder = Recipe::of(&other).unwrap().folder_in(cache.path());
         std::fs::create_dir(folder).unwrap();
-        assert_eq!(absent(cache.path(), "5.0.6"), None);
+        assert_eq!(absent(cache.path(), &other), None);
     }
 }

@@ -1,7 +1,7 @@
 //! Which files a version has, by their digests; of the version that is pinned also where each of
 //! them is in a Maven repository, and how large it is.
 //!
-//! `maven/supply.lock` has a line for each file: SHA-256, bytes, path in the repository. A path
+//! A line's `supply.lock` has a line for each file: SHA-256, bytes, path in the repository. A path
 //! with `!/` is that of a file within a jar. What comes of a version that nothing is pinned for is
 //! written down in its folder, as lines of SHA-256 and name.
 
@@ -9,9 +9,7 @@ use crate::files::digest_of;
 use anyhow::{Context, Result, bail};
 use std::collections::BTreeMap;
 use std::path::Path;
-
-/// The lock of the version that is pinned.
-pub(crate) const LOCK: &str = include_str!("../maven/supply.lock");
+use versions::Release;
 
 /// The compiler's hints as a file of our folder; Apache's scripts use the same file.
 pub(crate) const HINTS: &str = "hotspot_compiler";
@@ -90,8 +88,8 @@ pub(crate) fn lock_text(lock: &Lock) -> String {
 
 /// Whether a lock that we have not made by hand can be one: the server of the version and its
 /// agents are there, and what the checked-in lock knows is what it says.
-pub(crate) fn check_known(lock: &Lock, version: &str) -> Result<()> {
-    for Pinned { name, sha256, .. } in parse_pinned(LOCK)? {
+pub(crate) fn check_known(lock: &Lock, release: &Release) -> Result<()> {
+    for Pinned { name, sha256, .. } in parse_pinned(release.line().lock)? {
         // The hints are of the server, and have its version in no name.
         let found = lock.get(&name).filter(|_| name.ends_with(".jar"));
         if let Some(found) = found.filter(|found| **found != sha256) {
@@ -101,10 +99,10 @@ pub(crate) fn check_known(lock: &Lock, version: &str) -> Result<()> {
             );
         }
     }
-    let server = format!("cassandra-all-{version}.jar");
+    let server = format!("cassandra-all-{release}.jar");
     for start in [server.as_str(), "jamm-", "jolokia-agent-jvm-"] {
         if !lock.keys().any(|name| name.starts_with(start)) {
-            bail!("no {start} is among the jars of Cassandra {version}");
+            bail!("no {start} is among the jars of Cassandra {release}");
         }
     }
     Ok(())
@@ -157,15 +155,20 @@ mod tests {
     use super::*;
     use crate::files::hex;
     use sha2::{Digest, Sha256};
-    use target::CASSANDRA_VERSION;
 
     #[test]
-    fn the_lock_that_is_checked_in_is_in_the_order_of_names_and_says_where_each_file_is() {
-        let pinned = parse_pinned(LOCK).unwrap();
+    fn each_lock_that_is_checked_in_is_in_the_order_of_names_and_says_where_each_file_is() {
+        for line in versions::LINES {
+            is_a_lock(line);
+        }
+    }
+
+    fn is_a_lock(line: &versions::Line) {
+        let pinned = parse_pinned(line.lock).unwrap();
         let names: Vec<&str> = pinned.iter().map(|file| file.name.as_str()).collect();
         assert!(names.is_sorted(), "{names:?}");
         assert_eq!(lock_of(&pinned).len(), names.len(), "no name stands twice");
-        check_known(&lock_of(&pinned), CASSANDRA_VERSION).unwrap();
+        check_known(&lock_of(&pinned), &line.release()).unwrap();
         let within: Vec<_> = pinned.iter().filter(|file| file.member.is_some()).collect();
         assert_eq!(within.len(), 1);
         assert_eq!(within[0].name, HINTS);
@@ -217,15 +220,16 @@ mod tests {
 
     #[test]
     fn what_no_lock_is_checked_in_for_must_agree_with_the_lock_that_is() {
-        let mut lock = lock_of(&parse_pinned(LOCK).unwrap());
-        let error = check_known(&lock, "5.0.6").unwrap_err().to_string();
+        let mut lock = lock_of(&parse_pinned(versions::DEFAULT.lock).unwrap());
+        let release = Release::of("5.0.6").unwrap();
+        let error = check_known(&lock, &release).unwrap_err().to_string();
         assert!(error.contains("no cassandra-all-5.0.6.jar"), "{error}");
         lock.insert("cassandra-all-5.0.6.jar".into(), "0".repeat(64));
         lock.insert(HINTS.into(), "0".repeat(64));
-        check_known(&lock, "5.0.6").unwrap();
+        check_known(&lock, &release).unwrap();
         let jamm = lock.keys().find(|name| name.starts_with("jamm-")).cloned();
         lock.insert(jamm.unwrap(), "0".repeat(64));
-        let error = check_known(&lock, "5.0.6").unwrap_err().to_string();
+        let error = check_known(&lock, &release).unwrap_err().to_string();
         assert!(error.contains("is not the jar of supply.lock"), "{error}");
     }
 }

@@ -8,7 +8,7 @@ use reach::process::{self, Life};
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use target::CASSANDRA_VERSION;
+use versions::Release;
 
 /// The plug-in's goal that copies what a pom resolves to; its version is pinned in the pom.
 const COPY_GOAL: &str = "dependency:copy-dependencies";
@@ -27,12 +27,13 @@ fn program() -> Option<PathBuf> {
 }
 
 /// What is said where only Maven could bring the jars of a version, and there is none.
-pub(crate) fn missing(version: &str) -> String {
+pub(crate) fn missing(release: &Release) -> String {
+    let pinned = release.line().pinned;
     format!(
-        "the jars of Cassandra {version} are not in the cache, and only Maven can tell which they \
-         are, since {CASSANDRA_VERSION} alone is pinned: no mvn in PATH\nhint: install Maven 3.6 \
+        "the jars of Cassandra {release} are not in the cache, and only Maven can tell which they \
+         are, since of its line {pinned} is pinned: no mvn in PATH\nhint: install Maven 3.6 \
          or later, or `cassay supply import FILE` what `cassay supply export FILE --cassandra \
-         {version}` wrote on a machine with Maven, or set CASSANDRA_HOME to an unpacked \
+         {release}` wrote on a machine with Maven, or set CASSANDRA_HOME to an unpacked \
          distribution"
     )
 }
@@ -46,13 +47,13 @@ pub(crate) fn missing(version: &str) -> String {
 pub(crate) fn run(
     work: &Path,
     jars: &Path,
-    version: &str,
+    release: &Release,
     is_pinned: bool,
     voice: &mut Voice<'_>,
 ) -> Result<()> {
-    let program = program().with_context(|| missing(version))?;
+    let program = program().with_context(|| missing(release))?;
     voice(Message::Line(&format!(
-        "fetching the jars of Cassandra {version} with Maven, once (about 70 MB)"
+        "fetching the jars of Cassandra {release} with Maven, once (about 70 MB)"
     )));
     let mut command = process::command(&program);
     command.arg("-B").arg("-f").arg(work.join("pom.xml")).arg(COPY_GOAL);

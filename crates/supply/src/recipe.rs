@@ -7,14 +7,10 @@
 //! with its old date is another one.
 
 use crate::files::{boot_id, digest_of_texts, identity_of, write_whole};
-use crate::lock::{
-    LOCK, Lock, Pinned, check_digests, lock_of, lock_text, parse_lock, parse_pinned,
-};
+use crate::lock::{Lock, Pinned, check_digests, lock_of, lock_text, parse_lock, parse_pinned};
 use anyhow::Result;
 use std::path::{Path, PathBuf};
-use target::CASSANDRA_VERSION;
-
-const POM: &str = include_str!("../maven/pom.xml");
+use versions::{POM, POM_VERSION, Release};
 
 /// The file that says which lock a folder was checked against, and what tells every file.
 const STAMP: &str = "checked";
@@ -25,7 +21,7 @@ const RECORD: &str = "supply.lock";
 /// Which files, and how they are known to be right.
 #[derive(Debug)]
 pub(crate) struct Recipe {
-    pub version: String,
+    pub release: Release,
     /// What Maven resolves.
     pub pom: String,
     /// The files of the version that is pinned; none of another one.
@@ -35,15 +31,15 @@ pub(crate) struct Recipe {
 }
 
 impl Recipe {
-    pub fn of(version: &str) -> Result<Recipe> {
-        let element = |version: &str| format!("<version>{version}</version>");
-        let pinned = match version {
-            CASSANDRA_VERSION => Some(parse_pinned(LOCK)?),
-            _ => None,
+    pub fn of(release: &Release) -> Result<Recipe> {
+        let pinned = if release.is_pinned() {
+            Some(parse_pinned(release.line().lock)?)
+        } else {
+            None
         };
         Ok(Recipe {
-            version: version.to_string(),
-            pom: POM.replace(&element(CASSANDRA_VERSION), &element(version)),
+            release: release.clone(),
+            pom: POM.replace(POM_VERSION, release.version()),
             lock: pinned.as_deref().map(lock_of),
             pinned,
         })
@@ -53,7 +49,7 @@ impl Recipe {
     #[cfg(test)]
     pub fn pinned(files: Vec<Pinned>) -> Recipe {
         Recipe {
-            version: CASSANDRA_VERSION.to_string(),
+            release: versions::DEFAULT.release(),
             pom: POM.to_string(),
             lock: Some(lock_of(&files)),
             pinned: Some(files),
@@ -69,14 +65,15 @@ impl Recipe {
         };
         cache.join(format!(
             "cassandra-{}-{begin}{}",
-            self.version,
+            self.release,
             self.short()
         ))
     }
 
     /// What tells it from other recipes, for names.
     pub fn short(&self) -> String {
-        let lock = self.lock.as_ref().map_or_else(|| LOCK.to_string(), lock_text);
+        let own = || self.release.line().lock.to_string();
+        let lock = self.lock.as_ref().map_or_else(own, lock_text);
         digest_of_texts(&[&self.pom, &lock])[..12].to_string()
     }
 
@@ -155,22 +152,27 @@ mod tests {
 
     #[test]
     fn another_version_has_a_pom_and_a_folder_of_its_own() {
-        let recipe = Recipe::of("5.0.6").unwrap();
-        assert!(recipe.pom.contains("<version>5.0.6</version>"));
-        assert!(!recipe.pom.contains(&format!("<version>{CASSANDRA_VERSION}<")));
-        assert!(POM.contains(&format!("<version>{CASSANDRA_VERSION}</version>")));
-        assert_ne!(recipe.pom, POM);
-        let cache = Path::new("/cache");
-        let pinned = Recipe::of(CASSANDRA_VERSION).unwrap();
-        assert_ne!(recipe.folder_in(cache), pinned.folder_in(cache));
-        assert!(pinned.bytes() > Some(60 << 20));
+        let recipe = Recipe::of(&Release::of("5.0.6").unwrap()).unwrap();
+        assert_eq!(recipe.pom.matches("<version>5.0.6</version>").count(), 2);
+        assert!(!recipe.pom.contains(POM_VERSION));
         assert_eq!(recipe.bytes(), None);
+        let cache = Path::new("/cache");
+        let mut folders = vec![recipe.folder_in(cache)];
+        for line in versions::LINES {
+            let pinned = Recipe::of(&line.release()).unwrap();
+            assert!(pinned.bytes() > Some(40 << 20), "{}", line.name);
+            folders.push(pinned.folder_in(cache));
+        }
+        let count = folders.len();
+        folders.sort();
+        folders.dedup();
+        assert_eq!(folders.len(), count, "{folders:?}");
     }
 
     #[test]
     fn a_folder_counts_as_checked_until_a_jar_is_another_one() {
         let (folder, pinned, lock) = folder();
-        let unpinned = Recipe::of("5.0.6").unwrap();
+        let unpinned = Recipe::of(&Release::of("5.0.6").unwrap()).unwrap();
         assert_eq!(pinned.checked(folder.path()), Err(None), "no stamp yet");
         for recipe in [&pinned, &unpinned] {
             let stamp = recipe.stamp_of(folder.path(), &lock).unwrap();

@@ -86,7 +86,9 @@ impl LocalSpec {
                 found.push(what);
             }
         };
-        differs("the version", self.version != from.version);
+        differs("the version", self.release != from.release);
+        differs("where Cassandra comes from", self.origin != from.origin);
+        differs("the Java", self.java != from.java);
         differs("the number of nodes", self.nodes != from.nodes);
         differs("the racks", self.racks != from.racks);
         differs("the data center", self.datacenter != from.datacenter);
@@ -195,7 +197,10 @@ mod tests {
             (local(|spec| spec.nodes = 2), Change::Start),
             (local(|spec| spec.racks = vec!["a".into()]), Change::Start),
             (local(|spec| spec.hosts = None), Change::Start),
-            (local(|spec| spec.version = "5.0.6".into()), Change::Start),
+            (
+                local(|spec| spec.release = versions::LINES[0].release()),
+                Change::Start,
+            ),
             (Target::Null(NullSpec::default()), Change::Start),
         ] {
             assert_eq!(to.change_from(&from), expected, "{to:?}");

@@ -12,6 +12,7 @@ pub mod fault;
 pub mod hidden;
 mod host;
 mod invocation;
+mod java;
 mod kubernetes;
 mod memory;
 mod null;
@@ -28,18 +29,17 @@ pub use attached_host::{AttachedHost, NODE_PLACE, ProcessControl, folder_of_node
 pub use change::{Change, Restarts};
 pub use host::{DiskSpec, HostSpec, HostsAre, HostsSpec, Isolation, LinkSpec, RemoteHost};
 pub use invocation::Invocation;
+pub use java::{JavaChoice, JavaWanted, java_majors, java_unsupported};
 pub use kubernetes::{
     KubernetesCluster, KubernetesOwner, NODE_FOLDER, NodePods, PodAgents, PodPlace,
 };
 pub use memory::memory_bytes;
 pub use null::{Drift, Latency, NullSpec, Reads, Stall};
 pub use placing::{Placing, Topology};
-pub use refusal::{
-    NO_HA_OF_MACHINES, SpecRefusal, class_sharing_refusal, spec_refusals, unsupported_version,
-};
+pub use refusal::{NO_HA_OF_MACHINES, SpecRefusal, class_sharing_refusal, spec_refusals};
 pub use secret::{Secret, SecretSource};
 pub use spec::{
-    AttachSpec, Authentication, CASSANDRA_VERSION, Collector, JOLOKIA_PORT, JolokiaAccess,
-    LocalSpec, NODES_COUNT_MAX, Seat, Target, TlsSpec,
+    AttachSpec, Authentication, BuildIdentity, Collector, JOLOKIA_PORT, JolokiaAccess, LocalSpec,
+    NODES_COUNT_MAX, Origin, Seat, Target, TlsSpec,
 };
-pub use yaml::{YamlRefusal, yaml_refusal};
+pub use yaml::{YamlRefusal, yaml_named, yaml_refusal, yaml_renamed, yaml_twice};

@@ -1,6 +1,7 @@
 //! What local nodes are asked to be and can be on no machine: known before anything is started.
 
-use crate::spec::{CASSANDRA_VERSION, Collector, LocalSpec};
+use crate::java::java_refusal;
+use crate::spec::{Collector, LocalSpec};
 
 /// Where the JVM's pointers into the heap take 8 bytes instead of 4, and an archive made with the
 /// others does not fit.
@@ -25,8 +26,8 @@ pub struct SpecRefusal {
 
 /// All of them.
 pub fn spec_refusals(spec: &LocalSpec) -> Vec<SpecRefusal> {
-    let version = version_refusal(&spec.version).map(|(why, hint)| SpecRefusal {
-        key: "cassandra",
+    let java = java_refusal(spec).map(|(why, hint)| SpecRefusal {
+        key: "java",
         why,
         hint,
     });
@@ -35,24 +36,7 @@ pub fn spec_refusals(spec: &LocalSpec) -> Vec<SpecRefusal> {
         why,
         hint: "leave it out, or take another collector or heap".to_owned(),
     });
-    version.into_iter().chain(classes).collect()
-}
-
-/// Why a version is none that local nodes can be of, and what to do; of one that a distribution at
-/// hand may have, its own name decides.
-fn version_refusal(version: &str) -> Option<(String, String)> {
-    (!version.starts_with("5.0.")).then(|| unsupported_version(version))
-}
-
-/// That local nodes cannot be of a version, and what to do.
-pub fn unsupported_version(version: &str) -> (String, String) {
-    (
-        format!(
-            "Cassandra {version} is asked for, but the settings and JVM options of local nodes are \
-             written for 5.0.x"
-        ),
-        format!("use {CASSANDRA_VERSION}, or another release such as 5.0.6"),
-    )
+    java.into_iter().chain(classes).collect()
 }
 
 /// Why nodes can share no archive of classes; none where they can, or it is not asked for.
@@ -75,6 +59,7 @@ pub fn class_sharing_refusal(spec: &LocalSpec) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::java::JavaChoice;
 
     #[test]
     fn what_no_machine_can_start_is_refused_by_its_key() {
@@ -85,11 +70,11 @@ mod tests {
         };
         assert_eq!(keys(|_| {}), [""; 0]);
         assert_eq!(
-            keys(|spec| spec.version = "4.1.5".to_owned()),
-            ["cassandra"]
+            keys(|spec| spec.java = Some(JavaChoice::Major(21))),
+            ["java"]
         );
         assert_eq!(
-            keys(|spec| spec.version = "5.0.9-SNAPSHOT".to_owned()),
+            keys(|spec| spec.java = Some(JavaChoice::Major(11))),
             [""; 0]
         );
         let both = keys(|spec| {

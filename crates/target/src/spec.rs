@@ -2,15 +2,15 @@
 
 use crate::attached_host::AttachedHost;
 use crate::host::{HostsSpec, RemoteHost};
+use crate::java::JavaChoice;
 use crate::kubernetes::{KubernetesCluster, KubernetesOwner};
 use crate::null::NullSpec;
 use crate::placing::Topology;
 use crate::secret::SecretSource;
+use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::time::Duration;
-
-/// The version of Apache Cassandra that the checked-in supply is pinned to.
-pub const CASSANDRA_VERSION: &str = "5.0.8";
+use versions::Release;
 
 /// The most nodes of a local cluster: twice the largest that is planned for, and as many as fit
 /// the addresses of one network with as many again to be added. What machines can carry, the check
@@ -53,8 +53,14 @@ impl Target {
 /// A local cluster of Apache Cassandra: on loopback addresses, or on hosts of its own.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LocalSpec {
-    /// Version of Cassandra; [`CASSANDRA_VERSION`] unless `CASSANDRA_HOME` names a distribution.
-    pub version: String,
+    /// The release of Cassandra.
+    pub release: Release,
+    /// Where its files come from.
+    pub origin: Origin,
+    /// What tells it from others of that name, as far as it was there when the study was read.
+    pub build: Option<Box<BuildIdentity>>,
+    /// The Java that nodes run on; none: one that fits, found among those that are installed.
+    pub java: Option<JavaChoice>,
     /// How many nodes, 1 to [`NODES_COUNT_MAX`]; with hosts, a multiple of their number.
     pub nodes: usize,
     /// The hosts that nodes live on, the same number on each; none: loopback addresses.
@@ -89,7 +95,10 @@ pub struct LocalSpec {
 impl Default for LocalSpec {
     fn default() -> LocalSpec {
         LocalSpec {
-            version: CASSANDRA_VERSION.to_string(),
+            release: versions::DEFAULT.release(),
+            origin: Origin::Maven,
+            build: None,
+            java: None,
             nodes: 1,
             hosts: None,
             racks: Vec::new(),
@@ -126,6 +135,24 @@ impl LocalSpec {
         spec
     }
 
+    /// Which Cassandra it is: `Cassandra 5.0.8`, and of what is no release where it comes from and
+    /// what tells it from others.
+    pub fn cassandra_words(&self) -> String {
+        let mut words = format!("Cassandra {}", self.release);
+        match &self.origin {
+            Origin::Maven => {}
+            Origin::Home(home) => words.push_str(&format!(" of {}", home.display())),
+            Origin::Tarball { file, .. } => words.push_str(&format!(" of {}", file.display())),
+            Origin::Build { command, home } => {
+                let command = command.join(" ");
+                words.push_str(&format!(" built by `{command}` in {}", home.display()));
+            }
+        }
+        let build = self.build.as_ref();
+        words.extend(build.map(|build| format!(", {}", build.words())));
+        words
+    }
+
     /// Whether its hosts are pods that are made for it.
     pub fn is_in_pods(&self) -> bool {
         self.hosts.as_ref().is_some_and(|hosts| hosts.pods.is_some())
@@ -158,6 +185,65 @@ impl LocalSpec {
             takers.map(move |(host, _)| Seat { host, slot })
         };
         slots.flat_map(of_slot).collect()
+    }
+}
+
+/// Where the files of a release come from.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Origin {
+    /// From our cache, which is filled from a Maven repository.
+    #[default]
+    Maven,
+    /// From an unpacked distribution, or from a source tree that was built.
+    Home(PathBuf),
+    /// From a distribution as one file.
+    Tarball {
+        /// The file.
+        file: PathBuf,
+        /// Its SHA-256 in lower-case hexadecimal digits.
+        sha256: String,
+    },
+    /// From a folder that a command makes.
+    Build {
+        /// The program with its arguments, which runs in the folder.
+        command: Vec<String>,
+        /// The folder, where an unpacked distribution or a built source tree is then.
+        home: PathBuf,
+    },
+}
+
+/// What tells what somebody has built from others that call themselves the same.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BuildIdentity {
+    /// SHA-256 over its jars, or of its tarball, in lower-case hexadecimal digits.
+    pub digest: String,
+    /// The commit of git that its source tree is at.
+    pub commit: Option<String>,
+}
+
+impl BuildIdentity {
+    /// Digits that are shown: enough to tell builds from each other.
+    const DIGITS: usize = 12;
+
+    /// In a few words.
+    pub fn words(&self) -> String {
+        let digest = self.digest.get(..Self::DIGITS).unwrap_or(&self.digest);
+        let commit = self.commit.as_deref().map(|commit| {
+            let short = commit.get(..Self::DIGITS).unwrap_or(commit);
+            format!(", commit {short}")
+        });
+        format!("sha256 {digest}{}", commit.unwrap_or_default())
+    }
+}
+
+impl Origin {
+    /// The folder that it is, or becomes; none of those that are unpacked by us.
+    pub fn home(&self) -> Option<&std::path::Path> {
+        match self {
+            Origin::Home(home) | Origin::Build { home, .. } => Some(home),
+            Origin::Maven | Origin::Tarball { .. } => None,
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use clap::{Args as ClapArgs, Subcommand};
 use std::path::PathBuf;
+use versions::Release;
 
 #[derive(Debug, Subcommand)]
 pub enum SupplyCommand {
@@ -53,9 +54,15 @@ pub struct SupplyImportArgs {
 
 #[derive(Debug, ClapArgs)]
 pub struct VersionArgs {
-    /// Version of Cassandra: a release of 5.0.
-    #[arg(long, value_name = "VERSION", default_value = target::CASSANDRA_VERSION)]
-    pub cassandra: String,
+    /// Version of Cassandra: a release, or a line, as 4.1, which is the release of it that is
+    /// pinned.
+    #[arg(long, value_name = "VERSION", default_value = versions::DEFAULT.pinned, value_parser = release)]
+    pub cassandra: Release,
+}
+
+/// A release of Cassandra.
+pub fn release(text: &str) -> Result<Release, String> {
+    Release::of(text).map_err(|unknown| format!("{}; {}", unknown.why, unknown.hint))
 }
 
 /// A SHA-256 in hexadecimal digits.

@@ -7,6 +7,7 @@ use crate::terminal;
 use ::supply::java;
 use anyhow::{Context, Result};
 use std::path::Path;
+use target::{JavaWanted, LocalSpec};
 
 /// The study.
 const STUDY: &str = "first-look";
@@ -23,7 +24,7 @@ is measured is cassay on this machine; `cassay demo` measures a Cassandra";
 pub fn run(args: &DemoArgs, common: &Common) -> Result<Exit> {
     let (target, scale) = match args.target {
         DemoTarget::Local => {
-            java::find().context(
+            java::find(&JavaWanted::of(&LocalSpec::default())).context(
                 "a demo on a real Cassandra; without Java, `cassay demo --target null` shows the \
                  same on a server in cassay",
             )?;

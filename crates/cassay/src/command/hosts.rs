@@ -6,7 +6,7 @@ use crate::exit::Exit;
 use crate::terminal;
 use ::cluster::machines::{DiskSpeed, MachineSeen, look};
 use ::doctor::Level;
-use ::target::{HostSpec, memory_bytes};
+use ::target::{HostSpec, JavaWanted, LocalSpec, memory_bytes};
 use anyhow::{Result, bail};
 use measure::number::{bytes, counted};
 use serde_json::{Value, json};
@@ -28,7 +28,8 @@ pub fn run(command: &HostsCommand, common: &Common) -> Result<Exit> {
     };
     let mut away = Vec::new();
     let mut seen = Vec::new();
-    for (machine, answer) in wanted.iter().zip(look(&wanted, &HostSpec::default())?) {
+    let java = JavaWanted::of(&LocalSpec::default());
+    for (machine, answer) in wanted.iter().zip(look(&wanted, (&HostSpec::default(), &java))?) {
         match answer {
             Ok(machine) => seen.push(machine),
             Err(why) => away.push(Away {

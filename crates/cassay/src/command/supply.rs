@@ -10,6 +10,7 @@ use anyhow::Result;
 use measure::number;
 use serde_json::{Value, json};
 use study::settings::Study;
+use target::{JavaWanted, LocalSpec, Origin};
 
 /// Does the command.
 pub fn run(command: &SupplyCommand, common: &Common) -> Result<Exit> {
@@ -33,7 +34,7 @@ pub fn run(command: &SupplyCommand, common: &Common) -> Result<Exit> {
 fn list(common: &Common) -> Result<()> {
     let cache = dirs()?.cache;
     let jars = ::supply::list(&cache)?;
-    let java = java::find();
+    let java = java::find(&JavaWanted::of(&LocalSpec::default()));
     if common.json {
         terminal::json(&json!({
             "cache": cache,
@@ -89,10 +90,10 @@ fn to_json(one: &Cached) -> Value {
 }
 
 fn fetch(args: &FetchArgs, common: &Common) -> Result<()> {
-    let (version, repository) = (&args.version.cassandra, args.repository.as_deref());
+    let (release, repository) = (&args.version.cassandra, args.repository.as_deref());
     let cache = dirs()?.cache;
-    let fetched = heard(|voice| ::supply::fetch(&cache, version, repository, voice))?;
-    tell(version, &fetched, common);
+    let fetched = heard(|voice| ::supply::fetch(&cache, release, repository, voice))?;
+    tell(release.version(), &fetched, common);
     Ok(())
 }
 
@@ -120,12 +121,12 @@ fn tell(version: &str, fetched: &Fetched, common: &Common) {
 }
 
 fn export(args: &SupplyExportArgs, common: &Common) -> Result<()> {
-    let (version, file) = (&args.version.cassandra, &args.file);
+    let (release, file) = (&args.version.cassandra, &args.file);
     let cache = dirs()?.cache;
-    let bundle = heard(|voice| ::supply::export(&cache, version, file, voice))?;
+    let bundle = heard(|voice| ::supply::export(&cache, release, file, voice))?;
     if common.json {
         terminal::json(&json!({
-            "cassandra": version,
+            "cassandra": release.version(),
             "file": file,
             "files": bundle.files,
             "bytes": bundle.bytes,
@@ -135,7 +136,7 @@ fn export(args: &SupplyExportArgs, common: &Common) -> Result<()> {
     }
     terminal::data(&format!("{}  {}", bundle.sha256, file.display()));
     terminal::say(&format!(
-        "{} files of Cassandra {version}, {}. On the other machine: cassay supply import {}",
+        "{} files of Cassandra {release}, {}. On the other machine: cassay supply import {}",
         bundle.files,
         number::bytes(bundle.bytes),
         study::human::quoted(&file.display().to_string())
@@ -170,7 +171,8 @@ pub fn say_absent(study: &Study) -> Result<()> {
     let mut said: Vec<String> = Vec::new();
     for variant in &study.variants {
         let local = variant.settings.target.local();
-        let absent = local.and_then(|local| ::supply::absent(&cache, &local.version));
+        let local = local.filter(|local| local.origin == Origin::Maven);
+        let absent = local.and_then(|local| ::supply::absent(&cache, &local.release));
         if let Some(absent) = absent.filter(|absent| !said.contains(absent)) {
             terminal::say(&format!("note: {absent}"));
             said.push(absent);

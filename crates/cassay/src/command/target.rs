@@ -9,16 +9,17 @@ use crate::exit::Exit;
 use crate::{interrupt, terminal};
 use ::cluster::kept;
 use ::cluster::{Cluster, Dirs, Export};
-use anyhow::{Result, ensure};
+use anyhow::{Result, anyhow, ensure};
 use measure::number::counted;
 use serde_json::json;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 use target::{
-    AttachSpec, Authentication, Capability, DiskSpec, HostSpec, HostsSpec, LinkSpec, LocalSpec,
-    Target,
+    AttachSpec, Authentication, Capability, DiskSpec, HostSpec, HostsSpec, JavaChoice, LinkSpec,
+    LocalSpec, Target,
 };
+use versions::Release;
 
 /// Does the command.
 pub fn run(command: &TargetCommand, common: &Common) -> Result<Exit> {
@@ -58,9 +59,13 @@ fn up(args: &UpArgs, dirs: &Dirs, common: &Common) -> Result<Exit> {
     });
     let shared = hosts.as_ref().map(|hosts| hosts.nodes(args.nodes_per_host.unwrap_or(1)));
     let like = like.as_ref().map(Like::of).transpose()?.unwrap_or_default();
-    let version = args.cassandra.clone().or(like.version);
+    let release = args.cassandra.clone().or(like.release);
+    let release = release.unwrap_or_else(|| versions::DEFAULT.release());
+    let yaml = args.yaml.iter().cloned().collect();
     let spec = LocalSpec {
-        version: version.unwrap_or_else(|| target::CASSANDRA_VERSION.to_owned()),
+        yaml: target::yaml_named(release.line(), &yaml),
+        release,
+        java: args.java.map(JavaChoice::Major),
         nodes: args.nodes.or(like.nodes).or(shared).unwrap_or(1),
         racks: like.racks,
         datacenter: like.datacenter.unwrap_or_else(|| LocalSpec::default().datacenter),
@@ -68,7 +73,6 @@ fn up(args: &UpArgs, dirs: &Dirs, common: &Common) -> Result<Exit> {
         hosts,
         heap_bytes: args.heap,
         collector: args.gc,
-        yaml: args.yaml.iter().cloned().collect(),
         jvm_options: args.jvm.clone(),
         class_sharing: args.class_sharing,
         topology: super::topology::asked(&args.placing),
@@ -105,10 +109,15 @@ fn up(args: &UpArgs, dirs: &Dirs, common: &Common) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
+/// The release that an export was made with.
+fn release_of(version: &str) -> Result<Release> {
+    Release::of(version).map_err(|unknown| anyhow!("{unknown}\nhint: {}", unknown.hint))
+}
+
 /// What a cluster has of an export that is to fit it; nothing without one.
 #[derive(Default)]
 struct Like {
-    version: Option<String>,
+    release: Option<Release>,
     nodes: Option<usize>,
     racks: Vec<String>,
     datacenter: Option<String>,
@@ -128,7 +137,7 @@ impl Like {
             other.map_or("another", |other| other.datacenter.as_str())
         );
         Ok(Like {
-            version: Some(export.version.clone()),
+            release: Some(release_of(&export.version)?),
             nodes: Some(export.nodes.len()),
             racks: nodes.clone().map(|node| node.rack.clone()).collect(),
             datacenter: first.map(str::to_owned),

@@ -30,7 +30,7 @@ mod stress;
 mod travel;
 mod verdicts;
 
-use crate::program::{Lab, Said, Started, command};
+use crate::program::{Lab, Said, Started, command, line};
 use cluster::Dirs;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -65,11 +65,14 @@ verify: {reads: all, sample: 2000}
 
 /// Such nodes, for tests that call the target itself.
 fn small(nodes: usize) -> LocalSpec {
+    let usual = LocalSpec::default();
+    let release = line().map(|line| versions::Release::of(&line).expect("a line"));
     LocalSpec {
+        release: release.unwrap_or_else(|| usual.release.clone()),
         nodes,
         heap_bytes: 512 << 20,
         class_sharing: true,
-        ..LocalSpec::default()
+        ..usual
     }
 }
 

@@ -41,6 +41,7 @@ fn node(agent: &Arc<Agent>, root: &Path) -> NodeHandle {
         process: Some(process),
         // The one after it is where it was.
         own: Some(OwnNode {
+            release: (versions::DEFAULT.release(), target::Origin::Maven),
             start: (server(address.port()), output),
             forgiving: server(address.port()),
             joining: server(address.port()),
@@ -322,6 +323,7 @@ fn a_fault_of_the_wrong_process_is_a_mismatch() {
             host: None,
             process: node.process,
             own: Some(OwnNode {
+                release: (versions::DEFAULT.release(), target::Origin::Maven),
                 start: (server(0), root.path().join("cluster/output")),
                 forgiving: server(0),
                 joining: server(0),

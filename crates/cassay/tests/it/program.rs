@@ -22,6 +22,29 @@ const OF_THE_MACHINE: [&str; 5] = ["V1", "V3", "V4", "V18", "V19"];
 /// that passes.
 const SKIPS: &str = "CASSAY_SKIPS";
 
+/// Where `cargo xtask cassandra --line` says of which line nodes are to be.
+const LINE: &str = "CASSAY_TEST_LINE";
+
+/// The line that nodes of ours are of; none: the program's own default.
+pub fn line() -> Option<String> {
+    std::env::var(LINE).ok().filter(|line| !line.is_empty())
+}
+
+/// Leaves a test that is not about the line which is tested.
+pub fn is_of_line(oldest: &str) -> bool {
+    let Some(line) = line() else {
+        return true;
+    };
+    let age = |name: &str| versions::Line::of(name).expect("a line").age();
+    let is_of = age(&line) >= age(oldest);
+    if !is_of {
+        skip(&format!(
+            "Cassandra {line} has not what is tested, which is there since {oldest}"
+        ));
+    }
+    is_of
+}
+
 /// How often a file that the program writes is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
@@ -95,6 +118,7 @@ impl Lab {
         let mut command = command(env!("CARGO_BIN_EXE_cassay"));
         command
             .args(arguments)
+            .args(self.line_of(arguments))
             .current_dir(self.path())
             // Its own clusters: a test neither sees nor clears what the user has running.
             .env("CASSAY_DATA", "data")
@@ -103,6 +127,30 @@ impl Lab {
             .env("CASSAY_SHARED_MACHINE", "1")
             .stdin(Stdio::null());
         command
+    }
+
+    /// What makes nodes of ours ones of the line that is tested.
+    fn line_of(&self, arguments: &[&str]) -> Vec<String> {
+        let Some(line) = line() else {
+            return Vec::new();
+        };
+        let says = |option: &&str| {
+            option.starts_with("--cassandra") || option.contains("local.cassandra=")
+        };
+        let is_local = |name: &&str| {
+            let text = std::fs::read_to_string(self.path().join(name)).unwrap_or_default();
+            text.contains("local:") && !text.contains("cassandra:")
+        };
+        match arguments {
+            _ if arguments.iter().any(says) => Vec::new(),
+            ["target", "up", others @ ..] if !others.contains(&"--like") => {
+                vec!["--cassandra".to_owned(), line]
+            }
+            ["run" | "plan", others @ ..] if others.iter().any(is_local) => {
+                vec!["--set".to_owned(), format!("target.local.cassandra={line}")]
+            }
+            _ => Vec::new(),
+        }
     }
 
     /// Runs the program to its end.

@@ -77,7 +77,7 @@ fn archive(program: &Program, clusters: &Path, say: &mut dyn FnMut(&str)) -> Res
 
 /// The name says the Java and the jars: of another one it is another file.
 fn name(program: &Program) -> Result<String> {
-    let mut text = format!("{}\n{}\n", program.java.build, program.supply.version);
+    let mut text = format!("{}\n{}\n", program.java.build, program.supply.release);
     for jar in program.supply.classpath.split(':') {
         let meta = std::fs::metadata(jar).with_context(|| format!("look at {jar}"))?;
         text.push_str(&format!("{jar} {} {}\n", meta.len(), meta.mtime()));
@@ -136,12 +136,12 @@ fn make(program: &Program, clusters: &Path, path: &Path, say: &mut dyn FnMut(&st
     // The JVM calls an archive that has seen agents one for tests only.
     recording.supply.jolokia = None;
     let spec = LocalSpec {
-        version: program.supply.version.clone(),
+        release: program.supply.release.clone(),
         heap_bytes: HEAP_BYTES,
         ..LocalSpec::default()
     };
     super::room::check(spec.nodes, spec.heap_bytes, clusters)?;
-    let mut nodes = Nodes::new(&spec, clusters, recording, None, None, say)?;
+    let mut nodes = Nodes::new(&spec, clusters, recording, None, say)?;
     nodes.settle()?;
     nodes.bring_up(&mut |_| ())?;
     nodes.end_node(0, WRITE_LIMIT)?;

@@ -67,7 +67,7 @@ impl Nodes {
         let machines = self.spec.machines();
         at_once(missing.iter().copied(), |at| {
             let (machine, archive) = (&machines[at], &archives[at]);
-            let made = archive.make(machine, &self.program, (clusters, self.state.home.clone()));
+            let made = archive.make(machine, &self.program, clusters);
             made.with_context(|| {
                 format!("{}: make an archive of the server's classes", machine.ssh)
             })
@@ -107,17 +107,12 @@ impl Archive {
     }
 
     /// Makes it: a node comes up there as every node does, and writes it when it ends.
-    fn make(
-        &self,
-        machine: &RemoteHost,
-        program: &Program,
-        (clusters, home): (&Path, Option<PathBuf>),
-    ) -> Result<()> {
+    fn make(&self, machine: &RemoteHost, program: &Program, clusters: &Path) -> Result<()> {
         let mut program = program.clone();
         // The JVM calls an archive that has seen agents one for tests only.
         program.supply.jolokia = None;
         let spec = LocalSpec {
-            version: program.supply.version.clone(),
+            release: program.supply.release.clone(),
             heap_bytes: HEAP_BYTES,
             hosts: Some(HostsSpec {
                 count: 1,
@@ -127,7 +122,7 @@ impl Archive {
             ..LocalSpec::default()
         };
         let wanted = spec.hosts.as_ref();
-        let mut nodes = Nodes::new(&spec, clusters, program, home, wanted, &mut |_| ())?;
+        let mut nodes = Nodes::new(&spec, clusters, program, wanted, &mut |_| ())?;
         let part = PathBuf::from(format!("{}.{}.part", self.path.display(), nodes.state.id));
         let first = nodes.programs.first_mut().context("a machine has a program")?;
         first.classes = Classes::Archived(part.clone());
@@ -163,7 +158,7 @@ const STAMP: &str = ".crc";
 /// The name says the Java and the jars, and when these were put there: a JVM refuses an archive of
 /// jars with another date.
 fn name(program: &Program, entries: &[Entry]) -> String {
-    let mut text = format!("{}\n{}\n", program.java.build, program.supply.version);
+    let mut text = format!("{}\n{}\n", program.java.build, program.supply.release);
     for jar in program.supply.classpath.split(':') {
         let name = Path::new(jar).file_name().and_then(|name| name.to_str());
         let known = entries.iter().find(|entry| Some(entry.name.as_str()) == name);

@@ -92,6 +92,7 @@ impl Nodes {
             replacing: anew(RestartMode::Replacing)?,
             kept: node.layout.kept(),
             folder: node.layout.folder.clone(),
+            release: (node.layout.release.clone(), self.spec.origin.clone()),
             confinement: self.placement(node).map(|one| one.confinement.clone()),
         })
     }

@@ -1,9 +1,13 @@
 //! The command line of a node's JVM.
 //!
-//! The options are what Apache's scripts give a 5.0 server on Java 17, for the same performance;
-//! ours come first and a study's own last, so that the study's win. Not taken over: preloading
-//! jemalloc where a machine happens to have it, and JMX over RMI, which nobody here speaks.
+//! The options are what Apache's scripts give a server, for the same performance: the same for all
+//! lines, so that sides of different lines differ by nothing else, and for each Java what its module
+//! system needs (`java_options`). Ours come first and a study's own last, so that the study's win.
+//! Not taken over: preloading jemalloc where a machine happens to have it, and JMX over RMI, which
+//! nobody here speaks. The collector is G1 as the options for Java 11 and 17 have it, on every Java:
+//! those for 21 take ZGC, which a study asks for by `collector`.
 
+use super::java_options::{G1, JavaOptions};
 use super::marks::{mark, mark_of_node};
 use super::node::gc_log_name;
 use super::program::{Classes, Program};
@@ -12,51 +16,6 @@ use crate::handle::RestartMode;
 use anyhow::{Result, bail};
 use std::process::Command;
 use target::{Collector, LocalSpec};
-
-/// Packages that Cassandra 5.0 uses although the Java 17 module system hides them.
-const EXPORTS: [&str; 9] = [
-    "java.base/jdk.internal.misc",
-    "java.management.rmi/com.sun.jmx.remote.internal.rmi",
-    "java.rmi/sun.rmi.registry",
-    "java.rmi/sun.rmi.server",
-    "java.sql/java.sql",
-    "java.base/java.lang.ref",
-    "jdk.unsupported/sun.misc",
-    "jdk.compiler/com.sun.tools.javac.file",
-    "jdk.attach/sun.tools.attach",
-];
-
-/// Packages that it reads by reflection.
-const OPENS: [&str; 17] = [
-    "java.base/java.lang.module",
-    "java.base/jdk.internal.loader",
-    "java.base/jdk.internal.ref",
-    "java.base/jdk.internal.reflect",
-    "java.base/jdk.internal.math",
-    "java.base/jdk.internal.module",
-    "java.base/jdk.internal.util.jar",
-    "jdk.management/com.sun.management.internal",
-    "java.base/sun.nio.ch",
-    "java.base/java.io",
-    "java.base/java.lang.reflect",
-    "jdk.compiler/com.sun.tools.javac",
-    "java.base/java.lang",
-    "java.base/java.util",
-    "java.base/java.util.concurrent",
-    "java.base/java.util.concurrent.atomic",
-    "java.base/java.nio",
-];
-
-/// The garbage collector as Apache's options for Java 17 have it.
-const G1: [&str; 7] = [
-    "-XX:+UseG1GC",
-    "-XX:+ParallelRefProcEnabled",
-    "-XX:MaxTenuringThreshold=1",
-    "-XX:G1HeapRegionSize=16m",
-    "-XX:G1RSetUpdatingPauseTimePercent=5",
-    "-XX:MaxGCPauseMillis=300",
-    "-XX:InitiatingHeapOccupancyPercent=70",
-];
 
 /// Memory and threads as Apache's options for Java 17 have them.
 const TUNING: [&str; 12] = [
@@ -147,19 +106,22 @@ pub(crate) fn command(
     command.arg(mark_of_node(&node.name));
     let heap = spec.heap_bytes;
     command.args([format!("-Xms{heap}"), format!("-Xmx{heap}")]);
+    let java = JavaOptions::of(program.java.major());
     match spec.collector {
+        Some(Collector::Z) => command.args(java.zgc),
         Some(Collector::G1) => command.args(G1),
         Some(collector) => command.arg(collector.option()),
         None if spec.jvm_options.iter().any(|option| is_collector(option)) => &mut command,
         None => command.args(G1),
     };
     command.args(TUNING);
-    let modules = [("--add-exports", &EXPORTS[..]), ("--add-opens", &OPENS[..])];
+    let modules = [("--add-exports", java.exports), ("--add-opens", java.opens)];
     for (option, packages) in modules {
         for package in packages {
             command.arg(option).arg(format!("{package}=ALL-UNNAMED"));
         }
     }
+    command.args(java.others);
     command.args(PROPERTIES);
     // How long a node looks for others before it joins them: a seed for so long, which is alone
     // when all are started anew, others twice as long. A node that has found nobody by then ends,

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use supply::java::Java;
-use target::{Ability, LocalSpec};
+use target::{Ability, JavaWanted, LocalSpec};
 
 /// What no machine can have, since others use its link, too.
 const LINKS: &str = "the hosts are machines of their own, whose links cassay does not change";
@@ -104,14 +104,14 @@ fn with_own(spec: &LocalSpec, mut all: BTreeMap<Ability, Answer>) -> BTreeMap<Ab
 /// A machine has no Java, or jars cannot be written there.
 pub(super) fn programs(
     hosts: &Hosts,
-    program: &Program,
+    (program, java): (&Program, &JavaWanted),
     say: &mut dyn FnMut(&str),
 ) -> Result<Vec<Program>> {
     let jars = jars(program)?;
     let answers = at_once(hosts.all(), |host| {
         let (agent, folder) = (host.agent(), host.folder());
         let there = || -> Result<(Program, usize)> {
-            let java = agent.find_java()?;
+            let java = agent.find_java(java)?;
             let above = folder.ancestors().nth(2).context("the folder of a machine")?;
             let (placed, sent) = send(agent, &supply_folder(above), &jars)?;
             Ok((there(program, java_of(java), &placed), sent))

@@ -12,6 +12,7 @@ mod compare;
 mod handles;
 mod host_info;
 mod host_layout;
+mod java_options;
 mod jvm;
 mod machines;
 pub(crate) mod marks;

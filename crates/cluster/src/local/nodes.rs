@@ -109,7 +109,7 @@ impl Nodes {
             rack: node.layout.rack.clone(),
             tokens: node.layout.tokens.clone(),
             pid: node.process.map(|process| process.pid),
-            version: self.state.version.clone(),
+            version: node.layout.release.to_string(),
         };
         self.nodes.iter().map(info).collect()
     }
@@ -147,11 +147,6 @@ impl Nodes {
     /// All nodes, in order.
     pub fn all(&self) -> &[LocalNode] {
         &self.nodes
-    }
-
-    /// The version of Cassandra that they are.
-    pub fn version(&self) -> &str {
-        &self.state.version
     }
 
     /// The hosts, where they are more than addresses.
@@ -202,7 +197,7 @@ impl Nodes {
             name: node.layout.name.as_str(),
             host: &node.host,
             folder: &node.layout.folder,
-            version: self.version(),
+            version: node.layout.release.version(),
             agent: node.jolokia.as_ref(),
         });
         nodes.collect()

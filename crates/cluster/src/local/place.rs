@@ -192,6 +192,7 @@ pub(super) fn layouts(
         all.push(NodeLayout {
             address: *address,
             ports: *ports,
+            release: spec.release.clone(),
             datacenter: spec.datacenter.clone(),
             rack: rack(spec, index, seat.host),
             tokens,

@@ -5,7 +5,7 @@ use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
 use supply::java::{self, Java};
 use supply::{Supply, plainly};
-use target::LocalSpec;
+use target::{JavaWanted, LocalSpec};
 
 /// What every node is started with.
 #[derive(Clone, Debug)]
@@ -45,57 +45,28 @@ impl Program {
     pub(super) fn of_spec(
         spec: &LocalSpec,
         dirs: &Dirs,
-        home: Option<&Path>,
         say: &mut dyn FnMut(&str),
     ) -> Result<Program> {
-        if spec.machines().is_empty() {
-            Program::find(&spec.version, dirs, home, say)
+        let java = if spec.machines().is_empty() {
+            let java = java::find(&JavaWanted::of(spec))?;
+            if let Some(why) = &java.passed_over {
+                say(&format!("note: {why}"));
+            }
+            java
         } else {
-            Program::for_machines(&spec.version, dirs, home, say)
-        }
-    }
-
-    /// Java and the jars of `version`.
-    fn find(
-        version: &str,
-        dirs: &Dirs,
-        home: Option<&Path>,
-        say: &mut dyn FnMut(&str),
-    ) -> Result<Program> {
-        let java = java::find()?;
-        if let Some(why) = &java.passed_over {
-            say(&format!("note: {why}"));
-        }
-        Program::with(java, version, dirs, home, say)
-    }
-
-    /// The jars of `version`, for machines that have a Java of their own.
-    fn for_machines(
-        version: &str,
-        dirs: &Dirs,
-        home: Option<&Path>,
-        say: &mut dyn FnMut(&str),
-    ) -> Result<Program> {
-        let none = Java {
-            program: PathBuf::new(),
-            version: String::new(),
-            build: String::new(),
-            passed_over: None,
+            // Machines have a Java of their own.
+            Java {
+                program: PathBuf::new(),
+                version: String::new(),
+                build: String::new(),
+                passed_over: None,
+            }
         };
-        Program::with(none, version, dirs, home, say)
-    }
-
-    fn with(
-        java: Java,
-        version: &str,
-        dirs: &Dirs,
-        home: Option<&Path>,
-        say: &mut dyn FnMut(&str),
-    ) -> Result<Program> {
         let cache = made_absolute(&dirs.cache)?;
+        let wanted = (&spec.release, &spec.origin);
         Ok(Program {
             java,
-            supply: supply::resolve(&cache, version, home, &mut plainly(say))?,
+            supply: supply::resolve(&cache, wanted, &mut plainly(say))?,
             classes: Classes::Loaded,
             cache,
         })

@@ -6,10 +6,11 @@ use serde_json::{Map, Value};
 use std::net::Ipv4Addr;
 use std::time::Duration;
 use target::{
-    Authentication, Collector, DiskSpec, HostSpec, HostsSpec, Isolation, LinkSpec, LocalSpec,
-    Placing, RemoteHost, Topology,
+    Authentication, BuildIdentity, Collector, DiskSpec, HostSpec, HostsSpec, Isolation, JavaChoice,
+    LinkSpec, LocalSpec, Origin, Placing, RemoteHost, Topology,
 };
 use topology::{Smt, Units};
+use versions::Release;
 
 /// [`LocalSpec`], without what the state says elsewhere.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -24,6 +25,15 @@ pub(crate) struct SpecState {
     collector: Option<String>,
     yaml: Map<String, Value>,
     jvm_options: Vec<String>,
+    /// Absent in states of earlier versions.
+    #[serde(default)]
+    origin: Origin,
+    /// Absent of a release, and in states of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    build: Option<Box<BuildIdentity>>,
+    /// Absent where one was found, and in states of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    java: Option<JavaChoice>,
     #[serde(default)]
     class_sharing: bool,
     /// Absent where nothing is said of it, and in states of earlier versions.
@@ -78,6 +88,9 @@ impl SpecState {
             collector: spec.collector.map(|one| one.name().to_string()),
             yaml: spec.yaml.clone(),
             jvm_options: spec.jvm_options.clone(),
+            origin: spec.origin.clone(),
+            build: spec.build.clone(),
+            java: spec.java.clone(),
             class_sharing: spec.class_sharing,
             topology: TopologyState::of(&spec.topology),
             start_timeout_s: spec.start_timeout.as_secs_f64(),
@@ -112,7 +125,10 @@ impl SpecState {
             None => Topology::default(),
         };
         Some(LocalSpec {
-            version: version.to_string(),
+            release: Release::built(version)?,
+            origin: self.origin.clone(),
+            build: self.build.clone(),
+            java: self.java.clone(),
             nodes: self.nodes,
             hosts,
             racks: self.racks.clone(),
@@ -203,7 +219,9 @@ mod tests {
     fn a_spec_comes_back_from_its_record_as_it_was() {
         let yaml = json!({"commitlog_sync": "batch", "sstable": {"selected_format": "bti"}});
         let spec = LocalSpec {
-            version: "5.0.6".to_string(),
+            release: Release::of("5.0.6").unwrap(),
+            java: Some(JavaChoice::Major(17)),
+            origin: Origin::Home("/h".into()),
             nodes: 6,
             hosts: Some(HostsSpec {
                 count: 3,

@@ -13,7 +13,10 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::path::{Path, PathBuf};
-use target::{Authentication, LocalSpec, YamlRefusal, yaml_refusal};
+use target::{
+    Authentication, LocalSpec, Origin, YamlRefusal, yaml_named, yaml_refusal, yaml_twice,
+};
+use versions::Release;
 
 /// `num_tokens` of Apache's `cassandra.yaml` since 4.0.
 const TOKENS_COUNT: u64 = 16;
@@ -24,6 +27,8 @@ pub(crate) struct NodeLayout {
     pub name: String,
     pub address: Ipv4Addr,
     pub ports: Ports,
+    /// The release that it runs.
+    pub release: Release,
     pub datacenter: String,
     pub rack: String,
     /// The tokens of the node, ascending.
@@ -82,8 +87,14 @@ pub(super) const JOINING: &str = "joining.yaml";
 ///
 /// # Errors
 /// All offending keys, each with its reason.
-pub(crate) fn check_overrides(yaml: &Map<String, Value>) -> Result<()> {
-    let refused = yaml.iter().filter_map(|(key, value)| yaml_refusal(key, value));
+pub(crate) fn check_overrides(spec: &LocalSpec) -> Result<()> {
+    refuse((&spec.release, &spec.origin), &spec.yaml)
+}
+
+fn refuse(of: (&Release, &Origin), yaml: &Map<String, Value>) -> Result<()> {
+    let refused = yaml.iter().filter_map(|(key, value)| yaml_refusal(of, key, value));
+    let twice = yaml_twice(of.0.line(), yaml).into_iter().map(|(_, refusal)| refusal);
+    let refused = refused.chain(twice);
     let problems: Vec<String> =
         refused.map(|YamlRefusal { why, hint }| format!("{why}: {hint}")).collect();
     if problems.is_empty() {
@@ -223,9 +234,13 @@ pub(crate) fn properties(conf: &Path) -> PathBuf {
 /// User name of the MBean agent; the password is random for every cluster.
 pub(crate) const JOLOKIA_USER: &str = "cassay";
 
-/// Our settings with the user's over them.
+/// Our settings with the user's over them, by the names of the node's line.
 fn yaml_of(node: &NodeLayout, overrides: &Map<String, Value>) -> Map<String, Value> {
-    overridden(base(node), overrides)
+    let line = node.release.line();
+    let mut own = yaml_named(line, &base(node));
+    // What 4.0 does not let anybody choose, as the consistency of what it writes about roles.
+    own.retain(|key, _| line.has_setting(key));
+    overridden(own, &yaml_named(line, overrides))
 }
 
 /// Settings with others over them.
@@ -238,7 +253,7 @@ fn overridden(
     }
     if settings.get("commitlog_sync").is_some_and(|sync| sync != "periodic") {
         // The server refuses a period in batch and group mode.
-        settings.remove("commitlog_sync_period");
+        settings.retain(|key, _| !key.starts_with("commitlog_sync_period"));
     }
     settings
 }
@@ -259,8 +274,12 @@ fn joining_of(node: &NodeLayout, overrides: &Map<String, Value>) -> Map<String, 
 ///
 /// # Errors
 /// It is not what we write, or a key is cassay's own; the ring has its tokens already, too.
-pub(crate) fn changed(text: &str, overrides: &Map<String, Value>) -> Result<String> {
-    check_overrides(overrides)?;
+pub(crate) fn changed(
+    text: &str,
+    of: (&Release, &Origin),
+    overrides: &Map<String, Value>,
+) -> Result<String> {
+    refuse(of, overrides)?;
     if overrides.contains_key("num_tokens") {
         bail!("num_tokens cannot be changed: the node has its tokens");
     }
@@ -271,7 +290,10 @@ pub(crate) fn changed(text: &str, overrides: &Map<String, Value>) -> Result<Stri
     let lines = text.lines().filter(|line| !line.starts_with('#'));
     let settings: Option<Map<String, Value>> = lines.map(line).collect();
     let settings = settings.context("it is not as cassay wrote it")?;
-    Ok(yaml_text(&overridden(settings, overrides)))
+    Ok(yaml_text(&overridden(
+        settings,
+        &yaml_named(of.0.line(), overrides),
+    )))
 }
 
 fn base(node: &NodeLayout) -> Map<String, Value> {
@@ -280,11 +302,10 @@ fn base(node: &NodeLayout) -> Map<String, Value> {
     let tokens: Vec<String> = node.tokens.iter().map(i64::to_string).collect();
     // The seed has all for seeds, and tells them of the ring even if it holds them to be gone for
     // good: one that takes its own place again is told by nobody else.
-    let seeds: &[SocketAddrV4] = if node.is_seed() {
-        &node.all
-    } else {
-        &[node.seed]
-    };
+    // Where nodes agree on the ring, it is not needed, and the first node would wait half a minute
+    // for what others have to say.
+    let tells_all = node.is_seed() && !node.release.line().has_cluster_metadata;
+    let seeds: &[SocketAddrV4] = if tells_all { &node.all } else { &[node.seed] };
     let seeds: Vec<String> = seeds.iter().map(SocketAddrV4::to_string).collect();
     let seeds = json!([{ "seeds": seeds.join(",") }]);
     let settings = json!({

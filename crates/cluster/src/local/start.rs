@@ -17,9 +17,9 @@ use measure::clock::{self, Deadline};
 use measure::number::counted;
 use std::net::Ipv4Addr;
 use std::os::unix::fs::DirBuilderExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
-use target::{HostsSpec, LocalSpec, NODES_COUNT_MAX};
+use target::{HostsSpec, JavaWanted, LocalSpec, NODES_COUNT_MAX};
 
 /// Starts the cluster of `spec` and waits until every node answers and sees the others.
 ///
@@ -35,9 +35,11 @@ pub(crate) fn start(spec: &LocalSpec, dirs: &Dirs, say: &mut dyn FnMut(&str)) ->
         .create(&clusters)
         .with_context(|| format!("make {}", clusters.display()))?;
     let clusters = made_absolute(&clusters)?;
-    let home = supply::home()?;
+    let mut spec = spec.clone();
+    spec.origin = supply::meant((&spec.release, &spec.origin), &mut supply::plainly(say))?;
+    let spec = &spec;
     let on_machines = !spec.machines().is_empty();
-    let mut program = Program::of_spec(spec, dirs, home.as_deref(), say)?;
+    let mut program = Program::of_spec(spec, dirs, say)?;
     if !on_machines {
         program.share_classes(spec, &clusters, say)?;
         room::check(spec.nodes, spec.heap_bytes, &clusters)?;
@@ -47,7 +49,7 @@ pub(crate) fn start(spec: &LocalSpec, dirs: &Dirs, say: &mut dyn FnMut(&str)) ->
     if !on_machines {
         say(&starting(spec, &program));
     }
-    let mut nodes = Nodes::new(spec, &clusters, program, home, wanted, say)?;
+    let mut nodes = Nodes::new(spec, &clusters, program, wanted, say)?;
     if let Some(first) = nodes.programs.first() {
         say(&starting(spec, first));
     }
@@ -61,7 +63,7 @@ pub(crate) fn start(spec: &LocalSpec, dirs: &Dirs, say: &mut dyn FnMut(&str)) ->
 fn starting(spec: &LocalSpec, program: &Program) -> String {
     format!(
         "starting Cassandra {} on {} (Java {}, heap {} MiB)",
-        program.supply.version,
+        program.supply.release,
         counted(spec.nodes, "node"),
         program.java.version,
         spec.heap_bytes >> 20
@@ -128,7 +130,7 @@ pub(super) fn check(spec: &LocalSpec) -> Result<()> {
     classes::check(spec)?;
     place::check(spec)?;
     settings::check_tokens(spec)?;
-    settings::check_overrides(&spec.yaml)
+    settings::check_overrides(spec)
 }
 
 impl Nodes {
@@ -138,7 +140,6 @@ impl Nodes {
         spec: &LocalSpec,
         clusters: &Path,
         program: Program,
-        home: Option<PathBuf>,
         wanted: Option<&HostsSpec>,
         say: &mut dyn FnMut(&str),
     ) -> Result<Nodes> {
@@ -159,9 +160,12 @@ impl Nodes {
             (None, Some(_)) => Some(Agent::of_switch(&id, &folder)?),
             (None, None) => Some(Agent::of_machine(&id, &folder)?),
         };
-        let mut state = State::new(id, program.supply.version.clone(), spec.datacenter.clone());
+        let mut state = State::new(
+            id,
+            program.supply.release.to_string(),
+            spec.datacenter.clone(),
+        );
         state.spec = Some(SpecState::of(spec));
-        state.home = home;
         let before = wanted.map(|wanted| match machines {
             Some(_) => HostsState::of_machines(&state.id, &wanted.machines),
             None => HostsState::before(&state.id, wanted, &folder),
@@ -204,7 +208,8 @@ impl Nodes {
     /// Sees to it that machines have what their nodes are started from.
     pub(super) fn supply(&mut self, say: &mut dyn FnMut(&str)) -> Result<()> {
         if let Some(hosts) = self.ground.hosts().filter(|hosts| hosts.are_machines()) {
-            self.programs = machines::programs(hosts, &self.program, say)?;
+            self.programs =
+                machines::programs(hosts, (&self.program, &JavaWanted::of(&self.spec)), say)?;
             self.share_classes_there(&self.spec.clone(), say)?;
         }
         Ok(())

@@ -5,7 +5,7 @@ use super::{room, state};
 use crate::dirs::Dirs;
 use std::path::{Path, PathBuf};
 use supply::java;
-use target::LocalSpec;
+use target::{JavaWanted, LocalSpec};
 
 /// All reasons why the nodes could not be started here now: Java, jars, memory, disk. Nothing is
 /// started or fetched; a heap, a port or a folder that only the start tries may still be refused.
@@ -14,8 +14,11 @@ pub fn not_startable(spec: &LocalSpec, dirs: &Dirs) -> Vec<String> {
     let mut note = |asked: anyhow::Result<()>| {
         found.extend(asked.err().map(|why| format!("{why:#}")));
     };
-    note(java::find().map(drop));
-    note(supply::obtainable(&dirs.cache, &spec.version));
+    note(java::find(&JavaWanted::of(spec)).map(drop));
+    note(supply::obtainable(
+        &dirs.cache,
+        (&spec.release, &spec.origin),
+    ));
     note(room::check_heap(spec.heap_bytes));
     note(room::check_memory(spec.nodes, spec.heap_bytes));
     note(room::check_disk(

@@ -58,9 +58,6 @@ pub(crate) struct State {
     /// restart, gone after the last. Absent in states of earlier versions, which did not tell.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unsettled: bool,
-    /// The distribution that it was started from; none: jars of the cache.
-    #[serde(default)]
-    pub home: Option<PathBuf>,
     /// Its hosts, with all that outlives a command that is killed: written before they are made.
     #[serde(default)]
     pub hosts: Option<HostsState>,
@@ -104,7 +101,6 @@ impl State {
             datacenter,
             spec: None,
             unsettled: false,
-            home: None,
             hosts: None,
             nodes: Vec::new(),
         }

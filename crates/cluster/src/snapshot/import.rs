@@ -28,6 +28,7 @@ use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, openat};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use versions::Line;
 
 /// Room that stays for the node itself: as TRUNCATE needs it, and some more.
 const SPARE_BYTES: u64 = 128 << 20;
@@ -146,36 +147,20 @@ fn fit(cluster: &Cluster, export: &Export) -> Result<Fitting> {
     fitting::fit(export, &members(cluster, &mut session)?, &replication)
 }
 
-/// The oldest format that Cassandra 4.0 to 5.0 reads: of 3.0.
-const OLDEST: &str = "ma";
-
-/// The newest formats that a version of Cassandra reads: with and without tries for an index. None
-/// for a version that is not known here, which says itself what it cannot read.
-fn newest_formats(version: &str) -> Option<(&'static str, Option<&'static str>)> {
-    match version {
-        old if old.starts_with("4.") => Some(("nb", None)),
-        new if new.starts_with("5.0") => Some(("oa", Some("da"))),
-        _ => None,
-    }
-}
-
-/// Refuses SSTables that a version of Cassandra cannot read.
+/// Refuses SSTables that a version of Cassandra cannot read. One whose line is not known here says
+/// itself what it cannot read.
 fn formats_fit(export: &Export, version: &str) -> Result<()> {
-    let Some((plain, trie)) = newest_formats(version) else {
+    let Some(line) = Line::of(version) else {
         return Ok(());
     };
     for format in export.formats() {
-        let is_read = match (format.starts_with('d'), trie) {
-            (true, trie) => trie.is_some_and(|newest| format <= newest),
-            (false, _) => (OLDEST..=plain).contains(&format),
-        };
         ensure!(
-            is_read,
+            line.formats.reads(format),
             "the export has SSTables of the format {format} (of Cassandra {}), and Cassandra \
-             {version} reads from {OLDEST} to {plain}{}; nothing was copied\nhint: import it \
-             into a cluster of the version that it is of (`cassay target up --like FROM`)",
+             {version} reads {}; nothing was copied\nhint: import it into a cluster of the version \
+             that it is of (`cassay target up --like FROM`)",
             export.version,
-            trie.map(|trie| format!(", and {trie}")).unwrap_or_default()
+            line.formats.said()
         );
     }
     Ok(())

@@ -63,6 +63,7 @@ const fn one_of(path: &'static str, keys: &'static [&'static str]) -> Exclusive 
 pub const EXCLUSIVE: &[Exclusive] = &[
     one_of("target", &["local", "attach", "null"]),
     one_of("target.attach", &["contact_points", "kubernetes"]),
+    one_of("target.local.cassandra", &["home", "tarball", "build"]),
     one_of(
         "target.attach.kubernetes",
         &["k8ssandra", "cass_operator", "service"],

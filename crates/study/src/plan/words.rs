@@ -112,9 +112,9 @@ pub(super) fn restore_words(settings: &Settings) -> String {
 pub fn target_words(target: &Target) -> String {
     match target {
         Target::Local(local) => format!(
-            "start {} of Cassandra {} with {} heap",
+            "start {} of {} with {} heap",
             counted(local.nodes, "node"),
-            local.version,
+            local.cassandra_words(),
             human::format_bytes(local.heap_bytes)
         ),
         Target::Attach(attach) => {

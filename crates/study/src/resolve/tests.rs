@@ -9,6 +9,7 @@ mod machines;
 mod repeat;
 mod required;
 mod trust;
+mod versions;
 mod without_faults;
 
 use super::*;

@@ -32,7 +32,7 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
 
 /// What no machine could start.
 fn startable(subject: &Subject<'_>, out: &mut Diagnostics) {
-    let local = Draft::of(subject.tree).local();
+    let local = super::cassandra::found(&Draft::of(subject.tree), subject);
     for refusal in target::spec_refusals(&local) {
         let path = format!("target.local.{}", refusal.key);
         subject.say(&path, refusal.why, Some(&refusal.hint), out);

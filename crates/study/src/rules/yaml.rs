@@ -1,9 +1,10 @@
 //! `cassandra.yaml` of local nodes: what is cassay's, and so nobody's to set.
 
 use super::subject::Subject;
+use crate::settings::Draft;
 use crate::tree::Tree;
 use ::yaml::{Diagnostics, Node, Raw};
-use target::YamlRefusal;
+use target::{YamlRefusal, yaml_twice};
 
 /// Keys of `cassandra.yaml` that were written somewhere.
 pub(super) struct Written<'s> {
@@ -36,14 +37,20 @@ pub(super) fn written<'s>(subject: &Subject<'s>) -> Vec<Written<'s>> {
 
 /// Refuses keys that the nodes would refuse only when they start.
 pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
+    let local = super::cassandra::found(&Draft::of(subject.tree), subject);
+    let of = (&local.release, &local.origin);
     for Written { path, node, tree } in written(subject) {
+        let yaml = tree.entries().iter().map(|(key, value)| (key.clone(), value.to_json()));
+        for (key, YamlRefusal { why, hint }) in yaml_twice(local.release.line(), &yaml.collect()) {
+            out.add(&node.nearest(&key).place, why, Some(hint));
+        }
         for (key, value) in tree.entries() {
             let refusal = match (path, key.as_str()) {
                 (OF_FAULTS, "num_tokens") => Some(YamlRefusal {
                     why: "num_tokens cannot be changed: the nodes have their tokens".to_owned(),
                     hint: "remove it".to_owned(),
                 }),
-                _ => target::yaml_refusal(key, &value.to_json()),
+                _ => target::yaml_refusal(of, key, &value.to_json()),
             };
             if let Some(YamlRefusal { why, hint }) = refusal {
                 let place = &node.nearest(key).place;

@@ -13,11 +13,40 @@ use analysis::procedure::{
     Band, Bound, Endurance, Fixed, Percentile, Point, Procedure, Search, Sweep, Until,
 };
 use imports::Tool;
+use std::path::PathBuf;
 use target::fault::Commands;
 use target::{
-    AttachSpec, HostsSpec, JolokiaAccess, LocalSpec, NullSpec, RemoteHost, Target, TlsSpec,
+    AttachSpec, HostsSpec, JolokiaAccess, LocalSpec, NullSpec, Origin, RemoteHost, Target, TlsSpec,
 };
+use versions::Release;
 use workload::{ALL_KINDS, Tuning};
+
+/// What is started instead of a release.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct OwnCassandra {
+    pub home: Option<PathBuf>,
+    pub tarball: Option<PathBuf>,
+    pub sha256: String,
+    pub command: Vec<String>,
+    pub build_home: Option<PathBuf>,
+}
+
+impl OwnCassandra {
+    fn origin(&self) -> Origin {
+        match (&self.home, &self.tarball, &self.build_home) {
+            (Some(home), ..) => Origin::Home(home.clone()),
+            (None, Some(file), _) => Origin::Tarball {
+                file: file.clone(),
+                sha256: self.sha256.clone(),
+            },
+            (None, None, Some(home)) => Origin::Build {
+                command: self.command.clone(),
+                home: home.clone(),
+            },
+            (None, None, None) => Origin::Maven,
+        }
+    }
+}
 
 /// What a study's keys have said so far.
 #[derive(Clone, Debug, Default)]
@@ -35,6 +64,9 @@ pub struct Draft {
     pub(crate) repeat_primary: Option<PrimaryMetric>,
     pub(crate) kind: Kind,
     pub(crate) local: LocalSpec,
+    /// The version that is asked for, as it was written.
+    pub(crate) release: Option<String>,
+    pub(crate) own: OwnCassandra,
     /// Racks that are dealt to the hosts in turn, or without hosts to the nodes; none: one a host.
     pub(crate) racks: Vec<String>,
     /// Of how many hosts; 0: none are said.
@@ -333,7 +365,10 @@ impl Draft {
             ..self.hosts.clone()
         });
         let nodes = hosts.as_ref().map(|hosts| hosts.nodes(self.nodes_per_host));
+        let release = self.release.as_deref().and_then(|text| Release::of(text).ok());
         let spec = LocalSpec {
+            release: release.unwrap_or_else(|| self.local.release.clone()),
+            origin: self.own.origin(),
             nodes: nodes.unwrap_or(self.local.nodes),
             hosts,
             ..self.local.clone()

@@ -48,7 +48,7 @@ fn refused(entries: &[(EntryType, &str, &str)]) -> String {
 
 fn refused_bytes(bytes: &[u8]) -> String {
     let cache = tempfile::tempdir().unwrap();
-    let recipe = |_: &str| Ok(Recipe::pinned(files()));
+    let recipe = |_: &Release| Ok(Recipe::pinned(files()));
     let error = read(cache.path(), Hashing::of(bytes), None, &recipe).unwrap_err();
     let left = std::fs::read_dir(cache.path()).unwrap().count();
     assert_eq!(left, 0, "nothing is left of what was refused");
@@ -63,10 +63,10 @@ fn what_is_written_comes_back_and_twice_the_same_is_the_same_bytes() {
     for (name, text) in [("a.jar", SERVER), ("b.jar", AGENT)] {
         std::fs::write(folder.path().join(name), text).unwrap();
     }
-    let recipe = |_: &str| Ok(Recipe::pinned(files()));
+    let recipe = |_: &Release| Ok(Recipe::pinned(files()));
     let written = || {
         let mut bytes = Vec::new();
-        let version = target::CASSANDRA_VERSION;
+        let version = versions::DEFAULT.pinned;
         write(&mut bytes, folder.path(), version, &lock_of(&files())).unwrap();
         bytes
     };
@@ -75,7 +75,7 @@ fn what_is_written_comes_back_and_twice_the_same_is_the_same_bytes() {
     let cache = tempfile::tempdir().unwrap();
     let imported = || read(cache.path(), Hashing::of(bytes.as_slice()), None, &recipe).unwrap();
     let (version, fetched) = imported();
-    assert_eq!(version, target::CASSANDRA_VERSION);
+    assert_eq!(version, versions::DEFAULT.pinned);
     assert!(!fetched.was_there);
     let lock = Recipe::pinned(files()).checked(&fetched.folder).unwrap();
     assert_eq!(lock, lock_of(&files()));
@@ -203,7 +203,7 @@ fn a_version_that_is_not_pinned_needs_the_digest_of_the_bundle() {
             cache.path(),
             Hashing::of(bytes.as_slice()),
             sha256,
-            &crate::recipe,
+            &Recipe::of,
         )
     };
     let text = format!("{:#}", import(None).unwrap_err());
@@ -224,7 +224,12 @@ fn a_version_that_is_not_pinned_needs_the_digest_of_the_bundle() {
     };
     let (version, fetched) = import(Some(&digest.to_uppercase())).unwrap();
     assert_eq!((version.as_str(), fetched.files), ("5.0.6", 4));
-    assert!(crate::recipe("5.0.6").unwrap().checked(&fetched.folder).is_ok());
+    assert!(
+        Recipe::of(&Release::of("5.0.6").unwrap())
+            .unwrap()
+            .checked(&fetched.folder)
+            .is_ok()
+    );
     let text = format!("{:#}", refused(&[(FILE, LIST, &list_of(&files, "4.1.9"))]));
     assert!(!text.is_empty());
 }

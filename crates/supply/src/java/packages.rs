@@ -1,45 +1,46 @@
 //! How a Java is had on this system: one line for the distribution that it is.
 
-use super::JAVA_MAJOR;
+/// What stands for the major version in the texts below.
+const MAJOR: &str = "{MAJOR}";
 
 /// Names of distributions, as `/etc/os-release` has them, and what each is told to install.
 const PACKAGES: [(&[&str], &str); 5] = [
     (
         &["debian", "ubuntu"],
-        "apt-get install openjdk-17-jre-headless",
+        "apt-get install openjdk-{MAJOR}-jre-headless",
     ),
     (
         &["fedora", "rhel", "centos"],
-        "dnf install java-17-openjdk-headless",
+        "dnf install java-{MAJOR}-openjdk-headless",
     ),
-    (&["alpine"], "apk add openjdk17-jre-headless"),
-    (&["arch"], "pacman -S jre17-openjdk-headless"),
+    (&["alpine"], "apk add openjdk{MAJOR}-jre-headless"),
+    (&["arch"], "pacman -S jre{MAJOR}-openjdk-headless"),
     (
         &["opensuse", "suse", "sles"],
-        "zypper install java-17-openjdk-headless",
+        "zypper install java-{MAJOR}-openjdk-headless",
     ),
 ];
 
 /// On macOS, which has no such file.
-const HOMEBREW: &str = "brew install openjdk@17";
+const HOMEBREW: &str = "brew install openjdk@{MAJOR}";
 
 /// Where there is one for every system: newer releases of distributions have left 17 out.
 const ANYWHERE: &str =
-    "Temurin 17 of https://adoptium.net, unpacked below /opt or named by JAVA_HOME";
+    "Temurin {MAJOR} of https://adoptium.net, unpacked below /opt or named by JAVA_HOME";
 
-/// What to do about a missing Java.
-pub(super) fn hint() -> String {
+/// What to do about a missing Java of a major version.
+pub(super) fn hint(major: u32) -> String {
     let texts = ["/etc/os-release", "/usr/lib/os-release"];
     let release = texts.iter().find_map(|path| std::fs::read_to_string(path).ok());
     let command = match std::env::consts::OS {
         "macos" => Some(HOMEBREW),
         _ => command_of(&release.unwrap_or_default()),
     };
-    debug_assert_eq!(JAVA_MAJOR, 17, "the names of packages are of that one");
-    match command {
+    let said = match command {
         Some(command) => format!("hint: {command}; where there is no such package, {ANYWHERE}"),
         None => format!("hint: {ANYWHERE}"),
-    }
+    };
+    said.replace(MAJOR, &major.to_string())
 }
 
 /// What the distribution of an `os-release` is told to install: by its own name, then by those of
@@ -85,6 +86,11 @@ mod tests {
             let found = command_of(release).and_then(|command| command.split(' ').next());
             assert_eq!(found, command, "{release}");
         }
-        assert!(hint().starts_with("hint: ") && hint().contains("Temurin 17"));
+        let said = hint(21);
+        assert!(
+            said.starts_with("hint: ") && said.contains("Temurin 21"),
+            "{said}"
+        );
+        assert!(!said.contains(MAJOR), "{said}");
     }
 }

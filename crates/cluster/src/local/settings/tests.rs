@@ -11,6 +11,7 @@ fn layout() -> NodeLayout {
             storage: 7000,
             jolokia: 8778,
         },
+        release: versions::DEFAULT.release(),
         datacenter: "dc1".to_string(),
         rack: "rack1".to_string(),
         tokens: ring(1, 4).remove(0),
@@ -99,7 +100,13 @@ fn the_ring_gives_every_node_the_same_share() {
 fn what_cassay_owns_is_refused_with_the_reason() {
     let yaml = map(json!({"listen_address": "1.2.3.4", "concurrent_reads": 8,
         "commitlog_directory": "/x", "num_tokens": 0}));
-    let error = check_overrides(&yaml).unwrap_err().to_string();
+    let check = |yaml: Map<String, Value>| {
+        check_overrides(&LocalSpec {
+            yaml,
+            ..LocalSpec::default()
+        })
+    };
+    let error = check(yaml).unwrap_err().to_string();
     let lines: Vec<&str> = error.lines().collect();
     assert_eq!(lines.len(), 3, "{error}");
     assert!(error.contains("listen_address of cassandra.yaml cannot be set: every node"));
@@ -107,7 +114,9 @@ fn what_cassay_owns_is_refused_with_the_reason() {
         error.contains("num_tokens must be 1 to 1024, not 0"),
         "{error}"
     );
-    check_overrides(&map(json!({"concurrent_reads": 8, "num_tokens": 4}))).unwrap();
+    check(map(json!({"concurrent_reads": 8, "num_tokens": 4}))).unwrap();
+    let twice = json!({"compaction_throughput": "1MiB/s", "compaction_throughput_mb_per_sec": 1});
+    assert!(check(map(twice)).unwrap_err().to_string().contains("are one setting"));
 }
 
 #[test]
@@ -119,6 +128,32 @@ fn overrides_replace_ours() {
     assert_eq!(settings["commitlog_sync_period"], "10000ms");
     let settings = yaml_of(&layout(), &map(json!({"commitlog_sync": "batch"})));
     assert!(!settings.contains_key("commitlog_sync_period"));
+}
+
+/// A line that does not start with a setting says so only when its node dies.
+#[test]
+fn every_setting_of_ours_is_one_that_the_line_has() {
+    for line in versions::LINES {
+        let node = NodeLayout {
+            release: line.release(),
+            authentication: Authentication::Password,
+            ..layout()
+        };
+        let user = map(json!({"read_request_timeout": "7s"}));
+        for key in yaml_of(&node, &user).keys() {
+            assert!(line.has_setting(key), "{key} of {}", line.name);
+        }
+        let seeds = &yaml_of(&node, &user)["seed_provider"][0]["parameters"][0]["seeds"];
+        let asks_itself = *seeds == "127.9.42.1:7000";
+        assert_eq!(asks_itself, line.has_cluster_metadata, "{}", line.name);
+    }
+    let old = NodeLayout {
+        release: versions::LINES[0].release(),
+        ..layout()
+    };
+    let settings = yaml_of(&old, &map(json!({"read_request_timeout": "7s"})));
+    assert_eq!(settings["read_request_timeout_in_ms"], 7000);
+    assert_eq!(settings["commitlog_sync_period_in_ms"], 10_000);
 }
 
 /// A seed would join without asking anybody for its data.
@@ -143,6 +178,7 @@ fn a_node_that_joins_streams_and_is_no_seed_of_its_own() {
 fn a_file_of_ours_is_changed_as_if_it_had_been_written_so() {
     let written = |yaml: &Map<String, Value>| yaml_text(&yaml_of(&layout(), yaml));
     let one = map(json!({"concurrent_reads": 8}));
+    let of = (&versions::DEFAULT.release(), &Origin::Maven);
     for other in [
         json!({"concurrent_reads": 16}),
         json!({"commitlog_sync": "batch", "commitlog_segment_size": "16MiB"}),
@@ -150,9 +186,9 @@ fn a_file_of_ours_is_changed_as_if_it_had_been_written_so() {
         let other = map(other);
         let mut both = one.clone();
         both.extend(other.clone());
-        assert_eq!(changed(&written(&one), &other).unwrap(), written(&both));
+        assert_eq!(changed(&written(&one), of, &other).unwrap(), written(&both));
     }
-    let refused = |text: &str, yaml| changed(text, &map(yaml)).unwrap_err().to_string();
+    let refused = |text: &str, yaml| changed(text, of, &map(yaml)).unwrap_err().to_string();
     let text = written(&one);
     assert!(refused(&text, json!({"listen_address": "::1"})).contains("an address of its own"));
     assert!(refused(&text, json!({"num_tokens": 4})).contains("has its tokens"));

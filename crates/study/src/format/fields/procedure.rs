@@ -415,7 +415,7 @@ pub(super) const FIELDS: &[Field] = &[
     ),
     optional(
         "procedure.grid.version",
-        Type::List(&Type::Name(|d, text| d.local.version = text.into())),
+        Type::List(&Type::Name(|d, text| d.release = Some(text.into()))),
         "Versions of Apache Cassandra: `target.local.cassandra`.",
     ),
     optional(

@@ -1,0 +1,119 @@
+//! What Apache's options give each Java: collectors, and packages that its module system hides.
+//!
+//! From `conf/jvm11-server.options`, `jvm17-server.options` and `jvm21-server.options`.
+
+/// The garbage collector as Apache's options for Java 11 and 17 have it.
+pub(super) const G1: [&str; 7] = [
+    "-XX:+UseG1GC",
+    "-XX:+ParallelRefProcEnabled",
+    "-XX:MaxTenuringThreshold=1",
+    "-XX:G1HeapRegionSize=16m",
+    "-XX:G1RSetUpdatingPauseTimePercent=5",
+    "-XX:MaxGCPauseMillis=300",
+    "-XX:InitiatingHeapOccupancyPercent=70",
+];
+
+/// What a Java is told that others are not.
+pub(super) struct JavaOptions {
+    /// Packages that the server uses although they are hidden.
+    pub exports: &'static [&'static str],
+    /// Packages that it reads by reflection.
+    pub opens: &'static [&'static str],
+    /// What chooses ZGC.
+    pub zgc: &'static [&'static str],
+    /// What else.
+    pub others: &'static [&'static str],
+}
+
+const EXPORTS_11: &[&str] = &[
+    "java.base/jdk.internal.misc",
+    "java.base/jdk.internal.ref",
+    "java.base/jdk.internal.util",
+    "java.base/sun.nio.ch",
+    "java.management.rmi/com.sun.jmx.remote.internal.rmi",
+    "java.rmi/sun.rmi.registry",
+    "java.rmi/sun.rmi.server",
+    "java.sql/java.sql",
+];
+
+const OPENS_11: &[&str] = &[
+    "java.base/java.lang.module",
+    "java.base/jdk.internal.loader",
+    "java.base/jdk.internal.ref",
+    "java.base/jdk.internal.reflect",
+    "java.base/jdk.internal.math",
+    "java.base/jdk.internal.module",
+    "java.base/jdk.internal.util.jar",
+    "jdk.management/com.sun.management.internal",
+];
+
+const EXPORTS_17: &[&str] = &[
+    "java.base/jdk.internal.misc",
+    "java.management.rmi/com.sun.jmx.remote.internal.rmi",
+    "java.rmi/sun.rmi.registry",
+    "java.rmi/sun.rmi.server",
+    "java.sql/java.sql",
+    "java.base/java.lang.ref",
+    "jdk.unsupported/sun.misc",
+    "jdk.compiler/com.sun.tools.javac.file",
+    "jdk.attach/sun.tools.attach",
+];
+
+const OPENS_17: &[&str] = &[
+    "java.base/java.lang.module",
+    "java.base/jdk.internal.loader",
+    "java.base/jdk.internal.ref",
+    "java.base/jdk.internal.reflect",
+    "java.base/jdk.internal.math",
+    "java.base/jdk.internal.module",
+    "java.base/jdk.internal.util.jar",
+    "jdk.management/com.sun.management.internal",
+    "java.base/sun.nio.ch",
+    "java.base/java.io",
+    "java.base/java.lang.reflect",
+    "jdk.compiler/com.sun.tools.javac",
+    "java.base/java.lang",
+    "java.base/java.util",
+    "java.base/java.util.concurrent",
+    "java.base/java.util.concurrent.atomic",
+    "java.base/java.nio",
+];
+
+static JAVA_11: JavaOptions = JavaOptions {
+    exports: EXPORTS_11,
+    opens: OPENS_11,
+    // An experiment then.
+    zgc: &["-XX:+UnlockExperimentalVMOptions", "-XX:+UseZGC"],
+    others: &["-XX:-UseBiasedLocking"],
+};
+
+static JAVA_17: JavaOptions = JavaOptions {
+    exports: EXPORTS_17,
+    opens: OPENS_17,
+    zgc: &["-XX:+UseZGC"],
+    others: &[],
+};
+
+static JAVA_21: JavaOptions = JavaOptions {
+    // What the compiler's modules had is not needed there.
+    exports: EXPORTS_17,
+    opens: OPENS_17,
+    // The agent that measures objects takes pointers to be narrow otherwise.
+    zgc: &[
+        "-XX:+UseZGC",
+        "-XX:+ZGenerational",
+        "-XX:-UseCompressedOops",
+    ],
+    others: &["-Djava.security.manager=allow"],
+};
+
+impl JavaOptions {
+    /// Those of a major version: of the newest one that is not newer.
+    pub(super) fn of(major: Option<u32>) -> &'static JavaOptions {
+        match major {
+            Some(..17) => &JAVA_11,
+            Some(21..) => &JAVA_21,
+            Some(17..) | None => &JAVA_17,
+        }
+    }
+}

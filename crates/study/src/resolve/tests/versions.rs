@@ -1,0 +1,220 @@
+//! Which Cassandra and which Java a study may name, and what its settings are called there.
+
+use super::*;
+use crate::settings::Granted;
+use std::path::Path;
+use target::{JavaChoice, LocalSpec, Origin};
+
+/// A study on such nodes, in a folder, by somebody who is trusted or not.
+fn read_in(folder: &Path, local: &str, trust: bool) -> Result<Study, Diagnostics> {
+    let text = format!(
+        "study: s\nquestion: q\ntarget: {{local: {{{local}}}}}\nworkload: {{use: standard1}}\n\
+         data: {{load: {{operations: 1000}}}}\nprocedure: {{fixed: {{threads: 4}}}}\n\
+         window: {{measure: 5s}}\n"
+    );
+    let overrides = Overrides {
+        files: Some(Folder {
+            path: folder.to_owned(),
+            open: false,
+        }),
+        granted: Granted {
+            trust,
+            ..Granted::default()
+        },
+        ..Overrides::default()
+    };
+    resolve("s", &text, &overrides)
+}
+
+fn study_of(local: &str) -> Study {
+    read_in(Path::new("/studies"), local, false).unwrap_or_else(|error| panic!("{local}: {error}"))
+}
+
+fn spec_of(study: &Study) -> LocalSpec {
+    study.variants[0].settings.target.local().unwrap().clone()
+}
+
+fn refused(local: &str) -> String {
+    refused_in(Path::new("/studies"), local, false)
+}
+
+fn refused_in(folder: &Path, local: &str, trust: bool) -> String {
+    match read_in(folder, local, trust) {
+        Ok(_) => panic!("{local} is not refused"),
+        Err(error) => error.to_string(),
+    }
+}
+
+#[test]
+fn a_line_means_its_pinned_release_and_what_is_none_is_refused_at_its_place() {
+    for line in ::versions::LINES {
+        let local = spec_of(&study_of(&format!("cassandra: {}", line.name)));
+        assert_eq!(local.release.version(), line.pinned);
+        assert_eq!(local.origin, Origin::Maven);
+    }
+    assert_eq!(
+        spec_of(&study_of("cassandra: 4.1.5")).release.version(),
+        "4.1.5"
+    );
+    assert_eq!(
+        spec_of(&study_of("nodes: 1")).release,
+        ::versions::DEFAULT.release()
+    );
+    for (version, says) in [
+        (
+            "3.11.19",
+            "Cassandra 3.11.19 is asked for, and nodes can be started of 4.0, 4.1",
+        ),
+        ("4.2", "Cassandra 4.2 is asked for"),
+        ("5.0.x", "5.0.x is no name of a release"),
+    ] {
+        let said = refused(&format!("cassandra: {version}"));
+        assert!(said.contains(says) && said.contains("s:3:"), "{said}");
+    }
+}
+
+#[test]
+fn settings_have_the_names_of_the_line_and_what_it_does_not_have_is_refused() {
+    let old = "yaml: {compaction_throughput_mb_per_sec: 64}";
+    let study = study_of(old);
+    assert_eq!(spec_of(&study).yaml["compaction_throughput"], "64MiB/s");
+    let note = "compaction_throughput_mb_per_sec of cassandra.yaml is called compaction_throughput";
+    assert!(
+        study.notes.iter().any(|said| said.starts_with(note)),
+        "{:?}",
+        study.notes
+    );
+    let study = study_of("cassandra: 4.0, yaml: {compaction_throughput: 64MiB/s}");
+    assert_eq!(spec_of(&study).yaml["compaction_throughput_mb_per_sec"], 64);
+    for (local, says) in [
+        (
+            "yaml: {compaction_throughput_mb_per_sec: 64, compaction_throughput: 64MiB/s}",
+            "are one setting, compaction_throughput",
+        ),
+        (
+            "cassandra: 6.0, yaml: {reject_out_of_token_range_requests: true}",
+            "is gone: Cassandra 5.0 was the last that had it",
+        ),
+        (
+            "cassandra: 4.1, yaml: {storage_compatibility_mode: NONE}",
+            "is there since Cassandra 5.0",
+        ),
+        (
+            "yaml: {concurent_reads: 8}",
+            "did you mean `concurrent_reads`?",
+        ),
+    ] {
+        let said = refused(local);
+        assert!(
+            said.contains(says) && said.contains("s:3:"),
+            "{local}: {said}"
+        );
+    }
+}
+
+#[test]
+fn a_java_is_a_version_or_a_folder_and_must_fit() {
+    let java = |local: &str| spec_of(&study_of(local)).java;
+    assert_eq!(java("java: 17"), Some(JavaChoice::Major(17)));
+    assert_eq!(
+        java("cassandra: 6.0, java: 21"),
+        Some(JavaChoice::Major(21))
+    );
+    assert_eq!(java("nodes: 1"), None);
+    let said = refused("java: 25");
+    assert!(
+        said.contains("Java 25 is asked for, and Cassandra 5.0.8 starts on 17 or 11"),
+        "{said}"
+    );
+    let folder = tempfile::tempdir().unwrap();
+    let home = folder.path().join("jdk");
+    let said = refused_in(folder.path(), "java: jdk", true);
+    assert!(said.contains("there is no Java in"), "{said}");
+    std::fs::create_dir_all(home.join("bin")).unwrap();
+    std::fs::write(home.join("bin/java"), "").unwrap();
+    std::fs::write(home.join("release"), "JAVA_VERSION=\"25.0.1\"\n").unwrap();
+    let said = refused_in(folder.path(), "java: jdk", true);
+    assert!(
+        said.contains("is Java 25, and Cassandra 5.0.8 starts on 17, 11"),
+        "{said}"
+    );
+    std::fs::write(home.join("release"), "JAVA_VERSION=\"17.0.1\"\n").unwrap();
+    let study = read_in(folder.path(), "java: jdk", true).unwrap();
+    assert_eq!(spec_of(&study).java, Some(JavaChoice::Home(home)));
+    let said = refused_in(folder.path(), "java: jdk", false);
+    assert!(
+        said.contains("programs of this machine") && said.contains("--trust"),
+        "{said}"
+    );
+}
+
+/// A folder with what looks like a distribution of a version.
+fn home(folder: &Path, version: &str) {
+    let lib = folder.join("c/lib");
+    std::fs::create_dir_all(&lib).unwrap();
+    std::fs::write(lib.join(format!("apache-cassandra-{version}.jar")), version).unwrap();
+    std::fs::write(lib.join("jamm-0.4.0.jar"), "").unwrap();
+}
+
+#[test]
+fn ones_own_is_named_by_what_it_is_and_needs_trust() {
+    let folder = tempfile::tempdir().unwrap();
+    let said = refused_in(folder.path(), "cassandra: {home: c}", true);
+    assert!(
+        said.contains("`target.local.cassandra`: ") && said.contains("cannot be read"),
+        "{said}"
+    );
+    home(folder.path(), "4.1.5-SNAPSHOT");
+    let said = refused_in(folder.path(), "cassandra: {home: c}", false);
+    assert!(said.contains("--trust"), "{said}");
+    let study = read_in(folder.path(), "cassandra: {home: c}", true).unwrap();
+    let local = spec_of(&study);
+    assert_eq!(local.release.version(), "4.1.5-SNAPSHOT");
+    let words = local.cassandra_words();
+    assert!(
+        words.starts_with("Cassandra 4.1.5-SNAPSHOT of /"),
+        "{words}"
+    );
+    assert!(words.contains(", sha256 "), "{words}");
+    // Its settings are those of its line, and may be its own.
+    let own = "cassandra: {home: c}, yaml: {our_own: 1, accord: {enabled: true}}";
+    assert!(read_in(folder.path(), own, true).is_ok());
+    let build = "cassandra: {build: {command: [ant, jar], home: c}}";
+    let local = spec_of(&read_in(folder.path(), build, true).unwrap());
+    assert_eq!(local.release.line().name, "4.1");
+    assert!(local.cassandra_words().contains("built by `ant jar` in"));
+    assert!(refused_in(folder.path(), build, false).contains("--trust"));
+    let both = "cassandra: {home: c, build: {command: [ant], home: c}}";
+    assert!(refused_in(folder.path(), both, true).contains("has both `home` and `build`"));
+}
+
+#[test]
+fn a_tree_that_is_not_built_yet_says_its_version_by_its_plan() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir(folder.path().join("c")).unwrap();
+    let plan = "<project>\n<property name=\"base.version\" value=\"6.0-alpha3\"/>\n</project>";
+    std::fs::write(folder.path().join("c/build.xml"), plan).unwrap();
+    let build = "cassandra: {build: {command: [ant], home: c}}";
+    let local = spec_of(&read_in(folder.path(), build, true).unwrap());
+    assert_eq!(local.release.version(), "6.0-alpha3");
+}
+
+#[test]
+fn a_tarball_needs_its_digest_which_is_compared() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("c.tar.gz"), "no tar").unwrap();
+    let said = refused_in(folder.path(), "cassandra: {tarball: c.tar.gz}", true);
+    assert!(said.contains("a tarball needs its `sha256`"), "{said}");
+    let wrong = format!(
+        "cassandra: {{tarball: c.tar.gz, sha256: {}}}",
+        "a".repeat(64)
+    );
+    let said = refused_in(folder.path(), &wrong, true);
+    assert!(said.contains("is another file: its SHA-256 is "), "{said}");
+    let missing = format!(
+        "cassandra: {{tarball: d.tar.gz, sha256: {}}}",
+        "a".repeat(64)
+    );
+    let said = refused_in(folder.path(), &missing, true);
+    assert!(said.contains("d.tar.gz: No such file"), "{said}");
+}

@@ -1,0 +1,242 @@
+//! Which Cassandra and which Java local nodes are: a release by its name, or what somebody has
+//! instead, which is looked at here, so that all of it is known before anything starts.
+
+use super::subject::Subject;
+use super::trust::{HINT, is_own_word};
+use crate::settings::{Draft, Fault, Overrides};
+use ::yaml::{Diagnostics, Node, Raw};
+use serde_json::{Map, Value};
+use std::path::{Path, PathBuf};
+use target::{BuildIdentity, JavaChoice, LocalSpec, Origin, Target, java_majors};
+use versions::{Home, Release, digest_of, release_in_tarball};
+
+const CASSANDRA: &str = "target.local.cassandra";
+const JAVA: &str = "target.local.java";
+
+/// What cannot be started, and why.
+struct Mistake {
+    path: &'static str,
+    why: String,
+    hint: String,
+}
+
+impl Mistake {
+    fn of(path: &'static str, why: impl ToString, hint: &str) -> Mistake {
+        Mistake {
+            path,
+            why: why.to_string(),
+            hint: hint.to_owned(),
+        }
+    }
+}
+
+/// Says what cannot be started.
+pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
+    if !subject.has("target.local") {
+        return;
+    }
+    let draft = Draft::of(subject.tree);
+    let mut mistakes = Vec::new();
+    if let Some(Err(unknown)) = draft.release.as_deref().map(Release::of) {
+        mistakes.push(Mistake::of(CASSANDRA, unknown.why, &unknown.hint));
+    }
+    let has_digest = subject.has(&format!("{CASSANDRA}.sha256"));
+    if subject.has(&format!("{CASSANDRA}.tarball")) && !has_digest {
+        let hint = "add `sha256: DIGEST`, which `sha256sum FILE` says";
+        mistakes.push(Mistake::of(CASSANDRA, "a tarball needs its `sha256`", hint));
+    }
+    let mut local = draft.local();
+    mistakes.extend(settled(&mut local, subject.node, subject.overrides).err());
+    for Mistake { path, why, hint } in mistakes {
+        let message = format!("`{path}`: {why}");
+        subject.say(path, message, Some(&hint), out);
+    }
+    trust(subject, out);
+}
+
+/// What is a program of somebody's own needs the word of who runs it.
+fn trust(subject: &Subject<'_>, out: &mut Diagnostics) {
+    let own = subject.node.at(CASSANDRA).filter(|node| matches!(node.raw, Raw::Map(_)));
+    let java = subject
+        .node
+        .at(JAVA)
+        .filter(|node| node.text().is_some_and(|text| text.parse::<u32>().is_err()));
+    for (path, node) in own
+        .map(|node| (CASSANDRA, node))
+        .into_iter()
+        .chain(java.map(|node| (JAVA, node)))
+    {
+        let is_trusted = match &node.raw {
+            Raw::Map(entries) => {
+                entries.iter().all(|entry| is_own_word(subject.overrides, &entry.value))
+            }
+            _ => is_own_word(subject.overrides, node),
+        };
+        if !is_trusted {
+            let message = format!("`{path}` names programs of this machine, which would run");
+            out.add(&node.place, message, Some(HINT.to_owned()));
+        }
+    }
+}
+
+/// Where a file of a study is: found from the study's folder, one of the command line from where it
+/// was given.
+fn located(path: &Path, node: &Node, key: &str, overrides: &Overrides) -> PathBuf {
+    let stands_in_study = node.at(key).is_some_and(|node| node.place.source == 0);
+    match overrides.files.as_ref().filter(|_| stands_in_study) {
+        Some(folder) => folder.path.join(path),
+        None => path.to_owned(),
+    }
+}
+
+/// Looks at what local nodes are to be started from, and writes down what it is; settings get the
+/// names of its line. What got another name, a sentence each.
+pub fn settle(target: &mut Target, node: &Node, overrides: &Overrides) -> Vec<String> {
+    let Target::Local(local) = target else {
+        return Vec::new();
+    };
+    // A mistake was said by the rule.
+    let _ = settled(local, node, overrides);
+    named(&local.release, &mut local.yaml)
+}
+
+/// The same for the settings that faults change on nodes of this target.
+pub fn settle_faults(faults: &mut [Fault], target: &Target) -> Vec<String> {
+    let Target::Local(local) = target else {
+        return Vec::new();
+    };
+    let yaml = faults.iter_mut().map(|fault| &mut fault.options.yaml);
+    yaml.flat_map(|yaml| named(&local.release, yaml)).collect()
+}
+
+/// Gives settings the names that they have in a release.
+fn named(release: &Release, yaml: &mut Map<String, Value>) -> Vec<String> {
+    let line = release.line();
+    let renamed = target::yaml_renamed(line, yaml);
+    *yaml = target::yaml_named(line, yaml);
+    let note = |(old, (name, value)): (String, (String, Value))| {
+        let own = line.name;
+        format!("{old} of cassandra.yaml is called {name} in Cassandra {own}: {name}: {value}")
+    };
+    renamed.into_iter().map(note).collect()
+}
+
+/// The spec with the release of what it is started from.
+pub(super) fn found(draft: &Draft, subject: &Subject<'_>) -> LocalSpec {
+    let mut local = draft.local();
+    let _ = settled(&mut local, subject.node, subject.overrides);
+    local
+}
+
+fn settled(local: &mut LocalSpec, node: &Node, overrides: &Overrides) -> Result<(), Mistake> {
+    let at = |path: &Path, key: &str| located(path, node, &format!("{CASSANDRA}.{key}"), overrides);
+    match &mut local.origin {
+        Origin::Maven => {}
+        Origin::Home(home) => {
+            *home = at(home, "home");
+            let found = Home::read(home).map_err(|why| {
+                let hint = "name an unpacked distribution, or a source tree that was built";
+                Mistake::of(CASSANDRA, why, hint)
+            })?;
+            (local.release, local.build) = identified(found);
+        }
+        Origin::Tarball { file, sha256 } => {
+            *file = at(file, "tarball");
+            let unreadable = |why: &dyn ToString| {
+                let hint = "name a binary distribution, as apache-cassandra-5.0.8-bin.tar.gz";
+                Mistake::of(CASSANDRA, why.to_string(), hint)
+            };
+            let found = digest_of(file)
+                .map_err(|answer| unreadable(&format!("{}: {answer}", file.display())))?;
+            if !sha256.is_empty() && !found.eq_ignore_ascii_case(sha256) {
+                let why = format!(
+                    "{} is another file: its SHA-256 is {found}, not {sha256}",
+                    file.display()
+                );
+                return Err(Mistake::of(
+                    CASSANDRA,
+                    why,
+                    "fetch it anew, or correct `sha256`",
+                ));
+            }
+            local.release = release_in_tarball(file).map_err(|why| unreadable(&why))?;
+            local.build = Some(Box::new(BuildIdentity {
+                digest: found,
+                commit: None,
+            }));
+        }
+        Origin::Build { home, .. } => {
+            *home = at(home, "build.home");
+            if !home.is_dir() {
+                let why = format!("there is no folder {} to build in", home.display());
+                return Err(Mistake::of(
+                    CASSANDRA,
+                    why,
+                    "name the folder with the source",
+                ));
+            }
+            // What is there already says what will be; before the first build, its plan does.
+            if let Ok(found) = Home::read(home) {
+                local.release = found.release;
+            } else if let Some(planned) = planned(home) {
+                local.release = planned;
+            }
+        }
+    }
+    if let Some(JavaChoice::Home(home)) = &mut local.java {
+        *home = located(home, node, JAVA, overrides);
+        java_of(home, &local.release)?;
+    }
+    Ok(())
+}
+
+/// What tells a home from others.
+fn identified(home: Home) -> (Release, Option<Box<BuildIdentity>>) {
+    let commit = home.commit();
+    let digest = home.digest().ok();
+    let build = digest.map(|digest| Box::new(BuildIdentity { digest, commit }));
+    (home.release, build)
+}
+
+/// The version that a source tree will be built as, as its `build.xml` says.
+fn planned(home: &Path) -> Option<Release> {
+    let text = std::fs::read_to_string(home.join("build.xml")).ok()?;
+    let (_, rest) = text.split_once("name=\"base.version\"")?;
+    let (_, rest) = rest.split_once("value=\"")?;
+    Release::built(rest.split('"').next()?)
+}
+
+/// Refuses a Java that is not there, or that its own folder says not to fit.
+fn java_of(home: &Path, release: &Release) -> Result<(), Mistake> {
+    let shown = home.display();
+    if !home.join("bin/java").is_file() {
+        let why = format!("there is no Java in {shown}: it has no bin/java");
+        return Err(Mistake::of(
+            JAVA,
+            why,
+            "name a folder as JAVA_HOME is, or a version: 17",
+        ));
+    }
+    let text = std::fs::read_to_string(home.join("release")).unwrap_or_default();
+    let said = text.lines().find_map(|line| line.strip_prefix("JAVA_VERSION="));
+    let version = said.map(|said| said.trim_matches('"').to_owned());
+    let numbers = version.as_deref().unwrap_or_default();
+    // 1.8.0 is Java 8.
+    let mut numbers = numbers.split(|c: char| !c.is_ascii_digit()).filter_map(|n| n.parse().ok());
+    let major = match numbers.next() {
+        Some(1) => numbers.next(),
+        other => other,
+    };
+    let fits = java_majors(release);
+    match major.filter(|major| !fits.contains(major)) {
+        None => Ok(()),
+        Some(major) => {
+            let names: Vec<String> = fits.iter().map(u32::to_string).collect();
+            let why = format!(
+                "{shown} is Java {major}, and Cassandra {release} starts on {}",
+                names.join(", ")
+            );
+            Err(Mistake::of(JAVA, why, "name another one"))
+        }
+    }
+}

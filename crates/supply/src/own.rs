@@ -1,0 +1,220 @@
+//! Cassandra that somebody has instead of a release of Maven's: a folder, a distribution as one
+//! file, or what a command makes.
+
+use crate::Supply;
+use crate::files::{digest_of, name_of, write_whole};
+use crate::fill::fresh;
+use crate::voice::{Message, Voice};
+use anyhow::{Context, Result, bail, ensure};
+use flate2::read::GzDecoder;
+use reach::process::{self, Life};
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::Mutex;
+use target::BuildIdentity;
+use versions::Home;
+
+/// Begin of the names of folders that tarballs are unpacked to.
+const UNPACKED: &str = "tarball-";
+
+/// The file in such a folder that says it is whole.
+const WHOLE: &str = "cassay-unpacked";
+
+/// Most bytes of a distribution that is unpacked: those of today have 120 MB.
+const UNPACKED_BYTES_MAX: u64 = 4 << 30;
+
+/// Last lines of a build that are shown when it fails.
+const LINES_SHOWN: usize = 20;
+
+/// What nodes are started from in a folder.
+///
+/// # Errors
+/// It is no distribution, and no tree that was built; a jar of it cannot be read.
+pub(crate) fn of_home(folder: &Path, jolokia: Option<PathBuf>) -> Result<Supply> {
+    let home = Home::read(folder)?;
+    let digest = home.digest().with_context(|| format!("read {}", folder.display()))?;
+    let paths: Vec<String> = home.jars.iter().map(|path| path.display().to_string()).collect();
+    let commit = home.commit();
+    Ok(Supply {
+        classpath: paths.join(":"),
+        jamm: home.jamm,
+        jolokia,
+        compiler_hints: home.compiler_hints,
+        release: home.release,
+        build: Some(BuildIdentity { digest, commit }),
+    })
+}
+
+/// Where a tarball is unpacked to, after it was compared with its digest; it is unpacked once.
+///
+/// # Errors
+/// It is another file, no tar that is packed by gzip, or leads out of its folder.
+pub(crate) fn unpacked(
+    cache: &Path,
+    file: &Path,
+    sha256: &str,
+    voice: &mut Voice<'_>,
+) -> Result<PathBuf> {
+    let found = digest_of(file).with_context(|| format!("read {}", file.display()))?;
+    ensure!(
+        found.eq_ignore_ascii_case(sha256),
+        "{} is not the file that is meant: its SHA-256 is {found}, not {sha256}",
+        file.display()
+    );
+    let folder = cache.join(format!("{UNPACKED}{found}"));
+    if let Ok(name) = std::fs::read_to_string(folder.join(WHOLE)) {
+        return Ok(folder.join(name));
+    }
+    voice(Message::Line(&format!(
+        "unpacking {}, once",
+        file.display()
+    )));
+    let fresh = fresh(&folder)?;
+    let what = || format!("unpack {}", file.display());
+    let opened = File::open(file).with_context(what)?;
+    let limited = GzDecoder::new(BufReader::new(opened)).take(UNPACKED_BYTES_MAX);
+    // What would be written outside of the folder is left out by the library.
+    tar::Archive::new(limited).unpack(fresh.path()).with_context(what)?;
+    let entries = std::fs::read_dir(fresh.path()).with_context(what)?;
+    let mut inner = entries.filter_map(|entry| Some(entry.ok()?.path()));
+    let (Some(only), None) = (inner.next(), inner.next()) else {
+        bail!(
+            "{} has not one folder with all of it, as a distribution has",
+            file.display()
+        );
+    };
+    let name = name_of(&only).with_context(what)?.to_owned();
+    write_whole(&fresh.path().join(WHOLE), &name)?;
+    match std::fs::rename(fresh.path(), &folder) {
+        Ok(()) => {}
+        // Another cassay was quicker.
+        Err(_) if folder.join(WHOLE).is_file() => {}
+        Err(error) => return Err(error).with_context(what),
+    }
+    Ok(folder.join(name))
+}
+
+/// Commands that have run: each builds once for all clusters that this program starts.
+static BUILT: Mutex<BTreeSet<(Vec<String>, PathBuf)>> = Mutex::new(BTreeSet::new());
+
+/// Runs what builds a folder, in it, once in this program's life.
+///
+/// # Errors
+/// It cannot be started or fails; the message has its last lines.
+pub(crate) fn build(command: &[String], home: &Path, voice: &mut Voice<'_>) -> Result<()> {
+    let mut built = BUILT.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let key = (command.to_vec(), home.to_owned());
+    if built.contains(&key) {
+        return Ok(());
+    }
+    let shown = command.join(" ");
+    let (program, arguments) = command.split_first().context("a build names no program")?;
+    voice(Message::Line(&format!(
+        "building in {}: {shown}",
+        home.display()
+    )));
+    let mut command = process::command(Path::new(program));
+    command.args(arguments).current_dir(home);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let what = || format!("run `{shown}` in {}", home.display());
+    let mut child = process::spawn(command, Life::Ours).with_context(what)?;
+    let errors = child.stderr.take().with_context(what)?;
+    let errors = std::thread::spawn(move || last_lines(errors));
+    let output = last_lines(child.stdout.take().with_context(what)?);
+    let status = child.wait().with_context(what)?;
+    if !status.success() {
+        let mut lines = output;
+        lines.extend(errors.join().unwrap_or_default());
+        bail!(
+            "the build `{shown}` in {} ended with {status}; its last lines:\n{}",
+            home.display(),
+            lines.join("\n")
+        );
+    }
+    built.insert(key);
+    Ok(())
+}
+
+/// The last lines of what a program says, all of which is read.
+fn last_lines(from: impl Read) -> Vec<String> {
+    let mut last = std::collections::VecDeque::new();
+    for line in BufReader::new(from).split(b'\n').map_while(Result::ok) {
+        if last.len() == LINES_SHOWN {
+            last.pop_front();
+        }
+        last.push_back(String::from_utf8_lossy(&line).into_owned());
+    }
+    last.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tarball(folder: &Path, names: &[&str]) -> (PathBuf, String) {
+        let file = folder.join("c.tar.gz");
+        let fast = flate2::Compression::fast();
+        let packed = flate2::write::GzEncoder::new(File::create(&file).unwrap(), fast);
+        let mut tar = tar::Builder::new(packed);
+        for name in names {
+            let mut header = tar::Header::new_ustar();
+            header.set_size(4);
+            header.set_mode(0o644);
+            tar.append_data(&mut header, name, &b"jar\n"[..]).unwrap();
+        }
+        tar.into_inner().unwrap().finish().unwrap();
+        let digest = digest_of(&file).unwrap();
+        (file, digest)
+    }
+
+    #[test]
+    fn a_tarball_is_compared_and_unpacked_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = folder.path().join("cache");
+        let names = [
+            "c-5.0.9/lib/apache-cassandra-5.0.9.jar",
+            "c-5.0.9/lib/jamm-0.4.0.jar",
+        ];
+        let (file, digest) = tarball(folder.path(), &names);
+        let mut said = 0;
+        let mut voice = |_: Message<'_>| said += 1;
+        let error = unpacked(&cache, &file, &"0".repeat(64), &mut voice).unwrap_err();
+        assert!(
+            error.to_string().contains(&format!("its SHA-256 is {digest}")),
+            "{error}"
+        );
+        let first = unpacked(&cache, &file, &digest.to_uppercase(), &mut voice).unwrap();
+        assert_eq!(unpacked(&cache, &file, &digest, &mut voice).unwrap(), first);
+        assert_eq!(said, 1);
+        let supply = of_home(&first, None).unwrap();
+        assert_eq!(supply.release.version(), "5.0.9");
+        assert!(supply.build.is_some());
+        let (file, digest) = tarball(folder.path(), &["a/x", "b/y"]);
+        let error = unpacked(&cache, &file, &digest, &mut |_: Message<'_>| ()).unwrap_err();
+        assert!(error.to_string().contains("not one folder"), "{error}");
+    }
+
+    #[test]
+    fn a_build_runs_once_and_one_that_fails_shows_its_last_lines() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = |script: &str| {
+            let command = ["sh", "-c", script].map(str::to_owned);
+            build(&command, folder.path(), &mut |_: Message<'_>| ())
+        };
+        let script = "echo x >> built";
+        run(script).unwrap();
+        run(script).unwrap();
+        let text = std::fs::read_to_string(folder.path().join("built")).unwrap();
+        assert_eq!(text, "x\n");
+        let error = run("echo begun; echo no compiler >&2; exit 3").unwrap_err().to_string();
+        assert!(
+            error.contains("no compiler") && error.contains("exit status: 3"),
+            "{error}"
+        );
+        let none = ["/not/there".to_owned()];
+        assert!(build(&none, folder.path(), &mut |_: Message<'_>| ()).is_err());
+    }
+}

@@ -1,0 +1,48 @@
+//! Digests of files: what tells one build from another.
+
+use sha2::{Digest, Sha256};
+use std::io::Read;
+use std::path::Path;
+
+/// How much of a file is read at once.
+const PIECE_BYTES: usize = 64 << 10;
+
+/// SHA-256 of texts one behind the other, in lower-case hexadecimal digits.
+pub fn digest_of_texts(texts: &[&str]) -> String {
+    let mut hash = Sha256::new();
+    for text in texts {
+        hash.update(text.as_bytes());
+    }
+    hex(&hash.finalize())
+}
+
+/// SHA-256 of a file, in lower-case hexadecimal digits.
+///
+/// # Errors
+/// It cannot be read.
+pub fn digest_of(path: &Path) -> std::io::Result<String> {
+    digest_of_reader(&mut std::fs::File::open(path)?).map(|(digest, _)| digest)
+}
+
+/// SHA-256 of all that a reader gives, and how many bytes that were.
+///
+/// # Errors
+/// It cannot be read to its end.
+pub fn digest_of_reader(from: &mut dyn Read) -> std::io::Result<(String, u64)> {
+    let mut hash = Sha256::new();
+    let mut buffer = vec![0; PIECE_BYTES];
+    let mut bytes = 0;
+    loop {
+        let count = from.read(&mut buffer)?;
+        if count == 0 {
+            return Ok((hex(&hash.finalize()), bytes));
+        }
+        hash.update(&buffer[..count]);
+        bytes += count as u64;
+    }
+}
+
+/// Bytes as lower-case hexadecimal digits.
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,340 @@
+//! What an unpacked distribution has, or a source tree that was built, and a distribution as one
+//! file: read, and not run.
+
+use crate::digest::{digest_of, digest_of_texts};
+use crate::{Line, Release, names};
+use flate2::read::GzDecoder;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Begin of the name of the server's jar.
+const SERVER: &str = "apache-cassandra-";
+
+/// Jars of a source tree that begin as the server's, and are not it.
+const NOT_SERVER: [&str; 3] = ["-sources.jar", "-javadoc.jar", "-tests.jar"];
+
+/// Folders of jars: of a distribution, and of a source tree that was built.
+const FOLDERS: [&str; 3] = ["lib", "build", "build/lib/jars"];
+
+/// What nodes are started from in a folder.
+#[derive(Clone, Debug)]
+pub struct Home {
+    /// The folder.
+    pub folder: PathBuf,
+    /// What it is.
+    pub release: Release,
+    /// All jars of the class path, in the order of their paths.
+    pub jars: Vec<PathBuf>,
+    /// The agent that measures objects.
+    pub jamm: PathBuf,
+    /// Which methods the compiler should inline or not, if it says so.
+    pub compiler_hints: Option<PathBuf>,
+}
+
+/// Why nothing can be started from a folder or a file.
+#[derive(Debug, thiserror::Error)]
+pub enum HomeError {
+    /// It cannot be read.
+    #[error("{path} cannot be read: {answer}")]
+    Unreadable {
+        /// The folder or file.
+        path: String,
+        /// The system's answer.
+        answer: io::Error,
+    },
+    /// It has no server.
+    #[error(
+        "{0} has no apache-cassandra-VERSION.jar: neither in lib, as an unpacked distribution, nor \
+         in build, as a source tree that was built"
+    )]
+    NoServer(String),
+    /// It has more than one.
+    #[error("{path} has {first} and {second}, and nobody can say which is meant")]
+    TwoServers {
+        /// The folder.
+        path: String,
+        /// One of them.
+        first: String,
+        /// Another one.
+        second: String,
+    },
+    /// It is of a line that we have no options and settings for.
+    #[error(
+        "{path} is Cassandra {version}, and nodes can be started of {}",
+        names()
+    )]
+    OtherLine {
+        /// The folder or file.
+        path: String,
+        /// As its jar is called.
+        version: String,
+    },
+    /// Its agent is missing.
+    #[error("{0} has no jamm jar, which a server needs as an agent")]
+    NoJamm(String),
+}
+
+impl Home {
+    /// Looks at a folder.
+    ///
+    /// # Errors
+    /// It is neither a distribution nor a source tree that was built, or of a line that is not
+    /// known.
+    pub fn read(folder: &Path) -> Result<Home, HomeError> {
+        let path = || folder.display().to_string();
+        let unreadable = |answer| HomeError::Unreadable {
+            path: path(),
+            answer,
+        };
+        // Another program's folder would be read relative to ours otherwise.
+        let folder = folder.canonicalize().map_err(unreadable)?;
+        let mut jars = Vec::new();
+        for below in FOLDERS.map(|below| folder.join(below)) {
+            let entries = std::fs::read_dir(below).into_iter().flatten();
+            let found = entries.filter_map(|entry| Some(entry.ok()?.path()));
+            jars.extend(found.filter(|path| path.extension().is_some_and(|end| end == "jar")));
+        }
+        jars.retain(|jar| !NOT_SERVER.iter().any(|end| name_of(jar).ends_with(end)));
+        jars.sort();
+        let mut servers = jars.iter().filter_map(|jar| version_of(name_of(jar)));
+        let server = servers.next().ok_or_else(|| HomeError::NoServer(path()))?;
+        if let Some(other) = servers.find(|other| *other != server) {
+            return Err(HomeError::TwoServers {
+                path: path(),
+                first: server.to_owned(),
+                second: other.to_owned(),
+            });
+        }
+        let release = found(server, &path())?;
+        let jamm = jars.iter().find(|jar| name_of(jar).starts_with("jamm-")).cloned();
+        let hints = folder.join("conf/hotspot_compiler");
+        Ok(Home {
+            jamm: jamm.ok_or_else(|| HomeError::NoJamm(path()))?,
+            compiler_hints: Some(hints).filter(|hints| hints.is_file()),
+            folder,
+            release,
+            jars,
+        })
+    }
+
+    /// SHA-256 of what the jars are called and have, in lower-case hexadecimal digits: two builds
+    /// that differ in one class have other ones.
+    ///
+    /// # Errors
+    /// A jar cannot be read.
+    pub fn digest(&self) -> io::Result<String> {
+        let mut text = String::new();
+        for jar in &self.jars {
+            text.push_str(&format!("{}  {}\n", digest_of(jar)?, name_of(jar)));
+        }
+        Ok(digest_of_texts(&[&text]))
+    }
+
+    /// The commit of git that a source tree is at, as its files say; none of a distribution.
+    pub fn commit(&self) -> Option<String> {
+        commit_at(&self.folder)
+    }
+}
+
+/// The commit that a folder with a `.git` is at.
+pub fn commit_at(folder: &Path) -> Option<String> {
+    let own = folder.join(".git");
+    let read = |path: &Path| std::fs::read_to_string(path).ok();
+    // A worktree has a file that says where its folder is, and shares references with the first.
+    let git = match read(&own) {
+        Some(text) => folder.join(text.strip_prefix("gitdir:")?.trim()),
+        None => own,
+    };
+    let shared = match read(&git.join("commondir")) {
+        Some(text) => git.join(text.trim()),
+        None => git.clone(),
+    };
+    let head = read(&git.join("HEAD"))?;
+    let Some(name) = head.trim().strip_prefix("ref: ") else {
+        return commit(head.trim());
+    };
+    let loose = read(&git.join(name)).or_else(|| read(&shared.join(name)));
+    if let Some(text) = loose {
+        return commit(text.trim());
+    }
+    let packed = read(&shared.join("packed-refs"))?;
+    let line = packed.lines().find_map(|line| line.strip_suffix(name))?;
+    commit(line.trim())
+}
+
+/// A text, if it is the digest of a commit.
+fn commit(text: &str) -> Option<String> {
+    let is_one = matches!(text.len(), 40 | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_one.then(|| text.to_owned())
+}
+
+/// What a distribution as one file is: the release that its server's jar has in its name.
+///
+/// # Errors
+/// It cannot be read, is no tar that is packed by gzip, or has no server.
+pub fn release_in_tarball(file: &Path) -> Result<Release, HomeError> {
+    let path = file.display().to_string();
+    let unreadable = |answer| HomeError::Unreadable {
+        path: path.clone(),
+        answer,
+    };
+    let opened = File::open(file).map_err(unreadable)?;
+    let mut archive = tar::Archive::new(GzDecoder::new(io::BufReader::new(opened)));
+    for entry in archive.entries().map_err(unreadable)? {
+        let entry = entry.map_err(unreadable)?;
+        let inner = entry.path().map_err(unreadable)?.into_owned();
+        let is_in_lib = inner.parent().is_some_and(|folder| folder.ends_with("lib"));
+        if let Some(version) = version_of(name_of(&inner)).filter(|_| is_in_lib) {
+            return found(version, &path);
+        }
+    }
+    Err(HomeError::NoServer(path))
+}
+
+/// The version in the name of the server's jar.
+fn version_of(name: &str) -> Option<&str> {
+    let version = name.strip_prefix(SERVER)?.strip_suffix(".jar")?;
+    version.starts_with(|c: char| c.is_ascii_digit()).then_some(version)
+}
+
+fn found(version: &str, path: &str) -> Result<Release, HomeError> {
+    let other = || HomeError::OtherLine {
+        path: path.to_owned(),
+        version: version.to_owned(),
+    };
+    Line::of(version).and_then(|_| Release::built(version)).ok_or_else(other)
+}
+
+fn name_of(path: &Path) -> &str {
+    path.file_name().and_then(|name| name.to_str()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(files: &[&str]) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        for file in files {
+            let path = folder.path().join(file);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, file).unwrap();
+        }
+        folder
+    }
+
+    #[test]
+    fn a_distribution_and_a_built_source_tree_are_read() {
+        let folder = with(&[
+            "lib/apache-cassandra-4.1.5.jar",
+            "lib/jamm-0.3.2.jar",
+            "lib/NOTES",
+            "conf/hotspot_compiler",
+        ]);
+        let home = Home::read(folder.path()).unwrap();
+        assert_eq!(home.release.version(), "4.1.5");
+        assert_eq!(home.jars.len(), 2);
+        assert!(home.compiler_hints.is_some());
+        assert_eq!(home.commit(), None);
+        let tree = with(&[
+            "build/apache-cassandra-6.0-alpha3-SNAPSHOT.jar",
+            "build/apache-cassandra-6.0-alpha3-SNAPSHOT-sources.jar",
+            "build/lib/jars/jamm-0.4.0.jar",
+            ".git/HEAD",
+        ]);
+        let home = Home::read(tree.path()).unwrap();
+        assert_eq!(home.release.line().name, "6.0");
+        assert_eq!(home.jars.len(), 2);
+        let before = home.digest().unwrap();
+        std::fs::write(&home.jamm, "another").unwrap();
+        assert_ne!(home.digest().unwrap(), before);
+    }
+
+    #[test]
+    fn what_is_no_home_is_refused_with_what_is_missing() {
+        let refused = |files: &[&str]| Home::read(with(files).path()).unwrap_err().to_string();
+        assert!(refused(&["lib/a.jar"]).contains("has no apache-cassandra-VERSION.jar"));
+        assert!(refused(&["lib/apache-cassandra-3.11.4.jar"]).contains("is Cassandra 3.11.4"));
+        assert!(refused(&["lib/apache-cassandra-5.0.8.jar"]).contains("no jamm jar"));
+        let two = [
+            "lib/apache-cassandra-5.0.8.jar",
+            "build/apache-cassandra-5.0.9.jar",
+        ];
+        assert!(refused(&two).contains("has 5.0.9 and 5.0.8"));
+        assert!(Home::read(Path::new("/not/there")).is_err());
+    }
+
+    #[test]
+    fn the_commit_of_a_tree_is_read_where_git_keeps_it() {
+        let id = "0123456789abcdef0123456789abcdef01234567";
+        let put = |folder: &Path, files: &[(&str, String)]| {
+            for (name, text) in files {
+                let path = folder.join(name);
+                std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+                std::fs::write(path, text).unwrap();
+            }
+        };
+        let line = |text: &str| format!("{text}\n");
+        let loose = tempfile::tempdir().unwrap();
+        put(
+            loose.path(),
+            &[
+                (".git/HEAD", line("ref: refs/heads/x")),
+                (".git/refs/heads/x", line(id)),
+            ],
+        );
+        let packed = tempfile::tempdir().unwrap();
+        let refs = format!("# pack-refs\n{id} refs/heads/x\n");
+        put(
+            packed.path(),
+            &[
+                (".git/HEAD", line("ref: refs/heads/x")),
+                (".git/packed-refs", refs),
+            ],
+        );
+        let detached = tempfile::tempdir().unwrap();
+        put(detached.path(), &[(".git/HEAD", line(id))]);
+        let worktree = tempfile::tempdir().unwrap();
+        let own = loose.path().join(".git/worktrees/w");
+        put(
+            worktree.path(),
+            &[(".git", format!("gitdir: {}\n", own.display()))],
+        );
+        put(
+            &own,
+            &[
+                ("HEAD", line("ref: refs/heads/x")),
+                ("commondir", line("../..")),
+            ],
+        );
+        for folder in [&loose, &packed, &detached, &worktree] {
+            assert_eq!(commit_at(folder.path()).as_deref(), Some(id));
+        }
+        put(detached.path(), &[(".git/HEAD", line("nonsense"))]);
+        assert_eq!(commit_at(detached.path()), None);
+    }
+
+    #[test]
+    fn a_tarball_says_its_release_by_its_servers_jar() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("any-name.tar.gz");
+        let packed = flate2::write::GzEncoder::new(
+            File::create(&file).unwrap(),
+            flate2::Compression::fast(),
+        );
+        let mut tar = tar::Builder::new(packed);
+        for name in [
+            "apache-cassandra-5.0.9/bin/cassandra",
+            "apache-cassandra-5.0.9/lib/apache-cassandra-5.0.9.jar",
+        ] {
+            let mut header = tar::Header::new_ustar();
+            header.set_size(1);
+            tar.append_data(&mut header, name, &b"x"[..]).unwrap();
+        }
+        tar.into_inner().unwrap().finish().unwrap();
+        assert_eq!(release_in_tarball(&file).unwrap().version(), "5.0.9");
+        std::fs::write(&file, "no tar").unwrap();
+        assert!(release_in_tarball(&file).unwrap_err().to_string().contains("cannot be read"));
+    }
+}

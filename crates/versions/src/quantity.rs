@@ -1,0 +1,145 @@
+//! Values of settings with a unit, and the numbers that they were before 4.1.
+
+use serde_json::Value;
+
+/// What the numbers of an old setting count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unit<'a> {
+    /// The value stays as it is.
+    Same,
+    /// It is another thing, which no number says.
+    Other,
+    /// So many of this, as `ms` or `MiB/s`.
+    Of(&'a str),
+}
+
+/// Megabits a second, which are bytes a second now.
+const MEGABITS: &str = "Mbit/s";
+
+/// How many bytes a second a megabit a second is.
+const MEGABIT_BYTES: f64 = 125_000.0;
+
+/// Units with how many of the smallest of their kind each is: nanoseconds, bytes, bytes a second.
+const UNITS: [(&str, Kind, f64); 16] = [
+    ("ns", Kind::Time, 1.0),
+    ("us", Kind::Time, 1e3),
+    ("µs", Kind::Time, 1e3),
+    ("ms", Kind::Time, 1e6),
+    ("s", Kind::Time, 1e9),
+    ("m", Kind::Time, 60e9),
+    ("h", Kind::Time, 3600e9),
+    ("d", Kind::Time, 86_400e9),
+    ("B", Kind::Bytes, 1.0),
+    ("KiB", Kind::Bytes, 1024.0),
+    ("MiB", Kind::Bytes, 1_048_576.0),
+    ("GiB", Kind::Bytes, 1_073_741_824.0),
+    ("B/s", Kind::Rate, 1.0),
+    ("KiB/s", Kind::Rate, 1024.0),
+    ("MiB/s", Kind::Rate, 1_048_576.0),
+    (MEGABITS, Kind::Rate, MEGABIT_BYTES),
+];
+
+/// What a unit measures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Time,
+    Bytes,
+    Rate,
+}
+
+impl<'a> Unit<'a> {
+    /// As a table of settings writes it.
+    pub(crate) fn of(text: &'a str) -> Unit<'a> {
+        match text {
+            "=" => Unit::Same,
+            "?" => Unit::Other,
+            unit => Unit::Of(unit),
+        }
+    }
+
+    /// What a value under the old name is under the new one; none if nobody can say.
+    pub(crate) fn now(self, old: &Value) -> Option<Value> {
+        let unit = match self {
+            Unit::Same => return Some(old.clone()),
+            Unit::Other => return None,
+            Unit::Of(unit) => unit,
+        };
+        if old.is_null() {
+            return Some(Value::Null);
+        }
+        let count = old.as_i64()?;
+        if unit == MEGABITS {
+            return Some(format!("{}B/s", count.checked_mul(MEGABIT_BYTES as i64)?).into());
+        }
+        Some(format!("{count}{unit}").into())
+    }
+
+    /// What a value under the new name was under the old one; none if that has no such value: it
+    /// takes whole numbers.
+    pub(crate) fn before(self, new: &Value) -> Option<Value> {
+        let unit = match self {
+            Unit::Same => return Some(new.clone()),
+            Unit::Other => return None,
+            Unit::Of(unit) => unit,
+        };
+        let text = match new {
+            Value::Null => return Some(Value::Null),
+            Value::String(text) => text.trim(),
+            _ => return None,
+        };
+        let end = text.find(|c: char| !c.is_ascii_digit() && c != '-').unwrap_or(text.len());
+        let (count, written) = text.split_at(end);
+        let count: i64 = count.parse().ok()?;
+        let (kind, factor) = known(written.trim())?;
+        let (old_kind, old_factor) = known(unit)?;
+        let old = count as f64 * factor / old_factor;
+        let is_whole = kind == old_kind && old.fract() == 0.0 && old.abs() < 9e15;
+        is_whole.then(|| (old as i64).into())
+    }
+}
+
+fn known(unit: &str) -> Option<(Kind, f64)> {
+    let found = UNITS.iter().find(|(name, ..)| *name == unit);
+    found.map(|(_, kind, factor)| (*kind, *factor))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_number_gets_its_unit_and_loses_it_again() {
+        for (unit, old, new) in [
+            ("ms", json!(5000), json!("5000ms")),
+            ("MiB/s", json!(64), json!("64MiB/s")),
+            ("Mbit/s", json!(200), json!("25000000B/s")),
+            ("=", json!(true), json!(true)),
+            ("MiB", json!(null), json!(null)),
+            ("s", json!(-1), json!("-1s")),
+        ] {
+            assert_eq!(Unit::of(unit).now(&old), Some(new.clone()), "{unit}");
+            assert_eq!(Unit::of(unit).before(&new), Some(old), "{unit}");
+        }
+    }
+
+    #[test]
+    fn other_units_of_the_same_kind_are_counted_and_what_is_not_whole_is_not_said() {
+        let before = |unit: &'static str, new: &str| Unit::of(unit).before(&json!(new));
+        assert_eq!(before("ms", "10s"), Some(json!(10_000)));
+        assert_eq!(before("MiB", "2GiB"), Some(json!(2048)));
+        assert_eq!(before("KiB", "1 MiB"), Some(json!(1024)));
+        assert_eq!(before("Mbit/s", "24MiB/s"), None, "201.3 megabits");
+        assert_eq!(before("MiB", "100KiB"), None);
+        assert_eq!(before("MiB", "10s"), None, "another kind");
+        assert_eq!(before("MiB", "auto"), None);
+        assert_eq!(before("MiB", ""), None);
+        assert_eq!(Unit::of("?").now(&json!(9)), None);
+        assert_eq!(Unit::of("ms").now(&json!("auto")), None);
+        assert_eq!(
+            Unit::of("Mbit/s").now(&json!(i64::MAX)),
+            None,
+            "no overflow"
+        );
+    }
+}

@@ -1,0 +1,316 @@
+//! What a setting of `cassandra.yaml` is called in a line, whatever line its name is from.
+
+use crate::quantity::Unit;
+use crate::{LINES, Line};
+use serde_json::Value;
+
+/// What a setting is in a line.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Setting {
+    /// It has it by this name.
+    Known,
+    /// It has it by another one: `name: value`.
+    Named {
+        /// What it is called in this line.
+        name: String,
+        /// Its value there.
+        value: Value,
+    },
+    /// It does not have it.
+    Refused(SettingRefusal),
+}
+
+/// Why a line does not have a setting.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SettingRefusal {
+    /// In which way.
+    pub lack: Lack,
+    /// What is wrong, with the name.
+    pub why: String,
+    /// What to do.
+    pub hint: String,
+}
+
+/// In which way a line does not have a setting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lack {
+    /// An earlier line had it.
+    Gone,
+    /// It has it by another name, where nothing has this value.
+    Unsaid,
+    /// The release that is pinned does not have it: a later one may.
+    Unknown,
+}
+
+/// What a line reads under another name.
+#[derive(Clone, Copy)]
+struct Renamed {
+    old: &'static str,
+    new: &'static str,
+    unit: Unit<'static>,
+}
+
+impl Line {
+    /// What a setting is in this line.
+    pub fn setting(&self, name: &str, value: &Value) -> Setting {
+        if self.has_setting(name) {
+            return self.in_its_unit(name, value);
+        }
+        let unsaid = |other: &str| {
+            Setting::Refused(SettingRefusal {
+                lack: Lack::Unsaid,
+                why: format!(
+                    "{name}: {value} of cassandra.yaml is called {other} in Cassandra {}, and has \
+                     no such value there",
+                    self.name
+                ),
+                hint: format!("write {other} with the value that is meant"),
+            })
+        };
+        let named = |other: &str, value: Option<Value>| match value {
+            Some(value) => Setting::Named {
+                name: other.to_owned(),
+                value,
+            },
+            None => unsaid(other),
+        };
+        // An old name, of which this line knows the new one.
+        if let Some(renamed) = self.renamed().find(|one| one.old == name) {
+            return named(renamed.new, renamed.unit.now(value));
+        }
+        // A new name, of which this line has the old one.
+        for newer in &LINES[self.age() + 1..] {
+            let is_it = |one: &Renamed| one.new == name && self.has_setting(one.old);
+            if let Some(renamed) = newer.renamed().find(is_it) {
+                return named(renamed.old, renamed.unit.before(value));
+            }
+        }
+        Setting::Refused(self.refused(name))
+    }
+
+    /// A setting that has its name, which later lines take with a unit and this one without.
+    fn in_its_unit(&self, name: &str, value: &Value) -> Setting {
+        let mut lines = LINES[self.age()..].iter().flat_map(|line| line.renamed());
+        let unit = lines.find(|one| one.old == name && one.new == name).map(|one| one.unit);
+        let has_units = self.renamed().any(|one| one.new == name);
+        match unit.filter(|_| !has_units && value.is_string()).and_then(|u| u.before(value)) {
+            Some(value) => Setting::Named {
+                name: name.to_owned(),
+                value,
+            },
+            None => Setting::Known,
+        }
+    }
+
+    /// Whether it has a setting by this name. A part of one is named by a dot: `sstable.format`.
+    pub fn has_setting(&self, name: &str) -> bool {
+        let whole = name.split('.').next().unwrap_or_default();
+        self.names().any(|known| known == whole)
+    }
+
+    /// All settings, by their names in this line.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> {
+        self.settings.lines().filter(|line| !line.contains('>'))
+    }
+
+    fn renamed(&self) -> impl Iterator<Item = Renamed> + use<> {
+        self.settings.lines().filter_map(|line| {
+            let (old, rest) = line.split_once(" > ")?;
+            let (new, unit) = rest.split_once(' ')?;
+            Some(Renamed {
+                old,
+                new,
+                unit: Unit::of(unit),
+            })
+        })
+    }
+
+    fn refused(&self, name: &str) -> SettingRefusal {
+        let own = self.name;
+        let has = |line: &&&Line| line.has_setting(name);
+        let (older, newer) = LINES.split_at(self.age());
+        let gone = self.gone.iter().chain(older.iter().flat_map(|line| line.gone));
+        let instead = gone.clone().find(|(gone, _)| *gone == name).map(|(_, instead)| *instead);
+        if let Some(last) = older.iter().rev().find(has) {
+            return SettingRefusal {
+                lack: Lack::Gone,
+                why: format!(
+                    "{name} of cassandra.yaml is gone: Cassandra {} was the last that had it, and \
+                     {own} does not start with it",
+                    last.name
+                ),
+                hint: instead.unwrap_or("remove it; nothing has its meaning").to_owned(),
+            };
+        }
+        if let Some(instead) = instead {
+            return SettingRefusal {
+                lack: Lack::Gone,
+                why: format!("{name} of cassandra.yaml is gone: Cassandra {own} does not have it"),
+                hint: instead.to_owned(),
+            };
+        }
+        if let Some(first) = newer.iter().find(has) {
+            return SettingRefusal {
+                lack: Lack::Unknown,
+                why: format!(
+                    "{name} of cassandra.yaml is there since Cassandra {}, and {own} does not \
+                     start with it",
+                    first.name
+                ),
+                hint: format!("remove it, or take `cassandra: {}`", first.name),
+            };
+        }
+        SettingRefusal {
+            lack: Lack::Unknown,
+            why: format!("Cassandra {own} has no setting {name} in its cassandra.yaml"),
+            hint: self.nearest(name).map_or_else(
+                || "remove it".to_owned(),
+                |near| format!("did you mean `{near}`?"),
+            ),
+        }
+    }
+
+    /// The setting that a name is a slip of.
+    fn nearest(&self, name: &str) -> Option<&'static str> {
+        const SIMILARITY_MIN: f64 = 0.85;
+        let near = self.names().map(|known| (strsim::jaro_winkler(name, known), known));
+        let near = near.filter(|(similarity, _)| *similarity >= SIMILARITY_MIN);
+        near.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, known)| known)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn asked(line: &str, name: &str, value: Value) -> Setting {
+        Line::of(line).unwrap().setting(name, &value)
+    }
+
+    fn named(name: &str, value: Value) -> Setting {
+        Setting::Named {
+            name: name.to_owned(),
+            value,
+        }
+    }
+
+    fn refused(line: &str, name: &str) -> SettingRefusal {
+        match asked(line, name, json!(1)) {
+            Setting::Refused(refusal) => refusal,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn an_old_name_is_the_new_one_and_a_new_one_the_old_one_of_an_old_line() {
+        for (line, name, value, expected) in [
+            (
+                "5.0",
+                "compaction_throughput_mb_per_sec",
+                json!(64),
+                named("compaction_throughput", json!("64MiB/s")),
+            ),
+            (
+                "4.0",
+                "compaction_throughput",
+                json!("64MiB/s"),
+                named("compaction_throughput_mb_per_sec", json!(64)),
+            ),
+            (
+                "4.0",
+                "compaction_throughput_mb_per_sec",
+                json!(64),
+                Setting::Known,
+            ),
+            (
+                "4.1",
+                "compaction_throughput",
+                json!("64MiB/s"),
+                Setting::Known,
+            ),
+            (
+                "6.0",
+                "enable_sasi_indexes",
+                json!(true),
+                named("sasi_indexes_enabled", json!(true)),
+            ),
+            (
+                "4.0",
+                "read_request_timeout",
+                json!("5s"),
+                named("read_request_timeout_in_ms", json!(5000)),
+            ),
+            // What was called otherwise in each of three lines.
+            (
+                "4.0",
+                "partition_size_warn_threshold",
+                json!("100MiB"),
+                named(
+                    "compaction_large_partition_warning_threshold_mb",
+                    json!(100),
+                ),
+            ),
+            (
+                "4.1",
+                "partition_size_warn_threshold",
+                json!("100MiB"),
+                named(
+                    "compaction_large_partition_warning_threshold",
+                    json!("100MiB"),
+                ),
+            ),
+            // What has kept its name, and got a unit.
+            (
+                "4.0",
+                "key_cache_save_period",
+                json!("4h"),
+                named("key_cache_save_period", json!(14_400)),
+            ),
+            ("4.1", "key_cache_save_period", json!("4h"), Setting::Known),
+            ("5.0", "concurrent_reads", json!(32), Setting::Known),
+            (
+                "5.0",
+                "sstable.selected_format",
+                json!("bti"),
+                Setting::Known,
+            ),
+        ] {
+            assert_eq!(asked(line, name, value), expected, "{name} in {line}");
+        }
+    }
+
+    #[test]
+    fn what_is_gone_not_there_yet_or_never_was_is_refused_with_what_to_do() {
+        let gone = refused("6.0", "reject_out_of_token_range_requests");
+        assert!(
+            gone.why.contains("Cassandra 5.0 was the last that had it"),
+            "{gone:?}"
+        );
+        assert!(gone.hint.contains("metadata"), "{gone:?}");
+        let old = refused("4.0", "start_rpc");
+        assert!(old.hint.contains("Thrift"), "{old:?}");
+        assert!(refused("6.0", "start_rpc").hint.contains("Thrift"));
+        let later = refused("4.1", "accord");
+        assert!(later.why.contains("since Cassandra 6.0"), "{later:?}");
+        let slip = refused("5.0", "concurent_reads");
+        assert_eq!(slip.hint, "did you mean `concurrent_reads`?");
+        assert_eq!(refused("5.0", "zzz").hint, "remove it");
+        let unsaid = refused("5.0", "table_count_warn_threshold");
+        assert!(
+            unsaid.why.contains("is called tables_warn_threshold in"),
+            "{unsaid:?}"
+        );
+    }
+
+    #[test]
+    fn nothing_that_a_later_line_has_renamed_is_lost_in_an_earlier_one() {
+        for line in LINES {
+            for one in line.renamed() {
+                assert!(line.has_setting(one.new), "{} of {}", one.new, line.name);
+                let is_old = one.old == one.new || !line.has_setting(one.old);
+                assert!(is_old, "{} of {}", one.old, line.name);
+            }
+        }
+    }
+}

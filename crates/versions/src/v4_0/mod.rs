@@ -1,0 +1,37 @@
+//! Cassandra 4.0.
+
+use crate::{Formats, Line};
+
+/// What to do about a setting of the old protocol.
+const THRIFT: &str = "remove it: Thrift is gone, and CQL has the ports and threads";
+
+pub(crate) static LINE: Line = Line {
+    name: "4.0",
+    pinned: "4.0.19",
+    lock: include_str!("supply.lock"),
+    settings: include_str!("settings.txt"),
+    gone: &[
+        ("start_rpc", THRIFT),
+        ("rpc_port", THRIFT),
+        ("rpc_server_type", THRIFT),
+        ("rpc_min_threads", THRIFT),
+        ("rpc_max_threads", THRIFT),
+        ("thrift_framed_transport_size_in_mb", THRIFT),
+        ("thrift_max_message_length_in_mb", THRIFT),
+        ("thrift_prepared_statements_cache_size_mb", THRIFT),
+        (
+            "request_scheduler",
+            "remove it: requests are no longer scheduled by keyspace",
+        ),
+        ("encryption_options", "write server_encryption_options"),
+    ],
+    java_supported: &[8, 11],
+    java_seen: &[17],
+    formats: Formats {
+        big: "nb",
+        bti: None,
+        as_shipped: "nb",
+    },
+    has_metrics_tables: false,
+    has_cluster_metadata: false,
+};

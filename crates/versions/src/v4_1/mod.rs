@@ -1,0 +1,20 @@
+//! Cassandra 4.1.
+
+use crate::{Formats, Line};
+
+pub(crate) static LINE: Line = Line {
+    name: "4.1",
+    pinned: "4.1.10",
+    lock: include_str!("supply.lock"),
+    settings: include_str!("settings.txt"),
+    gone: &[],
+    java_supported: &[8, 11],
+    java_seen: &[17],
+    formats: Formats {
+        big: "nb",
+        bti: None,
+        as_shipped: "nb",
+    },
+    has_metrics_tables: false,
+    has_cluster_metadata: false,
+};

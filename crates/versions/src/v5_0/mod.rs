@@ -1,0 +1,37 @@
+//! Cassandra 5.0.
+
+use crate::{Formats, Line};
+
+pub(crate) static LINE: Line = Line {
+    name: "5.0",
+    pinned: "5.0.8",
+    lock: include_str!("supply.lock"),
+    settings: include_str!("settings.txt"),
+    gone: &[
+        (
+            "commitlog_sync_batch_window_in_ms",
+            "remove it: `commitlog_sync: batch` waits for nothing",
+        ),
+        (
+            "commitlog_periodic_queue_size",
+            "remove it: the queue has no limit",
+        ),
+        (
+            "concurrent_replicates",
+            "write concurrent_writes and concurrent_counter_writes",
+        ),
+        (
+            "native_transport_max_negotiable_protocol_version",
+            "remove it; `native_transport_allow_older_protocols: false` refuses old clients",
+        ),
+    ],
+    java_supported: &[11, 17],
+    java_seen: &[17],
+    formats: Formats {
+        big: "oa",
+        bti: Some("da"),
+        as_shipped: "nb",
+    },
+    has_metrics_tables: false,
+    has_cluster_metadata: false,
+};

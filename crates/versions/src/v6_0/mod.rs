@@ -1,0 +1,30 @@
+//! Cassandra 6.0.
+
+use crate::{Formats, Line};
+
+/// What to do about a check that is always made.
+const METADATA: &str = "remove it: every request is checked by the cluster's metadata";
+
+pub(crate) static LINE: Line = Line {
+    name: "6.0",
+    pinned: "6.0-alpha2",
+    lock: include_str!("supply.lock"),
+    settings: include_str!("settings.txt"),
+    gone: &[
+        (
+            "native_transport_port_ssl",
+            "write client_encryption_options with optional: true: one port has both",
+        ),
+        ("reject_out_of_token_range_requests", METADATA),
+        ("log_out_of_token_range_requests", METADATA),
+    ],
+    java_supported: &[11, 17, 21],
+    java_seen: &[17],
+    formats: Formats {
+        big: "pa",
+        bti: Some("ea"),
+        as_shipped: "pa",
+    },
+    has_metrics_tables: true,
+    has_cluster_metadata: true,
+};
