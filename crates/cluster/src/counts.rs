@@ -87,7 +87,10 @@ fn read(cluster: &Cluster, keyspace: &str) -> Result<Option<OperationCounts>> {
 /// The sum over the keyspace's tables; `None` if the node has no such virtual table.
 fn of_keyspace(session: &mut Session, table: &str, keyspace: &str) -> Result<Option<u64>> {
     let keyspace = cql::text::literal(keyspace);
-    let cql = format!("SELECT * FROM system_views.{table} WHERE keyspace_name = {keyspace}");
+    // A part of the key is not enough for the lines before 5.0.
+    let cql = format!(
+        "SELECT * FROM system_views.{table} WHERE keyspace_name = {keyspace} ALLOW FILTERING"
+    );
     let Some(result) = session.query_if_shown(&cql)? else {
         return Ok(None);
     };

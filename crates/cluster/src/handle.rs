@@ -4,7 +4,7 @@
 use crate::access::Access;
 use crate::door::Door;
 use crate::jolokia::Jolokia;
-use crate::local::{changed, marks};
+use crate::local::{UpgradedNode, changed, marks};
 use crate::pod::{OperatorHandle, PodHandle};
 use crate::service::{NodeService, may};
 use crate::session::Session;
@@ -49,6 +49,8 @@ pub struct NodeHandle {
     pub process: Option<Identity>,
     /// What only a node of ours has.
     pub own: Option<OwnNode>,
+    /// How it is started as another release, once an upgrade was prepared.
+    pub upgraded: Option<UpgradedNode>,
     /// What only a node has that is not ours, and whose machine there is a way to.
     pub service: Option<NodeService>,
     /// The pod that it is; none where it is none, or it is ours.
@@ -91,6 +93,8 @@ pub struct OwnNode {
     pub kept: Vec<PathBuf>,
     /// Everything of the node is in here, as its host has it.
     pub folder: PathBuf,
+    /// The folder of its configuration.
+    pub conf: PathBuf,
     /// The release that it runs, and where that comes from.
     pub release: (Release, Origin),
     /// Where on its machine it runs, however it is started.
@@ -233,6 +237,27 @@ impl NodeHandle {
         Ok(Restartable::by(process, start))
     }
 
+    /// Writes down how it is configured as the release that it is to be brought to, and gives what
+    /// stops it, so that healing starts it as that one; so does everything that starts it from now
+    /// on.
+    ///
+    /// # Errors
+    /// It does not run, its configuration cannot be written, or no such upgrade was prepared.
+    pub fn upgrade(&mut self, to: &Release) -> Result<Injection> {
+        let of_release = |one: &mut UpgradedNode| one.own.release.0 == *to;
+        let upgraded = self.upgraded.take_if(of_release).with_context(|| {
+            format!("no upgrade of {} to Cassandra {to} was prepared", self.name)
+        })?;
+        self.agent.change(upgraded.files)?;
+        self.own = Some(upgraded.own);
+        self.restartable().map(Injection::Stop)
+    }
+
+    /// The release that it runs, or is about to; none if it is not ours.
+    pub fn release(&self) -> Option<&Release> {
+        self.own.as_ref().map(|own| &own.release.0)
+    }
+
     /// What gives its `cassandra.yaml` other values for some keys, and what brings back what stands
     /// there now.
     ///
@@ -240,7 +265,7 @@ impl NodeHandle {
     /// The file cannot be read, or a key is not to be set.
     pub fn configured(&self, yaml: &Map<String, Value>) -> Result<(Step, Step)> {
         let own = self.own()?;
-        let path = own.folder.join("conf").join("cassandra.yaml");
+        let path = own.conf.join("cassandra.yaml");
         let of = (&own.release.0, &own.release.1);
         let before = self.agent.read(&path)?;
         let text = String::from_utf8_lossy(&before);

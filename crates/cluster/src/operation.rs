@@ -10,6 +10,9 @@ use std::time::Duration;
 /// The MBean of what a node compacts and validates.
 const COMPACTIONS: &str = "org.apache.cassandra.db:type=CompactionManager";
 
+/// The MBean of the cluster's metadata, of lines that have a log of it.
+const METADATA: &str = "org.apache.cassandra.tcm:type=CMSOperations";
+
 /// Between two looks at a repair, which is not waited for by the one who asks for it.
 const REPAIR_POLL: Duration = Duration::from_millis(200);
 
@@ -50,6 +53,15 @@ pub enum Operation {
         /// The names of its keyspaces.
         keyspaces: Vec<String>,
     },
+    /// It takes no more writes, and writes what it has in memory to files.
+    Drain,
+    /// All files of keyspaces are written anew that are not in the newest format that it writes.
+    UpgradeSstables {
+        /// Their names.
+        keyspaces: Vec<String>,
+    },
+    /// The log of the cluster's metadata begins: the last step of an upgrade to a line that has it.
+    BeginMetadataLog,
     /// It leaves the ring, and streams its data to those who own it then; though copies become
     /// fewer than a keyspace asks for.
     Decommission,
@@ -119,6 +131,28 @@ impl NodeControl {
                 let mut all = keyspaces.iter();
                 all.try_for_each(|keyspace| mbeans::clear_snapshot(&agent, tag, keyspace))?;
                 Ok("it was removed".to_owned())
+            }
+            Operation::Drain => {
+                self.told(limit, STORAGE, "drain", &[])?;
+                Ok("it has drained".to_owned())
+            }
+            Operation::UpgradeSstables { keyspaces } => {
+                const UPGRADE: &str =
+                    "upgradeSSTables(java.lang.String,boolean,int,[Ljava.lang.String;)";
+                for keyspace in keyspaces {
+                    // Without those that have the format, as many at once as it compacts.
+                    let arguments = [json!(keyspace), json!(true), json!(0), json!([])];
+                    self.told(deadline.left(), STORAGE, UPGRADE, &arguments)?;
+                }
+                Ok(format!(
+                    "{} written in the newest format that it writes",
+                    were(keyspaces)
+                ))
+            }
+            Operation::BeginMetadataLog => {
+                const BEGIN: &str = "initializeCMS(java.util.List)";
+                self.told(limit, METADATA, BEGIN, &[json!([])])?;
+                Ok("the log of the cluster's metadata has begun".to_owned())
             }
             Operation::Decommission => {
                 self.told(limit, STORAGE, "decommission(boolean)", &[json!(true)])?;

@@ -24,6 +24,8 @@ pub enum View {
     Tasks,
     /// Its settings: `name`, `value`.
     Settings,
+    /// What it is: `release_version`, `schema_version`.
+    Itself,
 }
 
 impl View {
@@ -38,6 +40,7 @@ impl View {
                 "SELECT task_id, keyspace_name, table_name, kind, sstables, completion_ratio \
                  FROM system_views.sstable_tasks"
             }
+            View::Itself => "SELECT release_version, schema_version FROM system.local",
             View::Settings => "SELECT name, value FROM system_views.settings",
         }
     }

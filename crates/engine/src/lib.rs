@@ -364,6 +364,7 @@ impl<'a> Engine<'a> {
         let slug = trial.slug.clone();
         self.writer.journal(Some(trial.index), JournalEvent::TrialStarted { slug })?;
         self.ready_target(trial)?;
+        self.ready_upgrades(trial)?;
         self.ready_clients(trial)?;
         let ceilings = self.ceilings(trial)?;
         let running = self.running.as_mut().expect("ready_target has started it");

@@ -14,6 +14,7 @@ use store::record::MachineTopologyRecord;
 use study::data_state::DataState;
 use study::settings::Client;
 use target::{Ability, HostsAre, Restarts, Target};
+use versions::Release;
 
 /// A running target. Dropping it stops what was started.
 pub struct Running {
@@ -29,6 +30,8 @@ pub struct Running {
     pub snapshots: Vec<String>,
     /// How settling ended before the snapshots were made.
     pub settled: Option<analysis::rules::Settle>,
+    /// The release that nodes were brought to, if they were.
+    pub upgraded: Option<Release>,
     /// Whether a restart has failed: nothing more can be done with it.
     pub broken: bool,
     /// Settings of each node when it was ready; empty where they cannot be read.
@@ -51,6 +54,7 @@ impl Running {
             written: None,
             snapshots: Vec::new(),
             settled: None,
+            upgraded: None,
             broken: false,
             node_settings,
             logs: LogsTaken::default(),
@@ -81,6 +85,20 @@ impl Running {
         self.settings = target.clone();
         self.broken = false;
         Ok(())
+    }
+
+    /// Takes note of the releases that its nodes run now: of other ones than they were started as,
+    /// they are of no use for another trial, since files do not go back.
+    ///
+    /// # Errors
+    /// The state of the cluster cannot be written.
+    pub fn took_releases(&mut self, releases: &[Option<Release>]) -> Result<()> {
+        let Target::Local(local) = &self.settings else {
+            return Ok(());
+        };
+        let others = releases.iter().flatten().find(|release| **release != local.release);
+        self.upgraded = others.cloned();
+        self.cluster.took_releases(releases)
     }
 
     /// Brings the data back to a snapshot.
@@ -191,7 +209,8 @@ impl Running {
     /// say how a node enters its ring, which are others when it comes back with nothing, and the
     /// addresses of one that has moved.
     pub fn settings_changed(&self) -> Result<Vec<String>> {
-        if self.node_settings.is_empty() {
+        // Those of another release are others.
+        if self.node_settings.is_empty() || self.upgraded.is_some() {
             return Ok(Vec::new());
         }
         let mut changed = Vec::new();

@@ -66,6 +66,15 @@ impl Engine<'_> {
         trial: &Trial,
         not_whole: &[String],
     ) -> Result<Option<End>> {
+        let upgraded = self.running.as_ref().and_then(|running| running.upgraded.clone());
+        if let Some(release) = upgraded {
+            (self.events)(Event::Said(format!(
+                "nodes are Cassandra {release} now, and files do not go back: they are stopped, and \
+                 started anew for the next trial"
+            )));
+            self.stop_target()?;
+            return Ok(None);
+        }
         if not_whole.is_empty() {
             return Ok(None);
         }
@@ -82,6 +91,20 @@ impl Engine<'_> {
         )));
         self.stop_target()?;
         Ok(None)
+    }
+
+    /// Makes all available that nodes are brought to by this trial's upgrades, before its load.
+    pub(super) fn ready_upgrades(&mut self, trial: &Trial) -> Result<()> {
+        let faults = &self.study.variants[trial.variant].settings.faults;
+        let Some(running) = &mut self.running else {
+            return Ok(());
+        };
+        for to in faults.iter().filter_map(|fault| fault.options.to.as_ref()) {
+            running.cluster.prepare_upgrade(to, &self.options.dirs, &mut |text| {
+                (self.events)(Event::Said(text.to_owned()));
+            })?;
+        }
+        Ok(())
     }
 
     /// Whether the target is of no more use since a restart has failed.

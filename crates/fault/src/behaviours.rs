@@ -40,6 +40,7 @@ mod pod_evict;
 mod pod_kill;
 mod rolling_change;
 mod rolling_restart;
+mod rolling_upgrade;
 
 use crate::behaviour::Fault;
 use target::fault::{FaultName, Hit, Kind, Means, Options};
@@ -67,6 +68,7 @@ pub(crate) fn of(kind: &Kind, hit: &Hit, options: &Options) -> Box<dyn Fault> {
         FaultName::NodeCompact => node_compact::behaviour(hit, options),
         FaultName::NodeSnapshot => node_snapshot::behaviour(hit, options),
         FaultName::RollingRestart => rolling_restart::behaviour(hit, options),
+        FaultName::RollingUpgrade => rolling_upgrade::behaviour(hit, options),
         FaultName::RollingChange => rolling_change::behaviour(hit, options),
         FaultName::OperatorRestart => operator_restart::behaviour(hit, options),
         FaultName::HostPowerOff => host_power_off::behaviour(hit, options),

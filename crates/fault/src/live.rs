@@ -19,6 +19,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
+use versions::Release;
 
 /// When an agent starts a node again by itself whose controller has gone between killing it and
 /// starting it.
@@ -90,6 +91,12 @@ impl Live {
     pub fn processes(&self) -> Vec<Option<Identity>> {
         let nodes = self.nodes().into_iter().take(self.members_count);
         nodes.map(|node| node.process).collect()
+    }
+
+    /// The releases that the nodes of the cluster run now, in their order.
+    pub fn releases(&self) -> Vec<Option<Release>> {
+        let members = self.handles.nodes.iter().take(self.members_count);
+        members.map(|node| node.release().cloned()).collect()
     }
 
     /// The node that a host could have.

@@ -21,6 +21,7 @@ mod repeat;
 pub(crate) mod statements;
 mod subject;
 pub(crate) mod trust;
+mod upgrades;
 mod yaml;
 
 pub use subject::Subject;
@@ -53,6 +54,7 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     data::check(subject, out);
     faults::commands(subject, out);
     faults::check(subject, out);
+    upgrades::check(subject, out);
     repeat::check(subject, out);
     procedure::check(subject, out);
     imported(subject, out);

@@ -57,6 +57,9 @@ pub struct Line {
     pub java_seen: &'static [u32],
     /// The letters in its SSTables' names.
     pub formats: Formats,
+    /// Whether a node comes up without the agent that measures objects: what older lines do instead
+    /// fails on the hidden classes that Java has since 15.
+    pub starts_without_jamm: bool,
     /// Whether every metric is a virtual table of the keyspace `system_metrics`.
     pub has_metrics_tables: bool,
     /// Whether nodes agree on a log of the cluster's metadata with an epoch

@@ -169,7 +169,10 @@ fn test(args: &FaultTestArgs, common: &Common) -> Result<Exit> {
     } else {
         &args.kinds
     } {
-        let refused = refused_by(kind, &cluster);
+        let mut refused = refused_by(kind, &cluster);
+        if kind.must.contains(&Knob::To) {
+            refused.push(IN_A_STUDY.to_owned());
+        }
         if !refused.is_empty() {
             terminal::say(&format!("{}: not here: {}", kind.name, refused.join("; ")));
             continue;
@@ -191,6 +194,10 @@ fn test(args: &FaultTestArgs, common: &Common) -> Result<Exit> {
     finish(&done, common)
 }
 
+/// Why a kind is done in a study alone: a cluster that goes on stays what it was started as.
+const IN_A_STUDY: &str = "it is done in a study, whose nodes are started anew afterwards: files do \
+                          not go back";
+
 /// The last of what a kind breaks.
 fn last(kind: &Kind, cluster: &Cluster) -> Result<Hit> {
     let hosts = hosts_count(cluster)?;
@@ -204,6 +211,11 @@ fn last(kind: &Kind, cluster: &Cluster) -> Result<Hit> {
 
 fn by_hand(args: &FaultRunArgs, common: &Common) -> Result<Exit> {
     let kind = &args.kind;
+    ensure!(
+        !kind.must.contains(&Knob::To),
+        "{}: {IN_A_STUDY}",
+        kind.name
+    );
     let mut cluster = at(&args.at)?;
     listen()?;
     let refused = refused_by(kind, &cluster);
@@ -315,6 +327,7 @@ fn options(knobs: &FaultKnobs) -> Options {
         ha_after: knobs.ha_after.map(Duration::from_nanos),
         ha_on: knobs.ha_on.map(|number| number.get() - 1),
         yaml: knobs.yaml.iter().cloned().collect(),
+        ..Options::default()
     }
 }
 

@@ -112,6 +112,7 @@ impl Attached {
                 host: self.hosts.index_of(index),
                 process: service.as_ref().and_then(NodeService::process),
                 own: None,
+                upgraded: None,
                 service,
                 pod: self.pods.get(index).cloned().flatten().map(|pod| PodHandle {
                     pod,

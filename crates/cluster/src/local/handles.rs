@@ -13,6 +13,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Arc;
+use target::Origin;
 
 impl Nodes {
     /// What all of it is broken and healed by.
@@ -66,6 +67,7 @@ impl Nodes {
             host: hosts.iter().position(|host| host.name() == layout.host),
             process: node.process,
             own: Some(self.own(node)?),
+            upgraded: self.upgraded(node)?,
             service: None,
             pod: None,
             address: node.cql_address(),
@@ -74,6 +76,12 @@ impl Nodes {
             access: self.access.clone(),
             control: node.jolokia.clone().map(NodeControl),
         })
+    }
+
+    /// Where what a node runs comes from.
+    fn origin_of(&self, node: &LocalNode) -> Origin {
+        let spec = self.upgrade_of(node).map_or(&self.spec, |upgrade| &upgrade.spec);
+        spec.origin.clone()
     }
 
     /// How a node is started.
@@ -92,7 +100,8 @@ impl Nodes {
             replacing: anew(RestartMode::Replacing)?,
             kept: node.layout.kept(),
             folder: node.layout.folder.clone(),
-            release: (node.layout.release.clone(), self.spec.origin.clone()),
+            release: (node.layout.release.clone(), self.origin_of(node)),
+            conf: node.layout.conf(),
             confinement: self.placement(node).map(|one| one.confinement.clone()),
         })
     }
@@ -108,7 +117,8 @@ impl Nodes {
         let (program, layout) = (self.program_of(node), &node.layout);
         let options = self.placement(node).map(|one| &one.options[..]);
         let own = (layout, options.unwrap_or_default());
-        let command = jvm::command(program, &self.state.id, own, &self.spec, how);
+        let spec = self.upgrade_of(node).map_or(&self.spec, |upgrade| &upgrade.spec);
+        let command = jvm::command(program, &self.state.id, own, spec, how);
         Ok((command, layout.logs().join(OUTPUT)))
     }
 }

@@ -169,7 +169,7 @@ pub(super) fn replacing(node: &NodeLayout) -> String {
 /// The options that name files: of the node, and of the agents in its JVM.
 fn add_files(command: &mut Command, program: &Program, node: &NodeLayout, config: &str) {
     let supply = &program.supply;
-    let (folder, conf) = (node.folder.display(), node.folder.join("conf"));
+    let (folder, conf) = (node.folder.display(), node.conf());
     let conf = conf.display();
     if let Some(hints) = &supply.compiler_hints {
         // Without this the JVM lists every hint in its output, where errors are looked for.
@@ -186,13 +186,14 @@ fn add_files(command: &mut Command, program: &Program, node: &NodeLayout, config
         format!("-Djava.io.tmpdir={folder}/tmp"),
         format!("-XX:ErrorFile={folder}/logs/hs_err_pid%p.log"),
     ]);
-    command.args(program.classes.option());
-    if let Classes::Archived(_) = program.classes {
-        // The JVM calls an archive that has seen agents one for tests only.
-        return;
+    let line = supply.release.line();
+    command.args(program.classes.options(line));
+    if program.classes.take_jamm(line) {
+        command.arg(format!("-javaagent:{}", supply.jamm.display()));
     }
-    command.arg(format!("-javaagent:{}", supply.jamm.display()));
-    if let Some(jolokia) = &supply.jolokia {
+    // The JVM calls an archive that has seen agents one for tests only.
+    let is_archived = matches!(program.classes, Classes::Archived(_));
+    if let Some(jolokia) = supply.jolokia.as_ref().filter(|_| !is_archived) {
         // The password is in the file, not here, where `ps` would show it.
         let config = format!("config={conf}/jolokia.properties");
         command.arg(format!("-javaagent:{}={config}", jolokia.display()));

@@ -33,6 +33,7 @@ mod settings;
 mod start;
 mod startable;
 pub(crate) mod state;
+mod upgrade;
 
 pub use host_info::HostInfo;
 pub(crate) use node::LocalNode;
@@ -44,3 +45,4 @@ pub(crate) use settings::ring as ring_of_test;
 pub(crate) use settings::{changed, properties};
 pub(crate) use start::start;
 pub use startable::{free_disk_bytes, not_startable};
+pub use upgrade::UpgradedNode;

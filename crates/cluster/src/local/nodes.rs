@@ -7,6 +7,7 @@ use super::ports::Claim;
 use super::program::Program;
 use super::settings::{self, NodeLayout};
 use super::state::{self, State};
+use super::upgrade::Upgrade;
 use crate::access::Access;
 use crate::jolokia::Jolokia;
 use crate::node::{NodeDied, NodeInfo};
@@ -36,6 +37,8 @@ pub(crate) struct Nodes {
     pub(super) program: Program,
     /// The same as it is on each machine; empty where nodes run on this one.
     pub(super) programs: Vec<Program>,
+    /// What nodes are started from after an upgrade, once one was prepared.
+    pub(super) upgrade: Option<Upgrade>,
     /// The nodes' addresses are ours, also while none of them listens.
     pub(super) claim: Option<Claim>,
     /// Password of the MBean agents.
@@ -62,7 +65,11 @@ impl Nodes {
     pub(super) fn program_of(&self, node: &LocalNode) -> &Program {
         let hosts = self.hosts().map(Hosts::all).unwrap_or_default();
         let host = hosts.iter().position(|host| host.name() == node.layout.host);
-        host.and_then(|host| self.programs.get(host)).unwrap_or(&self.program)
+        let (program, programs) = match self.upgrade_of(node) {
+            Some(upgrade) => (&upgrade.program, &upgrade.programs),
+            None => (&self.program, &self.programs),
+        };
+        host.and_then(|host| programs.get(host)).unwrap_or(program)
     }
 
     /// Whether its nodes run on machines of their own.

@@ -193,6 +193,7 @@ pub(super) fn layouts(
             address: *address,
             ports: *ports,
             release: spec.release.clone(),
+            conf_name: settings::CONF.to_owned(),
             datacenter: spec.datacenter.clone(),
             rack: rack(spec, index, seat.host),
             tokens,

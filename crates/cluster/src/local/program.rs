@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use supply::java::{self, Java};
 use supply::{Supply, plainly};
 use target::{JavaWanted, LocalSpec};
+use versions::Line;
 
 /// What every node is started with.
 #[derive(Clone, Debug)]
@@ -29,14 +30,29 @@ pub(super) enum Classes {
     Archived(PathBuf),
 }
 
+/// Lets an archive be made of classes that have seen an agent, and be mapped. The JVM says of one
+/// that it is for tests, since agents may change classes; the one that measures objects does not.
+const WITH_AGENT: [&str; 2] = [
+    "-XX:+UnlockDiagnosticVMOptions",
+    "-XX:+AllowArchivingWithJavaAgent",
+];
+
 impl Classes {
-    /// The JVM's option for it.
-    pub fn option(&self) -> Option<String> {
-        match self {
-            Classes::Loaded => None,
-            Classes::Mapped(path) => Some(format!("-XX:SharedArchiveFile={}", path.display())),
-            Classes::Archived(path) => Some(format!("-XX:ArchiveClassesAtExit={}", path.display())),
-        }
+    /// The JVM's options for it, where a node of `line` is started.
+    pub fn options(&self, line: &Line) -> Vec<String> {
+        let option = match self {
+            Classes::Loaded => return Vec::new(),
+            Classes::Mapped(path) => format!("-XX:SharedArchiveFile={}", path.display()),
+            Classes::Archived(path) => format!("-XX:ArchiveClassesAtExit={}", path.display()),
+        };
+        let with_agent = WITH_AGENT.iter().filter(|_| !line.starts_without_jamm);
+        with_agent.map(|one| (*one).to_owned()).chain([option]).collect()
+    }
+
+    /// Whether a node of `line` is started with the agent that measures objects: without it where
+    /// that can be, while an archive is made.
+    pub fn take_jamm(&self, line: &Line) -> bool {
+        !matches!(self, Classes::Archived(_)) || !line.starts_without_jamm
     }
 }
 

@@ -63,6 +63,7 @@ impl Nodes {
             ground,
             program,
             programs: Vec::new(),
+            upgrade: None,
             claim,
             secret,
             access,

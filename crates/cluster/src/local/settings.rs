@@ -29,6 +29,8 @@ pub(crate) struct NodeLayout {
     pub ports: Ports,
     /// The release that it runs.
     pub release: Release,
+    /// What the folder of its configuration is called.
+    pub conf_name: String,
     pub datacenter: String,
     pub rack: String,
     /// The tokens of the node, ascending.
@@ -65,7 +67,7 @@ impl NodeLayout {
 
     /// The configuration.
     pub fn conf(&self) -> PathBuf {
-        self.folder.join("conf")
+        self.folder.join(&self.conf_name)
     }
 
     /// All that a node keeps of its data.
@@ -76,6 +78,9 @@ impl NodeLayout {
 
 /// The folders of all that a node keeps of its data.
 const KEPT: [&str; 5] = ["data", "commitlog", "hints", "saved_caches", "cdc_raw"];
+
+/// The folder of the configuration that a node has from its beginning.
+pub(super) const CONF: &str = "conf";
 
 /// What a node is configured by that has its data.
 pub(super) const CONFIG: &str = "cassandra.yaml";
@@ -185,7 +190,7 @@ pub(crate) fn files(
     yaml: &Map<String, Value>,
     jolokia_password: &str,
 ) -> Vec<Step> {
-    let others = ["logs", "conf", "tmp"].map(|name| node.folder.join(name));
+    let others = ["logs", &node.conf_name, "tmp"].map(|name| node.folder.join(name));
     let folders = node.kept().into_iter().chain(others).map(Step::Folder);
     let put = |name: &str, text: String| Step::write(node.conf().join(name), text);
     let jolokia = format!(

@@ -190,6 +190,7 @@ impl Nodes {
             ground,
             program,
             programs: Vec::new(),
+            upgrade: None,
             claim: None,
             secret: roles::random_secret()?,
             access: roles::make(spec, &folder)?,

@@ -18,6 +18,7 @@ use std::time::Duration;
 use store::record::{FaultRecord, FaultStep, FaultStepRecord, FaultVerdict, JournalEvent};
 use study::settings::Fault;
 use target::fault::Hit;
+use versions::Release;
 use workload::Program;
 
 /// The faults of a phase. Dropping it heals what is still broken.
@@ -47,7 +48,7 @@ struct Open {
 enum FaultMessage {
     Step(Step),
     /// It has come to its end, and these are the nodes' processes now.
-    Over(Outcome, Vec<Option<Identity>>),
+    Over(Outcome, Vec<Option<Identity>>, Vec<Option<Release>>),
 }
 
 impl<'a> Faults<'a> {
@@ -147,7 +148,8 @@ impl<'a> Faults<'a> {
             let outcome = fault::run(&fault.kind, what, &mut live, length, &mut |step| {
                 say(&tell, FaultMessage::Step(step.clone()));
             });
-            say(&tell, FaultMessage::Over(outcome, live.processes()));
+            let (processes, releases) = (live.processes(), live.releases());
+            say(&tell, FaultMessage::Over(outcome, processes, releases));
         };
         let thread = std::thread::Builder::new()
             .name(format!("fault {number}"))
@@ -232,8 +234,8 @@ impl<'a> Faults<'a> {
     ) -> Result<Option<Happened>> {
         let fault = &self.planned[number];
         let since_s = |ns: u64| ns.saturating_sub(state.writer.start_ns()) as f64 / 1e9;
-        let (outcome, processes) = match told {
-            FaultMessage::Over(outcome, processes) => (outcome, processes),
+        let (outcome, processes, releases) = match told {
+            FaultMessage::Over(outcome, processes, releases) => (outcome, processes, releases),
             FaultMessage::Step(step) => {
                 let record = FaultStepRecord {
                     t_s: since_s(step.at_ns),
@@ -271,6 +273,7 @@ impl<'a> Faults<'a> {
             ..FaultRecord::default()
         };
         state.finding.faults.push(record);
+        running.took_releases(&releases)?;
         // Processes of others are found anew each time.
         let ours = !running.cluster.is_attached();
         for (index, name) in self.places[number].nodes.iter().filter(|_| ours) {

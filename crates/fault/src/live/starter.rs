@@ -2,11 +2,12 @@
 
 use super::{Live, RESTART_LIMIT};
 use crate::world::Starter;
-use anyhow::Result;
+use anyhow::{Context, Result};
 use cluster::RestartMode;
 use host::{Injection, Join, Restartable, Step as FileStep};
 use std::path::PathBuf;
 use std::sync::Arc;
+use versions::Release;
 
 impl Starter for Live {
     fn restartable(&self, node: usize) -> Result<Restartable> {
@@ -15,6 +16,12 @@ impl Starter for Live {
 
     fn stopping(&self, node: usize) -> Result<Injection> {
         self.at(node)?.stopping()
+    }
+
+    fn upgrade(&mut self, node: usize, to: &Release) -> Result<Injection> {
+        let known = self.handles.nodes.get_mut(node);
+        let known = known.with_context(|| format!("there is no node {}", node + 1))?;
+        known.upgrade(to)
     }
 
     fn killing(&self, node: usize) -> Result<Injection> {

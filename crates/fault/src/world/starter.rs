@@ -4,6 +4,7 @@ use anyhow::Result;
 use cluster::RestartMode;
 use host::{Injection, Join, Restartable, Step as FileStep};
 use std::path::PathBuf;
+use versions::Release;
 
 /// What starts nodes: again, without their data, with another clock, or new.
 pub trait Starter {
@@ -18,6 +19,13 @@ pub trait Starter {
     /// # Errors
     /// It does not run; or it is not ours, and that is not allowed.
     fn stopping(&self, node: usize) -> Result<Injection>;
+
+    /// Writes down how a node is configured as the release that it is brought to, and gives what
+    /// stops it, so that healing starts it as that one, and whatever starts it later, too.
+    ///
+    /// # Errors
+    /// It does not run, or no such upgrade was prepared.
+    fn upgrade(&mut self, node: usize, to: &Release) -> Result<Injection>;
 
     /// What kills a node, so that healing starts it.
     ///

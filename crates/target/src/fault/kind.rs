@@ -81,6 +81,16 @@ impl Kind {
         self
     }
 
+    /// The same, of which something has to be said, and more can be.
+    pub(crate) const fn demanding_of(
+        mut self,
+        must: &'static [Knob],
+        takes: &'static [Knob],
+    ) -> Kind {
+        (self.must, self.takes) = (must, takes);
+        self
+    }
+
     /// The same, of which something has to be said.
     pub(crate) const fn demanding(mut self, knobs: &'static [Knob]) -> Kind {
         (self.takes, self.must) = (knobs, knobs);
@@ -154,6 +164,14 @@ impl Kind {
                 said.yaml.clone()
             } else {
                 Map::new()
+            },
+            to: said.to.clone().filter(|_| takes(Knob::To)),
+            drain: said.drain.filter(|_| takes(Knob::Drain)),
+            upgrade_sstables: said.upgrade_sstables && takes(Knob::UpgradeSstables),
+            nodes: if takes(Knob::Nodes) {
+                said.nodes.clone()
+            } else {
+                Vec::new()
             },
         }
     }

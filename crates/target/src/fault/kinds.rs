@@ -18,12 +18,18 @@ pub const POD_BACK_WITHIN: Duration = Duration::from_secs(600);
 /// busy machine, and may have to be started again.
 pub const ENTERED_WITHIN: Duration = Duration::from_secs(300);
 
+/// What has to be said of an upgrade.
+const UPGRADE_MUST: &[Knob] = &[Knob::To];
+
+/// All that can be said of it.
+const UPGRADE_TAKES: &[Knob] = &[Knob::To, Knob::Drain, Knob::UpgradeSstables, Knob::Nodes];
+
 /// The rows of [`KINDS`], and an enum of their names.
 macro_rules! kinds {
     ($(
         $name:ident = $word:literal, $place:ident,
         $what:literal,
-        [$($need:ident),*] $(. $with:ident($($value:expr)?))*;
+        [$($need:ident),*] $(. $with:ident($($value:expr),*))*;
     )+) => {
         measure::word_enum! {
             /// A kind of fault that is built in.
@@ -36,7 +42,7 @@ macro_rules! kinds {
         pub const KINDS: &[Kind] = &[
             $(
                 Kind::new(FaultName::$name, Place::$place, $what, &[$(Ability::$need),*])
-                    $(. $with($($value)?))*
+                    $(. $with($($value),*))*
             ),+
         ];
     };
@@ -124,6 +130,13 @@ kinds! {
         [Provision, Mbeans, Settings]
             .demanding(&[Knob::Yaml])
             .lasting(Length::Staged)
+            .taking_away()
+            .whole_within(STARTED_WITHIN);
+    RollingUpgrade = "rolling-upgrade", Cluster,
+        "every node, one after the other, ends and is started as another release, which it stays",
+        [Provision, Mbeans]
+            .demanding_of(UPGRADE_MUST, UPGRADE_TAKES)
+            .lasting(Length::Task)
             .taking_away()
             .whole_within(STARTED_WITHIN);
     OperatorRestart = "operator-restart", Cluster,

@@ -4,6 +4,7 @@ use crate::hidden::names_secret;
 use crate::host::DiskSpec;
 use serde_json::{Map, Value};
 use std::time::Duration;
+use versions::Release;
 
 measure::word_enum! {
     /// Something that can be said of a fault.
@@ -26,6 +27,14 @@ measure::word_enum! {
         Ha = "ha",
         /// Keys of `cassandra.yaml` with other values.
         Yaml = "yaml",
+        /// The release that nodes run afterwards.
+        To = "to",
+        /// Whether nodes write what they have in memory to files before they end.
+        Drain = "drain",
+        /// Whether files get the newest format that the nodes write.
+        UpgradeSstables = "upgrade_sstables",
+        /// Which nodes alone.
+        Nodes = "nodes",
     }
 }
 
@@ -52,6 +61,14 @@ pub struct Options {
     pub ha_on: Option<usize>,
     /// [`Knob::Yaml`]; empty: nothing was said.
     pub yaml: Map<String, Value>,
+    /// [`Knob::To`].
+    pub to: Option<Release>,
+    /// [`Knob::Drain`]; none: they do.
+    pub drain: Option<bool>,
+    /// [`Knob::UpgradeSstables`].
+    pub upgrade_sstables: bool,
+    /// [`Knob::Nodes`], by their indexes; empty: all.
+    pub nodes: Vec<usize>,
 }
 
 impl Options {
@@ -69,6 +86,7 @@ impl Options {
             by: Some(Duration::from_secs(60)),
             // Twice what every node of ours has, and nothing that is missed.
             yaml: Map::from_iter([("hinted_handoff_throttle".to_owned(), "2048KiB".into())]),
+            to: versions::LINES.last().map(|line| line.release()),
             ..Options::default()
         }
     }
@@ -92,6 +110,14 @@ impl Knob {
             Knob::Delay => options.delay.map(seconds),
             Knob::By => options.by.map(seconds),
             Knob::Ha => options.ha_after.map(|after| format!("after {}", seconds(after))),
+            Knob::To => options.to.as_ref().map(ToString::to_string),
+            Knob::Drain => options.drain.map(|drains| drains.to_string()),
+            Knob::UpgradeSstables => options.upgrade_sstables.then(|| "after".to_owned()),
+            Knob::Nodes => {
+                let names = options.nodes.iter().map(|node| format!("node{}", node + 1));
+                let names: Vec<String> = names.collect();
+                (!names.is_empty()).then(|| names.join(", "))
+            }
             Knob::Yaml => {
                 let said: Vec<String> = options
                     .yaml

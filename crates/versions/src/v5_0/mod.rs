@@ -32,6 +32,7 @@ pub(crate) static LINE: Line = Line {
         bti: Some("da"),
         as_shipped: "nb",
     },
+    starts_without_jamm: true,
     has_metrics_tables: false,
     has_cluster_metadata: false,
 };

@@ -25,6 +25,7 @@ pub(crate) static LINE: Line = Line {
         bti: Some("ea"),
         as_shipped: "pa",
     },
+    starts_without_jamm: true,
     has_metrics_tables: true,
     has_cluster_metadata: true,
 };

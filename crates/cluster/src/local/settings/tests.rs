@@ -12,6 +12,7 @@ fn layout() -> NodeLayout {
             jolokia: 8778,
         },
         release: versions::DEFAULT.release(),
+        conf_name: CONF.to_owned(),
         datacenter: "dc1".to_string(),
         rack: "rack1".to_string(),
         tokens: ring(1, 4).remove(0),

@@ -1,6 +1,7 @@
 //! What starts nodes of the simulation.
 
 use super::*;
+use versions::Release;
 
 impl Starter for Sim {
     fn restartable(&self, _: usize) -> Result<Restartable> {
@@ -9,6 +10,13 @@ impl Starter for Sim {
     }
 
     fn stopping(&self, node: usize) -> Result<Injection> {
+        self.restartable(node).map(Injection::Stop)
+    }
+
+    fn upgrade(&mut self, node: usize, to: &Release) -> Result<Injection> {
+        if !self.works.stays {
+            self.works.releases[node] = to.line().pinned;
+        }
         self.restartable(node).map(Injection::Stop)
     }
 

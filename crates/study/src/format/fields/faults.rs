@@ -5,6 +5,7 @@ use crate::format::field::{Field, Type};
 use crate::settings::{FaultDraft, FaultWhere};
 use std::time::Duration;
 use target::fault::Hit;
+use versions::Release;
 
 const MS: u64 = S / 1000;
 
@@ -185,6 +186,35 @@ pub(super) const FIELDS: &[Field] = &[
         })),
         "Settings of cassandra.yaml that differ from those of the target while a rolling change \
          holds.",
+    ),
+    optional(
+        "faults.to",
+        Type::Name(|d, text| {
+            let release = Release::of(text).ok();
+            d.fault().options.to = release;
+        }),
+        "The release that a rolling upgrade brings nodes to: `5.0.8`, or a line, as `5.0`.",
+    ),
+    with(
+        "faults.drain",
+        Type::Bool(|d, on| d.fault().options.drain = Some(on)),
+        "true",
+        "Whether each node writes what it has in memory to files before it ends (`nodetool drain`), \
+         so that the next one replays nothing.",
+    ),
+    with(
+        "faults.upgrade_sstables",
+        choice!(|d| d.fault().options.upgrade_sstables; "never" => false, "after" => true),
+        "never",
+        "Whether files are written anew in the newest format that a node writes (`nodetool \
+         upgradesstables`), when all nodes are upgraded.",
+    ),
+    optional(
+        "faults.nodes",
+        Type::List(&Type::Count(1, LOCAL_NODES_MAX, |d, n| {
+            d.fault().options.nodes.push(index(n))
+        })),
+        "Numbers of the nodes that are upgraded, in this order; one is a canary. Default: all.",
     ),
     optional(
         "faults.ha",

@@ -1,0 +1,139 @@
+//! Nodes of ours that are brought to another release, one by one: what each is started from then.
+//!
+//! What must hold: nothing of a node's own configuration is changed before it is stopped, since its
+//! agent may start it again; the configuration of the other release is beside it.
+
+use super::node::LocalNode;
+use super::nodes::Nodes;
+use super::program::{Classes, Program};
+use super::settings;
+use crate::cluster::Cluster;
+use crate::dirs::Dirs;
+use crate::handle::OwnNode;
+use anyhow::{Context, Result};
+use host::Step;
+use std::sync::Arc;
+use target::{JavaWanted, LocalSpec, Origin, yaml_named};
+use versions::Release;
+
+/// What nodes are started from after an upgrade.
+#[derive(Debug)]
+pub(super) struct Upgrade {
+    pub spec: LocalSpec,
+    pub program: Program,
+    /// The same as it is on each machine; empty where nodes run on this one.
+    pub programs: Vec<Program>,
+}
+
+/// How a node is started as another release.
+#[derive(Debug)]
+pub struct UpgradedNode {
+    /// What makes its configuration, beside the one that it has.
+    pub files: Vec<Step>,
+    /// How it is started.
+    pub own: OwnNode,
+}
+
+impl Cluster {
+    /// Makes all available that nodes need to be brought to another release: its jars, an archive
+    /// of its classes, on every machine.
+    ///
+    /// # Errors
+    /// The nodes are not ours, or something cannot be had.
+    pub fn prepare_upgrade(
+        &mut self,
+        to: &Release,
+        dirs: &Dirs,
+        say: &mut dyn FnMut(&str),
+    ) -> Result<()> {
+        let not_ours = "only nodes of our own are upgraded";
+        let prepared = self.restarting(not_ours, |nodes| nodes.prepare_upgrade(to, dirs, say));
+        prepared.with_context(|| format!("prepare the upgrade to Cassandra {to}"))
+    }
+
+    /// Takes note of the releases that nodes run now, in their order.
+    ///
+    /// # Errors
+    /// The state of the cluster cannot be written.
+    pub fn took_releases(&mut self, releases: &[Option<Release>]) -> Result<()> {
+        let not_ours = "only nodes of our own are upgraded";
+        self.restarting(not_ours, |nodes| nodes.took_releases(releases))
+    }
+}
+
+impl Nodes {
+    fn prepare_upgrade(
+        &mut self,
+        to: &Release,
+        dirs: &Dirs,
+        say: &mut dyn FnMut(&str),
+    ) -> Result<()> {
+        if self.upgrade.as_ref().is_some_and(|upgrade| upgrade.spec.release == *to) {
+            return Ok(());
+        }
+        let spec = LocalSpec {
+            release: to.clone(),
+            origin: Origin::Maven,
+            build: None,
+            yaml: yaml_named(to.line(), &self.spec.yaml),
+            ..self.spec.clone()
+        };
+        settings::check_overrides(&spec)?;
+        let mut program = Program::of_spec(&spec, dirs, say)?;
+        let clusters = self.folder.parent().context("the folder of clusters")?.to_owned();
+        let mut programs = Vec::new();
+        if let Some(hosts) = self.hosts().filter(|hosts| hosts.are_machines()) {
+            programs = super::machines::programs(hosts, (&program, &JavaWanted::of(&spec)), say)?;
+        } else if self.program.classes != Classes::Loaded {
+            program.share_classes(&spec, &clusters, say)?;
+        }
+        self.upgrade = Some(Upgrade {
+            spec,
+            program,
+            programs,
+        });
+        Ok(())
+    }
+
+    /// The upgrade that a node has seen, if it has.
+    pub(super) fn upgrade_of(&self, node: &LocalNode) -> Option<&Upgrade> {
+        let upgrade = self.upgrade.as_ref()?;
+        (upgrade.spec.release == node.layout.release).then_some(upgrade)
+    }
+
+    /// How a node is started as the release that an upgrade was prepared for; none if none was, or
+    /// if it runs that already.
+    pub(super) fn upgraded(&self, node: &LocalNode) -> Result<Option<UpgradedNode>> {
+        let Some(upgrade) = &self.upgrade else {
+            return Ok(None);
+        };
+        if upgrade.spec.release == node.layout.release {
+            return Ok(None);
+        }
+        let mut layout = node.layout.clone();
+        layout.release = upgrade.spec.release.clone();
+        layout.conf_name = format!("conf-{}", upgrade.spec.release);
+        let files = settings::files(&layout, &upgrade.spec.yaml, &self.secret);
+        let then = LocalNode {
+            layout,
+            jolokia: None,
+            host: Arc::clone(&node.host),
+            process: None,
+            // Its logs go on.
+            starts: Some(node.starts.map_or_else(|| node.starts_count(), Ok)?),
+        };
+        let own = self.own(&then)?;
+        Ok(Some(UpgradedNode { files, own }))
+    }
+
+    fn took_releases(&mut self, releases: &[Option<Release>]) -> Result<()> {
+        for (node, release) in self.nodes.iter_mut().zip(releases) {
+            let Some(release) = release.as_ref().filter(|one| **one != node.layout.release) else {
+                continue;
+            };
+            node.layout.release = release.clone();
+            node.layout.conf_name = format!("conf-{release}");
+        }
+        self.state.write(&self.folder)
+    }
+}

@@ -1,0 +1,131 @@
+//! Rolling upgrades: to a release that is newer than what the nodes are, of nodes that there are.
+
+use super::subject::Subject;
+use crate::settings::Draft;
+use ::yaml::{Diagnostics, Node, Raw};
+use target::fault::FaultName;
+use target::{JavaChoice, LocalSpec, Origin, java_majors};
+use versions::Release;
+
+/// Applies the rules.
+pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
+    let items = match subject.node.at("faults").map(|faults| &faults.raw) {
+        Some(Raw::List(items)) if subject.has("target.local") => items.as_slice(),
+        _ => return,
+    };
+    let is_upgrade = |item: &&Node| {
+        let kind = item.at("kind").and_then(Node::text);
+        kind == Some(FaultName::RollingUpgrade.name())
+    };
+    let mut upgrades = items.iter().filter(is_upgrade);
+    let local = super::cassandra::found(&Draft::of(subject.tree), subject);
+    let Some(first) = upgrades.next() else { return };
+    one(first, &local, out);
+    for more in upgrades {
+        let message = "a second rolling upgrade of one trial: nodes are brought to one release";
+        let hint = "make another variant of it, whose nodes are of the release of the first";
+        out.add(&more.place, message.to_owned(), Some(hint.to_owned()));
+    }
+}
+
+fn one(item: &Node, local: &LocalSpec, out: &mut Diagnostics) {
+    let mut say = |key: &str, message: String, hint: String| {
+        out.add(&item.nearest(key).place, message, Some(hint));
+    };
+    let to = match item.at("to").and_then(Node::text).map(Release::of) {
+        // That it is missing, others say.
+        None => return,
+        Some(Err(unknown)) => return say("to", unknown.why, unknown.hint),
+        Some(Ok(to)) => to,
+    };
+    let from = &local.release;
+    if !is_newer(&to, from) {
+        say(
+            "to",
+            format!("`faults.to` is {to}, and the nodes are {from} before: files do not go back"),
+            format!("name a release that is newer than {from}"),
+        );
+    }
+    if local.origin != Origin::Maven {
+        let hint = "use a release: `target.local.cassandra: 4.1`";
+        say(
+            "to",
+            "nodes of your own build are not upgraded".to_owned(),
+            hint.to_owned(),
+        );
+    }
+    if let Some(JavaChoice::Major(major)) = local.java.as_ref()
+        && !java_majors(&to).contains(major)
+    {
+        let message = format!("Cassandra {to} does not start on the Java {major} of these nodes");
+        say("to", message, "leave `target.local.java` out".to_owned());
+    }
+    for (key, value) in &local.yaml {
+        // By whatever name it has there.
+        if let Some(refused) = target::yaml_refusal((&to, &Origin::Maven), key, value) {
+            say(
+                "to",
+                format!("{}, which the nodes are upgraded to", refused.why),
+                refused.hint,
+            );
+        }
+    }
+    let nodes = match item.at("nodes").map(|nodes| &nodes.raw) {
+        Some(Raw::List(nodes)) => nodes.as_slice(),
+        _ => &[],
+    };
+    let number = |node: &Node| node.text()?.parse::<usize>().ok();
+    let numbers: Vec<usize> = nodes.iter().filter_map(number).collect();
+    for (at, number) in numbers.iter().enumerate() {
+        let message = if *number > local.nodes {
+            format!(
+                "`faults.nodes` has {number}, and there are {} nodes",
+                local.nodes
+            )
+        } else if numbers[..at].contains(number) {
+            format!("`faults.nodes` has {number} twice")
+        } else {
+            continue;
+        };
+        say(
+            "nodes",
+            message,
+            "name each node once, by its number from 1".to_owned(),
+        );
+    }
+}
+
+/// Whether a release is newer than another one: of a later line, or with a higher number in its
+/// own.
+fn is_newer(to: &Release, from: &Release) -> bool {
+    let key = |release: &Release| {
+        let rest = release.version().strip_prefix(release.line().name).unwrap_or_default();
+        let (patch, preview) = rest.split_once('-').unwrap_or((rest, ""));
+        let patch: u32 = patch.trim_start_matches('.').parse().unwrap_or_default();
+        // A preview comes before the release of its number.
+        let age = release.line().age();
+        (age, patch, preview.is_empty(), preview.to_owned())
+    };
+    key(to) > key(from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_later_line_a_higher_number_and_what_follows_a_preview_are_newer() {
+        let is =
+            |to: &str, from: &str| is_newer(&Release::of(to).unwrap(), &Release::of(from).unwrap());
+        for (to, from) in [
+            ("5.0.8", "4.1.10"),
+            ("4.1.10", "4.1.9"),
+            ("5.0.0", "5.0-rc1"),
+            ("5.0-rc1", "5.0-beta1"),
+            ("6.0-alpha2", "5.0.9"),
+        ] {
+            assert!(is(to, from) && !is(from, to), "{to} {from}");
+        }
+        assert!(!is("4.1", "4.1.10"));
+    }
+}
