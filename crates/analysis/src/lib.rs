@@ -16,6 +16,7 @@
 //! it, [`durability`] what a configuration promises of acknowledged writes, [`linear`] whether
 //! registers were one register to all, and [`rules`] decides whether a trial may be believed.
 
+pub mod bisect;
 pub mod blocks;
 pub mod capacity;
 pub mod compare;

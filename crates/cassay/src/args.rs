@@ -88,6 +88,9 @@ pub enum Command {
     Plan(StudyArgs),
     /// Run a study.
     Run(RunArgs),
+    /// Find the first of a row of builds that is worse than the first one: each step is a study of
+    /// its own, which compares a build with the good one.
+    Bisect(BisectArgs),
     /// Take an interrupted run up again where it was; do trials again whose files are damaged; add
     /// blocks to a run.
     Resume(ResumeArgs),
@@ -195,6 +198,28 @@ pub struct RunArgs {
     pub shown: ShownArgs,
 }
 
+#[derive(Debug, ClapArgs)]
+pub struct BisectArgs {
+    #[command(flatten)]
+    pub study: StudyArgs,
+    /// The builds in their order, the good one first: versions, as 5.0.6,5.0.7,5.0.8, or a file with
+    /// a list of them, or with a mapping of their names, each to what it lays over the study.
+    #[arg(long, value_name = "LIST|FILE")]
+    pub builds: String,
+    /// The build that is good; without it the first one.
+    #[arg(long, value_name = "NAME")]
+    pub good: Option<String>,
+    /// The build that is bad; without it the last one.
+    #[arg(long, value_name = "NAME")]
+    pub bad: Option<String>,
+    /// Blocks of a comparison at the most; twice as many where it has to be made again.
+    #[arg(long, value_name = "COUNT", default_value_t = 8,
+          value_parser = clap::value_parser!(u16).range(4..=500))]
+    pub blocks: u16,
+    #[command(flatten)]
+    pub view: ViewArgs,
+}
+
 /// How a run is shown while it goes on, and what it writes for pipelines.
 #[derive(Clone, Debug, Default, ClapArgs)]
 pub struct ShownArgs {
@@ -246,7 +271,7 @@ pub struct SummaryArgs {
 
 /// What a study is trusted with. By itself it is data: it runs no program and reads no file outside
 /// its folder.
-#[derive(Debug, Default, ClapArgs)]
+#[derive(Clone, Debug, Default, ClapArgs)]
 pub struct TrustArgs {
     /// Let the study run programs, load code, read other files and ask other addresses: only for
     /// studies whose author you trust.

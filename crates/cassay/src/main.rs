@@ -47,6 +47,7 @@ fn main() -> std::process::ExitCode {
         Command::Studies(studies) => command::studies::run(studies, &args.common),
         Command::Plan(plan) => command::plan::run(plan, &args.common),
         Command::Run(run) => command::run::run(run, &args.common),
+        Command::Bisect(bisect) => command::bisect::run(bisect, &args.common),
         Command::Resume(resume) => command::run::resume(resume, &args.common),
         Command::Confirm(confirm) => command::run::confirm(confirm, &args.common),
         Command::List => command::list::run(&args.common),

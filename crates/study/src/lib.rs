@@ -29,6 +29,7 @@ pub mod rules;
 pub mod scale_up;
 pub mod schema;
 mod screen;
+pub use screen::flow;
 pub mod settings;
 mod sizes;
 mod storage_warnings;

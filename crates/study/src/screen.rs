@@ -136,7 +136,7 @@ pub fn flow_entry(entry: &Entry) -> String {
 }
 
 /// A node as YAML on one line, as it would be written.
-fn flow(node: &Node) -> String {
+pub fn flow(node: &Node) -> String {
     match &node.raw {
         Raw::Null => "{}".to_owned(),
         Raw::Scalar { text, quoted } => scalar(text, *quoted),

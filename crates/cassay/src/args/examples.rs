@@ -126,6 +126,19 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         ],
     ),
     (
+        "bisect",
+        &[
+            (
+                "cassay bisect study.yaml --builds 5.0.4,5.0.5,5.0.6,5.0.7,5.0.8",
+                "Which release has made the study's answer worse, if one has.",
+            ),
+            (
+                "cassay bisect study.yaml --builds builds.yaml --good r101 --bad r108 --trust",
+                "Builds of yours, as the file names and makes them.",
+            ),
+        ],
+    ),
+    (
         "resume",
         &[
             ("cassay resume", "The latest run, where it was interrupted."),

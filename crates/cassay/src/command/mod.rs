@@ -1,5 +1,6 @@
 //! The commands, one file each: what they do between arguments and exit code.
 
+pub mod bisect;
 pub mod demo;
 pub mod doctor;
 pub mod explain;

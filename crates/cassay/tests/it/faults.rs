@@ -41,6 +41,7 @@ fn node(agent: &Arc<Agent>, root: &Path) -> NodeHandle {
         process: Some(process),
         // The one after it is where it was.
         own: Some(OwnNode {
+            conf: root.join("cluster/conf"),
             release: (versions::DEFAULT.release(), target::Origin::Maven),
             start: (server(address.port()), output),
             forgiving: server(address.port()),
@@ -51,6 +52,7 @@ fn node(agent: &Arc<Agent>, root: &Path) -> NodeHandle {
             folder: root.join("cluster"),
             confinement: None,
         }),
+        upgraded: None,
         service: None,
         pod: None,
         address,
@@ -177,6 +179,10 @@ impl Starter for Astray {
 
     fn stopping(&self, node: usize) -> Result<Injection> {
         self.0.stopping(node)
+    }
+
+    fn upgrade(&mut self, node: usize, to: &versions::Release) -> Result<Injection> {
+        self.0.upgrade(node, to)
     }
 
     fn killing(&self, node: usize) -> Result<Injection> {
@@ -323,6 +329,7 @@ fn a_fault_of_the_wrong_process_is_a_mismatch() {
             host: None,
             process: node.process,
             own: Some(OwnNode {
+                conf: root.path().join("conf"),
                 release: (versions::DEFAULT.release(), target::Origin::Maven),
                 start: (server(0), root.path().join("cluster/output")),
                 forgiving: server(0),
@@ -333,6 +340,7 @@ fn a_fault_of_the_wrong_process_is_a_mismatch() {
                 folder: root.path().to_owned(),
                 confinement: None,
             }),
+            upgraded: None,
             service: None,
             pod: None,
             address: node.address,

@@ -32,17 +32,27 @@ pub fn line() -> Option<String> {
 
 /// Leaves a test that is not about the line which is tested.
 pub fn is_of_line(oldest: &str) -> bool {
-    let Some(line) = line() else {
-        return true;
-    };
-    let age = |name: &str| versions::Line::of(name).expect("a line").age();
-    let is_of = age(&line) >= age(oldest);
-    if !is_of {
+    let is_of = is_line_since(oldest);
+    if let Some(line) = line().filter(|_| !is_of) {
         skip(&format!(
             "Cassandra {line} has not what is tested, which is there since {oldest}"
         ));
     }
     is_of
+}
+
+/// A type of several numbers: of vectors, where the line has them.
+pub fn vector() -> &'static str {
+    if is_line_since("5.0") {
+        "vector<float, 3>"
+    } else {
+        "frozen<list<float>>"
+    }
+}
+
+fn is_line_since(oldest: &str) -> bool {
+    let age = |name: &str| versions::Line::of(name).expect("a line").age();
+    line().is_none_or(|line| age(&line) >= age(oldest))
 }
 
 /// How often a file that the program writes is looked at.

@@ -196,7 +196,9 @@ fn queries(keyspace: &str) -> Vec<Query> {
     let keyspace = cql::text::literal(keyspace);
     let of_keyspace = OF_KEYSPACE.into_iter().map(|(columns, table, each)| {
         let all = select(columns, table);
-        query(format!("{all} WHERE keyspace_name = {keyspace}"), each)
+        // A part of the key is not enough for the lines before 5.0.
+        let some = format!("{all} WHERE keyspace_name = {keyspace} ALLOW FILTERING");
+        query(some, each)
     });
     of_node.chain(of_keyspace).collect()
 }

@@ -2,7 +2,7 @@
 //! twin is one that the same node takes.
 
 use super::one_node;
-use crate::program::{HANG_LIMIT, Lab};
+use crate::program::{HANG_LIMIT, Lab, vector};
 use cluster::{Access, Session};
 use serde_json::json;
 
@@ -27,7 +27,8 @@ fn fill(session: &mut Session) {
          ip inet, raw blob, big varint, tod time, ref timeuuid, dur duration, \
          PRIMARY KEY ((customer, region), at, line)) WITH CLUSTERING ORDER BY (at DESC, line ASC)",
     ] {
-        session.execute_schema(cql).expect("a schema");
+        let cql = cql.replace("vector<float, 3>", vector());
+        session.execute_schema(&cql).expect("a schema");
     }
     for partition in 0..60_u32 {
         let key = format!("5752fae6-9d16-43da-b20f-5500dd{partition:06}, 'eu'");

@@ -1,0 +1,295 @@
+//! Which of a row of builds is the first one that is worse: what is compared next, and what the
+//! comparisons say together.
+//!
+//! Every build is compared with the first one, which is good. Whether it is on the good or on the
+//! bad side is not asked of it alone, but beside the last one, which is bad: nearer to which of the
+//! two its ratio is, on a logarithmic scale. So a small difference of all builds, or a run that was
+//! unlucky, does not lead astray; and an interval that holds the middle is no answer.
+
+use std::fmt;
+
+/// How often a comparison is made at the most that has not said enough.
+pub const ATTEMPTS: usize = 3;
+
+/// Half a 95 % interval of a normal distribution, in standard errors.
+const Z95: f64 = 1.959_964;
+
+/// What a comparison has found: build ÷ good one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Effect {
+    /// Ratio of geometric means, above 0.
+    pub ratio: f64,
+    /// 95 % confidence interval of the ratio.
+    pub ci95: [f64; 2],
+}
+
+impl Effect {
+    /// Several of the same, each with the weight of its precision (the inverse of its variance, on
+    /// the logarithmic scale); none of none, or of what has no interval.
+    pub fn pooled(all: &[Effect]) -> Option<Effect> {
+        let mut sums = (0.0, 0.0);
+        for effect in all {
+            let [low, high] = effect.ci95.map(f64::ln);
+            let error = (high - low) / (2.0 * Z95);
+            let weight = 1.0 / (error * error);
+            if !weight.is_finite() || !effect.ratio.ln().is_finite() {
+                return all.last().copied().filter(|_| all.len() == 1);
+            }
+            sums = (sums.0 + weight, sums.1 + weight * effect.ratio.ln());
+        }
+        let (weight, weighted) = sums;
+        (weight > 0.0).then(|| {
+            let (middle, error) = (weighted / weight, weight.sqrt().recip());
+            Effect {
+                ratio: middle.exp(),
+                ci95: [(middle - Z95 * error).exp(), (middle + Z95 * error).exp()],
+            }
+        })
+    }
+
+    /// Whether its interval holds no difference.
+    fn may_be_none(self) -> bool {
+        let [low, high] = self.ci95;
+        low <= 1.0 && high >= 1.0
+    }
+}
+
+impl fmt::Display for Effect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let percent = |ratio: f64| (ratio - 1.0) * 100.0;
+        let [low, high] = self.ci95.map(percent);
+        write!(f, "{:+.1} % [{low:+.1}, {high:+.1}]", percent(self.ratio))
+    }
+}
+
+/// What is to be done, or was found.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Next {
+    /// A build is to be compared with the first one.
+    Compare {
+        /// Its place in the row, from 0.
+        build: usize,
+        /// How often it was compared before.
+        before: usize,
+    },
+    /// The first one that is worse.
+    Found {
+        /// Its place in the row.
+        build: usize,
+        /// How much worse it is than the first one of all.
+        effect: Effect,
+    },
+    /// The last one is not seen to be worse than the first one.
+    NotWorse {
+        /// What is seen of it.
+        effect: Effect,
+    },
+    /// Nobody can say of one on which side it is.
+    Unclear {
+        /// The last one that is known to be good.
+        good: usize,
+        /// The one that nobody can tell.
+        build: usize,
+        /// What is seen of it.
+        effect: Effect,
+        /// The first one that is known to be bad.
+        bad: usize,
+    },
+}
+
+/// What is next for a row of builds, of which `seen` has the comparisons of each with the first;
+/// `higher_is_better` of what is compared.
+///
+/// A row has at least two builds.
+pub fn next(seen: &[Vec<Effect>], higher_is_better: bool) -> Next {
+    let last = seen.len().saturating_sub(1);
+    let compare = |build: usize| Next::Compare {
+        build,
+        before: seen[build].len(),
+    };
+    let Some(whole) = Effect::pooled(&seen[last]) else {
+        return compare(last);
+    };
+    let is_worse = (whole.ratio < 1.0) == higher_is_better;
+    if whole.may_be_none() || !is_worse {
+        let is_open = whole.may_be_none() && seen[last].len() < ATTEMPTS;
+        return if is_open {
+            compare(last)
+        } else {
+            Next::NotWorse { effect: whole }
+        };
+    }
+    let (mut good, mut bad) = (0, last);
+    while bad - good > 1 {
+        let build = good.midpoint(bad);
+        let Some(effect) = Effect::pooled(&seen[build]) else {
+            return compare(build);
+        };
+        match side(effect, whole) {
+            Some(Side::Good) => good = build,
+            Some(Side::Bad) => bad = build,
+            None if seen[build].len() < ATTEMPTS => return compare(build),
+            None => {
+                return Next::Unclear {
+                    good,
+                    build,
+                    effect,
+                    bad,
+                };
+            }
+        }
+    }
+    // The last one has an effect, and so has every one that was found to be bad.
+    let effect = Effect::pooled(&seen[bad]).unwrap_or(whole);
+    Next::Found { build: bad, effect }
+}
+
+enum Side {
+    Good,
+    Bad,
+}
+
+/// To which of both ends a build is nearer; none if its interval holds the middle between them.
+fn side(effect: Effect, whole: Effect) -> Option<Side> {
+    let middle = whole.ratio.ln() / 2.0;
+    let [low, high] = effect.ci95.map(f64::ln);
+    let (below, above) = (high < middle, low > middle);
+    match (below, above, middle < 0.0) {
+        (true, _, true) | (_, true, false) => Some(Side::Bad),
+        (_, true, true) | (true, _, false) => Some(Side::Good),
+        (false, false, _) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::synthetic::Chance;
+
+    /// As a comparison of so many pairs sees a build that is so much slower.
+    fn compared(chance: &mut Chance, ratio: f64, noise: f64, pairs: f64) -> Effect {
+        let error = noise * (2.0 / pairs).sqrt();
+        let middle = ratio.ln() + error * chance.normal();
+        Effect {
+            ratio: middle.exp(),
+            ci95: [(middle - Z95 * error).exp(), (middle + Z95 * error).exp()],
+        }
+    }
+
+    /// The course for builds of which those from `first` on are slower; how it ends, and after how
+    /// many comparisons.
+    fn course(seed: u64, count: usize, first: usize, (ratio, noise): (f64, f64)) -> (Next, usize) {
+        let mut chance = Chance::new(seed);
+        let mut seen = vec![Vec::new(); count];
+        let mut comparisons = 0;
+        loop {
+            match next(&seen, true) {
+                Next::Compare { build, before } => {
+                    assert_eq!(before, seen[build].len());
+                    let truth = if build >= first { ratio } else { 1.0 };
+                    let pairs = 4.0 * (1 << before) as f64;
+                    seen[build].push(compared(&mut chance, truth, noise, pairs));
+                    comparisons += 1;
+                }
+                end => return (end, comparisons),
+            }
+        }
+    }
+
+    #[test]
+    fn one_of_eight_that_is_slower_is_found_in_as_many_steps_as_halving_takes() {
+        for first in 1..8 {
+            let (end, comparisons) = course(first as u64, 8, first, (0.8, 0.01));
+            assert!(
+                matches!(end, Next::Found { build, .. } if build == first),
+                "{first}: {end:?}"
+            );
+            assert!(comparisons <= 4, "{first}: {comparisons}");
+        }
+    }
+
+    /// A difference of 10 % where runs differ by 4 %: four pairs see it with an interval of 5.5 %.
+    #[test]
+    fn a_difference_in_the_noise_is_found_in_9_of_10_rows_and_else_hardly_ever_another_one() {
+        let (mut right, mut wrong, mut comparisons) = (0, 0, 0);
+        for seed in 0..700 {
+            let first = 1 + seed as usize % 7;
+            let (end, taken) = course(seed, 8, first, (0.9, 0.04));
+            comparisons += taken;
+            match end {
+                Next::Found { build, .. } if build == first => right += 1,
+                Next::Found { .. } => wrong += 1,
+                _ => {}
+            }
+        }
+        assert!(right >= 630, "{right} of 700");
+        assert!(wrong <= 21, "{wrong} of 700");
+        assert!(comparisons < 700 * 8, "{comparisons}");
+    }
+
+    #[test]
+    fn what_is_not_worse_is_said_after_as_many_looks_as_there_are() {
+        let mut none = 0;
+        for seed in 0..200 {
+            let (end, taken) = course(seed, 8, 8, (1.0, 0.02));
+            none += usize::from(matches!(end, Next::NotWorse { .. }));
+            assert!(taken <= ATTEMPTS || !matches!(end, Next::NotWorse { .. }));
+        }
+        assert!(none >= 180, "{none} of 200");
+        let better = vec![
+            vec![],
+            vec![Effect {
+                ratio: 1.2,
+                ci95: [1.1, 1.3],
+            }],
+        ];
+        assert!(matches!(next(&better, true), Next::NotWorse { .. }));
+        // Of a latency, that is worse.
+        assert!(matches!(next(&better, false), Next::Found { build: 1, .. }));
+    }
+
+    #[test]
+    fn one_in_the_middle_between_both_is_looked_at_again_and_then_not_told() {
+        let effect = |ratio: f64| Effect {
+            ratio,
+            ci95: [ratio * 0.98, ratio * 1.02],
+        };
+        let mut seen = vec![vec![], vec![effect(0.9)], vec![effect(0.81)]];
+        assert_eq!(
+            next(&seen, true),
+            Next::Compare {
+                build: 1,
+                before: 1
+            }
+        );
+        seen[1] = vec![effect(0.9); ATTEMPTS];
+        let Next::Unclear {
+            good: 0,
+            build: 1,
+            bad: 2,
+            ..
+        } = next(&seen, true)
+        else {
+            panic!("{:?}", next(&seen, true));
+        };
+    }
+
+    #[test]
+    fn comparisons_of_the_same_are_taken_together_by_their_precision() {
+        let one = Effect {
+            ratio: 0.9,
+            ci95: [0.8, 1.0125],
+        };
+        assert_eq!(Effect::pooled(&[]), None);
+        let both = Effect::pooled(&[one, one]).unwrap();
+        assert!((both.ratio - 0.9).abs() < 1e-9);
+        let width = |effect: Effect| (effect.ci95[1] / effect.ci95[0]).ln();
+        assert!((width(one) / width(both) - 2f64.sqrt()).abs() < 1e-6);
+        assert_eq!(both.to_string(), "-10.0 % [-17.2, -2.2]");
+        let exact = Effect {
+            ratio: 0.9,
+            ci95: [0.9, 0.9],
+        };
+        assert_eq!(Effect::pooled(&[exact]), Some(exact));
+    }
+}

@@ -1,0 +1,300 @@
+//! `cassay bisect`: which of a row of builds is the first that is worse than the first one.
+//!
+//! Each step is a run as any other, in a folder of its own, of the study with two variants: the good
+//! build and one more. What was measured stands there; asked again, it goes on from there.
+
+mod builds;
+
+use self::builds::Build;
+use super::{read_study, run};
+use crate::args::{
+    BisectArgs, Common, ResumeArgs, RunArgs, RunName, ShownArgs, StudyArgs, TrustArgs,
+};
+use crate::exit::Exit;
+use crate::terminal;
+use analysis::bisect::{ATTEMPTS, Effect, Next, next};
+use anyhow::{Context, Result, bail, ensure};
+use serde_json::json;
+use std::path::{Path, PathBuf};
+use store::Run;
+use store::record::ComparisonRecord;
+use study::settings::Study;
+
+/// The file that says what a folder of steps is of.
+const FILE: &str = "bisect.json";
+
+/// What is better the more there is of it; of latencies, less is.
+const HIGHER_IS_BETTER: [&str; 2] = ["ops_per_s", "peak"];
+
+/// Blocks before a comparison is looked at for the first time.
+const BLOCKS_MIN: usize = 4;
+
+/// Runs it.
+///
+/// 1. Read the study, which is of one variant, and the builds. 2. Read what was measured of them
+///    before. 3. Compare what is next, until it is found or cannot be. 4. Say so.
+pub fn run(args: &BisectArgs, common: &Common) -> Result<Exit> {
+    let study = match read_study(&args.study, common.json) {
+        Ok(study) => study,
+        Err(end) => return end,
+    };
+    ensure!(
+        study.variants.len() == 1,
+        "a bisection makes two variants of a study, the good build and another one, and {} has {} \
+         already\nhint: leave `variants`, `matrix` and `procedure.grid` out",
+        study.name,
+        study.variants.len()
+    );
+    let builds = builds::read(&args.builds)?;
+    let builds = between(builds, args.good.as_deref(), args.bad.as_deref())?;
+    let folder = common.out.join(format!("bisect-{}", study.name));
+    own(&folder, &study, &builds)?;
+    let bisection = Bisection {
+        args,
+        common,
+        folder,
+        builds,
+    };
+    bisection.run()
+}
+
+/// The builds from one to another.
+fn between(builds: Vec<Build>, good: Option<&str>, bad: Option<&str>) -> Result<Vec<Build>> {
+    let place = |name: &str| {
+        let found = builds.iter().position(|build| build.name == name);
+        let names: Vec<&str> = builds.iter().map(|build| build.name.as_str()).collect();
+        found.with_context(|| format!("no build is called {name}: they are {}", names.join(", ")))
+    };
+    let first = good.map_or(Ok(0), place)?;
+    let last = bad.map_or(Ok(builds.len().saturating_sub(1)), place)?;
+    ensure!(
+        first < last,
+        "the good build must come before the bad one, and at least two are needed"
+    );
+    Ok(builds[first..=last].to_vec())
+}
+
+/// Makes the folder, or makes sure that it is of the same question.
+fn own(folder: &Path, study: &Study, builds: &[Build]) -> Result<()> {
+    std::fs::create_dir_all(folder).with_context(|| format!("make {}", folder.display()))?;
+    let path = folder.join(FILE);
+    let all: Vec<_> = builds.iter().map(|build| json!([build.name, build.over])).collect();
+    let what = json!({"format": 1, "study": study.name, "seed": study.seed, "builds": all});
+    match std::fs::read_to_string(&path) {
+        Ok(text) => {
+            let before: serde_json::Value =
+                serde_json::from_str(&text).with_context(|| format!("read {}", path.display()))?;
+            ensure!(
+                before == what,
+                "{} has the steps of other builds, or of another seed\nhint: remove it, or say \
+                 --out with another folder",
+                folder.display()
+            );
+            terminal::say(&format!("going on with {}", folder.display()));
+            Ok(())
+        }
+        Err(_) => std::fs::write(&path, format!("{what:#}\n"))
+            .with_context(|| format!("write {}", path.display())),
+    }
+}
+
+/// A bisection that goes on.
+struct Bisection<'a> {
+    args: &'a BisectArgs,
+    common: &'a Common,
+    folder: PathBuf,
+    builds: Vec<Build>,
+}
+
+impl Bisection<'_> {
+    fn run(&self) -> Result<Exit> {
+        let mut seen: Vec<Vec<Effect>> = vec![Vec::new(); self.builds.len()];
+        let mut higher_is_better = true;
+        loop {
+            let (build, before) = match next(&seen, higher_is_better) {
+                Next::Compare { build, before } => (build, before),
+                end => return Ok(self.end(end, &seen)),
+            };
+            let out = self.step_folder(build, before);
+            let name = &self.builds[build].name;
+            let again = match before {
+                0 => String::new(),
+                _ => format!(
+                    ", once more with twice the blocks ({} of {ATTEMPTS})",
+                    before + 1
+                ),
+            };
+            terminal::say(&format!(
+                "bisect: {name} against {}{again}",
+                self.builds[0].name
+            ));
+            if let Some(exit) = self.step(build, before, &out)? {
+                return Ok(exit);
+            }
+            let run = store::find(&out, "latest")?;
+            let (metric, effect) = self.effect_of(&run, name)?;
+            higher_is_better = HIGHER_IS_BETTER.contains(&metric.as_str());
+            terminal::say(&format!("bisect: {name}: {metric} {effect}"));
+            seen[build].push(effect);
+        }
+    }
+
+    fn step_folder(&self, build: usize, before: usize) -> PathBuf {
+        let name = &self.builds[build].name;
+        self.folder.join(format!("{:02}-{name}-{}", build + 1, before + 1))
+    }
+
+    /// Measures a step, or the rest of it; how the program ends if it does here.
+    fn step(&self, build: usize, before: usize, out: &Path) -> Result<Option<Exit>> {
+        let common = Common {
+            json: false,
+            out: out.to_owned(),
+        };
+        let shown = ShownArgs {
+            view: self.args.view,
+            ..ShownArgs::default()
+        };
+        let exit = match store::find(out, "latest") {
+            Ok(run) if run.findings.is_some() => return Ok(None),
+            Ok(_) => {
+                let name = RunName {
+                    run: "latest".to_owned(),
+                };
+                let rest = ResumeArgs {
+                    name,
+                    more: None,
+                    trust: self.args.study.trust.clone(),
+                    shown,
+                };
+                run::resume(&rest, &common)?
+            }
+            Err(_) => {
+                let study = self.study_of(build, before);
+                run::run(&RunArgs { study, shown }, &common)?
+            }
+        };
+        // A run that says something is one that may be read, whatever it asks for besides.
+        let is_over = store::find(out, "latest").is_ok_and(|run| run.findings.is_some());
+        if is_over && exit != Exit::Interrupted {
+            return Ok(None);
+        }
+        terminal::say("bisect: it goes on from here when it is asked again");
+        Ok(Some(exit))
+    }
+
+    /// The study of a step.
+    fn study_of(&self, build: usize, before: usize) -> StudyArgs {
+        let [good, other] = [0, build].map(|build| &self.builds[build]);
+        let variants = format!("variants={{{}, {}}}", good.variant(), other.variant());
+        let most = usize::from(self.args.blocks) << before;
+        let repeat = format!("repeat={{until: answered, min: {BLOCKS_MIN}, max: {most}}}");
+        let own = &self.args.study;
+        StudyArgs {
+            study: own.study.clone(),
+            target: own.target.clone(),
+            scale: own.scale.clone(),
+            set: own.set.iter().cloned().chain([variants, repeat]).collect(),
+            machines: own.machines.clone(),
+            seed: own.seed,
+            trust: TrustArgs::clone(&own.trust),
+        }
+    }
+
+    /// What a run has found of a build, and of what.
+    fn effect_of(&self, run: &Run, name: &str) -> Result<(String, Effect)> {
+        let comparisons = run.findings.iter().flat_map(|findings| &findings.comparisons);
+        let mut of_build = comparisons
+            .filter(|one: &&ComparisonRecord| one.primary && one.contender.as_str() == name);
+        let found = of_build.next().with_context(|| {
+            format!(
+                "{} has no comparison of {name}: too few of its trials could be used; see its \
+                 report",
+                run.path.display()
+            )
+        })?;
+        let Some(ci95) = found.ci95 else {
+            bail!(
+                "{}: the comparison of {name} has no interval; see its report",
+                run.path.display()
+            );
+        };
+        let effect = Effect {
+            ratio: found.ratio,
+            ci95,
+        };
+        Ok((found.metric.clone(), effect))
+    }
+
+    /// Says how it ended.
+    fn end(&self, end: Next, seen: &[Vec<Effect>]) -> Exit {
+        let name = |build: usize| self.builds[build].name.as_str();
+        let good = name(0);
+        let (kind, words, exit) = match end {
+            Next::Found { build, effect } => (
+                "found",
+                format!(
+                    "{} is the first build that is worse than {good}: {effect}; {} is the last \
+                     that is not",
+                    name(build),
+                    name(build - 1)
+                ),
+                Exit::Done,
+            ),
+            Next::NotWorse { effect } => (
+                "not_worse",
+                format!(
+                    "{} is not seen to be worse than {good}: {effect}, so that there is nothing to \
+                     look for",
+                    name(self.builds.len() - 1)
+                ),
+                Exit::Done,
+            ),
+            Next::Unclear {
+                good: last_good,
+                build,
+                effect,
+                bad,
+            } => (
+                "unclear",
+                format!(
+                    "the first build that is worse than {good} comes after {} and not after {}; \
+                     {} is between them, {effect} after {ATTEMPTS} comparisons, and nobody can say \
+                     on which side\nhint: more --blocks, longer windows, or a quieter machine, in \
+                     another --out",
+                    name(last_good),
+                    name(bad),
+                    name(build)
+                ),
+                Exit::Missed,
+            ),
+            Next::Compare { .. } => ("open", String::new(), Exit::Done),
+        };
+        if self.common.json {
+            let all = self.builds.iter().zip(seen).filter_map(|(build, seen)| {
+                let effect = Effect::pooled(seen)?;
+                Some(json!({
+                    "build": build.name,
+                    "ratio": effect.ratio,
+                    "ci95": effect.ci95,
+                    "comparisons": seen.len(),
+                }))
+            });
+            let first = match end {
+                Next::Found { build, .. } => Some(name(build)),
+                _ => None,
+            };
+            terminal::json(&json!({
+                "good": good,
+                "end": kind,
+                "first_worse": first,
+                "words": words,
+                "builds": all.collect::<Vec<_>>(),
+                "folder": self.folder,
+            }));
+        } else {
+            terminal::data(&words);
+            terminal::say(&format!("its steps: {}", self.folder.display()));
+        }
+        exit
+    }
+}
