@@ -18,6 +18,7 @@ mod docs;
 mod guest;
 mod kills;
 mod kubernetes;
+mod line;
 mod long;
 mod modules;
 mod mutate;
@@ -61,6 +62,8 @@ enum Command {
     Kills(kills::Options),
     /// A real Kubernetes on this machine alone, made from nothing, and the tests that need one
     Kubernetes(kubernetes::Options),
+    /// The files of a line of Cassandra's versions, from a release: its lock, its settings
+    Line(line::Options),
     /// What long runs and runs of many trials cost to look at: time, memory, size of the page
     Long(long::Options),
     /// The mutation run of the gate, many times over and with another seed
@@ -93,6 +96,7 @@ fn main() -> ExitCode {
         Command::Guest(options) => guest::run(&options),
         Command::Kills(options) => kills::run(&options),
         Command::Kubernetes(options) => kubernetes::run(&options),
+        Command::Line(options) => line::run(&options),
         Command::Long(options) => long::run(&options),
         Command::Mutate(options) => mutate::run(&options),
         Command::Release(options) => release::run(&options),

@@ -2,6 +2,7 @@
 //!
 //! Long because every command and its options stand side by side, as the help shows them.
 
+mod bisect;
 mod examples;
 mod hosts;
 mod ssh;
@@ -11,6 +12,7 @@ mod topology;
 mod workload;
 mod written;
 
+pub use bisect::BisectArgs;
 pub use examples::command;
 pub use hosts::{HostsCommand, InsideArgs, KubernetesCommand, RbacArgs};
 pub use ssh::{BrokenArgs, Elsewhere, MachineAt, SshArgs, WayInArgs};
@@ -196,28 +198,6 @@ pub struct RunArgs {
     pub study: StudyArgs,
     #[command(flatten)]
     pub shown: ShownArgs,
-}
-
-#[derive(Debug, ClapArgs)]
-pub struct BisectArgs {
-    #[command(flatten)]
-    pub study: StudyArgs,
-    /// The builds in their order, the good one first: versions, as 5.0.6,5.0.7,5.0.8, or a file with
-    /// a list of them, or with a mapping of their names, each to what it lays over the study.
-    #[arg(long, value_name = "LIST|FILE")]
-    pub builds: String,
-    /// The build that is good; without it the first one.
-    #[arg(long, value_name = "NAME")]
-    pub good: Option<String>,
-    /// The build that is bad; without it the last one.
-    #[arg(long, value_name = "NAME")]
-    pub bad: Option<String>,
-    /// Blocks of a comparison at the most; twice as many where it has to be made again.
-    #[arg(long, value_name = "COUNT", default_value_t = 8,
-          value_parser = clap::value_parser!(u16).range(4..=500))]
-    pub blocks: u16,
-    #[command(flatten)]
-    pub view: ViewArgs,
 }
 
 /// How a run is shown while it goes on, and what it writes for pipelines.

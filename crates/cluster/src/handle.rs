@@ -4,7 +4,7 @@
 use crate::access::Access;
 use crate::door::Door;
 use crate::jolokia::Jolokia;
-use crate::local::{UpgradedNode, changed, marks};
+use crate::local::{changed, marks};
 use crate::pod::{OperatorHandle, PodHandle};
 use crate::service::{NodeService, may};
 use crate::session::Session;
@@ -99,6 +99,15 @@ pub struct OwnNode {
     pub release: (Release, Origin),
     /// Where on its machine it runs, however it is started.
     pub confinement: Option<Confinement>,
+}
+
+/// How a node is started as another release.
+#[derive(Debug)]
+pub struct UpgradedNode {
+    /// What makes its configuration, beside the one that it has.
+    pub files: Vec<Step>,
+    /// How it is started.
+    pub own: OwnNode,
 }
 
 /// How a node is started that has nothing of its data.

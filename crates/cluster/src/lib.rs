@@ -68,7 +68,7 @@ pub use logs::{LogsTaken, LogsUntil};
 pub use members::{Member, MemberStatus, Members};
 pub use moves::{Led, Moves};
 pub use node::{NodeDied, NodeInfo};
-pub use operation::{Operation, is_own};
+pub use operation::{Operation, UpgradeStep, is_own};
 pub use pod::{OperatorHandle, PodHandle};
 pub use ring::{Replication, Ring};
 pub use service::NodeService;

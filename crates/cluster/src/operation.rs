@@ -53,15 +53,8 @@ pub enum Operation {
         /// The names of its keyspaces.
         keyspaces: Vec<String>,
     },
-    /// It takes no more writes, and writes what it has in memory to files.
-    Drain,
-    /// All files of keyspaces are written anew that are not in the newest format that it writes.
-    UpgradeSstables {
-        /// Their names.
-        keyspaces: Vec<String>,
-    },
-    /// The log of the cluster's metadata begins: the last step of an upgrade to a line that has it.
-    BeginMetadataLog,
+    /// A step of an upgrade is made.
+    Upgrade(UpgradeStep),
     /// It leaves the ring, and streams its data to those who own it then; though copies become
     /// fewer than a keyspace asks for.
     Decommission,
@@ -71,6 +64,20 @@ pub enum Operation {
         /// The other one's.
         host_id: String,
     },
+}
+
+/// What a node is told while it is brought to another release.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum UpgradeStep {
+    /// It takes no more writes, and writes what it has in memory to files.
+    Drain,
+    /// All files of keyspaces are written anew that are not in the newest format that it writes.
+    Sstables {
+        /// Their names.
+        keyspaces: Vec<String>,
+    },
+    /// The log of the cluster's metadata begins: the last step to a line that has it.
+    BeginMetadataLog,
 }
 
 impl NodeControl {
@@ -132,11 +139,26 @@ impl NodeControl {
                 all.try_for_each(|keyspace| mbeans::clear_snapshot(&agent, tag, keyspace))?;
                 Ok("it was removed".to_owned())
             }
-            Operation::Drain => {
-                self.told(limit, STORAGE, "drain", &[])?;
+            Operation::Upgrade(step) => self.upgrade(step, deadline),
+            Operation::Decommission => {
+                self.told(limit, STORAGE, "decommission(boolean)", &[json!(true)])?;
+                Ok("it has left the ring".to_owned())
+            }
+            Operation::RemoveNode { host_id } => {
+                const REMOVE: &str = "removeNode(java.lang.String)";
+                self.told(limit, STORAGE, REMOVE, &[json!(host_id)])?;
+                Ok(format!("{host_id} was taken out of the ring"))
+            }
+        }
+    }
+
+    fn upgrade(&self, step: &UpgradeStep, deadline: Deadline) -> Result<String> {
+        match step {
+            UpgradeStep::Drain => {
+                self.told(deadline.left(), STORAGE, "drain", &[])?;
                 Ok("it has drained".to_owned())
             }
-            Operation::UpgradeSstables { keyspaces } => {
+            UpgradeStep::Sstables { keyspaces } => {
                 const UPGRADE: &str =
                     "upgradeSSTables(java.lang.String,boolean,int,[Ljava.lang.String;)";
                 for keyspace in keyspaces {
@@ -149,19 +171,10 @@ impl NodeControl {
                     were(keyspaces)
                 ))
             }
-            Operation::BeginMetadataLog => {
+            UpgradeStep::BeginMetadataLog => {
                 const BEGIN: &str = "initializeCMS(java.util.List)";
-                self.told(limit, METADATA, BEGIN, &[json!([])])?;
+                self.told(deadline.left(), METADATA, BEGIN, &[json!([])])?;
                 Ok("the log of the cluster's metadata has begun".to_owned())
-            }
-            Operation::Decommission => {
-                self.told(limit, STORAGE, "decommission(boolean)", &[json!(true)])?;
-                Ok("it has left the ring".to_owned())
-            }
-            Operation::RemoveNode { host_id } => {
-                const REMOVE: &str = "removeNode(java.lang.String)";
-                self.told(limit, STORAGE, REMOVE, &[json!(host_id)])?;
-                Ok(format!("{host_id} was taken out of the ring"))
             }
         }
     }

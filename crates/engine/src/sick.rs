@@ -69,8 +69,8 @@ impl Engine<'_> {
         let upgraded = self.running.as_ref().and_then(|running| running.upgraded.clone());
         if let Some(release) = upgraded {
             (self.events)(Event::Said(format!(
-                "nodes are Cassandra {release} now, and files do not go back: they are stopped, and \
-                 started anew for the next trial"
+                "nodes are Cassandra {release} now, and files do not go back: they are stopped, \
+                 and started anew for the next trial"
             )));
             self.stop_target()?;
             return Ok(None);

@@ -3,6 +3,7 @@
 mod named;
 mod sim;
 mod staged;
+mod upgrades;
 mod works;
 
 use super::*;

@@ -218,10 +218,7 @@ fn nodes(local: &LocalSpec) -> Vec<String> {
         local.cassandra_words(),
         format!("heap {}", human::format_bytes(local.heap_bytes)),
     ];
-    parts.extend(local.java.as_ref().map(|java| match java {
-        JavaChoice::Major(major) => format!("Java {major}"),
-        JavaChoice::Home(home) => format!("the Java of {}", home.display()),
-    }));
+    parts.extend(local.java.as_ref().map(JavaChoice::words));
     parts.extend(local.collector.map(|collector| {
         let name = match collector {
             Collector::G1 => "G1",

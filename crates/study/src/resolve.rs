@@ -309,11 +309,7 @@ impl Resolver<'_> {
             work::check(&node, &tree, self.inputs, out);
             let mut settings = Draft::of(&tree).settings();
             rules::trust::settle(&mut settings.target, &node, self.overrides);
-            let mut renamed = rules::cassandra::settle(&mut settings.target, &node, self.overrides);
-            renamed.extend(rules::cassandra::settle_faults(
-                &mut settings.faults,
-                &settings.target,
-            ));
+            let renamed = rules::cassandra::settle_all(&mut settings, &node, self.overrides);
             rules::trust::settle_programs(&mut settings.faults, &node, self.overrides);
             settings.load_phase = loading.filter(|phase| phase.differs_from(&settings));
             let (steps, mut said) = self.steps(&name, settings, &tree, out.is_empty());

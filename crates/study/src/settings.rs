@@ -12,6 +12,7 @@ mod faults;
 mod fill;
 mod guard;
 mod keyspace;
+mod own_cassandra;
 mod own_table;
 mod pods;
 mod probes;

@@ -15,6 +15,16 @@ pub enum JavaChoice {
     Home(PathBuf),
 }
 
+impl JavaChoice {
+    /// In words.
+    pub fn words(&self) -> String {
+        match self {
+            JavaChoice::Major(major) => format!("Java {major}"),
+            JavaChoice::Home(home) => format!("the Java of {}", home.display()),
+        }
+    }
+}
+
 /// Which Java is looked for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JavaWanted {
@@ -61,8 +71,8 @@ pub(crate) fn java_refusal(spec: &LocalSpec) -> Option<(String, String)> {
     })
 }
 
-/// The Java that cassay takes first, so that sides of different lines run on the same one: it is the
-/// one that all lines are known to start on.
+/// The Java that cassay takes first, so that sides of different lines run on the same one: it is
+/// the one that all lines are known to start on.
 const JAVA_FIRST: u32 = 17;
 
 /// The oldest Java that our options of the JVM and the agent in it are for.

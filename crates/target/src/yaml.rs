@@ -98,7 +98,7 @@ pub fn yaml_refusal(
     })
 }
 
-/// Which settings are called otherwise in a line: by what they are called here, what they are there.
+/// Which settings are called otherwise in a line: what each is called here, then what it is there.
 pub fn yaml_renamed(line: &Line, yaml: &Map<String, Value>) -> Vec<(String, (String, Value))> {
     let named = yaml.iter().filter_map(|(key, value)| match line.setting(key, value) {
         Setting::Named { name, value } => Some((key.clone(), (name, value))),

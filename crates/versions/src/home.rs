@@ -2,7 +2,9 @@
 //! file: read, and not run.
 
 use crate::digest::{digest_of, digest_of_texts};
-use crate::{Line, Release, names};
+use crate::line::Line;
+use crate::lines::names;
+use crate::release::Release;
 use flate2::read::GzDecoder;
 use std::fs::File;
 use std::io;

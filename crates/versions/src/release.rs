@@ -1,6 +1,7 @@
 //! What somebody asks for as a version, and the release that it is.
 
-use crate::{Line, names};
+use crate::line::Line;
+use crate::lines::{DEFAULT, names};
 use std::fmt;
 
 /// A release of Cassandra, of a line that we know.
@@ -30,7 +31,7 @@ impl Release {
             hint: format!(
                 "use a line ({}), or a release as {}",
                 names(),
-                crate::DEFAULT.pinned
+                DEFAULT.pinned
             ),
         };
         let Some(line) = Line::of(text) else {
@@ -69,7 +70,7 @@ impl Release {
     /// Its line.
     pub fn line(&self) -> &'static Line {
         // A release is only made of a line's own.
-        Line::of(&self.version).unwrap_or(crate::DEFAULT)
+        Line::of(&self.version).unwrap_or(DEFAULT)
     }
 
     /// Whether its files are pinned by their digests.
@@ -120,7 +121,7 @@ mod tests {
 
     #[test]
     fn a_line_means_its_pinned_release_and_a_release_itself() {
-        for line in crate::LINES {
+        for line in crate::lines::LINES {
             let release = Release::of(line.name).unwrap();
             assert_eq!(release.version(), line.pinned);
             assert!(release.is_pinned());

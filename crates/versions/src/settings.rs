@@ -1,7 +1,8 @@
 //! What a setting of `cassandra.yaml` is called in a line, whatever line its name is from.
 
+use crate::line::Line;
+use crate::lines::LINES;
 use crate::quantity::Unit;
-use crate::{LINES, Line};
 use serde_json::Value;
 
 /// What a setting is in a line.
@@ -173,9 +174,11 @@ impl Line {
     /// The setting that a name is a slip of.
     fn nearest(&self, name: &str) -> Option<&'static str> {
         const SIMILARITY_MIN: f64 = 0.85;
-        let near = self.names().map(|known| (strsim::jaro_winkler(name, known), known));
-        let near = near.filter(|(similarity, _)| *similarity >= SIMILARITY_MIN);
-        near.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, known)| known)
+        self.names()
+            .map(|known| (strsim::jaro_winkler(name, known), known))
+            .filter(|(similarity, _)| *similarity >= SIMILARITY_MIN)
+            .max_by(|a, b| a.0.total_cmp(&b.0))
+            .map(|(_, known)| known)
     }
 }
 
@@ -241,6 +244,14 @@ mod tests {
                 json!("5s"),
                 named("read_request_timeout_in_ms", json!(5000)),
             ),
+        ] {
+            assert_eq!(asked(line, name, value), expected, "{name} in {line}");
+        }
+    }
+
+    #[test]
+    fn what_changed_its_name_twice_or_got_a_unit_is_found_in_each_line() {
+        for (line, name, value, expected) in [
             // What was called otherwise in each of three lines.
             (
                 "4.0",

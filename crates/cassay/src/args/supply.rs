@@ -56,7 +56,8 @@ pub struct SupplyImportArgs {
 pub struct VersionArgs {
     /// Version of Cassandra: a release, or a line, as 4.1, which is the release of it that is
     /// pinned.
-    #[arg(long, value_name = "VERSION", default_value = versions::DEFAULT.pinned, value_parser = release)]
+    #[arg(long, value_name = "VERSION", default_value = versions::DEFAULT.pinned,
+          value_parser = release)]
     pub cassandra: Release,
 }
 

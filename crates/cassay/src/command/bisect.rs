@@ -1,7 +1,7 @@
 //! `cassay bisect`: which of a row of builds is the first that is worse than the first one.
 //!
-//! Each step is a run as any other, in a folder of its own, of the study with two variants: the good
-//! build and one more. What was measured stands there; asked again, it goes on from there.
+//! Each step is a run as any other, in a folder of its own, of the study with two variants: the
+//! good build and one more. What was measured stands there; asked again, it goes on from there.
 
 mod builds;
 
@@ -270,31 +270,37 @@ impl Bisection<'_> {
             Next::Compare { .. } => ("open", String::new(), Exit::Done),
         };
         if self.common.json {
-            let all = self.builds.iter().zip(seen).filter_map(|(build, seen)| {
-                let effect = Effect::pooled(seen)?;
-                Some(json!({
-                    "build": build.name,
-                    "ratio": effect.ratio,
-                    "ci95": effect.ci95,
-                    "comparisons": seen.len(),
-                }))
-            });
-            let first = match end {
-                Next::Found { build, .. } => Some(name(build)),
-                _ => None,
-            };
-            terminal::json(&json!({
-                "good": good,
-                "end": kind,
-                "first_worse": first,
-                "words": words,
-                "builds": all.collect::<Vec<_>>(),
-                "folder": self.folder,
-            }));
+            self.tell(end, (kind, &words), seen);
         } else {
             terminal::data(&words);
             terminal::say(&format!("its steps: {}", self.folder.display()));
         }
         exit
+    }
+
+    /// The same as data.
+    fn tell(&self, end: Next, (kind, words): (&str, &str), seen: &[Vec<Effect>]) {
+        let name = |build: usize| self.builds[build].name.as_str();
+        let all = self.builds.iter().zip(seen).filter_map(|(build, seen)| {
+            let effect = Effect::pooled(seen)?;
+            Some(json!({
+                "build": build.name,
+                "ratio": effect.ratio,
+                "ci95": effect.ci95,
+                "comparisons": seen.len(),
+            }))
+        });
+        let first = match end {
+            Next::Found { build, .. } => Some(name(build)),
+            _ => None,
+        };
+        terminal::json(&json!({
+            "good": name(0),
+            "end": kind,
+            "first_worse": first,
+            "words": words,
+            "builds": all.collect::<Vec<_>>(),
+            "folder": self.folder,
+        }));
     }
 }

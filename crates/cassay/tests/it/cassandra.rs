@@ -28,6 +28,7 @@ mod snapshots;
 mod status;
 mod stress;
 mod travel;
+mod upgrades;
 mod verdicts;
 
 use crate::program::{Lab, Said, Started, command, line};

@@ -50,9 +50,11 @@ pub fn vector() -> &'static str {
     }
 }
 
-fn is_line_since(oldest: &str) -> bool {
+/// Whether the line that is tested is so new; the default is.
+pub fn is_line_since(oldest: &str) -> bool {
     let age = |name: &str| versions::Line::of(name).expect("a line").age();
-    line().is_none_or(|line| age(&line) >= age(oldest))
+    let tested = line().unwrap_or_else(|| versions::DEFAULT.name.to_owned());
+    age(&tested) >= age(oldest)
 }
 
 /// How often a file that the program writes is looked at.

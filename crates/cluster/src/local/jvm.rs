@@ -1,11 +1,11 @@
 //! The command line of a node's JVM.
 //!
 //! The options are what Apache's scripts give a server, for the same performance: the same for all
-//! lines, so that sides of different lines differ by nothing else, and for each Java what its module
-//! system needs (`java_options`). Ours come first and a study's own last, so that the study's win.
-//! Not taken over: preloading jemalloc where a machine happens to have it, and JMX over RMI, which
-//! nobody here speaks. The collector is G1 as the options for Java 11 and 17 have it, on every Java:
-//! those for 21 take ZGC, which a study asks for by `collector`.
+//! lines, so that sides of different lines differ by nothing else, and for each Java what its
+//! module system needs (`java_options`). Ours come first and a study's own last, so that the
+//! study's win. Not taken over: preloading jemalloc where a machine happens to have it, and JMX
+//! over RMI, which nobody here speaks. The collector is G1 as the options for Java 11 and 17 have
+//! it, on every Java: those for 21 take ZGC, which a study asks for by `collector`.
 
 use super::java_options::{G1, JavaOptions};
 use super::marks::{mark, mark_of_node};

@@ -45,4 +45,3 @@ pub(crate) use settings::ring as ring_of_test;
 pub(crate) use settings::{changed, properties};
 pub(crate) use start::start;
 pub use startable::{free_disk_bytes, not_startable};
-pub use upgrade::UpgradedNode;

@@ -9,9 +9,8 @@ use super::program::{Classes, Program};
 use super::settings;
 use crate::cluster::Cluster;
 use crate::dirs::Dirs;
-use crate::handle::OwnNode;
+use crate::handle::UpgradedNode;
 use anyhow::{Context, Result};
-use host::Step;
 use std::sync::Arc;
 use target::{JavaWanted, LocalSpec, Origin, yaml_named};
 use versions::Release;
@@ -23,15 +22,6 @@ pub(super) struct Upgrade {
     pub program: Program,
     /// The same as it is on each machine; empty where nodes run on this one.
     pub programs: Vec<Program>,
-}
-
-/// How a node is started as another release.
-#[derive(Debug)]
-pub struct UpgradedNode {
-    /// What makes its configuration, beside the one that it has.
-    pub files: Vec<Step>,
-    /// How it is started.
-    pub own: OwnNode,
 }
 
 impl Cluster {

@@ -1,7 +1,7 @@
 //! What SSTables say of themselves: partitions and rows from `Statistics.db`, bytes before
 //! compression from `CompressionInfo.db`.
 //!
-//! The layouts are those that Cassandra 4.0 to 5.0 write (its classes MetadataSerializer,
+//! The layouts are those that Cassandra 4.0 to 6.0 write (its classes MetadataSerializer,
 //! StatsMetadata and CompressionMetadata), whose numbers are big-endian. What must hold: bytes may
 //! be anybody's; what does not fit is `None`, and never a panic or a number that was not there.
 
@@ -63,9 +63,9 @@ fn has_checksums(format: &str) -> bool {
     format >= "na" || is_trie(format)
 }
 
-/// Whether a format is of the family that has tries for an index (`da`), since 5.0.
+/// Whether a format is of the family that has tries for an index (`da`, `ea`), since 5.0.
 fn is_trie(format: &str) -> bool {
-    format.starts_with('d')
+    versions::is_trie(format)
 }
 
 /// Whether it is of 5.0: times are unsigned, and clustering bounds have types.

@@ -8,7 +8,7 @@ use crate::rolling::{self, Round, TURN_LIMIT};
 use crate::task::{AT_ONCE, Task};
 use crate::world::{Client, Healed, Via, World};
 use anyhow::{Context, Result, bail};
-use cluster::{Operation, View};
+use cluster::{Operation, UpgradeStep, View};
 use std::collections::BTreeSet;
 use std::time::Duration;
 use target::fault::{Hit, Options};
@@ -155,7 +155,7 @@ impl Upgrade {
         }
         let Some(mut task) = task else {
             let mut task = Task::of(node);
-            let upgrade = |keyspaces| Operation::UpgradeSstables { keyspaces };
+            let upgrade = |keyspaces| Operation::Upgrade(UpgradeStep::Sstables { keyspaces });
             task.begin(world, self.within, upgrade)?;
             self.stage = Stage::Files(at, Some(task));
             return Ok(Work::Going);
@@ -182,7 +182,11 @@ impl Upgrade {
         if !to.line().has_cluster_metadata || chosen.len() < world.nodes().len() {
             return Ok(None);
         }
-        let said = world.tell(chosen[0], Operation::BeginMetadataLog, AT_ONCE);
+        let said = world.tell(
+            chosen[0],
+            Operation::Upgrade(UpgradeStep::BeginMetadataLog),
+            AT_ONCE,
+        );
         said.map(Some)
             .context("begin the log of the cluster's metadata (`nodetool cms initialize`)")
     }
@@ -206,7 +210,7 @@ impl Fault for Upgrade {
             Stage::Nodes(mut round) => {
                 let restart = &mut |world: &mut dyn World, node: usize| {
                     if drains {
-                        world.tell(node, Operation::Drain, DRAINED_WITHIN)?;
+                        world.tell(node, Operation::Upgrade(UpgradeStep::Drain), DRAINED_WITHIN)?;
                     }
                     let stop = world.upgrade(node, &to)?;
                     world.inject(Via::Node(node), stop, &[node], TURN_LIMIT)?;

@@ -19,9 +19,8 @@ impl Starter for Live {
     }
 
     fn upgrade(&mut self, node: usize, to: &Release) -> Result<Injection> {
-        let known = self.handles.nodes.get_mut(node);
-        let known = known.with_context(|| format!("there is no node {}", node + 1))?;
-        known.upgrade(to)
+        let found = self.handles.nodes.get_mut(node);
+        found.with_context(|| format!("there is no node {}", node + 1))?.upgrade(to)
     }
 
     fn killing(&self, node: usize) -> Result<Injection> {

@@ -2,7 +2,7 @@
 //! nothing at all.
 
 use super::*;
-use cluster::{DataFile, Operation, Row, View};
+use cluster::{DataFile, Operation, Row, UpgradeStep, View};
 use host::Bytes;
 use host::process::Identity;
 use serde_json::{Map, Value};
@@ -25,7 +25,7 @@ pub(super) struct Works {
     /// How long a node takes to start.
     starts_within_ns: u64,
     /// How often each node was started, and when last.
-    starts: [(u64, u64); 3],
+    pub starts: [(u64, u64); 3],
     /// Those with other settings.
     changed: [bool; 3],
     /// When those have their own again that had others from the beginning.
@@ -37,7 +37,7 @@ pub(super) struct Works {
     /// Whatever is done, they stay what they are.
     pub stays: bool,
     /// What nodes were told that is over at once.
-    pub told: Vec<Operation>,
+    pub told: Vec<UpgradeStep>,
 }
 
 impl Default for Works {
@@ -71,6 +71,14 @@ impl Works {
         }
     }
 
+    /// Nodes that stay what they are, whatever they are started as.
+    pub fn staying() -> Works {
+        Works {
+            stays: true,
+            ..Works::default()
+        }
+    }
+
     pub fn operate(&mut self, what: Operation, now_ns: u64) {
         self.at_work = Some((what, now_ns + self.takes_ns));
     }
@@ -90,7 +98,7 @@ impl Works {
             Operation::Repair { .. } => self.compared_count += 3,
             Operation::Compact { .. } => self.written_count += 1,
             Operation::Snapshot { .. } => self.has_snapshot = true,
-            Operation::UpgradeSstables { .. } => {}
+            Operation::Upgrade(UpgradeStep::Sstables { .. }) => {}
             other => panic!("nobody waits for {other:?}"),
         }
         Some(Ok("it was done".to_owned()))
@@ -99,7 +107,7 @@ impl Works {
     pub fn tell(&mut self, what: Operation) {
         match what {
             Operation::Flush { .. } => {}
-            Operation::Drain | Operation::BeginMetadataLog => self.told.push(what),
+            Operation::Upgrade(step) => self.told.push(step),
             Operation::ClearSnapshot { .. } => self.has_snapshot = false,
             stop => self.stopped.push(stop),
         }
@@ -368,88 +376,6 @@ fn a_round_that_is_not_over_in_time_ends_with_the_node_whose_turn_it_is() {
     );
     assert_eq!(sim.works.starts.map(|(count, _)| count), [1, 0, 0]);
     assert_eq!(sim.restarts_count, 0);
-}
-
-fn upgrades(works: Works, options: Options) -> (FaultVerdict, Vec<Step>, Sim) {
-    let kind = Kind::of("rolling-upgrade").unwrap();
-    let mut sim = Sim {
-        works,
-        ordered_ns: 60 * S,
-        ..Sim::default()
-    };
-    let (what, length) = ((&Hit::Cluster, &options), Duration::from_secs(60));
-    let outcome = run(&kind, what, &mut sim, length, &mut |_| ());
-    (outcome.verdict(), outcome.steps.clone(), sim)
-}
-
-#[test]
-fn all_nodes_are_brought_to_another_release_and_stay_it() {
-    let to = |line: &str| Options {
-        to: versions::Release::of(line).ok(),
-        upgrade_sstables: true,
-        ..Options::default()
-    };
-    let (verdict, steps, sim) = upgrades(Works::default(), to("5.0"));
-    assert_eq!(verdict, FaultVerdict::Confirmed, "{steps:#?}");
-    assert_eq!(
-        sim.works.releases,
-        [versions::Line::of("5.0").unwrap().pinned; 3]
-    );
-    assert_eq!(sim.works.starts.map(|(count, _)| count), [1, 1, 1]);
-    assert_eq!(
-        sim.works.told,
-        [Operation::Drain, Operation::Drain, Operation::Drain]
-    );
-    let said = |words: &str| steps.iter().any(|step| step.words.contains(words));
-    assert!(
-        said("node3: ") && said("its files have the format nb"),
-        "{steps:#?}"
-    );
-    assert!(said("3 of 3 nodes are Cassandra 5.0."), "{steps:#?}");
-    assert_eq!(
-        words(&steps)[steps.len() - 3..],
-        ["done", "healing", "whole"]
-    );
-    // The metadata of a cluster is begun once all nodes know what that is.
-    let (_, _, sim) = upgrades(Works::default(), to("6.0"));
-    assert_eq!(sim.works.told.last(), Some(&Operation::BeginMetadataLog));
-}
-
-#[test]
-fn a_canary_is_one_node_and_nothing_is_drained_that_is_not_to_be() {
-    let options = Options {
-        to: versions::Release::of("6.0").ok(),
-        nodes: vec![1],
-        drain: Some(false),
-        ..Options::default()
-    };
-    let (verdict, steps, sim) = upgrades(Works::default(), options);
-    assert_eq!(verdict, FaultVerdict::Confirmed, "{steps:#?}");
-    assert_eq!(sim.works.starts.map(|(count, _)| count), [0, 1, 0]);
-    assert_eq!(sim.works.told, []);
-    let said = |words: &str| steps.iter().any(|step| step.words.contains(words));
-    assert!(said("1 of 3 nodes are Cassandra 6.0-alpha2"), "{steps:#?}");
-    assert!(said("node1 is 4.1.10, node2 is 6.0-alpha2"), "{steps:#?}");
-}
-
-#[test]
-fn a_node_that_comes_up_as_what_it_was_ends_the_upgrade_with_the_reason() {
-    let works = Works {
-        stays: true,
-        ..Works::default()
-    };
-    let options = Options {
-        to: versions::Release::of("5.0").ok(),
-        ..Options::default()
-    };
-    let (verdict, steps, sim) = upgrades(works, options);
-    assert_eq!(verdict, FaultVerdict::Mismatch, "{steps:#?}");
-    let failed = steps.iter().find(|step| step.what == FaultStep::Failed).unwrap();
-    assert!(
-        failed.words.contains("node1 says that it is Cassandra 4.1.10"),
-        "{steps:#?}"
-    );
-    assert_eq!(sim.works.starts.map(|(count, _)| count), [1, 0, 0]);
 }
 
 #[test]

@@ -46,6 +46,7 @@ macro_rules! probe {
 }
 
 mod attached;
+mod cassandra;
 mod client_pods;
 mod described;
 mod faults;
@@ -61,9 +62,10 @@ mod target;
 mod topology;
 
 /// The format.
-pub const FIELDS: [&[Field]; 19] = [
+pub const FIELDS: [&[Field]; 20] = [
     STUDY,
     target::FIELDS,
+    cassandra::FIELDS,
     machines::FIELDS,
     node_pods::FIELDS,
     described::FIELDS,

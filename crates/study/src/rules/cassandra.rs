@@ -3,7 +3,7 @@
 
 use super::subject::Subject;
 use super::trust::{HINT, is_own_word};
-use crate::settings::{Draft, Fault, Overrides};
+use crate::settings::{Draft, Overrides, Settings};
 use ::yaml::{Diagnostics, Node, Raw};
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
@@ -100,13 +100,14 @@ pub fn settle(target: &mut Target, node: &Node, overrides: &Overrides) -> Vec<St
     named(&local.release, &mut local.yaml)
 }
 
-/// The same for the settings that faults change on nodes of this target.
-pub fn settle_faults(faults: &mut [Fault], target: &Target) -> Vec<String> {
-    let Target::Local(local) = target else {
-        return Vec::new();
-    };
-    let yaml = faults.iter_mut().map(|fault| &mut fault.options.yaml);
-    yaml.flat_map(|yaml| named(&local.release, yaml)).collect()
+/// The same of all settings, those too that faults change on such nodes.
+pub fn settle_all(settings: &mut Settings, node: &Node, overrides: &Overrides) -> Vec<String> {
+    let mut renamed = settle(&mut settings.target, node, overrides);
+    if let Target::Local(local) = &settings.target {
+        let yaml = settings.faults.iter_mut().map(|fault| &mut fault.options.yaml);
+        renamed.extend(yaml.flat_map(|yaml| named(&local.release, yaml)));
+    }
+    renamed
 }
 
 /// Gives settings the names that they have in a release.

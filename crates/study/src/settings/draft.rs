@@ -3,6 +3,7 @@
 //! What must hold: a tree without mistakes leaves nothing of a draft as it was made, but what a
 //! study may leave out. One with mistakes gives settings too, which nobody may run.
 
+use super::own_cassandra::OwnCassandra;
 use super::pods::KubernetesDraft;
 use super::{
     Capacity, Client, Data, FaultDraft, Guard, HostsDraft, Import, Imported, Keyspace,
@@ -13,40 +14,12 @@ use analysis::procedure::{
     Band, Bound, Endurance, Fixed, Percentile, Point, Procedure, Search, Sweep, Until,
 };
 use imports::Tool;
-use std::path::PathBuf;
 use target::fault::Commands;
 use target::{
-    AttachSpec, HostsSpec, JolokiaAccess, LocalSpec, NullSpec, Origin, RemoteHost, Target, TlsSpec,
+    AttachSpec, HostsSpec, JolokiaAccess, LocalSpec, NullSpec, RemoteHost, Target, TlsSpec,
 };
 use versions::Release;
 use workload::{ALL_KINDS, Tuning};
-
-/// What is started instead of a release.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct OwnCassandra {
-    pub home: Option<PathBuf>,
-    pub tarball: Option<PathBuf>,
-    pub sha256: String,
-    pub command: Vec<String>,
-    pub build_home: Option<PathBuf>,
-}
-
-impl OwnCassandra {
-    fn origin(&self) -> Origin {
-        match (&self.home, &self.tarball, &self.build_home) {
-            (Some(home), ..) => Origin::Home(home.clone()),
-            (None, Some(file), _) => Origin::Tarball {
-                file: file.clone(),
-                sha256: self.sha256.clone(),
-            },
-            (None, None, Some(home)) => Origin::Build {
-                command: self.command.clone(),
-                home: home.clone(),
-            },
-            (None, None, None) => Origin::Maven,
-        }
-    }
-}
 
 /// What a study's keys have said so far.
 #[derive(Clone, Debug, Default)]

@@ -114,8 +114,8 @@ impl Knob {
             Knob::Drain => options.drain.map(|drains| drains.to_string()),
             Knob::UpgradeSstables => options.upgrade_sstables.then(|| "after".to_owned()),
             Knob::Nodes => {
-                let names = options.nodes.iter().map(|node| format!("node{}", node + 1));
-                let names: Vec<String> = names.collect();
+                let names: Vec<String> =
+                    options.nodes.iter().map(|node| format!("node{}", node + 1)).collect();
                 (!names.is_empty()).then(|| names.join(", "))
             }
             Knob::Yaml => {

@@ -1,6 +1,6 @@
 //! Cassandra 4.0.
 
-use crate::{Formats, Line};
+use crate::line::{Formats, Line};
 
 /// What to do about a setting of the old protocol.
 const THRIFT: &str = "remove it: Thrift is gone, and CQL has the ports and threads";

@@ -1,6 +1,6 @@
 //! Cassandra 4.1.
 
-use crate::{Formats, Line};
+use crate::line::{Formats, Line};
 
 pub(crate) static LINE: Line = Line {
     name: "4.1",

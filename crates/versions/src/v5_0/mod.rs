@@ -1,6 +1,6 @@
 //! Cassandra 5.0.
 
-use crate::{Formats, Line};
+use crate::line::{Formats, Line};
 
 pub(crate) static LINE: Line = Line {
     name: "5.0",

@@ -1,6 +1,6 @@
 //! Cassandra 6.0.
 
-use crate::{Formats, Line};
+use crate::line::{Formats, Line};
 
 /// What to do about a check that is always made.
 const METADATA: &str = "remove it: every request is checked by the cluster's metadata";

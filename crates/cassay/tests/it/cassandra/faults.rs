@@ -36,7 +36,7 @@ fn assert_answered(lab: &Lab, fault: &FaultRecord) {
 }
 
 /// Runs the study with some faults: what came of them.
-fn run(lab: &Lab) -> (Value, Vec<FaultRecord>) {
+pub(super) fn run(lab: &Lab) -> (Value, Vec<FaultRecord>) {
     let said = lab.cassay(&["run", "study.yaml", "--json"]).measured(lab);
     assert_nothing_is_left(lab);
     let trial = only_trial(&said);
@@ -48,7 +48,7 @@ fn run(lab: &Lab) -> (Value, Vec<FaultRecord>) {
 }
 
 #[track_caller]
-fn assert_confirmed(fault: &FaultRecord) {
+pub(super) fn assert_confirmed(fault: &FaultRecord) {
     assert_eq!(
         fault.verdict,
         store::record::FaultVerdict::Confirmed,

@@ -2,7 +2,7 @@
 //! same SSTables, by the fingerprint that was exported.
 
 use super::{Kept, assert_nothing_is_left, dirs, up};
-use crate::program::Lab;
+use crate::program::{Lab, is_line_since};
 use cluster::{Cluster, SettleOutcome, kept};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -102,9 +102,11 @@ fn an_exported_snapshot_is_the_same_data_in_another_cluster() {
         );
     }
     // Each row is in one SSTable of one node, so that what these count are the rows.
-    let rows_of = |node: &Value| node["tables"][0]["rows"].as_u64().unwrap();
-    let counted: u64 = exported["nodes"].as_array().unwrap().iter().map(rows_of).sum();
-    assert_eq!(counted, ROWS_COUNT as u64);
+    let rows_of = |node: &Value| node["tables"][0]["rows"].as_u64();
+    let counted: Option<u64> = exported["nodes"].as_array().unwrap().iter().map(rows_of).sum();
+    // In files of 6.0 they stand behind what only the table's types can measure.
+    let is_countable = !is_line_since("6.0");
+    assert_eq!(counted, is_countable.then_some(ROWS_COUNT as u64));
     lab.cassay(&["snapshot", "export", "full", "--to", to])
         .ended_with(1)
         .says(&["is there already", "nothing is overwritten"]);

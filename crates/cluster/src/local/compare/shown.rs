@@ -25,9 +25,29 @@ pub(super) fn says(value: &Value, row: &str) -> Option<bool> {
     if !value.is_object() && !value.is_array() {
         return Some(same(&plain(value), row));
     }
+    // Since 6.0 structures are JSON.
+    if let Ok(shown) = serde_json::from_str::<Value>(row) {
+        return Some(stands_in(value, &shown));
+    }
     let mut reader = Reader { rest: row.trim() };
     let text = reader.text(0)?;
     reader.rest.is_empty().then(|| holds(value, &text))?
+}
+
+/// Whether all that was asked for stands in what is shown, which may have more.
+fn stands_in(value: &Value, shown: &Value) -> bool {
+    match (value, shown) {
+        (Value::Object(map), Value::Object(shown)) => map
+            .iter()
+            .all(|(key, value)| shown.get(key).is_some_and(|shown| stands_in(value, shown))),
+        // A class or its parameters are written as a list of one.
+        (Value::Array(list), Value::Object(_)) if list.len() == 1 => stands_in(&list[0], shown),
+        (Value::Array(list), Value::Array(shown)) => {
+            let stands = |value: &Value| shown.iter().any(|shown| stands_in(value, shown));
+            list.len() == shown.len() && list.iter().all(stands)
+        }
+        (value, shown) => same(&plain(value), &plain(shown)),
+    }
 }
 
 fn holds(value: &Value, text: &Text) -> Option<bool> {

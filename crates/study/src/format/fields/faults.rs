@@ -199,8 +199,8 @@ pub(super) const FIELDS: &[Field] = &[
         "faults.drain",
         Type::Bool(|d, on| d.fault().options.drain = Some(on)),
         "true",
-        "Whether each node writes what it has in memory to files before it ends (`nodetool drain`), \
-         so that the next one replays nothing.",
+        "Whether each node writes what it has in memory to files before it ends (`nodetool \
+         drain`), so that the next one replays nothing.",
     ),
     with(
         "faults.upgrade_sstables",

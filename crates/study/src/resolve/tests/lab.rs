@@ -425,7 +425,8 @@ fn an_auto_warm_up_on_the_null_target_is_what_the_documents_say() {
 /// `-1` means "no limit" in many settings of cassandra.yaml, which the server reads as an integer.
 #[test]
 fn whole_numbers_below_zero_stay_whole() {
-    let target = "local: {yaml: {concurrent_reads: -1, dynamic_snitch_badness_threshold: -1.5, row_cache_size: '-1', \
+    let target = "local: {yaml: {concurrent_reads: -1, dynamic_snitch_badness_threshold: -1.5, \
+                  row_cache_size: '-1', \
                   concurrent_writes: 7, memtable_cleanup_threshold: 1.0}}";
     let target = settings(target, "").target;
     let yaml = target.local().unwrap().yaml.clone();

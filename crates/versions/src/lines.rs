@@ -1,0 +1,96 @@
+//! All lines, and which of them a version is of.
+
+use crate::line::Line;
+use crate::{v4_0, v4_1, v5_0, v6_0};
+
+/// All lines, the oldest first.
+pub static LINES: [&Line; 4] = [&v4_0::LINE, &v4_1::LINE, &v5_0::LINE, &v6_0::LINE];
+
+/// The line that is taken where none is named: the newest one that is no preview.
+pub static DEFAULT: &Line = &v5_0::LINE;
+
+impl Line {
+    /// The line of a version, as `5.0.8`, `6.0-alpha2` or just `4.1`.
+    pub fn of(version: &str) -> Option<&'static Line> {
+        let is_of = |line: &&&Line| {
+            let rest = version.strip_prefix(line.name);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '-']))
+        };
+        LINES.iter().find(is_of).copied()
+    }
+
+    /// Where it is among the lines, the oldest being 0: those with more are newer.
+    pub fn age(&self) -> usize {
+        LINES.iter().position(|line| line.name == self.name).unwrap_or_default()
+    }
+
+    /// The line after it, if we have one.
+    pub fn next(&self) -> Option<&'static Line> {
+        LINES.get(self.age() + 1).copied()
+    }
+}
+
+/// The names of all lines, for sentences: `4.0, 4.1, 5.0 and 6.0`.
+pub fn names() -> String {
+    let names: Vec<&str> = LINES.iter().map(|line| line.name).collect();
+    match names.split_last() {
+        Some((last, others)) if !others.is_empty() => format!("{} and {last}", others.join(", ")),
+        _ => names.concat(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{POM, POM_VERSION};
+
+    #[test]
+    fn a_version_is_of_the_line_whose_number_it_begins_with() {
+        let name = |version: &str| Line::of(version).map(|line| line.name);
+        assert_eq!(name("4.1"), Some("4.1"));
+        assert_eq!(name("4.1.10"), Some("4.1"));
+        assert_eq!(name("6.0-alpha2"), Some("6.0"));
+        for other in ["4.10.1", "3.11.19", "5.00", "15.0.1", ""] {
+            assert_eq!(name(other), None, "{other}");
+        }
+        assert_eq!(names(), "4.0, 4.1, 5.0 and 6.0");
+        assert_eq!(
+            Line::of("4.1").and_then(Line::next).map(|line| line.name),
+            Some("5.0")
+        );
+        assert!(
+            LINES
+                .iter()
+                .all(|line| Line::of(line.pinned).is_some_and(|own| own.name == line.name))
+        );
+    }
+
+    #[test]
+    fn files_of_a_later_line_are_not_read() {
+        let reads = |name: &str, letters: &str| Line::of(name).unwrap().formats.reads(letters);
+        for (line, read, not) in [
+            ("4.0", &["ma", "nb"][..], &["oa", "da", "la"][..]),
+            ("5.0", &["nb", "oa", "da"], &["pa", "ea"]),
+            ("6.0", &["nb", "oa", "pa", "da", "ea"], &["qa", "fa"]),
+        ] {
+            assert!(read.iter().all(|letters| reads(line, letters)), "{line}");
+            assert!(!not.iter().any(|letters| reads(line, letters)), "{line}");
+        }
+        assert_eq!(
+            Line::of("6.0").unwrap().formats.said(),
+            "ma to pa, and da to ea"
+        );
+        assert_eq!(Line::of("4.1").unwrap().formats.said(), "ma to nb");
+    }
+
+    #[test]
+    fn every_line_has_a_lock_of_its_own_release_and_settings() {
+        for line in LINES {
+            let server = format!("cassandra-all-{}.jar", line.pinned);
+            assert!(line.lock.contains(&server), "{}", line.name);
+            assert!(line.has_setting("cluster_name") && line.has_setting("num_tokens"));
+            assert!(line.java_seen.contains(&17), "{}", line.name);
+        }
+        assert!(POM.contains(POM_VERSION));
+    }
+}

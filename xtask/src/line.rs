@@ -1,0 +1,193 @@
+//! The files of a line of Cassandra's versions, made from a release that Maven has: the lock of its
+//! jars, and what its `cassandra.yaml` may have.
+//!
+//! What a line has beside them stands in its `mod.rs`, and is written by hand.
+
+use crate::{process, tree};
+use anyhow::{Context, Result, bail, ensure};
+use sha2::{Digest, Sha256};
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+/// What `cargo xtask line` is asked.
+#[derive(clap::Args)]
+pub struct Options {
+    /// The release that the line is pinned to: 5.0.8
+    release: String,
+}
+
+/// What stands for the version in the pom.
+const POM_VERSION: &str = "VERSION-OF-CASSANDRA";
+
+/// The class that has a field for each setting.
+const CONFIG: &str = "org.apache.cassandra.config.Config";
+
+/// The compiler's hints in the server's jar.
+const HINTS: &str = "META-INF/hotspot_compiler";
+
+/// Makes them.
+pub fn run(options: &Options) -> Result<()> {
+    let release = options.release.as_str();
+    let folder = folder_of(release)?;
+    let work = tree::root().join("target/line").join(release);
+    std::fs::create_dir_all(&work).context("make a folder for Maven")?;
+    let pom = std::fs::read_to_string(tree::root().join("crates/versions/pom.xml"))?;
+    ensure!(
+        pom.contains(POM_VERSION),
+        "crates/versions/pom.xml has no {POM_VERSION}"
+    );
+    write(&work.join("pom.xml"), &pom.replace(POM_VERSION, release))?;
+    let pom = work.join("pom.xml");
+    let repository = work.join("repository");
+    let arguments = [
+        "-q".to_owned(),
+        "-B".to_owned(),
+        format!("--file={}", pom.display()),
+        "dependency:copy-dependencies".to_owned(),
+        "-DincludeScope=runtime".to_owned(),
+        "-Dmdep.useRepositoryLayout=true".to_owned(),
+        format!("-DoutputDirectory={}", repository.display()),
+    ];
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    process::output("mvn", &arguments)?;
+    let jars = jars_below(&repository)?;
+    let server = format!("cassandra-all-{release}.jar");
+    let server = jars
+        .iter()
+        .find(|jar| jar.file_name().is_some_and(|name| name == server.as_str()))
+        .with_context(|| format!("Maven has brought no {server}"))?;
+    write(
+        &folder.join("supply.lock"),
+        &lock(&repository, &jars, server)?,
+    )?;
+    write(&folder.join("settings.txt"), &settings(server)?)
+}
+
+/// `crates/versions/src/v5_0` of 5.0.8.
+fn folder_of(release: &str) -> Result<PathBuf> {
+    let mut numbers = release.split(['.', '-']);
+    let (Some(major), Some(minor)) = (numbers.next(), numbers.next()) else {
+        bail!("{release} is no release, as 5.0.8");
+    };
+    let folder = tree::root().join(format!("crates/versions/src/v{major}_{minor}"));
+    ensure!(
+        folder.join("mod.rs").is_file(),
+        "there is no line {major}.{minor}: write {}/mod.rs first",
+        folder.display()
+    );
+    Ok(folder)
+}
+
+fn digest_of(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn write(path: &Path, text: &str) -> Result<()> {
+    std::fs::write(path, text).with_context(|| format!("write {}", path.display()))
+}
+
+fn jars_below(folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    let entries =
+        std::fs::read_dir(folder).with_context(|| format!("read {}", folder.display()))?;
+    for entry in entries {
+        let path = entry?.path();
+        if path.is_dir() {
+            found.extend(jars_below(&path)?);
+        } else if path.extension().is_some_and(|end| end == "jar") {
+            found.push(path);
+        }
+    }
+    Ok(found)
+}
+
+/// A line for each file: SHA-256, bytes, path in a repository, in the order of the names.
+fn lock(repository: &Path, jars: &[PathBuf], server: &Path) -> Result<String> {
+    let mut lines: Vec<(String, String)> = Vec::new();
+    for jar in jars {
+        let path = jar.strip_prefix(repository)?.display();
+        let name = jar.file_name().and_then(|name| name.to_str()).context("a name")?;
+        let bytes = std::fs::read(jar).with_context(|| format!("read {}", jar.display()))?;
+        let line = format!("{}  {}  {path}", digest_of(&bytes), bytes.len());
+        lines.push((name.to_owned(), line));
+    }
+    let hints = member(server, HINTS)?;
+    let digest = digest_of(&hints);
+    let path = server.strip_prefix(repository)?.display();
+    let line = format!("{digest}  {}  {path}!/{HINTS}", hints.len());
+    lines.push(("hotspot_compiler".to_owned(), line));
+    lines.sort();
+    Ok(lines.into_iter().map(|(_, line)| line + "\n").collect())
+}
+
+/// A file within a jar.
+fn member(jar: &Path, name: &str) -> Result<Vec<u8>> {
+    let file = std::fs::File::open(jar).with_context(|| format!("read {}", jar.display()))?;
+    let mut archive = zip::ZipArchive::new(file)?;
+    let mut bytes = Vec::new();
+    std::io::Read::read_to_end(&mut archive.by_name(name)?, &mut bytes)?;
+    Ok(bytes)
+}
+
+/// The settings of a server, as the crate `versions` reads them.
+fn settings(server: &Path) -> Result<String> {
+    let path = server.display().to_string();
+    let text = process::output("javap", &["-v", "-p", "-cp", &path, CONFIG])?;
+    let body = text.split_once("\n{\n").context("javap shows no body of the class")?.1;
+    let (mut names, mut renamed) = (BTreeSet::new(), BTreeSet::new());
+    let mut field = None;
+    let mut lines = body.lines().peekable();
+    while let Some(line) = lines.next() {
+        if let Some(head) = line.strip_prefix("  public ").filter(|head| !head.contains('(')) {
+            let head = head.trim_end_matches(';');
+            let is_own = !head.split(' ').any(|word| word == "static");
+            field = head.split(' ').next_back().filter(|_| is_own);
+            names.extend(field);
+        } else if line.starts_with("  ") && !line.starts_with("   ") {
+            field = None;
+        }
+        let Some(old) = line.trim().strip_prefix("oldName=") else {
+            continue;
+        };
+        let Some(field) = field else { continue };
+        let converter = lines.peek().and_then(|next| next.trim().strip_prefix("converter="));
+        let converter = converter.and_then(|text| text.rsplit('.').next());
+        let old = old.trim_matches('"');
+        renamed.insert(format!("{old} > {field} {}", unit(converter)?));
+    }
+    ensure!(
+        names.len() > 100,
+        "only {} settings were found",
+        names.len()
+    );
+    let mut text = String::new();
+    for name in names {
+        writeln!(text, "{name}")?;
+    }
+    for row in renamed {
+        writeln!(text, "{row}")?;
+    }
+    Ok(text)
+}
+
+/// What a number under an old name counts, by what the server converts it with.
+fn unit(converter: Option<&str>) -> Result<&'static str> {
+    let Some(converter) = converter else {
+        return Ok("=");
+    };
+    Ok(match converter {
+        "IDENTITY" | "INTEGER_PRIMITIVE_LONG" => "=",
+        "LONG_BYTES_DATASTORAGE_MEBIBYTES_DATASTORAGE" => "=",
+        "KEYSPACE_COUNT_THRESHOLD_TO_GUARDRAIL" | "TABLE_COUNT_THRESHOLD_TO_GUARDRAIL" => "?",
+        "MEGABITS_TO_BYTES_PER_SECOND_DATA_RATE" => "Mbit/s",
+        "MEBIBYTES_PER_SECOND_DATA_RATE" => "MiB/s",
+        "MINUTES_CUSTOM_DURATION" => "m",
+        other if other.starts_with("MILLIS_") => "ms",
+        other if other.contains("SECONDS_") => "s",
+        other if other.contains("MEBIBYTES") => "MiB",
+        other if other.starts_with("KIBIBYTES_") => "KiB",
+        other if other.starts_with("BYTES_") => "B",
+        other => bail!("nobody knows what the converter {other} counts: add it to line.rs"),
+    })
+}
