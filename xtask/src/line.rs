@@ -151,8 +151,10 @@ fn settings(server: &Path) -> Result<String> {
             continue;
         };
         let Some(field) = field else { continue };
-        let converter = lines.peek().and_then(|next| next.trim().strip_prefix("converter="));
-        let converter = converter.and_then(|text| text.rsplit('.').next());
+        let converter = lines
+            .peek()
+            .and_then(|next| next.trim().strip_prefix("converter="))
+            .and_then(|text| text.rsplit('.').next());
         let old = old.trim_matches('"');
         renamed.insert(format!("{old} > {field} {}", unit(converter)?));
     }

@@ -303,21 +303,6 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn structures_that_are_shown_as_json_are_looked_into() {
-        let shown = r#"{"default":{"class_name":"TrieMemtable","parameters":null}}"#;
-        let asked = |class: &str| {
-            let wanted = json!({"configurations": {"default": {"class_name": class}}});
-            let rows = [("memtable.configurations".to_owned(), shown.to_owned())].into();
-            yaml("memtable", &wanted, &rows).remove(0).effect
-        };
-        assert!(asked("TrieMemtable").is_proved());
-        assert_eq!(
-            asked("SkipListMemtable"),
-            Effect::NotInEffect(shown.to_owned())
-        );
-    }
-
-    #[test]
     fn settings_are_the_same_by_value_and_not_by_text() {
         let cases = [
             ("1GiB", "1024MiB", true),

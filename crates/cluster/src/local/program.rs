@@ -18,6 +18,15 @@ pub(super) struct Program {
     pub(super) cache: PathBuf,
 }
 
+/// What nodes are started from after an upgrade.
+#[derive(Debug)]
+pub(super) struct Upgrade {
+    pub spec: LocalSpec,
+    pub program: Program,
+    /// The same as it is on each machine; empty where nodes run on this one.
+    pub programs: Vec<Program>,
+}
+
 /// What a node's JVM does with classes at its start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) enum Classes {

@@ -5,7 +5,7 @@
 
 use super::node::LocalNode;
 use super::nodes::Nodes;
-use super::program::{Classes, Program};
+use super::program::{Classes, Program, Upgrade};
 use super::settings;
 use crate::cluster::Cluster;
 use crate::dirs::Dirs;
@@ -14,15 +14,6 @@ use anyhow::{Context, Result};
 use std::sync::Arc;
 use target::{JavaWanted, LocalSpec, Origin, yaml_named};
 use versions::Release;
-
-/// What nodes are started from after an upgrade.
-#[derive(Debug)]
-pub(super) struct Upgrade {
-    pub spec: LocalSpec,
-    pub program: Program,
-    /// The same as it is on each machine; empty where nodes run on this one.
-    pub programs: Vec<Program>,
-}
 
 impl Cluster {
     /// Makes all available that nodes need to be brought to another release: its jars, an archive

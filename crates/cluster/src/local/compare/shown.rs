@@ -238,4 +238,15 @@ mod tests {
             assert_eq!(says(&json!({"a": 1}), row), None, "{row:.20}");
         }
     }
+
+    #[test]
+    fn structures_that_are_shown_as_json_are_looked_into() {
+        let shown = r#"{"default":{"class_name":"TrieMemtable","parameters":null}}"#;
+        let asked = |class: &str| says(&json!({"default": {"class_name": class}}), shown);
+        assert_eq!(asked("TrieMemtable"), Some(true));
+        assert_eq!(asked("SkipListMemtable"), Some(false));
+        let one = |value: Value| says(&value, r#"{"a":[1,{"b":"c"}]}"#);
+        assert_eq!(one(json!({"a": [{"b": "c"}, 1]})), Some(true));
+        assert_eq!(one(json!({"a": [1]})), Some(false));
+    }
 }
