@@ -57,12 +57,12 @@ impl PodHandle {
         Ok(seen)
     }
 
-    /// Whether pods may be put on its machine.
+    /// Whether pods may be put on a machine of its cluster.
     ///
     /// # Errors
     /// The cluster does not tell.
-    pub fn is_schedulable(&self) -> Result<bool> {
-        self.pod.is_schedulable()
+    pub fn is_schedulable(&self, machine: &str) -> Result<bool> {
+        self.pod.is_schedulable(machine)
     }
 
     /// Has it deleted.

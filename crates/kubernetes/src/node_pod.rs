@@ -92,12 +92,12 @@ impl NodePod {
         )
     }
 
-    /// Whether pods may be put on its node of Kubernetes.
+    /// Whether pods may be put on a node of its cluster.
     ///
     /// # Errors
     /// It is not there, or not for us to see.
-    pub fn is_schedulable(&self) -> Result<bool> {
-        let node = self.kubectl.get("node", &self.seen()?.node)?;
+    pub fn is_schedulable(&self, node: &str) -> Result<bool> {
+        let node = self.kubectl.get("node", node)?;
         Ok(node["spec"]["unschedulable"] != true)
     }
 

@@ -290,8 +290,8 @@ impl Pods for Astray {
         self.0.pod(node)
     }
 
-    fn is_schedulable(&mut self, node: usize) -> Result<bool> {
-        self.0.is_schedulable(node)
+    fn is_schedulable(&mut self, node: usize, machine: &str) -> Result<bool> {
+        self.0.is_schedulable(node, machine)
     }
 
     fn delete_pod(&mut self, node: usize, how: Deletion) -> Result<()> {

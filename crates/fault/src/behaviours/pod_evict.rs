@@ -16,6 +16,7 @@ pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Evict {
         node: hit.node(),
         before: None,
+        machine: None,
     })
 }
 
@@ -23,23 +24,27 @@ struct Evict {
     node: usize,
     /// The pod that was there, once it was evicted.
     before: Option<String>,
+    /// The machine that is cordoned: the pod may be on another one since.
+    machine: Option<String>,
 }
 
 impl Fault for Evict {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
+        let before = world.pod(self.node)?;
         ensure!(
-            world.is_schedulable(self.node)?,
-            "the pod's machine is cordoned already, and would be uncordoned by this"
+            world.is_schedulable(self.node, &before.node)?,
+            "the pod's machine {} is cordoned already, and would be uncordoned by this",
+            before.node
         );
-        let before = world.pod(self.node)?.uid;
+        self.machine = Some(before.node);
         world.cordon(self.node, within)?;
-        self.before = Some(before);
+        self.before = Some(before.uid);
         world.delete_pod(self.node, Deletion::Eviction)
     }
 
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
         let pod = pod_delete::another(world, self.node, self.before.as_deref(), limit);
-        pod.and(|| observation::or_unseen("the cluster", machine(world, self.node)))
+        pod.and(|| observation::or_unseen("the cluster", self.cordoned(world)))
     }
 
     fn is_ours(&self) -> bool {
@@ -47,17 +52,19 @@ impl Fault for Evict {
     }
 }
 
-/// Whether pods may be put on the machine where it is now.
-fn machine(world: &mut dyn Pods, node: usize) -> Result<Observation> {
-    let is_open = world.is_schedulable(node)?;
-    let words = if is_open {
-        "its machine takes pods"
-    } else {
-        "its machine is cordoned"
-    };
-    Ok(Observation {
-        broken: Some(!is_open),
-        whole: Some(is_open),
-        words: words.to_owned(),
-    })
+impl Evict {
+    /// Whether pods may be put on the machine where it was, or, before it is evicted, is.
+    fn cordoned(&self, world: &mut dyn Pods) -> Result<Observation> {
+        let machine = match &self.machine {
+            Some(machine) => machine.clone(),
+            None => world.pod(self.node)?.node,
+        };
+        let is_open = world.is_schedulable(self.node, &machine)?;
+        let does = if is_open { "takes pods" } else { "is cordoned" };
+        Ok(Observation {
+            broken: Some(!is_open),
+            whole: Some(is_open),
+            words: format!("its machine {machine} {does}"),
+        })
+    }
 }

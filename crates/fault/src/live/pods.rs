@@ -22,8 +22,8 @@ impl Pods for Live {
         self.pod_of(node)?.seen()
     }
 
-    fn is_schedulable(&mut self, node: usize) -> Result<bool> {
-        self.pod_of(node)?.is_schedulable()
+    fn is_schedulable(&mut self, node: usize, machine: &str) -> Result<bool> {
+        self.pod_of(node)?.is_schedulable(machine)
     }
 
     fn delete_pod(&mut self, node: usize, how: Deletion) -> Result<()> {

@@ -13,11 +13,11 @@ pub trait Pods {
     /// It is no pod, or the cluster does not tell.
     fn pod(&mut self, node: usize) -> Result<PodSeen>;
 
-    /// Whether pods may be put on the machine of a node's pod.
+    /// Whether pods may be put on a machine of the cluster that a node's pod is in.
     ///
     /// # Errors
     /// As [`Pods::pod`].
-    fn is_schedulable(&mut self, node: usize) -> Result<bool>;
+    fn is_schedulable(&mut self, node: usize, machine: &str) -> Result<bool>;
 
     /// Has the pod of a node deleted. Whoever has made it makes another one.
     ///

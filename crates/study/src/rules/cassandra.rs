@@ -7,7 +7,7 @@ use crate::settings::{Draft, Overrides, Settings};
 use ::yaml::{Diagnostics, Node, Raw};
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
-use target::{BuildIdentity, JavaChoice, LocalSpec, Origin, Target, java_majors};
+use target::{BuildIdentity, JavaChoice, LocalSpec, Origin, Target, java_majors, java_unsupported};
 use versions::{Home, Release, digest_of, release_in_tarball};
 
 const CASSANDRA: &str = "target.local.cassandra";
@@ -90,14 +90,22 @@ fn located(path: &Path, node: &Node, key: &str, overrides: &Overrides) -> PathBu
 }
 
 /// Looks at what local nodes are to be started from, and writes down what it is; settings get the
-/// names of its line. What got another name, a sentence each.
+/// names of its line. What got another name, and a Java that nobody supports, a sentence each.
 pub fn settle(target: &mut Target, node: &Node, overrides: &Overrides) -> Vec<String> {
     let Target::Local(local) = target else {
         return Vec::new();
     };
     // A mistake was said by the rule.
     let _ = settled(local, node, overrides);
-    named(&local.release, &mut local.yaml)
+    let mut said = named(&local.release, &mut local.yaml);
+    let java = match &local.java {
+        None => java_majors(&local.release).first().copied(),
+        Some(JavaChoice::Major(major)) => Some(*major),
+        // Its version is known when it runs.
+        Some(JavaChoice::Home(_)) => None,
+    };
+    said.extend(java.and_then(|major| java_unsupported(&local.release, major)));
+    said
 }
 
 /// The same of all settings, those too that faults change on such nodes.

@@ -34,14 +34,16 @@ impl Pods for Sim {
         let uid = gone_ns.filter(|gone_ns| *gone_ns <= self.now_ns);
         Ok(PodSeen {
             name: format!("db-{node}"),
+            // Another one is on another machine.
+            node: if uid.is_some() { "m2" } else { "m1" }.to_owned(),
             uid: uid.map(|ns| ns.to_string()).unwrap_or_default(),
             is_ready: !is_rolling && !self.is_podless() && self.now_ns >= self.slow_until_ns,
             ..PodSeen::default()
         })
     }
 
-    fn is_schedulable(&mut self, _: usize) -> Result<bool> {
-        Ok(!self.is_cordoned())
+    fn is_schedulable(&mut self, _: usize, machine: &str) -> Result<bool> {
+        Ok(machine != "m1" || !self.is_cordoned())
     }
 
     fn delete_pod(&mut self, _: usize, _: Deletion) -> Result<()> {

@@ -102,7 +102,7 @@ fn mistakes_of_faults_are_found_together_and_where_they_stand() {
         &text,
         &Overrides::default(),
         expect![[r#"
-            s.yaml:8:21: `faults.kind` is `node-pase`; it must be one of 39 that there are
+            s.yaml:8:21: `faults.kind` is `node-pase`; it must be one of 40 that there are
               hint: did you mean `node-pause`?
             s.yaml:9:47: `faults.where.node` is 4, but the target has 3 nodes
               hint: they are counted from 1

@@ -121,6 +121,12 @@ fn a_java_is_a_version_or_a_folder_and_must_fit() {
         Some(JavaChoice::Major(21))
     );
     assert_eq!(java("nodes: 1"), None);
+    let unsupported = |local: &str| {
+        let notes = study_of(local).notes;
+        notes.iter().any(|said| said.contains("no combination that its makers support"))
+    };
+    assert!(unsupported("cassandra: 4.1"));
+    assert!(!unsupported("cassandra: 4.1, java: 11") && !unsupported("cassandra: 5.0"));
     let said = refused("java: 25");
     assert!(
         said.contains("Java 25 is asked for, and Cassandra 5.0.8 starts on 17 or 11"),
