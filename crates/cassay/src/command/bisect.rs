@@ -54,6 +54,7 @@ pub fn run(args: &BisectArgs, common: &Common) -> Result<Exit> {
         common,
         folder,
         builds,
+        has_blocks: says_blocks(&study),
     };
     bisection.run()
 }
@@ -72,6 +73,17 @@ fn between(builds: Vec<Build>, good: Option<&str>, bad: Option<&str>) -> Result<
         "the good build must come before the bad one, and at least two are needed"
     );
     Ok(builds[first..=last].to_vec())
+}
+
+/// Whether a study's text says how many blocks there are.
+fn says_blocks(study: &Study) -> bool {
+    let source = yaml::SourceText {
+        name: study.source.clone(),
+        text: study.text.clone(),
+    };
+    let mut out = yaml::Diagnostics::new(vec![source]);
+    let root = yaml::parse(0, &study.text, yaml::Limits::STUDY, &mut out);
+    root.is_some_and(|root| root.at("repeat.blocks").is_some())
 }
 
 /// Makes the folder, or makes sure that it is of the same question.
@@ -104,6 +116,9 @@ struct Bisection<'a> {
     common: &'a Common,
     folder: PathBuf,
     builds: Vec<Build>,
+    /// Whether the study says how many blocks there are: then they are as many in each step, and
+    /// are not added until it is answered.
+    has_blocks: bool,
 }
 
 impl Bisection<'_> {
@@ -187,7 +202,11 @@ impl Bisection<'_> {
         let [good, other] = [0, build].map(|build| &self.builds[build]);
         let variants = format!("variants={{{}, {}}}", good.variant(), other.variant());
         let most = usize::from(self.args.blocks) << before;
-        let repeat = format!("repeat={{until: answered, min: {BLOCKS_MIN}, max: {most}}}");
+        let repeat = if self.has_blocks {
+            format!("repeat.blocks={most}")
+        } else {
+            format!("repeat={{until: answered, min: {BLOCKS_MIN}, max: {most}}}")
+        };
         let own = &self.args.study;
         StudyArgs {
             study: own.study.clone(),

@@ -176,7 +176,8 @@ impl NodeReport {
         if spec.class_sharing {
             proofs.push(self.sharing_proof(node));
         }
-        proofs.extend(Proof::of_yaml(&spec.yaml, &self.settings, node));
+        let yaml = target::yaml_named(spec.release.line(), &spec.yaml);
+        proofs.extend(Proof::of_yaml(&yaml, &self.settings, node));
         for (index, option) in spec.jvm_options.iter().enumerate() {
             // The last of several wins, and is the one that must be in effect.
             let key = |option: &str| self.option(option, node).key;
