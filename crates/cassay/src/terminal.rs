@@ -40,6 +40,9 @@ static UNWRITTEN: OnceLock<String> = OnceLock::new();
 /// place before `main`, and what is written there is lost without an error.
 static WAS_CLOSED: AtomicBool = AtomicBool::new(false);
 
+/// Whether what is done is a step of something larger, whose data alone is wanted.
+static IS_STEP: AtomicBool = AtomicBool::new(false);
+
 /// Runs before the runtime does that.
 #[used]
 // SAFETY: a pointer to a C function is what this section holds.
@@ -56,7 +59,18 @@ static LOOK: extern "C" fn() = {
 
 /// Writes data. Whether it arrived is said by [`end`].
 pub fn data(text: &str) {
+    if IS_STEP.load(Ordering::Relaxed) {
+        return say(text);
+    }
     write_data(&shown(text));
+}
+
+/// What is done now is a step of what was asked for: its data is conversation.
+pub fn as_step<T>(work: impl FnOnce() -> T) -> T {
+    IS_STEP.store(true, Ordering::Relaxed);
+    let done = work();
+    IS_STEP.store(false, Ordering::Relaxed);
+    done
 }
 
 /// The one way to stdout.
@@ -82,6 +96,9 @@ fn write_data(text: &str) {
     reason = "only asked whether it is a terminal"
 )]
 pub fn data_lines(lines: &[Line]) {
+    if IS_STEP.load(Ordering::Relaxed) {
+        return lines.iter().for_each(say_line);
+    }
     let has_colour = io::stdout().is_terminal() && wants_colour();
     let text: String = lines.iter().map(|line| line.ansi(has_colour) + "\n").collect();
     // Every line has taken its texts through `shown`.

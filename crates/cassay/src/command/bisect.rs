@@ -48,7 +48,7 @@ pub fn run(args: &BisectArgs, common: &Common) -> Result<Exit> {
     let builds = builds::read(&args.builds)?;
     let builds = between(builds, args.good.as_deref(), args.bad.as_deref())?;
     let folder = common.out.join(format!("bisect-{}", study.name));
-    own(&folder, &study, &builds)?;
+    own(&folder, &question(args, &study, &builds))?;
     let bisection = Bisection {
         args,
         common,
@@ -86,20 +86,32 @@ fn says_blocks(study: &Study) -> bool {
     root.is_some_and(|root| root.at("repeat.blocks").is_some())
 }
 
+/// What steps are of: those of another question are none of this one's.
+fn question(args: &BisectArgs, study: &Study, builds: &[Build]) -> serde_json::Value {
+    let all: Vec<_> = builds.iter().map(|build| json!([build.name, build.over])).collect();
+    json!({
+        "format": 1,
+        "study": study.text,
+        "target": args.study.target,
+        "scale": args.study.scale,
+        "set": args.study.set,
+        "seed": study.seed,
+        "builds": all,
+    })
+}
+
 /// Makes the folder, or makes sure that it is of the same question.
-fn own(folder: &Path, study: &Study, builds: &[Build]) -> Result<()> {
+fn own(folder: &Path, what: &serde_json::Value) -> Result<()> {
     std::fs::create_dir_all(folder).with_context(|| format!("make {}", folder.display()))?;
     let path = folder.join(FILE);
-    let all: Vec<_> = builds.iter().map(|build| json!([build.name, build.over])).collect();
-    let what = json!({"format": 1, "study": study.name, "seed": study.seed, "builds": all});
     match std::fs::read_to_string(&path) {
         Ok(text) => {
             let before: serde_json::Value =
                 serde_json::from_str(&text).with_context(|| format!("read {}", path.display()))?;
             ensure!(
-                before == what,
-                "{} has the steps of other builds, or of another seed\nhint: remove it, or say \
-                 --out with another folder",
+                before == *what,
+                "{} has the steps of another question: of another study, other settings or other \
+                 builds\nhint: remove it, or say --out with another folder",
                 folder.display()
             );
             terminal::say(&format!("going on with {}", folder.display()));
@@ -181,11 +193,11 @@ impl Bisection<'_> {
                     trust: self.args.study.trust.clone(),
                     shown,
                 };
-                run::resume(&rest, &common)?
+                terminal::as_step(|| run::resume(&rest, &common))?
             }
             Err(_) => {
                 let study = self.study_of(build, before);
-                run::run(&RunArgs { study, shown }, &common)?
+                terminal::as_step(|| run::run(&RunArgs { study, shown }, &common))?
             }
         };
         // A run that says something is one that may be read, whatever it asks for besides.

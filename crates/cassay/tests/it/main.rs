@@ -11,6 +11,7 @@
 )]
 
 mod attached_faults;
+mod bisect;
 mod cassandra;
 mod check;
 mod cli;

@@ -1,0 +1,68 @@
+//! A bisection on servers of ours, of which those from one on are slower.
+
+use crate::program::Lab;
+
+const STUDY: &str = "\
+study: slow
+question: Which build made it slower?
+target: {null: {latency: 200us}}
+workload: {use: kv, mix: {write: 1}}
+data: {load: {operations: 100}}
+procedure: {fixed: {threads: 4}}
+window: {warmup: 0s, measure: 1s}
+";
+
+const BUILDS: &str = "\
+b1: {}
+b2: {}
+b3: {target: {null: {latency: 2ms}}}
+b4: {target: {null: {latency: 2ms}}}
+";
+
+#[test]
+fn the_first_build_that_is_slower_is_found_and_asked_again_nothing_is_measured() {
+    let lab = Lab::with(STUDY);
+    lab.write("builds.yaml", BUILDS);
+    let bisect = [
+        "bisect",
+        "study.yaml",
+        "--builds",
+        "builds.yaml",
+        "--blocks",
+        "4",
+        "--json",
+    ];
+    let said = lab.cassay(&bisect).ended_with(0);
+    let found = said.json();
+    assert_eq!(found["end"], "found", "{said}");
+    assert_eq!(found["first_worse"], "b3", "{said}");
+    let words = found["words"].as_str().unwrap();
+    assert!(words.contains("b2 is the last that is not"), "{words}");
+    let ratio = found["builds"][2]["ratio"].as_f64().unwrap();
+    assert!(ratio < 0.5, "{said}");
+    let steps = || {
+        let entries = std::fs::read_dir(lab.path().join("results/bisect-slow")).unwrap();
+        entries.count()
+    };
+    let before = steps();
+    let again = lab.cassay(&bisect).ended_with(0);
+    assert_eq!(again.json(), found);
+    assert_eq!(steps(), before);
+    lab.write("builds.yaml", &BUILDS.replace("b2: {}\n", ""));
+    lab.cassay(&bisect).ended_with(1).says(&["has the steps of another question"]);
+}
+
+#[test]
+fn a_study_with_sides_of_its_own_and_a_row_that_is_none_are_refused() {
+    let lab = Lab::with(&format!("{STUDY}variants: {{a: {{}}, b: {{}}}}\n"));
+    let refused = |study: &str, builds: &str, says: &str| {
+        lab.write("study.yaml", study);
+        lab.cassay(&["bisect", "study.yaml", "--builds", builds])
+            .ended_with(1)
+            .says(&[says]);
+    };
+    let sides = std::fs::read_to_string(lab.path().join("study.yaml")).unwrap();
+    refused(&sides, "5.0.7,5.0.8", "makes two variants of a study");
+    refused(STUDY, "5.0.8", "needs at least two builds");
+    refused(STUDY, "5.0.7,9.9", "Cassandra 9.9 is asked for");
+}
