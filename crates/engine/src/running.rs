@@ -91,7 +91,7 @@ impl Running {
     /// they are of no use for another trial, since files do not go back.
     ///
     /// # Errors
-    /// The state of the cluster cannot be written.
+    /// The nodes are not ours.
     pub fn took_releases(&mut self, releases: &[Option<Release>]) -> Result<()> {
         let Target::Local(local) = &self.settings else {
             return Ok(());

@@ -7,7 +7,7 @@ use packages::hint;
 use reach::process::{self, Life};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use target::JavaWanted;
+use target::{JavaWanted, java_in_release, java_major};
 
 /// Folders with a Java in each folder below, as packages and people unpack them.
 const HOMES: [&str; 5] = [
@@ -37,7 +37,7 @@ pub struct Java {
 impl Java {
     /// Its major version: 17.
     pub fn major(&self) -> Option<u32> {
-        major(&self.version)
+        java_major(&self.version)
     }
 }
 
@@ -67,7 +67,7 @@ pub fn find(wanted: &JavaWanted) -> Result<Java> {
 fn named(home: &Path, wanted: &JavaWanted) -> Result<Java> {
     let said = version_of(&home.join("bin/java"))
         .with_context(|| format!("look at the Java in {}", home.display()))?;
-    let is_fitting = major(&said.0).is_some_and(|major| wanted.majors.contains(&major));
+    let is_fitting = java_major(&said.0).is_some_and(|major| wanted.majors.contains(&major));
     ensure!(
         is_fitting,
         "{} is Java {}, and {} starts on {}",
@@ -129,7 +129,7 @@ fn of_major(
             Err(anyhow::anyhow!("there is no bin/java in it"))
         };
         match found {
-            Ok(said) if major(&said.0) == Some(wanted) => {
+            Ok(said) if java_major(&said.0) == Some(wanted) => {
                 return Some(taken(program, said, place, others));
             }
             Ok((version, _)) => {
@@ -146,13 +146,13 @@ fn of_major(
             continue;
         };
         let program = home.join("bin/java");
-        if major(&version) != Some(wanted) {
+        if java_major(&version) != Some(wanted) {
             others.push(format!("{} is Java {version}", home.display()));
             continue;
         }
         // What its folder says may be wrong, or it may not run here.
         match version_of(&program) {
-            Ok(said) if major(&said.0) == Some(wanted) => {
+            Ok(said) if java_major(&said.0) == Some(wanted) => {
                 return Some(taken(program, said, &home.display().to_string(), others));
             }
             Ok((version, _)) => others.push(format!("{} is Java {version}", home.display())),
@@ -201,9 +201,8 @@ fn installed(folders: &[PathBuf]) -> Vec<PathBuf> {
 /// What the folder of a Java says of its version; where it does not, what the Java says.
 fn version_at(home: &Path) -> Option<String> {
     let release = std::fs::read_to_string(home.join("release")).unwrap_or_default();
-    let said = release.lines().find_map(|line| line.strip_prefix("JAVA_VERSION="));
-    match said {
-        Some(version) => Some(version.trim().trim_matches('"').to_string()),
+    match java_in_release(&release) {
+        Some(version) => Some(version.to_string()),
         None => Some(version_of(&home.join("bin/java")).ok()?.0),
     }
 }
@@ -238,16 +237,6 @@ fn parse_version(text: &str) -> Option<&str> {
     text.lines().find(|line| line.contains(" version \""))?.split('"').nth(1)
 }
 
-/// The major number: 17 of `17.0.15`, 8 of `1.8.0_412`, 21 of `21-ea`.
-fn major(version: &str) -> Option<u32> {
-    let mut numbers = version.split(|c: char| !c.is_ascii_digit());
-    let first = numbers.next()?.parse().ok()?;
-    if first == 1 {
-        return numbers.next()?.parse().ok();
-    }
-    Some(first)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -255,7 +244,7 @@ mod tests {
 
     #[test]
     fn versions_of_all_ages_are_read() {
-        let says = |line: &str| parse_version(line).and_then(major);
+        let says = |line: &str| parse_version(line).and_then(java_major);
         assert_eq!(
             says("openjdk version \"17.0.15\" 2025-04-15\nmore"),
             Some(17)

@@ -105,6 +105,22 @@ pub fn java_unsupported(release: &Release, major: u32) -> Option<String> {
     })
 }
 
+/// The major number: 17 of `17.0.15`, 8 of `1.8.0_412`, 21 of `21-ea`.
+pub fn java_major(version: &str) -> Option<u32> {
+    let mut numbers = version.split(|c: char| !c.is_ascii_digit());
+    let first = numbers.next()?.parse().ok()?;
+    if first == 1 {
+        return numbers.next()?.parse().ok();
+    }
+    Some(first)
+}
+
+/// The version in the text of the file `release` of a Java.
+pub fn java_in_release(text: &str) -> Option<&str> {
+    let said = text.lines().find_map(|line| line.strip_prefix("JAVA_VERSION="))?;
+    Some(said.trim().trim_matches('"'))
+}
+
 /// `11, 17 or 21`.
 fn or(majors: &[u32]) -> String {
     let names: Vec<String> = majors.iter().map(u32::to_string).collect();

@@ -29,7 +29,9 @@ pub use attached_host::{AttachedHost, NODE_PLACE, ProcessControl, folder_of_node
 pub use change::{Change, Restarts};
 pub use host::{DiskSpec, HostSpec, HostsAre, HostsSpec, Isolation, LinkSpec, RemoteHost};
 pub use invocation::Invocation;
-pub use java::{JavaChoice, JavaWanted, java_majors, java_unsupported};
+pub use java::{
+    JavaChoice, JavaWanted, java_in_release, java_major, java_majors, java_unsupported,
+};
 pub use kubernetes::{
     KubernetesCluster, KubernetesOwner, NODE_FOLDER, NodePods, PodAgents, PodPlace,
 };

@@ -237,16 +237,6 @@ impl BuildIdentity {
     }
 }
 
-impl Origin {
-    /// The folder that it is, or becomes; none of those that are unpacked by us.
-    pub fn home(&self) -> Option<&std::path::Path> {
-        match self {
-            Origin::Home(home) | Origin::Build { home, .. } => Some(home),
-            Origin::Maven | Origin::Tarball { .. } => None,
-        }
-    }
-}
-
 /// Where a node is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seat {

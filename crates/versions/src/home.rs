@@ -140,7 +140,7 @@ impl Home {
 }
 
 /// The commit that a folder with a `.git` is at.
-pub fn commit_at(folder: &Path) -> Option<String> {
+fn commit_at(folder: &Path) -> Option<String> {
     let own = folder.join(".git");
     let read = |path: &Path| std::fs::read_to_string(path).ok();
     // A worktree has a file that says where its folder is, and shares references with the first.

@@ -25,7 +25,7 @@ mod v5_0;
 mod v6_0;
 
 pub use digest::{digest_of, digest_of_reader, digest_of_texts, hex};
-pub use home::{Home, HomeError, commit_at, release_in_tarball};
+pub use home::{Home, HomeError, release_in_tarball};
 pub use line::{BIG_OLDEST, BTI_OLDEST, Formats, Line, is_trie};
 pub use lines::{DEFAULT, LINES, names};
 pub use release::{Release, UnknownRelease};

@@ -22,8 +22,6 @@ pub struct Line {
     /// Whether a node comes up without the agent that measures objects: what older lines do instead
     /// fails on the hidden classes that Java has since 15.
     pub starts_without_jamm: bool,
-    /// Whether every metric is a virtual table of the keyspace `system_metrics`.
-    pub has_metrics_tables: bool,
     /// Whether nodes agree on a log of the cluster's metadata with an epoch
     /// (`system_views.cluster_metadata_log`), instead of telling each other of the ring.
     pub has_cluster_metadata: bool,
@@ -36,9 +34,6 @@ pub struct Formats {
     pub big: &'static str,
     /// The newest of that with tries for an index, `bti`, if the line has it.
     pub bti: Option<&'static str>,
-    /// What a node writes where nothing is said: with `storage_compatibility_mode: CASSANDRA_4`,
-    /// which 5.0 takes then, that is what 4.1 writes.
-    pub as_shipped: &'static str,
 }
 
 /// The oldest of `big` that all lines read: of Cassandra 3.0.

@@ -23,11 +23,6 @@ impl Line {
     pub fn age(&self) -> usize {
         LINES.iter().position(|line| line.name == self.name).unwrap_or_default()
     }
-
-    /// The line after it, if we have one.
-    pub fn next(&self) -> Option<&'static Line> {
-        LINES.get(self.age() + 1).copied()
-    }
 }
 
 /// The names of all lines, for sentences: `4.0, 4.1, 5.0 and 6.0`.
@@ -54,10 +49,6 @@ mod tests {
             assert_eq!(name(other), None, "{other}");
         }
         assert_eq!(names(), "4.0, 4.1, 5.0 and 6.0");
-        assert_eq!(
-            Line::of("4.1").and_then(Line::next).map(|line| line.name),
-            Some("5.0")
-        );
         assert!(
             LINES
                 .iter()

@@ -35,10 +35,13 @@ impl Cluster {
     /// Takes note of the releases that nodes run now, in their order.
     ///
     /// # Errors
-    /// The state of the cluster cannot be written.
+    /// The nodes are not ours.
     pub fn took_releases(&mut self, releases: &[Option<Release>]) -> Result<()> {
         let not_ours = "only nodes of our own are upgraded";
-        self.restarting(not_ours, |nodes| nodes.took_releases(releases))
+        self.restarting(not_ours, |nodes| {
+            nodes.took_releases(releases);
+            Ok(())
+        })
     }
 }
 
@@ -107,7 +110,7 @@ impl Nodes {
         Ok(Some(UpgradedNode { files, own }))
     }
 
-    fn took_releases(&mut self, releases: &[Option<Release>]) -> Result<()> {
+    fn took_releases(&mut self, releases: &[Option<Release>]) {
         for (node, release) in self.nodes.iter_mut().zip(releases) {
             let Some(release) = release.as_ref().filter(|one| **one != node.layout.release) else {
                 continue;
@@ -115,6 +118,5 @@ impl Nodes {
             node.layout.release = release.clone();
             node.layout.conf_name = format!("conf-{release}");
         }
-        self.state.write(&self.folder)
     }
 }

@@ -7,7 +7,10 @@ use crate::settings::{Draft, Overrides, Settings};
 use ::yaml::{Diagnostics, Node, Raw};
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
-use target::{BuildIdentity, JavaChoice, LocalSpec, Origin, Target, java_majors, java_unsupported};
+use target::{
+    BuildIdentity, JavaChoice, LocalSpec, Origin, Target, java_in_release, java_major, java_majors,
+    java_unsupported,
+};
 use versions::{Home, Release, digest_of, release_in_tarball};
 
 const CASSANDRA: &str = "target.local.cassandra";
@@ -97,6 +100,10 @@ pub fn settle(target: &mut Target, node: &Node, overrides: &Overrides) -> Vec<St
     };
     // A mistake was said by the rule.
     let _ = settled(local, node, overrides);
+    // All jars are read for it: once, and not by every rule that asks for the release.
+    if let Origin::Home(home) = &local.origin {
+        local.build = Home::read(home).ok().and_then(|home| identified(&home));
+    }
     let mut said = named(&local.release, &mut local.yaml);
     let java = match &local.java {
         None => java_majors(&local.release).first().copied(),
@@ -147,7 +154,7 @@ fn settled(local: &mut LocalSpec, node: &Node, overrides: &Overrides) -> Result<
                 let hint = "name an unpacked distribution, or a source tree that was built";
                 Mistake::of(CASSANDRA, why, hint)
             })?;
-            (local.release, local.build) = identified(found);
+            local.release = found.release;
         }
         Origin::Tarball { file, sha256 } => {
             *file = at(file, "tarball");
@@ -200,11 +207,9 @@ fn settled(local: &mut LocalSpec, node: &Node, overrides: &Overrides) -> Result<
 }
 
 /// What tells a home from others.
-fn identified(home: Home) -> (Release, Option<Box<BuildIdentity>>) {
-    let commit = home.commit();
-    let digest = home.digest().ok();
-    let build = digest.map(|digest| Box::new(BuildIdentity { digest, commit }));
-    (home.release, build)
+fn identified(home: &Home) -> Option<Box<BuildIdentity>> {
+    let (digest, commit) = (home.digest().ok()?, home.commit());
+    Some(Box::new(BuildIdentity { digest, commit }))
 }
 
 /// The version that a source tree will be built as, as its `build.xml` says.
@@ -227,15 +232,7 @@ fn java_of(home: &Path, release: &Release) -> Result<(), Mistake> {
         ));
     }
     let text = std::fs::read_to_string(home.join("release")).unwrap_or_default();
-    let said = text.lines().find_map(|line| line.strip_prefix("JAVA_VERSION="));
-    let version = said.map(|said| said.trim_matches('"').to_owned());
-    let numbers = version.as_deref().unwrap_or_default();
-    // 1.8.0 is Java 8.
-    let mut numbers = numbers.split(|c: char| !c.is_ascii_digit()).filter_map(|n| n.parse().ok());
-    let major = match numbers.next() {
-        Some(1) => numbers.next(),
-        other => other,
-    };
+    let major = java_in_release(&text).and_then(java_major);
     let fits = java_majors(release);
     match major.filter(|major| !fits.contains(major)) {
         None => Ok(()),

@@ -30,9 +30,7 @@ pub(crate) static LINE: Line = Line {
     formats: Formats {
         big: "nb",
         bti: None,
-        as_shipped: "nb",
     },
     starts_without_jamm: false,
-    has_metrics_tables: false,
     has_cluster_metadata: false,
 };

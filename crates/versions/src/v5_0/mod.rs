@@ -30,9 +30,7 @@ pub(crate) static LINE: Line = Line {
     formats: Formats {
         big: "oa",
         bti: Some("da"),
-        as_shipped: "nb",
     },
     starts_without_jamm: true,
-    has_metrics_tables: false,
     has_cluster_metadata: false,
 };

@@ -23,9 +23,7 @@ pub(crate) static LINE: Line = Line {
     formats: Formats {
         big: "pa",
         bti: Some("ea"),
-        as_shipped: "pa",
     },
     starts_without_jamm: true,
-    has_metrics_tables: true,
     has_cluster_metadata: true,
 };
