@@ -1,5 +1,5 @@
 //! The files of a line of Cassandra's versions, made from a release that Maven has: the lock of its
-//! jars, and what its `cassandra.yaml` may have.
+//! jars, what its `cassandra.yaml` may have, and which releases there are.
 //!
 //! What a line has beside them stands in its `mod.rs`, and is written by hand.
 
@@ -61,7 +61,59 @@ pub fn run(options: &Options) -> Result<()> {
         &folder.join("supply.lock"),
         &lock(&repository, &jars, server)?,
     )?;
-    write(&folder.join("settings.txt"), &settings(server)?)
+    write(&folder.join("settings.txt"), &settings(server)?)?;
+    write(&folder.join("releases.txt"), &releases(&work, release)?)
+}
+
+/// The releases of the line of one, as Maven's list has them, a line each.
+fn releases(work: &Path, release: &str) -> Result<String> {
+    let mut numbers = release.split(['.', '-']);
+    let line = numbers.by_ref().take(2).collect::<Vec<_>>().join(".");
+    let folder = work.join("releases");
+    std::fs::create_dir_all(&folder).context("make a folder for Maven")?;
+    // To resolve a range, Maven has to fetch the list.
+    let range = format!("[{line}-alpha1,{line}.9999)");
+    let dependency = format!(
+        "<dependency><groupId>org.apache.cassandra</groupId><artifactId>cassandra-all</artifactId>\
+         <version>{range}</version><exclusions><exclusion><groupId>*</groupId>\
+         <artifactId>*</artifactId></exclusion></exclusions></dependency>"
+    );
+    let pom = format!(
+        "<project><modelVersion>4.0.0</modelVersion><groupId>line</groupId>\
+         <artifactId>releases</artifactId><version>1</version>\
+         <dependencies>{dependency}</dependencies></project>"
+    );
+    write(&folder.join("pom.xml"), &pom)?;
+    let repository = folder.join("repository");
+    let arguments = [
+        "-q".to_owned(),
+        "-B".to_owned(),
+        format!("--file={}", folder.join("pom.xml").display()),
+        format!("-Dmaven.repo.local={}", repository.display()),
+        "dependency:resolve".to_owned(),
+    ];
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    process::output("mvn", &arguments)?;
+    let lists = repository.join("org/apache/cassandra/cassandra-all");
+    let is_list = |path: &PathBuf| {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        name.starts_with("maven-metadata-") && name.ends_with(".xml")
+    };
+    let entries = std::fs::read_dir(&lists).context("find Maven's list of releases")?;
+    let mut paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
+    let list = paths.find(is_list).context("Maven has brought no list of releases")?;
+    let list = std::fs::read_to_string(&list)?;
+    let all = list.split("<version>").skip(1).filter_map(|rest| rest.split('<').next());
+    let is_own = |version: &&str| {
+        let rest = version.strip_prefix(line.as_str());
+        rest.is_some_and(|rest| rest.starts_with(['.', '-']))
+    };
+    let own: String = all.filter(is_own).map(|version| format!("{version}\n")).collect();
+    ensure!(
+        own.contains(release),
+        "the list of releases has no {release}"
+    );
+    Ok(own)
 }
 
 /// `crates/versions/src/v5_0` of 5.0.8.

@@ -13,6 +13,7 @@ mod cause;
 mod clients;
 mod cluster;
 mod counts;
+mod data_file;
 mod data_use;
 mod decommission;
 mod dirs;
@@ -52,6 +53,7 @@ pub use cause::LogMarks;
 pub use clients::{Estimate, OtherClients, OtherConnection};
 pub use cluster::Cluster;
 pub use counts::OperationCounts;
+pub use data_file::DataFile;
 pub use data_use::DataUse;
 pub use dirs::Dirs;
 pub use door::Permit;
@@ -81,7 +83,7 @@ pub use snapshot::{
 pub use status::{NodeState, Overview};
 pub use table_storage::TableStorage;
 use target::{AttachSpec, Target};
-pub use views::{DataFile, Row, View};
+pub use views::{Row, View};
 
 use anyhow::Context;
 use null::NullServer;

@@ -1,11 +1,13 @@
 //! What tables have on the disks of the nodes, and what was written there, as Cassandra counts it.
 
 use crate::cluster::Cluster;
+use crate::data_file;
 use crate::jolokia::Jolokia;
 use crate::mbeans;
 use crate::node::NodeInfo;
 use anyhow::{Context, Result};
 use serde_json::Value;
+use std::collections::BTreeMap;
 
 /// Some tables on all nodes together.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -54,6 +56,29 @@ impl Cluster {
     /// As [`Cluster::flushed_storage`].
     pub fn table_storage(&self, keyspace: &str, tables: &[&str]) -> Result<Option<TableStorage>> {
         self.local().map(|_| self.storage(keyspace, tables)).transpose()
+    }
+
+    /// How many SSTables of these tables nodes of ours have on their disks in each format, by the
+    /// letters in the names of their files; none of other nodes.
+    ///
+    /// # Errors
+    /// Their folders cannot be listed.
+    pub fn sstable_formats(
+        &self,
+        keyspace: &str,
+        tables: &[&str],
+    ) -> Result<Option<BTreeMap<String, u64>>> {
+        let Some(nodes) = self.local() else {
+            return Ok(None);
+        };
+        let mut formats = BTreeMap::new();
+        for place in nodes.files() {
+            let files = data_file::all(place.host, place.folder, &[keyspace.to_owned()], None)?;
+            for file in files.iter().filter(|file| tables.iter().any(|table| file.is_of(table))) {
+                *formats.entry(file.format().to_owned()).or_default() += 1;
+            }
+        }
+        Ok(Some(formats))
     }
 
     fn storage(&self, keyspace: &str, tables: &[&str]) -> Result<TableStorage> {

@@ -1,6 +1,7 @@
 //! What a node of ours shows of itself to whoever has not told it to do anything: to a client, and
 //! on its disk.
 
+use crate::data_file::{self, DataFile};
 use crate::handle::NodeHandle;
 use crate::operation::is_own;
 use crate::session::Session;
@@ -50,19 +51,6 @@ impl View {
 /// empty.
 pub type Row = BTreeMap<String, String>;
 
-/// A file with data of a table.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DataFile {
-    /// The name of the table's keyspace.
-    pub keyspace: String,
-    /// The folder of the table: its name and its identifier.
-    pub table: PathBuf,
-    /// The name of the file.
-    pub name: String,
-    /// Its size.
-    pub bytes: u64,
-}
-
 impl NodeHandle {
     /// What it shows to a client.
     ///
@@ -104,22 +92,7 @@ impl NodeHandle {
         keyspaces: &[String],
         snapshot: Option<&str>,
     ) -> Result<Vec<DataFile>> {
-        let mut files = Vec::new();
-        for (keyspace, table) in self.tables(keyspaces)? {
-            let folder = match snapshot {
-                Some(tag) => table.join("snapshots").join(tag),
-                None => table.clone(),
-            };
-            let entries = self.agent.list(&folder, None)?.unwrap_or_default();
-            let data = entries.into_iter().filter(|file| file.name.ends_with("-Data.db"));
-            files.extend(data.map(|file| DataFile {
-                keyspace: keyspace.clone(),
-                table: table.clone(),
-                name: file.name,
-                bytes: file.bytes,
-            }));
-        }
-        Ok(files)
+        data_file::all(&self.agent, &self.own()?.folder, keyspaces, snapshot)
     }
 
     /// What removes a snapshot of keyspaces from its disk, whoever does it.
@@ -127,28 +100,8 @@ impl NodeHandle {
     /// # Errors
     /// Its folders cannot be listed.
     pub fn clearing(&self, keyspaces: &[String], tag: &str) -> Result<Vec<Step>> {
-        let tables = self.tables(keyspaces)?.into_iter();
+        let tables = data_file::tables(&self.agent, &self.own()?.folder, keyspaces)?.into_iter();
         let folders = tables.map(|(_, table)| table.join("snapshots").join(tag));
         Ok(folders.map(Step::Remove).collect())
-    }
-
-    /// The folders of tables, each with the name of its keyspace.
-    fn tables(&self, keyspaces: &[String]) -> Result<Vec<(String, PathBuf)>> {
-        let data = self.own()?.folder.join("data");
-        let mut tables = Vec::new();
-        for keyspace in self.agent.list(&data, None)?.unwrap_or_default() {
-            if !keyspaces.is_empty() && !keyspaces.contains(&keyspace.name) {
-                continue;
-            }
-            let folder = data.join(&keyspace.name);
-            let all = self
-                .agent
-                .list(&folder, None)?
-                .unwrap_or_default()
-                .into_iter()
-                .filter(|table| table.is_folder);
-            tables.extend(all.map(|table| (keyspace.name.clone(), folder.join(table.name))));
-        }
-        Ok(tables)
     }
 }

@@ -14,7 +14,7 @@ use store::record::{
 use study::human;
 use study::plan::{Plan, Trial};
 use study::settings::{
-    Client, Fault, Folder, Granted, Overrides, PrimaryMetric, Recordings, Study,
+    Client, Fault, Folder, Granted, Overrides, PrimaryMetric, Recordings, Registry, Study,
 };
 use study::tree::Tree;
 use target::SecretSource;
@@ -297,6 +297,8 @@ pub fn overrides_recorded(recorded: OverridesRecord, granted: Granted) -> Overri
         recordings: Recordings::default(),
         command: None,
         files: folder.map(|path| Folder { path, open: false }),
+        // What has run was there.
+        registry: Registry::default(),
         granted,
         recorded: true,
     }

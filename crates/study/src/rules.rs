@@ -14,6 +14,7 @@ mod kubernetes;
 mod machines;
 mod options;
 mod own_table;
+mod preset;
 mod probes;
 mod procedure;
 mod recorded;

@@ -18,6 +18,7 @@ mod pods;
 mod probes;
 mod published;
 mod recorded;
+mod registry;
 mod require;
 mod secrets;
 
@@ -34,6 +35,7 @@ pub use own_table::{KEYS_DEFAULT, KEYS_MAX, KEYS_PER_S_DEFAULT, OwnTable};
 pub use probes::{Import, PERIOD_NS, Probes};
 pub use published::{Failure, Figure, Published, Ratio};
 pub use recorded::{Recorded, Recordings};
+pub use registry::Registry;
 pub use require::{Require, Untold, Where};
 pub(crate) use secrets::{secret_kind, secret_of};
 
@@ -143,6 +145,8 @@ pub struct Overrides {
     pub recordings: Recordings,
     /// Where other files are read from; none: nowhere.
     pub files: Option<Folder>,
+    /// Who is asked for releases that no list here has.
+    pub registry: Registry,
     /// The command that made the study, where it was no file: `cassay stress write n=1M`.
     pub command: Option<String>,
     /// What the study is granted.

@@ -116,8 +116,7 @@ fn nearby(
     settings: &Settings,
     voice: &mut Voice<'_>,
 ) -> Result<Nearby> {
-    let usual = || std::env::home_dir().map(|home| home.join(".m2/repository"));
-    let maven = settings.local.clone().or_else(usual).filter(|folder| folder.is_dir());
+    let maven = settings.local_folder();
     let is_right = |path: &Path, file: &Pinned| {
         let is_as_large = path.metadata().is_ok_and(|meta| meta.len() == file.bytes);
         is_as_large && digest_of(path).is_ok_and(|digest| digest == file.sha256)

@@ -19,6 +19,7 @@ mod listing;
 mod lock;
 mod maven;
 mod own;
+mod published;
 mod recipe;
 mod repository;
 #[cfg(test)]
@@ -29,6 +30,7 @@ mod voice;
 pub use bundle::{Bundle, export, import};
 pub use files::{boot_id, digest_of, digest_of_texts, identity_of, write_whole};
 pub use listing::{Cached, State, absent, list};
+pub use published::is_published;
 pub use voice::{Message, Progress, Voice, plainly};
 
 use anyhow::{Context, Result, ensure};

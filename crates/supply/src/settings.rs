@@ -25,6 +25,12 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
+    /// The folder of Maven's cache, if it is there.
+    pub fn local_folder(&self) -> Option<PathBuf> {
+        let usual = || std::env::home_dir().map(|home| home.join(".m2/repository"));
+        self.local.clone().or_else(usual).filter(|folder| folder.is_dir())
+    }
+
     /// Those of this user on this machine.
     pub fn here() -> Settings {
         let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());

@@ -88,6 +88,11 @@ pub fn yaml_refusal(
         }
         Setting::Known | Setting::Named { .. } | Setting::Refused(_) => {}
     }
+    // A build may have classes of its own, or of a later line.
+    let lacking = || class_lacking(release.line(), value);
+    if let Some(why) = (*origin == Origin::Maven).then(lacking).flatten() {
+        return Some(refusal(why, "name one that it has, or take another line"));
+    }
     let is_ring = |count: &Value| {
         let count = count.as_u64();
         count.is_some_and(|count| (1..=TOKENS_COUNT_MAX).contains(&count))
@@ -96,6 +101,16 @@ pub fn yaml_refusal(
         let why = format!("num_tokens must be 1 to {TOKENS_COUNT_MAX}, not {value}");
         refusal(why, "remove it, or write such a number")
     })
+}
+
+/// Which class a value names, however deep, that a line does not have.
+fn class_lacking(line: &Line, value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => line.lacks_class(text),
+        Value::Array(items) => items.iter().find_map(|item| class_lacking(line, item)),
+        Value::Object(map) => map.values().find_map(|value| class_lacking(line, value)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => None,
+    }
 }
 
 /// Which settings are called otherwise in a line: what each is called here, then what it is there.
@@ -180,6 +195,21 @@ mod tests {
             yaml_twice(LINES[0], &map(json!({"concurrent_reads": 8}))),
             []
         );
+    }
+
+    #[test]
+    fn a_class_of_a_later_line_is_refused_however_deep_it_stands() {
+        let value = json!({"configurations": {"default": {"class_name": "TrieMemtable"}}});
+        let refused = |line: &Line, origin: &Origin| {
+            yaml_refusal((&line.release(), origin), "memtable", &value)
+        };
+        let why = refused(LINES[1], &Origin::Maven).expect("a refusal").why;
+        assert_eq!(
+            why,
+            "Cassandra 4.1 has no TrieMemtable, which is in 5.0 and 6.0"
+        );
+        assert_eq!(refused(LINES[1], &Origin::Home("/b".into())), None);
+        assert_eq!(refused(LINES[2], &Origin::Maven), None);
     }
 
     #[test]

@@ -3,8 +3,9 @@
 //!
 //! A line is what Cassandra's makers maintain under one number, as 4.1: its releases differ by what
 //! was mended. A folder has a `mod.rs` of facts; `supply.lock`, the files of the release that is
-//! pinned with their digests; and `settings.txt`, what its `cassandra.yaml` may have. A new line is
-//! a new folder, and a row in [`LINES`]. Nothing here starts or asks anything; what is read is what
+//! pinned with their digests; `releases.txt`, the releases that there were; and `settings.txt`, what
+//! its `cassandra.yaml` may have; for some `shipped.json` and `latest.json`, what the files of
+//! settings say that come with it. A new line is a new folder, and a row in [`LINES`]. Nothing here starts or asks anything; what is read is what
 //! somebody has instead of a release: an unpacked distribution, or a tree that was built.
 //!
 //! `settings.txt` is made from the release's class `org.apache.cassandra.config.Config`, by `cargo
@@ -12,10 +13,12 @@
 //! annotation `@Replaces`, as `OLD > NEW UNIT`. UNIT is what a number under the old name counts;
 //! `=` if it stays as it is, `?` if nobody can say it by a number.
 
+mod classes;
 mod digest;
 mod home;
 mod line;
 mod lines;
+mod preset;
 mod quantity;
 mod release;
 mod settings;
@@ -28,6 +31,7 @@ pub use digest::{digest_of, digest_of_reader, digest_of_texts, hex};
 pub use home::{Home, HomeError, release_in_tarball};
 pub use line::{BIG_OLDEST, BTI_OLDEST, Formats, Line, is_trie};
 pub use lines::{DEFAULT, LINES, names};
+pub use preset::Preset;
 pub use release::{Release, UnknownRelease};
 pub use settings::{Lack, Setting, SettingRefusal};
 

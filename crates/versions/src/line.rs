@@ -11,6 +11,13 @@ pub struct Line {
     pub lock: &'static str,
     /// Settings, as the crate's documentation says.
     pub(crate) settings: &'static str,
+    /// The releases that there were when the folder was made, a line each, the oldest first.
+    pub(crate) releases: &'static str,
+    /// What its files of settings say, where that is known.
+    pub(crate) presets: Option<Presets>,
+    /// Classes that a study may name of which not every line has each: of memtables, compactions,
+    /// compression and indexes.
+    pub(crate) classes: &'static [&'static str],
     /// Settings that went without a successor of the same meaning, and what to do instead.
     pub(crate) gone: &'static [(&'static str, &'static str)],
     /// Major versions of Java that its makers run it on.
@@ -25,6 +32,16 @@ pub struct Line {
     /// Whether nodes agree on a log of the cluster's metadata with an epoch
     /// (`system_views.cluster_metadata_log`), instead of telling each other of the ring.
     pub has_cluster_metadata: bool,
+}
+
+/// What files of settings say that come with a line, as far as a server without a file does
+/// otherwise: not addresses, folders, who may connect and where nodes are. JSON objects.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Presets {
+    /// Of `conf/cassandra.yaml`.
+    pub shipped: &'static str,
+    /// Of `conf/cassandra_latest.yaml`.
+    pub latest: &'static str,
 }
 
 /// Formats of SSTables by the letters in their names.

@@ -27,7 +27,11 @@ impl Line {
 
 /// The names of all lines, for sentences: `4.0, 4.1, 5.0 and 6.0`.
 pub fn names() -> String {
-    let names: Vec<&str> = LINES.iter().map(|line| line.name).collect();
+    joined(&LINES.map(|line| line.name))
+}
+
+/// Names for a sentence: `4.0, 4.1 and 5.0`.
+pub(crate) fn joined(names: &[&str]) -> String {
     match names.split_last() {
         Some((last, others)) if !others.is_empty() => format!("{} and {last}", others.join(", ")),
         _ => names.concat(),

@@ -62,6 +62,25 @@ impl Release {
         })
     }
 
+    /// The refusal of a release that no repository has.
+    pub fn unpublished(&self) -> UnknownRelease {
+        let line = self.line();
+        let known: Vec<&str> = line.releases().collect();
+        UnknownRelease {
+            why: format!("the repository has no Cassandra {}", self.version),
+            hint: format!(
+                "of {} it has {}; a build of your own is `{{home: FOLDER}}`",
+                line.name,
+                known.join(", ")
+            ),
+        }
+    }
+
+    /// Whether it was there when the facts of its line were written down.
+    pub fn is_known(&self) -> bool {
+        self.line().releases().any(|known| known == self.version)
+    }
+
     /// As it is called: `5.0.8`.
     pub fn version(&self) -> &str {
         &self.version
@@ -80,6 +99,11 @@ impl Release {
 }
 
 impl Line {
+    /// The releases that there were when its facts were written down, the oldest first.
+    pub fn releases(&self) -> impl Iterator<Item = &'static str> + use<> {
+        self.releases.lines()
+    }
+
     /// The release that is pinned.
     pub fn release(&self) -> Release {
         Release {
@@ -137,6 +161,21 @@ mod tests {
         }
         assert!(!Release::of("4.1.3").unwrap().is_pinned());
         assert_eq!(Release::of("4.1.3").unwrap().line().name, "4.1");
+    }
+
+    #[test]
+    fn the_releases_of_a_line_are_known_and_its_own() {
+        for line in crate::lines::LINES {
+            assert!(line.release().is_known(), "{}", line.name);
+            for text in line.releases() {
+                assert_eq!(Release::of(text).unwrap().line().name, line.name);
+            }
+        }
+        let none = Release::of("5.0.9999").unwrap();
+        assert!(!none.is_known());
+        let refused = none.unpublished();
+        assert_eq!(refused.why, "the repository has no Cassandra 5.0.9999");
+        assert!(refused.hint.contains("5.0.7, 5.0.8"), "{}", refused.hint);
     }
 
     #[test]

@@ -26,7 +26,7 @@ use std::path::PathBuf;
 use study::human::quoted;
 use study::inputs::Inputs;
 use study::resolve;
-use study::settings::{Folder, Overrides};
+use study::settings::{Folder, Overrides, Registry};
 use workload::Sample;
 
 /// Runs a command line of `tool`.
@@ -111,6 +111,7 @@ fn overrides_of(options: &ImportOptions) -> Overrides {
             path: PathBuf::new(),
             open: true,
         }),
+        registry: Registry(Some(::supply::is_published)),
         ..Overrides::default()
     }
 }

@@ -40,7 +40,7 @@ use engine::needs;
 use serde_json::json;
 use std::path::PathBuf;
 use study::resolve::{self, StudyError};
-use study::settings::{Overrides, Study};
+use study::settings::{Overrides, Registry, Study};
 
 /// Of which size the volumes are that this machine is asked about: nothing depends on it.
 const VOLUME_BYTES: u64 = 1 << 30;
@@ -78,6 +78,7 @@ fn read_study(args: &StudyArgs, json: bool) -> Result<Study, Result<Exit>> {
         set: args.set.iter().cloned().chain(machines(args)).collect(),
         seed: args.seed,
         granted: args.trust.granted(),
+        registry: Registry(Some(::supply::is_published)),
         ..Overrides::default()
     };
     match resolve::read(&args.study, &overrides) {

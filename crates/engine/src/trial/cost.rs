@@ -26,10 +26,12 @@ impl TrialRun<'_> {
 
     /// Looks at them when all has been done, flushed; not where a node has begun to count anew.
     pub(super) fn end_costs(&self, running: &Running, state: &mut State) {
+        let (keyspace, tables) = (self.program.keyspace(), self.program.tables());
         if is_flushed(state) && running.pids_changed(&state.pids).is_empty() {
-            let (keyspace, tables) = (self.program.keyspace(), self.program.tables());
             state.storage.after = running.cluster.flushed_storage(keyspace, &tables).ok().flatten();
         }
+        let formats = running.cluster.sstable_formats(keyspace, &tables).ok().flatten();
+        state.finding.sstable_formats = formats.unwrap_or_default();
     }
 
     /// All costs that are known.

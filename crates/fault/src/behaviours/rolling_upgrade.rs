@@ -8,7 +8,7 @@ use crate::rolling::{self, Round, TURN_LIMIT};
 use crate::task::{AT_ONCE, Task};
 use crate::world::{Client, Healed, Via, World};
 use anyhow::{Context, Result, bail};
-use cluster::{Operation, UpgradeStep, View};
+use cluster::{DataFile, Operation, UpgradeStep, View};
 use std::collections::BTreeSet;
 use std::time::Duration;
 use target::fault::{Hit, Options};
@@ -119,9 +119,7 @@ impl Upgrade {
     fn formats(&self, world: &mut dyn World, node: usize) -> Result<String> {
         let keyspaces = world.keyspaces(node, AT_ONCE)?;
         let files = world.data_files(node, &keyspaces, None)?;
-        let letters = |name: &str| name.split('-').next().map(str::to_owned);
-        let formats: BTreeSet<String> =
-            files.iter().filter_map(|file| letters(&file.name)).collect();
+        let formats: BTreeSet<&str> = files.iter().map(DataFile::format).collect();
         Ok(match formats.len() {
             0 => "no files".to_owned(),
             _ => formats.into_iter().collect::<Vec<_>>().join(" and "),

@@ -3,7 +3,7 @@
 use crate::number;
 use crate::page::{Block, Cell, Column, Section, Table, Tone};
 use crate::sections::rules::rule_tone;
-use crate::sections::{accounts, state};
+use crate::sections::{accounts, sides, state};
 use crate::summary::trial_table;
 use crate::view::RunView;
 use measure::KindCount;
@@ -27,6 +27,7 @@ pub fn section(view: &RunView) -> Option<Section> {
     if trials.iter().any(|t| t.load.is_some()) {
         blocks.push(Block::Table(load_table(view)));
     }
+    blocks.extend(sides::blocks(view));
     blocks.extend(state::data(view));
     (!blocks.is_empty()).then(|| Section {
         id: "data",

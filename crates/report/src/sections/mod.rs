@@ -35,6 +35,7 @@ pub mod machines;
 pub mod proofs;
 pub mod requests;
 pub mod setup;
+mod sides;
 pub mod spread;
 pub mod state;
 

@@ -90,3 +90,27 @@ fn two_runs_are_compared_by_what_both_know() {
     }
     assert!(text(&compared).contains("Costs of the contender against the baseline"));
 }
+
+#[test]
+fn what_sides_had_on_disk_stands_side_by_side() {
+    let mut view = fixture::run(3);
+    for trial in &mut view.findings.trials {
+        let is_new = trial.variant == "on".into();
+        let format = if is_new { "da" } else { "nb" };
+        trial.sstable_formats = [(format.to_owned(), 3)].into();
+        trial.costs = [(CostKind::DiskSpace, if is_new { 200.0 } else { 300.0 })].into();
+    }
+    let shown = text(&page(&view));
+    for words in [
+        "Sides had SSTables of other formats: off nb; on da.",
+        "What each side had on disk",
+        "200 B",
+        "300 B",
+    ] {
+        assert!(shown.contains(words), "{words}: {shown}");
+    }
+    for trial in &mut view.findings.trials {
+        trial.sstable_formats = [("nb".to_owned(), 3)].into();
+    }
+    assert!(text(&page(&view)).contains("All sides had SSTables of the same format: nb."));
+}

@@ -1,6 +1,7 @@
 //! Which Cassandra and which Java local nodes are: a release by its name, or what somebody has
 //! instead, which is looked at here, so that all of it is known before anything starts.
 
+use super::preset;
 use super::subject::Subject;
 use super::trust::{HINT, is_own_word};
 use crate::settings::{Draft, Overrides, Settings};
@@ -49,12 +50,31 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
         mistakes.push(Mistake::of(CASSANDRA, "a tarball needs its `sha256`", hint));
     }
     let mut local = draft.local();
+    if local.origin == Origin::Maven
+        && let Some(none) = subject.overrides.registry.refusal(&local.release)
+    {
+        mistakes.push(Mistake::of(CASSANDRA, none.why, &none.hint));
+    }
     mistakes.extend(settled(&mut local, subject.node, subject.overrides).err());
+    if local.origin == Origin::Maven {
+        classes(&local.release, subject, out);
+    }
     for Mistake { path, why, hint } in mistakes {
         let message = format!("`{path}`: {why}");
         subject.say(path, message, Some(&hint), out);
     }
     trust(subject, out);
+}
+
+/// Classes that tables are to have, of which a release may not have each.
+fn classes(release: &Release, subject: &Subject<'_>, out: &mut Diagnostics) {
+    for path in ["keyspace.compaction.class", "keyspace.compression.class"] {
+        let named = subject.node.at(path).and_then(Node::text);
+        if let Some(why) = named.and_then(|name| release.line().lacks_class(name)) {
+            let hint = "name one that it has, or take another line";
+            subject.say(path, format!("`{path}`: {why}"), Some(hint), out);
+        }
+    }
 }
 
 /// What is a program of somebody's own needs the word of who runs it.
@@ -104,7 +124,8 @@ pub fn settle(target: &mut Target, node: &Node, overrides: &Overrides) -> Vec<St
     if let Origin::Home(home) = &local.origin {
         local.build = Home::read(home).ok().and_then(|home| identified(&home));
     }
-    let mut said = named(&local.release, &mut local.yaml);
+    let mut said = Vec::from_iter(preset::laid(local));
+    said.extend(named(&local.release, &mut local.yaml));
     let java = match &local.java {
         None => java_majors(&local.release).first().copied(),
         Some(JavaChoice::Major(major)) => Some(*major),
@@ -141,6 +162,7 @@ fn named(release: &Release, yaml: &mut Map<String, Value>) -> Vec<String> {
 pub(super) fn found(draft: &Draft, subject: &Subject<'_>) -> LocalSpec {
     let mut local = draft.local();
     let _ = settled(&mut local, subject.node, subject.overrides);
+    let _ = preset::laid(&mut local);
     local
 }
 

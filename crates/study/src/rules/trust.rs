@@ -2,6 +2,7 @@
 //! person at the command line says otherwise. What stands on the command line is that person's own
 //! word; what stands in the study, or in the record of a run, may be a stranger's (decision 028).
 
+use super::preset::USE;
 use super::statements::is_foreign_class;
 use super::subject::Subject;
 use super::yaml::{Written, written};
@@ -78,7 +79,8 @@ fn yaml(subject: &Subject<'_>, out: &mut Diagnostics) {
             let Some(entry) = node.entry(key) else {
                 continue;
             };
-            if is_own_word(subject.overrides, &entry.value) {
+            // `use` is one of two words, or refused.
+            if key == USE || is_own_word(subject.overrides, &entry.value) {
                 continue;
             }
             for setting in harmful_settings(key, &value.to_json()) {

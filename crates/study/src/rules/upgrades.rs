@@ -1,7 +1,7 @@
 //! Rolling upgrades: to a release that is newer than what the nodes are, of nodes that there are.
 
 use super::subject::Subject;
-use crate::settings::Draft;
+use crate::settings::{Draft, Registry};
 use ::yaml::{Diagnostics, Node, Raw};
 use target::fault::FaultName;
 use target::{JavaChoice, LocalSpec, Origin, java_majors};
@@ -20,7 +20,7 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     let mut upgrades = items.iter().filter(is_upgrade);
     let local = super::cassandra::found(&Draft::of(subject.tree), subject);
     let Some(first) = upgrades.next() else { return };
-    one(first, &local, out);
+    one(first, &local, subject.overrides.registry, out);
     for more in upgrades {
         let message = "a second rolling upgrade of one trial: nodes are brought to one release";
         let hint = "make another variant of it, whose nodes are of the release of the first";
@@ -28,7 +28,7 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-fn one(item: &Node, local: &LocalSpec, out: &mut Diagnostics) {
+fn one(item: &Node, local: &LocalSpec, registry: Registry, out: &mut Diagnostics) {
     let mut say = |key: &str, message: String, hint: String| {
         out.add(&item.nearest(key).place, message, Some(hint));
     };
@@ -38,6 +38,9 @@ fn one(item: &Node, local: &LocalSpec, out: &mut Diagnostics) {
         Some(Err(unknown)) => return say("to", unknown.why, unknown.hint),
         Some(Ok(to)) => to,
     };
+    if let Some(none) = registry.refusal(&to) {
+        return say("to", none.why, none.hint);
+    }
     let from = &local.release;
     if !is_newer(&to, from) {
         say(

@@ -1,5 +1,6 @@
 //! `cassandra.yaml` of local nodes: what is cassay's, and so nobody's to set.
 
+use super::preset::{self, USE};
 use super::subject::Subject;
 use crate::settings::Draft;
 use crate::tree::Tree;
@@ -45,12 +46,20 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
             out.add(&node.nearest(&key).place, why, Some(hint));
         }
         for (key, value) in tree.entries() {
+            let value = value.to_json();
             let refusal = match (path, key.as_str()) {
                 (OF_FAULTS, "num_tokens") => Some(YamlRefusal {
                     why: "num_tokens cannot be changed: the nodes have their tokens".to_owned(),
                     hint: "remove it".to_owned(),
                 }),
-                _ => target::yaml_refusal(of, key, &value.to_json()),
+                (OF_FAULTS, USE) => Some(YamlRefusal {
+                    why: "`use` is for nodes that begin: a rolling change names its settings"
+                        .to_owned(),
+                    hint: "write the settings that change".to_owned(),
+                }),
+                (_, USE) => preset::refusal(local.release.line(), &value)
+                    .map(|(why, hint)| YamlRefusal { why, hint }),
+                _ => target::yaml_refusal(of, key, &value),
             };
             if let Some(YamlRefusal { why, hint }) = refusal {
                 let place = &node.nearest(key).place;

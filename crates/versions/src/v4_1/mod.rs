@@ -7,6 +7,13 @@ pub(crate) static LINE: Line = Line {
     pinned: "4.1.10",
     lock: include_str!("supply.lock"),
     settings: include_str!("settings.txt"),
+    presets: None,
+    releases: include_str!("releases.txt"),
+    classes: &[
+        "DateTieredCompactionStrategy",
+        "ShardedSkipListMemtable",
+        "SkipListMemtable",
+    ],
     gone: &[],
     java_supported: &[8, 11],
     java_seen: &[17],

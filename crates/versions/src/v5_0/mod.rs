@@ -1,12 +1,24 @@
 //! Cassandra 5.0.
 
-use crate::line::{Formats, Line};
+use crate::line::{Formats, Line, Presets};
 
 pub(crate) static LINE: Line = Line {
     name: "5.0",
     pinned: "5.0.8",
     lock: include_str!("supply.lock"),
     settings: include_str!("settings.txt"),
+    presets: Some(Presets {
+        shipped: include_str!("shipped.json"),
+        latest: include_str!("latest.json"),
+    }),
+    releases: include_str!("releases.txt"),
+    classes: &[
+        "ShardedSkipListMemtable",
+        "SkipListMemtable",
+        "StorageAttachedIndex",
+        "TrieMemtable",
+        "UnifiedCompactionStrategy",
+    ],
     gone: &[
         (
             "commitlog_sync_batch_window_in_ms",

@@ -1,6 +1,6 @@
 //! Cassandra 6.0.
 
-use crate::line::{Formats, Line};
+use crate::line::{Formats, Line, Presets};
 
 /// What to do about a check that is always made.
 const METADATA: &str = "remove it: every request is checked by the cluster's metadata";
@@ -10,6 +10,19 @@ pub(crate) static LINE: Line = Line {
     pinned: "6.0-alpha2",
     lock: include_str!("supply.lock"),
     settings: include_str!("settings.txt"),
+    presets: Some(Presets {
+        shipped: include_str!("shipped.json"),
+        latest: include_str!("latest.json"),
+    }),
+    releases: include_str!("releases.txt"),
+    classes: &[
+        "ShardedSkipListMemtable",
+        "SkipListMemtable",
+        "StorageAttachedIndex",
+        "TrieMemtable",
+        "UnifiedCompactionStrategy",
+        "ZstdDictionaryCompressor",
+    ],
     gone: &[
         (
             "native_transport_port_ssl",

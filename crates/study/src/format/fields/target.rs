@@ -169,7 +169,9 @@ pub(super) const FIELDS: &[Field] = &[
         Type::Map(&Type::Any(|d, tree| {
             d.local.yaml.insert(d.key.clone(), tree.to_json());
         })),
-        "Settings of cassandra.yaml that differ from its defaults.",
+        "Settings of cassandra.yaml that differ from its defaults. `use: latest` takes what \
+         cassandra_latest.yaml of the line says, `use: shipped` what its cassandra.yaml says; what \
+         is written beside it holds.",
     ),
     optional(
         "target.local.jvm",

@@ -1,7 +1,7 @@
 //! Which Cassandra and which Java a study may name, and what its settings are called there.
 
 use super::*;
-use crate::settings::Granted;
+use crate::settings::{Granted, Registry};
 use std::path::Path;
 use target::{JavaChoice, LocalSpec, Origin};
 
@@ -223,4 +223,104 @@ fn a_tarball_needs_its_digest_which_is_compared() {
     );
     let said = refused_in(folder.path(), &missing, true);
     assert!(said.contains("d.tar.gz: No such file"), "{said}");
+}
+
+#[test]
+fn a_file_of_settings_is_one_word_and_what_stands_beside_it_holds() {
+    let study = study_of(
+        "cassandra: 5.0, yaml: {use: latest, column_index_size_in_kb: 8, concurrent_reads: 16}",
+    );
+    let yaml = spec_of(&study).yaml;
+    assert!(!yaml.contains_key("use"));
+    assert_eq!(yaml["sstable"]["selected_format"], "bti");
+    assert_eq!(yaml["storage_compatibility_mode"], "NONE");
+    // What is written has the name of another line.
+    assert_eq!(yaml["column_index_size"], "8KiB");
+    assert_eq!(yaml["concurrent_reads"], 16);
+    let noted = |part: &str| study.notes.iter().any(|note| note.contains(part));
+    assert!(
+        noted("cassandra_latest.yaml of Cassandra 5.0 is taken"),
+        "{:?}",
+        study.notes
+    );
+
+    let shipped = spec_of(&study_of("cassandra: 6.0, yaml: {use: shipped}")).yaml;
+    assert_eq!(shipped["write_request_timeout"], "10000ms");
+    assert_eq!(
+        shipped["memtable"]["configurations"]["default"]["inherits"],
+        "skiplist"
+    );
+    for (local, says) in [
+        (
+            "cassandra: 4.1, yaml: {use: latest}",
+            "what cassandra_latest.yaml of Cassandra 4.1 says is not known here",
+        ),
+        (
+            "yaml: {use: newest}",
+            "`use` is shipped or latest, not \"newest\"",
+        ),
+        ("yaml: {use: 3}", "`use` is shipped or latest, not 3"),
+    ] {
+        let refused = refused(local);
+        assert!(refused.contains(says), "{local}: {refused}");
+    }
+}
+
+#[test]
+fn a_class_that_a_line_does_not_have_is_refused_where_it_stands() {
+    let memtable = "yaml: {memtable: {configurations: {default: {class_name: TrieMemtable}}}}";
+    let said = refused(&format!("cassandra: 4.1, {memtable}"));
+    assert!(said.contains("Cassandra 4.1 has no TrieMemtable"), "{said}");
+    study_of(&format!("cassandra: 5.0, {memtable}"));
+    let study = |line: &str| {
+        let text = format!(
+            "study: s\nquestion: q\ntarget: {{local: {{cassandra: {line}}}}}\n\
+             keyspace: {{compaction: {{class: UnifiedCompactionStrategy}}}}\n\
+             workload: {{use: standard1}}\ndata: {{load: {{operations: 1000}}}}\n\
+             procedure: {{fixed: {{threads: 4}}}}\nwindow: {{measure: 5s}}\n"
+        );
+        resolve("s", &text, &Overrides::default()).map_err(|error| error.to_string())
+    };
+    let said = study("4.0").expect_err("it has none");
+    assert!(
+        said.contains("`keyspace.compaction.class`: Cassandra 4.0 has no Unified"),
+        "{said}"
+    );
+    assert!(study("6.0").is_ok());
+}
+
+#[test]
+fn a_release_that_no_repository_has_is_refused() {
+    let asked = |release: &::versions::Release| match release.version() {
+        "5.0.99" => Some(false),
+        "5.0.98" => Some(true),
+        _ => None,
+    };
+    let read = |version: &str, upgrade: &str| {
+        let text = format!(
+            "study: s\nquestion: q\ntarget: {{local: {{cassandra: {version}}}}}\n\
+             workload: {{use: standard1}}\ndata: {{load: {{operations: 1000}}}}\n\
+             procedure: {{fixed: {{threads: 4}}}}\nwindow: {{measure: 5s}}\n{upgrade}"
+        );
+        let overrides = Overrides {
+            registry: Registry(Some(asked)),
+            ..Overrides::default()
+        };
+        resolve("s", &text, &overrides).map_err(|error| error.to_string())
+    };
+    let said = read("5.0.99", "").expect_err("nobody has it");
+    assert!(
+        said.contains("the repository has no Cassandra 5.0.99"),
+        "{said}"
+    );
+    assert!(said.contains("s:3:"), "{said}");
+    assert!(read("5.0.98", "").is_ok());
+    // Nobody could be asked.
+    assert!(read("5.0.97", "").is_ok());
+    let upgrade = "faults: [{at: 1s, kind: rolling-upgrade, to: 5.0.99, for: 3s}]\n";
+    let said = read("4.1", upgrade).expect_err("nobody has it");
+    assert!(
+        said.contains("the repository has no Cassandra 5.0.99"),
+        "{said}"
+    );
 }

@@ -1,0 +1,53 @@
+//! `yaml: {use: latest}`: a file of settings that comes with Cassandra, as one word. What is written
+//! beside it holds.
+
+use serde_json::{Map, Value};
+use target::{LocalSpec, yaml_named};
+use versions::{Line, Preset};
+
+/// The key that says which.
+pub(super) const USE: &str = "use";
+
+/// Why there is no such file in a line: what is wrong, and what to do.
+pub(super) fn refusal(line: &Line, value: &Value) -> Option<(String, String)> {
+    let words = || Preset::ALL.map(Preset::word).join(" or ");
+    let Some(preset) = value.as_str().and_then(Preset::of) else {
+        let why = format!("`use` is {}, not {value}", words());
+        let hint = "`latest` is cassandra_latest.yaml, `shipped` is cassandra.yaml as it comes";
+        return Some((why, hint.to_owned()));
+    };
+    line.preset(preset).is_none().then(|| {
+        let known = Line::with_presets();
+        let why = format!(
+            "what {} of Cassandra {} says is not known here",
+            preset.file(),
+            line.name
+        );
+        (
+            why,
+            format!("it is of {known}; otherwise write the settings"),
+        )
+    })
+}
+
+/// Puts the settings of the file in its place; a sentence on them. What is no such word stays: a
+/// rule refuses it.
+pub(super) fn laid(local: &mut LocalSpec) -> Option<String> {
+    let line = local.release.line();
+    let preset = local.yaml.get(USE).and_then(Value::as_str).and_then(Preset::of)?;
+    let settings = line.preset(preset)?;
+    local.yaml.remove(USE);
+    // What is written may have the name of another line.
+    let own: Map<String, Value> = yaml_named(line, &local.yaml);
+    let new = settings.into_iter().filter(|(key, _)| !own.contains_key(key));
+    let new: Vec<(String, Value)> = new.collect();
+    let names: Vec<&str> = new.iter().map(|(key, _)| key.as_str()).collect();
+    let said = format!(
+        "{} of Cassandra {} is taken for what it says of {}",
+        preset.file(),
+        line.name,
+        names.join(", ")
+    );
+    local.yaml.extend(new);
+    Some(said)
+}

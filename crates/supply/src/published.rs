@@ -1,0 +1,35 @@
+//! Whether a release can be had by its name at all, for whoever plans with it.
+
+use crate::failure::Failure;
+use crate::repository::{chosen, named_by_environment};
+use crate::settings::Settings;
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+use versions::Release;
+
+/// What was answered, by version: rules ask for each variant.
+static ANSWERS: Mutex<BTreeMap<String, Option<bool>>> = Mutex::new(BTreeMap::new());
+
+/// Whether the repository has a release, or Maven's cache has it; none where nobody could say.
+///
+/// The repository is asked once, for a file of a few kilobytes.
+pub fn is_published(release: &Release) -> Option<bool> {
+    let mut answers = ANSWERS.lock().unwrap_or_else(PoisonError::into_inner);
+    let ask = || asked(release, &Settings::here());
+    *answers.entry(release.version().to_owned()).or_insert_with(ask)
+}
+
+fn asked(release: &Release, settings: &Settings) -> Option<bool> {
+    let folder = format!("org/apache/cassandra/cassandra-all/{release}");
+    let pom = format!("{folder}/cassandra-all-{release}.pom");
+    if settings.local_folder().is_some_and(|cache| cache.join(&pom).is_file()) {
+        return Some(true);
+    }
+    let named = named_by_environment();
+    let repository = chosen(named.as_deref(), settings.mirror.as_deref()).ok()?;
+    match repository.get(&pom, 0) {
+        Ok(_) => Some(true),
+        Err(Failure::NotThere { .. }) => Some(false),
+        Err(_) => None,
+    }
+}

@@ -1,0 +1,92 @@
+//! Files of settings that come with Cassandra, as one word.
+
+use crate::line::Line;
+use crate::lines::{LINES, joined};
+use serde_json::{Map, Value};
+
+/// A file of settings that comes with a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Preset {
+    /// `conf/cassandra.yaml`: what a new cluster has that nobody has thought about.
+    Shipped,
+    /// `conf/cassandra_latest.yaml`: what the makers take for new clusters that need no way back.
+    Latest,
+}
+
+impl Preset {
+    /// All of them.
+    pub const ALL: [Preset; 2] = [Preset::Shipped, Preset::Latest];
+
+    /// How a study calls it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Preset::Shipped => "shipped",
+            Preset::Latest => "latest",
+        }
+    }
+
+    /// The name of the file.
+    pub fn file(self) -> &'static str {
+        match self {
+            Preset::Shipped => "cassandra.yaml",
+            Preset::Latest => "cassandra_latest.yaml",
+        }
+    }
+
+    /// The one of a word.
+    pub fn of(word: &str) -> Option<Preset> {
+        Preset::ALL.into_iter().find(|preset| preset.word() == word)
+    }
+}
+
+impl Line {
+    /// What a file of settings says in this line, as far as a server without a file does otherwise:
+    /// not addresses, folders, who may connect and where nodes are. None where nobody has looked.
+    pub fn preset(&self, preset: Preset) -> Option<Map<String, Value>> {
+        let presets = self.presets.as_ref()?;
+        let text = match preset {
+            Preset::Shipped => presets.shipped,
+            Preset::Latest => presets.latest,
+        };
+        serde_json::from_str(text).ok()
+    }
+
+    /// The lines of which files of settings are known, for sentences.
+    pub fn with_presets() -> String {
+        let known = LINES.iter().filter(|line| line.presets.is_some());
+        joined(&known.map(|line| line.name).collect::<Vec<_>>())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::Setting;
+
+    #[test]
+    fn what_the_files_say_can_be_said_in_the_line() {
+        for line in LINES.iter().filter(|line| line.presets.is_some()) {
+            for preset in Preset::ALL {
+                let settings = line.preset(preset).expect("an object");
+                assert!(!settings.is_empty());
+                for (key, value) in &settings {
+                    assert_eq!(
+                        line.setting(key, value),
+                        Setting::Known,
+                        "{} {key}",
+                        line.name
+                    );
+                }
+            }
+            let latest = line.preset(Preset::Latest).expect("an object");
+            assert_eq!(latest["sstable"]["selected_format"], "bti");
+            let shipped = line.preset(Preset::Shipped).expect("an object");
+            assert!(
+                shipped.keys().all(|key| latest.contains_key(key)),
+                "{}",
+                line.name
+            );
+        }
+        assert_eq!(Line::with_presets(), "5.0 and 6.0");
+    }
+}
