@@ -54,6 +54,9 @@ pub(crate) fn attach(spec: &AttachSpec, say: &mut dyn FnMut(&str)) -> Result<Clu
         None => (spec, Pods::default()),
     };
     let access = access_of(spec)?;
+    if let Some(told) = spec.tls.as_ref().and_then(tls::others_may_read) {
+        say(&told);
+    }
     mend_here(say);
     if spec.contact_points.is_empty() {
         bail!("attaching needs at least one contact point (host or host:port)");
@@ -189,7 +192,10 @@ fn access_of(spec: &AttachSpec) -> Result<Access> {
         (None, Some(_)) => bail!("there is a password, but no user"),
     };
     let tls = spec.tls.as_ref().map(tls_of).transpose()?;
-    Ok(Access::of_others(credentials, tls))
+    Ok(Access {
+        moves: Moves::translated(spec.addresses.clone()),
+        ..Access::of_others(credentials, tls)
+    })
 }
 
 /// All nodes that the contact point knows, itself first.
@@ -198,7 +204,8 @@ fn discover(point: &str, access: &Access) -> Result<Vec<NodeInfo>> {
     let mut last = anyhow!("{host} has no address");
     for address in addresses {
         let name = host.parse::<IpAddr>().is_err().then_some(host.as_str());
-        let opened = Session::open_named(address, name, access, LIMIT);
+        let known = access.moves.of_contact(address);
+        let opened = Session::open_named(known, name, access, LIMIT);
         match opened.and_then(|mut session| ask(&mut session)) {
             Ok(nodes) => return Ok(nodes),
             Err(error) => last = error,

@@ -186,7 +186,7 @@ impl Session {
         let copy = socket.try_clone().with_context(|| format!("share the socket to {node}"))?;
         let stream: Box<dyn Stream> = match &access.tls {
             None => Box::new(copy),
-            Some(tls) => Box::new(encrypted(copy, tls, at, host)?),
+            Some(tls) => Box::new(encrypted(copy, tls, access.moves.called(node), host)?),
         };
         Ok(Session {
             node,

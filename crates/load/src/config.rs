@@ -100,8 +100,11 @@ pub struct OtherWorkers {
 /// A node to send to.
 #[derive(Clone, Debug)]
 pub struct Endpoint {
-    /// Where it listens for CQL.
+    /// Where it is reached for CQL.
     pub address: SocketAddr,
+    /// What the other nodes call it: the same, unless addresses are translated on the way. Its
+    /// certificate carries this one.
+    pub called: SocketAddr,
     /// Its name in messages.
     pub name: String,
     /// Its tokens; all empty: operations go to the nodes in turn.

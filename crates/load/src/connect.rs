@@ -108,7 +108,7 @@ impl Wire {
             Some(tls) => {
                 let name = match &tls.server_name {
                     Some(name) => ServerName::try_from(name.clone()).map_err(io::Error::other)?,
-                    None => ServerName::IpAddress(node.address.ip().into()),
+                    None => ServerName::IpAddress(node.called.ip().into()),
                 };
                 let config = Arc::clone(&tls.config);
                 let client =
@@ -264,7 +264,8 @@ impl Reconnector {
                     return;
                 }
                 if let Some(now) = moved::address_now(&nodes[node], &nodes, &this.access) {
-                    this.nodes()[node].address = now;
+                    let moved = &mut this.nodes()[node];
+                    (moved.address, moved.called) = (now, now);
                 }
             }
         });

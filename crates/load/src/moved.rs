@@ -36,7 +36,8 @@ pub(crate) fn check(wire: &mut Wire, node: &Endpoint, all: &[Endpoint]) -> io::R
     }
 }
 
-/// Where `node` is by the word of the first other one of `all` that answers, if that is elsewhere.
+/// Where `node` is by the word of the first other one of `all` that answers, if it calls it by
+/// another address than before.
 pub(crate) fn address_now(
     node: &Endpoint,
     all: &[Endpoint],
@@ -50,7 +51,7 @@ pub(crate) fn address_now(
     let mut told = others.filter_map(|other| {
         let mut wire = Wire::enter(other, access).ok()?;
         let rows = wire.rows(OTHERS).or_else(|_| wire.rows(OTHERS_BEFORE_4)).ok()?;
-        Some((rows, other.address.port()))
+        Some((rows, other.called.port()))
     });
     let (rows, usual_port) = told.next()?;
     let mut is_its = rows.into_iter().filter(|row| tokens_of(row.last()).contains(&token));
@@ -60,7 +61,7 @@ pub(crate) fn address_now(
     };
     let said = row.get(1).and_then(Value::as_i64).and_then(|port| u16::try_from(port).ok());
     let now = SocketAddr::new(*ip, said.unwrap_or(usual_port));
-    (now != node.address).then_some(now)
+    (now != node.called).then_some(now)
 }
 
 /// Whether nodes can be told apart.

@@ -395,6 +395,7 @@ impl Endpoint {
     pub fn at(address: std::net::SocketAddr) -> Endpoint {
         Endpoint {
             address,
+            called: address,
             name: address.to_string(),
             tokens: Vec::new(),
         }

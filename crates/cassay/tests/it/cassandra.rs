@@ -10,7 +10,7 @@ mod agent;
 mod attached;
 mod attached_hosts;
 mod attached_kinds;
-mod authentication;
+pub(crate) mod authentication;
 mod configurations;
 mod endings;
 mod faults;

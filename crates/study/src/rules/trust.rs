@@ -23,12 +23,17 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     programs(subject, out);
     for path in ["target.attach", "target.attach.jolokia"] {
         secret(subject, &format!("{path}.password"), out);
-        let ca = format!("{path}.tls.ca");
-        if let Some(node) = subject.node.at(&ca) {
-            file(subject, &ca, node, out);
+        for key in TLS_FILES {
+            let written = format!("{path}.tls.{key}");
+            if let Some(node) = subject.node.at(&written) {
+                file(subject, &written, node, out);
+            }
         }
     }
 }
+
+/// The keys of `tls` that name files.
+const TLS_FILES: [&str; 3] = ["ca", "cert", "key"];
 
 /// Where the programs stand that break what is not ours.
 const COMMANDS: &str = "target.attach.faults";
@@ -278,8 +283,11 @@ pub fn settle(target: &mut Target, node: &Node, overrides: &Overrides) {
             }
             _ => {}
         }
-        if let Some(file) = tls.and_then(|tls| tls.ca.as_mut()) {
-            locate(&format!("{path}.tls.ca"), file);
+        let files = tls.map(|tls| [&mut tls.ca, &mut tls.cert, &mut tls.key]);
+        for (key, file) in TLS_FILES.into_iter().zip(files.into_iter().flatten()) {
+            if let Some(file) = file {
+                locate(&format!("{path}.tls.{key}"), file);
+            }
         }
     }
 }
