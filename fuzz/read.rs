@@ -43,7 +43,7 @@ pub fn request(bytes: &[u8]) {
 
 /// A frame that a server sends.
 pub fn response(bytes: &[u8]) {
-    let _ = Header::parse_response(bytes);
+    let _ = Header::parse_response(bytes, cql::Version::V4);
     let Some((header, body)) = framed(bytes, VERSION | RESPONSE_BIT) else {
         return;
     };

@@ -4,9 +4,10 @@
 use crate::door::Door;
 use crate::moves::Moves;
 use anyhow::{Context, Result, bail};
+use cql::Version;
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use target::{Secret, SecretSource};
 
 /// All that a client needs besides an address.
@@ -20,6 +21,8 @@ pub struct Access {
     pub(crate) door: Option<Door>,
     /// Where nodes are now that have moved.
     pub moves: Moves,
+    /// Which version of the protocol they speak.
+    pub spoken: SpokenVersion,
 }
 
 impl Access {
@@ -30,6 +33,7 @@ impl Access {
             tls,
             door: None,
             moves: Moves::default(),
+            spoken: SpokenVersion::default(),
         }
     }
 
@@ -39,6 +43,30 @@ impl Access {
             door: Some(Door::default()),
             ..Access::new(credentials, tls)
         }
+    }
+}
+
+/// The version of the protocol that the nodes of a cluster speak with us: what the last session
+/// found, and version 4 before there is one.
+#[derive(Clone, Debug, Default)]
+pub struct SpokenVersion(Arc<Mutex<Version>>);
+
+impl SpokenVersion {
+    /// The version.
+    pub fn now(&self) -> Version {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes note of another one.
+    pub fn note(&self, version: Version) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = version;
+    }
+
+    /// All that can be spoken, in the order in which a node is asked for them.
+    pub(crate) fn order(&self) -> impl Iterator<Item = Version> + use<> {
+        let first = self.now();
+        let others = Version::ALL.into_iter().filter(move |version| *version != first);
+        std::iter::once(first).chain(others)
     }
 }
 

@@ -15,7 +15,7 @@ use cql::frame::{self, Header};
 use cql::request::QueryParams;
 use cql::response::{ErrorCode, Prepared, Response, ResultBody, Rows};
 use cql::value::Value;
-use cql::{Consistency, Handshake, HandshakeError};
+use cql::{Consistency, Handshake, HandshakeError, SegmentReader, Version};
 use measure::clock::{self, Deadline};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -121,7 +121,11 @@ pub struct Session {
     moves: Moves,
     /// The keyspace of names that say none.
     used: Option<String>,
+    version: Version,
     request: Vec<u8>,
+    /// The request in segments, in a version that has them.
+    wrapped: Vec<u8>,
+    segments: Option<SegmentReader>,
     body: Vec<u8>,
 }
 
@@ -137,7 +141,8 @@ impl Session {
     ///
     /// # Errors
     /// The node is not reachable, its certificate is not trusted, it wants credentials that are
-    /// missing or wrong, or it does not speak CQL v4. The password is in no message.
+    /// missing or wrong, or it speaks none of our versions of the protocol. The password is in no
+    /// message.
     pub fn open(node: SocketAddr, access: &Access, timeout: Duration) -> Result<Session> {
         Session::open_named(node, None, access, timeout)
     }
@@ -150,20 +155,58 @@ impl Session {
         access: &Access,
         timeout: Duration,
     ) -> Result<Session> {
-        let mut session = Session::connect(node, host, access, timeout)?;
-        session.handshake(access)?;
-        Ok(session)
+        let (session, entered) = Session::enter(node, host, access, timeout)?;
+        match entered {
+            Ok(()) => Ok(session),
+            Err(HandshakeError::Refused { code, message, .. }) => bail!(ServerError {
+                node,
+                code,
+                message,
+                statement: HANDSHAKE.to_owned(),
+            }),
+            Err(why) => bail!("{node} does not let us in: {why}"),
+        }
+    }
+
+    /// Connects and does the handshakes in the first version of the protocol that the node does not
+    /// refuse, with what else it has against it.
+    fn enter(
+        node: SocketAddr,
+        host: Option<&str>,
+        access: &Access,
+        timeout: Duration,
+    ) -> Result<(Session, Result<(), HandshakeError>)> {
+        let mut refusals = Vec::new();
+        for version in access.spoken.order() {
+            let mut session = Session::connect(node, host, access, timeout)?;
+            session.version = version;
+            match session.begin(access)? {
+                Err(HandshakeError::Version { message, .. }) => {
+                    refusals.push(format!("{version}: {message}"));
+                }
+                entered => {
+                    if entered.is_ok() {
+                        access.spoken.note(version);
+                    }
+                    return Ok((session, entered));
+                }
+            }
+        }
+        bail!(
+            "{node} takes none of the versions of the native protocol that are spoken here:\n  {}\n\
+             hint: Cassandra since 2.1 takes one of them; is this another port, or another server?",
+            refusals.join("\n  ")
+        )
     }
 
     /// What a node wants to be told before it serves, by the class that judges it; none if it
     /// serves everybody.
     ///
     /// # Errors
-    /// The node is not reachable, or does not speak CQL v4.
+    /// The node is not reachable, or speaks none of our versions of the protocol.
     pub(crate) fn authenticator(node: SocketAddr, timeout: Duration) -> Result<Option<String>> {
         let nobody = Access::default();
-        let mut session = Session::connect(node, None, &nobody, timeout)?;
-        match session.begin(&nobody)? {
+        match Session::enter(node, None, &nobody, timeout)?.1 {
             Ok(()) => Ok(None),
             Err(HandshakeError::NoCredentials { class }) => Ok(Some(class)),
             Err(why) => bail!("{node} does not let us in: {why}"),
@@ -197,7 +240,10 @@ impl Session {
             door: access.door.clone(),
             moves: access.moves.clone(),
             used: None,
+            version: Version::default(),
             request: Vec::new(),
+            wrapped: Vec::new(),
+            segments: None,
             body: Vec::new(),
         })
     }
@@ -254,6 +300,7 @@ impl Session {
     pub(crate) fn query_secret(&mut self, cql: &str, shown: &str) -> Result<QueryResult> {
         let answer = self.ask(cql, shown, Consistency::LocalOne);
         self.request.fill(0);
+        self.wrapped.fill(0);
         answer
     }
 
@@ -323,6 +370,7 @@ impl Session {
         let mut paging_state: Option<Vec<u8>> = None;
         loop {
             let params = QueryParams {
+                version: self.version,
                 consistency,
                 page_size: Some(PAGE_ROWS),
                 paging_state: paging_state.as_deref(),
@@ -356,7 +404,7 @@ impl Session {
     /// As [`Session::query`].
     pub fn prepare(&mut self, cql: &str) -> Result<Prepared> {
         self.request.clear();
-        cql::request::prepare(&mut self.request, 0, cql);
+        cql::request::prepare(&mut self.request, self.version, 0, cql);
         let header = self.exchange(cql)?;
         match parse(&header, &self.body, self.node, cql)? {
             Response::Result(ResultBody::Prepared(prepared)) => Ok(prepared),
@@ -452,20 +500,6 @@ impl Session {
         Ok(result.rows.iter().filter_map(pair).collect())
     }
 
-    fn handshake(&mut self, access: &Access) -> Result<()> {
-        let node = self.node;
-        match self.begin(access)? {
-            Ok(()) => Ok(()),
-            Err(HandshakeError::Refused { code, message, .. }) => bail!(ServerError {
-                node,
-                code,
-                message,
-                statement: HANDSHAKE.to_owned(),
-            }),
-            Err(why) => bail!("{node} does not let us in: {why}"),
-        }
-    }
-
     /// The handshake, with what the node has against it.
     fn begin(&mut self, access: &Access) -> Result<Result<(), HandshakeError>> {
         let credentials = access
@@ -473,9 +507,14 @@ impl Session {
             .as_ref()
             .map(|who| (who.user.as_str(), who.password.reveal()));
         self.request.clear();
-        let mut handshake = Handshake::begin(&mut self.request, None);
+        let mut handshake = match Handshake::begin(&mut self.request, self.version, None) {
+            Ok(handshake) => handshake,
+            Err(why) => return Ok(Err(why)),
+        };
+        // It may refuse the version, and does so in one of its own.
+        let mut version = None;
         loop {
-            let answer = self.exchange(HANDSHAKE).map_err(|error| match access.tls {
+            let answer = self.exchange_in(version, HANDSHAKE).map_err(|error| match access.tls {
                 None if error.is::<Closed>() => anyhow!(
                     "{error:#}\nhint: if it speaks TLS only, say `tls: {{}}` in `{SECTION}`"
                 ),
@@ -483,7 +522,11 @@ impl Session {
             });
             // The password may be in there.
             self.request.fill(0);
+            self.wrapped.fill(0);
             let header = answer?;
+            if version.replace(self.version).is_none() {
+                self.segments = handshake.segments().map(SegmentReader::new);
+            }
             self.request.clear();
             match handshake.answered((&header, &self.body), credentials, &mut self.request) {
                 Ok(false) => {}
@@ -496,6 +539,11 @@ impl Session {
     /// Sends `self.request` and receives the answer's body into `self.body`. Events, which nobody
     /// has asked for, are passed over.
     fn exchange(&mut self, what: &str) -> Result<Header> {
+        self.exchange_in(Some(self.version), what)
+    }
+
+    /// The same, with an answer in a version or in whatever version.
+    fn exchange_in(&mut self, version: Option<Version>, what: &str) -> Result<Header> {
         if self.broken {
             bail!(
                 "the session with {} has failed before; open another",
@@ -505,10 +553,16 @@ impl Session {
         let deadline = Deadline::after(self.timeout);
         self.broken = true;
         let context = || format!("{} ({})", self.node, shorten(what));
+        let mut request = &self.request;
+        if let Some(reader) = &self.segments {
+            self.wrapped.clear();
+            reader.segments().wrap(request, &mut self.wrapped);
+            request = &self.wrapped;
+        }
         let answer = Self::transfer(
-            &mut *self.stream,
-            &self.socket,
-            &self.request,
+            (&mut *self.stream, &self.socket),
+            request,
+            (version, self.segments.as_mut()),
             &mut self.body,
             deadline,
         );
@@ -518,9 +572,9 @@ impl Session {
     }
 
     fn transfer(
-        stream: &mut dyn Stream,
-        socket: &TcpStream,
+        (stream, socket): (&mut dyn Stream, &TcpStream),
         request: &[u8],
+        (version, mut segments): (Option<Version>, Option<&mut SegmentReader>),
         body: &mut Vec<u8>,
         deadline: Deadline,
     ) -> Result<Header> {
@@ -531,8 +585,12 @@ impl Session {
             .and_then(|()| stream.flush())
             .map_err(|error| access::explained(error, SECTION))
             .context("send a request")?;
-        let fill = |room: &mut [u8]| receive(stream, socket, room, deadline);
-        frame::receive(body, ANSWER_BYTES_MAX, fill, anyhow::Error::from)
+        let mut fill = |room: &mut [u8]| receive(stream, socket, room, deadline);
+        let fill = |room: &mut [u8]| match &mut segments {
+            None => fill(room),
+            Some(reader) => reader.fill(room, &mut fill, anyhow::Error::from),
+        };
+        frame::receive(version, body, ANSWER_BYTES_MAX, fill, anyhow::Error::from)
     }
 }
 

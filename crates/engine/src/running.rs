@@ -261,6 +261,7 @@ impl Running {
                 config: tls.config.clone(),
                 server_name: tls.server_name.clone(),
             }),
+            version: access.spoken.now(),
             compression,
         }
     }

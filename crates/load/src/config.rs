@@ -5,7 +5,7 @@ use crate::history::History;
 use crate::ledger::{Keeps, Ledger};
 use crate::schedule::Schedule;
 use crate::written::Written;
-use cql::Compression;
+use cql::{Compression, Version};
 use measure::Outcome;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -118,6 +118,8 @@ pub struct Access {
     pub credentials: Option<(String, String)>,
     /// TLS, if the nodes want it.
     pub tls: Option<Tls>,
+    /// The version of the protocol that all nodes speak.
+    pub version: Version,
     /// Compression of frame bodies.
     pub compression: Option<Compression>,
 }
@@ -128,6 +130,7 @@ impl std::fmt::Debug for Access {
         f.debug_struct("Access")
             .field("user", &user)
             .field("tls", &self.tls.is_some())
+            .field("version", &self.version)
             .field("compression", &self.compression)
             .finish_non_exhaustive()
     }

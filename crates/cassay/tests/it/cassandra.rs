@@ -18,6 +18,7 @@ pub(crate) mod hosts;
 mod imports;
 mod machines;
 mod one_node;
+mod others;
 mod own_table;
 mod placed;
 mod power;

@@ -157,7 +157,8 @@ fn an_answer_gets_room_for_what_has_come_and_not_for_what_it_says() {
         let socket = TcpStream::connect(address).unwrap();
         let mut stream = socket.try_clone().unwrap();
         let (mut body, deadline) = (Vec::new(), Deadline::after(LIMIT));
-        let answer = Session::transfer(&mut stream, &socket, &[], &mut body, deadline);
+        let framing = (Some(Version::V4), None);
+        let answer = Session::transfer((&mut stream, &socket), &[], framing, &mut body, deadline);
         (body.capacity(), format!("{:#}", answer.unwrap_err()))
     };
     let (room, error) = claims(ANSWER_BYTES_MAX);

@@ -83,8 +83,8 @@ const HOSTILE: &[(&str, &str)] = &[
         "/etc/passwd leads out of the study's folder",
     ),
     (
-        "target: {attach: {contact_points: h, tls: {cert: c.pem, key: /home/me/id_rsa}}}",
-        "/home/me/id_rsa leads out of the study's folder",
+        "target: {attach: {contact_points: h, tls: {cert: c.pem, key: /etc/ssl/private/me.key}}}",
+        "/etc/ssl/private/me.key leads out of the study's folder",
     ),
     (
         "target: {attach: {contact_points: h, jolokia: {tls: {cert: ../c.pem, key: k.pem}}}}",
