@@ -100,6 +100,9 @@ pub struct TlsMaterial {
     pub verify: bool,
     /// The name that the certificate must carry; the node's address when absent.
     pub server_name: Option<String>,
+    /// The name that every certificate must carry, whatever name is asked for: that of a proxy
+    /// which is asked for nodes.
+    pub certified_name: Option<String>,
     /// Who the client says that it is; none: nobody.
     pub identity: Option<ClientIdentity>,
 }

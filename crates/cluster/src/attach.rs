@@ -2,6 +2,7 @@
 //! nothing but CQL is needed. Where its JVMs have Jolokia agents, more can be seen and done.
 
 mod allowed;
+mod bundle;
 mod contact_point;
 pub(crate) mod described;
 mod faults;
@@ -20,6 +21,7 @@ use crate::moves::Moves;
 use crate::node::NodeInfo;
 use crate::session::{QueryResult, ServerError, Session};
 use anyhow::{Context, Result, anyhow, bail};
+use bundle::BehindProxy;
 use contact_point::addresses_of;
 use cql::value::Value;
 use faults::Agent;
@@ -53,7 +55,17 @@ pub(crate) fn attach(spec: &AttachSpec, say: &mut dyn FnMut(&str)) -> Result<Clu
         }
         None => (spec, Pods::default()),
     };
-    let access = access_of(spec)?;
+    let behind = spec.secure_connect_bundle.as_deref().map(BehindProxy::of).transpose()?;
+    let by_ids = behind.as_ref().map(|behind| behind.spec(spec));
+    let spec = by_ids.as_ref().unwrap_or(spec);
+    let access = match behind {
+        None => access_of(spec)?,
+        Some(behind) => Access {
+            tls: Some(behind.tls),
+            moves: behind.moves,
+            ..access_of(spec)?
+        },
+    };
     if let Some(told) = spec.tls.as_ref().and_then(tls::others_may_read) {
         say(&told);
     }
@@ -198,8 +210,12 @@ fn access_of(spec: &AttachSpec) -> Result<Access> {
     })
 }
 
-/// All nodes that the contact point knows, itself first.
+/// All nodes that the contact point knows, itself first. A proxy is asked for it by its id.
 fn discover(point: &str, access: &Access) -> Result<Vec<NodeInfo>> {
+    if let Some(proxy) = access.moves.proxy() {
+        let mut session = Session::open_named(proxy.address(), Some(point), access, LIMIT)?;
+        return ask(&mut session);
+    }
     let (host, addresses) = addresses_of(point)?;
     let mut last = anyhow!("{host} has no address");
     for address in addresses {
@@ -216,6 +232,9 @@ fn discover(point: &str, access: &Access) -> Result<Vec<NodeInfo>> {
 
 /// The nodes that have joined, the asked one first, as it knows them.
 pub(crate) fn ask(session: &mut Session) -> Result<Vec<NodeInfo>> {
+    if let Some(proxy) = session.moves().proxy().cloned() {
+        return bundle::nodes(session, &proxy);
+    }
     let own = session.node();
     let local = session
         .query("SELECT data_center, rack, tokens, release_version FROM system.local")

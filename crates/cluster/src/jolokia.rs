@@ -243,8 +243,11 @@ fn tls_of(spec: &TlsSpec) -> Result<TlsConfig> {
         .build())
 }
 
-/// The client's certificate as the agents are shown it.
-fn client_cert(identity: &ClientIdentity) -> Result<ClientCert> {
+/// A client's certificate as a server of HTTP is shown it.
+///
+/// # Errors
+/// It or its key cannot be read.
+pub(crate) fn client_cert(identity: &ClientIdentity) -> Result<ClientCert> {
     let chain = identity.chain()?;
     let chain: Vec<Certificate<'static>> =
         chain.iter().map(|one| Certificate::from_der(one).to_owned()).collect();

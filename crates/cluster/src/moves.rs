@@ -21,20 +21,78 @@ pub struct Moves {
     /// By the address at first, what the cluster calls the node now.
     moved: Arc<Mutex<BTreeMap<SocketAddr, SocketAddr>>>,
     translation: Arc<Translation>,
+    proxy: Option<Proxy>,
+}
+
+/// One address by which all nodes are reached that it knows by names.
+#[derive(Clone, Debug)]
+pub(crate) struct Proxy {
+    address: SocketAddr,
+    /// By what the cluster calls a node, what the proxy does.
+    names: Arc<Mutex<BTreeMap<SocketAddr, String>>>,
+}
+
+impl Proxy {
+    /// One that knows no node yet.
+    pub fn at(address: SocketAddr) -> Proxy {
+        Proxy {
+            address,
+            names: Arc::default(),
+        }
+    }
+
+    /// Where it is.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Takes note of how a node is asked for.
+    pub fn note(&self, called: SocketAddr, name: &str) {
+        let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        names.insert(called, name.to_owned());
+    }
+
+    fn name(&self, called: SocketAddr) -> Option<String> {
+        let names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        names.get(&called).cloned()
+    }
 }
 
 impl Moves {
     /// Of a cluster whose addresses are translated; nothing has moved yet.
     pub fn translated(translation: Translation) -> Moves {
         Moves {
-            moved: Arc::default(),
             translation: Arc::new(translation),
+            ..Moves::default()
         }
+    }
+
+    /// Of a cluster whose nodes are behind a proxy.
+    pub(crate) fn behind(proxy: Proxy) -> Moves {
+        Moves {
+            proxy: Some(proxy),
+            ..Moves::default()
+        }
+    }
+
+    /// The proxy that nodes are behind.
+    pub(crate) fn proxy(&self) -> Option<&Proxy> {
+        self.proxy.as_ref()
+    }
+
+    /// The name by which a proxy is asked for a node, where nodes are behind one; it is the name
+    /// that TLS asks for.
+    pub fn proxied_name(&self, known: SocketAddr) -> Option<String> {
+        self.proxy.as_ref()?.name(self.called(known))
     }
 
     /// Where a node answers CQL that is known by an address.
     pub fn now(&self, known: SocketAddr) -> SocketAddr {
-        self.translation.reached(self.called(known))
+        let called = self.called(known);
+        match &self.proxy {
+            Some(proxy) if proxy.name(called).is_some() => proxy.address,
+            _ => self.translation.reached(called),
+        }
     }
 
     /// What the cluster calls a node now that is known by an address.
@@ -157,5 +215,20 @@ mod tests {
         // It takes the place of another one: what it is called then is translated too.
         assert!(moves.note(five, at("10.1.0.6:9042")));
         assert_eq!(moves.now(five), at("127.0.0.1:9044"));
+    }
+
+    #[test]
+    fn nodes_behind_a_proxy_are_asked_for_there_by_their_names() {
+        let at = |text: &str| text.parse::<SocketAddr>().expect("an address");
+        let (one, two) = (at("10.1.0.5:9042"), at("10.1.0.6:9042"));
+        let proxy = Proxy::at(at("192.0.2.1:29042"));
+        let moves = Moves::behind(proxy.clone());
+        assert_eq!((moves.now(one), moves.proxied_name(one)), (one, None));
+        proxy.note(one, "id-1");
+        proxy.note(two, "id-2");
+        assert_eq!(moves.now(one), at("192.0.2.1:29042"));
+        assert_eq!(moves.proxied_name(one).as_deref(), Some("id-1"));
+        assert!(moves.note(one, two));
+        assert_eq!(moves.proxied_name(one).as_deref(), Some("id-2"));
     }
 }

@@ -229,7 +229,11 @@ impl Session {
         let copy = socket.try_clone().with_context(|| format!("share the socket to {node}"))?;
         let stream: Box<dyn Stream> = match &access.tls {
             None => Box::new(copy),
-            Some(tls) => Box::new(encrypted(copy, tls, access.moves.called(node), host)?),
+            Some(tls) => {
+                let name = access.moves.proxied_name(node);
+                let name = name.as_deref().or(tls.server_name.as_deref()).or(host);
+                Box::new(encrypted(copy, tls, access.moves.called(node), name)?)
+            }
         };
         Ok(Session {
             node,
@@ -246,6 +250,11 @@ impl Session {
             segments: None,
             body: Vec::new(),
         })
+    }
+
+    /// Where nodes are that are known by addresses.
+    pub(crate) fn moves(&self) -> &Moves {
+        &self.moves
     }
 
     /// By which address a node is known that says another one of itself now.
@@ -625,10 +634,10 @@ fn encrypted(
     socket: TcpStream,
     tls: &Tls,
     node: SocketAddr,
-    host: Option<&str>,
+    name: Option<&str>,
 ) -> Result<rustls::StreamOwned<rustls::ClientConnection, TcpStream>> {
     use rustls::pki_types::ServerName;
-    let name = match tls.server_name.as_deref().or(host) {
+    let name = match name {
         Some(name) => ServerName::try_from(name.to_string())
             .with_context(|| format!("use {name:?} as the server's name for TLS"))?,
         None => ServerName::IpAddress(IpAddr::into(node.ip())),

@@ -305,4 +305,33 @@ mod tests {
             "{refused}"
         );
     }
+
+    /// What servers of other makes offer, by their documents: nothing of it changes what is said.
+    #[test]
+    fn options_that_others_offer_are_read_and_left_alone() {
+        let shards: &[(&str, &[&str])] = &[
+            ("SCYLLA_NR_SHARDS", &["12"]),
+            (
+                "SCYLLA_PARTITIONER",
+                &["org.apache.cassandra.dht.Murmur3Partitioner"],
+            ),
+            ("SCYLLA_SHARD", &["3"]),
+            ("SCYLLA_SHARDING_ALGORITHM", &["biased-token-round-robin"]),
+            ("COMPRESSION", &["lz4", "snappy"]),
+        ];
+        let versions: &[(&str, &[&str])] = &[(
+            "PROTOCOL_VERSIONS",
+            &["3/v3", "4/v4", "5/v5-beta", "65/dse-v1", "66/dse-v2"],
+        )];
+        for offered in [shards, versions] {
+            let mut bytes = Vec::new();
+            reply::supported(&mut bytes, 0, offered);
+            let header = Header::parse_first_response(&bytes).unwrap().unwrap();
+            let read = response::parse(&header, &bytes[HEADER_BYTES..]).unwrap();
+            let Response::Supported(read) = read else {
+                panic!("{read:?}")
+            };
+            assert_eq!(read.len(), offered.len());
+        }
+    }
 }

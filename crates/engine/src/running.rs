@@ -243,6 +243,7 @@ impl Running {
             .map(|node| load::Endpoint {
                 address: self.cluster.access().moves.now(node.address),
                 called: self.cluster.access().moves.called(node.address),
+                proxied_name: self.cluster.access().moves.proxied_name(node.address),
                 name: node.name.clone(),
                 tokens: node.tokens.clone(),
             })

@@ -205,6 +205,7 @@ pub(crate) struct EndNote {
 struct AskedNode {
     address: SocketAddr,
     called: SocketAddr,
+    proxied_name: Option<String>,
     name: String,
     tokens: Vec<i64>,
 }
@@ -292,6 +293,7 @@ impl ClientConfig {
                 .map(|node| AskedNode {
                     address: node.address,
                     called: node.called,
+                    proxied_name: node.proxied_name.clone(),
                     name: node.name.clone(),
                     tokens: node.tokens.clone(),
                 })
@@ -346,6 +348,7 @@ impl ClientConfig {
                 .map(|node| Endpoint {
                     address: node.address,
                     called: node.called,
+                    proxied_name: node.proxied_name,
                     name: node.name,
                     tokens: node.tokens,
                 })

@@ -105,6 +105,9 @@ pub struct Endpoint {
     /// What the other nodes call it: the same, unless addresses are translated on the way. Its
     /// certificate carries this one.
     pub called: SocketAddr,
+    /// The name by which whoever answers at `address` is asked for it, where that is a proxy of
+    /// several nodes: it is the name that TLS asks for.
+    pub proxied_name: Option<String>,
     /// Its name in messages.
     pub name: String,
     /// Its tokens; all empty: operations go to the nodes in turn.

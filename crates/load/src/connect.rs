@@ -116,7 +116,7 @@ impl Wire {
         let tls = match &access.tls {
             None => None,
             Some(tls) => {
-                let name = match &tls.server_name {
+                let name = match node.proxied_name.as_ref().or(tls.server_name.as_ref()) {
                     Some(name) => ServerName::try_from(name.clone()).map_err(io::Error::other)?,
                     None => ServerName::IpAddress(node.called.ip().into()),
                 };

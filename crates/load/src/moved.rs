@@ -63,9 +63,9 @@ pub(crate) fn address_now(
     (now != node.called).then_some(now)
 }
 
-/// Whether nodes can be told apart.
+/// Whether nodes can be told apart, and followed: a proxy does so itself.
 fn can_tell(node: &Endpoint, all: &[Endpoint]) -> bool {
-    all.len() > 1 && !node.tokens.is_empty()
+    all.len() > 1 && !node.tokens.is_empty() && node.proxied_name.is_none()
 }
 
 fn tokens_of_rows(rows: &[Vec<Value>]) -> Vec<i64> {

@@ -396,6 +396,7 @@ impl Endpoint {
         Endpoint {
             address,
             called: address,
+            proxied_name: None,
             name: address.to_string(),
             tokens: Vec::new(),
         }

@@ -297,6 +297,9 @@ pub struct AttachSpec {
     /// `host` or `host:port` (port 9042 when left out; `[v6]:port` for IPv6). At least one, but
     /// where Kubernetes says them.
     pub contact_points: Vec<String>,
+    /// The zip archive with which Astra says what there is: certificates, and who knows the nodes,
+    /// in the place of contact points and of `tls`.
+    pub secure_connect_bundle: Option<PathBuf>,
     /// Where Kubernetes describes it: contact points, data center and credentials come from there.
     pub kubernetes: Option<KubernetesCluster>,
     /// User name; requires a password.

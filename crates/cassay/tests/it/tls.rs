@@ -34,7 +34,7 @@ verify: {reads: none, sample: 0}
 
 /// Accepts TLS on a free port and passes the plain bytes on to `server`, for as long as the test
 /// lives.
-fn proxy(server: SocketAddr, config: Arc<ServerConfig>) -> SocketAddr {
+pub fn proxy(server: SocketAddr, config: Arc<ServerConfig>) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     std::thread::spawn(move || {
@@ -47,7 +47,8 @@ fn proxy(server: SocketAddr, config: Arc<ServerConfig>) -> SocketAddr {
     address
 }
 
-fn pass_on(mut tls: ServerConnection, mut client: TcpStream, mut plain: TcpStream) {
+/// Passes on what comes on either side, until one of them has gone.
+pub fn pass_on(mut tls: ServerConnection, mut client: TcpStream, mut plain: TcpStream) {
     client.set_nonblocking(true).unwrap();
     plain.set_nonblocking(true).unwrap();
     let mut room = [0; 16 << 10];
@@ -123,9 +124,12 @@ pub fn pem(label: &str, der: &[u8]) -> String {
     format!("-----BEGIN {label}-----\n{text}\n-----END {label}-----\n")
 }
 
-/// A server that talks only to clients with this certificate, and whom it is trusted by.
-fn demanding(client: &CertificateDer<'static>) -> (Arc<ServerConfig>, CertificateDer<'static>) {
-    let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
+/// A server of this name that talks only to clients with this certificate, and its own.
+pub fn demanding(
+    client: &CertificateDer<'static>,
+    name: &str,
+) -> (Arc<ServerConfig>, CertificateDer<'static>) {
+    let made = rcgen::generate_simple_self_signed([name.to_owned()]).unwrap();
     let key = PrivateKeyDer::try_from(made.signing_key.serialize_der()).unwrap();
     let mut clients = RootCertStore::empty();
     clients.add(client.clone()).unwrap();
@@ -232,7 +236,7 @@ fn a_server_that_cannot_prove_itself_gets_nothing() {
 fn a_server_that_wants_a_certificate_of_its_clients_is_shown_it_by_all_of_them() {
     let server = null(NullSpec::default());
     let client = rcgen::generate_simple_self_signed(["cassay".to_owned()]).unwrap();
-    let (config, issuer) = demanding(client.cert.der());
+    let (config, issuer) = demanding(client.cert.der(), "127.0.0.1");
     let study = STUDY.replace("NODE", &proxy(server.address(), config).to_string());
     let lab = Lab::with(&study);
     lab.write("ca.pem", &pem("CERTIFICATE", &issuer));

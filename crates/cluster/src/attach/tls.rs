@@ -2,7 +2,8 @@
 
 use crate::access::{ClientIdentity, Tls, TlsMaterial};
 use anyhow::{Context, Result, bail};
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject};
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime, pem::PemObject};
 use std::path::Path;
 use std::sync::Arc;
 use target::TlsSpec;
@@ -21,6 +22,7 @@ pub(super) fn tls_of(spec: &TlsSpec) -> Result<Tls> {
         roots: ca.map(|path| read(path, "certificates")).transpose()?,
         verify: spec.verify,
         server_name: spec.server_name.clone(),
+        certified_name: None,
         identity: ClientIdentity::of(spec)?,
     }
     .tls()
@@ -110,7 +112,15 @@ impl TlsMaterial {
             .with_safe_default_protocol_versions()
             .context("configure TLS")?;
         let builder = match (&self.roots, self.verify) {
-            (Some((place, pem)), true) => builder.with_root_certificates(roots_of(place, pem)?),
+            (Some((place, pem)), true) => {
+                let roots = roots_of(place, pem)?;
+                match &self.certified_name {
+                    None => builder.with_root_certificates(roots),
+                    Some(name) => builder
+                        .dangerous()
+                        .with_custom_certificate_verifier(OneName::of(roots, name, provider)?),
+                }
+            }
             (None, true) => {
                 builder.with_platform_verifier().context("use the system's trust store")?
             }
@@ -144,7 +154,8 @@ fn roots_of(place: &str, pem: &[u8]) -> Result<rustls::RootCertStore> {
     Ok(roots)
 }
 
-fn certificates_of(place: &str, pem: &[u8]) -> Result<Vec<CertificateDer<'static>>> {
+/// The certificates of a PEM file.
+pub(super) fn certificates_of(place: &str, pem: &[u8]) -> Result<Vec<CertificateDer<'static>>> {
     let all: std::result::Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
     let all = all.with_context(|| format!("read certificates of {place}"))?;
     if all.is_empty() {
@@ -153,29 +164,90 @@ fn certificates_of(place: &str, pem: &[u8]) -> Result<Vec<CertificateDer<'static
     Ok(all)
 }
 
-/// Accepts any certificate: what `verify: false` asks for, for laboratories with self-made ones.
-/// Signatures of the handshake are checked all the same.
+/// Verifies as usual, but that a certificate carries one name, whatever name was asked for.
 #[derive(Debug)]
-struct NoVerification(Arc<rustls::crypto::CryptoProvider>);
+struct OneName {
+    usual: Arc<rustls::client::WebPkiServerVerifier>,
+    name: ServerName<'static>,
+}
 
-impl rustls::client::danger::ServerCertVerifier for NoVerification {
+impl OneName {
+    fn of(
+        roots: rustls::RootCertStore,
+        name: &str,
+        provider: Arc<rustls::crypto::CryptoProvider>,
+    ) -> Result<Arc<OneName>> {
+        let roots = Arc::new(roots);
+        let usual =
+            rustls::client::WebPkiServerVerifier::builder_with_provider(roots, provider).build();
+        Ok(Arc::new(OneName {
+            usual: usual.context("use the authorities")?,
+            name: ServerName::try_from(name.to_owned())
+                .with_context(|| format!("use {name:?} as the name of a server"))?,
+        }))
+    }
+}
+
+impl ServerCertVerifier for OneName {
     fn verify_server_cert(
         &self,
-        _end_entity: &rustls::pki_types::CertificateDer<'_>,
-        _intermediates: &[rustls::pki_types::CertificateDer<'_>],
-        _server_name: &rustls::pki_types::ServerName<'_>,
-        _ocsp_response: &[u8],
-        _now: rustls::pki_types::UnixTime,
-    ) -> Result<rustls::client::danger::ServerCertVerified, rustls::Error> {
-        Ok(rustls::client::danger::ServerCertVerified::assertion())
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        _server_name: &ServerName<'_>,
+        ocsp_response: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        let name = &self.name;
+        self.usual
+            .verify_server_cert(end_entity, intermediates, name, ocsp_response, now)
     }
 
     fn verify_tls12_signature(
         &self,
         message: &[u8],
-        certificate: &rustls::pki_types::CertificateDer<'_>,
+        certificate: &CertificateDer<'_>,
         signature: &rustls::DigitallySignedStruct,
-    ) -> Result<rustls::client::danger::HandshakeSignatureValid, rustls::Error> {
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.usual.verify_tls12_signature(message, certificate, signature)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &rustls::DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.usual.verify_tls13_signature(message, certificate, signature)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<rustls::SignatureScheme> {
+        self.usual.supported_verify_schemes()
+    }
+}
+
+/// Accepts any certificate: what `verify: false` asks for, for laboratories with self-made ones.
+/// Signatures of the handshake are checked all the same.
+#[derive(Debug)]
+struct NoVerification(Arc<rustls::crypto::CryptoProvider>);
+
+impl ServerCertVerifier for NoVerification {
+    fn verify_server_cert(
+        &self,
+        _end_entity: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _server_name: &ServerName<'_>,
+        _ocsp_response: &[u8],
+        _now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &rustls::DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
         let algorithms = &self.0.signature_verification_algorithms;
         rustls::crypto::verify_tls12_signature(message, certificate, signature, algorithms)
     }
@@ -183,9 +255,9 @@ impl rustls::client::danger::ServerCertVerifier for NoVerification {
     fn verify_tls13_signature(
         &self,
         message: &[u8],
-        certificate: &rustls::pki_types::CertificateDer<'_>,
+        certificate: &CertificateDer<'_>,
         signature: &rustls::DigitallySignedStruct,
-    ) -> Result<rustls::client::danger::HandshakeSignatureValid, rustls::Error> {
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
         let algorithms = &self.0.signature_verification_algorithms;
         rustls::crypto::verify_tls13_signature(message, certificate, signature, algorithms)
     }

@@ -16,6 +16,7 @@ const TRANSLATED: &str = "target.attach.addresses";
 
 pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     translated(subject, out);
+    bundled(subject, out);
     let Some(hosts) = subject.node.at(HOSTS) else {
         return;
     };
@@ -30,6 +31,25 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
         said(subject, &path, item, out);
     }
     said(subject, HOSTS, hosts, out);
+}
+
+/// A bundle says who is trusted and where nodes are, which is behind a proxy: there is nothing of
+/// them but CQL.
+fn bundled(subject: &Subject<'_>, out: &mut Diagnostics) {
+    const BUNDLE: &str = "target.attach.secure_connect_bundle";
+    if !subject.wrote(BUNDLE) {
+        return;
+    }
+    for key in ["tls", "addresses", "jolokia", "hosts"] {
+        let path = format!("target.attach.{key}");
+        if subject.wrote(&path) {
+            let message = format!(
+                "`{path}` does not go with `{BUNDLE}`, which says how nodes are reached: by CQL, \
+                 through a proxy"
+            );
+            subject.say(&path, message, Some("leave one of them out"), out);
+        }
+    }
 }
 
 /// Both sides of a line are addresses, and no two nodes are one.

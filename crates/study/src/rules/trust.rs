@@ -21,6 +21,9 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     yaml(subject, out);
     classes(subject, out);
     programs(subject, out);
+    if let Some(node) = subject.node.at(BUNDLE) {
+        file(subject, BUNDLE, node, out);
+    }
     for path in ["target.attach", "target.attach.jolokia"] {
         secret(subject, &format!("{path}.password"), out);
         for key in TLS_FILES {
@@ -31,6 +34,9 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
         }
     }
 }
+
+/// Where a bundle is named.
+const BUNDLE: &str = "target.attach.secure_connect_bundle";
 
 /// The keys of `tls` that name files.
 const TLS_FILES: [&str; 3] = ["ca", "cert", "key"];
@@ -258,6 +264,9 @@ pub fn settle(target: &mut Target, node: &Node, overrides: &Overrides) {
             *file = folder.path.join(&*file);
         }
     };
+    if let Some(bundle) = &mut attach.secure_connect_bundle {
+        locate(BUNDLE, bundle);
+    }
     let mut parts: Vec<(&str, Option<&mut SecretSource>, Option<&mut TlsSpec>)> = vec![(
         "target.attach",
         attach.password.as_mut(),

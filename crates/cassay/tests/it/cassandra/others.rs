@@ -1,9 +1,12 @@
 //! Clusters as somebody else may run them: one that takes no older protocol than version 5 and is
-//! reached elsewhere than it says, and one that is spoken to as Cassandra 2.1 has to be.
+//! reached elsewhere than it says, one that is spoken to as Cassandra 2.1 has to be, one that wants
+//! a certificate of its clients, and one behind a proxy.
 
 use super::{assert_rows_are_right, dirs, only_trial, patient};
 use crate::engine;
-use crate::program::{HANG_LIMIT, Lab};
+use crate::program::{HANG_LIMIT, Lab, command, is_of_line};
+use crate::sni;
+use crate::tls::pem;
 use cluster::{Access, Cluster, Session};
 use cql::Version;
 use load::{Endpoint, Limit, Schedule, VerifyReads};
@@ -214,4 +217,152 @@ fn the_oldest_version_and_the_newest_do_what_the_usual_one_does() {
             assert_eq!(all.outcomes.get(Outcome::Ok), rows, "{said}");
         }
     }
+}
+
+/// A key pair of a node in a store of Java's, and whom it trusts; where its certificate is.
+fn stores(lab: &Lab, client: &str) -> (String, String) {
+    let at = |name: &str| lab.path().join(name).display().to_string();
+    let keytool = |arguments: &[&str]| {
+        let fixed = ["-storetype", "PKCS12", "-storepass", "cassay", "-noprompt"];
+        let said = command("keytool").args(arguments).args(fixed).output().expect("keytool");
+        assert!(
+            said.status.success(),
+            "{}",
+            String::from_utf8_lossy(&said.stdout)
+        );
+    };
+    lab.write("me.pem", client);
+    let (own, trusted) = (at("own.p12"), at("trusted.p12"));
+    keytool(&[
+        "-genkeypair",
+        "-alias",
+        "node",
+        "-keyalg",
+        "RSA",
+        "-keysize",
+        "2048",
+        "-validity",
+        "9",
+        "-dname",
+        "CN=node",
+        "-ext",
+        "san=dns:node.test",
+        "-keystore",
+        &own,
+    ]);
+    keytool(&[
+        "-exportcert",
+        "-rfc",
+        "-alias",
+        "node",
+        "-keystore",
+        &own,
+        "-file",
+        &at("ca.pem"),
+    ]);
+    keytool(&[
+        "-importcert",
+        "-alias",
+        "me",
+        "-file",
+        &at("me.pem"),
+        "-keystore",
+        &trusted,
+    ]);
+    (own, trusted)
+}
+
+#[test]
+#[ignore = "starts a real Cassandra: cargo xtask cassandra"]
+fn nodes_that_want_a_certificate_of_their_clients_are_shown_it() {
+    // As a property of the JVM it can be said since then.
+    if !is_of_line("4.1") {
+        return;
+    }
+    let lab = Lab::new();
+    let client = rcgen::generate_simple_self_signed(["cassay".to_owned()]).expect("a pair");
+    let (own, trusted) = stores(&lab, &pem("CERTIFICATE", client.cert.der()));
+    lab.write(
+        "me.key",
+        &pem("PRIVATE KEY", &client.signing_key.serialize_der()),
+    );
+    // Without TLS everybody is let in, as our own sessions; by TLS nobody without a certificate.
+    let options = [
+        ("enabled", "true"),
+        ("optional", "true"),
+        ("require_client_auth", "true"),
+        ("store_type", "PKCS12"),
+        ("keystore", &own),
+        ("keystore_password", "cassay"),
+        ("truststore", &trusted),
+        ("truststore_password", "cassay"),
+    ];
+    let option = |(key, value): (&str, &str)| {
+        format!("-Dcassandra.settings.client_encryption_options.{key}={value}")
+    };
+    let mut spec = patient(2);
+    spec.jvm_options
+        .push("-Dcassandra.config.allow_system_properties=true".to_owned());
+    spec.jvm_options.extend(options.map(option));
+    let cluster = started(&lab, spec);
+    let tls = |more: &str| {
+        let point = cluster.nodes()[0].address;
+        let trust = format!("ca: ca.pem, server_name: node.test{more}");
+        format!("{{contact_points: ['{point}'], tls: {{{trust}}}}}")
+    };
+    let with = tls(", cert: me.pem, key: me.key");
+    run(&lab, &[("ATTACH", &with)]);
+    run(
+        &lab,
+        &[
+            ("ATTACH", &with),
+            ("CLIENT", "{workers: 1, machines: [here, here]}"),
+        ],
+    );
+    let key = std::fs::read_to_string(lab.path().join("me.key")).expect("the key");
+    let of_key = &key.lines().nth(1).expect("its line")[30..60];
+    super::authentication::assert_in_no_file(&lab.path().join("results"), of_key);
+
+    let study = std::fs::read_to_string(lab.path().join("study.yaml")).expect("the study");
+    lab.write(
+        "study.yaml",
+        &study.replace(", cert: me.pem, key: me.key", ""),
+    );
+    let refused = lab.cassay(&["run", "study.yaml", "--allow", "create=nobodys"]).ended_with(1);
+    refused.says(&["`tls: {cert: FILE, key: FILE}` of `target.attach`"]);
+}
+
+/// A stand-in of Astra's proxy and metadata service before real nodes: each is asked for by its id,
+/// and what the nodes say of their addresses leads nowhere.
+#[test]
+#[ignore = "starts a real Cassandra: cargo xtask cassandra"]
+fn real_nodes_behind_a_proxy_that_knows_them_by_their_ids_are_measured() {
+    let lab = Lab::new();
+    let cluster = nodes(&lab, 2, &[]);
+    let id = |node: SocketAddr| {
+        let mut session = Session::open(node, &Access::default(), HANG_LIMIT).expect("a session");
+        let own = session.query("SELECT host_id FROM system.local").expect("its id");
+        own.rows[0][0].to_string()
+    };
+    let at = cluster.nodes().iter().map(|node| (id(node.address), node.address));
+    let ids: Vec<String> = at.clone().map(|(id, _)| id).collect();
+    let asked = sni::bundle(&lab, "localhost", at.collect());
+    let bundle = [("ATTACH", "{secure_connect_bundle: scb.zip}")];
+    run(&lab, &bundle);
+    run(
+        &lab,
+        &[
+            &bundle[..],
+            &[("CLIENT", "{workers: 1, machines: [here, here]}")],
+        ]
+        .concat(),
+    );
+    let asked = asked.lock().expect("nobody panicked").clone();
+    for id in &ids {
+        assert!(
+            asked.iter().filter(|name| *name == id).count() > 3,
+            "{ids:?}: {asked:?}"
+        );
+    }
+    assert!(asked.iter().all(|name| ids.contains(name)), "{asked:?}");
 }

@@ -214,7 +214,7 @@ pub(super) const FIELDS: &[Field] = &[
         Type::List(&Type::Text(|d, text| {
             d.attach.contact_points.push(text.into())
         })),
-        "Addresses, `host` or `host:port`; needed, but with `kubernetes`.",
+        "Addresses, `host` or `host:port`; needed, but with `kubernetes` and with a bundle.",
     ),
     optional(
         "target.attach.user",

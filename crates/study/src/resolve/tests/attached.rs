@@ -172,3 +172,30 @@ fn a_client_s_certificate_goes_with_its_key() {
         }
     }
 }
+
+#[test]
+fn a_bundle_says_all_of_how_nodes_are_reached() {
+    let with = |more: &str| {
+        let target = format!("target: {{attach: {{secure_connect_bundle: s.zip{more}}}}}");
+        let study = resolve("s", &format!("{REST}{target}\n"), &Overrides::default());
+        study.map_err(|out| out.to_string())
+    };
+    for (more, part) in [
+        (
+            ", contact_points: [a]",
+            "has both `contact_points` and `secure_connect_bundle`",
+        ),
+        (", tls: true", "`target.attach.tls` does not go with"),
+        (
+            ", addresses: {10.0.0.5: 10.0.0.6}",
+            "`target.attach.addresses` does not go with",
+        ),
+        (", jolokia: {}", "`target.attach.jolokia` does not go with"),
+    ] {
+        let said = with(more).expect_err(more);
+        assert!(said.contains(part), "{more}: {said}");
+    }
+    // Where the study is, nobody has said.
+    let said = with("").expect_err("no folder");
+    assert!(said.contains("s.zip cannot be found"), "{said}");
+}

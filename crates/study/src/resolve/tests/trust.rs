@@ -83,6 +83,10 @@ const HOSTILE: &[(&str, &str)] = &[
         "/etc/passwd leads out of the study's folder",
     ),
     (
+        "target: {attach: {secure_connect_bundle: /tmp/scb.zip}}",
+        "/tmp/scb.zip leads out of the study's folder",
+    ),
+    (
         "target: {attach: {contact_points: h, tls: {cert: c.pem, key: /etc/ssl/private/me.key}}}",
         "/etc/ssl/private/me.key leads out of the study's folder",
     ),
