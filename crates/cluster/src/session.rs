@@ -523,12 +523,9 @@ impl Session {
         // It may refuse the version, and does so in one of its own.
         let mut version = None;
         loop {
-            let answer = self.exchange_in(version, HANDSHAKE).map_err(|error| match access.tls {
-                None if error.is::<Closed>() => anyhow!(
-                    "{error:#}\nhint: if it speaks TLS only, say `tls: {{}}` in `{SECTION}`"
-                ),
-                _ => error,
-            });
+            let answer = self
+                .exchange_in(version, HANDSHAKE)
+                .map_err(|error| with_what_may_help(error, access.tls.as_ref()));
             // The password may be in there.
             self.request.fill(0);
             self.wrapped.fill(0);
@@ -600,6 +597,28 @@ impl Session {
             Some(reader) => reader.fill(room, &mut fill, anyhow::Error::from),
         };
         frame::receive(version, body, ANSWER_BYTES_MAX, fill, anyhow::Error::from)
+    }
+}
+
+/// An error of the handshake of CQL; where a node has hung up, with what it may have wanted.
+fn with_what_may_help(error: anyhow::Error, tls: Option<&Tls>) -> anyhow::Error {
+    use std::io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof};
+    let kind = error.downcast_ref().map(std::io::Error::kind);
+    let has_hung_up = error.is::<Closed>()
+        || matches!(
+            kind,
+            Some(BrokenPipe | ConnectionAborted | ConnectionReset | UnexpectedEof)
+        );
+    match tls {
+        None if error.is::<Closed>() => {
+            anyhow!("{error:#}\nhint: if it speaks TLS only, say `tls: {{}}` in `{SECTION}`")
+        }
+        // What it has said of that may be lost with the connection.
+        Some(tls) if has_hung_up && tls.material.identity.is_none() => anyhow!(
+            "{error:#}\nhint: if it wants a certificate of its clients, name that and its private \
+             key, PEM files, by `tls: {{cert: FILE, key: FILE}}` of `{SECTION}`"
+        ),
+        _ => error,
     }
 }
 
