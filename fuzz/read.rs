@@ -5,10 +5,10 @@
 //! whenever the gate is. Each ends with an answer or a sentence, whatever it is given.
 
 use cql::compression::decompress_body;
-use cql::frame::{BODY_BYTES_MAX, HEADER_BYTES, RESPONSE_BIT, VERSION, flag};
+use cql::frame::{BODY_BYTES_MAX, HEADER_BYTES, RESPONSE_BIT, flag};
 use cql::request::{self, Request};
 use cql::response::{self, RawRows, Response, ResultBody};
-use cql::{Header, value};
+use cql::{Compression, Header, Segments, Version, value};
 use imports::Tool;
 use std::path::PathBuf;
 use store::hlog::HlogReader;
@@ -22,7 +22,7 @@ use study::settings::{Granted, Overrides};
 pub fn request(bytes: &[u8]) {
     let _ = Header::parse_request(bytes);
     // Most inputs have a header that is refused; the body shall be read all the same.
-    let Some((header, body)) = framed(bytes, VERSION) else {
+    let Some((header, body)) = framed(bytes, Version::V4.number()) else {
         return;
     };
     match request::parse(&header, body) {
@@ -41,18 +41,33 @@ pub fn request(bytes: &[u8]) {
     }
 }
 
-/// A frame that a server sends.
+/// A frame that a server sends, in every version that is spoken, or a segment.
 pub fn response(bytes: &[u8]) {
-    let _ = Header::parse_response(bytes);
-    let Some((header, body)) = framed(bytes, VERSION | RESPONSE_BIT) else {
-        return;
-    };
-    if header.flags & flag::COMPRESSED == 0 {
-        return response_body(&header, body);
+    let _ = Header::parse_first_response(bytes);
+    segment(bytes);
+    for version in Version::ALL {
+        let _ = Header::parse_response(bytes, version);
+        let Some((header, body)) = framed(bytes, version.number() | RESPONSE_BIT) else {
+            return;
+        };
+        if header.flags & flag::COMPRESSED == 0 {
+            response_body(&header, body);
+            continue;
+        }
+        let mut expanded = Vec::new();
+        if decompress_body(body, &mut expanded, BODY_BYTES_MAX as usize).is_ok() {
+            response_body(&header, &expanded);
+        }
     }
-    let mut expanded = Vec::new();
-    if decompress_body(body, &mut expanded, BODY_BYTES_MAX as usize).is_ok() {
-        response_body(&header, &expanded);
+}
+
+fn segment(bytes: &[u8]) {
+    for compression in [None, Some(Compression::Lz4)] {
+        let segments = Segments::new(compression);
+        let whole = segments.segment_bytes(bytes).ok().flatten();
+        if let Some(segment) = whole.and_then(|whole| bytes.get(..whole)) {
+            let _ = segments.unwrap(segment, &mut Vec::new());
+        }
     }
 }
 

@@ -4,9 +4,10 @@
 use crate::door::Door;
 use crate::moves::Moves;
 use anyhow::{Context, Result, bail};
+use cql::Version;
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use target::{Secret, SecretSource};
 
 /// All that a client needs besides an address.
@@ -20,6 +21,8 @@ pub struct Access {
     pub(crate) door: Option<Door>,
     /// Where nodes are now that have moved.
     pub moves: Moves,
+    /// Which version of the protocol they speak.
+    pub spoken: SpokenVersion,
 }
 
 impl Access {
@@ -30,6 +33,7 @@ impl Access {
             tls,
             door: None,
             moves: Moves::default(),
+            spoken: SpokenVersion::default(),
         }
     }
 
@@ -39,6 +43,30 @@ impl Access {
             door: Some(Door::default()),
             ..Access::new(credentials, tls)
         }
+    }
+}
+
+/// The version of the protocol that the nodes of a cluster speak with us: what the last session
+/// found, and version 4 before there is one.
+#[derive(Clone, Debug, Default)]
+pub struct SpokenVersion(Arc<Mutex<Version>>);
+
+impl SpokenVersion {
+    /// The version.
+    pub fn now(&self) -> Version {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes note of another one.
+    pub fn note(&self, version: Version) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = version;
+    }
+
+    /// All that can be spoken, in the order in which a node is asked for them.
+    pub(crate) fn order(&self) -> impl Iterator<Item = Version> + use<> {
+        let first = self.now();
+        let others = Version::ALL.into_iter().filter(move |version| *version != first);
+        std::iter::once(first).chain(others)
     }
 }
 
@@ -72,6 +100,29 @@ pub struct TlsMaterial {
     pub verify: bool,
     /// The name that the certificate must carry; the node's address when absent.
     pub server_name: Option<String>,
+    /// The name that every certificate must carry, whatever name is asked for: that of a proxy
+    /// which is asked for nodes.
+    pub certified_name: Option<String>,
+    /// Who the client says that it is; none: nobody.
+    pub identity: Option<ClientIdentity>,
+}
+
+/// A client's certificate and its private key, which is never shown.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClientIdentity {
+    /// The certificate, with those that lead to its authority, as PEM, and where they were read.
+    pub(crate) certificates: (String, Vec<u8>),
+    /// The private key as PEM, and where it was read.
+    pub(crate) key: (String, Vec<u8>),
+}
+
+impl fmt::Debug for ClientIdentity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ClientIdentity")
+            .field("certificates", &self.certificates.0)
+            .field("key", &self.key.0)
+            .finish()
+    }
 }
 
 impl fmt::Debug for Tls {
@@ -125,6 +176,10 @@ where
             "nobody whom this machine trusts has issued its certificate; name the certificate \
              authorities, a PEM file, by `tls: {{ca: FILE}}` of `{section}`"
         ),
+        Some(Error::AlertReceived(alert)) if is_about_clients(*alert) => format!(
+            "it does not take the client's certificate, or wants one: name it and its private key, \
+             PEM files, by `tls: {{cert: FILE, key: FILE}}` of `{section}`"
+        ),
         Some(Error::InvalidMessage(_)) => format!(
             "what answers there does not speak TLS: name the port that does, or leave `tls` out of \
              `{section}`"
@@ -132,6 +187,23 @@ where
         _ => return error.into(),
     };
     anyhow::anyhow!("{error}\nhint: {hint}")
+}
+
+/// Whether a server says by it that it does not like the certificate that it was shown, or that it
+/// was shown none. Java's TLS 1.2 says the latter by `bad_certificate`.
+fn is_about_clients(alert: rustls::AlertDescription) -> bool {
+    use rustls::AlertDescription as Alert;
+    matches!(
+        alert,
+        Alert::CertificateRequired
+            | Alert::BadCertificate
+            | Alert::UnsupportedCertificate
+            | Alert::CertificateRevoked
+            | Alert::CertificateExpired
+            | Alert::CertificateUnknown
+            | Alert::UnknownCA
+            | Alert::AccessDenied
+    )
 }
 
 /// What TLS has failed with, whichever library tells of it.
@@ -175,6 +247,13 @@ mod tests {
         assert!(
             no_tls.to_string().contains("does not speak TLS"),
             "{no_tls}"
+        );
+        let wants = of(Error::AlertReceived(
+            rustls::AlertDescription::CertificateRequired,
+        ));
+        assert!(
+            wants.to_string().contains("{cert: FILE, key: FILE}"),
+            "{wants}"
         );
         let expired = of(Error::InvalidCertificate(CertificateError::Expired));
         assert!(!expired.to_string().contains("ca: FILE"), "{expired}");

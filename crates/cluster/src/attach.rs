@@ -2,6 +2,7 @@
 //! nothing but CQL is needed. Where its JVMs have Jolokia agents, more can be seen and done.
 
 mod allowed;
+mod bundle;
 mod contact_point;
 pub(crate) mod described;
 mod faults;
@@ -20,6 +21,7 @@ use crate::moves::Moves;
 use crate::node::NodeInfo;
 use crate::session::{QueryResult, ServerError, Session};
 use anyhow::{Context, Result, anyhow, bail};
+use bundle::BehindProxy;
 use contact_point::addresses_of;
 use cql::value::Value;
 use faults::Agent;
@@ -53,7 +55,20 @@ pub(crate) fn attach(spec: &AttachSpec, say: &mut dyn FnMut(&str)) -> Result<Clu
         }
         None => (spec, Pods::default()),
     };
-    let access = access_of(spec)?;
+    let behind = spec.secure_connect_bundle.as_deref().map(BehindProxy::of).transpose()?;
+    let by_ids = behind.as_ref().map(|behind| behind.spec(spec));
+    let spec = by_ids.as_ref().unwrap_or(spec);
+    let access = match behind {
+        None => access_of(spec)?,
+        Some(behind) => Access {
+            tls: Some(behind.tls),
+            moves: behind.moves,
+            ..access_of(spec)?
+        },
+    };
+    if let Some(told) = spec.tls.as_ref().and_then(tls::others_may_read) {
+        say(&told);
+    }
     mend_here(say);
     if spec.contact_points.is_empty() {
         bail!("attaching needs at least one contact point (host or host:port)");
@@ -189,16 +204,24 @@ fn access_of(spec: &AttachSpec) -> Result<Access> {
         (None, Some(_)) => bail!("there is a password, but no user"),
     };
     let tls = spec.tls.as_ref().map(tls_of).transpose()?;
-    Ok(Access::of_others(credentials, tls))
+    Ok(Access {
+        moves: Moves::translated(spec.addresses.clone()),
+        ..Access::of_others(credentials, tls)
+    })
 }
 
-/// All nodes that the contact point knows, itself first.
+/// All nodes that the contact point knows, itself first. A proxy is asked for it by its id.
 fn discover(point: &str, access: &Access) -> Result<Vec<NodeInfo>> {
+    if let Some(proxy) = access.moves.proxy() {
+        let mut session = Session::open_named(proxy.address(), Some(point), access, LIMIT)?;
+        return ask(&mut session);
+    }
     let (host, addresses) = addresses_of(point)?;
     let mut last = anyhow!("{host} has no address");
     for address in addresses {
         let name = host.parse::<IpAddr>().is_err().then_some(host.as_str());
-        let opened = Session::open_named(address, name, access, LIMIT);
+        let known = access.moves.of_contact(address);
+        let opened = Session::open_named(known, name, access, LIMIT);
         match opened.and_then(|mut session| ask(&mut session)) {
             Ok(nodes) => return Ok(nodes),
             Err(error) => last = error,
@@ -209,6 +232,9 @@ fn discover(point: &str, access: &Access) -> Result<Vec<NodeInfo>> {
 
 /// The nodes that have joined, the asked one first, as it knows them.
 pub(crate) fn ask(session: &mut Session) -> Result<Vec<NodeInfo>> {
+    if let Some(proxy) = session.moves().proxy().cloned() {
+        return bundle::nodes(session, &proxy);
+    }
     let own = session.node();
     let local = session
         .query("SELECT data_center, rack, tokens, release_version FROM system.local")

@@ -3,6 +3,7 @@
 //! and behind what the user says.
 
 use crate::access;
+use crate::access::ClientIdentity;
 use crate::moves::{Led, Moves};
 use anyhow::{Context, Result, bail};
 use base64::Engine;
@@ -11,7 +12,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use target::{JolokiaAccess, Secret, TlsSpec};
-use ureq::tls::{PemItem, RootCerts, TlsConfig};
+use ureq::tls::{Certificate, ClientCert, PemItem, PrivateKey, RootCerts, TlsConfig};
 use ureq::unversioned::transport::DefaultConnector;
 
 /// How long a request may take: flushing a whole memtable is one.
@@ -232,11 +233,31 @@ fn tls_of(spec: &TlsSpec) -> Result<TlsConfig> {
             RootCerts::new_with_certs(&certificates)
         }
     };
+    let identity = ClientIdentity::of(spec)?;
+    let client_cert = identity.as_ref().map(client_cert).transpose()?;
     Ok(TlsConfig::builder()
+        .client_cert(client_cert)
         .unversioned_rustls_crypto_provider(provider)
         .root_certs(roots)
         .disable_verification(!spec.verify)
         .build())
+}
+
+/// A client's certificate as a server of HTTP is shown it.
+///
+/// # Errors
+/// It or its key cannot be read.
+pub(crate) fn client_cert(identity: &ClientIdentity) -> Result<ClientCert> {
+    let chain = identity.chain()?;
+    let chain: Vec<Certificate<'static>> =
+        chain.iter().map(|one| Certificate::from_der(one).to_owned()).collect();
+    // What is wrong with a key is said without a word of it.
+    identity.private_key()?;
+    let (place, pem) = &identity.key;
+    let key = PrivateKey::from_pem(pem)
+        .ok()
+        .with_context(|| format!("read {place} as a key"))?;
+    Ok(ClientCert::new_with_certs(&chain, key))
 }
 
 /// The header that carries user and password.
@@ -300,7 +321,7 @@ mod tests {
             let tls = TlsSpec {
                 ca: Some(file.path().to_path_buf()),
                 verify,
-                server_name: None,
+                ..TlsSpec::default()
             };
             let access = JolokiaAccess {
                 tls: Some(tls),

@@ -48,7 +48,7 @@ mod table_storage;
 mod views;
 
 pub use abilities::{abilities_of, abilities_there};
-pub use access::{Access, Credentials, Tls, TlsMaterial};
+pub use access::{Access, ClientIdentity, Credentials, SpokenVersion, Tls, TlsMaterial};
 pub use cause::LogMarks;
 pub use clients::{Estimate, OtherClients, OtherConnection};
 pub use cluster::Cluster;

@@ -1,5 +1,5 @@
-//! Where nodes are now that were elsewhere when somebody began to use them: a pod that is made
-//! again has another address.
+//! Where nodes are reached that are known by other addresses: a pod that is made again has another
+//! one, and what a cluster calls its nodes may be translated on the way.
 //!
 //! What must hold: whoever holds a node's address goes on to hold it, and is led to where the node
 //! is. Of ours no node moves.
@@ -7,41 +7,126 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use target::Translation;
 use ureq::unversioned::resolver::{ResolvedSocketAddrs, Resolver};
 use ureq::unversioned::transport::NextTimeout;
 
-/// The addresses of nodes, each as it was at first and as it is now.
+/// The port of CQL where none is given.
+pub(crate) const CQL_PORT: u16 = 9042;
+
+/// The addresses of nodes, each as it was at first, as the cluster calls it now, and where that is
+/// reached.
 #[derive(Clone, Debug, Default)]
-pub struct Moves(Arc<Mutex<BTreeMap<SocketAddr, SocketAddr>>>);
+pub struct Moves {
+    /// By the address at first, what the cluster calls the node now.
+    moved: Arc<Mutex<BTreeMap<SocketAddr, SocketAddr>>>,
+    translation: Arc<Translation>,
+    proxy: Option<Proxy>,
+}
+
+/// One address by which all nodes are reached that it knows by names.
+#[derive(Clone, Debug)]
+pub(crate) struct Proxy {
+    address: SocketAddr,
+    /// By what the cluster calls a node, what the proxy does.
+    names: Arc<Mutex<BTreeMap<SocketAddr, String>>>,
+}
+
+impl Proxy {
+    /// One that knows no node yet.
+    pub fn at(address: SocketAddr) -> Proxy {
+        Proxy {
+            address,
+            names: Arc::default(),
+        }
+    }
+
+    /// Where it is.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Takes note of how a node is asked for.
+    pub fn note(&self, called: SocketAddr, name: &str) {
+        let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        names.insert(called, name.to_owned());
+    }
+
+    fn name(&self, called: SocketAddr) -> Option<String> {
+        let names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        names.get(&called).cloned()
+    }
+}
 
 impl Moves {
-    /// Where a node is now that is known by an address.
+    /// Of a cluster whose addresses are translated; nothing has moved yet.
+    pub fn translated(translation: Translation) -> Moves {
+        Moves {
+            translation: Arc::new(translation),
+            ..Moves::default()
+        }
+    }
+
+    /// Of a cluster whose nodes are behind a proxy.
+    pub(crate) fn behind(proxy: Proxy) -> Moves {
+        Moves {
+            proxy: Some(proxy),
+            ..Moves::default()
+        }
+    }
+
+    /// The proxy that nodes are behind.
+    pub(crate) fn proxy(&self) -> Option<&Proxy> {
+        self.proxy.as_ref()
+    }
+
+    /// The name by which a proxy is asked for a node, where nodes are behind one; it is the name
+    /// that TLS asks for.
+    pub fn proxied_name(&self, known: SocketAddr) -> Option<String> {
+        self.proxy.as_ref()?.name(self.called(known))
+    }
+
+    /// Where a node answers CQL that is known by an address.
     pub fn now(&self, known: SocketAddr) -> SocketAddr {
+        let called = self.called(known);
+        match &self.proxy {
+            Some(proxy) if proxy.name(called).is_some() => proxy.address,
+            _ => self.translation.reached(called),
+        }
+    }
+
+    /// What the cluster calls a node now that is known by an address.
+    pub fn called(&self, known: SocketAddr) -> SocketAddr {
         self.all().get(&known).copied().unwrap_or(known)
     }
 
-    /// The same of a port beside that of CQL.
+    /// Where a port beside that of CQL is reached.
     pub fn same_port(&self, known: SocketAddr) -> SocketAddr {
         let all = self.all();
         let is_it = |(one, _): &(&SocketAddr, &SocketAddr)| one.ip() == known.ip();
         let ip = all.iter().find(is_it).map_or(known.ip(), |(_, now)| now.ip());
-        SocketAddr::new(ip, known.port())
+        self.translation.beside(SocketAddr::new(ip, known.port()))
     }
 
-    /// By which address a node is known that is at another one now.
+    /// By which address a node is known that the cluster calls so now.
     pub fn known(&self, now: SocketAddr) -> SocketAddr {
         let all = self.all();
         let is_there = |(_, at): &(&SocketAddr, &SocketAddr)| **at == now;
         all.iter().find(is_there).map_or(now, |(known, _)| *known)
     }
 
-    /// Takes note of where a node is; whether that is news.
+    /// What the cluster calls a node that a contact point leads to.
+    pub(crate) fn of_contact(&self, reached: SocketAddr) -> SocketAddr {
+        self.translation.said(reached, CQL_PORT).unwrap_or(reached)
+    }
+
+    /// Takes note of what the cluster calls a node now; whether that is news.
     pub fn note(&self, known: SocketAddr, now: SocketAddr) -> bool {
         self.all().insert(known, now).unwrap_or(known) != now
     }
 
     fn all(&self) -> MutexGuard<'_, BTreeMap<SocketAddr, SocketAddr>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.moved.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -99,5 +184,51 @@ mod tests {
         // Another node has the address that it had.
         assert!(moves.note(second, first));
         assert_eq!((moves.known(first), moves.now(first)), (second, third));
+    }
+
+    #[test]
+    fn a_translated_node_is_known_by_what_the_cluster_calls_it_and_reached_elsewhere() {
+        let at = |text: &str| text.parse::<SocketAddr>().expect("an address");
+        let mut translation = Translation::default();
+        for (said, reached) in [
+            ("10.1.0.5", "127.0.0.1:9043"),
+            ("10.1.0.6", "127.0.0.1:9044"),
+        ] {
+            translation.add(
+                said.parse().expect("a place"),
+                reached.parse().expect("a place"),
+            );
+        }
+        let moves = Moves::translated(translation);
+        let five = at("10.1.0.5:9042");
+        assert_eq!(moves.of_contact(at("127.0.0.1:9043")), five);
+        assert_eq!(
+            (moves.now(five), moves.called(five)),
+            (at("127.0.0.1:9043"), five)
+        );
+        assert_eq!(moves.known(five), five);
+        let stranger = at("10.1.0.9:9042");
+        assert_eq!(
+            (moves.of_contact(stranger), moves.now(stranger)),
+            (stranger, stranger)
+        );
+        // It takes the place of another one: what it is called then is translated too.
+        assert!(moves.note(five, at("10.1.0.6:9042")));
+        assert_eq!(moves.now(five), at("127.0.0.1:9044"));
+    }
+
+    #[test]
+    fn nodes_behind_a_proxy_are_asked_for_there_by_their_names() {
+        let at = |text: &str| text.parse::<SocketAddr>().expect("an address");
+        let (one, two) = (at("10.1.0.5:9042"), at("10.1.0.6:9042"));
+        let proxy = Proxy::at(at("192.0.2.1:29042"));
+        let moves = Moves::behind(proxy.clone());
+        assert_eq!((moves.now(one), moves.proxied_name(one)), (one, None));
+        proxy.note(one, "id-1");
+        proxy.note(two, "id-2");
+        assert_eq!(moves.now(one), at("192.0.2.1:29042"));
+        assert_eq!(moves.proxied_name(one).as_deref(), Some("id-1"));
+        assert!(moves.note(one, two));
+        assert_eq!(moves.proxied_name(one).as_deref(), Some("id-2"));
     }
 }

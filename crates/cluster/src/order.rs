@@ -74,10 +74,14 @@ struct TlsWords {
     ca: Option<PathBuf>,
     verify: bool,
     server_name: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    cert: Option<PathBuf>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    key: Option<PathBuf>,
 }
 
 impl Order {
-    /// One for these tables; each node by its address for CQL.
+    /// One for these tables; each node by the address of its agent.
     ///
     /// # Errors
     /// The password is nowhere from where another process could read it.
@@ -103,12 +107,13 @@ impl Order {
                 ca: tls.ca.as_ref().map(absolute).transpose()?,
                 verify: tls.verify,
                 server_name: tls.server_name.clone(),
+                cert: tls.cert.as_ref().map(absolute).transpose()?,
+                key: tls.key.as_ref().map(absolute).transpose()?,
             })
         };
         let node = |(address, tables): &(SocketAddr, Vec<&str>)| {
             let tables = tables.iter().map(|table| (*table).to_owned());
-            let agent = SocketAddr::new(address.ip(), access.port);
-            (agent, tables.collect())
+            (*address, tables.collect())
         };
         Ok(Order {
             act,
@@ -157,6 +162,8 @@ impl Order {
                 ca: tls.ca,
                 verify: tls.verify,
                 server_name: tls.server_name,
+                cert: tls.cert,
+                key: tls.key,
             }),
         }
     }
@@ -238,7 +245,7 @@ mod tests {
             tls: Some(TlsSpec::default()),
             ..JolokiaAccess::default()
         };
-        let nodes = [("10.0.0.1:9042".parse().unwrap(), vec!["a", "b"])];
+        let nodes = [("10.0.0.1:8778".parse().unwrap(), vec!["a", "b"])];
         let order = Order::of(Act::Snapshot("x-1".to_owned()), "k", &nodes, &access).unwrap();
         let program = order.program(TAKE_BACK).unwrap();
         let again: Order = serde_json::from_str(&program.words[2]).unwrap();

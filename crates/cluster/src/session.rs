@@ -15,7 +15,7 @@ use cql::frame::{self, Header};
 use cql::request::QueryParams;
 use cql::response::{ErrorCode, Prepared, Response, ResultBody, Rows};
 use cql::value::Value;
-use cql::{Consistency, Handshake, HandshakeError};
+use cql::{Consistency, Handshake, HandshakeError, SegmentReader, Version};
 use measure::clock::{self, Deadline};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -121,7 +121,11 @@ pub struct Session {
     moves: Moves,
     /// The keyspace of names that say none.
     used: Option<String>,
+    version: Version,
     request: Vec<u8>,
+    /// The request in segments, in a version that has them.
+    wrapped: Vec<u8>,
+    segments: Option<SegmentReader>,
     body: Vec<u8>,
 }
 
@@ -137,7 +141,8 @@ impl Session {
     ///
     /// # Errors
     /// The node is not reachable, its certificate is not trusted, it wants credentials that are
-    /// missing or wrong, or it does not speak CQL v4. The password is in no message.
+    /// missing or wrong, or it speaks none of our versions of the protocol. The password is in no
+    /// message.
     pub fn open(node: SocketAddr, access: &Access, timeout: Duration) -> Result<Session> {
         Session::open_named(node, None, access, timeout)
     }
@@ -150,20 +155,58 @@ impl Session {
         access: &Access,
         timeout: Duration,
     ) -> Result<Session> {
-        let mut session = Session::connect(node, host, access, timeout)?;
-        session.handshake(access)?;
-        Ok(session)
+        let (session, entered) = Session::enter(node, host, access, timeout)?;
+        match entered {
+            Ok(()) => Ok(session),
+            Err(HandshakeError::Refused { code, message, .. }) => bail!(ServerError {
+                node,
+                code,
+                message,
+                statement: HANDSHAKE.to_owned(),
+            }),
+            Err(why) => bail!("{node} does not let us in: {why}"),
+        }
+    }
+
+    /// Connects and does the handshakes in the first version of the protocol that the node does not
+    /// refuse, with what else it has against it.
+    fn enter(
+        node: SocketAddr,
+        host: Option<&str>,
+        access: &Access,
+        timeout: Duration,
+    ) -> Result<(Session, Result<(), HandshakeError>)> {
+        let mut refusals = Vec::new();
+        for version in access.spoken.order() {
+            let mut session = Session::connect(node, host, access, timeout)?;
+            session.version = version;
+            match session.begin(access)? {
+                Err(HandshakeError::Version { message, .. }) => {
+                    refusals.push(format!("{version}: {message}"));
+                }
+                entered => {
+                    if entered.is_ok() {
+                        access.spoken.note(version);
+                    }
+                    return Ok((session, entered));
+                }
+            }
+        }
+        bail!(
+            "{node} takes none of the versions of the native protocol that are spoken here:\n  {}\n\
+             hint: Cassandra since 2.1 takes one of them; is this another port, or another server?",
+            refusals.join("\n  ")
+        )
     }
 
     /// What a node wants to be told before it serves, by the class that judges it; none if it
     /// serves everybody.
     ///
     /// # Errors
-    /// The node is not reachable, or does not speak CQL v4.
+    /// The node is not reachable, or speaks none of our versions of the protocol.
     pub(crate) fn authenticator(node: SocketAddr, timeout: Duration) -> Result<Option<String>> {
         let nobody = Access::default();
-        let mut session = Session::connect(node, None, &nobody, timeout)?;
-        match session.begin(&nobody)? {
+        match Session::enter(node, None, &nobody, timeout)?.1 {
             Ok(()) => Ok(None),
             Err(HandshakeError::NoCredentials { class }) => Ok(Some(class)),
             Err(why) => bail!("{node} does not let us in: {why}"),
@@ -186,7 +229,11 @@ impl Session {
         let copy = socket.try_clone().with_context(|| format!("share the socket to {node}"))?;
         let stream: Box<dyn Stream> = match &access.tls {
             None => Box::new(copy),
-            Some(tls) => Box::new(encrypted(copy, tls, at, host)?),
+            Some(tls) => {
+                let name = access.moves.proxied_name(node);
+                let name = name.as_deref().or(tls.server_name.as_deref()).or(host);
+                Box::new(encrypted(copy, tls, access.moves.called(node), name)?)
+            }
         };
         Ok(Session {
             node,
@@ -197,9 +244,17 @@ impl Session {
             door: access.door.clone(),
             moves: access.moves.clone(),
             used: None,
+            version: Version::default(),
             request: Vec::new(),
+            wrapped: Vec::new(),
+            segments: None,
             body: Vec::new(),
         })
+    }
+
+    /// Where nodes are that are known by addresses.
+    pub(crate) fn moves(&self) -> &Moves {
+        &self.moves
     }
 
     /// By which address a node is known that says another one of itself now.
@@ -254,6 +309,7 @@ impl Session {
     pub(crate) fn query_secret(&mut self, cql: &str, shown: &str) -> Result<QueryResult> {
         let answer = self.ask(cql, shown, Consistency::LocalOne);
         self.request.fill(0);
+        self.wrapped.fill(0);
         answer
     }
 
@@ -323,6 +379,7 @@ impl Session {
         let mut paging_state: Option<Vec<u8>> = None;
         loop {
             let params = QueryParams {
+                version: self.version,
                 consistency,
                 page_size: Some(PAGE_ROWS),
                 paging_state: paging_state.as_deref(),
@@ -356,7 +413,7 @@ impl Session {
     /// As [`Session::query`].
     pub fn prepare(&mut self, cql: &str) -> Result<Prepared> {
         self.request.clear();
-        cql::request::prepare(&mut self.request, 0, cql);
+        cql::request::prepare(&mut self.request, self.version, 0, cql);
         let header = self.exchange(cql)?;
         match parse(&header, &self.body, self.node, cql)? {
             Response::Result(ResultBody::Prepared(prepared)) => Ok(prepared),
@@ -452,20 +509,6 @@ impl Session {
         Ok(result.rows.iter().filter_map(pair).collect())
     }
 
-    fn handshake(&mut self, access: &Access) -> Result<()> {
-        let node = self.node;
-        match self.begin(access)? {
-            Ok(()) => Ok(()),
-            Err(HandshakeError::Refused { code, message, .. }) => bail!(ServerError {
-                node,
-                code,
-                message,
-                statement: HANDSHAKE.to_owned(),
-            }),
-            Err(why) => bail!("{node} does not let us in: {why}"),
-        }
-    }
-
     /// The handshake, with what the node has against it.
     fn begin(&mut self, access: &Access) -> Result<Result<(), HandshakeError>> {
         let credentials = access
@@ -473,17 +516,23 @@ impl Session {
             .as_ref()
             .map(|who| (who.user.as_str(), who.password.reveal()));
         self.request.clear();
-        let mut handshake = Handshake::begin(&mut self.request, None);
+        let mut handshake = match Handshake::begin(&mut self.request, self.version, None) {
+            Ok(handshake) => handshake,
+            Err(why) => return Ok(Err(why)),
+        };
+        // It may refuse the version, and does so in one of its own.
+        let mut version = None;
         loop {
-            let answer = self.exchange(HANDSHAKE).map_err(|error| match access.tls {
-                None if error.is::<Closed>() => anyhow!(
-                    "{error:#}\nhint: if it speaks TLS only, say `tls: {{}}` in `{SECTION}`"
-                ),
-                _ => error,
-            });
+            let answer = self
+                .exchange_in(version, HANDSHAKE)
+                .map_err(|error| with_what_may_help(error, access.tls.as_ref()));
             // The password may be in there.
             self.request.fill(0);
+            self.wrapped.fill(0);
             let header = answer?;
+            if version.replace(self.version).is_none() {
+                self.segments = handshake.segments().map(SegmentReader::new);
+            }
             self.request.clear();
             match handshake.answered((&header, &self.body), credentials, &mut self.request) {
                 Ok(false) => {}
@@ -496,6 +545,11 @@ impl Session {
     /// Sends `self.request` and receives the answer's body into `self.body`. Events, which nobody
     /// has asked for, are passed over.
     fn exchange(&mut self, what: &str) -> Result<Header> {
+        self.exchange_in(Some(self.version), what)
+    }
+
+    /// The same, with an answer in a version or in whatever version.
+    fn exchange_in(&mut self, version: Option<Version>, what: &str) -> Result<Header> {
         if self.broken {
             bail!(
                 "the session with {} has failed before; open another",
@@ -505,10 +559,16 @@ impl Session {
         let deadline = Deadline::after(self.timeout);
         self.broken = true;
         let context = || format!("{} ({})", self.node, shorten(what));
+        let mut request = &self.request;
+        if let Some(reader) = &self.segments {
+            self.wrapped.clear();
+            reader.segments().wrap(request, &mut self.wrapped);
+            request = &self.wrapped;
+        }
         let answer = Self::transfer(
-            &mut *self.stream,
-            &self.socket,
-            &self.request,
+            (&mut *self.stream, &self.socket),
+            request,
+            (version, self.segments.as_mut()),
             &mut self.body,
             deadline,
         );
@@ -518,9 +578,9 @@ impl Session {
     }
 
     fn transfer(
-        stream: &mut dyn Stream,
-        socket: &TcpStream,
+        (stream, socket): (&mut dyn Stream, &TcpStream),
         request: &[u8],
+        (version, mut segments): (Option<Version>, Option<&mut SegmentReader>),
         body: &mut Vec<u8>,
         deadline: Deadline,
     ) -> Result<Header> {
@@ -531,8 +591,34 @@ impl Session {
             .and_then(|()| stream.flush())
             .map_err(|error| access::explained(error, SECTION))
             .context("send a request")?;
-        let fill = |room: &mut [u8]| receive(stream, socket, room, deadline);
-        frame::receive(body, ANSWER_BYTES_MAX, fill, anyhow::Error::from)
+        let mut fill = |room: &mut [u8]| receive(stream, socket, room, deadline);
+        let fill = |room: &mut [u8]| match &mut segments {
+            None => fill(room),
+            Some(reader) => reader.fill(room, &mut fill, anyhow::Error::from),
+        };
+        frame::receive(version, body, ANSWER_BYTES_MAX, fill, anyhow::Error::from)
+    }
+}
+
+/// An error of the handshake of CQL; where a node has hung up, with what it may have wanted.
+fn with_what_may_help(error: anyhow::Error, tls: Option<&Tls>) -> anyhow::Error {
+    use std::io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof};
+    let kind = error.downcast_ref().map(std::io::Error::kind);
+    let has_hung_up = error.is::<Closed>()
+        || matches!(
+            kind,
+            Some(BrokenPipe | ConnectionAborted | ConnectionReset | UnexpectedEof)
+        );
+    match tls {
+        None if error.is::<Closed>() => {
+            anyhow!("{error:#}\nhint: if it speaks TLS only, say `tls: {{}}` in `{SECTION}`")
+        }
+        // What it has said of that may be lost with the connection.
+        Some(tls) if has_hung_up && tls.material.identity.is_none() => anyhow!(
+            "{error:#}\nhint: if it wants a certificate of its clients, name that and its private \
+             key, PEM files, by `tls: {{cert: FILE, key: FILE}}` of `{SECTION}`"
+        ),
+        _ => error,
     }
 }
 
@@ -567,10 +653,10 @@ fn encrypted(
     socket: TcpStream,
     tls: &Tls,
     node: SocketAddr,
-    host: Option<&str>,
+    name: Option<&str>,
 ) -> Result<rustls::StreamOwned<rustls::ClientConnection, TcpStream>> {
     use rustls::pki_types::ServerName;
-    let name = match tls.server_name.as_deref().or(host) {
+    let name = match name {
         Some(name) => ServerName::try_from(name.to_string())
             .with_context(|| format!("use {name:?} as the server's name for TLS"))?,
         None => ServerName::IpAddress(IpAddr::into(node.ip())),

@@ -78,6 +78,13 @@ thread_local! {
     static SNAPPY: RefCell<snap::raw::Encoder> = RefCell::new(snap::raw::Encoder::new());
 }
 
+/// Compresses into an LZ4 block, and says how long that is; `None` if the room is too small.
+pub(crate) fn lz4_into(bytes: &[u8], room: &mut [u8]) -> Option<usize> {
+    let compressed =
+        TABLE.with_borrow_mut(|table| block::compress_into_with_table(bytes, room, table));
+    compressed.ok()
+}
+
 /// How many bytes one LZ4 block of `bytes` has.
 pub fn lz4_block_bytes(bytes: &[u8]) -> usize {
     block::compress(bytes).len()
@@ -95,9 +102,9 @@ pub fn compress_frame(out: &mut Vec<u8>, start: usize, scratch: &mut Vec<u8>) {
     if scratch.len() < bound {
         scratch.resize(bound, 0);
     }
-    let compressed =
-        TABLE.with_borrow_mut(|table| block::compress_into_with_table(body, scratch, table));
-    let Ok(length) = compressed else { return };
+    let Some(length) = lz4_into(body, scratch) else {
+        return;
+    };
     if PREFIX_BYTES + length >= body.len() {
         return;
     }

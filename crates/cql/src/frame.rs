@@ -3,16 +3,17 @@
 //! A header is read before its body has arrived, so this is where a body that is too long is
 //! refused. All integers are big-endian.
 
-/// Length of a version 4 frame header.
+use crate::version::Version;
+
+/// Length of a frame header, since version 3.
 pub const HEADER_BYTES: usize = 9;
 
 /// Longest body that is read or written: the protocol's own limit (section 2.5 of the
 /// specification), beyond which Cassandra refuses a frame too.
 pub const BODY_BYTES_MAX: u32 = 256 * 1024 * 1024;
 
-/// The protocol version that is spoken: the last one without the segments of version 5, which cost
-/// a checksum per message.
-pub const VERSION: u8 = 4;
+/// The oldest version with such a header.
+const OLDEST_VERSION: u8 = 3;
 
 /// Bit of the version byte that says that a frame is a response.
 pub const RESPONSE_BIT: u8 = 0x80;
@@ -90,12 +91,24 @@ pub struct Header {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FrameError {
     /// The peer speaks another protocol version.
-    #[error("the peer speaks native protocol version {version}; only version {VERSION} is spoken")]
+    #[error(
+        "the peer speaks native protocol version {version}, and version {expected} was to be spoken"
+    )]
     Version {
         /// The version without its direction bit.
         version: u8,
+        /// That of the connection, likewise.
+        expected: u8,
         /// The stream id to answer on, where versions 3 and later keep it.
         stream: i16,
+    },
+    /// The peer speaks a version whose frames begin otherwise.
+    #[error(
+        "the peer speaks native protocol version {version}; versions 3, 4 and 5 are spoken here"
+    )]
+    Old {
+        /// The version without its direction bit.
+        version: u8,
     },
     /// A request came where a response belongs, or the reverse; more likely no CQL at all.
     #[error("version byte {version:#04x} has the wrong direction: is this a CQL native port?")]
@@ -122,23 +135,42 @@ pub enum FrameError {
 }
 
 impl Header {
-    /// Reads the header of a response. `Ok(None)`: fewer than [`HEADER_BYTES`] bytes so far.
+    /// Reads the header of a response in this version. `Ok(None)`: fewer than [`HEADER_BYTES`]
+    /// bytes so far.
     ///
     /// # Errors
     /// The peer speaks another version, or no CQL, or announces too long a body.
     #[inline]
-    pub fn parse_response(bytes: &[u8]) -> Result<Option<Header>, FrameError> {
-        Self::parse(bytes, VERSION | RESPONSE_BIT)
+    pub fn parse_response(bytes: &[u8], version: Version) -> Result<Option<Header>, FrameError> {
+        Self::parse(bytes, version.number() | RESPONSE_BIT)
     }
 
-    /// Reads the header of a request. `Ok(None)`: fewer than [`HEADER_BYTES`] bytes so far.
+    /// Reads the header of the first response of a connection, which may be in another version than
+    /// the request: a server refuses a version in one of its own.
+    ///
+    /// # Errors
+    /// The peer speaks a version of long ago, or no CQL, or announces too long a body.
+    pub fn parse_first_response(bytes: &[u8]) -> Result<Option<Header>, FrameError> {
+        match bytes.first().map(|byte| byte & !RESPONSE_BIT) {
+            Some(version @ 1..OLDEST_VERSION) if bytes[0] & RESPONSE_BIT != 0 => {
+                Err(FrameError::Old { version })
+            }
+            _ => Self::parse(
+                bytes,
+                bytes.first().copied().unwrap_or_default() | RESPONSE_BIT,
+            ),
+        }
+    }
+
+    /// Reads the header of a request in version 4, the one that servers of ours speak. `Ok(None)`:
+    /// fewer than [`HEADER_BYTES`] bytes so far.
     ///
     /// # Errors
     /// As for a response. [`FrameError::Version`] carries the stream id, so that a server can
     /// answer a newer client with PROTOCOL_ERROR, from which drivers step down to version 4.
     #[inline]
     pub fn parse_request(bytes: &[u8]) -> Result<Option<Header>, FrameError> {
-        Self::parse(bytes, VERSION)
+        Self::parse(bytes, Version::V4.number())
     }
 
     #[inline]
@@ -168,6 +200,7 @@ impl Header {
         } else if self.version != version {
             FrameError::Version {
                 version: self.version & !RESPONSE_BIT,
+                expected: version & !RESPONSE_BIT,
                 stream: self.stream,
             }
         } else {
@@ -212,12 +245,14 @@ pub fn room_bytes(arrived: usize, frame_bytes: usize) -> usize {
     frame_bytes.min(earned)
 }
 
-/// Reads the next answer: its header, and its body into `body`. Events, which nobody has asked for,
-/// are passed over. `fill` fills the whole of the room that it is given with what comes next.
+/// Reads the next answer in this version, or the first one in whatever version: its header, and its
+/// body into `body`. Events, which nobody has asked for, are passed over. `fill` fills the whole of
+/// the room that it is given with what comes next.
 ///
 /// # Errors
 /// Those of `fill`; or what comes is no CQL, or longer than `limit`.
 pub fn receive<E>(
+    version: Option<Version>,
     body: &mut Vec<u8>,
     limit: u32,
     mut fill: impl FnMut(&mut [u8]) -> Result<(), E>,
@@ -226,9 +261,11 @@ pub fn receive<E>(
     loop {
         let mut head = [0; HEADER_BYTES];
         fill(&mut head)?;
-        let header = Header::parse_response(&head)
-            .map_err(&wrong)?
-            .expect("all bytes of a header are there");
+        let header = match version {
+            Some(version) => Header::parse_response(&head, version),
+            None => Header::parse_first_response(&head),
+        };
+        let header = header.map_err(&wrong)?.expect("all bytes of a header are there");
         if header.length > limit {
             let (length, limit) = (u64::from(header.length), u64::from(limit));
             return Err(wrong(FrameError::TooLong { length, limit }));
@@ -282,9 +319,12 @@ mod tests {
     #[test]
     fn a_header_is_read_once_nine_bytes_are_there() {
         for length in 0..HEADER_BYTES {
-            assert_eq!(Header::parse_response(&READY[..length]), Ok(None));
+            assert_eq!(
+                Header::parse_response(&READY[..length], Version::V4),
+                Ok(None)
+            );
         }
-        let header = Header::parse_response(&READY).unwrap().unwrap();
+        let header = Header::parse_response(&READY, Version::V4).unwrap().unwrap();
         let expected = Header {
             version: 0x84,
             flags: 0,
@@ -303,7 +343,7 @@ mod tests {
         let at = |length: u32| {
             let mut bytes = READY;
             bytes[5..].copy_from_slice(&length.to_be_bytes());
-            Header::parse_response(&bytes)
+            Header::parse_response(&bytes, Version::V4)
         };
         assert!(at(BODY_BYTES_MAX).unwrap().is_some());
         let limit = u64::from(BODY_BYTES_MAX);
@@ -339,14 +379,16 @@ mod tests {
             Header::parse_request(&startup_v5),
             Err(FrameError::Version {
                 version: 5,
+                expected: 4,
                 stream: 7
             })
         );
         let ready_v3 = [0x83, 0, 0, 1, 2, 0, 0, 0, 0];
         assert_eq!(
-            Header::parse_response(&ready_v3),
+            Header::parse_response(&ready_v3, Version::V4),
             Err(FrameError::Version {
                 version: 3,
+                expected: 4,
                 stream: 1
             })
         );
@@ -354,11 +396,26 @@ mod tests {
 
     #[test]
     fn bytes_of_another_protocol_have_the_wrong_direction() {
-        let error = Header::parse_response(b"HTTP/1.1 400 Bad Request").unwrap_err();
+        let error = Header::parse_response(b"HTTP/1.1 400 Bad Request", Version::V4).unwrap_err();
         assert_eq!(error, FrameError::Direction { version: b'H' });
         assert_eq!(
             Header::parse_request(&READY),
             Err(FrameError::Direction { version: 0x84 })
         );
+    }
+
+    #[test]
+    fn the_first_answer_may_be_in_any_version_whose_header_can_be_read() {
+        for version in [3, 4, 5, 6, 0x42] {
+            let mut bytes = READY;
+            bytes[0] = version | RESPONSE_BIT;
+            let header = Header::parse_first_response(&bytes).unwrap().unwrap();
+            assert_eq!(header.version, bytes[0]);
+        }
+        let old = Header::parse_first_response(&[0x82, 0, 0, 0, 0, 0, 0, 70, 0]).unwrap_err();
+        assert_eq!(old, FrameError::Old { version: 2 });
+        let other = Header::parse_first_response(b"HTTP/1.1 400 Bad Request").unwrap_err();
+        assert_eq!(other, FrameError::Direction { version: b'H' });
+        assert_eq!(Header::parse_first_response(&[]), Ok(None));
     }
 }

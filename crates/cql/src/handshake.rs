@@ -5,14 +5,21 @@
 //! more is refused.
 
 use crate::compression::Compression;
-use crate::frame::Header;
+use crate::frame::{Header, RESPONSE_BIT};
 use crate::request;
 use crate::response::{self, ErrorCode, Response};
+use crate::segment::Segments;
+use crate::version::Version;
 use crate::wire::ParseError;
+
+/// What a node is told first.
+const FIRST: &str = "STARTUP";
 
 /// A handshake under way.
 #[derive(Debug)]
 pub struct Handshake {
+    version: Version,
+    compression: Option<Compression>,
     /// What the node is being told.
     telling: &'static str,
 }
@@ -25,6 +32,25 @@ pub enum HandshakeError {
     NoCredentials {
         /// Class name of the node's authenticator.
         class: String,
+    },
+    /// The node does not speak the version, or does not want to.
+    #[error("it refuses native protocol {version}: {message}")]
+    Version {
+        /// That which it was asked for.
+        version: Version,
+        /// In its words.
+        message: String,
+    },
+    /// Version 5 compresses its segments by LZ4 and by nothing else.
+    #[error(
+        "native protocol {version}, which it wants, has no compression by {}; use lz4 or none",
+        .compression.name()
+    )]
+    NoCompression {
+        /// The version.
+        version: Version,
+        /// What was asked for.
+        compression: Compression,
     },
     /// The node says no.
     #[error("{telling} was refused: {code}: {message}")]
@@ -51,10 +77,33 @@ pub enum HandshakeError {
 
 impl Handshake {
     /// Appends the first request.
-    pub fn begin(out: &mut Vec<u8>, compression: Option<Compression>) -> Handshake {
-        request::startup(out, 0, compression);
-        let telling = "STARTUP";
-        Handshake { telling }
+    ///
+    /// # Errors
+    /// The version has no such compression.
+    pub fn begin(
+        out: &mut Vec<u8>,
+        version: Version,
+        compression: Option<Compression>,
+    ) -> Result<Handshake, HandshakeError> {
+        if let Some(compression @ Compression::Snappy) = compression
+            && version.has_segments()
+        {
+            return Err(HandshakeError::NoCompression {
+                version,
+                compression,
+            });
+        }
+        request::startup(out, version, 0, compression);
+        Ok(Handshake {
+            version,
+            compression,
+            telling: FIRST,
+        })
+    }
+
+    /// How frames are wrapped after the first answer; `None`: they are not.
+    pub fn segments(&self) -> Option<Segments> {
+        self.version.has_segments().then(|| Segments::new(self.compression))
     }
 
     /// Takes an answer, whose body is not compressed: whether the connection is open now. If not,
@@ -69,7 +118,9 @@ impl Handshake {
         out: &mut Vec<u8>,
     ) -> Result<bool, HandshakeError> {
         let (telling, password) = (self.telling, "the password");
-        let class = match response::parse(header, body)? {
+        let response = response::parse(header, body)?;
+        self.check_version(header, &response)?;
+        let class = match response {
             Response::Ready | Response::AuthSuccess(_) => return Ok(true),
             Response::Authenticate { class } if telling != password => class,
             Response::Error(error) => {
@@ -89,8 +140,32 @@ impl Handshake {
             return Err(HandshakeError::NoCredentials { class });
         };
         self.telling = password;
-        request::auth_response(out, 0, &request::sasl_plain(user, secret));
+        request::auth_response(out, self.version, 0, &request::sasl_plain(user, secret));
         Ok(false)
+    }
+
+    /// Refuses an answer in another version, and an error that is about the version.
+    fn check_version(
+        &self,
+        header: &Header,
+        response: &Response<'_>,
+    ) -> Result<(), HandshakeError> {
+        let version = self.version;
+        let answered = header.version & !RESPONSE_BIT;
+        let message = match response {
+            Response::Error(error)
+                if error.code == ErrorCode::ProtocolError
+                    && self.telling == FIRST
+                    && error.message.to_lowercase().contains("version") =>
+            {
+                error.message.to_owned()
+            }
+            // Whatever it has against us, it says it in a version of its own.
+            Response::Error(_) => return Ok(()),
+            _ if answered != version.number() => format!("it answers in version {answered}"),
+            _ => return Ok(()),
+        };
+        Err(HandshakeError::Version { version, message })
     }
 }
 
@@ -100,6 +175,10 @@ mod tests {
     use crate::frame::HEADER_BYTES;
     use crate::reply;
 
+    fn begun(version: Version) -> Handshake {
+        Handshake::begin(&mut Vec::new(), version, None).expect("no compression is refused")
+    }
+
     /// What the frame leads to, with the next request.
     fn answered(
         handshake: &mut Handshake,
@@ -108,7 +187,7 @@ mod tests {
     ) -> (Result<bool, HandshakeError>, Vec<u8>) {
         let (mut bytes, mut out) = (Vec::new(), Vec::new());
         frame(&mut bytes);
-        let header = Header::parse_response(&bytes).unwrap().unwrap();
+        let header = Header::parse_first_response(&bytes).unwrap().unwrap();
         let answer = (&header, &bytes[HEADER_BYTES..]);
         (handshake.answered(answer, credentials, &mut out), out)
     }
@@ -117,7 +196,7 @@ mod tests {
     fn a_password_is_told_once_and_only_to_who_asks() {
         let who = Some(("ada", "secret"));
         let asks = |out: &mut Vec<u8>| reply::authenticate(out, 0, "a.Authenticator");
-        let begin = || Handshake::begin(&mut Vec::new(), None);
+        let begin = || begun(Version::V4);
         let (open, next) = answered(&mut begin(), who, |out| reply::ready(out, 0));
         assert_eq!((open, next), (Ok(true), Vec::new()));
 
@@ -138,5 +217,121 @@ mod tests {
             "{said}"
         );
         assert_eq!(next, Vec::<u8>::new());
+    }
+
+    fn refuses(version: u8, code: ErrorCode, message: &str) -> impl FnOnce(&mut Vec<u8>) {
+        move |out| {
+            reply::error(out, 0, code, message, &response::ErrorDetail::None);
+            out[0] = version | RESPONSE_BIT;
+        }
+    }
+
+    /// What servers of other versions and makes say to a version that they do not take, by their
+    /// sources: the answer is in a version of their own.
+    #[test]
+    fn a_version_that_is_refused_is_told_from_all_else_that_is() {
+        for (asked, answers, message) in [
+            (
+                Version::V4,
+                3,
+                "Invalid or unsupported protocol version (4); the lowest supported version is 1 \
+                 and the greatest is 3",
+            ),
+            (
+                Version::V5,
+                5,
+                "Beta version of the protocol used (5/v5-beta), but USE_BETA flag is unset",
+            ),
+            (
+                Version::V5,
+                4,
+                "Invalid or unsupported protocol version (5); supported versions are (3/v3, 4/v4, \
+                 5/v5-beta)",
+            ),
+            (
+                Version::V5,
+                0x42,
+                "Invalid or unsupported protocol version (5); supported versions are (3/v3, 4/v4, \
+                 DSE_V1, DSE_V2)",
+            ),
+            (
+                Version::V5,
+                4,
+                "Invalid or unsupported protocol version: 5; the lowest supported version is 3 and \
+                 the greatest is 4",
+            ),
+            (Version::V4, 5, "Rejecting Protocol Version 4/v4 < 5/v5."),
+        ] {
+            let mut handshake = begun(asked);
+            let refusal = refuses(answers, ErrorCode::ProtocolError, message);
+            let refused = answered(&mut handshake, None, refusal).0.unwrap_err();
+            let message = message.to_owned();
+            let expected = HandshakeError::Version {
+                version: asked,
+                message,
+            };
+            assert_eq!(refused, expected);
+        }
+        let busy = refuses(4, ErrorCode::Overloaded, "no version of us has time");
+        let refused = answered(&mut begun(Version::V4), None, busy).0.unwrap_err();
+        assert!(
+            matches!(refused, HandshakeError::Refused { .. }),
+            "{refused}"
+        );
+    }
+
+    #[test]
+    fn an_answer_in_another_version_opens_nothing() {
+        let ready = |out: &mut Vec<u8>| reply::ready(out, 0);
+        assert_eq!(answered(&mut begun(Version::V4), None, ready).0, Ok(true));
+        let refused = answered(&mut begun(Version::V5), None, ready).0.unwrap_err();
+        assert_eq!(
+            refused.to_string(),
+            "it refuses native protocol v5: it answers in version 4"
+        );
+    }
+
+    #[test]
+    fn segments_come_with_version_five_and_have_no_snappy() {
+        for version in [Version::V3, Version::V4] {
+            assert_eq!(begun(version).segments(), None);
+        }
+        assert!(begun(Version::V5).segments().is_some());
+        let snappy = Some(Compression::Snappy);
+        assert!(Handshake::begin(&mut Vec::new(), Version::V4, snappy).is_ok());
+        let refused = Handshake::begin(&mut Vec::new(), Version::V5, snappy).unwrap_err();
+        assert!(
+            refused.to_string().contains("no compression by snappy"),
+            "{refused}"
+        );
+    }
+
+    /// What servers of other makes offer, by their documents: nothing of it changes what is said.
+    #[test]
+    fn options_that_others_offer_are_read_and_left_alone() {
+        let shards: &[(&str, &[&str])] = &[
+            ("SCYLLA_NR_SHARDS", &["12"]),
+            (
+                "SCYLLA_PARTITIONER",
+                &["org.apache.cassandra.dht.Murmur3Partitioner"],
+            ),
+            ("SCYLLA_SHARD", &["3"]),
+            ("SCYLLA_SHARDING_ALGORITHM", &["biased-token-round-robin"]),
+            ("COMPRESSION", &["lz4", "snappy"]),
+        ];
+        let versions: &[(&str, &[&str])] = &[(
+            "PROTOCOL_VERSIONS",
+            &["3/v3", "4/v4", "5/v5-beta", "65/dse-v1", "66/dse-v2"],
+        )];
+        for offered in [shards, versions] {
+            let mut bytes = Vec::new();
+            reply::supported(&mut bytes, 0, offered);
+            let header = Header::parse_first_response(&bytes).unwrap().unwrap();
+            let read = response::parse(&header, &bytes[HEADER_BYTES..]).unwrap();
+            let Response::Supported(read) = read else {
+                panic!("{read:?}")
+            };
+            assert_eq!(read.len(), offered.len());
+        }
     }
 }

@@ -1,7 +1,8 @@
 //! The only crate that knows what CQL bytes look like: frames in, frames out, templates with patch
 //! points; sans-I/O.
 //!
-//! It speaks version 4 of the native protocol (Cassandra 2.2 and later). What must hold:
+//! It speaks versions 3 to 5 of the native protocol (Cassandra 2.1 and later), and answers in
+//! version 4. What must hold:
 //! - bytes from the network never panic and never reserve memory that they do not themselves
 //!   justify: every count is checked against the bytes that are left before anything is reserved;
 //! - the hot path (`template`, `frame`, `response::{result_kind, error_code, RawRows}`, `token`)
@@ -14,15 +15,19 @@ pub mod handshake;
 pub mod reply;
 pub mod request;
 pub mod response;
+pub mod segment;
 pub mod template;
 pub mod text;
 pub mod token;
 pub mod value;
+mod version;
 mod wire;
 
 pub use compression::Compression;
 pub use consistency::{Consistency, UnknownConsistency};
 pub use frame::{FrameError, Header};
 pub use handshake::{Handshake, HandshakeError};
+pub use segment::{SegmentError, SegmentReader, Segments};
 pub use value::{CqlType, Value};
+pub use version::Version;
 pub use wire::ParseError;

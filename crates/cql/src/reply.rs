@@ -1,8 +1,9 @@
-//! Responses encoded, as a server writes them: what the null target answers with.
+//! Responses encoded in version 4, as a server writes them: what the null target answers with.
 //!
 //! Each function appends ONE whole uncompressed frame to `out`, like those in `request`.
 
-use crate::frame::{self, RESPONSE_BIT, VERSION, opcode};
+use crate::Version;
+use crate::frame::{self, RESPONSE_BIT, opcode};
 use crate::response::{ColumnSpec, ErrorCode, ErrorDetail, Prepared, ResultKind, metadata_bit};
 use crate::response::{SchemaChange, SchemaChangeKind, SchemaTarget};
 use crate::value::Value;
@@ -10,7 +11,7 @@ use crate::wire::append_u16;
 use crate::wire::{append_count, append_i32, append_long_bytes, append_short_bytes, append_string};
 
 fn begin(out: &mut Vec<u8>, stream: i16, opcode: u8) -> usize {
-    frame::begin(out, VERSION | RESPONSE_BIT, stream, opcode)
+    frame::begin(out, Version::V4.number() | RESPONSE_BIT, stream, opcode)
 }
 
 fn begin_result(out: &mut Vec<u8>, stream: i16, kind: ResultKind) -> usize {

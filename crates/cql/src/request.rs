@@ -10,9 +10,10 @@ pub use parse::{BatchStatement, BoundValue, Parameters, Request, execute_id, par
 
 use crate::compression::Compression;
 use crate::consistency::Consistency;
-use crate::frame::{self, VERSION, opcode};
+use crate::frame::{self, opcode};
 use crate::template::{append_null, append_value};
-use crate::wire::append_u16;
+use crate::version::Version;
+use crate::wire::{ParseError, Reader, append_u16};
 use crate::wire::{append_count, append_i32, append_long_bytes, append_short_bytes, append_string};
 
 /// Version of CQL that is asked for: the only one that Cassandra 3 to 5 take.
@@ -32,9 +33,56 @@ pub(crate) mod param {
     pub const NAMES: u8 = 0x40;
 }
 
+/// By what a server knows a prepared statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StatementId<'a> {
+    /// The statement.
+    pub id: &'a [u8],
+    /// The columns of its rows, as they were when it was prepared: version 5 names them, so that a
+    /// server can tell who does not know them any more. Empty in older versions.
+    pub result_metadata: &'a [u8],
+}
+
+impl<'a> StatementId<'a> {
+    /// Reads what a server says of a statement that it has prepared.
+    pub(crate) fn read(reader: &mut Reader<'a>, version: Version) -> Result<Self, ParseError> {
+        Ok(StatementId {
+            id: reader.short_bytes("statement id")?,
+            result_metadata: match version {
+                Version::V5 => reader.short_bytes("id of the metadata of rows")?,
+                Version::V3 | Version::V4 => &[],
+            },
+        })
+    }
+}
+
+impl<'a> From<&'a [u8]> for StatementId<'a> {
+    /// Of a version before 5.
+    fn from(id: &'a [u8]) -> StatementId<'a> {
+        StatementId {
+            id,
+            result_metadata: &[],
+        }
+    }
+}
+
+impl<'a, const N: usize> From<&'a [u8; N]> for StatementId<'a> {
+    fn from(id: &'a [u8; N]) -> StatementId<'a> {
+        StatementId::from(&id[..])
+    }
+}
+
+impl<'a> From<&'a Vec<u8>> for StatementId<'a> {
+    fn from(id: &'a Vec<u8>) -> StatementId<'a> {
+        StatementId::from(&id[..])
+    }
+}
+
 /// What a statement is executed with.
 #[derive(Clone, Copy, Debug)]
 pub struct QueryParams<'a> {
+    /// Version of the protocol that the frame is in.
+    pub version: Version,
     /// Consistency of the statement.
     pub consistency: Consistency,
     /// Values of the bind markers in order, encoded; `None` is null. At most 65,535.
@@ -52,9 +100,10 @@ pub struct QueryParams<'a> {
 }
 
 impl Default for QueryParams<'_> {
-    /// LOCAL_ONE and nothing else.
+    /// LOCAL_ONE in version 4, and nothing else.
     fn default() -> Self {
         QueryParams {
+            version: Version::V4,
             consistency: Consistency::LocalOne,
             values: &[],
             page_size: None,
@@ -133,8 +182,8 @@ impl EventKind {
 
 /// STARTUP: opens a connection; answered with READY or AUTHENTICATE. With `compression`, frames
 /// after it may be compressed in both directions.
-pub fn startup(out: &mut Vec<u8>, stream: i16, compression: Option<Compression>) {
-    let start = frame::begin(out, VERSION, stream, opcode::STARTUP);
+pub fn startup(out: &mut Vec<u8>, version: Version, stream: i16, compression: Option<Compression>) {
+    let start = frame::begin(out, version.number(), stream, opcode::STARTUP);
     let options = [
         ("CQL_VERSION", CQL_VERSION),
         ("DRIVER_NAME", DRIVER_NAME),
@@ -152,14 +201,14 @@ pub fn startup(out: &mut Vec<u8>, stream: i16, compression: Option<Compression>)
     frame::end(out, start);
 }
 
-/// OPTIONS: asks what STARTUP may carry; answered with SUPPORTED. Also a heartbeat.
+/// OPTIONS in version 4: asks what STARTUP may carry; answered with SUPPORTED. Also a heartbeat.
 pub fn options(out: &mut Vec<u8>, stream: i16) {
-    frame::begin(out, VERSION, stream, opcode::OPTIONS);
+    frame::begin(out, Version::V4.number(), stream, opcode::OPTIONS);
 }
 
 /// AUTH_RESPONSE: answers AUTHENTICATE or AUTH_CHALLENGE.
-pub fn auth_response(out: &mut Vec<u8>, stream: i16, token: &[u8]) {
-    let start = frame::begin(out, VERSION, stream, opcode::AUTH_RESPONSE);
+pub fn auth_response(out: &mut Vec<u8>, version: Version, stream: i16, token: &[u8]) {
+    let start = frame::begin(out, version.number(), stream, opcode::AUTH_RESPONSE);
     append_long_bytes(out, token);
     frame::end(out, start);
 }
@@ -170,9 +219,9 @@ pub fn sasl_plain(user: &str, password: &str) -> Vec<u8> {
     [b"\0", user.as_bytes(), b"\0", password.as_bytes()].concat()
 }
 
-/// REGISTER: asks for events on this connection; answered with READY.
+/// REGISTER in version 4: asks for events on this connection; answered with READY.
 pub fn register(out: &mut Vec<u8>, stream: i16, events: &[EventKind]) {
-    let start = frame::begin(out, VERSION, stream, opcode::REGISTER);
+    let start = frame::begin(out, Version::V4.number(), stream, opcode::REGISTER);
     append_count(out, events.len());
     for event in events {
         append_string(out, event.name());
@@ -181,15 +230,19 @@ pub fn register(out: &mut Vec<u8>, stream: i16, events: &[EventKind]) {
 }
 
 /// PREPARE: answered with a RESULT of kind Prepared.
-pub fn prepare(out: &mut Vec<u8>, stream: i16, cql: &str) {
-    let start = frame::begin(out, VERSION, stream, opcode::PREPARE);
+pub fn prepare(out: &mut Vec<u8>, version: Version, stream: i16, cql: &str) {
+    let start = frame::begin(out, version.number(), stream, opcode::PREPARE);
     append_long_bytes(out, cql.as_bytes());
+    if version >= Version::V5 {
+        // Flags, of which the only one would say that a keyspace follows.
+        append_i32(out, 0);
+    }
     frame::end(out, start);
 }
 
 /// QUERY: executes a statement given as text.
 pub fn query(out: &mut Vec<u8>, stream: i16, cql: &str, params: &QueryParams) {
-    let start = frame::begin(out, VERSION, stream, opcode::QUERY);
+    let start = frame::begin(out, params.version.number(), stream, opcode::QUERY);
     append_long_bytes(out, cql.as_bytes());
     append_params_head(out, values_count(params.values), params);
     append_values(out, params.values);
@@ -199,16 +252,22 @@ pub fn query(out: &mut Vec<u8>, stream: i16, cql: &str, params: &QueryParams) {
 
 /// EXECUTE: executes the prepared statement `id`. For many of the same, see
 /// [`Template`](crate::template::Template).
-pub fn execute(out: &mut Vec<u8>, stream: i16, id: &[u8], params: &QueryParams) {
-    let start = frame::begin(out, VERSION, stream, opcode::EXECUTE);
-    append_short_bytes(out, id);
+pub fn execute<'i>(
+    out: &mut Vec<u8>,
+    stream: i16,
+    id: impl Into<StatementId<'i>>,
+    params: &QueryParams,
+) {
+    let start = frame::begin(out, params.version.number(), stream, opcode::EXECUTE);
+    append_statement(out, id.into(), params.version);
     append_params_head(out, values_count(params.values), params);
     append_values(out, params.values);
     append_params_tail(out, params);
     frame::end(out, start);
 }
 
-/// BATCH: executes several statements as one. `timestamp` is in microseconds since 1970.
+/// BATCH in version 4: executes several statements as one. `timestamp` is in microseconds since
+/// 1970.
 pub fn batch(
     out: &mut Vec<u8>,
     stream: i16,
@@ -218,7 +277,7 @@ pub fn batch(
     serial: Option<Consistency>,
     timestamp: Option<i64>,
 ) {
-    let start = frame::begin(out, VERSION, stream, opcode::BATCH);
+    let start = frame::begin(out, Version::V4.number(), stream, opcode::BATCH);
     out.push(kind as u8);
     append_count(out, entries.len());
     for entry in entries {
@@ -246,6 +305,14 @@ pub fn batch(
     frame::end(out, start);
 }
 
+/// Appends by what a server knows a statement.
+pub(crate) fn append_statement(out: &mut Vec<u8>, statement: StatementId<'_>, version: Version) {
+    append_short_bytes(out, statement.id);
+    if version >= Version::V5 {
+        append_short_bytes(out, statement.result_metadata);
+    }
+}
+
 /// Appends consistency, flags and, if there are any, the number of values.
 pub(crate) fn append_params_head(out: &mut Vec<u8>, values_count: u16, params: &QueryParams) {
     let flags = [
@@ -260,7 +327,12 @@ pub(crate) fn append_params_head(out: &mut Vec<u8>, values_count: u16, params: &
         (params.timestamp_us.is_some(), param::TIMESTAMP),
     ];
     append_u16(out, params.consistency.code());
-    out.push(flags.iter().filter(|(set, _)| *set).fold(0, |byte, (_, bit)| byte | bit));
+    let flags = flags.iter().filter(|(set, _)| *set).fold(0, |byte, (_, bit)| byte | bit);
+    if params.version >= Version::V5 {
+        append_i32(out, flags.into());
+    } else {
+        out.push(flags);
+    }
     if values_count > 0 {
         append_u16(out, values_count);
     }

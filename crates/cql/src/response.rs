@@ -15,7 +15,9 @@ pub(crate) use metadata::bit as metadata_bit;
 pub use metadata::{COLUMNS_MAX, ColumnSpec, Prepared, TYPE_DEPTH_MAX};
 pub use rows::{RawRows, Row, Rows};
 
-use crate::frame::{Header, flag, opcode};
+use crate::frame::{Header, RESPONSE_BIT, flag, opcode};
+use crate::request::StatementId;
+use crate::version::Version;
 use crate::wire::{ParseError, Reader, Result};
 
 /// A response.
@@ -80,15 +82,16 @@ pub enum ResultKind {
 /// An opcode that is no response's, or a body that does not hold what its opcode promises.
 pub fn parse<'a>(header: &Header, body: &'a [u8]) -> Result<Response<'a>> {
     let body = payload(header.flags, body)?;
+    let version = version_of(header);
     let mut reader = Reader::new(body);
     Ok(match header.opcode {
-        opcode::ERROR => Response::Error(ErrorBody::parse(body)?),
+        opcode::ERROR => Response::Error(ErrorBody::parse(body, version)?),
         opcode::READY => Response::Ready,
         opcode::AUTHENTICATE => Response::Authenticate {
             class: reader.string("authenticator's class")?,
         },
         opcode::SUPPORTED => Response::Supported(supported(&mut reader)?),
-        opcode::RESULT => Response::Result(parse_result(body)?),
+        opcode::RESULT => Response::Result(parse_result(body, version)?),
         opcode::EVENT => Response::Event(Event::read(&mut reader)?),
         opcode::AUTH_CHALLENGE => Response::AuthChallenge(reader.bytes("token")?),
         opcode::AUTH_SUCCESS => Response::AuthSuccess(reader.bytes("token")?),
@@ -131,14 +134,20 @@ fn skip_prefix(flags: u8, body: &[u8]) -> Result<&[u8]> {
     Ok(reader.rest())
 }
 
+/// The version of a response; one that is not spoken has the bodies of version 4, as far as they
+/// can be read: it refuses.
+fn version_of(header: &Header) -> Version {
+    Version::of_number(header.version & !RESPONSE_BIT).unwrap_or_default()
+}
+
 /// The id in the [`payload`] of a RESULT of kind Prepared, for who has seen its metadata before.
 ///
 /// # Errors
 /// The body ends within it.
-pub fn prepared_id(body: &[u8]) -> Result<&[u8]> {
+pub fn prepared_id<'a>(header: &Header, body: &'a [u8]) -> Result<StatementId<'a>> {
     let mut reader = Reader::new(body);
     reader.i32("kind of result")?;
-    reader.short_bytes("statement id")
+    StatementId::read(&mut reader, version_of(header))
 }
 
 /// The kind of a RESULT from its [`payload`]. `None`: too short, or a kind that does not exist.
@@ -154,7 +163,7 @@ pub fn result_kind(body: &[u8]) -> Option<ResultKind> {
     }
 }
 
-fn parse_result(body: &[u8]) -> Result<ResultBody<'_>> {
+fn parse_result(body: &[u8], version: Version) -> Result<ResultBody<'_>> {
     let mut reader = Reader::new(body);
     let value = reader.i32("kind of result")?;
     let Some(kind) = result_kind(body) else {
@@ -170,7 +179,7 @@ fn parse_result(body: &[u8]) -> Result<ResultBody<'_>> {
         ResultKind::Void => ResultBody::Void,
         ResultKind::Rows => ResultBody::Rows(Rows::parse(body)?),
         ResultKind::SetKeyspace => ResultBody::SetKeyspace(reader.string("keyspace")?),
-        ResultKind::Prepared => ResultBody::Prepared(Prepared::read(&mut reader)?),
+        ResultKind::Prepared => ResultBody::Prepared(Prepared::read(&mut reader, version)?),
         ResultKind::SchemaChange => ResultBody::SchemaChange(SchemaChange::read(&mut reader)?),
     })
 }

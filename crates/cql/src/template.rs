@@ -7,8 +7,9 @@
 //! between its own head and tail. Nothing is allocated when `out` has room for
 //! [`Template::bytes`] and the values.
 
-use crate::frame::{self, HEADER_BYTES, VERSION, opcode};
-use crate::request::{self, BatchKind, QueryParams, param};
+use crate::frame::{self, HEADER_BYTES, opcode};
+use crate::request::{self, BatchKind, QueryParams, StatementId, param};
+use crate::version::Version;
 use crate::wire::{append_long_bytes, append_short_bytes, append_u16};
 
 /// Bytes of a page size, the first thing in the tail of a statement that is read in pages.
@@ -30,7 +31,9 @@ pub struct Template {
     tail: Vec<u8>,
     /// How the statement stands in a BATCH: its kind, id or text, and number of values.
     entry: Vec<u8>,
-    /// Where in the head the flags byte of the parameters is.
+    /// What names the columns of its rows in version 5.
+    result_metadata: Vec<u8>,
+    /// Where in the head the flags of the parameters are, or the last of four bytes of them.
     flags_offset: usize,
     has_page_size: bool,
     has_timestamp: bool,
@@ -41,29 +44,44 @@ impl Template {
     /// be appended between [`begin`](Self::begin) and [`finish`](Self::finish); `params.values`
     /// and `params.paging_state` are not looked at. A timestamp in `params` only makes room for
     /// the one that [`stamp`] writes.
-    pub fn execute(id: &[u8], values_count: u16, params: &QueryParams) -> Template {
-        let mut entry = vec![1];
-        append_short_bytes(&mut entry, id);
-        Self::new(opcode::EXECUTE, entry, values_count, params)
+    pub fn execute<'i>(
+        id: impl Into<StatementId<'i>>,
+        values_count: u16,
+        params: &QueryParams,
+    ) -> Template {
+        let id = id.into();
+        let (mut entry, mut names) = (vec![1], Vec::new());
+        append_short_bytes(&mut entry, id.id);
+        request::append_statement(&mut names, id, params.version);
+        Template {
+            result_metadata: id.result_metadata.to_vec(),
+            ..Self::new(opcode::EXECUTE, (entry, &names), values_count, params)
+        }
     }
 
     /// A QUERY: as [`Template::execute`], of a statement that is sent as text every time.
     pub fn query(cql: &str, values_count: u16, params: &QueryParams) -> Template {
-        let mut entry = vec![0];
-        append_long_bytes(&mut entry, cql.as_bytes());
-        Self::new(opcode::QUERY, entry, values_count, params)
+        let (mut entry, mut text) = (vec![0], Vec::new());
+        append_long_bytes(&mut text, cql.as_bytes());
+        entry.extend_from_slice(&text);
+        Self::new(opcode::QUERY, (entry, &text), values_count, params)
     }
 
-    fn new(opcode: u8, mut entry: Vec<u8>, values_count: u16, params: &QueryParams) -> Template {
+    /// Of how it stands in a BATCH, without the number of values, and alone.
+    fn new(
+        opcode: u8,
+        (mut entry, alone): (Vec<u8>, &[u8]),
+        values_count: u16,
+        params: &QueryParams,
+    ) -> Template {
         let params = QueryParams {
             paging_state: None,
             ..*params
         };
         let mut head = Vec::new();
-        frame::begin(&mut head, VERSION, 0, opcode);
-        // The first byte says what kind of entry it is, and only a BATCH wants to know.
-        head.extend_from_slice(&entry[1..]);
-        let flags_offset = head.len() + 2;
+        frame::begin(&mut head, params.version.number(), 0, opcode);
+        head.extend_from_slice(alone);
+        let flags_offset = head.len() + if params.version >= Version::V5 { 5 } else { 2 };
         request::append_params_head(&mut head, values_count, &params);
         append_u16(&mut entry, values_count);
         let mut tail = Vec::new();
@@ -72,6 +90,7 @@ impl Template {
             head,
             tail,
             entry,
+            result_metadata: Vec::new(),
             flags_offset,
             has_page_size: params.page_size.is_some(),
             has_timestamp: params.timestamp_us.is_some(),
@@ -124,6 +143,11 @@ impl Template {
         }
     }
 
+    /// Whether it executes the statement that a server knows by this.
+    pub fn executes(&self, id: StatementId<'_>) -> bool {
+        self.prepared_id() == Some(id.id) && self.result_metadata == id.result_metadata
+    }
+
     /// Bytes of head and tail: a frame is this and its values, each with 4 bytes of length.
     pub fn bytes(&self) -> usize {
         self.head.len() + self.tail.len()
@@ -141,16 +165,18 @@ impl Template {
 /// timestamp).
 #[derive(Clone, Debug)]
 pub struct BatchTemplate {
+    version: Version,
     kind: BatchKind,
     tail: Vec<u8>,
     has_timestamp: bool,
 }
 
 impl BatchTemplate {
-    /// Encodes what does not change. Of `params` only consistency, serial consistency and the
-    /// presence of a timestamp are looked at: a BATCH has nothing else.
+    /// Encodes what does not change. Of `params` only version, consistency, serial consistency and
+    /// the presence of a timestamp are looked at: a BATCH has nothing else.
     pub fn new(kind: BatchKind, params: &QueryParams) -> BatchTemplate {
         let params = QueryParams {
+            version: params.version,
             consistency: params.consistency,
             serial_consistency: params.serial_consistency,
             timestamp_us: params.timestamp_us,
@@ -160,6 +186,7 @@ impl BatchTemplate {
         request::append_params_head(&mut tail, 0, &params);
         request::append_params_tail(&mut tail, &params);
         BatchTemplate {
+            version: params.version,
             kind,
             tail,
             has_timestamp: params.timestamp_us.is_some(),
@@ -169,7 +196,7 @@ impl BatchTemplate {
     /// Appends the head of a batch of `entries_count`; returns where the frame begins.
     #[inline]
     pub fn begin(&self, out: &mut Vec<u8>, entries_count: u16) -> usize {
-        let start = frame::begin(out, VERSION, 0, opcode::BATCH);
+        let start = frame::begin(out, self.version.number(), 0, opcode::BATCH);
         out.push(self.kind as u8);
         append_u16(out, entries_count);
         start

@@ -211,6 +211,8 @@ struct Sources {
     judged: Vec<bool>,
     credentials: Option<(String, String)>,
     tls: Option<TlsMaterial>,
+    /// The version of the protocol that the nodes speak.
+    version: u8,
 }
 
 /// Gives the clients of a trial what they make their load of, if they do not have it.
@@ -245,6 +247,7 @@ fn sources(study: &Study, variant: usize, program: &Program, running: &Running) 
         judged: program.statements().iter().map(|one| one.verifies).collect(),
         credentials: credentials.map(|c| (c.user.clone(), c.password.reveal().to_owned())),
         tls: access.tls.as_ref().map(|tls| (*tls.material).clone()),
+        version: access.spoken.now().number(),
     };
     serde_json::to_string(&sources).context("write down what clients make their load of")
 }
@@ -321,6 +324,7 @@ impl Maker for StudyMaker {
         let sources = read(sources)?;
         let (settings, program) = sources.made(self.recordings().clone())?;
         let tls = sources.tls.map(TlsMaterial::tls).transpose()?;
+        let version = load::Version::of_number(sources.version);
         Ok(Made {
             program,
             access: load::Access {
@@ -329,6 +333,7 @@ impl Maker for StudyMaker {
                     config: tls.config,
                     server_name: tls.server_name,
                 }),
+                version: version.context("a version of the protocol that is not spoken")?,
                 compression: settings.client.compression,
             },
         })

@@ -233,7 +233,7 @@ impl Running {
     fn has_moved(&self, name: &str) -> bool {
         let moves = &self.cluster.access().moves;
         let mut nodes = self.cluster.nodes().iter();
-        nodes.any(|node| node.name == name && moves.now(node.address) != node.address)
+        nodes.any(|node| node.name == name && moves.called(node.address) != node.address)
     }
 
     /// The nodes for the engine.
@@ -242,6 +242,8 @@ impl Running {
         nodes
             .map(|node| load::Endpoint {
                 address: self.cluster.access().moves.now(node.address),
+                called: self.cluster.access().moves.called(node.address),
+                proxied_name: self.cluster.access().moves.proxied_name(node.address),
                 name: node.name.clone(),
                 tokens: node.tokens.clone(),
             })
@@ -260,6 +262,7 @@ impl Running {
                 config: tls.config.clone(),
                 server_name: tls.server_name.clone(),
             }),
+            version: access.spoken.now(),
             compression,
         }
     }

@@ -200,11 +200,21 @@ pub(crate) struct EndNote {
     pub throttled_ns: Option<u64>,
 }
 
+/// A node as a client is told of it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct AskedNode {
+    address: SocketAddr,
+    called: SocketAddr,
+    proxied_name: Option<String>,
+    name: String,
+    tokens: Vec<i64>,
+}
+
 /// All of a [`Config`] but the program and the way in.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct ClientConfig {
     stage: String,
-    nodes: Vec<(SocketAddr, String, Vec<i64>)>,
+    nodes: Vec<AskedNode>,
     schedule: AskedSchedule,
     rise_ns: u64,
     first_operation: u64,
@@ -280,7 +290,13 @@ impl ClientConfig {
         ClientConfig {
             stage: word_of(&STAGES, &config.stage),
             nodes: nodes
-                .map(|node| (node.address, node.name.clone(), node.tokens.clone()))
+                .map(|node| AskedNode {
+                    address: node.address,
+                    called: node.called,
+                    proxied_name: node.proxied_name.clone(),
+                    name: node.name.clone(),
+                    tokens: node.tokens.clone(),
+                })
                 .collect(),
             schedule: match config.schedule {
                 Schedule::Closed { in_flight } => AskedSchedule::Closed(in_flight),
@@ -329,10 +345,12 @@ impl ClientConfig {
             program,
             stage: of_word(&STAGES, &self.stage)?,
             nodes: nodes
-                .map(|(address, name, tokens)| Endpoint {
-                    address,
-                    name,
-                    tokens,
+                .map(|node| Endpoint {
+                    address: node.address,
+                    called: node.called,
+                    proxied_name: node.proxied_name,
+                    name: node.name,
+                    tokens: node.tokens,
                 })
                 .collect(),
             access,

@@ -3,6 +3,7 @@
 use cql::Compression;
 use cql::ParseError;
 use cql::frame::{FrameError, Header, flag, opcode};
+use cql::request::StatementId;
 use cql::response::{self, ErrorCode, ErrorDetail, RawRows, Response, ResultKind};
 use measure::Outcome;
 
@@ -17,7 +18,7 @@ pub(crate) enum Answer<'a> {
     /// The node does not know the prepared statement of this id.
     Forgotten(&'a [u8]),
     /// The node knows it again, under this id.
-    Prepared(&'a [u8]),
+    Prepared(StatementId<'a>),
     /// Not a frame that CQL allows here.
     Nonsense(Nonsense),
 }
@@ -87,7 +88,7 @@ impl Reading {
     /// Of a RESULT, only what is needed: nothing is allocated for metadata.
     fn result(self, body: &[u8]) -> Answer<'_> {
         match (response::result_kind(body), self.preparing) {
-            (Some(ResultKind::Prepared), true) => match response::prepared_id(body) {
+            (Some(ResultKind::Prepared), true) => match response::prepared_id(&self.header, body) {
                 Ok(id) => Answer::Prepared(id),
                 Err(error) => Answer::Nonsense(error.into()),
             },

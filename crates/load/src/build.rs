@@ -14,6 +14,7 @@ use crate::router::Router;
 use crate::schedule::{Arrivals, Schedule};
 use crate::worker::{Batch, Course, DueTimes, Timestamps, Worker, WorkerEnd};
 use crate::world::World;
+use cql::Segments;
 use cql::template::Template;
 use measure::clock;
 use std::collections::VecDeque;
@@ -62,13 +63,13 @@ pub(crate) fn build<W: World>(
     let statements = config.program.statements();
     let again = if facts.has_retries { in_flight } else { 0 } as usize;
     let courses = if facts.has_courses { slots } else { 0 };
-    let memory = || Memory::new(sizes.buffers, frame_bytes_max);
+    let version = config.access.version;
     let mut worker = Worker {
         control: Arc::clone(&shared.control),
         program: Arc::clone(&config.program),
         generator,
         templates: templates.to_vec(),
-        batches: statements.iter().map(connect::batch_template).collect(),
+        batches: statements.iter().map(|one| connect::batch_template(one, version)).collect(),
         facts: facts.clone(),
         source: source(config, index, in_flight),
         number: config.first_operation + index,
@@ -78,9 +79,10 @@ pub(crate) fn build<W: World>(
         draining: false,
         issuing: true,
         verify_reads: config.verify_reads,
-        compression: config.access.compression,
+        version,
+        compression: config.access.compression.filter(|_| !version.has_segments()),
         connections: links.iter().map(|_| None).collect(),
-        memory: repeat_with(memory).take(links.len()).collect(),
+        memory: memory(config, sizes, frame_bytes_max).take(links.len()).collect(),
         connections_per_node: config.connections_per_node,
         router: Router::new(&config.nodes),
         in_flight: InFlight::new(slots, &facts.classes),
@@ -119,6 +121,14 @@ pub(crate) fn build<W: World>(
 fn number_among_all(config: &Config, index: usize) -> (u64, u64) {
     let number = (config.others.before + index) as u64;
     (number, config.workers_of_all() as u64)
+}
+
+/// Memory for one connection after the other, with segments in a version that has them.
+fn memory(config: &Config, sizes: Sizes, frame_bytes_max: usize) -> impl Iterator<Item = Memory> {
+    let (version, compression) = (config.access.version, config.access.compression);
+    let segments = version.has_segments().then(|| Segments::new(compression));
+    let one = move || Memory::new(sizes.buffers, frame_bytes_max, version).wrapped(segments);
+    repeat_with(one)
 }
 
 fn adopt_all<W: World>(worker: &mut Worker<W>, links: Vec<Link<W::Stream>>) -> io::Result<()> {

@@ -5,7 +5,7 @@ use crate::history::History;
 use crate::ledger::{Keeps, Ledger};
 use crate::schedule::Schedule;
 use crate::written::Written;
-use cql::Compression;
+use cql::{Compression, Version};
 use measure::Outcome;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -100,8 +100,14 @@ pub struct OtherWorkers {
 /// A node to send to.
 #[derive(Clone, Debug)]
 pub struct Endpoint {
-    /// Where it listens for CQL.
+    /// Where it is reached for CQL.
     pub address: SocketAddr,
+    /// What the other nodes call it: the same, unless addresses are translated on the way. Its
+    /// certificate carries this one.
+    pub called: SocketAddr,
+    /// The name by which whoever answers at `address` is asked for it, where that is a proxy of
+    /// several nodes: it is the name that TLS asks for.
+    pub proxied_name: Option<String>,
     /// Its name in messages.
     pub name: String,
     /// Its tokens; all empty: operations go to the nodes in turn.
@@ -115,6 +121,8 @@ pub struct Access {
     pub credentials: Option<(String, String)>,
     /// TLS, if the nodes want it.
     pub tls: Option<Tls>,
+    /// The version of the protocol that all nodes speak.
+    pub version: Version,
     /// Compression of frame bodies.
     pub compression: Option<Compression>,
 }
@@ -125,6 +133,7 @@ impl std::fmt::Debug for Access {
         f.debug_struct("Access")
             .field("user", &user)
             .field("tls", &self.tls.is_some())
+            .field("version", &self.version)
             .field("compression", &self.compression)
             .finish_non_exhaustive()
     }

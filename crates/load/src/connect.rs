@@ -9,10 +9,10 @@ use crate::config::{Access, Config, Endpoint, LoadError};
 use crate::connection::Link;
 use crate::moved;
 use cql::frame::{self, Header, flag};
-use cql::request::{self, QueryParams};
+use cql::request::{self, QueryParams, StatementId};
 use cql::response::{self, Response, ResultBody};
 use cql::template::{BatchTemplate, Template};
-use cql::{Compression, Handshake};
+use cql::{Compression, Handshake, SegmentReader, Version};
 use measure::clock;
 use rustls::pki_types::ServerName;
 use std::io::{self, Read, Write};
@@ -35,8 +35,9 @@ const HANDSHAKE_BYTES_MAX: u32 = 16 << 20;
 
 /// The parameters of a statement's frames, values left out. A timestamp only makes room for the
 /// operation's own.
-fn params(statement: &Statement) -> QueryParams<'static> {
+fn params(statement: &Statement, version: Version) -> QueryParams<'static> {
     QueryParams {
+        version,
         consistency: statement.consistency,
         page_size: statement.page_size,
         serial_consistency: statement.serial_consistency,
@@ -48,23 +49,29 @@ fn params(statement: &Statement) -> QueryParams<'static> {
 }
 
 /// The frame of a statement: under `id`, or its text if it is not to be prepared.
-pub(crate) fn template(statement: &Statement, id: &[u8]) -> Template {
+pub(crate) fn template(statement: &Statement, id: StatementId<'_>, version: Version) -> Template {
     if statement.prepared {
-        execute_template(statement, id)
+        execute_template(statement, id, version)
     } else {
-        Template::query(&statement.cql, statement.values_count, &params(statement))
+        let params = params(statement, version);
+        Template::query(&statement.cql, statement.values_count, &params)
     }
 }
 
 /// The frame of a statement that was prepared under `id`.
-pub(crate) fn execute_template(statement: &Statement, id: &[u8]) -> Template {
-    Template::execute(id, statement.values_count, &params(statement))
+pub(crate) fn execute_template(
+    statement: &Statement,
+    id: StatementId<'_>,
+    version: Version,
+) -> Template {
+    Template::execute(id, statement.values_count, &params(statement, version))
 }
 
 /// The frame of an operation of several statements that begins with this one; `None`: it is always
 /// alone.
-pub(crate) fn batch_template(statement: &Statement) -> Option<BatchTemplate> {
-    Some(BatchTemplate::new(statement.batch?, &params(statement)))
+pub(crate) fn batch_template(statement: &Statement, version: Version) -> Option<BatchTemplate> {
+    let kind = statement.batch?;
+    Some(BatchTemplate::new(kind, &params(statement, version)))
 }
 
 /// Opens a connection to `node` with the statements of `program` prepared on it, and makes their
@@ -93,7 +100,10 @@ fn try_open(
 pub(crate) struct Wire {
     link: Link,
     plain: Vec<u8>,
+    version: Version,
     compression: Option<Compression>,
+    /// What reads its segments, in a version that has them, once there are some.
+    segments: Option<SegmentReader>,
 }
 
 impl Wire {
@@ -106,9 +116,9 @@ impl Wire {
         let tls = match &access.tls {
             None => None,
             Some(tls) => {
-                let name = match &tls.server_name {
+                let name = match node.proxied_name.as_ref().or(tls.server_name.as_ref()) {
                     Some(name) => ServerName::try_from(name.clone()).map_err(io::Error::other)?,
-                    None => ServerName::IpAddress(node.address.ip().into()),
+                    None => ServerName::IpAddress(node.called.ip().into()),
                 };
                 let config = Arc::clone(&tls.config);
                 let client =
@@ -119,7 +129,9 @@ impl Wire {
         let mut wire = Wire {
             link: Link { stream, tls },
             plain: Vec::new(),
+            version: access.version,
             compression: access.compression,
+            segments: None,
         };
         wire.handshake(access)?;
         Ok(wire)
@@ -132,8 +144,11 @@ impl Wire {
             templates.push(if statement.prepared {
                 self.prepare(statement)?
             } else {
-                template(statement, &[])
+                template(statement, StatementId::from(&[]), self.version)
             });
+        }
+        if self.segments.is_some_and(|reader| !reader.is_empty()) {
+            return Err(io::Error::other("the node says what nobody has asked for"));
         }
         self.link.stream.set_nonblocking(true)?;
         Ok((self.link, templates))
@@ -145,9 +160,15 @@ impl Wire {
             .as_ref()
             .map(|(user, password)| (user.as_str(), password.as_str()));
         let mut frame = Vec::new();
-        let mut handshake = Handshake::begin(&mut frame, access.compression);
+        let begun = Handshake::begin(&mut frame, self.version, access.compression);
+        let mut handshake = begun.map_err(io::Error::other)?;
+        // It may refuse the version, and does so in one of its own.
+        let mut version = None;
         loop {
-            let (header, body) = self.exchange(&frame)?;
+            let (header, body) = self.exchange_in(version, &frame)?;
+            if version.replace(self.version).is_none() {
+                self.segments = handshake.segments().map(SegmentReader::new);
+            }
             frame.clear();
             let answered = handshake.answered((&header, &body), credentials, &mut frame);
             if answered.map_err(io::Error::other)? {
@@ -158,7 +179,7 @@ impl Wire {
 
     fn prepare(&mut self, statement: &Statement) -> io::Result<Template> {
         let mut frame = Vec::new();
-        request::prepare(&mut frame, 0, &statement.cql);
+        request::prepare(&mut frame, self.version, 0, &statement.cql);
         let (header, body) = self.exchange(&frame)?;
         match parse(&header, &body)? {
             Response::Result(ResultBody::Prepared(prepared)) => {
@@ -169,7 +190,11 @@ impl Wire {
                         statement.values_count, statement.cql
                     )));
                 }
-                Ok(execute_template(statement, &prepared.id))
+                Ok(execute_template(
+                    statement,
+                    prepared.statement_id(),
+                    self.version,
+                ))
             }
             Response::Error(error) => Err(refused(&statement.cql, &error)),
             other => Err(unexpected("PREPARE", &other)),
@@ -178,10 +203,40 @@ impl Wire {
 
     /// The answer to a frame.
     pub fn exchange(&mut self, frame: &[u8]) -> io::Result<(Header, Vec<u8>)> {
-        self.write_all(frame)?;
+        self.exchange_in(Some(self.version), frame)
+    }
+
+    /// The parameters of a statement that is sent as text.
+    pub fn params(&self) -> QueryParams<'static> {
+        QueryParams {
+            version: self.version,
+            ..QueryParams::default()
+        }
+    }
+
+    /// The answer to a frame, in a version or in whatever version.
+    fn exchange_in(
+        &mut self,
+        version: Option<Version>,
+        frame: &[u8],
+    ) -> io::Result<(Header, Vec<u8>)> {
+        let mut segments = self.segments.take();
+        match &segments {
+            None => self.write_all(frame)?,
+            Some(reader) => {
+                let mut wrapped = Vec::new();
+                reader.segments().wrap(frame, &mut wrapped);
+                self.write_all(&wrapped)?;
+            }
+        }
         let mut body = Vec::new();
-        let fill = |room: &mut [u8]| self.read_exact(room);
-        let header = frame::receive(&mut body, HANDSHAKE_BYTES_MAX, fill, io::Error::other)?;
+        let fill = |room: &mut [u8]| match &mut segments {
+            None => self.read_exact(room),
+            Some(reader) => reader.fill(room, |room| self.read_exact(room), io::Error::other),
+        };
+        let limit = HANDSHAKE_BYTES_MAX;
+        let header = frame::receive(version, &mut body, limit, fill, io::Error::other)?;
+        self.segments = segments;
         if header.flags & flag::COMPRESSED != 0 {
             let limit = HANDSHAKE_BYTES_MAX as usize;
             let compression = self.compression.ok_or_else(|| {
@@ -264,7 +319,8 @@ impl Reconnector {
                     return;
                 }
                 if let Some(now) = moved::address_now(&nodes[node], &nodes, &this.access) {
-                    this.nodes()[node].address = now;
+                    let moved = &mut this.nodes()[node];
+                    (moved.address, moved.called) = (now, now);
                 }
             }
         });

@@ -4,7 +4,9 @@
 //! `connect.rs`. Here nothing blocks, and nothing is allocated unless an answer is larger than
 //! the input.
 
+use crate::wrapping::Wrapping;
 use cql::frame::{self, HEADER_BYTES, Header};
+use cql::{SegmentError, Segments, Version};
 use rustls::ClientConnection;
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
@@ -23,6 +25,8 @@ pub(crate) struct Buffers {
 /// The memory of a connection, of which the next one in its place makes use.
 #[derive(Debug)]
 pub(crate) struct Memory {
+    version: Version,
+    wrapping: Option<Box<Wrapping>>,
     input: Vec<u8>,
     output: Vec<u8>,
     output_max: usize,
@@ -55,6 +59,8 @@ pub(crate) enum Ended {
     Closed,
     #[error(transparent)]
     Failed(io::Error),
+    #[error(transparent)]
+    Segment(#[from] SegmentError),
 }
 
 /// What a call to the socket brought.
@@ -68,6 +74,9 @@ pub(crate) enum Progress {
 
 pub(crate) struct Connection<S = TcpStream> {
     link: Link<S>,
+    version: Version,
+    /// Segments between socket and buffers, in a version that has them.
+    wrapping: Option<Box<Wrapping>>,
     input: Vec<u8>,
     input_start: usize,
     input_end: usize,
@@ -81,14 +90,24 @@ pub(crate) struct Connection<S = TcpStream> {
 }
 
 impl Memory {
-    /// For one connection; `frame_bytes_max` is the largest request that will be written.
-    pub fn new(buffers: Buffers, frame_bytes_max: usize) -> Memory {
+    /// For one connection of this version; `frame_bytes_max` is the largest request that will be
+    /// written.
+    pub fn new(buffers: Buffers, frame_bytes_max: usize, version: Version) -> Memory {
         let output_max = buffers.output.max(4 * frame_bytes_max);
         Memory {
+            version,
+            wrapping: None,
             input: vec![0; buffers.input],
             output: Vec::with_capacity(output_max + buffers.follow_ups),
             output_max,
         }
+    }
+
+    /// The same with segments between it and the socket.
+    pub fn wrapped(mut self, segments: Option<Segments>) -> Memory {
+        let frames_bytes = self.output.capacity();
+        self.wrapping = segments.map(|segments| Box::new(Wrapping::new(segments, frames_bytes)));
+        self
     }
 }
 
@@ -98,6 +117,8 @@ impl<S: Read + Write> Connection<S> {
         memory.output.clear();
         Connection {
             link,
+            version: memory.version,
+            wrapping: memory.wrapping.map(Wrapping::emptied),
             input: memory.input,
             input_start: 0,
             input_end: 0,
@@ -111,6 +132,8 @@ impl<S: Read + Write> Connection<S> {
     /// Closes it.
     pub fn close(self) -> Memory {
         Memory {
+            version: self.version,
+            wrapping: self.wrapping,
             input: self.input,
             output: self.output,
             output_max: self.output_max,
@@ -132,9 +155,9 @@ impl<S: Read + Write> Connection<S> {
     pub fn receive(&mut self) -> Result<usize, Ended> {
         self.make_room();
         let room = &mut self.input[self.input_end..];
-        let read = match &mut self.link.tls {
-            None => self.link.stream.read(room),
-            Some(tls) => read_tls(tls, &mut self.link.stream, room),
+        let read = match &mut self.wrapping {
+            None => self.link.read(room),
+            Some(wrapping) => return self.link.read_wrapped(wrapping, room, &mut self.input_end),
         };
         match read {
             Ok(0) => Err(Ended::Closed),
@@ -147,21 +170,20 @@ impl<S: Read + Write> Connection<S> {
         }
     }
 
-    /// Whether the bytes are wrapped in TLS, which may hold some back.
-    pub fn is_tls(&self) -> bool {
-        self.link.tls.is_some()
-    }
-
-    /// Whether the last [`Connection::receive`] filled the buffer, so that more may be waiting.
-    pub fn is_full(&self) -> bool {
+    /// Whether there may be more than the last [`Connection::receive`] has brought: it filled the
+    /// buffer, or what is between it and the socket may hold some back.
+    pub fn may_have_more(&self) -> bool {
+        let holds_back = |wrapping: &Wrapping| wrapping.may_have_more();
         self.input_end == self.input.len()
+            || self.link.tls.is_some()
+            || self.wrapping.as_deref().is_some_and(holds_back)
     }
 
     /// The next whole frame: its header and where its body is. `Err` on bytes that are no frame.
     #[inline]
     pub fn next_frame(&mut self) -> Result<Option<(Header, Body)>, cql::frame::FrameError> {
         let bytes = &self.input[self.input_start..self.input_end];
-        let Some(header) = Header::parse_response(bytes)? else {
+        let Some(header) = Header::parse_response(bytes, self.version)? else {
             return Ok(None);
         };
         let frame_bytes = HEADER_BYTES + header.length as usize;
@@ -182,7 +204,7 @@ impl<S: Read + Write> Connection<S> {
     /// after [`Connection::next_frame`] has found nothing.
     pub fn awaited(&self) -> Option<Header> {
         let bytes = &self.input[self.input_start..self.input_end];
-        let header = Header::parse_response(bytes).ok()??;
+        let header = Header::parse_response(bytes, self.version).ok()??;
         (header.length > ANSWER_BYTES_USUAL).then_some(header)
     }
 
@@ -194,44 +216,30 @@ impl<S: Read + Write> Connection<S> {
 
     /// Sends what is in the output.
     pub fn send(&mut self) -> io::Result<Progress> {
-        while self.output_sent < self.output.len() {
-            let rest = &self.output[self.output_sent..];
-            let sent = match &mut self.link.tls {
-                None => self.link.stream.write(rest),
-                Some(tls) => tls.writer().write(rest),
-            };
-            match sent {
-                Ok(bytes) => self.output_sent += bytes,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    return Ok(Progress::Blocked);
-                }
-                Err(error) => return Err(error),
-            }
-            if self.send_tls()? == Progress::Blocked {
-                return Ok(Progress::Blocked);
-            }
+        if self.wrapping.is_some() {
+            return self.send_wrapped();
         }
-        if self.send_tls()? == Progress::Blocked {
-            return Ok(Progress::Blocked);
+        let sent = self.link.send(&self.output, &mut self.output_sent)?;
+        if sent == Progress::Done {
+            self.output.clear();
+            self.output_sent = 0;
         }
-        self.output.clear();
-        self.output_sent = 0;
-        Ok(Progress::Done)
+        Ok(sent)
     }
 
-    fn send_tls(&mut self) -> io::Result<Progress> {
-        let Some(tls) = &mut self.link.tls else {
+    /// The same in segments: those that were made before first.
+    fn send_wrapped(&mut self) -> io::Result<Progress> {
+        let Some(wrapping) = &mut self.wrapping else {
             return Ok(Progress::Done);
         };
-        while tls.wants_write() {
-            match tls.write_tls(&mut self.link.stream) {
-                Ok(_) => {}
-                Err(error) if is_transient(&error) => return Ok(Progress::Blocked),
-                Err(error) => return Err(error),
+        loop {
+            let sent = self.link.send(&wrapping.output, &mut wrapping.sent)?;
+            if sent == Progress::Blocked || self.output.is_empty() {
+                return Ok(sent);
             }
+            wrapping.wrap(&self.output);
+            self.output.clear();
         }
-        Ok(Progress::Done)
     }
 
     /// Moves an unfinished frame to the front, so that the whole buffer is free behind it.
@@ -251,6 +259,76 @@ impl<S: Read + Write> Connection<S> {
         if room > self.input.len() && arrived == self.input.len() {
             self.input.resize(room, 0);
         }
+    }
+}
+
+impl<S: Read + Write> Link<S> {
+    /// Reads what the socket has, once.
+    #[inline]
+    fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        match &mut self.tls {
+            None => self.stream.read(room),
+            Some(tls) => read_tls(tls, &mut self.stream, room),
+        }
+    }
+
+    /// Reads what segments hold, those that are there first, and moves `end` by that; how much it
+    /// was.
+    fn read_wrapped(
+        &mut self,
+        wrapping: &mut Wrapping,
+        room: &mut [u8],
+        end: &mut usize,
+    ) -> Result<usize, Ended> {
+        let mut taken = wrapping.take(room)?;
+        if taken == 0 {
+            match self.read(wrapping.room()) {
+                Ok(0) => return Err(Ended::Closed),
+                Ok(bytes) => wrapping.received(bytes),
+                Err(error) if is_transient(&error) => return Ok(0),
+                Err(error) => return Err(Ended::Failed(error)),
+            }
+            taken = wrapping.take(room)?;
+        }
+        *end += taken;
+        Ok(taken)
+    }
+
+    /// Sends what of `bytes` was not sent yet.
+    fn send(&mut self, bytes: &[u8], bytes_sent: &mut usize) -> io::Result<Progress> {
+        while *bytes_sent < bytes.len() {
+            let rest = &bytes[*bytes_sent..];
+            let sent = match &mut self.tls {
+                None => self.stream.write(rest),
+                Some(tls) => tls.writer().write(rest),
+            };
+            match sent {
+                Ok(bytes) => *bytes_sent += bytes,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    return Ok(Progress::Blocked);
+                }
+                Err(error) => return Err(error),
+            }
+            if self.send_tls()? == Progress::Blocked {
+                return Ok(Progress::Blocked);
+            }
+        }
+        self.send_tls()
+    }
+
+    fn send_tls(&mut self) -> io::Result<Progress> {
+        let Some(tls) = &mut self.tls else {
+            return Ok(Progress::Done);
+        };
+        while tls.wants_write() {
+            match tls.write_tls(&mut self.stream) {
+                Ok(_) => {}
+                Err(error) if is_transient(&error) => return Ok(Progress::Blocked),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(Progress::Done)
     }
 }
 
@@ -297,14 +375,14 @@ mod tests {
         let (server, _) = listener.accept().unwrap();
         stream.set_nonblocking(true).unwrap();
         let link = Link { stream, tls: None };
-        let memory = Memory::new(Buffers::USUAL, 64);
+        let memory = Memory::new(Buffers::USUAL, 64, Version::V4);
         (Connection::new(link, memory), server)
     }
 
     fn header(length: u32) -> Vec<u8> {
         let mut bytes = Vec::new();
         Header {
-            version: frame::VERSION | frame::RESPONSE_BIT,
+            version: Version::V4.number() | frame::RESPONSE_BIT,
             flags: 0,
             stream: 0,
             opcode: frame::opcode::RESULT,

@@ -33,6 +33,7 @@ mod sim;
 mod worker;
 mod workers;
 mod world;
+mod wrapping;
 mod written;
 
 pub use config::{
@@ -40,7 +41,7 @@ pub use config::{
     Summary, Tls, VerifyReads, Window,
 };
 // What a caller needs to fill in [`Access`] without a dependency on the wire.
-pub use cql::Compression;
+pub use cql::{Compression, Version};
 pub use history::{HISTORY_OPERATIONS_MAX, Happened, History};
 pub use kept::{KeptOf, KeptPiece, KeptRecords, KeptWhat, TheirTime};
 pub use ledger::{Keeps, LEDGER_OPERATIONS_MAX, Ledger, TIMED_OPERATIONS_MAX, WriteState};

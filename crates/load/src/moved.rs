@@ -6,7 +6,6 @@
 use crate::config::{Access, Endpoint};
 use crate::connect::Wire;
 use cql::Value;
-use cql::request::QueryParams;
 use cql::response::{Response, ResultBody};
 use std::io;
 use std::net::SocketAddr;
@@ -36,7 +35,8 @@ pub(crate) fn check(wire: &mut Wire, node: &Endpoint, all: &[Endpoint]) -> io::R
     }
 }
 
-/// Where `node` is by the word of the first other one of `all` that answers, if that is elsewhere.
+/// Where `node` is by the word of the first other one of `all` that answers, if it calls it by
+/// another address than before.
 pub(crate) fn address_now(
     node: &Endpoint,
     all: &[Endpoint],
@@ -50,7 +50,7 @@ pub(crate) fn address_now(
     let mut told = others.filter_map(|other| {
         let mut wire = Wire::enter(other, access).ok()?;
         let rows = wire.rows(OTHERS).or_else(|_| wire.rows(OTHERS_BEFORE_4)).ok()?;
-        Some((rows, other.address.port()))
+        Some((rows, other.called.port()))
     });
     let (rows, usual_port) = told.next()?;
     let mut is_its = rows.into_iter().filter(|row| tokens_of(row.last()).contains(&token));
@@ -60,12 +60,12 @@ pub(crate) fn address_now(
     };
     let said = row.get(1).and_then(Value::as_i64).and_then(|port| u16::try_from(port).ok());
     let now = SocketAddr::new(*ip, said.unwrap_or(usual_port));
-    (now != node.address).then_some(now)
+    (now != node.called).then_some(now)
 }
 
-/// Whether nodes can be told apart.
+/// Whether nodes can be told apart, and followed: a proxy does so itself.
 fn can_tell(node: &Endpoint, all: &[Endpoint]) -> bool {
-    all.len() > 1 && !node.tokens.is_empty()
+    all.len() > 1 && !node.tokens.is_empty() && node.proxied_name.is_none()
 }
 
 fn tokens_of_rows(rows: &[Vec<Value>]) -> Vec<i64> {
@@ -84,7 +84,7 @@ impl Wire {
     /// The rows that a statement asks for, few and small.
     fn rows(&mut self, cql: &str) -> io::Result<Vec<Vec<Value>>> {
         let mut frame = Vec::new();
-        cql::request::query(&mut frame, 0, cql, &QueryParams::default());
+        cql::request::query(&mut frame, 0, cql, &self.params());
         let (header, body) = self.exchange(&frame)?;
         match cql::response::parse(&header, &body).map_err(io::Error::other)? {
             Response::Result(ResultBody::Rows(rows)) => rows.values().map_err(io::Error::other),

@@ -51,9 +51,9 @@ mod tests {
 
     fn node(name: &str, tokens: &[i64]) -> Endpoint {
         Endpoint {
-            address: "127.0.0.1:9042".parse().unwrap(),
             name: name.to_owned(),
             tokens: tokens.to_vec(),
+            ..Endpoint::at(([127, 0, 0, 1], 9042).into())
         }
     }
 

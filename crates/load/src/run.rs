@@ -395,6 +395,8 @@ impl Endpoint {
     pub fn at(address: std::net::SocketAddr) -> Endpoint {
         Endpoint {
             address,
+            called: address,
+            proxied_name: None,
             name: address.to_string(),
             tokens: Vec::new(),
         }

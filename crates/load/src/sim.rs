@@ -29,6 +29,7 @@ use crate::connect;
 use crate::control::Control;
 use crate::facts::Facts;
 use crate::recorder::{Part, Recorder};
+use cql::Version;
 use oracle::Oracle;
 use recorded::{Coverage, Expected, Planted, Recorded, part_with_room};
 use shape::{START_NS, Shape};
@@ -82,7 +83,9 @@ impl Runs {
         let shared = Shared {
             control: Arc::clone(&control),
             facts: Arc::new(facts),
-            templates: templates.map(|of| connect::template(of, of.cql.as_bytes())).collect(),
+            templates: templates
+                .map(|of| connect::template(of, of.cql.as_bytes().into(), Version::V4))
+                .collect(),
         };
         let mut recorded = Recorded::new(std::mem::take(&mut self.expected));
         recorded.planted = self.planted;

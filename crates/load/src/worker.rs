@@ -45,8 +45,8 @@ use crate::router::Router;
 use crate::schedule::Arrivals;
 use crate::world::{Ready, World};
 use crate::written::Written;
-use cql::Compression;
 use cql::template::{BatchTemplate, Template};
+use cql::{Compression, Version};
 use measure::clock;
 use std::collections::VecDeque;
 use std::io;
@@ -113,6 +113,8 @@ pub(crate) struct Worker<W: World> {
     /// Whether there may be something to send that was not sent before.
     pub issuing: bool,
     pub verify_reads: VerifyReads,
+    pub version: Version,
+    /// Of each frame by itself: segments are compressed as a whole.
     pub compression: Option<Compression>,
     pub connections: Vec<Option<Connection<W::Stream>>>,
     /// Of connections that are not open.

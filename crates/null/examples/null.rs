@@ -77,7 +77,7 @@ fn prepare(server: &NullServer) -> Result<(TcpStream, Vec<u8>)> {
         socket.write_all(&frame)?;
         let mut head = [0; HEADER_BYTES];
         socket.read_exact(&mut head)?;
-        let header = Header::parse_response(&head)?.context("a whole header")?;
+        let header = Header::parse_response(&head, cql::Version::V4)?.context("a whole header")?;
         let mut body = vec![0; header.length as usize];
         socket.read_exact(&mut body)?;
         match response::parse(&header, &body)? {
@@ -86,7 +86,7 @@ fn prepare(server: &NullServer) -> Result<(TcpStream, Vec<u8>)> {
             _ => Ok(Vec::new()),
         }
     };
-    ask(&|out| request::startup(out, 0, None))?;
+    ask(&|out| request::startup(out, cql::Version::V4, 0, None))?;
     let params = QueryParams::default();
     for cql in [
         "CREATE KEYSPACE k WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}",
@@ -95,7 +95,7 @@ fn prepare(server: &NullServer) -> Result<(TcpStream, Vec<u8>)> {
         ask(&|out| request::query(out, 0, cql, &params))?;
     }
     let cql = "INSERT INTO k.s (key, c0, c1, c2, c3, c4) VALUES (?, ?, ?, ?, ?, ?)";
-    let id = ask(&|out| request::prepare(out, 0, cql))?;
+    let id = ask(&|out| request::prepare(out, cql::Version::V4, 0, cql))?;
     let mut values: Vec<Option<&[u8]>> = vec![Some(&[7; 34]); 6];
     values[0] = Some(b"0123456789");
     let params = QueryParams {

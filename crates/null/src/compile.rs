@@ -194,6 +194,7 @@ fn prepared(
 ) -> Prepared {
     Prepared {
         id: id.to_vec(),
+        result_metadata_id: Vec::new(),
         partition_key_indexes: partition_key_indexes(&binds.key_columns, table),
         bind_columns: binds.specs,
         result_columns,

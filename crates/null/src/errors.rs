@@ -10,7 +10,9 @@ use cql::{reply, request};
 /// Cassandra's words, which drivers look for, in a frame of version 4, to which they step down.
 pub fn refuse_frame(error: &FrameError, out: &mut Vec<u8>) -> Verdict {
     match error {
-        FrameError::Version { version, stream } => {
+        FrameError::Version {
+            version, stream, ..
+        } => {
             let why = format!(
                 "Invalid or unsupported protocol version ({version}); supported versions are (4/v4)"
             );

@@ -40,6 +40,7 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     hosts::check(subject, out);
     machines::check(subject, out);
     attach_credentials(subject, out);
+    client_certificates(subject, out);
     kubernetes::check(subject, out);
     kubernetes::check_node_pods(subject, out);
     trust::check(subject, out);
@@ -120,6 +121,21 @@ fn attach_credentials(subject: &Subject<'_>, out: &mut Diagnostics) {
             }
             _ => {}
         }
+    }
+}
+
+/// A certificate proves nothing without its key, and a key is nobody's without its certificate.
+fn client_certificates(subject: &Subject<'_>, out: &mut Diagnostics) {
+    for section in ["target.attach.tls", "target.attach.jolokia.tls"] {
+        let (cert, key) = (format!("{section}.cert"), format!("{section}.key"));
+        let (there, missing) = match (subject.wrote(&cert), subject.wrote(&key)) {
+            (true, false) => (cert, key),
+            (false, true) => (key, cert),
+            _ => continue,
+        };
+        let message = format!("`{there}` is there, `{missing}` is missing");
+        let hint = "name both PEM files: the certificate by `cert`, its private key by `key`";
+        subject.say(&there, message, Some(hint), out);
     }
 }
 

@@ -28,7 +28,8 @@ pub fn only_reached_from_here(target: &Target) -> Option<&'static str> {
         }
         Target::Attach(attach) => {
             let mut points = attach.contact_points.iter();
-            (attach.kubernetes.is_none() && points.all(|point| is_loopback(point)))
+            let are_said = attach.kubernetes.is_none() && attach.secure_connect_bundle.is_none();
+            (are_said && points.all(|point| is_loopback(point)))
                 .then_some("`target.attach.contact_points`, which are loopback addresses")
         }
     }

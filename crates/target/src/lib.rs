@@ -20,6 +20,7 @@ mod placing;
 mod refusal;
 mod secret;
 mod spec;
+mod translation;
 pub mod trust;
 mod yaml;
 
@@ -44,4 +45,5 @@ pub use spec::{
     AttachSpec, Authentication, BuildIdentity, Collector, JOLOKIA_PORT, JolokiaAccess, LocalSpec,
     NODES_COUNT_MAX, Origin, Seat, Target, TlsSpec,
 };
+pub use translation::{NodePlace, Translation};
 pub use yaml::{YamlRefusal, yaml_named, yaml_refusal, yaml_renamed, yaml_twice};

@@ -7,6 +7,7 @@ use crate::kubernetes::{KubernetesCluster, KubernetesOwner};
 use crate::null::NullSpec;
 use crate::placing::Topology;
 use crate::secret::SecretSource;
+use crate::translation::Translation;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -296,6 +297,9 @@ pub struct AttachSpec {
     /// `host` or `host:port` (port 9042 when left out; `[v6]:port` for IPv6). At least one, but
     /// where Kubernetes says them.
     pub contact_points: Vec<String>,
+    /// The zip archive with which Astra says what there is: certificates, and who knows the nodes,
+    /// in the place of contact points and of `tls`.
+    pub secure_connect_bundle: Option<PathBuf>,
     /// Where Kubernetes describes it: contact points, data center and credentials come from there.
     pub kubernetes: Option<KubernetesCluster>,
     /// User name; requires a password.
@@ -308,6 +312,8 @@ pub struct AttachSpec {
     pub datacenter: Option<String>,
     /// The Jolokia agent in every node's JVM, for its MBeans; without it only CQL is spoken.
     pub jolokia: Option<JolokiaAccess>,
+    /// Where its nodes are reached that it calls by other addresses.
+    pub addresses: Translation,
     /// The machines of its nodes; without them nothing of these is seen or done.
     pub hosts: Vec<AttachedHost>,
 }
@@ -353,6 +359,11 @@ pub struct TlsSpec {
     pub verify: bool,
     /// The name the certificate must carry; the contact point's host when absent.
     pub server_name: Option<String>,
+    /// PEM file of the client's own certificate, with those that lead to its authority; it is shown
+    /// to servers that want one. With it goes `key`.
+    pub cert: Option<PathBuf>,
+    /// PEM file of the private key of that certificate.
+    pub key: Option<PathBuf>,
 }
 
 impl Default for TlsSpec {
@@ -361,6 +372,8 @@ impl Default for TlsSpec {
             ca: None,
             verify: true,
             server_name: None,
+            cert: None,
+            key: None,
         }
     }
 }

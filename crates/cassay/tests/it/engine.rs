@@ -10,7 +10,8 @@ use std::time::Duration;
 use target::{Latency, NullSpec, Reads, Stall};
 use workload::{Program, Spec, Stage};
 
-fn program(mix: &[(&str, f64)]) -> Arc<Program> {
+/// The program of standard1 with this mix.
+pub fn program(mix: &[(&str, f64)]) -> Arc<Program> {
     let spec = Spec {
         mix: mix.iter().map(|&(kind, weight)| (kind.to_owned(), weight)).collect(),
         ..Spec::new("standard1", 10_000, 1)
@@ -253,6 +254,7 @@ fn compression_and_authentication_change_nothing_that_is_counted() {
         credentials,
         tls: None,
         compression: Some(Compression::Lz4),
+        ..Access::default()
     };
     let (all, intervals, _) = run(&config);
     assert_eq!(all.outcomes.get(Outcome::Ok), 6_000);

@@ -27,6 +27,7 @@ mod pipelines;
 mod program;
 mod required;
 mod shipped;
+mod sni;
 mod ssh;
 mod tls;
 mod topology;

@@ -1,9 +1,12 @@
-//! The engine through TLS: the same counts, and no connection to a server that cannot prove itself.
+//! The engine through TLS: the same counts, no connection to a server that cannot prove itself, and
+//! a certificate for a server that wants one of its clients.
 //!
 //! The null target speaks no TLS; a proxy in this process wraps it, with a certificate made for
 //! the test.
 
+use crate::cassandra::authentication::assert_in_no_file;
 use crate::engine::{config, null, run};
+use crate::program::Lab;
 use base64::Engine;
 use cluster::Dirs;
 use load::{Access, Flow, Limit, Schedule, Tls};
@@ -12,13 +15,26 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, RootCertStore, ServerConfig, ServerConnection};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
 use std::time::Duration;
 use target::{AttachSpec, JolokiaAccess, NullSpec, Target, TlsSpec};
 
+const STUDY: &str = "\
+study: mutual
+question: Does a server that wants a certificate get one?
+target: {attach: {contact_points: ['NODE'], tls: {ca: ca.pem, cert: me.pem, key: me.key}}}
+workload: {use: standard1, mix: {write: 1}}
+client: {workers: 1, machines: [here, here]}
+data: {load: {operations: 200}}
+procedure: {fixed: {rate: 200}}
+window: {warmup: 0s, measure: 2s}
+verify: {reads: none, sample: 0}
+";
+
 /// Accepts TLS on a free port and passes the plain bytes on to `server`, for as long as the test
 /// lives.
-fn proxy(server: SocketAddr, config: Arc<ServerConfig>) -> SocketAddr {
+pub fn proxy(server: SocketAddr, config: Arc<ServerConfig>) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     std::thread::spawn(move || {
@@ -31,14 +47,15 @@ fn proxy(server: SocketAddr, config: Arc<ServerConfig>) -> SocketAddr {
     address
 }
 
-fn pass_on(mut tls: ServerConnection, mut client: TcpStream, mut plain: TcpStream) {
+/// Passes on what comes on either side, until one of them has gone.
+pub fn pass_on(mut tls: ServerConnection, mut client: TcpStream, mut plain: TcpStream) {
     client.set_nonblocking(true).unwrap();
     plain.set_nonblocking(true).unwrap();
     let mut room = [0; 16 << 10];
     loop {
         let came = match tls.read_tls(&mut client) {
             Ok(0) => return,
-            Ok(_) if tls.process_new_packets().is_err() => return,
+            Ok(_) if tls.process_new_packets().is_err() => return part(tls, client),
             Ok(bytes) => bytes,
             Err(error) if error.kind() == ErrorKind::WouldBlock => 0,
             Err(_) => return,
@@ -68,6 +85,15 @@ fn pass_on(mut tls: ServerConnection, mut client: TcpStream, mut plain: TcpStrea
     }
 }
 
+/// Says why, and waits until the client has heard it: what it had sent meanwhile would reset the
+/// connection.
+fn part(mut tls: ServerConnection, mut client: TcpStream) {
+    client.set_nonblocking(false).unwrap();
+    while tls.wants_write() && tls.write_tls(&mut client).is_ok() {}
+    let _ = client.shutdown(std::net::Shutdown::Write);
+    let _ = std::io::copy(&mut client, &mut std::io::sink());
+}
+
 fn push(to: &mut TcpStream, mut bytes: &[u8]) {
     while !bytes.is_empty() {
         match to.write(bytes) {
@@ -90,6 +116,35 @@ fn identity() -> (Arc<ServerConfig>, RootCertStore) {
     let mut roots = RootCertStore::empty();
     roots.add(certificate).unwrap();
     (Arc::new(server), roots)
+}
+
+/// DER as PEM.
+pub fn pem(label: &str, der: &[u8]) -> String {
+    let text = base64::engine::general_purpose::STANDARD.encode(der);
+    format!("-----BEGIN {label}-----\n{text}\n-----END {label}-----\n")
+}
+
+/// A server of this name that talks only to clients with this certificate, and its own.
+pub fn demanding(
+    client: &CertificateDer<'static>,
+    name: &str,
+) -> (Arc<ServerConfig>, CertificateDer<'static>) {
+    let made = rcgen::generate_simple_self_signed([name.to_owned()]).unwrap();
+    let key = PrivateKeyDer::try_from(made.signing_key.serialize_der()).unwrap();
+    let mut clients = RootCertStore::empty();
+    clients.add(client.clone()).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let verifier = rustls::server::WebPkiClientVerifier::builder_with_provider(
+        Arc::new(clients),
+        Arc::clone(&provider),
+    );
+    let server = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_client_cert_verifier(verifier.build().unwrap())
+        .with_single_cert(vec![made.cert.der().clone()], key)
+        .unwrap();
+    (Arc::new(server), made.cert.der().clone())
 }
 
 fn trusting(roots: RootCertStore) -> Access {
@@ -132,9 +187,7 @@ fn agents_whose_issuer_is_unknown_name_the_key_that_helps() {
     let stranger = stranger.self_signed(&rcgen::KeyPair::generate().unwrap()).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let ca = folder.path().join("ca.pem");
-    let encoded = base64::engine::general_purpose::STANDARD.encode(stranger.der());
-    let pem = format!("-----BEGIN CERTIFICATE-----\n{encoded}\n-----END CERTIFICATE-----\n");
-    std::fs::write(&ca, pem).unwrap();
+    std::fs::write(&ca, pem("CERTIFICATE", stranger.der())).unwrap();
     let spec = AttachSpec {
         contact_points: vec![server.address().to_string()],
         jolokia: Some(JolokiaAccess {
@@ -175,4 +228,34 @@ fn a_server_that_cannot_prove_itself_gets_nothing() {
     let refusal = load::run(&config, &mut |_| Flow::Continue).expect_err("an unknown issuer");
     assert!(refusal.to_string().contains("certificate"), "{refusal}");
     assert_eq!(server.counts().requests(), 0);
+}
+
+/// The whole way: a study names the files, the session and the load of two clients show the
+/// certificate, and the report says nothing of the key.
+#[test]
+fn a_server_that_wants_a_certificate_of_its_clients_is_shown_it_by_all_of_them() {
+    let server = null(NullSpec::default());
+    let client = rcgen::generate_simple_self_signed(["cassay".to_owned()]).unwrap();
+    let (config, issuer) = demanding(client.cert.der(), "127.0.0.1");
+    let study = STUDY.replace("NODE", &proxy(server.address(), config).to_string());
+    let lab = Lab::with(&study);
+    lab.write("ca.pem", &pem("CERTIFICATE", &issuer));
+    lab.write("me.pem", &pem("CERTIFICATE", client.cert.der()));
+    let key = pem("PRIVATE KEY", &client.signing_key.serialize_der());
+    let file = lab.write("me.key", &key);
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o640)).unwrap();
+    let said = lab.cassay(&["run", "study.yaml", "--allow", "create=keyspace1"]).measured(&lab);
+    said.says(&["may be read by other users of this machine (mode 640)"]);
+    let of_key = key.lines().nth(1).unwrap();
+    assert_in_no_file(&lab.path().join("results"), &of_key[30..60]);
+    assert!(server.counts().executes() > 100);
+
+    lab.write(
+        "study.yaml",
+        &study.replace(", cert: me.pem, key: me.key", ""),
+    );
+    let before = server.counts().requests();
+    let refused = lab.cassay(&["run", "study.yaml", "--allow", "create=keyspace1"]);
+    refused.says(&["`tls: {cert: FILE, key: FILE}` of `target.attach`"]);
+    assert_eq!(server.counts().requests(), before);
 }

@@ -2,6 +2,7 @@
 
 use crate::query_log;
 use crate::read;
+use cql::Version::V4;
 use cql::request::{self, QueryParams};
 use cql::response::{ColumnSpec, ErrorCode, ErrorDetail, Prepared};
 use cql::value::{CqlType, Value};
@@ -116,10 +117,8 @@ fn requests() -> Texts {
         ..QueryParams::default()
     };
     frames(&[
-        ("startup", &|out| request::startup(out, 1, None)),
-        ("prepare", &|out| {
-            request::prepare(out, 1, "SELECT v FROM t")
-        }),
+        ("startup", &|out| request::startup(out, V4, 1, None)),
+        ("prepare", &|out| request::prepare(out, V4, 1, "SELECT v")),
         ("query", &|out| {
             request::query(out, 1, "SELECT v FROM t", &params)
         }),
@@ -147,6 +146,7 @@ fn responses() -> Texts {
     ];
     let prepared = Prepared {
         id: vec![7; 16],
+        result_metadata_id: Vec::new(),
         bind_columns: columns.to_vec(),
         partition_key_indexes: vec![0],
         result_columns: columns.to_vec(),

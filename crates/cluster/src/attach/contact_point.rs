@@ -1,10 +1,8 @@
 //! Contact points: by what a cluster is named that somebody else runs.
 
+use crate::moves::CQL_PORT;
 use anyhow::{Context, Result, bail};
 use std::net::SocketAddr;
-
-/// The port of CQL where none is given.
-const CQL_PORT: u16 = 9042;
 
 /// Host and port of a contact point: `host`, `host:port`, `[v6]`, `[v6]:port` or a bare v6 address.
 fn parse_contact_point(text: &str) -> Result<(String, u16)> {

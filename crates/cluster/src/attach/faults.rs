@@ -82,7 +82,9 @@ impl Attached {
             .get(asked)
             .with_context(|| format!("there is no contact point {}", asked + 1))?;
         let (_, addresses) = addresses_of(point)?;
-        let is_it = |node: &NodeInfo| addresses.contains(&node.address);
+        let is_it = |node: &NodeInfo| {
+            addresses.iter().any(|address| self.moves.of_contact(*address) == node.address)
+        };
         nodes.iter().position(is_it).with_context(|| {
             let known: Vec<String> = nodes.iter().map(|node| node.address.to_string()).collect();
             format!(
@@ -152,8 +154,11 @@ impl Attached {
         nodes: &[(SocketAddr, Vec<&str>)],
     ) -> Result<GivenOrder> {
         let access = self.jolokia.as_ref().context("there is no access to Jolokia agents")?;
-        let now = |(known, tables): &(SocketAddr, Vec<_>)| (self.moves.now(*known), tables.clone());
-        let nodes: Vec<_> = nodes.iter().map(now).collect();
+        let agent = |(known, tables): &(SocketAddr, Vec<_>)| {
+            let known = SocketAddr::new(known.ip(), access.port);
+            (self.moves.same_port(known), tables.clone())
+        };
+        let nodes: Vec<_> = nodes.iter().map(agent).collect();
         Order::of(act, keyspace, &nodes, access)?.give(&self.here()?)
     }
 

@@ -1,12 +1,14 @@
-//! TLS to a cluster that is not ours: whom it trusts, and whether it looks.
+//! TLS to a cluster that is not ours: whom it trusts, whether it looks, and who it says that it is.
 
-use crate::access::{Tls, TlsMaterial};
+use crate::access::{ClientIdentity, Tls, TlsMaterial};
 use anyhow::{Context, Result, bail};
-use std::path::PathBuf;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime, pem::PemObject};
+use std::path::Path;
 use std::sync::Arc;
 use target::TlsSpec;
 
-/// What TLS is made of: the certificates are read from their file.
+/// What TLS is made of: the certificates are read from their files.
 pub(super) fn tls_of(spec: &TlsSpec) -> Result<Tls> {
     if let (Some(path), false) = (&spec.ca, spec.verify) {
         bail!(
@@ -15,45 +17,125 @@ pub(super) fn tls_of(spec: &TlsSpec) -> Result<Tls> {
             path.display()
         );
     }
-    let read = |path: &PathBuf| {
-        let place = path.display().to_string();
-        let pem = std::fs::read(path);
-        Ok::<_, anyhow::Error>((
-            place.clone(),
-            pem.with_context(|| format!("read certificates of {place}"))?,
-        ))
-    };
+    let ca = spec.ca.as_deref();
     TlsMaterial {
-        roots: spec.ca.as_ref().map(read).transpose()?,
+        roots: ca.map(|path| read(path, "certificates")).transpose()?,
         verify: spec.verify,
         server_name: spec.server_name.clone(),
+        certified_name: None,
+        identity: ClientIdentity::of(spec)?,
     }
     .tls()
+}
+
+/// What a PEM file has, with where it was.
+fn read(path: &Path, what: &str) -> Result<(String, Vec<u8>)> {
+    let place = path.display().to_string();
+    let pem = std::fs::read(path).with_context(|| format!("read {what} of {place}"))?;
+    Ok((place, pem))
+}
+
+/// A sentence where other users of this machine may read the client's private key.
+pub(super) fn others_may_read(spec: &TlsSpec) -> Option<String> {
+    use std::os::unix::fs::PermissionsExt;
+    /// Reading rights of the group and of all others.
+    const OF_OTHERS: u32 = 0o044;
+    let path = spec.key.as_deref()?;
+    let mode = std::fs::metadata(path).ok()?.permissions().mode() & 0o777;
+    (mode & OF_OTHERS != 0).then(|| {
+        format!(
+            "the private key {path} may be read by other users of this machine (mode {mode:03o}); \
+             chmod 600 {path} keeps it to you",
+            path = path.display()
+        )
+    })
+}
+
+impl ClientIdentity {
+    /// Reads the client's certificate and its private key, if the server is to be shown one.
+    ///
+    /// # Errors
+    /// One of the two is missing, or cannot be read.
+    pub(crate) fn of(spec: &TlsSpec) -> Result<Option<ClientIdentity>> {
+        match (spec.cert.as_deref(), spec.key.as_deref()) {
+            (Some(certificates), Some(key)) => Ok(Some(ClientIdentity {
+                certificates: read(certificates, "the client's certificate")?,
+                key: read(key, "the private key")?,
+            })),
+            (None, None) => Ok(None),
+            (Some(certificate), None) => bail!(
+                "TLS with `cert: {}` needs its private key: add `key: FILE`",
+                certificate.display()
+            ),
+            (None, Some(key)) => bail!(
+                "TLS with `key: {}` needs the certificate that it belongs to: add `cert: FILE`",
+                key.display()
+            ),
+        }
+    }
+
+    /// The certificates, the client's own first.
+    ///
+    /// # Errors
+    /// There is none, or something else.
+    pub(crate) fn chain(&self) -> Result<Vec<CertificateDer<'static>>> {
+        let (place, pem) = &self.certificates;
+        certificates_of(place, pem)
+    }
+
+    /// The private key. Nothing of its file is in an error.
+    ///
+    /// # Errors
+    /// There is none, or it is encrypted.
+    pub(crate) fn private_key(&self) -> Result<PrivateKeyDer<'static>> {
+        let (place, pem) = &self.key;
+        match PrivateKeyDer::from_pem_slice(pem) {
+            Ok(key) => Ok(key),
+            Err(_) => bail!(
+                "{place} has no private key that can be read: PEM is expected, of PKCS #8, PKCS #1 \
+                 or SEC 1, and not encrypted; openssl pkey -in {place} -out PLAIN writes one"
+            ),
+        }
+    }
 }
 
 impl TlsMaterial {
     /// Makes of it what a client uses.
     ///
     /// # Errors
-    /// There is no certificate in what should have some, or the system has no trust store.
+    /// There is no certificate or key in what should have some, they do not belong together, or the
+    /// system has no trust store.
     pub fn tls(self) -> Result<Tls> {
         use rustls_platform_verifier::BuilderVerifierExt;
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let builder = rustls::ClientConfig::builder_with_provider(provider.clone())
             .with_safe_default_protocol_versions()
             .context("configure TLS")?;
-        let config = match (&self.roots, self.verify) {
+        let builder = match (&self.roots, self.verify) {
             (Some((place, pem)), true) => {
-                builder.with_root_certificates(roots_of(place, pem)?).with_no_client_auth()
+                let roots = roots_of(place, pem)?;
+                match &self.certified_name {
+                    None => builder.with_root_certificates(roots),
+                    Some(name) => builder
+                        .dangerous()
+                        .with_custom_certificate_verifier(OneName::of(roots, name, provider)?),
+                }
             }
-            (None, true) => builder
-                .with_platform_verifier()
-                .context("use the system's trust store")?
-                .with_no_client_auth(),
+            (None, true) => {
+                builder.with_platform_verifier().context("use the system's trust store")?
+            }
             (_, false) => builder
                 .dangerous()
-                .with_custom_certificate_verifier(Arc::new(NoVerification(provider)))
-                .with_no_client_auth(),
+                .with_custom_certificate_verifier(Arc::new(NoVerification(provider))),
+        };
+        let config = match &self.identity {
+            None => builder.with_no_client_auth(),
+            Some(identity) => builder
+                .with_client_auth_cert(identity.chain()?, identity.private_key()?)
+                .with_context(|| {
+                    let (certificate, key) = (&identity.certificates.0, &identity.key.0);
+                    format!("use {certificate} with the private key {key}")
+                })?,
         };
         Ok(Tls {
             config: Arc::new(config),
@@ -64,17 +146,83 @@ impl TlsMaterial {
 }
 
 fn roots_of(place: &str, pem: &[u8]) -> Result<rustls::RootCertStore> {
-    use rustls::pki_types::{CertificateDer, pem::PemObject};
     let mut roots = rustls::RootCertStore::empty();
-    let read = || format!("read certificates of {place}");
-    for certificate in CertificateDer::pem_slice_iter(pem) {
-        let certificate = certificate.with_context(read)?;
+    for certificate in certificates_of(place, pem)? {
+        let read = || format!("read certificates of {place}");
         roots.add(certificate).with_context(read)?;
     }
-    if roots.is_empty() {
+    Ok(roots)
+}
+
+/// The certificates of a PEM file.
+pub(super) fn certificates_of(place: &str, pem: &[u8]) -> Result<Vec<CertificateDer<'static>>> {
+    let all: std::result::Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
+    let all = all.with_context(|| format!("read certificates of {place}"))?;
+    if all.is_empty() {
         bail!("{place} has no certificate in it (PEM is expected)");
     }
-    Ok(roots)
+    Ok(all)
+}
+
+/// Verifies as usual, but that a certificate carries one name, whatever name was asked for.
+#[derive(Debug)]
+struct OneName {
+    usual: Arc<rustls::client::WebPkiServerVerifier>,
+    name: ServerName<'static>,
+}
+
+impl OneName {
+    fn of(
+        roots: rustls::RootCertStore,
+        name: &str,
+        provider: Arc<rustls::crypto::CryptoProvider>,
+    ) -> Result<Arc<OneName>> {
+        let roots = Arc::new(roots);
+        let usual =
+            rustls::client::WebPkiServerVerifier::builder_with_provider(roots, provider).build();
+        Ok(Arc::new(OneName {
+            usual: usual.context("use the authorities")?,
+            name: ServerName::try_from(name.to_owned())
+                .with_context(|| format!("use {name:?} as the name of a server"))?,
+        }))
+    }
+}
+
+impl ServerCertVerifier for OneName {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        _server_name: &ServerName<'_>,
+        ocsp_response: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        let name = &self.name;
+        self.usual
+            .verify_server_cert(end_entity, intermediates, name, ocsp_response, now)
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &rustls::DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.usual.verify_tls12_signature(message, certificate, signature)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &rustls::DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.usual.verify_tls13_signature(message, certificate, signature)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<rustls::SignatureScheme> {
+        self.usual.supported_verify_schemes()
+    }
 }
 
 /// Accepts any certificate: what `verify: false` asks for, for laboratories with self-made ones.
@@ -82,24 +230,24 @@ fn roots_of(place: &str, pem: &[u8]) -> Result<rustls::RootCertStore> {
 #[derive(Debug)]
 struct NoVerification(Arc<rustls::crypto::CryptoProvider>);
 
-impl rustls::client::danger::ServerCertVerifier for NoVerification {
+impl ServerCertVerifier for NoVerification {
     fn verify_server_cert(
         &self,
-        _end_entity: &rustls::pki_types::CertificateDer<'_>,
-        _intermediates: &[rustls::pki_types::CertificateDer<'_>],
-        _server_name: &rustls::pki_types::ServerName<'_>,
+        _end_entity: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _server_name: &ServerName<'_>,
         _ocsp_response: &[u8],
-        _now: rustls::pki_types::UnixTime,
-    ) -> Result<rustls::client::danger::ServerCertVerified, rustls::Error> {
-        Ok(rustls::client::danger::ServerCertVerified::assertion())
+        _now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        Ok(ServerCertVerified::assertion())
     }
 
     fn verify_tls12_signature(
         &self,
         message: &[u8],
-        certificate: &rustls::pki_types::CertificateDer<'_>,
+        certificate: &CertificateDer<'_>,
         signature: &rustls::DigitallySignedStruct,
-    ) -> Result<rustls::client::danger::HandshakeSignatureValid, rustls::Error> {
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
         let algorithms = &self.0.signature_verification_algorithms;
         rustls::crypto::verify_tls12_signature(message, certificate, signature, algorithms)
     }
@@ -107,9 +255,9 @@ impl rustls::client::danger::ServerCertVerifier for NoVerification {
     fn verify_tls13_signature(
         &self,
         message: &[u8],
-        certificate: &rustls::pki_types::CertificateDer<'_>,
+        certificate: &CertificateDer<'_>,
         signature: &rustls::DigitallySignedStruct,
-    ) -> Result<rustls::client::danger::HandshakeSignatureValid, rustls::Error> {
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
         let algorithms = &self.0.signature_verification_algorithms;
         rustls::crypto::verify_tls13_signature(message, certificate, signature, algorithms)
     }
@@ -122,6 +270,7 @@ impl rustls::client::danger::ServerCertVerifier for NoVerification {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::path::PathBuf;
 
     #[test]
     fn tls_is_verified_unless_it_is_said_otherwise() {
@@ -130,11 +279,101 @@ mod tests {
         let with = |verify: bool| TlsSpec {
             ca: Some(file.path().to_path_buf()),
             verify,
-            server_name: None,
+            ..TlsSpec::default()
         };
         let error = tls_of(&with(true)).unwrap_err().to_string();
         assert!(error.contains("no certificate in it"), "{error}");
         let error = tls_of(&with(false)).unwrap_err().to_string();
         assert!(error.contains("leave out one"), "{error}");
+    }
+
+    /// A certificate that signs itself, and its key, as PEM.
+    fn made() -> (String, String) {
+        let made = rcgen::generate_simple_self_signed(["client".to_owned()]).unwrap();
+        (
+            pem("CERTIFICATE", made.cert.der()),
+            pem("PRIVATE KEY", &made.signing_key.serialize_der()),
+        )
+    }
+
+    fn pem(label: &str, der: &[u8]) -> String {
+        use base64::Engine;
+        let text = base64::engine::general_purpose::STANDARD.encode(der);
+        format!("-----BEGIN {label}-----\n{text}\n-----END {label}-----\n")
+    }
+
+    #[test]
+    fn a_client_shows_a_certificate_with_its_own_key_or_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = |name: &str, text: &str| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            Some(path)
+        };
+        let ((cert, key), (_, other)) = (made(), made());
+        let (cert, key) = (file("c.pem", &cert), file("k.pem", &key));
+        let tls = |cert: &Option<PathBuf>, key: &Option<PathBuf>| {
+            tls_of(&TlsSpec {
+                verify: false,
+                cert: cert.clone(),
+                key: key.clone(),
+                ..TlsSpec::default()
+            })
+        };
+        let whole = tls(&cert, &key).unwrap();
+        assert!(whole.config.client_auth_cert_resolver.has_certs());
+        let none = tls(&None, &None).unwrap();
+        assert!(!none.config.client_auth_cert_resolver.has_certs());
+        for (cert, key, why) in [
+            (&cert, &None, "needs its private key"),
+            (&None, &key, "needs the certificate"),
+            (&key, &key, "no certificate in it"),
+            (&cert, &cert, "no private key that can be read"),
+            (&cert, &file("o.pem", &other), "with the private key"),
+        ] {
+            let said = format!("{:#}", tls(cert, key).unwrap_err());
+            assert!(said.contains(why), "{said}");
+        }
+        let ciphered = "-----BEGIN ENCRYPTED PRIVATE KEY-----\nhunter2\n";
+        let said = format!("{:#}", tls(&cert, &file("e.pem", ciphered)).unwrap_err());
+        assert!(
+            said.contains("not encrypted") && !said.contains("hunter2"),
+            "{said}"
+        );
+    }
+
+    #[test]
+    fn a_key_is_in_no_debug_text_and_others_who_may_read_it_are_told() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("k.pem");
+        let (cert, key) = made();
+        let middle = key.lines().nth(1).unwrap()[40..60].to_owned();
+        std::fs::write(&path, format!("{cert}{key}")).unwrap();
+        let spec = TlsSpec {
+            verify: false,
+            cert: Some(path.clone()),
+            key: Some(path.clone()),
+            ..TlsSpec::default()
+        };
+        let told = |mode: u32| {
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+            others_may_read(&spec)
+        };
+        assert_eq!(told(0o600), None);
+        assert!(told(0o640).unwrap().contains("(mode 640)"));
+        let tls = tls_of(&spec).unwrap();
+        let identity = tls.material.identity.as_ref().unwrap();
+        let said = format!("{identity:?} {tls:?} {:?}", tls.material);
+        assert!(
+            said.contains("k.pem") && !said.contains("45, 45, 45"),
+            "{said}"
+        );
+        assert!(!said.contains(&middle), "{said}");
+        // Another process makes the same of it.
+        let text = serde_json::to_string(&*tls.material).unwrap();
+        let again: TlsMaterial = serde_json::from_str(&text).unwrap();
+        assert_eq!(again, *tls.material);
+        assert!(again.tls().unwrap().config.client_auth_cert_resolver.has_certs());
     }
 }

@@ -5,6 +5,7 @@ use crate::access::Credentials;
 use cql::frame::{HEADER_BYTES, opcode};
 use cql::value::CqlType;
 use std::net::TcpListener;
+use std::sync::{Arc, Mutex};
 use target::Secret;
 
 /// A server on a free port that answers the requests of one connection with `answers`: opcode
@@ -157,7 +158,8 @@ fn an_answer_gets_room_for_what_has_come_and_not_for_what_it_says() {
         let socket = TcpStream::connect(address).unwrap();
         let mut stream = socket.try_clone().unwrap();
         let (mut body, deadline) = (Vec::new(), Deadline::after(LIMIT));
-        let answer = Session::transfer(&mut stream, &socket, &[], &mut body, deadline);
+        let framing = (Some(Version::V4), None);
+        let answer = Session::transfer((&mut stream, &socket), &[], framing, &mut body, deadline);
         (body.capacity(), format!("{:#}", answer.unwrap_err()))
     };
     let (room, error) = claims(ANSWER_BYTES_MAX);
@@ -201,4 +203,74 @@ fn long_statements_are_shortened_between_characters() {
     assert_eq!(shorten("a\n  b"), "a b");
     let long = "é".repeat(STATEMENT_CHARS_SHOWN + 1);
     assert_eq!(shorten(&long).chars().count(), STATEMENT_CHARS_SHOWN + 1);
+}
+
+/// A server as Cassandra 2.1 and others are: it takes one version, or none, and refuses the others
+/// in a frame of its own newest one, after which it hangs up. The versions that it was asked for.
+fn takes(only: Option<u8>, newest: u8) -> (SocketAddr, Arc<Mutex<Vec<u8>>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let all = Arc::new(Mutex::new(Vec::new()));
+    let asked = Arc::clone(&all);
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let mut header = [0u8; HEADER_BYTES];
+            stream.read_exact(&mut header).unwrap();
+            let length = u32::from_be_bytes(*header.last_chunk().unwrap());
+            stream.read_exact(&mut vec![0; length as usize]).unwrap();
+            asked.lock().unwrap().push(header[0]);
+            let (version, opcode, body) = if only == Some(header[0]) {
+                (header[0], opcode::READY, Vec::new())
+            } else {
+                let why = format!(
+                    "Invalid or unsupported protocol version ({}); the lowest supported version \
+                     is 1 and the greatest is {newest}",
+                    header[0]
+                );
+                (newest, opcode::ERROR, error(0x000A, &why))
+            };
+            let mut answer = Vec::new();
+            Header {
+                version: version | 0x80,
+                flags: 0,
+                stream: 0,
+                opcode,
+                length: body.len() as u32,
+            }
+            .append(&mut answer);
+            answer.extend(body);
+            stream.write_all(&answer).unwrap();
+        }
+    });
+    (address, all)
+}
+
+#[test]
+fn who_refuses_a_version_is_asked_for_the_next_and_for_what_it_takes_from_then_on() {
+    let (address, asked) = takes(Some(3), 3);
+    let access = Access::default();
+    for _ in 0..2 {
+        let session = Session::open(address, &access, LIMIT).unwrap();
+        assert_eq!(session.version, Version::V3);
+    }
+    assert_eq!(*asked.lock().unwrap(), [4, 5, 3, 3]);
+    assert_eq!(access.spoken.now(), Version::V3);
+}
+
+#[test]
+fn who_takes_none_of_our_versions_is_told_with_its_own_words_for_each() {
+    let (address, asked) = takes(None, 6);
+    let access = Access::default();
+    let error = format!("{:#}", Session::open(address, &access, LIMIT).unwrap_err());
+    assert_eq!(*asked.lock().unwrap(), [4, 5, 3]);
+    for part in [
+        "takes none of the versions",
+        "v4: Invalid or unsupported protocol version (4)",
+        "v5: Invalid",
+        "v3: Invalid",
+        "the greatest is 6",
+    ] {
+        assert!(error.contains(part), "{part}: {error}");
+    }
+    assert_eq!(access.spoken.now(), Version::V4);
 }

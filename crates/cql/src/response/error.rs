@@ -1,5 +1,6 @@
 //! ERROR: every code that Cassandra knows as a typed outcome, with its details.
 
+use crate::version::Version;
 use crate::wire::{Reader, Result};
 
 /// Why a request failed: the first field of every ERROR.
@@ -235,11 +236,11 @@ impl<'a> ErrorBody<'a> {
     ///
     /// # Errors
     /// The body is too short for its code, or has text that is no UTF-8.
-    pub fn parse(body: &'a [u8]) -> Result<ErrorBody<'a>> {
+    pub fn parse(body: &'a [u8], version: Version) -> Result<ErrorBody<'a>> {
         let mut reader = Reader::new(body);
         let code = ErrorCode::from_code(reader.i32("error code")?);
         let message = reader.string("error message")?;
-        let detail = ErrorDetail::read(code, &mut reader)?;
+        let detail = ErrorDetail::read(code, &mut reader, version)?;
         Ok(ErrorBody {
             code,
             message,
@@ -249,7 +250,7 @@ impl<'a> ErrorBody<'a> {
 }
 
 impl<'a> ErrorDetail<'a> {
-    fn read(code: ErrorCode, reader: &mut Reader<'a>) -> Result<ErrorDetail<'a>> {
+    fn read(code: ErrorCode, reader: &mut Reader<'a>, version: Version) -> Result<ErrorDetail<'a>> {
         Ok(match code {
             ErrorCode::FunctionFailure => ErrorDetail::FunctionFailure {
                 keyspace: reader.string("keyspace")?,
@@ -268,13 +269,17 @@ impl<'a> ErrorDetail<'a> {
             | ErrorCode::ReadTimeout
             | ErrorCode::ReadFailure
             | ErrorCode::WriteFailure
-            | ErrorCode::CasWriteUnknown => Self::read_replicas(code, reader)?,
+            | ErrorCode::CasWriteUnknown => Self::read_replicas(code, reader, version)?,
             _ => ErrorDetail::None,
         })
     }
 
     /// The details of the six codes that begin with a consistency and two numbers of replicas.
-    fn read_replicas(code: ErrorCode, reader: &mut Reader<'a>) -> Result<ErrorDetail<'a>> {
+    fn read_replicas(
+        code: ErrorCode,
+        reader: &mut Reader<'a>,
+        version: Version,
+    ) -> Result<ErrorDetail<'a>> {
         let consistency = reader.u16("consistency")?;
         let received = reader.i32("number of replicas")?;
         let block_for = reader.i32("number of replicas")?;
@@ -298,7 +303,7 @@ impl<'a> ErrorDetail<'a> {
                 }
             }
             ErrorCode::ReadFailure => {
-                let failures = reader.i32("number of failures")?;
+                let failures = failures(reader, version)?;
                 let data_present = reader.u8("data present")? != 0;
                 ErrorDetail::ReadFailure {
                     consistency,
@@ -309,7 +314,7 @@ impl<'a> ErrorDetail<'a> {
                 }
             }
             ErrorCode::WriteFailure => {
-                let failures = reader.i32("number of failures")?;
+                let failures = failures(reader, version)?;
                 let write_type = reader.string("write type")?;
                 ErrorDetail::WriteFailure {
                     consistency,
@@ -332,4 +337,19 @@ impl<'a> ErrorDetail<'a> {
             },
         })
     }
+}
+
+/// How many replicas have failed; since version 5 each says why.
+fn failures(reader: &mut Reader<'_>, version: Version) -> Result<i32> {
+    if version < Version::V5 {
+        return reader.i32("number of failures");
+    }
+    // An address of at least its length, and a code.
+    let count = reader.count("number of failures", 3)?;
+    for _ in 0..count {
+        let length = reader.u8("length of a replica's address")?;
+        reader.take(length.into(), "address of a replica")?;
+        reader.u16("reason of a failure")?;
+    }
+    Ok(count as i32)
 }

@@ -4,7 +4,9 @@
 //! bytes on the wire and 100 in memory, and a keyspace named once is repeated in every column.
 //! Hence the limits below; all of them are far beyond what Cassandra produces.
 
+use crate::request::StatementId;
 use crate::value::CqlType;
+use crate::version::Version;
 use crate::wire::{ParseError, Reader, Result};
 
 /// Most columns that a description may have: a statement cannot bind more values either.
@@ -26,6 +28,7 @@ pub(crate) mod bit {
     pub const GLOBAL_TABLES_SPEC: i32 = 0x0001;
     pub const HAS_MORE_PAGES: i32 = 0x0002;
     pub const NO_METADATA: i32 = 0x0004;
+    pub const METADATA_CHANGED: i32 = 0x0008;
 }
 
 /// A column of a result, or a bind marker.
@@ -46,21 +49,35 @@ pub struct ColumnSpec {
 pub struct Prepared {
     /// The id that EXECUTE names.
     pub id: Vec<u8>,
+    /// What names the columns of its rows in version 5; empty in older ones.
+    pub result_metadata_id: Vec<u8>,
     /// The bind markers, in order.
     pub bind_columns: Vec<ColumnSpec>,
     /// Which bind markers make up the partition key, in the key's order; empty if not all of it is
-    /// bound. Each is less than the number of markers.
+    /// bound, or the server does not say it, as in version 3. Each is less than the number of
+    /// markers.
     pub partition_key_indexes: Vec<u16>,
     /// The columns of its rows; empty if it returns none.
     pub result_columns: Vec<ColumnSpec>,
 }
 
 impl Prepared {
-    pub(super) fn read(reader: &mut Reader<'_>) -> Result<Prepared> {
-        let id = reader.short_bytes("statement id")?.to_vec();
+    /// By what EXECUTE names it.
+    pub fn statement_id(&self) -> StatementId<'_> {
+        StatementId {
+            id: &self.id,
+            result_metadata: &self.result_metadata_id,
+        }
+    }
+
+    pub(super) fn read(reader: &mut Reader<'_>, version: Version) -> Result<Prepared> {
+        let names = StatementId::read(reader, version)?;
         let flags = reader.i32("flags of the metadata")?;
         let columns_count = columns_count(reader)?;
-        let indexes_count = reader.count("number of partition key columns", 2)?;
+        let indexes_count = match version {
+            Version::V3 => 0,
+            _ => reader.count("number of partition key columns", 2)?,
+        };
         let mut partition_key_indexes = Vec::new();
         for _ in 0..indexes_count {
             let offset = reader.offset();
@@ -80,7 +97,8 @@ impl Prepared {
         let result = Preamble::read(reader)?;
         let result_columns = read_columns(reader, result.flags, result.columns_count)?;
         Ok(Prepared {
-            id,
+            id: names.id.to_vec(),
+            result_metadata_id: names.result_metadata.to_vec(),
             bind_columns,
             partition_key_indexes,
             result_columns,
@@ -104,6 +122,10 @@ impl<'a> Preamble<'a> {
             0 => None,
             _ => reader.bytes("paging state")?,
         };
+        if flags & bit::METADATA_CHANGED != 0 {
+            // The columns follow, whoever wanted to skip them.
+            reader.short_bytes("id of the metadata of rows")?;
+        }
         Ok(Preamble {
             flags,
             columns_count,

@@ -7,7 +7,7 @@ use cql::Compression;
 use cql::request::QueryParams;
 use cql::response::{self, RawRows};
 use cql::template::{Template, append_null, append_value};
-use cql::{Header, Value, reply};
+use cql::{Header, Value, Version, reply};
 
 use crate::allocator::Telling;
 use crate::samples;
@@ -58,7 +58,7 @@ fn walking_rows_allocates_nothing() {
     let mut out = Vec::new();
     reply::rows(&mut out, 1, &columns, false, Some(b"next"), &rows);
     let (bytes, cells) = requested_bytes(|| {
-        let header = Header::parse_response(&out).unwrap().unwrap();
+        let header = Header::parse_response(&out, Version::V4).unwrap().unwrap();
         let body = response::payload(header.flags, &out[9..]).unwrap();
         assert_eq!(
             response::result_kind(body),
@@ -79,7 +79,7 @@ fn classifying_an_error_allocates_nothing() {
 #[test]
 fn compressing_again_allocates_nothing() {
     let mut frame = Vec::new();
-    cql::request::prepare(&mut frame, 1, &"SELECT ".repeat(100));
+    cql::request::prepare(&mut frame, Version::V4, 1, &"SELECT ".repeat(100));
     for compression in [Compression::Lz4, Compression::Snappy] {
         let (mut out, mut scratch, mut body) = (frame.clone(), Vec::new(), Vec::new());
         compression.compress(&mut out, 0, &mut scratch);

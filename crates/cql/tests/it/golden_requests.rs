@@ -5,7 +5,7 @@ use cql::frame::{HEADER_BYTES, opcode};
 use cql::request::{
     self, BatchEntry, BatchKind, BatchStatement, BoundValue, EventKind, QueryParams, Request,
 };
-use cql::{Consistency, FrameError, Header};
+use cql::{Consistency, FrameError, Header, Version};
 
 const OPTIONS: &[u8] = b"\x04\x00\x00\x01\x05\x00\x00\x00\x00";
 
@@ -51,7 +51,7 @@ pub fn frames() -> Vec<Vec<u8>> {
     ];
     let mut frames: Vec<Vec<u8>> = written.map(<[u8]>::to_vec).into();
     frames.push(encoded(|out| {
-        request::startup(out, 1, Some(Compression::Lz4))
+        request::startup(out, Version::V4, 1, Some(Compression::Lz4))
     }));
     frames
 }
@@ -71,6 +71,7 @@ fn parsed(frame: &[u8]) -> Request<'_> {
 }
 
 const EVERYTHING: QueryParams<'_> = QueryParams {
+    version: Version::V4,
     consistency: Consistency::Quorum,
     values: &[Some(b"ab"), None, Some(b"")],
     page_size: Some(5000),
@@ -102,13 +103,16 @@ fn requests_have_the_bytes_of_the_specification() {
         (OPTIONS, encoded(|out| request::options(out, 1))),
         (
             AUTH_RESPONSE,
-            encoded(|out| request::auth_response(out, 2, &token)),
+            encoded(|out| request::auth_response(out, Version::V4, 2, &token)),
         ),
         (
             REGISTER,
             encoded(|out| request::register(out, 3, &EventKind::ALL_KINDS)),
         ),
-        (PREPARE, encoded(|out| request::prepare(out, 4, "SELECT 1"))),
+        (
+            PREPARE,
+            encoded(|out| request::prepare(out, Version::V4, 4, "SELECT 1")),
+        ),
         (
             QUERY_WITH_EVERYTHING,
             encoded(|out| request::query(out, 0x0102, "SELECT 1", &EVERYTHING)),
@@ -139,7 +143,7 @@ fn requests_have_the_bytes_of_the_specification() {
 fn startup_says_who_asks_and_for_which_compression() {
     let version = env!("CARGO_PKG_VERSION");
     for compression in [None, Some(Compression::Lz4)] {
-        let frame = encoded(|out| request::startup(out, 0, compression));
+        let frame = encoded(|out| request::startup(out, Version::V4, 0, compression));
         assert_eq!(frame[..5], [4, 0, 0, 0, opcode::STARTUP]);
         let Request::Startup { options } = parsed(&frame) else {
             panic!("no STARTUP")
@@ -276,6 +280,7 @@ fn a_request_of_version_5_is_told_apart_from_garbage() {
         error,
         FrameError::Version {
             version: 5,
+            expected: 4,
             stream: 4
         }
     );

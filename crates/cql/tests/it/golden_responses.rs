@@ -8,13 +8,13 @@ use cql::response::{
     SchemaChangeKind, SchemaTarget,
 };
 use cql::value::decode;
-use cql::{CqlType, Header, Value, reply};
+use cql::{CqlType, Header, Value, Version, reply};
 
 use crate::samples::{self, column};
 
 /// Parses a whole frame, whose header must name its length.
 fn parsed(frame: &[u8]) -> Response<'_> {
-    let header = Header::parse_response(frame).unwrap().unwrap();
+    let header = Header::parse_response(frame, Version::V4).unwrap().unwrap();
     assert_eq!(header.frame_bytes(), frame.len());
     response::parse(&header, &frame[HEADER_BYTES..]).unwrap()
 }
@@ -149,7 +149,7 @@ fn a_prepared_statement_is_read() {
 fn a_partition_key_index_beyond_the_markers_is_refused() {
     let body = b"\x00\x00\x00\x04\x00\x02id\
         \x00\x00\x00\x01\x00\x00\x00\x01\x00\x00\x00\x01\x00\x01";
-    let header = Header::parse_response(&frame(0x08, 0, body)).unwrap().unwrap();
+    let header = Header::parse_response(&frame(0x08, 0, body), Version::V4).unwrap().unwrap();
     let error = response::parse(&header, body).unwrap_err().to_string();
     let expected = "index of a partition key column at byte 20 is 1; \
                     allowed is that of a bind marker";
@@ -331,7 +331,7 @@ fn every_detail_of_an_error_is_read() {
         };
         assert_eq!((error.code.code(), error.message), (code, "why"));
         assert_eq!(error.detail, expected);
-        let header = Header::parse_response(&frame).unwrap().unwrap();
+        let header = Header::parse_response(&frame, Version::V4).unwrap().unwrap();
         let cut = response::parse(&header, &body[..body.len() - 1]);
         assert!(cut.is_err(), "{code:#x} cut by a byte: {cut:?}");
     }
@@ -408,7 +408,10 @@ pub fn events() -> impl Iterator<Item = (Vec<u8>, Event)> {
 #[test]
 fn events_are_read() {
     for (bytes, event) in events() {
-        assert_eq!(Header::parse_response(&bytes).unwrap().unwrap().stream, -1);
+        assert_eq!(
+            Header::parse_response(&bytes, Version::V4).unwrap().unwrap().stream,
+            -1
+        );
         assert_eq!(parsed(&bytes), Response::Event(event));
     }
 }
@@ -416,7 +419,7 @@ fn events_are_read() {
 #[test]
 fn an_event_that_does_not_exist_is_named() {
     let body = b"\x00\x05PARTY";
-    let header = Header::parse_response(&frame(0x0C, 0, body)).unwrap().unwrap();
+    let header = Header::parse_response(&frame(0x0C, 0, body), Version::V4).unwrap().unwrap();
     let error = response::parse(&header, body).unwrap_err().to_string();
     assert_eq!(error, "event `PARTY` is not known here");
 }

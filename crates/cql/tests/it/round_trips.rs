@@ -5,9 +5,10 @@ use cql::compression::{compress_frame, decompress_body};
 use cql::frame::{HEADER_BYTES, flag};
 use cql::request::{
     self, BatchEntry, BatchKind, BatchStatement, BoundValue, Parameters, QueryParams, Request,
+    StatementId,
 };
 use cql::template::{BatchTemplate, Template, append_null, append_value, stamp};
-use cql::{Consistency, FrameError, Header};
+use cql::{Consistency, FrameError, Header, Version};
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
@@ -15,6 +16,7 @@ use proptest::prelude::*;
 /// Query parameters that own what [`QueryParams`] borrows.
 #[derive(Clone, Debug)]
 struct Owned {
+    version: Version,
     consistency: Consistency,
     values: Vec<Option<Vec<u8>>>,
     page_size: Option<i32>,
@@ -28,6 +30,7 @@ impl Owned {
     fn with<T>(&self, work: impl FnOnce(&QueryParams) -> T) -> T {
         let values: Vec<Option<&[u8]>> = self.values.iter().map(Option::as_deref).collect();
         work(&QueryParams {
+            version: self.version,
             consistency: self.consistency,
             values: &values,
             page_size: self.page_size,
@@ -86,6 +89,7 @@ fn any_params() -> impl Strategy<Value = Owned> {
     )
         .prop_map(
             |(consistency, values, page_size, paging_state, serial, timestamp, skip)| Owned {
+                version: Version::V4,
                 consistency,
                 values,
                 page_size,
@@ -163,7 +167,10 @@ proptest! {
         cql in ".{0,40}",
         params in any_params(),
         is_query: bool,
+        version in prop::sample::select(Version::ALL.to_vec()),
     ) {
+        let params = Owned { version, ..params };
+        let id = StatementId { id: &id, result_metadata: b"columns" };
         let mut expected = before.clone();
         let count = params.values.len() as u16;
         // The template's own timestamp is never sent: the one of the operation is.
@@ -172,8 +179,8 @@ proptest! {
             params.with(|params| request::query(&mut expected, stream, &cql, params));
             other.with(|params| Template::query(&cql, count, params))
         } else {
-            params.with(|params| request::execute(&mut expected, stream, &id, params));
-            other.with(|params| Template::execute(&id, count, params))
+            params.with(|params| request::execute(&mut expected, stream, id, params));
+            other.with(|params| Template::execute(id, count, params))
         };
         let mut out = before.clone();
         let start = template.begin(&mut out);
@@ -262,7 +269,7 @@ Template::execute(id, count, params)
     ) {
         let cql: String = piece.repeat(times).iter().map(|byte| char::from(byte & 0x7F)).collect();
         let mut out = before.clone();
-        request::prepare(&mut out, 3, &cql);
+        request::prepare(&mut out, Version::V4, 3, &cql);
         let plain = out[before.len()..].to_vec();
         compression.compress(&mut out, before.len(), &mut Vec::new());
 

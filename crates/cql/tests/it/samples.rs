@@ -121,6 +121,7 @@ pub fn errors() -> Vec<(ErrorCode, ErrorDetail<'static>)> {
 pub fn prepared() -> Prepared {
     Prepared {
         id: (0..16).collect(),
+        result_metadata_id: Vec::new(),
         bind_columns: vec![column("c", CqlType::Blob), column("key", CqlType::Text)],
         partition_key_indexes: vec![1],
         result_columns: columns(),

@@ -3,7 +3,8 @@
 use super::dice::Dice;
 use super::program::{CONDITION, PAGED};
 use super::shape::Faults;
-use cql::frame::{HEADER_BYTES, Header, VERSION, flag, opcode};
+use cql::Version;
+use cql::frame::{HEADER_BYTES, Header, flag, opcode};
 use cql::request::{BatchStatement, BoundValue, Request, parse};
 use cql::response::{ColumnSpec, ErrorCode, ErrorDetail, Prepared};
 use cql::{CqlType, Value, reply};
@@ -184,6 +185,7 @@ fn write(bytes: &mut Vec<u8>, asked: &SimRequest, reply: &Reply) {
         Reply::Prepared => {
             let prepared = Prepared {
                 id: text(asked.statement).into_bytes(),
+                result_metadata_id: Vec::new(),
                 bind_columns: vec![column("k", CqlType::Blob)],
                 partition_key_indexes: Vec::new(),
                 result_columns: Vec::new(),
@@ -245,7 +247,7 @@ fn warn(bytes: &mut Vec<u8>) {
 fn event() -> Vec<u8> {
     let mut bytes = Vec::new();
     let header = Header {
-        version: VERSION | cql::frame::RESPONSE_BIT,
+        version: Version::V4.number() | cql::frame::RESPONSE_BIT,
         flags: 0,
         stream: -1,
         opcode: opcode::EVENT,

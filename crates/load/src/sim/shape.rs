@@ -214,8 +214,8 @@ fn faults(dice: &mut Dice) -> Faults {
 fn endpoint(index: u64) -> Endpoint {
     let tokens = (0..4).map(|n| (workload::random::mix(index * 4 + n + 1)) as i64);
     Endpoint {
-        address: ([127, 0, 0, 1], 9042).into(),
         name: format!("node{index}"),
         tokens: tokens.collect(),
+        ..Endpoint::at(([127, 0, 0, 1], 9042).into())
     }
 }

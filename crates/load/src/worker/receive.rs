@@ -50,8 +50,8 @@ impl<W: World> Worker<W> {
                 Ok(0) => break Ok(()),
                 Ok(_) => {
                     self.recorder.heard(now_ns);
-                    // A short read has emptied the socket; only TLS may hold more back.
-                    let more = connection.is_full() || connection.is_tls();
+                    // A short read has emptied the socket; only TLS and segments may hold back.
+                    let more = connection.may_have_more();
                     let read = self.read_answers(&mut connection, index, now_ns, &mut plain);
                     if read.is_err() || !more {
                         break read;

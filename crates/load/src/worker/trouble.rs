@@ -5,6 +5,7 @@ use crate::connect;
 use crate::connection::{Connection, Link};
 use crate::inflight::{Slot, State};
 use crate::world::{Watch, World};
+use cql::request::StatementId;
 use measure::{ClientCount, KindCount, Outcome};
 use std::fmt::Display;
 use std::io;
@@ -49,7 +50,7 @@ impl<W: World> Worker<W> {
         statement: u16,
     ) {
         let cql = &self.program.statements()[usize::from(statement)].cql;
-        cql::request::prepare(&mut connection.output, id as i16, cql);
+        cql::request::prepare(&mut connection.output, self.version, id as i16, cql);
         self.recorder.part.kinds[usize::from(slot.operation.kind)].counts[KindCount::Reprepared] +=
             1;
         if !slot.is_plain() {
@@ -61,11 +62,11 @@ impl<W: World> Worker<W> {
     /// The statement that an operation waited for is prepared again, under this id. The id is a
     /// digest of the statement: a node that says another one is a rare thing.
     #[cold]
-    pub(super) fn learn(&mut self, id: u16, slot: &Slot, prepared: &[u8]) {
+    pub(super) fn learn(&mut self, id: u16, slot: &Slot, prepared: StatementId<'_>) {
         let index = self.prepared_again(id, slot);
-        if self.templates[index].prepared_id() != Some(prepared) {
+        if !self.templates[index].executes(prepared) {
             let statement = &self.program.statements()[index];
-            self.templates[index] = connect::execute_template(statement, prepared);
+            self.templates[index] = connect::execute_template(statement, prepared, self.version);
         }
     }
 

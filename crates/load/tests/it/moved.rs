@@ -66,9 +66,9 @@ fn a_node_that_has_moved_is_followed_by_its_tokens() {
     let insert = statement("INSERT INTO t (k) VALUES (?)", 0);
     let program = program(vec![kind("write", Policy::default())], vec![insert], &[0]);
     let node = |name: &str, server: &Server, token| Endpoint {
-        address: server.address,
         name: name.to_owned(),
         tokens: vec![token],
+        ..Endpoint::at(server.address)
     };
     let ran = run(&Config {
         nodes: vec![

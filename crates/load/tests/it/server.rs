@@ -182,7 +182,7 @@ fn answer(
         Does::Closes => return false,
         Does::Claims(length, bytes) => {
             let header = Header {
-                version: cql::frame::VERSION | cql::frame::RESPONSE_BIT,
+                version: cql::Version::V4.number() | cql::frame::RESPONSE_BIT,
                 flags: 0,
                 stream,
                 opcode: cql::frame::opcode::RESULT,
@@ -282,6 +282,7 @@ fn prepared(cql: &str) -> Prepared {
     let markers = cql.matches('?').count();
     Prepared {
         id: cql.as_bytes().to_vec(),
+        result_metadata_id: Vec::new(),
         bind_columns: vec![column("v", CqlType::Blob); markers],
         partition_key_indexes: Vec::new(),
         result_columns: Vec::new(),

@@ -88,7 +88,7 @@ impl Client {
     /// Connected and started.
     fn new(server: &NullServer) -> Client {
         let mut client = Client::raw(server);
-        let answer = client.ask(|out| request::startup(out, 1, None));
+        let answer = client.ask(|out| request::startup(out, cql::Version::V4, 1, None));
         assert_eq!(answer.parsed(), Response::Ready);
         client
     }
@@ -105,7 +105,7 @@ impl Client {
     fn receive(&mut self) -> Answer {
         let mut head = [0; HEADER_BYTES];
         self.socket.read_exact(&mut head).unwrap();
-        let mut header = Header::parse_response(&head).unwrap().unwrap();
+        let mut header = Header::parse_response(&head, cql::Version::V4).unwrap().unwrap();
         let wire_bytes = header.length;
         let mut body = vec![0; wire_bytes as usize];
         self.socket.read_exact(&mut body).unwrap();
@@ -132,7 +132,7 @@ impl Client {
     }
 
     fn prepare(&mut self, cql: &str) -> Prepared {
-        let answer = self.ask(|out| request::prepare(out, 3, cql));
+        let answer = self.ask(|out| request::prepare(out, cql::Version::V4, 3, cql));
         match answer.parsed() {
             Response::Result(ResultBody::Prepared(prepared)) => prepared,
             other => panic!("not prepared: {other:?}"),

@@ -18,7 +18,7 @@ fn the_handshake_is_answered_on_the_request_s_stream() {
             .any(|(name, values)| name == "COMPRESSION" && values == &["lz4", "snappy"])
     );
     assert_eq!(
-        client.ask(|out| request::startup(out, 78, None)).parsed(),
+        client.ask(|out| request::startup(out, cql::Version::V4, 78, None)).parsed(),
         Response::Ready
     );
     let events = [request::EventKind::SchemaChange];
@@ -52,18 +52,18 @@ fn credentials_are_asked_for_and_checked() {
         ..NullSpec::default()
     });
     let mut client = Client::raw(&server);
-    let asked = client.ask(|out| request::startup(out, 1, None));
+    let asked = client.ask(|out| request::startup(out, cql::Version::V4, 1, None));
     assert!(matches!(asked.parsed(), Response::Authenticate { .. }));
     let wrong = request::sasl_plain("cassandra", "guess");
-    let answer = client.ask(|out| request::auth_response(out, 1, &wrong));
+    let answer = client.ask(|out| request::auth_response(out, cql::Version::V4, 1, &wrong));
     assert_eq!(answer.error_code(), Some(ErrorCode::BadCredentials));
     let right = request::sasl_plain("cassandra", "secret");
-    let answer = client.ask(|out| request::auth_response(out, 1, &right));
+    let answer = client.ask(|out| request::auth_response(out, cql::Version::V4, 1, &right));
     assert!(matches!(answer.parsed(), Response::AuthSuccess(_)));
     assert_eq!(client.query("USE k").error_code(), None);
 
     let mut hasty = Client::raw(&server);
-    hasty.ask(|out| request::startup(out, 1, None));
+    hasty.ask(|out| request::startup(out, cql::Version::V4, 1, None));
     assert_eq!(
         hasty.query("USE k").error_code(),
         Some(ErrorCode::ProtocolError)
@@ -80,7 +80,7 @@ fn a_connection_may_be_compressed() {
     });
     for compression in [Compression::Lz4, Compression::Snappy] {
         let mut client = Client::raw(&server);
-        let ready = client.ask(|out| request::startup(out, 1, Some(compression)));
+        let ready = client.ask(|out| request::startup(out, cql::Version::V4, 1, Some(compression)));
         assert_eq!(ready.parsed(), Response::Ready);
         client.compression = Some(compression);
         let id = client.prepare("SELECT note FROM k.readings WHERE id = ? AND day = ?").id;
@@ -227,7 +227,7 @@ proptest! {
             Header { version: 4, flags, stream: 1, opcode, length: body.len() as u32 };
         let mut out = Vec::new();
         engine.answer(&mut peer, &header, &body, &mut out);
-        let answer = Header::parse_response(&out).unwrap().unwrap();
+        let answer = Header::parse_response(&out, cql::Version::V4).unwrap().unwrap();
         prop_assert_eq!(answer.frame_bytes(), out.len());
     }
 
@@ -238,13 +238,16 @@ proptest! {
     ) {
         let (mut engine, mut peer) = ready_engine();
         let cql = format!("{}{noise}", words.join(" "));
-        for build in [request::prepare as fn(&mut Vec<u8>, i16, &str), query] {
+        let prepare = |out: &mut Vec<u8>, stream: i16, cql: &str| {
+            request::prepare(out, cql::Version::V4, stream, cql);
+        };
+        for build in [prepare as fn(&mut Vec<u8>, i16, &str), query] {
             let mut frame = Vec::new();
             build(&mut frame, 1, &cql);
             let header = Header::parse_request(&frame).unwrap().unwrap();
             let mut out = Vec::new();
             engine.answer(&mut peer, &header, &frame[HEADER_BYTES..], &mut out);
-            let answer = Header::parse_response(&out).unwrap().unwrap();
+            let answer = Header::parse_response(&out, cql::Version::V4).unwrap().unwrap();
             prop_assert!(response::parse(&answer, &out[HEADER_BYTES..]).is_ok(), "{}", cql);
         }
     }
@@ -313,7 +316,7 @@ fn ready_engine() -> (Engine, Peer) {
     let mut engine = Engine::new(&NullSpec::default(), shared).unwrap();
     let mut peer = Peer::default();
     let mut frame = Vec::new();
-    request::startup(&mut frame, 1, None);
+    request::startup(&mut frame, cql::Version::V4, 1, None);
     let header = Header::parse_request(&frame).unwrap().unwrap();
     engine.answer(&mut peer, &header, &frame[HEADER_BYTES..], &mut Vec::new());
     (engine, peer)

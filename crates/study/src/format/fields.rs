@@ -62,13 +62,14 @@ mod target;
 mod topology;
 
 /// The format.
-pub const FIELDS: [&[Field]; 20] = [
+pub const FIELDS: [&[Field]; 21] = [
     STUDY,
     target::FIELDS,
     cassandra::FIELDS,
     machines::FIELDS,
     node_pods::FIELDS,
     described::FIELDS,
+    attached::ADDRESSES,
     attached::HEAD,
     attached::EACH,
     attached::ALL,

@@ -62,7 +62,10 @@ const fn one_of(path: &'static str, keys: &'static [&'static str]) -> Exclusive 
 /// Keys that exclude each other. An override that sets one of them removes the others.
 pub const EXCLUSIVE: &[Exclusive] = &[
     one_of("target", &["local", "attach", "null"]),
-    one_of("target.attach", &["contact_points", "kubernetes"]),
+    one_of(
+        "target.attach",
+        &["contact_points", "kubernetes", "secure_connect_bundle"],
+    ),
     one_of("target.local.cassandra", &["home", "tarball", "build"]),
     one_of(
         "target.attach.kubernetes",

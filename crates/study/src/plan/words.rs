@@ -118,9 +118,10 @@ pub fn target_words(target: &Target) -> String {
             human::format_bytes(local.heap_bytes)
         ),
         Target::Attach(attach) => {
-            let points = match &attach.kubernetes {
-                Some(described) => described.owner.words(),
-                None => attach.contact_points.join(", "),
+            let points = match (&attach.kubernetes, &attach.secure_connect_bundle) {
+                (Some(described), _) => described.owner.words(),
+                (None, Some(bundle)) => format!("the nodes of {}", bundle.display()),
+                (None, None) => attach.contact_points.join(", "),
             };
             let hosts = attach.hosts.iter().map(|host| host.remote.ssh.as_str());
             let by_ssh = match attach.hosts[..] {

@@ -5,13 +5,18 @@ use super::Subject;
 use super::destination;
 use super::trust::{HINT, is_own_word};
 use std::net::IpAddr;
-use target::NODE_PLACE;
+use target::{NODE_PLACE, NodePlace};
 use yaml::{Diagnostics, Node, Raw};
 
 /// Where the machines stand.
 const HOSTS: &str = "target.attach.hosts";
 
+/// Where addresses are translated.
+const TRANSLATED: &str = "target.attach.addresses";
+
 pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
+    translated(subject, out);
+    bundled(subject, out);
     let Some(hosts) = subject.node.at(HOSTS) else {
         return;
     };
@@ -26,6 +31,53 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
         said(subject, &path, item, out);
     }
     said(subject, HOSTS, hosts, out);
+}
+
+/// A bundle says who is trusted and where nodes are, which is behind a proxy: there is nothing of
+/// them but CQL.
+fn bundled(subject: &Subject<'_>, out: &mut Diagnostics) {
+    const BUNDLE: &str = "target.attach.secure_connect_bundle";
+    if !subject.wrote(BUNDLE) {
+        return;
+    }
+    for key in ["tls", "addresses", "jolokia", "hosts"] {
+        let path = format!("target.attach.{key}");
+        if subject.wrote(&path) {
+            let message = format!(
+                "`{path}` does not go with `{BUNDLE}`, which says how nodes are reached: by CQL, \
+                 through a proxy"
+            );
+            subject.say(&path, message, Some("leave one of them out"), out);
+        }
+    }
+}
+
+/// Both sides of a line are addresses, and no two nodes are one.
+fn translated(subject: &Subject<'_>, out: &mut Diagnostics) {
+    let lines = subject.node.at(TRANSLATED).and_then(Node::entries);
+    let mut sides: [Vec<NodePlace>; 2] = Default::default();
+    for line in lines.unwrap_or_default() {
+        let reached = line.value.text().unwrap_or_default();
+        let both = [(&line.place, &*line.key), (&line.value.place, reached)];
+        for ((place, text), earlier) in both.into_iter().zip(&mut sides) {
+            let why = match text.parse::<NodePlace>() {
+                Ok(one) if earlier.contains(&one) => format!("{text} is there twice"),
+                Ok(one) => {
+                    earlier.push(one);
+                    continue;
+                }
+                Err(_) if text.is_empty() => continue,
+                Err(_) => format!("{text:?} is no address"),
+            };
+            let hint = "each line is what the cluster calls a node and where that is reached: \
+                        {10.1.0.5: '127.0.0.1:9043'}";
+            out.add(
+                place,
+                format!("`{TRANSLATED}`: {why}"),
+                Some(hint.to_owned()),
+            );
+        }
+    }
 }
 
 /// The items of a list; what is none is one.

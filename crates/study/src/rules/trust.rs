@@ -22,14 +22,25 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     yaml(subject, out);
     classes(subject, out);
     programs(subject, out);
+    if let Some(node) = subject.node.at(BUNDLE) {
+        file(subject, BUNDLE, node, out);
+    }
     for path in ["target.attach", "target.attach.jolokia"] {
         secret(subject, &format!("{path}.password"), out);
-        let ca = format!("{path}.tls.ca");
-        if let Some(node) = subject.node.at(&ca) {
-            file(subject, &ca, node, out);
+        for key in TLS_FILES {
+            let written = format!("{path}.tls.{key}");
+            if let Some(node) = subject.node.at(&written) {
+                file(subject, &written, node, out);
+            }
         }
     }
 }
+
+/// Where a bundle is named.
+const BUNDLE: &str = "target.attach.secure_connect_bundle";
+
+/// The keys of `tls` that name files.
+const TLS_FILES: [&str; 3] = ["ca", "cert", "key"];
 
 /// Where the programs stand that break what is not ours.
 const COMMANDS: &str = "target.attach.faults";
@@ -255,6 +266,9 @@ pub fn settle(target: &mut Target, node: &Node, overrides: &Overrides) {
             *file = folder.path.join(&*file);
         }
     };
+    if let Some(bundle) = &mut attach.secure_connect_bundle {
+        locate(BUNDLE, bundle);
+    }
     let mut parts: Vec<(&str, Option<&mut SecretSource>, Option<&mut TlsSpec>)> = vec![(
         "target.attach",
         attach.password.as_mut(),
@@ -280,8 +294,11 @@ pub fn settle(target: &mut Target, node: &Node, overrides: &Overrides) {
             }
             _ => {}
         }
-        if let Some(file) = tls.and_then(|tls| tls.ca.as_mut()) {
-            locate(&format!("{path}.tls.ca"), file);
+        let files = tls.map(|tls| [&mut tls.ca, &mut tls.cert, &mut tls.key]);
+        for (key, file) in TLS_FILES.into_iter().zip(files.into_iter().flatten()) {
+            if let Some(file) = file {
+                locate(&format!("{path}.tls.{key}"), file);
+            }
         }
     }
 }

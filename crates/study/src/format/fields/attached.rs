@@ -4,6 +4,30 @@ use super::row::{SECTION, optional, required};
 use crate::format::field::{Field, Type};
 use target::ProcessControl;
 
+/// Where nodes are reached.
+pub(super) const ADDRESSES: &[Field] = &[
+    optional(
+        "target.attach.secure_connect_bundle",
+        Type::Text(|d, text| d.attach.secure_connect_bundle = Some(text.into())),
+        "The secure connect bundle of a database of Astra, a zip archive, in the place of \
+         `contact_points` and `tls`. With it go `user: token` and a password, or a client's id and \
+         secret.",
+    ),
+    optional(
+        "target.attach.addresses",
+        Type::Map(&Type::Text(|d, text| {
+            if let (Ok(said), Ok(reached)) = (d.key.parse(), text.parse()) {
+                d.attach.addresses.add(said, reached);
+            }
+        })),
+        "Where nodes are reached that the cluster calls by other addresses, as in containers and \
+     behind port forwards: `{10.1.0.5: '127.0.0.1:9043'}`. A key without a port is the node at any \
+     port; a value with one is where its CQL is. Other ports, as those of agents, are the same at \
+     the other address, unless they have a line of their own. Nodes without a line are reached by \
+     their own addresses. By TLS a certificate must carry what the cluster calls the node.",
+    ),
+];
+
 /// What can be said of one of them, or of all at once.
 macro_rules! rows {
     ($at:literal, |$d:ident| $host:expr) => {

@@ -216,7 +216,7 @@ pub(super) const FIELDS: &[Field] = &[
         Type::List(&Type::Text(|d, text| {
             d.attach.contact_points.push(text.into())
         })),
-        "Addresses, `host` or `host:port`; needed, but with `kubernetes`.",
+        "Addresses, `host` or `host:port`; needed, but with `kubernetes` and with a bundle.",
     ),
     optional(
         "target.attach.user",
@@ -251,6 +251,17 @@ pub(super) const FIELDS: &[Field] = &[
         "target.attach.tls.server_name",
         Type::Text(|d, text| d.tls().server_name = Some(text.into())),
         "Name in the server's certificate. Default: the host's name.",
+    ),
+    optional(
+        "target.attach.tls.cert",
+        Type::Text(|d, text| d.tls().cert = Some(text.into())),
+        "PEM file of the client's own certificate, with those that lead to its authority behind \
+         it, for servers that want one (mutual TLS). With it goes `key`.",
+    ),
+    optional(
+        "target.attach.tls.key",
+        Type::Text(|d, text| d.tls().key = Some(text.into())),
+        "PEM file of the private key of that certificate, not encrypted. It is never shown.",
     ),
     optional(
         "target.attach.datacenter",
@@ -302,6 +313,17 @@ pub(super) const FIELDS: &[Field] = &[
         "target.attach.jolokia.tls.server_name",
         Type::Text(|d, text| d.jolokia_tls().server_name = Some(text.into())),
         "Name in the agent's certificate. Default: the node's address.",
+    ),
+    optional(
+        "target.attach.jolokia.tls.cert",
+        Type::Text(|d, text| d.jolokia_tls().cert = Some(text.into())),
+        "PEM file of the client's own certificate, with those that lead to its authority behind \
+         it, for agents that want one. With it goes `key`.",
+    ),
+    optional(
+        "target.attach.jolokia.tls.key",
+        Type::Text(|d, text| d.jolokia_tls().key = Some(text.into())),
+        "PEM file of the private key of that certificate, not encrypted. It is never shown.",
     ),
     optional(
         "target.attach.faults",

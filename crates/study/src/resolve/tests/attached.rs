@@ -3,7 +3,7 @@
 
 use super::*;
 use std::path::PathBuf;
-use target::{AttachedHost, ProcessControl, Target};
+use target::{AttachSpec, AttachedHost, ProcessControl, Target};
 
 const REST: &str = "study: s\nquestion: q\nworkload: {use: standard1, mix: {write: 1}}\n\
                     procedure: {fixed: {threads: 1}}\n";
@@ -108,4 +108,94 @@ fn what_is_no_name_no_address_and_no_folder_is_told_of_whoever_says_it() {
         assert!(said.contains(part), "{text}: {said}");
     }
     assert!(resolved("{ssh: db1, control: {systemd: 'cassandra@{node}'}}", true).is_ok());
+}
+
+fn attached(text: &str) -> Result<AttachSpec, String> {
+    let target = format!("target: {{attach: {{contact_points: [a], {text}}}}}");
+    let study = resolve("s", &format!("{REST}{target}\n"), &Overrides::default());
+    match study.map_err(|out| out.to_string())?.variants.remove(0).settings.target {
+        Target::Attach(spec) => Ok(spec),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn what_the_cluster_calls_a_node_is_reached_elsewhere() {
+    let spec = attached(
+        "addresses: {10.1.0.5: '127.0.0.1:9043', '[fd00::5]:9142': 192.0.2.5, \
+         '10.1.0.5:8778': '127.0.0.1:8779'}",
+    );
+    let addresses = spec.unwrap().addresses;
+    for (called, reached) in [
+        ("10.1.0.5:9042", "127.0.0.1:9043"),
+        ("[fd00::5]:9142", "192.0.2.5:9142"),
+        ("10.1.0.6:9042", "10.1.0.6:9042"),
+    ] {
+        let reached: std::net::SocketAddr = reached.parse().unwrap();
+        assert_eq!(addresses.reached(called.parse().unwrap()), reached);
+    }
+    for (text, part) in [
+        ("{db1: '127.0.0.1:9043'}", "\"db1\" is no address"),
+        ("{10.1.0.5: localhost}", "\"localhost\" is no address"),
+        (
+            "{10.1.0.5: '127.0.0.1:9043', 10.1.0.6: '127.0.0.1:9043'}",
+            "127.0.0.1:9043 is there twice",
+        ),
+        (
+            "{'::5': '127.0.0.1:9043', 'fd00::5': '10.0.0.5', '0:0::5': '127.0.0.2'}",
+            "0:0::5 is there twice",
+        ),
+    ] {
+        let said = attached(&format!("addresses: {text}")).expect_err(text);
+        assert!(said.contains(part), "{text}: {said}");
+        assert!(said.contains("{10.1.0.5: '127.0.0.1:9043'}"), "{said}");
+    }
+}
+
+#[test]
+fn a_client_s_certificate_goes_with_its_key() {
+    for section in ["", "jolokia: "] {
+        let with = |text: &str| {
+            let tls = format!("{{tls: {{{text}}}}}");
+            let tls = match section {
+                "" => tls[1..tls.len() - 1].to_owned(),
+                _ => format!("{section}{tls}"),
+            };
+            attached(&tls)
+        };
+        for (text, part) in [
+            ("cert: c.pem", "tls.cert` is there, "),
+            ("key: k.pem", "tls.key` is there, "),
+        ] {
+            let said = with(text).expect_err(text);
+            assert!(said.contains(part) && said.contains("is missing"), "{said}");
+        }
+    }
+}
+
+#[test]
+fn a_bundle_says_all_of_how_nodes_are_reached() {
+    let with = |more: &str| {
+        let target = format!("target: {{attach: {{secure_connect_bundle: s.zip{more}}}}}");
+        let study = resolve("s", &format!("{REST}{target}\n"), &Overrides::default());
+        study.map_err(|out| out.to_string())
+    };
+    for (more, part) in [
+        (
+            ", contact_points: [a]",
+            "has both `contact_points` and `secure_connect_bundle`",
+        ),
+        (", tls: true", "`target.attach.tls` does not go with"),
+        (
+            ", addresses: {10.0.0.5: 10.0.0.6}",
+            "`target.attach.addresses` does not go with",
+        ),
+        (", jolokia: {}", "`target.attach.jolokia` does not go with"),
+    ] {
+        let said = with(more).expect_err(more);
+        assert!(said.contains(part), "{more}: {said}");
+    }
+    // Where the study is, nobody has said.
+    let said = with("").expect_err("no folder");
+    assert!(said.contains("s.zip cannot be found"), "{said}");
 }

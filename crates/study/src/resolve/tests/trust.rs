@@ -83,6 +83,18 @@ const HOSTILE: &[(&str, &str)] = &[
         "/etc/passwd leads out of the study's folder",
     ),
     (
+        "target: {attach: {secure_connect_bundle: /tmp/scb.zip}}",
+        "/tmp/scb.zip leads out of the study's folder",
+    ),
+    (
+        "target: {attach: {contact_points: h, tls: {cert: c.pem, key: /etc/ssl/private/me.key}}}",
+        "/etc/ssl/private/me.key leads out of the study's folder",
+    ),
+    (
+        "target: {attach: {contact_points: h, jolokia: {tls: {cert: ../c.pem, key: k.pem}}}}",
+        "../c.pem leads out of the study's folder",
+    ),
+    (
         "target: {attach: {contact_points: h}}\n\
          probes: {import: [{prometheus: 'http://169.254.169.254/latest'}]}",
         "the study asks 169.254.169.254, which is neither",

@@ -30,7 +30,8 @@ fn points_come_from_lists_steps_and_factors() {
     assert_eq!(range("{from: 1, factor: 1000}, until: timeout"), thousands);
 }
 
-/// Values that a type takes; of a mapping by names, under one that the null target knows.
+/// Values that a type takes; of a mapping by names, under one that the null target knows, and an
+/// address under another.
 fn samples(typ: &Type) -> Vec<Tree> {
     let words = |typ: &Type| typ.words().into_iter().map(|word| Tree::Text(word.to_owned()));
     let text = Tree::Text("some".to_owned());
@@ -50,9 +51,11 @@ fn samples(typ: &Type) -> Vec<Tree> {
         Type::List(item) => vec![Tree::List(samples(item))],
         Type::Map(item) => {
             let entries = samples(item).into_iter();
-            vec![Tree::Map(
-                entries.map(|one| ("overloaded".to_owned(), one)).collect(),
-            )]
+            let address = || "10.0.0.5".to_owned();
+            vec![
+                Tree::Map(entries.map(|one| ("overloaded".to_owned(), one)).collect()),
+                Tree::Map(vec![(address(), Tree::Text(address()))]),
+            ]
         }
         Type::Secret(_) => vec![Tree::Map(vec![("env".to_owned(), text)])],
         Type::Section(_) => vec![Tree::Map(Vec::new())],

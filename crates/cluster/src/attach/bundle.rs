@@ -1,0 +1,251 @@
+//! A secure connect bundle, as Astra hands it out: who the client is, whom it trusts, and where it
+//! is told which nodes there are. All of them are reached through one proxy, which is told the node
+//! by the name that TLS asks for.
+
+use super::tls::certificates_of;
+use super::{LIMIT, ip_of, nodes_of};
+use crate::access::{ClientIdentity, Tls, TlsMaterial};
+use crate::jolokia;
+use crate::moves::{CQL_PORT, Led, Moves, Proxy};
+use crate::node::NodeInfo;
+use crate::session::Session;
+use anyhow::{Context, Result, anyhow, bail};
+use cql::value::Value;
+use serde::Deserialize;
+use std::fs::File;
+use std::io::Read;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+use target::AttachSpec;
+use ureq::tls::{Certificate, RootCerts, TlsConfig};
+use ureq::unversioned::transport::DefaultConnector;
+
+/// The largest file of a bundle, and the largest answer of the metadata service: those that there
+/// are have less than 10 kB.
+const FILE_BYTES_MAX: u64 = 1 << 20;
+
+/// Where a study names the bundle.
+const KEY: &str = "target.attach.secure_connect_bundle";
+
+/// What a bundle leads to.
+#[derive(Debug)]
+pub(super) struct BehindProxy {
+    pub tls: Tls,
+    pub moves: Moves,
+    /// The ids of nodes, by each of which a session can be opened.
+    hosts: Vec<String>,
+    datacenter: Option<String>,
+}
+
+/// What its `config.json` says of what is needed here.
+#[derive(Debug, Deserialize)]
+struct BundleConfig {
+    host: String,
+    port: u16,
+}
+
+/// What the metadata service says.
+#[derive(Debug, Deserialize)]
+struct Metadata {
+    contact_info: ContactInfo,
+}
+
+#[derive(Debug, Deserialize)]
+struct ContactInfo {
+    #[serde(rename = "type")]
+    kind: Option<String>,
+    local_dc: Option<String>,
+    contact_points: Vec<String>,
+    sni_proxy_address: String,
+}
+
+impl BehindProxy {
+    /// Reads a bundle, and asks its metadata service.
+    ///
+    /// # Errors
+    /// It is no bundle, or the service does not answer: a database that hibernates has none.
+    pub fn of(bundle: &Path) -> Result<BehindProxy> {
+        let place = bundle.display();
+        let (config, material) =
+            read(bundle).with_context(|| format!("read the secure connect bundle {place}"))?;
+        let url = format!("https://{}:{}/metadata", config.host, config.port);
+        let metadata = ask(&url, &config, &material)
+            .with_context(|| format!("ask {url}, of the bundle {place}, which nodes there are"))?;
+        let said = metadata.contact_info;
+        if let Some(kind) = said.kind.filter(|kind| kind != "sni_proxy") {
+            bail!("{url} says that nodes are reached by {kind:?}, and only \"sni_proxy\" is known");
+        }
+        let Some(first) = said.contact_points.first() else {
+            bail!("{url} names no node");
+        };
+        rustls::pki_types::ServerName::try_from(first.as_str())
+            .with_context(|| format!("{url} names a node {first:?}"))?;
+        let (_, proxies) = super::addresses_of(&said.sni_proxy_address)
+            .with_context(|| format!("find the proxy that {url} names"))?;
+        let proxy = *proxies.first().context("the proxy has no address")?;
+        Ok(BehindProxy {
+            tls: material.tls()?,
+            moves: Moves::behind(Proxy::at(proxy)),
+            hosts: said.contact_points,
+            datacenter: said.local_dc,
+        })
+    }
+
+    /// The same cluster by the ids of its nodes.
+    pub fn spec(&self, spec: &AttachSpec) -> AttachSpec {
+        AttachSpec {
+            contact_points: self.hosts.clone(),
+            datacenter: spec.datacenter.clone().or(self.datacenter.clone()),
+            ..spec.clone()
+        }
+    }
+}
+
+/// The nodes that have joined, the asked one first, each known by the address that the cluster has
+/// for it, and to the proxy by its id.
+pub(super) fn nodes(session: &mut Session, proxy: &Proxy) -> Result<Vec<NodeInfo>> {
+    let columns = "host_id, data_center, rack, tokens, release_version";
+    let mut all = Vec::new();
+    for (address, table) in [("broadcast_address", "local"), ("peer", "peers")] {
+        let found = session
+            .query(&format!("SELECT {address}, {columns} FROM system.{table}"))
+            .context("ask which nodes there are")?;
+        all.extend(nodes_of(&found, |row| {
+            let at = SocketAddr::new(ip_of(row.first())?, CQL_PORT);
+            match row.get(1) {
+                Some(id @ Value::Uuid(_)) => proxy.note(at, &id.to_string()),
+                other => bail!("the node {at} has no id, by which it is asked for: {other:?}"),
+            }
+            Ok(session.known(at))
+        })?);
+    }
+    Ok(all)
+}
+
+/// What stands in a bundle.
+fn read(bundle: &Path) -> Result<(BundleConfig, TlsMaterial)> {
+    let file = File::open(bundle)?;
+    let mut archive = zip::ZipArchive::new(file).context("it is no zip archive")?;
+    let mut entry = |name: &str| -> Result<(String, Vec<u8>)> {
+        let read = || format!("there is no {name} in it that can be read; name `{KEY}` anew");
+        let file = archive.by_name(name).with_context(read)?;
+        let mut bytes = Vec::new();
+        file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes).with_context(read)?;
+        if bytes.len() as u64 > FILE_BYTES_MAX {
+            bail!("its {name} is larger than {FILE_BYTES_MAX} bytes");
+        }
+        Ok((format!("{name} of {}", bundle.display()), bytes))
+    };
+    let (_, config) = entry("config.json")?;
+    // What it says of passwords is in no error.
+    let config: BundleConfig = serde_json::from_slice(&config)
+        .ok()
+        .context("its config.json does not say `host` and `port`")?;
+    let material = TlsMaterial {
+        roots: Some(entry("ca.crt")?),
+        verify: true,
+        server_name: None,
+        // The proxy is asked for a node, and proves that it is the proxy.
+        certified_name: Some(config.host.clone()),
+        identity: Some(ClientIdentity {
+            certificates: entry("cert")?,
+            key: entry("key")?,
+        }),
+    };
+    Ok((config, material))
+}
+
+/// Asks the metadata service.
+fn ask(url: &str, config: &BundleConfig, material: &TlsMaterial) -> Result<Metadata> {
+    let (place, pem) = material.roots.as_ref().context("a bundle has authorities")?;
+    let roots: Vec<Certificate<'static>> = certificates_of(place, pem)?
+        .iter()
+        .map(|one| Certificate::from_der(one).to_owned())
+        .collect();
+    let identity = material.identity.as_ref().map(jolokia::client_cert).transpose()?;
+    let tls = TlsConfig::builder()
+        .client_cert(identity)
+        .unversioned_rustls_crypto_provider(Arc::new(rustls::crypto::ring::default_provider()))
+        .root_certs(RootCerts::new_with_certs(&roots))
+        .build();
+    let settings = ureq::Agent::config_builder()
+        .proxy(None)
+        .http_status_as_error(false)
+        .timeout_global(Some(LIMIT))
+        .tls_config(tls)
+        .build();
+    let mut answered = Err(anyhow!("{} has no address", config.host));
+    for address in host::names::addresses_of(&config.host, config.port)? {
+        let led = Led::to(address, &Moves::default());
+        let agent = ureq::Agent::with_parts(settings.clone(), DefaultConnector::new(), led);
+        answered = agent.get(url).call().map_err(anyhow::Error::from);
+        if answered.is_ok() {
+            break;
+        }
+    }
+    let mut response = answered?;
+    let status = response.status().as_u16();
+    let body = response.body_mut().with_config().limit(FILE_BYTES_MAX).read_to_string()?;
+    if status != 200 {
+        bail!(
+            "it answered HTTP {status}; a database that hibernates has to be resumed first, and a \
+             bundle of one that was deleted leads nowhere"
+        );
+    }
+    serde_json::from_str(&body).context("understand what it says")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+    use zip::write::SimpleFileOptions;
+
+    fn bundle(entries: &[(&str, &str)]) -> tempfile::NamedTempFile {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let mut archive = zip::ZipWriter::new(file.reopen().unwrap());
+        for (name, text) in entries {
+            archive.start_file(*name, SimpleFileOptions::default()).unwrap();
+            archive.write_all(text.as_bytes()).unwrap();
+        }
+        archive.finish().unwrap();
+        file
+    }
+
+    #[test]
+    fn what_is_no_bundle_is_told_without_what_is_secret_in_it() {
+        let config = "{\"host\": \"db.test\", \"port\": 29080, \"password\": \"hunter2\"}";
+        let whole = [
+            ("config.json", config),
+            ("ca.crt", "a"),
+            ("cert", "c"),
+            ("key", "hunter2"),
+        ];
+        let (read_config, material) = read(bundle(&whole).path()).unwrap();
+        assert_eq!((&*read_config.host, read_config.port), ("db.test", 29080));
+        assert_eq!(material.certified_name.as_deref(), Some("db.test"));
+        assert!(!format!("{material:?}").contains("hunter2"));
+        for (missing, (name, _)) in whole.iter().enumerate() {
+            let mut some = whole.to_vec();
+            some.remove(missing);
+            let said = format!("{:#}", read(bundle(&some).path()).unwrap_err());
+            assert!(said.contains(&format!("no {name} in it")), "{said}");
+        }
+        let mut other = whole;
+        other[0].1 = "{\"host\": 7, \"password\": \"hunter2\"}";
+        let said = format!("{:#}", read(bundle(&other).path()).unwrap_err());
+        assert!(
+            said.contains("`host` and `port`") && !said.contains("hunter2"),
+            "{said}"
+        );
+        let large = " ".repeat(FILE_BYTES_MAX as usize + 1);
+        other[0].1 = &large;
+        let said = format!("{:#}", read(bundle(&other).path()).unwrap_err());
+        assert!(said.contains("larger than 1048576 bytes"), "{said}");
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), "no zip").unwrap();
+        let said = format!("{:#}", BehindProxy::of(file.path()).unwrap_err());
+        assert!(said.contains("no zip archive"), "{said}");
+    }
+}

@@ -1,0 +1,343 @@
+//! Segments of version 5: frames between checksums, after the answer to STARTUP and in both
+//! directions.
+//!
+//! A segment is a header (17 bits of length, with LZ4 17 more of the length before compression, and
+//! a bit that says whether it holds whole frames) with a CRC of 24 bits, then at most 131,071 bytes
+//! of payload and a CRC of 32 bits; all of it little-endian. The payloads one behind the other are
+//! the frames, so that whoever reads need not look at that bit.
+
+use crate::compression::{self, Compression};
+use crate::frame::{HEADER_BYTES, LENGTH_OFFSET};
+use lz4_flex::block;
+
+/// The most bytes of frames in a segment.
+pub const PAYLOAD_BYTES_MAX: usize = (1 << LENGTH_BITS) - 1;
+
+/// The most bytes of a segment.
+pub const SEGMENT_BYTES_MAX: usize = PAYLOAD_BYTES_MAX + LZ4_HEADER_BYTES + TRAILER_BYTES;
+
+/// Bits of a length.
+const LENGTH_BITS: u32 = 17;
+/// Length and flag, and their CRC.
+const PLAIN_HEADER_BYTES: usize = 3 + HEADER_CRC_BYTES;
+/// Both lengths and the flag, and their CRC.
+const LZ4_HEADER_BYTES: usize = 5 + HEADER_CRC_BYTES;
+const HEADER_CRC_BYTES: usize = 3;
+/// The CRC of the payload.
+const TRAILER_BYTES: usize = 4;
+/// What the CRC of a payload begins with.
+const CRC32_BEGIN: [u8; 4] = [0xFA, 0x2D, 0x55, 0xCA];
+/// Beginning and polynomial of the CRC of a header.
+const CRC24_BEGIN: u32 = 0x87_5060;
+const CRC24_POLYNOMIAL: u32 = 0x197_4F0B;
+
+/// Why bytes are no segment. After one of these the connection is of no use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SegmentError {
+    /// The header is not what was sent, or no header.
+    #[error(
+        "the header of a segment has the checksum {found:#08x} in the place of {expected:#08x}"
+    )]
+    Header {
+        /// By its bytes.
+        expected: u32,
+        /// As it came.
+        found: u32,
+    },
+    /// The payload is not what was sent.
+    #[error(
+        "a segment of {bytes} bytes has the checksum {found:#010x} in the place of {expected:#010x}"
+    )]
+    Payload {
+        /// Its length.
+        bytes: usize,
+        /// By its bytes.
+        expected: u32,
+        /// As it came.
+        found: u32,
+    },
+    /// What it holds does not come to the length that it says.
+    #[error("a compressed segment of {bytes} bytes does not come to the {expanded} that it says")]
+    Compression {
+        /// Its length.
+        bytes: usize,
+        /// What it should come to.
+        expanded: usize,
+    },
+}
+
+/// How the segments of a connection are written and read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Segments {
+    is_lz4: bool,
+}
+
+/// What the header of a segment says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct SegmentHeader {
+    /// Bytes of the payload as it comes.
+    bytes: usize,
+    /// Bytes that it has expanded; none: it is not compressed.
+    expanded: Option<usize>,
+}
+
+impl Segments {
+    /// Of a connection that was opened with this compression. The protocol has no Snappy here;
+    /// [`Handshake`](crate::Handshake) refuses it.
+    pub fn new(compression: Option<Compression>) -> Segments {
+        Segments {
+            is_lz4: compression == Some(Compression::Lz4),
+        }
+    }
+
+    /// Room for the segments of so many bytes of frames: two that follow each other have more than
+    /// one can hold.
+    pub fn room_bytes(frames_bytes: usize) -> usize {
+        let segments = 2 * (frames_bytes / PAYLOAD_BYTES_MAX) + 2;
+        let each = LZ4_HEADER_BYTES + TRAILER_BYTES;
+        frames_bytes + segments * each + block::get_maximum_output_size(PAYLOAD_BYTES_MAX)
+    }
+
+    /// Appends whole frames as segments: as many frames in one as fit, and one that does not fit
+    /// in several. Nothing is allocated where `out` has [`Segments::room_bytes`].
+    pub fn wrap(self, frames: &[u8], out: &mut Vec<u8>) {
+        let mut rest = frames;
+        while !rest.is_empty() {
+            let whole = whole_frames_bytes(rest);
+            if whole > 0 {
+                let (now, later) = rest.split_at(whole);
+                self.append(now, true, out);
+                rest = later;
+                continue;
+            }
+            let (large, later) = rest.split_at(frame_bytes(rest));
+            for part in large.chunks(PAYLOAD_BYTES_MAX) {
+                self.append(part, false, out);
+            }
+            rest = later;
+        }
+    }
+
+    fn append(self, payload: &[u8], is_whole: bool, out: &mut Vec<u8>) {
+        let start = out.len();
+        let length_bytes = self.header_bytes() - HEADER_CRC_BYTES;
+        out.resize(start + self.header_bytes(), 0);
+        let (mut bytes, mut expanded) = (payload.len(), 0);
+        let at = out.len();
+        let compressed = self.is_lz4.then(|| {
+            out.resize(at + block::get_maximum_output_size(payload.len()), 0);
+            compression::lz4_into(payload, &mut out[at..])
+        });
+        match compressed.flatten().filter(|length| *length < payload.len()) {
+            Some(length) => {
+                out.truncate(at + length);
+                (bytes, expanded) = (length, payload.len());
+            }
+            None => {
+                out.truncate(at);
+                out.extend_from_slice(payload);
+            }
+        }
+        let mut says = bytes as u64;
+        let mut bits = LENGTH_BITS;
+        if self.is_lz4 {
+            says |= (expanded as u64) << bits;
+            bits += LENGTH_BITS;
+        }
+        says |= u64::from(is_whole) << bits;
+        let says = &says.to_le_bytes()[..length_bytes];
+        out[start..start + length_bytes].copy_from_slice(says);
+        let crc = crc24(says).to_le_bytes();
+        out[start + length_bytes..at].copy_from_slice(&crc[..HEADER_CRC_BYTES]);
+        let crc = crc32(&out[at..]);
+        out.extend_from_slice(&crc.to_le_bytes());
+    }
+
+    /// Bytes of the segment that begins with these; `None`: its header is not there yet.
+    ///
+    /// # Errors
+    /// It is no header.
+    pub fn segment_bytes(self, bytes: &[u8]) -> Result<Option<usize>, SegmentError> {
+        let header = self.header(bytes)?;
+        Ok(header.map(|header| self.header_bytes() + header.bytes + TRAILER_BYTES))
+    }
+
+    /// Puts what a whole segment holds into `payload`, in the place of what was there.
+    ///
+    /// # Errors
+    /// It is not what was sent.
+    pub fn unwrap(self, segment: &[u8], payload: &mut Vec<u8>) -> Result<(), SegmentError> {
+        let header = self.header(segment)?.expect("a whole segment has a header");
+        let body = &segment[self.header_bytes()..];
+        let (body, trailer) = body.split_at(header.bytes);
+        let expected = crc32(body);
+        let found: [u8; 4] = *trailer.first_chunk().expect("a whole segment has a trailer");
+        let found = u32::from_le_bytes(found);
+        let bytes = body.len();
+        if expected != found {
+            return Err(SegmentError::Payload {
+                bytes,
+                expected,
+                found,
+            });
+        }
+        payload.clear();
+        let Some(expanded) = header.expanded else {
+            payload.extend_from_slice(body);
+            return Ok(());
+        };
+        payload.resize(expanded, 0);
+        match block::decompress_into(body, payload) {
+            Ok(length) if length == expanded => Ok(()),
+            _ => Err(SegmentError::Compression { bytes, expanded }),
+        }
+    }
+
+    fn header_bytes(self) -> usize {
+        if self.is_lz4 {
+            LZ4_HEADER_BYTES
+        } else {
+            PLAIN_HEADER_BYTES
+        }
+    }
+
+    fn header(self, bytes: &[u8]) -> Result<Option<SegmentHeader>, SegmentError> {
+        let Some(header) = bytes.get(..self.header_bytes()) else {
+            return Ok(None);
+        };
+        let (says, crc) = header.split_at(self.header_bytes() - HEADER_CRC_BYTES);
+        let (expected, found) = (crc24(says), number(crc) as u32);
+        if expected != found {
+            return Err(SegmentError::Header { expected, found });
+        }
+        let says = number(says);
+        let length = |shift: u32| (says >> shift) as usize & PAYLOAD_BYTES_MAX;
+        // Of a segment that did not become shorter the second length is 0.
+        let expanded = Some(length(LENGTH_BITS)).filter(|bytes| self.is_lz4 && *bytes > 0);
+        Ok(Some(SegmentHeader {
+            bytes: length(0),
+            expanded,
+        }))
+    }
+}
+
+/// Reads segments of a connection that blocks, and hands on what they hold.
+#[derive(Debug)]
+pub struct SegmentReader {
+    segments: Segments,
+    segment: Vec<u8>,
+    payload: Vec<u8>,
+    /// What of the payload was handed on.
+    taken: usize,
+}
+
+impl SegmentReader {
+    /// Of a connection with such segments.
+    pub fn new(segments: Segments) -> SegmentReader {
+        SegmentReader {
+            segments,
+            segment: Vec::new(),
+            payload: Vec::new(),
+            taken: 0,
+        }
+    }
+
+    /// How its segments are written.
+    pub fn segments(&self) -> Segments {
+        self.segments
+    }
+
+    /// Fills the whole of `room` with what comes next; `fill` does so with what the socket has.
+    ///
+    /// # Errors
+    /// Those of `fill`; or what comes is no segment.
+    pub fn fill<E>(
+        &mut self,
+        mut room: &mut [u8],
+        mut fill: impl FnMut(&mut [u8]) -> Result<(), E>,
+        wrong: impl Fn(SegmentError) -> E,
+    ) -> Result<(), E> {
+        while !room.is_empty() {
+            let there = &self.payload[self.taken..];
+            let count = there.len().min(room.len());
+            let (now, later) = room.split_at_mut(count);
+            now.copy_from_slice(&there[..count]);
+            self.taken += count;
+            room = later;
+            if !room.is_empty() {
+                self.next(&mut fill, &wrong)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether all that has come was handed on.
+    pub fn is_empty(&self) -> bool {
+        self.taken == self.payload.len()
+    }
+
+    fn next<E>(
+        &mut self,
+        fill: &mut impl FnMut(&mut [u8]) -> Result<(), E>,
+        wrong: &impl Fn(SegmentError) -> E,
+    ) -> Result<(), E> {
+        let header_bytes = self.segments.header_bytes();
+        self.segment.resize(header_bytes, 0);
+        fill(&mut self.segment)?;
+        let whole = self.segments.segment_bytes(&self.segment).map_err(wrong)?;
+        self.segment.resize(whole.expect("the header is there"), 0);
+        fill(&mut self.segment[header_bytes..])?;
+        self.taken = 0;
+        self.segments.unwrap(&self.segment, &mut self.payload).map_err(wrong)
+    }
+}
+
+/// Bytes of the frame that these begin with, as far as they are there.
+fn frame_bytes(frames: &[u8]) -> usize {
+    let length = frames
+        .get(LENGTH_OFFSET..)
+        .and_then(|rest| rest.first_chunk())
+        .map_or(0, |bytes| u32::from_be_bytes(*bytes) as usize);
+    frames.len().min(HEADER_BYTES + length)
+}
+
+/// Bytes of the frames at the beginning that fit one segment together.
+fn whole_frames_bytes(frames: &[u8]) -> usize {
+    let mut whole = 0;
+    while whole < frames.len() {
+        let next = whole + frame_bytes(&frames[whole..]);
+        if next > PAYLOAD_BYTES_MAX {
+            break;
+        }
+        whole = next;
+    }
+    whole
+}
+
+/// The number of up to eight bytes, the lowest first.
+fn number(bytes: &[u8]) -> u64 {
+    bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte))
+}
+
+fn crc24(bytes: &[u8]) -> u32 {
+    bytes.iter().fold(CRC24_BEGIN, |crc, byte| {
+        let mut crc = crc ^ u32::from(*byte) << 16;
+        for _ in 0..8 {
+            crc <<= 1;
+            if crc & 0x100_0000 != 0 {
+                crc ^= CRC24_POLYNOMIAL;
+            }
+        }
+        crc
+    })
+}
+
+fn crc32(bytes: &[u8]) -> u32 {
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(&CRC32_BEGIN);
+    hasher.update(bytes);
+    hasher.finalize()
+}
+
+#[cfg(test)]
+mod tests;

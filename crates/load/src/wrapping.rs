@@ -1,0 +1,169 @@
+//! Segments of protocol version 5 at a connection that does not block: what the socket gives and
+//! takes, between checksums.
+//!
+//! Connections of older versions have none of it. Nothing is allocated here after the start line.
+
+use cql::segment::{SEGMENT_BYTES_MAX, SegmentError, Segments};
+
+/// Room for what a socket hands over at once, which holds at least one whole segment.
+const ROOM_BYTES: usize = 2 * SEGMENT_BYTES_MAX;
+
+/// The segments of one connection, in both directions.
+#[derive(Debug)]
+pub(crate) struct Wrapping {
+    segments: Segments,
+    /// Segments as they came, those that were read already left out: from `start` to `end`.
+    came: Vec<u8>,
+    start: usize,
+    end: usize,
+    /// What the last segment holds, of which so much was taken.
+    payload: Vec<u8>,
+    taken: usize,
+    /// Segments to be sent.
+    pub output: Vec<u8>,
+    /// How much of them was sent.
+    pub sent: usize,
+}
+
+impl Wrapping {
+    /// For a connection that has so many bytes of frames to send at once.
+    pub fn new(segments: Segments, frames_bytes: usize) -> Wrapping {
+        Wrapping {
+            segments,
+            came: vec![0; ROOM_BYTES],
+            start: 0,
+            end: 0,
+            payload: Vec::with_capacity(SEGMENT_BYTES_MAX),
+            taken: 0,
+            output: Vec::with_capacity(Segments::room_bytes(frames_bytes)),
+            sent: 0,
+        }
+    }
+
+    /// The same for another connection.
+    pub fn emptied(mut self: Box<Self>) -> Box<Wrapping> {
+        (self.start, self.end, self.taken, self.sent) = (0, 0, 0, 0);
+        self.payload.clear();
+        self.output.clear();
+        self
+    }
+
+    /// Room for what the socket has; never none after [`Wrapping::take`] has filled less than it
+    /// was given.
+    pub fn room(&mut self) -> &mut [u8] {
+        if self.start > 0 {
+            self.came.copy_within(self.start..self.end, 0);
+            self.end -= self.start;
+            self.start = 0;
+        }
+        &mut self.came[self.end..]
+    }
+
+    /// The socket has filled so much of the room.
+    pub fn received(&mut self, bytes: usize) {
+        self.end += bytes;
+    }
+
+    /// Copies what whole segments hold, as far as there is room; how much that was.
+    pub fn take(&mut self, room: &mut [u8]) -> Result<usize, SegmentError> {
+        let mut filled = 0;
+        while filled < room.len() {
+            if self.taken == self.payload.len() && !self.open_next()? {
+                break;
+            }
+            let there = &self.payload[self.taken..];
+            let count = there.len().min(room.len() - filled);
+            room[filled..filled + count].copy_from_slice(&there[..count]);
+            self.taken += count;
+            filled += count;
+        }
+        Ok(filled)
+    }
+
+    /// Whether something has come that was not taken, or the socket has filled all of the room.
+    pub fn may_have_more(&self) -> bool {
+        self.taken < self.payload.len() || self.end == self.came.len() || self.has_segment()
+    }
+
+    /// Puts frames into segments to be sent, once those before were.
+    pub fn wrap(&mut self, frames: &[u8]) {
+        self.output.clear();
+        self.sent = 0;
+        self.segments.wrap(frames, &mut self.output);
+    }
+
+    fn has_segment(&self) -> bool {
+        let came = &self.came[self.start..self.end];
+        // What is no segment is found when it is taken.
+        self.segments
+            .segment_bytes(came)
+            .map_or(true, |whole| whole.is_some_and(|whole| whole <= came.len()))
+    }
+
+    /// Reads the next segment; false if it has not come whole.
+    fn open_next(&mut self) -> Result<bool, SegmentError> {
+        let came = &self.came[self.start..self.end];
+        let whole = self.segments.segment_bytes(came)?;
+        let Some(segment) = whole.and_then(|whole| came.get(..whole)) else {
+            return Ok(false);
+        };
+        self.start += segment.len();
+        self.taken = 0;
+        self.segments.unwrap(segment, &mut self.payload)?;
+        Ok(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Frames of these lengths, as a server sends them.
+    fn frames(lengths: &[usize]) -> Vec<u8> {
+        let mut all = Vec::new();
+        for length in lengths {
+            all.extend([0x85, 0, 0, 1, 8]);
+            all.extend((*length as u32).to_be_bytes());
+            all.extend((0..*length).map(|at| ((at * at) >> 3) as u8));
+        }
+        all
+    }
+
+    #[test]
+    fn what_segments_hold_is_taken_whatever_comes_at_once_and_whatever_room_there_is() {
+        let frames = frames(&[10, 400_000, 0, 131_062, 131_063, 7]);
+        let mut wire = Vec::new();
+        Segments::new(None).wrap(&frames, &mut wire);
+        for (comes, room_bytes) in [(1_000, 999), (77_777, 50_000), (600_000, 600_000)] {
+            let mut wrapping = Wrapping::new(Segments::new(None), 1 << 10);
+            let (mut rest, mut out) = (&wire[..], Vec::new());
+            let mut room = vec![0; room_bytes];
+            while out.len() < frames.len() {
+                let taken = wrapping.take(&mut room).unwrap();
+                out.extend_from_slice(&room[..taken]);
+                if taken > 0 {
+                    continue;
+                }
+                let socket = wrapping.room();
+                let count = socket.len().min(comes).min(rest.len());
+                assert!(count > 0, "all that has come is taken");
+                socket[..count].copy_from_slice(&rest[..count]);
+                wrapping.received(count);
+                rest = &rest[count..];
+            }
+            assert!(out == frames && rest.is_empty() && !wrapping.may_have_more());
+        }
+    }
+
+    #[test]
+    fn what_is_no_segment_is_an_error() {
+        let mut wrapping = Wrapping::new(Segments::new(None), 1 << 10);
+        wrapping.room()[..16].copy_from_slice(b"HTTP/1.1 400 Bad");
+        wrapping.received(16);
+        assert!(wrapping.may_have_more());
+        assert!(matches!(
+            wrapping.take(&mut [0; 9]),
+            Err(SegmentError::Header { .. })
+        ));
+    }
+}

@@ -1,0 +1,168 @@
+//! Where nodes are reached that say other addresses of themselves: containers, port forwards, and
+//! networks that translate addresses.
+
+use std::fmt;
+use std::net::{IpAddr, SocketAddr};
+use std::str::FromStr;
+
+/// An address, at one port or at any.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NodePlace {
+    /// The address.
+    pub ip: IpAddr,
+    /// Its port; none: any.
+    pub port: Option<u16>,
+}
+
+impl FromStr for NodePlace {
+    type Err = &'static str;
+
+    /// Of `10.0.0.5`, `10.0.0.5:9042`, `::1` or `[::1]:9042`.
+    fn from_str(text: &str) -> Result<NodePlace, &'static str> {
+        let with_port = text.parse::<SocketAddr>().map(|at| (at.ip(), Some(at.port())));
+        let read = with_port.or_else(|_| text.parse::<IpAddr>().map(|ip| (ip, None)));
+        match read {
+            Ok((_, Some(0))) | Err(_) => {
+                Err("an address is written 10.0.0.5, 10.0.0.5:9042 or [fd00::5]:9042")
+            }
+            Ok((ip, port)) => Ok(NodePlace { ip, port }),
+        }
+    }
+}
+
+impl fmt::Display for NodePlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.port {
+            Some(port) => SocketAddr::new(self.ip, port).fmt(f),
+            None => self.ip.fmt(f),
+        }
+    }
+}
+
+/// What a cluster calls its nodes, each with where it is reached. Who is not in it is reached by
+/// its own address.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Translation(Vec<(NodePlace, NodePlace)>);
+
+impl Translation {
+    /// Takes note of one more.
+    pub fn add(&mut self, said: NodePlace, reached: NodePlace) {
+        self.0.push((said, reached));
+    }
+
+    /// Where a node answers CQL that the cluster calls so.
+    pub fn reached(&self, said: SocketAddr) -> SocketAddr {
+        let Some((_, reached)) = self.of(said) else {
+            return said;
+        };
+        SocketAddr::new(reached.ip, reached.port.unwrap_or(said.port()))
+    }
+
+    /// The same of another port than that of CQL: a port without a line of its own is the same at
+    /// the other address.
+    pub fn beside(&self, said: SocketAddr) -> SocketAddr {
+        match self.of(said) {
+            Some((NodePlace { port: Some(_), .. }, _)) => self.reached(said),
+            Some((_, reached)) => SocketAddr::new(reached.ip, said.port()),
+            None => said,
+        }
+    }
+
+    /// What the cluster calls a node whose CQL port is reached at an address, where that is
+    /// translated; `usual_port` is its port if nobody has said it.
+    pub fn said(&self, reached: SocketAddr, usual_port: u16) -> Option<SocketAddr> {
+        let leads_here = |place: &NodePlace| {
+            place.ip == reached.ip() && place.port.is_none_or(|port| port == reached.port())
+        };
+        let (said, to) = self.0.iter().find(|(_, to)| leads_here(to))?;
+        let port = match (said.port, to.port) {
+            (Some(port), _) => port,
+            (None, Some(_)) => usual_port,
+            (None, None) => reached.port(),
+        };
+        Some(SocketAddr::new(said.ip, port))
+    }
+
+    /// The line of an address: one with its port before one of any.
+    fn of(&self, said: SocketAddr) -> Option<(NodePlace, NodePlace)> {
+        let lines = || self.0.iter().filter(|(line, _)| line.ip == said.ip());
+        let exact = lines().find(|(line, _)| line.port == Some(said.port()));
+        exact.or_else(|| lines().find(|(line, _)| line.port.is_none())).copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(text: &str) -> SocketAddr {
+        text.parse().unwrap()
+    }
+
+    fn translation(lines: &[(&str, &str)]) -> Translation {
+        let mut all = Translation::default();
+        for (said, reached) in lines {
+            all.add(said.parse().unwrap(), reached.parse().unwrap());
+        }
+        all
+    }
+
+    #[test]
+    fn a_place_is_an_address_with_or_without_a_port() {
+        for text in ["10.0.0.5", "10.0.0.5:9042", "fd00::5", "[fd00::5]:9042"] {
+            assert_eq!(text.parse::<NodePlace>().unwrap().to_string(), text);
+        }
+        for text in [
+            "",
+            "db1",
+            "db1:9042",
+            "10.0.0.5:",
+            "10.0.0.5:0",
+            "10.0.0.5:70000",
+            "10.0.0",
+        ] {
+            assert!(text.parse::<NodePlace>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_port_with_a_line_of_its_own_goes_by_that() {
+        let all = translation(&[
+            ("10.1.0.5", "127.0.0.1:9043"),
+            ("10.1.0.5:8778", "127.0.0.1:18778"),
+            ("10.1.0.6", "192.0.2.6"),
+        ]);
+        for (said, reached) in [
+            ("10.1.0.5:9042", "127.0.0.1:9043"),
+            ("10.1.0.6:9142", "192.0.2.6:9142"),
+            ("10.1.0.7:9042", "10.1.0.7:9042"),
+        ] {
+            assert_eq!(all.reached(at(said)), at(reached));
+        }
+        for (said, reached) in [
+            ("10.1.0.5:8778", "127.0.0.1:18778"),
+            ("10.1.0.5:9103", "127.0.0.1:9103"),
+            ("10.1.0.6:8778", "192.0.2.6:8778"),
+            ("10.1.0.7:8778", "10.1.0.7:8778"),
+        ] {
+            assert_eq!(all.beside(at(said)), at(reached));
+        }
+    }
+
+    #[test]
+    fn who_is_reached_there_is_known_by_what_the_cluster_calls_it() {
+        let all = translation(&[
+            ("10.1.0.5", "127.0.0.1:9043"),
+            ("10.1.0.6:9142", "127.0.0.1:9044"),
+            ("10.1.0.7", "192.0.2.7"),
+        ]);
+        for (reached, said) in [
+            ("127.0.0.1:9043", Some("10.1.0.5:9042")),
+            ("127.0.0.1:9044", Some("10.1.0.6:9142")),
+            ("192.0.2.7:9142", Some("10.1.0.7:9142")),
+            ("127.0.0.1:9042", None),
+        ] {
+            assert_eq!(all.said(at(reached), 9042), said.map(at));
+        }
+    }
+}
