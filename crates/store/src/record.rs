@@ -500,8 +500,8 @@ pub struct TrialFinding {
     /// The snapshot that the trial began with, if it restored one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<DataRecord>,
-    /// How many SSTables the workload's tables had on nodes of ours when all was done, by the letters
-    /// of their format; empty where nobody looked, and in runs of earlier versions.
+    /// How many SSTables the workload's tables had on nodes of ours when all was done, by the
+    /// letters of their format; empty where nobody looked, and in runs of earlier versions.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub sstable_formats: BTreeMap<String, u64>,
     /// What should be on record of it and is not; empty in runs of earlier versions.

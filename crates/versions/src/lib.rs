@@ -3,10 +3,11 @@
 //!
 //! A line is what Cassandra's makers maintain under one number, as 4.1: its releases differ by what
 //! was mended. A folder has a `mod.rs` of facts; `supply.lock`, the files of the release that is
-//! pinned with their digests; `releases.txt`, the releases that there were; and `settings.txt`, what
-//! its `cassandra.yaml` may have; for some `shipped.json` and `latest.json`, what the files of
-//! settings say that come with it. A new line is a new folder, and a row in [`LINES`]. Nothing here starts or asks anything; what is read is what
-//! somebody has instead of a release: an unpacked distribution, or a tree that was built.
+//! pinned with their digests; `releases.txt`, the releases that there were; and `settings.txt`,
+//! what its `cassandra.yaml` may have; for some `shipped.json` and `latest.json`, what the files of
+//! settings say that come with it. A new line is a new folder, and a row in [`LINES`]. Nothing here
+//! starts or asks anything; what is read is what somebody has instead of a release: an unpacked
+//! distribution, or a tree that was built.
 //!
 //! `settings.txt` is made from the release's class `org.apache.cassandra.config.Config`, by `cargo
 //! xtask line 5.0.8`: first the public fields, then what is read under another name, by the

@@ -1,5 +1,5 @@
-//! `yaml: {use: latest}`: a file of settings that comes with Cassandra, as one word. What is written
-//! beside it holds.
+//! `yaml: {use: latest}`: a file of settings that comes with Cassandra, as one word. What is
+//! written beside it holds.
 
 use serde_json::{Map, Value};
 use target::{LocalSpec, yaml_named};
@@ -39,8 +39,8 @@ pub(super) fn laid(local: &mut LocalSpec) -> Option<String> {
     local.yaml.remove(USE);
     // What is written may have the name of another line.
     let own: Map<String, Value> = yaml_named(line, &local.yaml);
-    let new = settings.into_iter().filter(|(key, _)| !own.contains_key(key));
-    let new: Vec<(String, Value)> = new.collect();
+    let new: Vec<(String, Value)> =
+        settings.into_iter().filter(|(key, _)| !own.contains_key(key)).collect();
     let names: Vec<&str> = new.iter().map(|(key, _)| key.as_str()).collect();
     let said = format!(
         "{} of Cassandra {} is taken for what it says of {}",
