@@ -1,14 +1,14 @@
 //! What a target of a description will be able to do, before anything starts.
 
-use crate::attach::{NO_AGENTS, described, pods, seen};
-use crate::capability::{Answer, OnMachines, of_attached, of_local};
+use crate::attach::{NO_AGENTS, NO_METRICS, described, pods, seen};
+use crate::capability::{Answer, BY_METRICS, OnMachines, Shown, of_attached, of_local};
 use crate::local::place;
 use target::{AttachSpec, Capability, Target};
 
 /// Every ability of such a target, in the order of [`Ability::ALL`], before
 /// anything starts: this machine is probed, nodes of somebody else are not asked.
 pub fn abilities_of(target: &Target) -> Vec<Capability> {
-    let attached = |spec: &AttachSpec| {
+    let attached = |spec: &AttachSpec, metrics: Answer| {
         let agents = spec.kubernetes.as_ref().and_then(|described| described.agents.as_ref());
         let on_machines = match (&spec.hosts[..], agents) {
             // Their pods are named when they are looked for.
@@ -20,17 +20,17 @@ pub fn abilities_of(target: &Target) -> Vec<Capability> {
             Some(_) => Ok(pods::BY_CLUSTER.to_owned()),
             None => Err(pods::NO_PODS.to_owned()),
         };
-        of_attached(
-            &attached_tables(),
-            &attached_mbeans(spec),
-            &on_machines,
-            &in_pods,
-        )
+        let shown = Shown {
+            tables: attached_tables(),
+            mbeans: attached_mbeans(spec),
+            metrics,
+        };
+        of_attached(&shown, &on_machines, &in_pods)
     };
     match target {
         Target::Local(spec) => of_local(&local_mbeans(), &place::answer(spec)),
-        Target::Attach(spec) => attached(spec),
-        Target::Null(_) => attached(&AttachSpec::default()),
+        Target::Attach(spec) => attached(spec, attached_metrics()),
+        Target::Null(_) => attached(&AttachSpec::default(), Err(NO_METRICS.to_owned())),
     }
 }
 
@@ -55,6 +55,10 @@ fn local_mbeans() -> Answer {
 
 fn attached_tables() -> Answer {
     Ok("from Cassandra 4.0 on".to_string())
+}
+
+fn attached_metrics() -> Answer {
+    Ok(format!("{BY_METRICS} (from Cassandra 6.0 on)"))
 }
 
 fn attached_mbeans(spec: &AttachSpec) -> Answer {
@@ -104,7 +108,7 @@ mod tests {
         };
         assert_eq!(
             there(AttachSpec::default()),
-            ["operation-counts", "settings"]
+            ["operation-counts", "settle", "settings"]
         );
         let with_agents = AttachSpec {
             jolokia: Some(JolokiaAccess::default()),
@@ -129,6 +133,7 @@ mod tests {
             there(with_hosts),
             [
                 "operation-counts",
+                "settle",
                 "process-statistics",
                 "host-metrics",
                 "settings",
@@ -141,7 +146,12 @@ mod tests {
             ]
         );
         let old = Err("needs virtual tables".to_string());
-        let all = of_attached(&old, &running_mbeans(true), &OnMachines::none(), &old);
+        let shown = Shown {
+            tables: old.clone(),
+            mbeans: running_mbeans(true),
+            metrics: old.clone(),
+        };
+        let all = of_attached(&shown, &OnMachines::none(), &old);
         assert_eq!(
             one(&all, Ability::Settings),
             (false, "needs virtual tables")

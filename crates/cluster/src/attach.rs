@@ -14,9 +14,10 @@ pub(crate) mod seen;
 mod tls;
 
 use crate::access::{self, Access, Credentials};
-use crate::capability;
+use crate::capability::{self, Shown};
 use crate::cluster::Cluster;
 use crate::jolokia::Jolokia;
+use crate::metrics;
 use crate::moves::Moves;
 use crate::node::NodeInfo;
 use crate::session::{QueryResult, ServerError, Session};
@@ -355,8 +356,21 @@ fn capabilities(
         _ => seen::on_machines(hosts, nodes),
     };
     let in_pods = pods::every(nodes, pods);
-    capability::of_attached(&tables, &mbeans(nodes, agents), &on_machines, &in_pods)
+    let metrics = if nodes.iter().all(|node| metrics::has_tables(&node.version)) {
+        Ok(capability::BY_METRICS.to_owned())
+    } else {
+        Err(NO_METRICS.to_owned())
+    };
+    let shown = Shown {
+        tables,
+        mbeans: mbeans(nodes, agents),
+        metrics,
+    };
+    capability::of_attached(&shown, &on_machines, &in_pods)
 }
+
+/// Why metrics are not read by CQL.
+pub(crate) const NO_METRICS: &str = "metrics are tables from Cassandra 6.0 on";
 
 /// What is out of sight without agents, and what would bring it.
 pub(crate) const NO_AGENTS: &str = "no MBeans: running compactions are seen in virtual tables, \

@@ -148,30 +148,46 @@ impl OnMachines {
 /// What would bring the machines of a cluster that is not ours.
 const BY_HOSTS: &str = "`attach: {hosts: {ssh: [HOST, …]}}` would bring the nodes' machines";
 
-/// Abilities of a cluster that somebody else runs: virtual tables where its version has them,
-/// MBeans where there is access to agents, machines where there is a way to them.
+/// What nodes that are not ours show of themselves to whoever asks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Shown {
+    /// Virtual tables.
+    pub tables: Answer,
+    /// MBeans.
+    pub mbeans: Answer,
+    /// Metrics as tables.
+    pub metrics: Answer,
+}
+
+/// How compactions are seen where metrics are tables.
+pub(crate) const BY_METRICS: &str = "system_metrics and system_views: running and pending \
+                                     compactions; memtables are not flushed";
+
+/// Abilities of a cluster that somebody else runs: tables where its version has them, MBeans where
+/// there is access to agents, machines where there is a way to them.
 pub(crate) fn of_attached(
-    tables: &Answer,
-    mbeans: &Answer,
+    shown: &Shown,
     on_machines: &OnMachines,
     in_pods: &Answer,
 ) -> Vec<Capability> {
     all(|ability| match ability {
         Ability::PodControl | Ability::NetworkPolicy => in_pods.clone(),
-        _ => attached(ability, tables, mbeans, on_machines),
+        _ => attached(ability, shown, on_machines),
     })
 }
 
-fn attached(ability: Ability, tables: &Answer, mbeans: &Answer, there: &OnMachines) -> Answer {
+fn attached(ability: Ability, shown: &Shown, there: &OnMachines) -> Answer {
     let no = |why: &str| Err(why.to_string());
-    let by_tables = |how: &str| tables.clone().map(|_| how.to_string());
+    let by_tables = |how: &str| shown.tables.clone().map(|_| how.to_string());
+    let mbeans = &shown.mbeans;
     match ability {
         Ability::Provision | Ability::Restart => {
             no("the cluster is not ours to start or configure")
         }
         Ability::OperationCounts => by_tables(COUNTS_SOURCE),
         Ability::Settings => by_tables("system_views.settings"),
-        Ability::Settle | Ability::Mbeans => mbeans.clone(),
+        Ability::Mbeans => mbeans.clone(),
+        Ability::Settle => mbeans.clone().or_else(|why| shown.metrics.clone().map_err(|_| why)),
         Ability::JvmMetrics => mbeans.clone().map_err(|why| format!("no JVM in sight: {why}")),
         Ability::Snapshot => {
             let how = "the server's own snapshots, taken and imported by MBeans";
@@ -226,7 +242,12 @@ pub(crate) mod tests {
         names.dedup();
         assert_eq!(names.len(), Ability::ALL.len());
         let mbeans = running_mbeans(true);
-        let attached = of_attached(&mbeans, &mbeans, &OnMachines::none(), &mbeans);
+        let shown = Shown {
+            tables: mbeans.clone(),
+            mbeans: mbeans.clone(),
+            metrics: mbeans.clone(),
+        };
+        let attached = of_attached(&shown, &OnMachines::none(), &mbeans);
         for all in [of_local(&mbeans, &machine()), attached] {
             let order: Vec<Ability> = all.iter().map(|one| one.ability).collect();
             assert_eq!(order, Ability::ALL);

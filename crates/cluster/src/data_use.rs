@@ -1,8 +1,7 @@
 //! How much data there is: in the tables of a node, and on the volume under it.
 
 use crate::cluster::Cluster;
-use crate::jolokia::Jolokia;
-use crate::mbeans;
+use crate::metrics::Metrics;
 use crate::node::NodeInfo;
 use crate::session::ServerError;
 use crate::snapshot::schema;
@@ -60,17 +59,17 @@ pub(crate) fn largest(cluster: &Cluster, keyspace: &str, tables: &[&str]) -> Opt
 }
 
 fn live_bytes(cluster: &Cluster, node: &NodeInfo, keyspace: &str, tables: &[&str]) -> Result<u64> {
-    let bytes = match cluster.agent(&node.name) {
-        Ok(agent) => by_agent(agent, keyspace, tables),
+    let bytes = match cluster.metrics(node) {
+        Ok(metrics) => by_metrics(&metrics, keyspace, tables),
         Err(_) => by_virtual_table(cluster, node, keyspace, tables),
     };
     bytes.with_context(|| format!("ask {} for the size of {keyspace}", node.name))
 }
 
-fn by_agent(agent: &Jolokia, keyspace: &str, tables: &[&str]) -> Result<u64> {
+fn by_metrics(metrics: &Metrics, keyspace: &str, tables: &[&str]) -> Result<u64> {
     let mut sum = 0;
     for table in tables {
-        sum += mbeans::live_sstables(agent, keyspace, table)?.1;
+        sum += metrics.live_sstables(keyspace, table)?.1;
     }
     Ok(sum)
 }

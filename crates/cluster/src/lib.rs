@@ -29,6 +29,7 @@ mod logs;
 pub mod machines;
 mod mbeans;
 mod members;
+mod metrics;
 mod moves;
 mod node;
 mod node_files;
@@ -45,6 +46,7 @@ mod snapshot;
 mod statement_change;
 mod status;
 mod table_storage;
+mod told;
 mod views;
 
 pub use abilities::{abilities_of, abilities_there};
@@ -83,6 +85,7 @@ pub use snapshot::{
 pub use status::{NodeState, Overview};
 pub use table_storage::TableStorage;
 use target::{AttachSpec, Target};
+pub use told::{Told, ToldSince};
 pub use views::{Row, View};
 
 use anyhow::Context;

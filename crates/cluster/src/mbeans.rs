@@ -162,24 +162,6 @@ fn attribute(
     agent.read(&attributes)
 }
 
-/// Count and bytes of the live SSTables of a table, as the server keeps them.
-///
-/// # Errors
-/// The node does not answer, or has no such table.
-pub(crate) fn live_sstables(agent: &Jolokia, keyspace: &str, table: &str) -> Result<(u64, u64)> {
-    let mbean = |name: &str| {
-        format!(
-            "org.apache.cassandra.metrics:type=Table,keyspace={keyspace},scope={table},name={name}"
-        )
-    };
-    let (count, bytes) = (mbean("LiveSSTableCount"), mbean("LiveDiskSpaceUsed"));
-    let answers = agent.read(&[(&count, "Value"), (&bytes, "Count")])?;
-    let number = |index: usize| answers.get(index)?.as_ref()?.as_u64();
-    number(0)
-        .zip(number(1))
-        .with_context(|| format!("the node does not count the SSTables of {keyspace}.{table}"))
-}
-
 /// Bytes of the data in the memtables of all tables of a node that have yet to be written out; none
 /// if the node does not tell.
 ///

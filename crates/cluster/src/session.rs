@@ -97,6 +97,18 @@ impl ServerError {
             _ => false,
         }
     }
+
+    /// Of a statement that is right: whether the server has no such table or column.
+    pub(crate) fn says_that_it_is_absent(&self) -> bool {
+        self.code == ErrorCode::Invalid
+    }
+
+    /// Whether asking again is for nothing: there is no such thing, or it is not shown to this
+    /// user. An overloaded node refuses too.
+    pub(crate) fn is_lasting(&self) -> bool {
+        let is_hidden = matches!(self.code, ErrorCode::Unauthorized | ErrorCode::SyntaxError);
+        is_hidden || self.says_that_it_is_absent()
+    }
 }
 
 /// Nothing more comes.

@@ -14,6 +14,7 @@ use crate::cluster::Cluster;
 use crate::data_use;
 use crate::jolokia::Jolokia;
 use crate::mbeans;
+use crate::metrics::{self, DOMAIN, Metrics};
 use crate::snapshot::schema;
 use anyhow::{Context, Result, ensure};
 use measure::clock::{self, Deadline};
@@ -159,7 +160,7 @@ fn run(
                         .with_context(|| format!("look at the compactions of {name}"))
                 })
                 .collect(),
-            None => look_by_tables(cluster),
+            None => look_by_tables(cluster, keyspace, tables),
         }
     };
     kick()?;
@@ -308,28 +309,10 @@ impl Watch {
 }
 
 fn look_by_agent(agent: &Jolokia, keyspace: &str, tables: &[&str]) -> Result<Sample> {
-    const PENDING: &str = "org.apache.cassandra.metrics:type=Compaction,name=PendingTasks";
-    const BYTES: &str = "org.apache.cassandra.metrics:type=Compaction,name=BytesCompacted";
     const RUNNING: &str = "org.apache.cassandra.db:type=CompactionManager";
-    let counts: Vec<String> = tables
-        .iter()
-        .map(|table| {
-            format!(
-                "org.apache.cassandra.metrics:type=Table,keyspace={keyspace},scope={table},\
-                 name=LiveSSTableCount"
-            )
-        })
-        .collect();
-    let mut attributes = vec![
-        (PENDING, "Value"),
-        (BYTES, "Count"),
-        (RUNNING, "Compactions"),
-    ];
-    attributes.extend(counts.iter().map(|mbean| (mbean.as_str(), "Value")));
-    let answers = agent.read(&attributes)?;
-    let number = |index: usize| answers.get(index)?.as_ref()?.as_u64();
-    let running = answers
-        .get(2)
+    let running = agent.read(&[(RUNNING, "Compactions")])?;
+    let running = running
+        .first()
         .and_then(Option::as_ref)
         .and_then(Value::as_array)
         .context("the node does not list its compactions")?;
@@ -341,14 +324,33 @@ fn look_by_agent(agent: &Jolokia, keyspace: &str, tables: &[&str]) -> Result<Sam
     Ok(Sample {
         running: running.len() as u64,
         progress: (sum("completed"), sum("total")),
-        pending: Some(number(0).context("the node gives no pending compactions")?),
-        bytes_compacted: number(1),
-        sstables: Some((3..answers.len()).filter_map(number).sum()),
+        ..counted(&agent.into(), keyspace, tables)?
     })
 }
 
-/// Virtual tables know only what runs.
-fn look_by_tables(cluster: &Cluster) -> Result<Vec<Sample>> {
+/// What metrics tell, which is all but what runs.
+fn counted(metrics: &Metrics, keyspace: &str, tables: &[&str]) -> Result<Sample> {
+    let of_compactions = |name: &str| format!("{DOMAIN}:type=Compaction,name={name}");
+    let (pending, bytes) = (
+        of_compactions("PendingTasks"),
+        of_compactions("BytesCompacted"),
+    );
+    let count = |table: &&str| metrics::of_table(keyspace, table, "LiveSSTableCount");
+    let counts: Vec<String> = tables.iter().map(count).collect();
+    let mut attributes = vec![(pending.as_str(), "Value"), (bytes.as_str(), "Count")];
+    attributes.extend(counts.iter().map(|mbean| (mbean.as_str(), "Value")));
+    let answers = metrics.read(&attributes)?;
+    let number = |index: usize| answers.get(index)?.as_ref()?.as_u64();
+    Ok(Sample {
+        pending: Some(number(0).context("the node gives no pending compactions")?),
+        bytes_compacted: number(1),
+        sstables: Some((2..answers.len()).filter_map(number).sum()),
+        ..Sample::default()
+    })
+}
+
+/// By tables of nodes alone, of which older ones know only what runs.
+fn look_by_tables(cluster: &Cluster, keyspace: &str, tables: &[&str]) -> Result<Vec<Sample>> {
     let look = |node| -> Result<Sample> {
         let mut session = cluster.session_to(node)?;
         let tasks = session.query("SELECT progress, total FROM system_views.sstable_tasks")?;
@@ -356,10 +358,14 @@ fn look_by_tables(cluster: &Cluster) -> Result<Vec<Sample>> {
             let number = |row: &Vec<cql::Value>| u64::try_from(row.get(column)?.as_i64()?).ok();
             tasks.rows.iter().filter_map(number).sum()
         };
+        let counted = match cluster.metrics(node) {
+            Ok(metrics) => counted(&metrics, keyspace, tables)?,
+            Err(_) => Sample::default(),
+        };
         Ok(Sample {
             running: tasks.rows.len() as u64,
             progress: (sum(0), sum(1)),
-            ..Sample::default()
+            ..counted
         })
     };
     cluster.nodes().iter().map(look).collect()

@@ -30,7 +30,7 @@ use super::timeline::Timeline;
 use analysis::procedure::Role;
 use analysis::rules::{Environment, Evidence};
 use anyhow::{Error, Result};
-use cluster::{LogMarks, LogsUntil, TableStorage};
+use cluster::{LogMarks, LogsUntil, TableStorage, Told};
 use count::Counting;
 use endured::Courses;
 use imports::Step;
@@ -121,6 +121,8 @@ struct State {
     pids: Vec<(String, Option<u32>)>,
     /// How far their logs went then.
     log_marks: LogMarks,
+    /// What the nodes told of themselves before anything was measured.
+    told: Told,
 }
 
 /// What the tables had on disk before load was offered and after it.
@@ -224,6 +226,7 @@ impl TrialRun<'_> {
             beyond: 0,
             pids: Vec::new(),
             log_marks: LogMarks::default(),
+            told: Told::default(),
         })
     }
 
@@ -300,6 +303,7 @@ impl TrialRun<'_> {
         });
         state.pids = running.pids();
         state.log_marks = running.cluster.log_marks();
+        state.told = running.cluster.told();
         state.writer.write_nodes(&record)
     }
 

@@ -550,7 +550,7 @@ measure::word_enum! {
 /// One validity rule and how it was judged.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RuleRecord {
-    /// `V1` to `V20`.
+    /// `V1` to `V21`.
     pub rule: String,
     /// `pass`, `warn`, `fail` or `unknown`.
     pub result: Outcome,

@@ -32,6 +32,9 @@ pub struct Line {
     /// Whether nodes agree on a log of the cluster's metadata with an epoch
     /// (`system_views.cluster_metadata_log`), instead of telling each other of the ring.
     pub has_cluster_metadata: bool,
+    /// Whether nodes show their metrics as tables (`system_metrics`), so that CQL is enough to read
+    /// them.
+    pub has_metric_tables: bool,
 }
 
 /// What files of settings say that come with a line, as far as a server without a file does

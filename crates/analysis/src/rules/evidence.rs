@@ -50,6 +50,9 @@ pub struct Evidence {
     pub pending_compactions: Option<Vec<f64>>,
     /// Steadiness of the nodes and hosts.
     pub environment: Option<Environment>,
+    /// Exceptions that nodes did not expect while the trial went on, a sentence each; none where
+    /// no node tells.
+    pub exceptions: Option<Vec<String>>,
     /// Whether the consistency levels allow a read to miss an acknowledged write (R + W <= RF).
     pub weak_consistency: bool,
     /// Verified reads: of the window, and of a sample that was read back.
@@ -446,6 +449,8 @@ pub enum Settle {
 pub struct Environment {
     /// Settings that were not the same at the end: `node1 concurrent_reads`.
     pub settings_changed: Vec<String>,
+    /// How the schema or the ring was changed, a sentence each.
+    pub metadata_changed: Vec<String>,
     /// Settings that the study asked for and a node does not have, a sentence each.
     pub not_in_effect: Vec<String>,
     /// Settings that the study asked for and that no node shows, a sentence each.

@@ -1,4 +1,4 @@
-//! The validity rules V1 to V20: whether a trial may be believed.
+//! The validity rules V1 to V21: whether a trial may be believed.
 //!
 //! Each rule says pass, warn, fail or unknown, with the numbers and the limit. Any fail makes the
 //! trial *invalid* (kept, never compared), any warn makes it *suspect*; what is unknown is listed
@@ -28,7 +28,7 @@ pub use outcome::Outcome;
 /// One rule, judged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {
-    /// `V1` to `V20`.
+    /// `V1` to `V21`.
     pub id: &'static str,
     /// How it was judged.
     pub outcome: Outcome,
@@ -74,7 +74,7 @@ type Judged = (Outcome, String);
 type Judge = fn(&Evidence, &Limits) -> Judged;
 
 /// Every rule: its name, what must hold in a few words, and how that is judged.
-const RULES: [(&str, &str, Judge); 20] = [
+const RULES: [(&str, &str, Judge); 21] = [
     ("V1", "The load was sent when it was due", client::schedule),
     (
         "V2",
@@ -141,6 +141,11 @@ const RULES: [(&str, &str, Judge); 20] = [
         machine::answering,
     ),
     ("V20", "Nobody set the clock", fleet::clock_unset),
+    (
+        "V21",
+        "Nodes met no exception that nothing caught",
+        |evidence, _| target::exceptions(evidence),
+    ),
 ];
 
 /// The names of all rules, in order.

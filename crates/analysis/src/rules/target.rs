@@ -139,6 +139,14 @@ pub(super) fn environment(evidence: &Evidence, limits: &Limits) -> Judged {
             environment.settings_changed.join(", ")
         ));
     }
+    // What is broken or done on purpose may be a change of it.
+    if !environment.metadata_changed.is_empty() && evidence.faults.is_empty() {
+        outcome = outcome.max(Outcome::Warn);
+        parts.push(format!(
+            "the cluster's metadata was changed: {}",
+            environment.metadata_changed.join("; ")
+        ));
+    }
     if parts.is_empty() {
         parts.push("the same processes and settings at the end".to_owned());
     }
@@ -262,6 +270,27 @@ pub(super) fn caching(evidence: &Evidence) -> Judged {
         _ => (
             Outcome::Unknown,
             "size of the data and of the memory were not read".to_owned(),
+        ),
+    }
+}
+
+/// V21: no node met what its makers did not expect.
+pub(super) fn exceptions(evidence: &Evidence) -> Judged {
+    match evidence.exceptions.as_deref() {
+        _ if evidence.target_is_null => (Outcome::Pass, "null target: it has none".to_owned()),
+        None => (Outcome::Unknown, "no node tells of exceptions".to_owned()),
+        Some([]) => (Outcome::Pass, "no exception that nothing caught".to_owned()),
+        Some(met) if evidence.faults.is_empty() => (
+            Outcome::Warn,
+            format!("exceptions that nothing caught: {}", met.join("; ")),
+        ),
+        Some(met) => (
+            Outcome::Pass,
+            format!(
+                "exceptions that nothing caught, in a trial in which something was broken on \
+                 purpose: {}",
+                met.join("; ")
+            ),
         ),
     }
 }

@@ -100,7 +100,7 @@ fn a_healthy_short_run_is_valid_and_lists_what_nobody_looked_at() {
     let unknown = judgement.rules.iter().filter(|rule| rule.outcome == Outcome::Unknown);
     assert_eq!(
         unknown.map(|rule| rule.id).collect::<Vec<_>>(),
-        ["V10", "V11", "V16", "V17", "V18", "V20"]
+        ["V10", "V11", "V16", "V17", "V18", "V20", "V21"]
     );
 }
 
@@ -252,6 +252,33 @@ fn target_and_data_cases() -> Vec<Case> {
                 });
             }),
             &[("V11", Fail)],
+        ),
+        (
+            "somebody creates a table",
+            Box::new(|e| {
+                e.environment = Some(Environment {
+                    metadata_changed: vec!["epoch 4: SCHEMA_CHANGE".to_owned()],
+                    ..Environment::default()
+                });
+            }),
+            &[("V11", Warn)],
+        ),
+        (
+            "a fault that changes the ring",
+            Box::new(|e| {
+                e.environment = Some(Environment {
+                    metadata_changed: vec!["epoch 4: LEAVE".to_owned()],
+                    ..Environment::default()
+                });
+                e.exceptions = Some(vec!["node1: 1 of X".to_owned()]);
+                e.faults.push(fault(Some(true), true));
+            }),
+            &[],
+        ),
+        (
+            "an exception that nothing caught",
+            Box::new(|e| e.exceptions = Some(vec!["node1: 1 of X".to_owned()])),
+            &[("V21", Warn)],
         ),
         (
             "fault not seen",

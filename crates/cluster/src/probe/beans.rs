@@ -1,11 +1,11 @@
-//! Series from the MBeans of one node: a fixed list, one request per look.
+//! Series from the metrics and other MBeans of one node: a fixed list, one request per look.
 //!
 //! What must hold: an MBean that is not there has no reading (Cassandra registers many with their
 //! first use; what such a one has counted by then is counted from nothing); a counter gives its
 //! increase per second between two looks, at the time of the second one, so that the sum over time
 //! is what was counted; after a counter has fallen, which is a node started again, it begins anew.
 
-use crate::jolokia::{Bulk, Jolokia};
+use crate::metrics::{Ask, Metrics};
 use anyhow::Result;
 use host::probe::Out;
 use measure::clock::{self, SECOND_NS};
@@ -88,7 +88,7 @@ pub(super) struct Series {
 
 /// A list of series of one node.
 pub(super) struct Beans {
-    agent: Jolokia,
+    metrics: Metrics,
     place: String,
     series: Vec<Series>,
     /// Whether what was absent once is absent for as long as the JVM runs.
@@ -99,7 +99,7 @@ pub(super) struct Beans {
 
 /// The request for a list of series.
 struct SeriesRequest {
-    bulk: Bulk,
+    ask: Box<dyn Ask>,
     /// Index of the answer by MBean and attribute.
     index: HashMap<(String, &'static str), usize>,
     /// Whether absent ones are in it still.
@@ -109,9 +109,9 @@ struct SeriesRequest {
 impl Beans {
     /// Of the node `place`. `fixed`: what is absent at the first look is not asked for again, until
     /// the node has failed to answer.
-    pub fn new(agent: &Jolokia, place: &str, series: Vec<Series>, fixed: bool) -> Beans {
+    pub fn new(metrics: Metrics, place: &str, series: Vec<Series>, fixed: bool) -> Beans {
         Beans {
-            agent: agent.with_limit(LIMIT),
+            metrics,
             place: place.to_string(),
             series,
             fixed,
@@ -125,19 +125,26 @@ impl Beans {
     /// # Errors
     /// The agent does not answer.
     pub fn look(&mut self, out: &mut Out) -> Result<()> {
-        let asked = self.asked.take().unwrap_or_else(|| SeriesRequest::of(&self.series, |_| true));
+        let mut asked = match self.asked.take() {
+            Some(asked) => asked,
+            None => self.request(|_| true),
+        };
         let before_ns = clock::now_ns();
-        let answers = self.agent.read_bulk(&asked.bulk)?;
+        let answers = asked.ask.ask()?;
         // The values were read somewhere in between.
         let at_ns = before_ns.midpoint(clock::now_ns());
         self.put(at_ns, &asked, &answers, out);
         self.asked = Some(if self.fixed && asked.whole {
             let is_there = |source: &BeanAttribute| asked.answer(source, &answers).is_some();
-            SeriesRequest::of(&self.series, is_there)
+            self.request(is_there)
         } else {
             asked
         });
         Ok(())
+    }
+
+    fn request(&self, wanted: impl Fn(&BeanAttribute) -> bool) -> SeriesRequest {
+        SeriesRequest::of(&self.metrics, &self.series, wanted)
     }
 
     fn put(&mut self, at_ns: u64, asked: &SeriesRequest, answers: &[Option<Value>], out: &mut Out) {
@@ -174,7 +181,11 @@ impl Beans {
 }
 
 impl SeriesRequest {
-    fn of(series: &[Series], wanted: impl Fn(&BeanAttribute) -> bool) -> SeriesRequest {
+    fn of(
+        metrics: &Metrics,
+        series: &[Series],
+        wanted: impl Fn(&BeanAttribute) -> bool,
+    ) -> SeriesRequest {
         let mut index = HashMap::new();
         let mut attributes = Vec::new();
         let mut whole = true;
@@ -188,7 +199,7 @@ impl SeriesRequest {
             }
         }
         SeriesRequest {
-            bulk: Bulk::of(&attributes),
+            ask: metrics.asking(&attributes, LIMIT),
             index,
             whole,
         }
@@ -272,12 +283,14 @@ impl Counters {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::jolokia::Jolokia;
     use serde_json::json;
     use std::net::SocketAddr;
 
     fn beans(series: Vec<Series>) -> Beans {
         let nowhere = SocketAddr::from(([127, 0, 0, 1], 1));
-        Beans::new(&Jolokia::new(nowhere, "", ""), "node1", series, true)
+        let agent = Jolokia::new(nowhere, "", "");
+        Beans::new(Metrics::ByAgent(agent), "node1", series, true)
     }
 
     fn series(name: &str, kind: Kind) -> Series {
@@ -288,7 +301,7 @@ mod tests {
 
     /// What is put for answers so many seconds after the start.
     fn put(beans: &mut Beans, second: u64, answers: &[Option<Value>]) -> Vec<(String, f64)> {
-        let asked = SeriesRequest::of(&beans.series, |_| true);
+        let asked = beans.request(|_| true);
         let mut out = Out::new();
         out.begin("cassandra", 0);
         beans.put(second * SECOND_NS, &asked, answers, &mut out);

@@ -1,4 +1,4 @@
-//! What Cassandra counts about itself, by MBean: pools, compactions, caches, hints, dropped
+//! What Cassandra counts about itself, by its metrics: pools, compactions, caches, hints, dropped
 //! messages, client requests, the commit log, memtables, the tables of the workload; and whom it
 //! takes for dead.
 //!
@@ -10,11 +10,10 @@
 //! `client_request.*` counts what this node coordinated, of all keyspaces.
 
 use super::beans::{BeanAttribute, Beans, Kind, Series};
-use crate::jolokia::Jolokia;
+use crate::metrics::{DOMAIN, Metrics};
 use anyhow::Result;
 use host::probe::{Look, Out};
 
-const METRICS: &str = "org.apache.cassandra.metrics";
 const COMPACTIONS: &str = "org.apache.cassandra.db:type=CompactionManager";
 const STORAGE: &str = "org.apache.cassandra.db:type=StorageService";
 const HINTS: &str = "org.apache.cassandra.hints:type=HintsService";
@@ -77,8 +76,8 @@ pub(super) struct Cassandra(Beans);
 
 impl Cassandra {
     /// Of the node `place`, with the figures of some tables of a keyspace.
-    pub(super) fn new(agent: &Jolokia, place: &str, keyspace: &str, tables: &[&str]) -> Cassandra {
-        Cassandra(Beans::new(agent, place, series(keyspace, tables), false))
+    pub(super) fn new(metrics: Metrics, place: &str, keyspace: &str, tables: &[&str]) -> Cassandra {
+        Cassandra(Beans::new(metrics, place, series(keyspace, tables), false))
     }
 }
 
@@ -98,38 +97,39 @@ impl List {
     }
 
     fn level(&mut self, name: String, unit: &'static str, mbean: &str, attribute: &'static str) {
-        let source = BeanAttribute::new(format!("{METRICS}:{mbean}"), attribute);
+        let source = BeanAttribute::new(format!("{DOMAIN}:{mbean}"), attribute);
         self.add(name, unit, Kind::Level(source, 1.0));
     }
 
     /// A count; the name says per second of what.
     fn rate(&mut self, name: String, unit: &'static str, mbean: &str, attribute: &'static str) {
-        let source = BeanAttribute::new(format!("{METRICS}:{mbean}"), attribute);
+        let source = BeanAttribute::new(format!("{DOMAIN}:{mbean}"), attribute);
         self.add(name, unit, Kind::Rate(source, 1.0));
     }
 
-    /// A statistic of a timer or histogram, while something is added to it.
+    /// A statistic of a timer or histogram, while what it is of is `counted`.
     fn statistic(
         &mut self,
         name: String,
         unit: &'static str,
-        mbean: &str,
-        attribute: &'static str,
+        (mbean, attribute): (&str, &'static str),
+        counted: &str,
         factor: f64,
     ) {
-        let source = |attribute| BeanAttribute::new(format!("{METRICS}:{mbean}"), attribute);
-        let kind = Kind::While(source(attribute), source("Count"), factor);
+        let source =
+            |mbean: &str, attribute| BeanAttribute::new(format!("{DOMAIN}:{mbean}"), attribute);
+        let kind = Kind::While(source(mbean, attribute), source(counted, "Count"), factor);
         self.add(name, unit, kind);
     }
 
     /// The 99th percentile of a timer.
     fn p99(&mut self, name: String, mbean: &str) {
-        self.statistic(name, "ms", mbean, "99thPercentile", MS_PER_US);
+        self.statistic(name, "ms", (mbean, "99thPercentile"), mbean, MS_PER_US);
     }
 
     /// The increase of one count per increase of another.
     fn share(&mut self, name: String, unit: &'static str, first: &str, second: &str, factor: f64) {
-        let source = |mbean: &str| BeanAttribute::new(format!("{METRICS}:{mbean}"), "Count");
+        let source = |mbean: &str| BeanAttribute::new(format!("{DOMAIN}:{mbean}"), "Count");
         self.add(
             name,
             unit,
@@ -362,13 +362,15 @@ fn commit_log(list: &mut List) {
 }
 
 fn of_keyspace(list: &mut List, keyspace: &str) {
-    let mbean = format!("type=Keyspace,keyspace={keyspace},name=SSTablesPerReadHistogram");
+    let mbean = |name: &str| format!("type=Keyspace,keyspace={keyspace},name={name}");
+    // The count of the histogram itself is in no table of metrics.
+    let (histogram, reads) = (mbean("SSTablesPerReadHistogram"), mbean("ReadLatency"));
     for (name, attribute) in [
         ("sstables_per_read.p50", "50thPercentile"),
         ("sstables_per_read.p99", "99thPercentile"),
         ("sstables_per_read.max", "Max"),
     ] {
-        list.statistic(name.into(), "count", &mbean, attribute, 1.0);
+        list.statistic(name.into(), "count", (&histogram, attribute), &reads, 1.0);
     }
 }
 
@@ -412,13 +414,12 @@ fn of_table(list: &mut List, keyspace: &str, table: &str) {
     ] {
         list.share(name(what), "ms", &mbean(total), &mbean(count), MS_PER_US);
     }
-    let histogram = mbean("SSTablesPerReadHistogram");
-    let percentile = "99thPercentile";
+    let (histogram, reads) = (mbean("SSTablesPerReadHistogram"), mbean("ReadLatency"));
     list.statistic(
         name("sstables_per_read.p99"),
         "count",
-        &histogram,
-        percentile,
+        (&histogram, "99thPercentile"),
+        &reads,
         1.0,
     );
 }

@@ -64,7 +64,7 @@ impl Jvm {
     /// Of the node `place`. Collectors and pools do not change while a JVM runs, so that those that
     /// it does not have are asked for once.
     pub(super) fn new(agent: &Jolokia, place: &str) -> Jvm {
-        Jvm(Beans::new(agent, place, series(), true))
+        Jvm(Beans::new(agent.into(), place, series(), true))
     }
 }
 

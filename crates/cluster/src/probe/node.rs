@@ -8,19 +8,37 @@ use super::jvm::Jvm;
 use super::virtual_tables::VirtualTables;
 use crate::cluster::Cluster;
 use crate::local::LocalNode;
+use crate::metrics::Metrics;
 use crate::node::NodeInfo;
-use host::probe::{Look, Sampler, Task};
+use anyhow::Result;
+use host::probe::{Look, Out, Sampler, Task};
 use std::collections::BTreeMap;
 use target::Ability;
 
-/// What the MBeans show and virtual tables do not.
+/// What the MBeans show and the tables of `system_views` do not.
 const ONLY_BY_MBEANS: &str = "pending compactions and bytes compacted, SSTables and SSTables per \
     read, dropped messages, time-outs, unavailables and failures of client requests, waits for the \
     commit log and for memtables";
 
+/// What the MBeans show and neither metrics nor tables do.
+const NO_METRICS: &str = "whom each node takes for unreachable";
+
 /// What would bring the MBeans into sight.
 const BY_AGENT: &str = "Jolokia agents in the JVMs, named by `attach: {jolokia: {port: 8778}}`, \
     would show it";
+
+/// All that tables show of a node that shows its metrics by them.
+struct ByTables {
+    metrics: Cassandra,
+    others: VirtualTables,
+}
+
+impl Look for ByTables {
+    fn look(&mut self, now_ns: u64, out: &mut Out) -> Result<()> {
+        let metrics = self.metrics.look(now_ns, out);
+        metrics.and(self.others.look(now_ns, out))
+    }
+}
 
 /// One sampler per node, so that a node that hangs holds up no other.
 pub(super) fn samplers(
@@ -42,13 +60,16 @@ pub(super) fn samplers(
             sampler.add(Task::new("jvm", name, period, Box::new(look)));
         }
         if let Some(period) = spec.cassandra {
-            let look: Box<dyn Look> = match agent {
-                Some(agent) => Box::new(Cassandra::new(agent, name, keyspace, tables)),
-                None => {
-                    let access = cluster.access();
-                    let tables = VirtualTables::new(node.address, access, name, keyspace, tables);
-                    Box::new(tables)
-                }
+            let metrics = cluster.metrics(node).ok();
+            let views = |all| VirtualTables::new(node.address, cluster.access(), name, all);
+            let of = |metrics| Cassandra::new(metrics, name, keyspace, tables);
+            let look: Box<dyn Look> = match metrics {
+                Some(metrics @ Metrics::ByAgent(_)) => Box::new(of(metrics)),
+                Some(metrics) => Box::new(ByTables {
+                    metrics: of(metrics),
+                    others: views(None),
+                }),
+                None => Box::new(views(Some((keyspace, tables)))),
             };
             sampler.add(Task::new("cassandra", name, period, look));
         }
@@ -68,25 +89,43 @@ fn gc_log(cluster: &Cluster, index: usize, name: &str) -> Option<GcLog> {
     Some(GcLog::new(&hosts.of(index)?.agent, folder, name).elsewhere())
 }
 
-/// What the looks at the nodes cannot see: each with the nodes, the reason and what would bring it.
+/// What the looks at the nodes cannot see: each with the nodes, the reason and what would bring it;
+/// and of whose metrics it is tables that are read.
 pub(super) fn unseen(cluster: &Cluster, spec: &ProbeSpec) -> Vec<String> {
-    let mut without: BTreeMap<String, Vec<&str>> = BTreeMap::new();
-    for NodeInfo { name, .. } in cluster.nodes() {
-        if let Err(reason) = cluster.agent(name) {
-            without.entry(reason).or_default().push(name);
+    let mut without: BTreeMap<String, Vec<&NodeInfo>> = BTreeMap::new();
+    for node in cluster.nodes() {
+        if let Err(reason) = cluster.agent(&node.name) {
+            without.entry(reason).or_default().push(node);
         }
     }
     let mut unseen = Vec::new();
     for (reason, nodes) in &without {
-        let nodes = nodes.join(", ");
+        let names = |nodes: &[&NodeInfo]| {
+            let names: Vec<&str> = nodes.iter().map(|node| node.name.as_str()).collect();
+            names.join(", ")
+        };
         if spec.jvm.is_some() {
             unseen.push(format!(
-                "jvm: heap, collections, threads and CPU of {nodes}: {reason}; {BY_AGENT}"
+                "jvm: heap, collections, threads and CPU of {}: {reason}; {BY_AGENT}",
+                names(nodes)
             ));
         }
-        if spec.cassandra.is_some() {
+        if spec.cassandra.is_none() {
+            continue;
+        }
+        let by_tables = |node: &&NodeInfo| cluster.metrics(node).is_ok();
+        let (tabled, hidden): (Vec<_>, Vec<_>) = nodes.iter().copied().partition(by_tables);
+        if !tabled.is_empty() {
             unseen.push(format!(
-                "cassandra: {ONLY_BY_MBEANS} of {nodes}: {reason}; {BY_AGENT}"
+                "cassandra: the metrics of {} are read over CQL, from system_metrics and \
+                 system_views; {NO_METRICS}: {reason}; {BY_AGENT}",
+                names(&tabled)
+            ));
+        }
+        if !hidden.is_empty() {
+            unseen.push(format!(
+                "cassandra: {ONLY_BY_MBEANS} of {}: {reason}; {BY_AGENT}",
+                names(&hidden)
             ));
         }
     }

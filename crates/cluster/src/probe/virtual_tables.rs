@@ -1,4 +1,5 @@
-//! What a node tells over CQL alone, where its MBeans are out of sight: its virtual tables.
+//! What a node tells over CQL alone, where its MBeans are out of sight: the tables of `system_views`.
+//! Where it shows its metrics too (`system_metrics`), only what is no metric.
 //!
 //! The series have the names that they have by MBean, as far as they are the same thing. Two
 //! differ: `client_request.*` counts the operations on the workload's keyspace only, and a batch
@@ -63,14 +64,15 @@ struct Sum {
 }
 
 impl VirtualTables {
-    /// Of the node `place` at `node`, with the figures of some tables of a keyspace.
+    /// Of the node `place` at `node`: with the figures of some tables of a keyspace, or, of a node
+    /// that shows its metrics, only what is no metric.
     pub(super) fn new(
         node: SocketAddr,
         access: &Access,
         place: &str,
-        keyspace: &str,
-        tables: &[&str],
+        all: Option<(&str, &[&str])>,
     ) -> VirtualTables {
+        let (keyspace, tables) = all.unzip();
         VirtualTables {
             node,
             access: access.clone(),
@@ -78,7 +80,7 @@ impl VirtualTables {
             queries: queries(keyspace),
             put: Put {
                 place: place.to_string(),
-                tables: tables.iter().map(|table| (*table).to_string()).collect(),
+                tables: tables.into_iter().flatten().map(|table| (*table).to_owned()).collect(),
                 counters: Counters::default(),
                 sums: Vec::new(),
                 ready: Vec::new(),
@@ -103,12 +105,16 @@ impl Look for VirtualTables {
                     self.put.at_ns = before_ns.midpoint(clock::now_ns());
                     self.put.result(&result, query.each, out);
                 }
-                Err(error) if error.downcast_ref::<ServerError>().is_some() => {
-                    // An overloaded node says so too, and is asked again.
-                    query.refused = is_lasting(&error);
-                    refusal = Some(error);
-                }
-                Err(error) => return Err(error),
+                Err(error) => match error.downcast_ref::<ServerError>() {
+                    Some(refused) => {
+                        query.refused = refused.is_lasting();
+                        // What a line does not have is missed by nobody.
+                        if !refused.says_that_it_is_absent() {
+                            refusal = Some(error);
+                        }
+                    }
+                    None => return Err(error),
+                },
             }
         }
         self.session = Some(session);
@@ -116,20 +122,8 @@ impl Look for VirtualTables {
     }
 }
 
-/// Whether asking again is for nothing.
-fn is_lasting(error: &anyhow::Error) -> bool {
-    use cql::response::ErrorCode;
-    let refused = error.downcast_ref::<ServerError>();
-    refused.is_some_and(|refused| {
-        matches!(
-            refused.code,
-            ErrorCode::Invalid | ErrorCode::Unauthorized | ErrorCode::SyntaxError
-        )
-    })
-}
-
 /// Of the node as a whole: columns, table, and what is done with a row.
-const OF_NODE: [(&str, &str, Use); 8] = [
+const OF_NODE: [(&str, &str, Use); 4] = [
     (
         "name, active_tasks, pending_tasks, blocked_tasks, blocked_tasks_all_time, completed_tasks",
         "thread_pools",
@@ -140,14 +134,18 @@ const OF_NODE: [(&str, &str, Use); 8] = [
         "caches",
         caches,
     ),
+    ("connection_stage", "clients", clients),
+    ("name, value", "cql_metrics", cql_metrics),
+];
+
+/// The same, of what is no metric.
+const NO_METRICS: [(&str, &str, Use); 4] = [
     (
         "kind, unit, progress, total",
         "sstable_tasks",
         sstable_tasks,
     ),
     ("files", "pending_hints", pending_hints),
-    ("connection_stage", "clients", clients),
-    ("name, value", "cql_metrics", cql_metrics),
     (
         "received_bytes, expired_count, error_count, throttled_nanos",
         "internode_inbound",
@@ -183,24 +181,27 @@ const OF_KEYSPACE: [(&str, &str, Use); 6] = [
 
 const COUNT: &str = "table_name, count";
 
-fn queries(keyspace: &str) -> Vec<Query> {
+/// Of all, for a keyspace; or only what is no metric.
+fn queries(keyspace: Option<&str>) -> Vec<Query> {
     let query = |cql: String, each: Use| Query {
         cql,
         each,
         refused: false,
     };
     let select = |columns: &str, table: &str| format!("SELECT {columns} FROM system_views.{table}");
-    let of_node = OF_NODE
-        .into_iter()
-        .map(|(columns, table, each)| query(select(columns, table), each));
-    let keyspace = cql::text::literal(keyspace);
-    let of_keyspace = OF_KEYSPACE.into_iter().map(|(columns, table, each)| {
+    let whole = |(columns, table, each)| query(select(columns, table), each);
+    let mut queries: Vec<Query> = NO_METRICS.into_iter().map(whole).collect();
+    let Some(keyspace) = keyspace.map(cql::text::literal) else {
+        return queries;
+    };
+    queries.extend(OF_NODE.into_iter().map(whole));
+    queries.extend(OF_KEYSPACE.into_iter().map(|(columns, table, each)| {
         let all = select(columns, table);
         // A part of the key is not enough for the lines before 5.0.
         let some = format!("{all} WHERE keyspace_name = {keyspace} ALLOW FILTERING");
         query(some, each)
-    });
-    of_node.chain(of_keyspace).collect()
+    }));
+    queries
 }
 
 /// One row of a result.

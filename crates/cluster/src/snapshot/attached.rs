@@ -15,6 +15,7 @@ use crate::attach::Attached;
 use crate::cluster::Cluster;
 use crate::jolokia::Jolokia;
 use crate::mbeans;
+use crate::metrics::Metrics;
 use crate::order::Act;
 use crate::session::{ServerError, Session};
 use anyhow::{Context, Result, anyhow, bail, ensure};
@@ -364,7 +365,7 @@ fn swap(
 /// Imports a table's snapshot from where the server keeps it.
 fn import(node: &AttachedNode<'_>, row: &Row, id: &str) -> Result<()> {
     let (keyspace, table) = (row.keyspace.as_str(), row.table.as_str());
-    let (count, _) = mbeans::live_sstables(node.agent, keyspace, table)?;
+    let (count, _) = Metrics::from(node.agent).live_sstables(keyspace, table)?;
     ensure!(
         count == 0,
         "it has {count} SSTables after TRUNCATE, so that nothing was imported: something writes \
@@ -434,7 +435,7 @@ fn fingerprint(agent: &Jolokia, keyspace: &str, tables: &Tables) -> Result<Finge
 
 fn layout_of(agent: &Jolokia, keyspace: &str, table: &str) -> Result<TableLayout> {
     let levels = mbeans::levels(agent, keyspace, &[table])?.into_iter().next().flatten();
-    let (sstables, bytes) = mbeans::live_sstables(agent, keyspace, table)?;
+    let (sstables, bytes) = Metrics::from(agent).live_sstables(keyspace, table)?;
     Ok(TableLayout {
         sstables,
         bytes,

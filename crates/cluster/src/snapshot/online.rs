@@ -13,6 +13,7 @@ use super::{RestoreHow, Restored, on_all, room, schema, whole};
 use crate::cause::{self, LogMarks};
 use crate::local::Nodes;
 use crate::mbeans;
+use crate::metrics::Metrics;
 use crate::node_files::NodeFiles;
 use crate::session::Session;
 use anyhow::{Context, Result, anyhow, bail};
@@ -190,7 +191,7 @@ fn import_on(place: &NodeFiles<'_>, manifest: &Manifest) -> Result<()> {
     let keyspace = manifest.keyspace.as_str();
     let snapshot = manifest::folder(place.folder, &manifest.name);
     for table in &manifest.tables {
-        let (count, _) = mbeans::live_sstables(agent, keyspace, &table.name)?;
+        let (count, _) = Metrics::from(agent).live_sstables(keyspace, &table.name)?;
         if count > 0 {
             bail!(
                 "{keyspace}.{} has {count} SSTables after TRUNCATE, so that nothing was imported: \

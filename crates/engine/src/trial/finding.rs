@@ -161,6 +161,8 @@ impl TrialRun<'_> {
         let measured_ns = state.timeline.of("measure").unwrap_or_default();
         state.gather.tell(&mut known, measured_ns);
         let noted = known.environment.take().unwrap_or_default();
+        let told = running.map(|running| running.cluster.told().since(&state.told));
+        let told = told.unwrap_or_default();
         let probes_share = known.probes_cpu_share.unwrap_or(0.0);
         Evidence {
             faults: faults::evidence(&state.finding.faults),
@@ -195,7 +197,14 @@ impl TrialRun<'_> {
                 state.writer.start_ns(),
                 state.writer.start_unix_ns(),
             )),
-            environment: running.and_then(|running| environment(running, noted, &state.pids)),
+            environment: running.and_then(|running| {
+                let metadata_changed = told.metadata;
+                environment(running, noted, &state.pids).map(|seen| Environment {
+                    metadata_changed,
+                    ..seen
+                })
+            }),
+            exceptions: told.exceptions,
             weak_consistency: weak_consistency(self.settings, &self.program),
             has_strange_rows: self.rows.are_strange,
             found: (self.rows.are_said).then(|| tally.found(&self.program.finds())),

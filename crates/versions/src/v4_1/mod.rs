@@ -23,4 +23,5 @@ pub(crate) static LINE: Line = Line {
     },
     starts_without_jamm: false,
     has_cluster_metadata: false,
+    has_metric_tables: false,
 };

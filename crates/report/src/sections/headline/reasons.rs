@@ -7,7 +7,7 @@ use store::record::{CauseKind, Outcome, TrialFinding};
 const REASONS_MAX: usize = 3;
 
 /// Rules by what is a cause of what: who else was there, the client, the target, the numbers.
-const CAUSES_FIRST: [(&str, &str); 20] = [
+const CAUSES_FIRST: [(&str, &str); 21] = [
     ("V18", "Other programs used the machine"),
     ("V20", "The clock was set"),
     ("V11", "The environment changed"),
@@ -16,6 +16,7 @@ const CAUSES_FIRST: [(&str, &str); 20] = [
     ("V13", "A fault was not confirmed, or not healed"),
     ("V14", "Reads returned other data than was written"),
     ("V8", "Operations failed"),
+    ("V21", "Nodes met exceptions that nothing caught"),
     ("V9", "The data was not at rest"),
     ("V10", "Compactions fell behind"),
     ("V19", "The target fell silent for a while"),

@@ -1,0 +1,263 @@
+//! What nodes tell of themselves that should be the same after a measurement as before it:
+//! exceptions that they did not expect, and the cluster's metadata, which are its schema and its
+//! ring.
+//!
+//! Exceptions are counted since a node's start. Since 6.0 a table tells them apart by class and
+//! place; of older nodes there is a metric without names, where MBeans are in sight. What the
+//! metadata is, 6.0 says by an epoch and a log of what was changed, older nodes by the version of
+//! the schema alone.
+
+use crate::cluster::Cluster;
+use crate::metrics::DOMAIN;
+use crate::node::NodeInfo;
+use crate::session::Session;
+use anyhow::{Context, Result};
+use cql::Value;
+use std::collections::BTreeMap;
+
+/// What was told at one moment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Told {
+    /// By node: exceptions since its start, by what they are; none of nodes that do not tell.
+    exceptions: BTreeMap<String, BTreeMap<Exception, u64>>,
+    /// As the first node that answers knows it.
+    metadata: Option<Metadata>,
+}
+
+/// An exception that nothing caught.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct Exception {
+    /// Its class and where it was thrown; empty where only their number is known.
+    name: String,
+    /// What it said last.
+    message: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Metadata {
+    schema: String,
+    /// Since 6.0: what each epoch changed.
+    log: BTreeMap<i64, String>,
+}
+
+/// What differs between two moments.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ToldSince {
+    /// Exceptions that nodes did not expect, a sentence each; none where no node tells.
+    pub exceptions: Option<Vec<String>>,
+    /// How the metadata was changed, a sentence each.
+    pub metadata: Vec<String>,
+}
+
+/// Longest part of an exception's message that is repeated.
+const MESSAGE_CHARS_SHOWN: usize = 160;
+
+impl Cluster {
+    /// What its nodes tell of themselves now: what one does not tell is left out.
+    pub fn told(&self) -> Told {
+        let mut told = Told::default();
+        for node in self.nodes() {
+            let mut session = self.session_to(node).ok();
+            if let Some(exceptions) = exceptions(self, node, session.as_mut()) {
+                told.exceptions.insert(node.name.clone(), exceptions);
+            }
+            if told.metadata.is_none() {
+                told.metadata = session.and_then(|mut session| metadata(&mut session).ok());
+            }
+        }
+        told
+    }
+}
+
+fn exceptions(
+    cluster: &Cluster,
+    node: &NodeInfo,
+    session: Option<&mut Session>,
+) -> Option<BTreeMap<Exception, u64>> {
+    let table = session.and_then(|session| by_table(session).ok().flatten());
+    table.or_else(|| {
+        let mbean = format!("{DOMAIN}:type=Storage,name=Exceptions");
+        let answers = cluster.metrics(node).ok()?.read(&[(&mbean, "Count")]).ok()?;
+        let count = answers.first()?.as_ref()?.as_u64()?;
+        Some(BTreeMap::from([(Exception::default(), count)]))
+    })
+}
+
+/// None if the node has no such table.
+fn by_table(session: &mut Session) -> Result<Option<BTreeMap<Exception, u64>>> {
+    let asked = "SELECT exception_class, exception_location, count, last_message FROM \
+                 system_views.uncaught_exceptions";
+    let Some(found) = session.query_if_shown(asked)? else {
+        return Ok(None);
+    };
+    let row = |row: &Vec<Value>| {
+        let text = |index: usize| row.get(index).and_then(Value::as_str).unwrap_or_default();
+        let count = row.get(2).and_then(Value::as_i64).unwrap_or_default();
+        let exception = Exception {
+            name: match text(1) {
+                "" => text(0).to_owned(),
+                place => format!("{} at {place}", text(0)),
+            },
+            message: text(3).chars().take(MESSAGE_CHARS_SHOWN).collect(),
+        };
+        (exception, u64::try_from(count).unwrap_or_default())
+    };
+    Ok(Some(found.rows.iter().map(row).collect()))
+}
+
+fn metadata(session: &mut Session) -> Result<Metadata> {
+    let local = session.query("SELECT schema_version FROM system.local")?;
+    let schema = local.rows.first().and_then(|row| row.first());
+    let log = session
+        .query_if_shown("SELECT epoch, kind FROM system_views.cluster_metadata_log")?
+        .unwrap_or_default();
+    let entry = |row: &Vec<Value>| {
+        let kind = row.get(1)?.as_str()?;
+        Some((row.first()?.as_i64()?, kind.to_owned()))
+    };
+    Ok(Metadata {
+        schema: schema.context("the node does not tell the version of its schema")?.to_string(),
+        log: log.rows.iter().filter_map(entry).collect(),
+    })
+}
+
+impl Told {
+    /// What has come since `before`.
+    pub fn since(&self, before: &Told) -> ToldSince {
+        let told: Vec<String> = self
+            .exceptions
+            .iter()
+            .flat_map(|(node, after)| {
+                let known = before.exceptions.get(node);
+                after.iter().filter_map(move |(exception, count)| {
+                    let new = new_of(exception, *count, known);
+                    (new > 0).then(|| format!("{node}: {new} of {exception}"))
+                })
+            })
+            .collect();
+        let metadata = before.metadata.as_ref().zip(self.metadata.as_ref());
+        ToldSince {
+            exceptions: (!self.exceptions.is_empty()).then_some(told),
+            metadata: metadata
+                .and_then(|(before, after)| after.since(before))
+                .into_iter()
+                .collect(),
+        }
+    }
+}
+
+/// How many of an exception are new. A node that was started again counts anew.
+fn new_of(exception: &Exception, count: u64, known: Option<&BTreeMap<Exception, u64>>) -> u64 {
+    // What it said last may be another thing than before.
+    let same = |(one, _): &(&Exception, &u64)| one.name == exception.name;
+    let before = known.and_then(|known| known.iter().find(same)).map_or(0, |(_, count)| *count);
+    if count < before {
+        count
+    } else {
+        count - before
+    }
+}
+
+impl std::fmt::Display for Exception {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match (self.name.as_str(), self.message.as_str()) {
+            ("", _) => f.write_str("which its log tells more"),
+            (name, "") => f.write_str(name),
+            (name, message) => write!(f, "{name} ({message})"),
+        }
+    }
+}
+
+impl Metadata {
+    fn since(&self, before: &Metadata) -> Option<String> {
+        let epoch = |metadata: &Metadata| metadata.log.keys().next_back().copied();
+        if let (Some(was), Some(is)) = (epoch(before), epoch(self)) {
+            let new = self.log.range(was + 1..);
+            let words: Vec<String> =
+                new.map(|(epoch, kind)| format!("epoch {epoch}: {kind}")).collect();
+            return (is != was).then(|| match words.is_empty() {
+                true => format!("from epoch {was} to {is}"),
+                false => words.join(", "),
+            });
+        }
+        let (was, is) = (&before.schema, &self.schema);
+        (was != is).then(|| format!("the schema, from version {was} to {is}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn exceptions(of: &[(&str, &str, u64)]) -> BTreeMap<Exception, u64> {
+        let one = |(name, message, count): &(&str, &str, u64)| {
+            let (name, message) = ((*name).to_owned(), (*message).to_owned());
+            (Exception { name, message }, *count)
+        };
+        of.iter().map(one).collect()
+    }
+
+    fn told(nodes: &[(&str, BTreeMap<Exception, u64>)], metadata: Option<Metadata>) -> Told {
+        let node = |(name, of): &(&str, BTreeMap<Exception, u64>)| ((*name).to_owned(), of.clone());
+        Told {
+            exceptions: nodes.iter().map(node).collect(),
+            metadata,
+        }
+    }
+
+    #[test]
+    fn only_new_exceptions_are_told_and_a_restart_begins_anew() {
+        let before = told(
+            &[
+                ("node1", exceptions(&[("A at x", "old words", 2)])),
+                ("node2", exceptions(&[("", "", 9)])),
+            ],
+            None,
+        );
+        let after = told(
+            &[
+                (
+                    "node1",
+                    exceptions(&[("A at x", "new words", 3), ("B at y", "", 1)]),
+                ),
+                ("node2", exceptions(&[("", "", 4)])),
+            ],
+            None,
+        );
+        assert_eq!(
+            after.since(&before).exceptions.unwrap(),
+            [
+                "node1: 1 of A at x (new words)",
+                "node1: 1 of B at y",
+                "node2: 4 of which its log tells more"
+            ]
+        );
+        assert_eq!(after.since(&after).exceptions, Some(Vec::new()));
+        assert_eq!(Told::default().since(&after).exceptions, None);
+    }
+
+    #[test]
+    fn metadata_is_told_by_epochs_or_by_the_version_of_the_schema() {
+        let metadata = |schema: &str, log: &[(i64, &str)]| {
+            let log = log.iter().map(|(epoch, kind)| (*epoch, (*kind).to_owned())).collect();
+            let schema = schema.to_owned();
+            told(&[], Some(Metadata { schema, log }))
+        };
+        let was = metadata("a", &[(2, "JOIN"), (3, "SCHEMA_CHANGE")]);
+        let is = metadata(
+            "b",
+            &[(3, "SCHEMA_CHANGE"), (4, "SCHEMA_CHANGE"), (5, "LEAVE")],
+        );
+        assert_eq!(
+            is.since(&was).metadata,
+            ["epoch 4: SCHEMA_CHANGE, epoch 5: LEAVE"]
+        );
+        assert_eq!(was.since(&was).metadata, Vec::<String>::new());
+        let (old, new) = (metadata("a", &[]), metadata("b", &[]));
+        assert_eq!(
+            new.since(&old).metadata,
+            ["the schema, from version a to b"]
+        );
+        assert_eq!(old.since(&Told::default()).metadata, Vec::<String>::new());
+    }
+}
