@@ -4,7 +4,9 @@
 use cluster::NodeConfiguration;
 use host::settings::{ProcessSettings, Reported};
 use std::collections::BTreeMap;
+use target::java_major;
 use topology::CpuSet;
+use versions::Release;
 
 /// The arguments that matter here. What follows one can only be a number.
 pub(super) const ARGUMENTS: &[&str] = &[
@@ -41,6 +43,8 @@ pub(super) struct Jvm<'a> {
     flags: BTreeMap<String, String>,
     /// The CPUs that it says it has.
     processors: Option<usize>,
+    /// What runs in it, and the version of Java that it is.
+    runs: Option<(Release, u32)>,
 }
 
 /// How many threads stop the world together: what the JVM makes of `cpus`.
@@ -65,11 +69,22 @@ impl<'a> Jvm<'a> {
             flags.insert(name.clone(), value.to_owned());
         }
         let processors = own.and_then(|own| own.jvm.get("processors")?.parse().ok());
+        let runs = own.and_then(|own| {
+            let java = java_major(own.jvm.get("java")?)?;
+            Some((Release::built(&own.version)?, java))
+        });
         Jvm {
             process,
             flags,
             processors,
+            runs,
         }
+    }
+
+    /// The release of Cassandra that it runs, and the major version of Java that it is, where it
+    /// says both.
+    pub fn runs(&self) -> Option<(&Release, u32)> {
+        self.runs.as_ref().map(|(release, java)| (release, *java))
     }
 
     /// Its node.

@@ -496,6 +496,29 @@ fn what_a_jvm_says_of_itself_counts_before_its_command_line() {
     );
 }
 
+#[test]
+fn a_java_that_the_makers_of_a_line_do_not_run_it_on_is_named() {
+    let on = |version: &str, java: &str| {
+        let told = NodeConfiguration {
+            node: "node1".into(),
+            version: version.into(),
+            jvm: BTreeMap::from([("java".to_owned(), java.to_owned())]),
+            ..NodeConfiguration::default()
+        };
+        deviating(&well(), &[told])
+    };
+    let said = "advice jvm.version node1: Java 17, with Cassandra 4.0.19";
+    assert_eq!(on("4.0.19", "17"), [said]);
+    for fits in [
+        ("4.0.19", "1.8"),
+        ("4.0.19", "11"),
+        ("5.0.8", "17"),
+        ("3.11.6", "17"),
+    ] {
+        assert_eq!(on(fits.0, fits.1), Vec::<String>::new(), "{fits:?}");
+    }
+}
+
 /// No fact at all: nothing is held to be well, and everything says why.
 #[test]
 fn what_is_not_told_is_neither_well_nor_wrong() {

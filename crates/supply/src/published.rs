@@ -1,16 +1,18 @@
 //! Whether a release can be had by its name at all, for whoever plans with it.
 
 use crate::failure::Failure;
+use crate::home;
 use crate::repository::{chosen, named_by_environment};
 use crate::settings::Settings;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
-use versions::Release;
+use versions::{Home, Release};
 
 /// What was answered, by version: rules ask for each variant.
 static ANSWERS: Mutex<BTreeMap<String, Option<bool>>> = Mutex::new(BTreeMap::new());
 
-/// Whether the repository has a release, or Maven's cache has it; none where nobody could say.
+/// Whether the repository has a release, or Maven's cache or the distribution that the environment
+/// names is it; none where nobody could say.
 ///
 /// The repository is asked once, for a file of a few kilobytes.
 pub fn is_published(release: &Release) -> Option<bool> {
@@ -20,6 +22,11 @@ pub fn is_published(release: &Release) -> Option<bool> {
 }
 
 fn asked(release: &Release, settings: &Settings) -> Option<bool> {
+    // That this is another one, or no distribution, is told when it is started.
+    let own = home().ok().flatten().and_then(|home| Home::read(&home).ok());
+    if own.is_some_and(|own| own.release == *release) {
+        return Some(true);
+    }
     let folder = format!("org/apache/cassandra/cassandra-all/{release}");
     let pom = format!("{folder}/cassandra-all-{release}.pom");
     if settings.local_folder().is_some_and(|cache| cache.join(&pom).is_file()) {

@@ -3,7 +3,7 @@
 use crate::spec::Origin;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
-use versions::{Lack, Line, Release, Setting};
+use versions::{LACKED_CLASS_HINT, Lack, Line, Release, Setting};
 
 /// Settings that cassay owns, and why somebody else may not set them.
 const OWNED: [(&[&str], &str); 5] = [
@@ -91,7 +91,7 @@ pub fn yaml_refusal(
     // A build may have classes of its own, or of a later line.
     let lacking = || class_lacking(release.line(), value);
     if let Some(why) = (*origin == Origin::Maven).then(lacking).flatten() {
-        return Some(refusal(why, "name one that it has, or take another line"));
+        return Some(refusal(why, LACKED_CLASS_HINT));
     }
     let is_ring = |count: &Value| {
         let count = count.as_u64();

@@ -3,6 +3,9 @@
 use crate::line::Line;
 use crate::lines::{LINES, joined};
 
+/// What to do about a class that a line does not have.
+pub const LACKED_CLASS_HINT: &str = "name one that it has, or take another line";
+
 impl Line {
     /// Why a class cannot be named in this line: because others have it, and this one does not.
     /// With or without its package. None of what we know nothing of.

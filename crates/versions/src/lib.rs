@@ -28,6 +28,7 @@ mod v4_1;
 mod v5_0;
 mod v6_0;
 
+pub use classes::LACKED_CLASS_HINT;
 pub use digest::{digest_of, digest_of_reader, digest_of_texts, hex};
 pub use home::{Home, HomeError, release_in_tarball};
 pub use line::{BIG_OLDEST, BTI_OLDEST, Formats, Line, is_trie};

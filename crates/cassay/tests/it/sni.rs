@@ -4,7 +4,7 @@
 
 use crate::engine::null;
 use crate::program::Lab;
-use crate::tls::{demanding, pass_on, pem, proxy};
+use crate::tls::{BRIEFLY, demanding, pass_on, pem, proxy};
 use rustls::{ServerConfig, ServerConnection};
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -19,12 +19,6 @@ const STUDY: &str = "\
 study: bundled
 question: Is a database behind a proxy reached by its bundle?
 target: {attach: {secure_connect_bundle: scb.zip}}
-workload: {use: standard1, mix: {write: 1}}
-client: {workers: 1, machines: [here, here]}
-data: {load: {operations: 200}}
-procedure: {fixed: {rate: 200}}
-window: {warmup: 0s, measure: 2s}
-verify: {reads: none, sample: 0}
 ";
 
 /// Passes connections on to the server that TLS asked for; where it listens, and for whom it was
@@ -125,7 +119,7 @@ pub fn bundle(
 #[test]
 fn a_bundle_leads_sessions_and_load_through_the_proxy_it_names() {
     let server = null(NullSpec::default());
-    let lab = Lab::with(STUDY);
+    let lab = Lab::with(&format!("{STUDY}{BRIEFLY}"));
     let asked = bundle(
         &lab,
         "localhost",
@@ -145,7 +139,7 @@ fn a_bundle_leads_sessions_and_load_through_the_proxy_it_names() {
 #[test]
 fn a_proxy_of_another_name_is_not_the_one_of_the_bundle() {
     let server = null(NullSpec::default());
-    let lab = Lab::with(STUDY);
+    let lab = Lab::with(&format!("{STUDY}{BRIEFLY}"));
     bundle(
         &lab,
         "other.test",

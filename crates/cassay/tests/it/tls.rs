@@ -24,6 +24,10 @@ const STUDY: &str = "\
 study: mutual
 question: Does a server that wants a certificate get one?
 target: {attach: {contact_points: ['NODE'], tls: {ca: ca.pem, cert: me.pem, key: me.key}}}
+";
+
+/// What two clients do on a target in a few seconds: the rest of a study that says which target.
+pub const BRIEFLY: &str = "\
 workload: {use: standard1, mix: {write: 1}}
 client: {workers: 1, machines: [here, here]}
 data: {load: {operations: 200}}
@@ -237,7 +241,8 @@ fn a_server_that_wants_a_certificate_of_its_clients_is_shown_it_by_all_of_them()
     let server = null(NullSpec::default());
     let client = rcgen::generate_simple_self_signed(["cassay".to_owned()]).unwrap();
     let (config, issuer) = demanding(client.cert.der(), "127.0.0.1");
-    let study = STUDY.replace("NODE", &proxy(server.address(), config).to_string());
+    let study =
+        format!("{STUDY}{BRIEFLY}").replace("NODE", &proxy(server.address(), config).to_string());
     let lab = Lab::with(&study);
     lab.write("ca.pem", &pem("CERTIFICATE", &issuer));
     lab.write("me.pem", &pem("CERTIFICATE", client.cert.der()));

@@ -67,10 +67,18 @@ impl Cluster {
         if let Some(nodes) = self.local() {
             return nodes.observe();
         }
-        let of_node = |(node, settings)| NodeConfiguration {
-            node,
-            settings,
-            ..NodeConfiguration::default()
+        let of_node = |(name, settings): (String, _)| {
+            let mut nodes = self.nodes().iter();
+            let node = nodes.find(|node| node.name == name);
+            // Nobody needs it: what an agent does not tell is not there.
+            let java = self.agent(&name).ok().and_then(|agent| seen::java_of(agent).ok());
+            NodeConfiguration {
+                version: node.map(|node| node.version.clone()).unwrap_or_default(),
+                node: name,
+                settings,
+                jvm: java.unwrap_or_default(),
+                ..NodeConfiguration::default()
+            }
         };
         Ok(Observed {
             nodes: self.settings()?.into_iter().map(of_node).collect(),
@@ -105,7 +113,7 @@ impl Nodes {
             }
             let place = place.map_err(|error| format!("{error:#}"));
             observed.places.push(place);
-            observed.nodes.push(seen.configuration(&node.layout.name));
+            observed.nodes.push(seen.configuration(&node.layout.name, &node.layout.release));
         }
         Ok(observed)
     }

@@ -62,6 +62,15 @@ pub(super) const RULES: &[Rule] = &[
         look: Check::By(heap_in_group),
     },
     Rule {
+        setting: "jvm.version",
+        wanted: "a Java that the makers of this Cassandra run it on",
+        why: "On others it may start, and what it then does nobody has tested.",
+        fix: "install one of these and name it by JAVA_HOME",
+        source: APACHE,
+        start_check: "bin/cassandra refuses versions of Java that it does not know",
+        look: Check::By(version),
+    },
+    Rule {
         setting: "jvm.use_numa",
         wanted: "on where it may use the memory of several NUMA nodes",
         why: "With several nodes each thread allocates nearby; with one, or bound to one, there is \
@@ -133,6 +142,17 @@ fn heap_size(view: &View<'_>) -> Vec<Judged> {
         // This collector's pointers always have 8 bytes.
         let is_fine = !is_between || jvm.is_on("UseZGC");
         Some(Judged::new(bytes(max), unless(is_fine, Level::Warning)))
+    })
+}
+
+fn version(view: &View<'_>) -> Vec<Judged> {
+    each(view, |jvm| {
+        let (release, java) = jvm.runs()?;
+        let supported = release.line().java_supported;
+        let level = unless(supported.contains(&java), Level::Advice);
+        let names: Vec<String> = supported.iter().map(u32::to_string).collect();
+        let judged = Judged::new(format!("Java {java}, with Cassandra {release}"), level);
+        Some(judged.wanted(format!("Java {}", names.join(" or "))))
     })
 }
 

@@ -12,7 +12,7 @@ use target::{
     BuildIdentity, JavaChoice, LocalSpec, Origin, Target, java_in_release, java_major, java_majors,
     java_unsupported,
 };
-use versions::{Home, Release, digest_of, release_in_tarball};
+use versions::{Home, LACKED_CLASS_HINT, Release, digest_of, release_in_tarball};
 
 const CASSANDRA: &str = "target.local.cassandra";
 const JAVA: &str = "target.local.java";
@@ -50,15 +50,12 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
         mistakes.push(Mistake::of(CASSANDRA, "a tarball needs its `sha256`", hint));
     }
     let mut local = draft.local();
-    if local.origin == Origin::Maven
-        && let Some(none) = subject.overrides.registry.refusal(&local.release)
-    {
-        mistakes.push(Mistake::of(CASSANDRA, none.why, &none.hint));
-    }
-    mistakes.extend(settled(&mut local, subject.node, subject.overrides).err());
     if local.origin == Origin::Maven {
+        let none = subject.overrides.registry.refusal(&local.release);
+        mistakes.extend(none.map(|none| Mistake::of(CASSANDRA, none.why, &none.hint)));
         classes(&local.release, subject, out);
     }
+    mistakes.extend(settled(&mut local, subject.node, subject.overrides).err());
     for Mistake { path, why, hint } in mistakes {
         let message = format!("`{path}`: {why}");
         subject.say(path, message, Some(&hint), out);
@@ -71,8 +68,8 @@ fn classes(release: &Release, subject: &Subject<'_>, out: &mut Diagnostics) {
     for path in ["keyspace.compaction.class", "keyspace.compression.class"] {
         let named = subject.node.at(path).and_then(Node::text);
         if let Some(why) = named.and_then(|name| release.line().lacks_class(name)) {
-            let hint = "name one that it has, or take another line";
-            subject.say(path, format!("`{path}`: {why}"), Some(hint), out);
+            let message = format!("`{path}`: {why}");
+            subject.say(path, message, Some(LACKED_CLASS_HINT), out);
         }
     }
 }

@@ -286,7 +286,13 @@ fn by_cql_alone_its_metrics_are_what_its_mbeans_are(
         assert!((0.02..50.0).contains(&ratio), "{near}: {ratio}");
     }
     // Of the JVM, of gossip, or only there while something waits.
-    let others = ["jvm.", "safepoint", "gossip.", "hints.pending", "commit_log.waiting_on"];
+    let others = [
+        "jvm.",
+        "safepoint",
+        "gossip.",
+        "hints.pending",
+        "commit_log.waiting_on",
+    ];
     let is_elsewhere = |name: &&String| others.iter().any(|other| name.starts_with(other));
     let missing: Vec<&String> = by_mbeans
         .keys()

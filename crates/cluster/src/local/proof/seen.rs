@@ -13,12 +13,15 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::time::Duration;
 use target::{Collector, LocalSpec, hidden};
+use versions::Release;
 
 /// What one node says of itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NodeConfiguration {
     /// Its name.
     pub node: String,
+    /// Version of Cassandra; empty where it does not tell.
+    pub version: String,
     /// `system_views.settings`; empty where it cannot be read.
     pub settings: BTreeMap<String, String>,
     /// Flags of the JVM that are not its defaults, with their origin behind the value where it is
@@ -95,6 +98,34 @@ pub(super) fn see(node: &LocalNode, access: &Access) -> Result<NodeReport> {
     })
 }
 
+const RUNTIME: &str = "java.lang:type=Runtime";
+const SYSTEM: &str = "java.lang:type=OperatingSystem";
+
+/// What a JVM is, and what it takes its machine for.
+///
+/// # Errors
+/// The agent does not answer.
+pub(super) fn java_of(jolokia: &Jolokia) -> Result<BTreeMap<String, String>> {
+    let attributes = [
+        (RUNTIME, "SpecVersion", "java"),
+        (RUNTIME, "VmName", "name"),
+        (RUNTIME, "VmVendor", "vendor"),
+        (RUNTIME, "VmVersion", "version"),
+        (SYSTEM, "AvailableProcessors", "processors"),
+        (SYSTEM, "TotalMemorySize", "memory_bytes"),
+    ];
+    let asked = attributes.map(|(mbean, attribute, _)| (mbean, attribute));
+    let values = jolokia.read(&asked)?;
+    let fact = |((_, _, name), value): ((&str, &str, &str), Option<Value>)| {
+        let text = match value? {
+            Value::String(text) => text,
+            other => other.to_string(),
+        };
+        Some((name.to_owned(), text))
+    };
+    Ok(attributes.into_iter().zip(values).filter_map(fact).collect())
+}
+
 fn see_jvm(jolokia: &Jolokia) -> Result<Jvm> {
     const COMMAND: &str = "com.sun.management:type=DiagnosticCommand";
     let ask = |operation: &str, arguments: &[Value]| -> Result<String> {
@@ -102,29 +133,11 @@ fn see_jvm(jolokia: &Jolokia) -> Result<Jvm> {
         Ok(answer.as_str().unwrap_or_default().to_string())
     };
     let information = ask("vmInfo", &[])?;
-    let (runtime, system) = ("java.lang:type=Runtime", "java.lang:type=OperatingSystem");
-    let attributes = [
-        (runtime, "InputArguments", "arguments"),
-        (runtime, "SpecVersion", "java"),
-        (runtime, "VmName", "name"),
-        (runtime, "VmVendor", "vendor"),
-        (runtime, "VmVersion", "version"),
-        (system, "AvailableProcessors", "processors"),
-        (system, "TotalMemorySize", "memory_bytes"),
-    ];
-    let names: Vec<(&str, &str)> = attributes.iter().map(|one| (one.0, one.1)).collect();
-    let mut values = jolokia.read(&names)?;
-    let arguments = values.remove(0);
+    let arguments = jolokia.read(&[(RUNTIME, "InputArguments")])?.pop().flatten();
     let mut facts = compare::container(&information);
     let archives = compare::archives(&information);
     facts.insert(ARCHIVES.to_string(), archives.join(", "));
-    for ((_, _, name), value) in attributes[1..].iter().zip(values) {
-        match value {
-            Some(Value::String(text)) => facts.insert((*name).to_string(), text),
-            Some(other) => facts.insert((*name).to_string(), other.to_string()),
-            None => None,
-        };
-    }
+    facts.extend(java_of(jolokia)?);
     let text = |value: &Value| value.as_str().map(str::to_string);
     let arguments = arguments
         .as_ref()
@@ -139,7 +152,7 @@ fn see_jvm(jolokia: &Jolokia) -> Result<Jvm> {
 }
 
 impl NodeReport {
-    pub(super) fn configuration(self, node: &str) -> NodeConfiguration {
+    pub(super) fn configuration(self, node: &str, release: &Release) -> NodeConfiguration {
         let jvm = self.jvm.unwrap_or_default();
         let flag = |(name, flag): (String, Flag)| {
             // The JVM reckons this one from its CPUs, and calls it a default all the same.
@@ -148,6 +161,7 @@ impl NodeReport {
         };
         NodeConfiguration {
             node: node.to_string(),
+            version: release.version().to_owned(),
             settings: self.settings,
             flags: jvm.flags.into_iter().filter_map(flag).collect(),
             jvm: jvm.facts,
