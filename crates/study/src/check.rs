@@ -104,10 +104,7 @@ fn head(place: &Place) -> Place {
 fn unknown_key(key: &str, place: &Place, path: &str, diagnostics: &mut Diagnostics) {
     let whole = join(path, key);
     let message = format!("`{whole}` is not a key of a study");
-    let elsewhere = format::ELSEWHERE
-        .iter()
-        .find(|(name, _)| *name == key)
-        .filter(|_| path.is_empty());
+    let elsewhere = format::ELSEWHERE.iter().find(|(name, _)| *name == whole);
     let hint = match elsewhere {
         Some((_, path)) => Some(format!("it stands at `{path}`")),
         None => did_you_mean(key, format::children(path).map(|(key, _)| key)),

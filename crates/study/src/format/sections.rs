@@ -1,9 +1,11 @@
 //! What holds of keys together: which exclude each other, which a variant or a phase may have.
 
-/// Keys that are looked for at the top, and where they stand.
+/// Keys that are looked for where they do not stand, and where they do.
 pub const ELSEWHERE: &[(&str, &str)] = &[
     ("topology", "target.local.topology"),
     ("scale_up", "procedure.scale_up"),
+    ("faults.node", "faults.where.node"),
+    ("faults.host", "faults.where.host"),
 ];
 
 /// Sections that a variant may change.
