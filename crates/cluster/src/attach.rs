@@ -372,10 +372,9 @@ fn capabilities(
 /// Why metrics are not read by CQL.
 pub(crate) const NO_METRICS: &str = "metrics are tables from Cassandra 6.0 on";
 
-/// What is out of sight without agents, and what would bring it.
-pub(crate) const NO_AGENTS: &str = "no MBeans: running compactions are seen in virtual tables, \
-     but memtables cannot be flushed and pending compactions stay unknown; Jolokia agents \
-     (`attach: {jolokia: {port: 8778}}`) would bring it";
+/// Why there are no MBeans, and what would bring them.
+pub(crate) const NO_AGENTS: &str = "no MBeans: no access to Jolokia agents is given; `attach: \
+     {jolokia: {port: 8778}}` would bring them";
 
 /// How MBeans are reached, or why not and what would bring it.
 fn mbeans(nodes: &[NodeInfo], agents: &[Agent]) -> std::result::Result<String, String> {

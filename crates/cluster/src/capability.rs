@@ -159,6 +159,11 @@ pub(crate) struct Shown {
     pub metrics: Answer,
 }
 
+/// What is missing where neither MBeans nor metrics show compactions.
+const WITHOUT_MBEANS: &str = "without them running compactions are seen in virtual tables, but \
+                              memtables are not flushed, and before Cassandra 6.0 what is pending \
+                              is not known";
+
 /// How compactions are seen where metrics are tables.
 pub(crate) const BY_METRICS: &str = "system_metrics and system_views: running and pending \
                                      compactions; memtables are not flushed";
@@ -187,7 +192,10 @@ fn attached(ability: Ability, shown: &Shown, there: &OnMachines) -> Answer {
         Ability::OperationCounts => by_tables(COUNTS_SOURCE),
         Ability::Settings => by_tables("system_views.settings"),
         Ability::Mbeans => mbeans.clone(),
-        Ability::Settle => mbeans.clone().or_else(|why| shown.metrics.clone().map_err(|_| why)),
+        Ability::Settle => {
+            let unseen = |why: &String| format!("{why}; {WITHOUT_MBEANS}");
+            mbeans.clone().or_else(|why| shown.metrics.clone().map_err(|_| unseen(&why)))
+        }
         Ability::JvmMetrics => mbeans.clone().map_err(|why| format!("no JVM in sight: {why}")),
         Ability::Snapshot => {
             let how = "the server's own snapshots, taken and imported by MBeans";

@@ -241,7 +241,7 @@ impl Cluster {
                 let index = self.nodes.iter().position(|node| node.name == name);
                 match index.and_then(|index| attached.agents.get(index)) {
                     Some(agent) => agent.as_ref().map_err(Clone::clone),
-                    None => Err("no access to a Jolokia agent is given".to_string()),
+                    None => Err("no access to Jolokia agents is given".to_string()),
                 }
             }
         }

@@ -355,8 +355,12 @@ impl<'a> PlannedState<'a> {
 
     fn settle(&mut self, settings: &Settings) {
         if settings.data.settle != Settle::None {
-            let what = "flush, and wait for compactions".to_owned();
-            self.add(PhaseKind::Settle, settings, what);
+            // Who has no agents cannot ask for a flush.
+            let what = match &settings.target {
+                Target::Attach(spec) if spec.jolokia.is_none() => "wait for compactions",
+                _ => "flush, and wait for compactions",
+            };
+            self.add(PhaseKind::Settle, settings, what.to_owned());
         }
     }
 
