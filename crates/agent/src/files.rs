@@ -2,7 +2,7 @@
 
 use crate::folders::{Inside, check_below, enter, open, parent};
 use crate::state::AgentState;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use host::files::{
     Begun, Bytes, Change, DeviceBytes, Entry, FileId, From, Get, List, PIECE_BYTES, Page, Piece,
     SUM_BYTES, Space, Step, Sum, Sums, Uncache,
@@ -84,6 +84,22 @@ impl AgentState {
                 }
                 Ok(())
             }
+            Step::LinkTree { from, to } => {
+                let context = || format!("link {} to {}", from.display(), to.display());
+                let (source, target) = (
+                    self.files.admit_to_write(&from)?,
+                    self.files.admit_to_write(&to)?,
+                );
+                // It would never come to an end.
+                ensure!(
+                    !to.starts_with(&from),
+                    "{} is below {}, whose files it was to hold",
+                    to.display(),
+                    from.display()
+                );
+                let link = || link_tree(&source.folder(false)?, &target.folder(true)?);
+                link().with_context(context)
+            }
             Step::Rename { from, to } => {
                 let (source, target) = (
                     self.files.admit_to_write(&from)?,
@@ -123,6 +139,19 @@ fn link(from: &OwnedFd, to: &OwnedFd, name: &Path) -> std::io::Result<()> {
     let (source, last) = parent(from, name, false)?;
     let (target, _) = parent(to, name, true)?;
     linkat(source, last, target, last, AtFlags::empty())?;
+    Ok(())
+}
+
+fn link_tree(from: &OwnedFd, to: &OwnedFd) -> Result<(), Errno> {
+    for name in names(from)? {
+        let name = OsStr::from_bytes(name.as_bytes());
+        if is_folder(&stat(from, name)?) {
+            let below = Path::new(name);
+            link_tree(&enter(from, below, false)?, &enter(to, below, true)?)?;
+        } else {
+            linkat(from, name, to, name, AtFlags::empty())?;
+        }
+    }
     Ok(())
 }
 
