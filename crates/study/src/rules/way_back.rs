@@ -107,8 +107,8 @@ fn lost_by(settings: &Settings, program: &Program, count: u64) -> Option<(String
         return None;
     }
     let message = format!(
-        "`faults.back: snapshot` takes {} back to files of before, and {level} has a write \
-         acknowledged by {by} of {copies} copies: one that nobody else has would be lost",
+        "`faults.back: snapshot` takes {} back to files of before, and at {level} a write is \
+         acknowledged by {by} of {copies} copies: what no other node has would be lost",
         counted(count as usize, "node"),
     );
     let hint = match by.saturating_sub(1) {
