@@ -84,22 +84,9 @@ impl AgentState {
                 }
                 Ok(())
             }
-            Step::LinkTree { from, to } => {
-                let context = || format!("link {} to {}", from.display(), to.display());
-                let (source, target) = (
-                    self.files.admit_to_write(&from)?,
-                    self.files.admit_to_write(&to)?,
-                );
-                // It would never come to an end.
-                ensure!(
-                    !to.starts_with(&from),
-                    "{} is below {}, whose files it was to hold",
-                    to.display(),
-                    from.display()
-                );
-                let link = || link_tree(&source.folder(false)?, &target.folder(true)?);
-                link().with_context(context)
-            }
+            Step::LinkTree { from, to } => self
+                .link_tree(&from, &to)
+                .with_context(|| format!("link {} to {}", from.display(), to.display())),
             Step::Rename { from, to } => {
                 let (source, target) = (
                     self.files.admit_to_write(&from)?,
@@ -124,6 +111,19 @@ impl AgentState {
                 removed.with_context(|| format!("remove {}", path.display()))
             }
         }
+    }
+}
+
+impl AgentState {
+    fn link_tree(&self, from: &Path, to: &Path) -> Result<()> {
+        // It would never come to an end.
+        ensure!(
+            !to.starts_with(from),
+            "the second is below the first, whose files it was to hold"
+        );
+        let source = self.files.admit_to_write(from)?.folder(false)?;
+        let target = self.files.admit_to_write(to)?.folder(true)?;
+        Ok(link_tree(&source, &target)?)
     }
 }
 

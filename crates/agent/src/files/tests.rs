@@ -174,7 +174,7 @@ fn all_files_of_a_tree_have_second_names_and_the_other_tree_takes_its_place() {
 
     let into_itself = agent.change(vec![link(&data, &data.join("shop/kept"))]);
     let said = format!("{:#}", into_itself.unwrap_err());
-    assert!(said.contains("is below"), "{said}");
+    assert!(said.contains("the second is below the first"), "{said}");
     let absent = agent.change(vec![link(&given.join("absent"), &kept)]);
     let said = format!("{:#}", absent.unwrap_err());
     assert!(

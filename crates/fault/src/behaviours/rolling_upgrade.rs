@@ -113,17 +113,6 @@ impl Upgrade {
         })
     }
 
-    /// The formats of the files of a node, by the letters in their names.
-    fn formats(&self, world: &mut dyn World, node: usize) -> Result<String> {
-        let keyspaces = world.keyspaces(node, AT_ONCE)?;
-        let files = world.data_files(node, &keyspaces, None)?;
-        let formats: BTreeSet<&str> = files.iter().map(DataFile::format).collect();
-        Ok(match formats.len() {
-            0 => "no files".to_owned(),
-            _ => formats.into_iter().collect::<Vec<_>>().join(" and "),
-        })
-    }
-
     /// Goes on with files: one node after the other.
     fn proceed_with_files(
         &mut self,
@@ -143,7 +132,7 @@ impl Upgrade {
         };
         let name = format!("node{}", node + 1);
         if !self.upgrades_files {
-            let formats = self.formats(world, node)?;
+            let formats = formats(world, node)?;
             self.stage = Stage::Files(at + 1, None);
             return Ok(Work::Did(format!(
                 "{name} has files of the format {formats}"
@@ -158,7 +147,7 @@ impl Upgrade {
         };
         match task.proceed(world)? {
             Work::Done(words) => {
-                let formats = self.formats(world, node)?;
+                let formats = formats(world, node)?;
                 self.stage = Stage::Files(at + 1, None);
                 Ok(Work::Did(format!(
                     "{name}: {words}; its files have the format {formats}"
@@ -223,6 +212,17 @@ impl Upgrade {
             Work::Going => Ok(Work::Going),
         }
     }
+}
+
+/// The formats of the files of a node, by the letters in their names.
+fn formats(world: &mut dyn World, node: usize) -> Result<String> {
+    let keyspaces = world.keyspaces(node, AT_ONCE)?;
+    let files = world.data_files(node, &keyspaces, None)?;
+    let formats: BTreeSet<&str> = files.iter().map(DataFile::format).collect();
+    Ok(match formats.len() {
+        0 => "no files".to_owned(),
+        _ => formats.into_iter().collect::<Vec<_>>().join(" and "),
+    })
 }
 
 fn drain(world: &mut dyn World, node: usize) -> Result<()> {

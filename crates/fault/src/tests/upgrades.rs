@@ -118,7 +118,7 @@ fn nodes_go_back_with_the_files_that_they_had_and_are_repaired() {
     let kept = "node3 was ended";
     let (kept, back) = (at("the files that it had as 4.1.10 are kept"), at(kept));
     assert!(kept < back, "{steps:#?}");
-    at("it is 4.1.10 again, with the files that it had as that");
+    at("it is 4.1.10 again, with the files that it had as that: their format is nb");
     let last = steps.last().unwrap();
     assert_eq!(last.what, FaultStep::Whole);
     assert!(last.words.contains("node1 is 4.1.10"), "{last:?}");

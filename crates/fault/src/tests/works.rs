@@ -1,6 +1,8 @@
 //! Courses of what takes a while: nodes that do what they are told, fail, take too long, or do
 //! nothing at all.
 
+mod releases;
+
 use super::*;
 use cluster::{DataFile, Operation, Row, UpgradeStep, View};
 use host::Bytes;
@@ -104,34 +106,6 @@ impl Works {
             stays: true,
             ..Works::default()
         }
-    }
-
-    pub fn upgrade(&mut self, node: usize, to: &'static str) {
-        if !self.stays {
-            self.releases[node] = to;
-        }
-    }
-
-    /// Started as what it was, it reads its files.
-    pub fn downgrade(&mut self, node: usize) -> Result<()> {
-        self.releases[node] = "4.1.10";
-        Ok(())
-    }
-
-    /// The other release writes files that only it can read.
-    pub fn keep_files(&mut self, node: usize) -> Result<()> {
-        anyhow::ensure!(!self.is_full, "the disk has no room left");
-        let drained = self.told.last() == Some(&UpgradeStep::Drain);
-        anyhow::ensure!(drained, "it was not drained");
-        self.kept[node] = Some(self.files[node]);
-        self.files[node] = self.releases[node];
-        Ok(())
-    }
-
-    pub fn put_files_back(&mut self, node: usize) -> Result<()> {
-        let kept = self.kept[node].take();
-        self.files[node] = kept.ok_or_else(|| anyhow::anyhow!("none were kept"))?;
-        Ok(())
     }
 
     pub fn operate(&mut self, node: usize, what: Operation, now_ns: u64) {

@@ -188,7 +188,7 @@ impl Kind {
             Back::Snapshot if self.takes(Knob::Back) => Kind {
                 what: Cow::Borrowed(
                     "every node, one after the other, ends and is started as another release, and \
-                     then, the last one first, as the release that it was, with the files of before",
+                     then, the last one first, as what it was, with the files of before",
                 ),
                 length: Length::Staged,
                 ..self

@@ -6,7 +6,7 @@
 //! it was repaired by the others, and that begins when all are of one release again: nodes of two
 //! do not stream to each other.
 
-use super::DRAINED_WITHIN;
+use super::{DRAINED_WITHIN, formats};
 use crate::behaviour::{Tell, Work};
 use crate::behaviours::node_repair;
 use crate::itself;
@@ -34,13 +34,14 @@ const REPAIRED_WITHIN: Duration = Duration::from_secs(12 * 3600);
 #[derive(Debug, Default)]
 pub(super) struct WayBack {
     /// Those whose files are kept, in the order of their upgrade, and what they were.
-    kept: Vec<Kept>,
+    kept: Vec<KeptNode>,
     /// Whether all of them are back and repaired.
     is_over: bool,
 }
 
+/// A node whose files are kept.
 #[derive(Clone, Debug)]
-struct Kept {
+struct KeptNode {
     node: usize,
     release: String,
 }
@@ -49,7 +50,7 @@ impl WayBack {
     /// Keeps the files of a node that was `release`, was drained and is stopped.
     pub fn keep(&mut self, world: &mut dyn World, node: usize, release: String) -> Result<()> {
         world.keep_files(node)?;
-        self.kept.push(Kept { node, release });
+        self.kept.push(KeptNode { node, release });
         Ok(())
     }
 
@@ -114,7 +115,10 @@ impl WayBack {
                 Work::Did(words) => {
                     let node = round.touched().last().copied().unwrap_or_default();
                     let was = was(node);
-                    let back = format!("it is {was} again, with the files that it had as that");
+                    let back = format!(
+                        "it is {was} again, with the files that it had as that: their format is {}",
+                        formats(world, node)?
+                    );
                     tell(world.now_ns(), format!("{words}; {back}"));
                 }
                 Work::Done(_) => break,

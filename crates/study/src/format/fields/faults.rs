@@ -94,8 +94,8 @@ pub(super) const FIELDS: &[Field] = &[
         "For how long, from when what it hits was whole; then it is healed. Kinds that are over \
          at once have none. Those that do something are over when it is done: then it is the most \
          that they may take, and what is not over in time is stopped. What it takes a while to \
-         bring about (a rolling change, a snapshot, a clock, a new node, an upgrade with a way back) \
-         holds for so long from then on.",
+         bring about (a rolling change, a snapshot, a clock, a new node, an upgrade that goes \
+         back) holds for so long from then on.",
     ),
     optional(
         "faults.until",

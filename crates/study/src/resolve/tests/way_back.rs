@@ -55,11 +55,13 @@ fn as_many_nodes_go_back_as_leave_a_copy_of_what_was_acknowledged() {
         }
     }
     let said = refused(read(3, 3, "ONE", &one));
-    expect![[r#"
-        s:9:69: `faults.back: snapshot` takes 1 node back to files of before, and at ONE a write is acknowledged by 1 of 3 copies: what no other node has would be lost
-          hint: let more copies acknowledge, `workload: {consistency: QUORUM}`, and name one node: `nodes: [1]`
-    "#]]
-    .assert_eq(&said);
+    for words in [
+        "`faults.back: snapshot` takes 1 node back to files of before",
+        "at ONE a write is acknowledged by 1 of 3 copies: what no other node has would be lost",
+        "hint: let more copies acknowledge, `workload: {consistency: QUORUM}`, and name one node",
+    ] {
+        assert!(said.contains(words), "{said}");
+    }
 }
 
 #[test]
