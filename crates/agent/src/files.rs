@@ -2,7 +2,7 @@
 
 use crate::folders::{Inside, check_below, enter, open, parent};
 use crate::state::AgentState;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use host::files::{
     Begun, Bytes, Change, DeviceBytes, Entry, FileId, From, Get, List, PIECE_BYTES, Page, Piece,
     SUM_BYTES, Space, Step, Sum, Sums, Uncache,
@@ -84,6 +84,9 @@ impl AgentState {
                 }
                 Ok(())
             }
+            Step::LinkTree { from, to } => self
+                .link_tree(&from, &to)
+                .with_context(|| format!("link {} to {}", from.display(), to.display())),
             Step::Rename { from, to } => {
                 let (source, target) = (
                     self.files.admit_to_write(&from)?,
@@ -111,6 +114,19 @@ impl AgentState {
     }
 }
 
+impl AgentState {
+    fn link_tree(&self, from: &Path, to: &Path) -> Result<()> {
+        // It would never come to an end.
+        ensure!(
+            !to.starts_with(from),
+            "the second is below the first, whose files it was to hold"
+        );
+        let source = self.files.admit_to_write(from)?.folder(false)?;
+        let target = self.files.admit_to_write(to)?.folder(true)?;
+        Ok(link_tree(&source, &target)?)
+    }
+}
+
 fn write(path: Inside<'_>, flags: OFlags, mode: u32, bytes: &Bytes) -> std::io::Result<()> {
     let open = path.open(OFlags::WRONLY | flags, Mode::from_raw_mode(mode))?;
     let mut file = File::from(open);
@@ -123,6 +139,19 @@ fn link(from: &OwnedFd, to: &OwnedFd, name: &Path) -> std::io::Result<()> {
     let (source, last) = parent(from, name, false)?;
     let (target, _) = parent(to, name, true)?;
     linkat(source, last, target, last, AtFlags::empty())?;
+    Ok(())
+}
+
+fn link_tree(from: &OwnedFd, to: &OwnedFd) -> Result<(), Errno> {
+    for name in names(from)? {
+        let name = OsStr::from_bytes(name.as_bytes());
+        if is_folder(&stat(from, name)?) {
+            let below = Path::new(name);
+            link_tree(&enter(from, below, false)?, &enter(to, below, true)?)?;
+        } else {
+            linkat(from, name, to, name, AtFlags::empty())?;
+        }
+    }
     Ok(())
 }
 

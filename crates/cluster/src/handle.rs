@@ -51,6 +51,8 @@ pub struct NodeHandle {
     pub own: Option<OwnNode>,
     /// How it is started as another release, once an upgrade was prepared.
     pub upgraded: Option<UpgradedNode>,
+    /// How it is started as the release that it was, once it was upgraded.
+    pub former: Option<OwnNode>,
     /// What only a node has that is not ours, and whose machine there is a way to.
     pub service: Option<NodeService>,
     /// The pod that it is; none where it is none, or it is ours.
@@ -91,6 +93,8 @@ pub struct OwnNode {
     pub replacing: Command,
     /// The folders of all that it keeps of its data, as its host has them.
     pub kept: Vec<PathBuf>,
+    /// The one of them with its commit log.
+    pub commit_log: PathBuf,
     /// Everything of the node is in here, as its host has it.
     pub folder: PathBuf,
     /// The folder of its configuration.
@@ -108,6 +112,8 @@ pub struct UpgradedNode {
     pub files: Vec<Step>,
     /// How it is started.
     pub own: OwnNode,
+    /// How it is started as what it was, after that.
+    pub former: OwnNode,
 }
 
 /// How a node is started that has nothing of its data.
@@ -259,6 +265,18 @@ impl NodeHandle {
         })?;
         self.agent.change(upgraded.files)?;
         self.own = Some(upgraded.own);
+        self.former = Some(upgraded.former);
+        self.restartable().map(Injection::Stop)
+    }
+
+    /// What stops it, so that healing starts it as the release that it was before its upgrade; so
+    /// does everything that starts it from now on.
+    ///
+    /// # Errors
+    /// It was not upgraded.
+    pub fn downgrade(&mut self) -> Result<Injection> {
+        let not = || format!("{} was not upgraded", self.name);
+        self.own = Some(self.former.take().with_context(not)?);
         self.restartable().map(Injection::Stop)
     }
 

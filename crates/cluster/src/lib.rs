@@ -8,6 +8,7 @@
 mod abilities;
 mod access;
 mod attach;
+mod before_upgrade;
 mod capability;
 mod cause;
 mod clients;

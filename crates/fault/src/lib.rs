@@ -10,6 +10,7 @@
 mod behaviour;
 mod behaviours;
 mod course;
+mod itself;
 mod live;
 mod network;
 mod observation;

@@ -74,9 +74,10 @@ impl Round {
         let Some(turn) = self.turn else {
             let Some(node) = self.nodes.get(self.done_count).copied() else {
                 let count = self.nodes.len();
-                return Ok(Work::Done(format!(
-                    "{count} nodes were restarted, one by one"
-                )));
+                return Ok(Work::Done(match count {
+                    1 => "1 node was restarted".to_owned(),
+                    _ => format!("{count} nodes were restarted, one by one"),
+                }));
             };
             let mut turn = Turn {
                 node,

@@ -139,6 +139,13 @@ pub enum Step {
         /// Below both folders.
         names: Vec<String>,
     },
+    /// Gives all files of a tree a second name in another tree, which is made.
+    LinkTree {
+        /// Where they are.
+        from: PathBuf,
+        /// Where they will be, too: not below the first.
+        to: PathBuf,
+    },
     /// Gives a file or a tree another name.
     Rename {
         /// The old one.

@@ -35,6 +35,25 @@ impl Levels {
     }
 }
 
+/// When a write is acknowledged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Acknowledged {
+    /// The level that it is written at.
+    pub level: Consistency,
+    /// Copies that must have it there; 0: a hint is enough.
+    pub by: u64,
+}
+
+/// The weakest level of what is written while load is measured; none: nothing is.
+pub(crate) fn weakest_write(settings: &Settings, program: &Program) -> Option<Acknowledged> {
+    let replication = &settings.keyspace.replication;
+    let written = program.writes(Stage::Main).into_iter().map(|statement| Acknowledged {
+        level: statement.consistency,
+        by: asked(statement.consistency, replication),
+    });
+    written.min_by_key(|one| one.by)
+}
+
 /// The levels of a trial with these settings: of the reads what the study states, else the weakest
 /// that must see what was acknowledged.
 pub fn levels(settings: &Settings, program: &Arc<Program>) -> Levels {

@@ -314,6 +314,7 @@ impl Resolver<'_> {
             settings.load_phase = loading.filter(|phase| phase.differs_from(&settings));
             let (steps, mut said) = self.steps(&name, settings, &tree, out.is_empty());
             said.splice(0..0, renamed);
+            rules::way_back::check(&node, &steps, self.inputs, out);
             let in_cell = |variant| Variant {
                 cell: cell.clone(),
                 ..variant

@@ -23,6 +23,7 @@ pub(crate) mod statements;
 mod subject;
 pub(crate) mod trust;
 mod upgrades;
+pub(crate) mod way_back;
 mod yaml;
 
 pub use subject::Subject;

@@ -141,6 +141,48 @@ fn a_tree_of_many_files_is_linked_listed_summed_cleared_and_renamed() {
     agent.change(vec![clear("absent")]).unwrap();
 }
 
+/// What a node deletes, and writes anew, stands in the other tree as it was.
+#[test]
+fn all_files_of_a_tree_have_second_names_and_the_other_tree_takes_its_place() {
+    let (_root, given, agent) = agent();
+    let (data, kept) = (given.join("data"), given.join("kept/data"));
+    std::fs::create_dir_all(data.join("shop/orders/backups")).unwrap();
+    for name in ["shop/orders/nb-1-big-Data.db", "shop/lock"] {
+        std::fs::write(data.join(name), name).unwrap();
+    }
+    let link = |from: &Path, to: &Path| Step::LinkTree {
+        from: from.to_owned(),
+        to: to.to_owned(),
+    };
+    agent.change(vec![link(&data, &kept)]).unwrap();
+    std::fs::remove_file(data.join("shop/lock")).unwrap();
+    std::fs::write(data.join("shop/orders/oa-2-big-Data.db"), "newer").unwrap();
+    let swap = vec![
+        Step::Remove(data.clone()),
+        Step::Rename {
+            from: kept.clone(),
+            to: data.clone(),
+        },
+    ];
+    agent.change(swap).unwrap();
+    assert_eq!(names(&agent, &data.join("shop")), ["lock", "orders"]);
+    assert_eq!(
+        names(&agent, &data.join("shop/orders")),
+        ["backups", "nb-1-big-Data.db"]
+    );
+    assert_eq!(agent.read(&data.join("shop/lock")).unwrap(), b"shop/lock");
+
+    let into_itself = agent.change(vec![link(&data, &data.join("shop/kept"))]);
+    let said = format!("{:#}", into_itself.unwrap_err());
+    assert!(said.contains("the second is below the first"), "{said}");
+    let absent = agent.change(vec![link(&given.join("absent"), &kept)]);
+    let said = format!("{:#}", absent.unwrap_err());
+    assert!(
+        said.contains("absent to") && said.contains("No such file"),
+        "{said}"
+    );
+}
+
 #[test]
 fn what_fails_is_named_and_what_comes_behind_is_not_done() {
     let (_root, given, agent) = agent();
@@ -203,6 +245,14 @@ fn files_of_others_are_out_of_reach() {
             link(&way, &given, "file"),
             link(&given, &way, "file"),
             link(&given, &given, "../outside/file"),
+            Step::LinkTree {
+                from: way.clone(),
+                to: given.join("theirs"),
+            },
+            Step::LinkTree {
+                from: given.join("agents"),
+                to: way.join("ours"),
+            },
             Step::Rename {
                 from: file.clone(),
                 to: given.join("file"),

@@ -49,10 +49,12 @@ fn node(agent: &Arc<Agent>, root: &Path) -> NodeHandle {
             claiming: server(address.port()),
             replacing: server(address.port()),
             kept: Vec::new(),
+            commit_log: "/commitlog".into(),
             folder: root.join("cluster"),
             confinement: None,
         }),
         upgraded: None,
+        former: None,
         service: None,
         pod: None,
         address,
@@ -181,6 +183,10 @@ impl Starter for Astray {
         self.0.stopping(node)
     }
 
+    fn downgrade(&mut self, node: usize) -> Result<Injection> {
+        self.0.downgrade(node)
+    }
+
     fn upgrade(&mut self, node: usize, to: &versions::Release) -> Result<Injection> {
         self.0.upgrade(node, to)
     }
@@ -226,6 +232,14 @@ impl NodeFiles for Astray {
         snapshot: Option<&str>,
     ) -> Result<Vec<DataFile>> {
         self.0.data_files(node, keyspaces, snapshot)
+    }
+
+    fn keep_files(&mut self, node: usize) -> Result<()> {
+        self.0.keep_files(node)
+    }
+
+    fn put_files_back(&mut self, node: usize) -> Result<()> {
+        self.0.put_files_back(node)
     }
 
     fn clearing(&mut self, node: usize, keyspaces: &[String], tag: &str) -> Result<Vec<Step>> {
@@ -337,10 +351,12 @@ fn a_fault_of_the_wrong_process_is_a_mismatch() {
                 claiming: server(0),
                 replacing: server(0),
                 kept: Vec::new(),
+                commit_log: "/commitlog".into(),
                 folder: root.path().to_owned(),
                 confinement: None,
             }),
             upgraded: None,
+            former: None,
             service: None,
             pod: None,
             address: node.address,

@@ -115,6 +115,7 @@ impl Attached {
                 process: service.as_ref().and_then(NodeService::process),
                 own: None,
                 upgraded: None,
+                former: None,
                 service,
                 pod: self.pods.get(index).cloned().flatten().map(|pod| PodHandle {
                     pod,

@@ -74,10 +74,18 @@ impl NodeLayout {
     pub fn kept(&self) -> Vec<PathBuf> {
         KEPT.map(|name| self.folder.join(name)).to_vec()
     }
+
+    /// The commit log: one of the folders of what it keeps.
+    pub fn commit_log(&self) -> PathBuf {
+        self.folder.join(COMMIT_LOG)
+    }
 }
 
 /// The folders of all that a node keeps of its data.
-const KEPT: [&str; 5] = ["data", "commitlog", "hints", "saved_caches", "cdc_raw"];
+const KEPT: [&str; 5] = ["data", COMMIT_LOG, "hints", "saved_caches", "cdc_raw"];
+
+/// The folder of the commit log.
+const COMMIT_LOG: &str = "commitlog";
 
 /// The folder of the configuration that a node has from its beginning.
 pub(super) const CONF: &str = "conf";
@@ -331,7 +339,7 @@ fn base(node: &NodeLayout) -> Map<String, Value> {
         "native_transport_port": node.ports.cql,
         "start_native_transport": true,
         "data_file_directories": [folder("data")],
-        "commitlog_directory": folder("commitlog"),
+        "commitlog_directory": folder(COMMIT_LOG),
         "hints_directory": folder("hints"),
         "saved_caches_directory": folder("saved_caches"),
         "cdc_raw_directory": folder("cdc_raw"),

@@ -106,8 +106,18 @@ impl Nodes {
             // Its logs go on.
             starts: Some(node.starts.map_or_else(|| node.starts_count(), Ok)?),
         };
-        let own = self.own(&then)?;
-        Ok(Some(UpgradedNode { files, own }))
+        let back = LocalNode {
+            layout: node.layout.clone(),
+            starts: then.starts.map(|count| count + 1),
+            jolokia: None,
+            host: Arc::clone(&node.host),
+            process: None,
+        };
+        Ok(Some(UpgradedNode {
+            files,
+            own: self.own(&then)?,
+            former: self.own(&back)?,
+        }))
     }
 
     fn took_releases(&mut self, releases: &[Option<Release>]) {

@@ -1,21 +1,23 @@
 //! A cluster whose nodes are brought to another release, one after the other, as an operator does
 //! it who must not stop serving: each drains, ends, is started as the other release, and is up and
-//! seen to be it before the next one. Nothing brings it back: files do not go back.
+//! seen to be it before the next one. Files do not go back: what brings nodes back is those that
+//! were kept before, and a repair.
+
+mod way_back;
 
 use crate::behaviour::{Fault, Tell, Work};
+use crate::itself::{self, Itself};
 use crate::observation::Observation;
 use crate::rolling::{self, Round, TURN_LIMIT};
 use crate::task::{AT_ONCE, Task};
-use crate::world::{Client, Healed, Via, World};
-use anyhow::{Context, Result, bail};
-use cluster::{DataFile, Operation, UpgradeStep, View};
+use crate::world::{Healed, Via, World};
+use anyhow::{Context, Result};
+use cluster::{DataFile, Operation, UpgradeStep};
 use std::collections::BTreeSet;
 use std::time::Duration;
-use target::fault::{Hit, Options};
+use target::fault::{Back, Hit, Options};
 use versions::Release;
-
-/// How long a node may take to say what it is.
-const LIMIT: Duration = Duration::from_secs(5);
+use way_back::{SWAPPED_WITHIN, WayBack};
 
 /// How long a node may take to write its memory to files.
 const DRAINED_WITHIN: Duration = Duration::from_secs(120);
@@ -28,7 +30,12 @@ pub(crate) fn behaviour(_: &Hit, options: &Options) -> Box<dyn Fault> {
         drains: options.drain != Some(false),
         upgrades_files: options.upgrade_sstables,
         within: Duration::ZERO,
+        is_begun: false,
         stage: Stage::Nodes(Round::of(Vec::new())),
+        way_back: match options.back {
+            Back::Snapshot => Some(WayBack::default()),
+            Back::Never => None,
+        },
     })
 }
 
@@ -39,7 +46,10 @@ struct Upgrade {
     drains: bool,
     upgrades_files: bool,
     within: Duration,
+    is_begun: bool,
     stage: Stage,
+    /// None: they stay what they are.
+    way_back: Option<WayBack>,
 }
 
 /// How far it has come.
@@ -50,23 +60,6 @@ enum Stage {
     Files(usize, Option<Task>),
     /// All is done.
     Over,
-}
-
-/// What a node says of itself.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Itself {
-    release: String,
-    schema: String,
-}
-
-fn itself(world: &mut dyn Client, node: usize, limit: Duration) -> Result<Itself> {
-    let rows = world.rows(node, View::Itself, limit)?;
-    let row = rows.first().context("it says nothing of itself")?;
-    let cell = |name: &str| row.get(name).cloned().unwrap_or_default();
-    Ok(Itself {
-        release: cell("release_version"),
-        schema: cell("schema_version"),
-    })
 }
 
 impl Upgrade {
@@ -90,7 +83,7 @@ impl Upgrade {
         let (mut words, mut upgraded, mut schemas) = (Vec::new(), 0, BTreeSet::new());
         for node in 0..count {
             let name = format!("node{}", node + 1);
-            match itself(world, node, limit) {
+            match Itself::of(world, node, limit) {
                 Ok(seen) => {
                     upgraded += usize::from(seen.release == to && chosen.contains(&node));
                     words.push(format!("{name} is {}", seen.release));
@@ -107,22 +100,16 @@ impl Upgrade {
             (..) => "they do not agree on the schema".to_owned(),
         });
         let is_over = matches!(self.stage, Stage::Over);
+        // Where releases differ for good, as after a canary, so may what they make of it.
+        let agree = !is_over || is_mixed || schemas.len() <= 1;
+        let is_back = match &self.way_back {
+            Some(way) if self.is_begun => way.is_over() && upgraded == 0,
+            Some(_) | None => true,
+        };
         Ok(Observation {
             broken: Some(upgraded > 0),
-            // Where releases differ for good, as after a canary, so may what they make of it.
-            whole: Some(!is_over || is_mixed || schemas.len() <= 1),
+            whole: Some(agree && is_back),
             words: words.join(", "),
-        })
-    }
-
-    /// The formats of the files of a node, by the letters in their names.
-    fn formats(&self, world: &mut dyn World, node: usize) -> Result<String> {
-        let keyspaces = world.keyspaces(node, AT_ONCE)?;
-        let files = world.data_files(node, &keyspaces, None)?;
-        let formats: BTreeSet<&str> = files.iter().map(DataFile::format).collect();
-        Ok(match formats.len() {
-            0 => "no files".to_owned(),
-            _ => formats.into_iter().collect::<Vec<_>>().join(" and "),
         })
     }
 
@@ -145,7 +132,7 @@ impl Upgrade {
         };
         let name = format!("node{}", node + 1);
         if !self.upgrades_files {
-            let formats = self.formats(world, node)?;
+            let formats = formats(world, node)?;
             self.stage = Stage::Files(at + 1, None);
             return Ok(Work::Did(format!(
                 "{name} has files of the format {formats}"
@@ -160,7 +147,7 @@ impl Upgrade {
         };
         match task.proceed(world)? {
             Work::Done(words) => {
-                let formats = self.formats(world, node)?;
+                let formats = formats(world, node)?;
                 self.stage = Stage::Files(at + 1, None);
                 Ok(Work::Did(format!(
                     "{name}: {words}; its files have the format {formats}"
@@ -190,9 +177,73 @@ impl Upgrade {
     }
 }
 
+impl Upgrade {
+    /// Goes on with the nodes, one after the other.
+    fn proceed_with_nodes(&mut self, world: &mut dyn World, mut round: Round) -> Result<Work> {
+        let (to, drains) = (self.to()?.clone(), self.drains);
+        let way_back = &mut self.way_back;
+        let restart = &mut |world: &mut dyn World, node: usize| {
+            let Some(way_back) = way_back.as_mut() else {
+                return restart(world, node, &to, drains);
+            };
+            let before = itself::release(world, node)?;
+            drain(world, node)?;
+            let stop = world.upgrade(node, &to)?;
+            world.inject(Via::Node(node), stop, &[node], SWAPPED_WITHIN)?;
+            way_back.keep(world, node, before)?;
+            world.heal_node(node)
+        };
+        let holds =
+            |world: &mut dyn World, node: usize| itself::is_release(world, node, to.version());
+        let work = round.proceed(world, restart, &holds);
+        self.stage = Stage::Nodes(round);
+        match work? {
+            Work::Done(words) => {
+                self.stage = Stage::Files(0, None);
+                let begun = self.begin_metadata_log(world)?;
+                let begun = begun.map(|begun| format!("; {begun}"));
+                Ok(Work::Did(format!("{words}{}", begun.unwrap_or_default())))
+            }
+            Work::Did(words) => {
+                let kept = self.way_back.as_ref().and_then(WayBack::said);
+                let kept = kept.map(|kept| format!("; {kept}"));
+                Ok(Work::Did(format!("{words}{}", kept.unwrap_or_default())))
+            }
+            Work::Going => Ok(Work::Going),
+        }
+    }
+}
+
+/// The formats of the files of a node, by the letters in their names.
+fn formats(world: &mut dyn World, node: usize) -> Result<String> {
+    let keyspaces = world.keyspaces(node, AT_ONCE)?;
+    let files = world.data_files(node, &keyspaces, None)?;
+    let formats: BTreeSet<&str> = files.iter().map(DataFile::format).collect();
+    Ok(match formats.len() {
+        0 => "no files".to_owned(),
+        _ => formats.into_iter().collect::<Vec<_>>().join(" and "),
+    })
+}
+
+fn drain(world: &mut dyn World, node: usize) -> Result<()> {
+    let drain = Operation::Upgrade(UpgradeStep::Drain);
+    world.tell(node, drain, DRAINED_WITHIN).map(drop)
+}
+
+/// Ends a node and starts it as another release, which it stays.
+fn restart(world: &mut dyn World, node: usize, to: &Release, drains: bool) -> Result<()> {
+    if drains {
+        drain(world, node)?;
+    }
+    let stop = world.upgrade(node, to)?;
+    world.inject(Via::Node(node), stop, &[node], TURN_LIMIT)?;
+    world.heal_node(node)
+}
+
 impl Fault for Upgrade {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
         self.within = within;
+        self.is_begun = true;
         self.stage = Stage::Nodes(Round::of(self.chosen(world)));
         Ok(())
     }
@@ -202,54 +253,34 @@ impl Fault for Upgrade {
         rolling::and_all_up(world, seen, limit)
     }
 
+    fn healing(&self) -> &'static str {
+        match &self.way_back {
+            Some(_) => "nodes go back to the release that they were, the last one first",
+            None => "nodes stay what they are",
+        }
+    }
+
     fn proceed(&mut self, world: &mut dyn World) -> Result<Work> {
-        let (to, drains) = (self.to()?.clone(), self.drains);
         match std::mem::replace(&mut self.stage, Stage::Over) {
-            Stage::Nodes(mut round) => {
-                let restart = &mut |world: &mut dyn World, node: usize| {
-                    if drains {
-                        world.tell(node, Operation::Upgrade(UpgradeStep::Drain), DRAINED_WITHIN)?;
-                    }
-                    let stop = world.upgrade(node, &to)?;
-                    world.inject(Via::Node(node), stop, &[node], TURN_LIMIT)?;
-                    world.heal_node(node)
-                };
-                let holds = |world: &mut dyn World, node: usize| {
-                    let seen = itself(world, node, LIMIT).context("ask what it is")?;
-                    if seen.release != to.version() {
-                        bail!(
-                            "node{} says that it is Cassandra {}",
-                            node + 1,
-                            seen.release
-                        );
-                    }
-                    Ok(())
-                };
-                let work = round.proceed(world, restart, &holds);
-                self.stage = Stage::Nodes(round);
-                match work? {
-                    Work::Done(words) => {
-                        self.stage = Stage::Files(0, None);
-                        let begun = self.begin_metadata_log(world)?;
-                        let begun = begun.map(|begun| format!("; {begun}"));
-                        Ok(Work::Did(format!("{words}{}", begun.unwrap_or_default())))
-                    }
-                    other => Ok(other),
-                }
-            }
+            Stage::Nodes(round) => self.proceed_with_nodes(world, round),
             Stage::Files(at, task) => self.proceed_with_files(world, at, task),
             Stage::Over => Ok(Work::Done("it is over".to_owned())),
         }
     }
 
-    fn heal(&mut self, world: &mut dyn World, _: Tell<'_>) -> Result<Healed> {
-        match &self.stage {
+    fn heal(&mut self, world: &mut dyn World, tell: Tell<'_>) -> Result<Healed> {
+        let went = match &mut self.way_back {
+            Some(way_back) => way_back.go(world, tell),
+            None => Ok(()),
+        };
+        let mended = match &self.stage {
             Stage::Nodes(round) => round.heal(world),
             Stage::Files(..) | Stage::Over => {
                 let mut mended = world.heal()?;
                 mended.started.extend(self.chosen(world));
                 Ok(mended)
             }
-        }
+        };
+        went.and(mended)
     }
 }

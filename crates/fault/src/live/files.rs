@@ -30,6 +30,14 @@ impl NodeFiles for Live {
         self.at(node)?.clearing(keyspaces, tag)
     }
 
+    fn keep_files(&mut self, node: usize) -> Result<()> {
+        self.at(node)?.keep_files()
+    }
+
+    fn put_files_back(&mut self, node: usize) -> Result<()> {
+        self.at(node)?.put_files_back()
+    }
+
     fn configured(
         &mut self,
         node: usize,

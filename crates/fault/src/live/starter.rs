@@ -23,6 +23,11 @@ impl Starter for Live {
         found.with_context(|| format!("there is no node {}", node + 1))?.upgrade(to)
     }
 
+    fn downgrade(&mut self, node: usize) -> Result<Injection> {
+        let found = self.handles.nodes.get_mut(node);
+        found.with_context(|| format!("there is no node {}", node + 1))?.downgrade()
+    }
+
     fn killing(&self, node: usize) -> Result<Injection> {
         self.at(node)?.killing()
     }

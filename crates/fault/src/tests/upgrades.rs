@@ -4,10 +4,10 @@ use super::sim::Sim;
 use super::works::Works;
 use super::*;
 use cluster::UpgradeStep;
-use target::fault::{Hit, Kind, Options};
+use target::fault::{Back, Hit, Kind, Options};
 
 fn upgrades(works: Works, options: Options) -> (FaultVerdict, Vec<Step>, Sim) {
-    let kind = Kind::of("rolling-upgrade").unwrap();
+    let kind = Kind::of("rolling-upgrade").unwrap().with(&options);
     let mut sim = Sim {
         works,
         ordered_ns: 60 * S,
@@ -83,4 +83,96 @@ fn a_node_that_comes_up_as_what_it_was_ends_the_upgrade_with_the_reason() {
         "{steps:#?}"
     );
     assert_eq!(sim.works.starts.map(|(count, _)| count), [1, 0, 0]);
+}
+
+fn taken_back(line: &str, nodes: &[usize]) -> Options {
+    Options {
+        to: versions::Release::of(line).ok(),
+        nodes: nodes.to_vec(),
+        back: Back::Snapshot,
+        ..Options::default()
+    }
+}
+
+/// The last first, each with its files, and repaired when all are of one release.
+#[test]
+fn nodes_go_back_with_the_files_that_they_had_and_are_repaired() {
+    let (verdict, steps, sim) = upgrades(Works::default(), taken_back("5.0", &[0, 2]));
+    assert_eq!(verdict, FaultVerdict::Confirmed, "{steps:#?}");
+    assert_eq!(sim.works.releases, ["4.1.10"; 3]);
+    assert_eq!(sim.works.files, ["4.1.10"; 3]);
+    assert_eq!(sim.works.kept, [None; 3], "nothing is left");
+    assert_eq!(sim.works.starts.map(|(count, _)| count), [2, 0, 2]);
+    assert_eq!(sim.works.repaired, [2, 0]);
+    assert_eq!(sim.works.told, vec![UpgradeStep::Drain; 4]);
+    let said: Vec<&str> = steps.iter().map(|step| step.words.as_str()).collect();
+    let at = |words: &str| said.iter().position(|one| one.contains(words)).expect(words);
+    let order = [
+        at("node1 is 5.0.8, node2 is 4.1.10, node3 is 5.0.8"),
+        at("nodes go back to the release that they were"),
+        at("node3 was ended 0.0 s after the begin"),
+        at("node3 was repaired (it was done): node1 and node2 compared 3 tables for it"),
+        at("node1 was repaired (it was done)"),
+    ];
+    assert!(order.is_sorted(), "{order:?}: {steps:#?}");
+    let kept = "node3 was ended";
+    let (kept, back) = (at("the files that it had as 4.1.10 are kept"), at(kept));
+    assert!(kept < back, "{steps:#?}");
+    at("it is 4.1.10 again, with the files that it had as that: their format is nb");
+    let last = steps.last().unwrap();
+    assert_eq!(last.what, FaultStep::Whole);
+    assert!(last.words.contains("node1 is 4.1.10"), "{last:?}");
+}
+
+/// The canary is watched for as long as the study says, from when it is up.
+#[test]
+fn a_canary_holds_for_its_time_from_when_it_was_upgraded() {
+    let kind = Kind::of("rolling-upgrade").unwrap();
+    let (back, stays) = (
+        taken_back("5.0", &[0]),
+        Options {
+            back: Back::Never,
+            ..taken_back("5.0", &[0])
+        },
+    );
+    assert_eq!(holds_from(&kind.clone().with(&back)), FaultStep::Done);
+    assert_eq!(holds_from(&kind.with(&stays)), FaultStep::Injecting);
+    let (_, steps, _) = upgrades(Works::default(), back);
+    let healing = steps.iter().find(|step| step.what == FaultStep::Healing).unwrap();
+    assert_eq!(healing.at_ns, 60 * S, "{steps:#?}");
+}
+
+/// What fails to become the other release is what a way back is for.
+#[test]
+fn a_node_that_does_not_become_the_other_release_goes_back_too() {
+    let (verdict, steps, sim) = upgrades(Works::staying(), taken_back("5.0", &[1]));
+    assert_eq!(verdict, FaultVerdict::Mismatch, "{steps:#?}");
+    assert!(words(&steps).contains(&"failed"), "{steps:#?}");
+    assert_eq!(sim.works.starts.map(|(count, _)| count), [0, 2, 0]);
+    assert_eq!(
+        (sim.works.files[1], &sim.works.repaired[..]),
+        ("4.1.10", &[1][..])
+    );
+    assert_eq!(steps.last().unwrap().what, FaultStep::Whole);
+}
+
+#[test]
+fn nodes_whose_files_cannot_be_kept_or_which_are_not_repaired_are_not_whole() {
+    let full = Works::without_room();
+    let (verdict, steps, sim) = upgrades(full, taken_back("5.0", &[0]));
+    assert_eq!(verdict, FaultVerdict::Mismatch, "{steps:#?}");
+    let said = |words: &str| steps.iter().any(|step| step.words.contains(words));
+    assert!(said("the disk has no room left"), "{steps:#?}");
+    assert_eq!(steps.last().unwrap().what, FaultStep::NotWhole);
+    assert!(sim.works.repaired.is_empty(), "{steps:#?}");
+
+    let (verdict, steps, _) = upgrades(
+        Works::failing("a replica has gone"),
+        taken_back("5.0", &[0]),
+    );
+    assert_eq!(verdict, FaultVerdict::Mismatch, "{steps:#?}");
+    let last = steps.last().unwrap();
+    assert_eq!(last.what, FaultStep::NotWhole);
+    let why = "repair node1: a replica has gone";
+    assert!(last.words.contains(why), "{last:?}");
 }

@@ -1,6 +1,8 @@
 //! Courses of what takes a while: nodes that do what they are told, fail, take too long, or do
 //! nothing at all.
 
+mod releases;
+
 use super::*;
 use cluster::{DataFile, Operation, Row, UpgradeStep, View};
 use host::Bytes;
@@ -17,8 +19,8 @@ pub(super) struct Works {
     failure: Option<&'static str>,
     at_work: Option<(Operation, u64)>,
     stopped: Vec<Operation>,
-    /// How many tables others have compared for the node.
-    compared_count: usize,
+    /// How many tables others have compared for each node.
+    compared_counts: [usize; 3],
     /// How often all files were written anew.
     written_count: u32,
     has_snapshot: bool,
@@ -38,6 +40,13 @@ pub(super) struct Works {
     pub stays: bool,
     /// What nodes were told that is over at once.
     pub told: Vec<UpgradeStep>,
+    /// The files of which release each node has, and which were kept.
+    pub files: [&'static str; 3],
+    pub kept: [Option<&'static str>; 3],
+    /// No disk has room for more names.
+    is_full: bool,
+    /// Who repaired after it was put back, in this order.
+    pub repaired: Vec<usize>,
 }
 
 impl Default for Works {
@@ -47,7 +56,7 @@ impl Default for Works {
             failure: None,
             at_work: None,
             stopped: Vec::new(),
-            compared_count: 7,
+            compared_counts: [7, 0, 0],
             written_count: 0,
             has_snapshot: false,
             starts_within_ns: S / 2,
@@ -58,6 +67,10 @@ impl Default for Works {
             releases: ["4.1.10"; 3],
             stays: false,
             told: Vec::new(),
+            files: ["4.1.10"; 3],
+            kept: [None; 3],
+            is_full: false,
+            repaired: Vec::new(),
         }
     }
 }
@@ -71,6 +84,22 @@ impl Works {
         }
     }
 
+    /// Nodes whose disks keep nothing more.
+    pub fn without_room() -> Works {
+        Works {
+            is_full: true,
+            ..Works::default()
+        }
+    }
+
+    /// Nodes whose work fails, and why.
+    pub fn failing(why: &'static str) -> Works {
+        Works {
+            failure: Some(why),
+            ..Works::default()
+        }
+    }
+
     /// Nodes that stay what they are, whatever they are started as.
     pub fn staying() -> Works {
         Works {
@@ -79,7 +108,10 @@ impl Works {
         }
     }
 
-    pub fn operate(&mut self, what: Operation, now_ns: u64) {
+    pub fn operate(&mut self, node: usize, what: Operation, now_ns: u64) {
+        if let Operation::Repair { .. } = what {
+            self.repaired.push(node);
+        }
         self.at_work = Some((what, now_ns + self.takes_ns));
     }
 
@@ -95,7 +127,10 @@ impl Works {
         }
         match what {
             _ if does_nothing => {}
-            Operation::Repair { .. } => self.compared_count += 3,
+            Operation::Repair { .. } => {
+                let node = self.repaired.last().copied().unwrap_or(HIT);
+                self.compared_counts[node] += 3;
+            }
             Operation::Compact { .. } => self.written_count += 1,
             Operation::Snapshot { .. } => self.has_snapshot = true,
             Operation::Upgrade(UpgradeStep::Sstables { .. }) => {}
@@ -132,17 +167,21 @@ impl Works {
             let cells = cells.iter();
             cells.map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect()
         };
-        let compared = |number: usize| {
+        let compared = |by: usize, number: usize| {
             row(&[
                 ("id", &number.to_string()),
-                ("initiator", "/10.0.0.1:7000"),
+                ("initiator", &format!("/10.0.0.{}:7000", by + 1)),
                 ("keyspace_name", "shop"),
                 ("table_name", &format!("t{number}")),
             ])
         };
         match view {
-            View::Validations if node == HIT => Vec::new(),
-            View::Validations => (0..self.compared_count).map(compared).collect(),
+            View::Validations => {
+                let counts = self.compared_counts.iter().enumerate();
+                let others = counts.filter(|(by, _)| *by != node);
+                let all = others.flat_map(|(by, count)| (0..*count).map(move |n| (by, n)));
+                all.map(|(by, number)| compared(by, number)).collect()
+            }
             View::Repairs => {
                 let completed = (self.at_work.is_none()).to_string();
                 vec![row(&[("id", "1"), ("completed", &completed)])]

@@ -38,6 +38,18 @@ pub trait NodeFiles {
     /// Nobody can look.
     fn clearing(&mut self, node: usize, keyspaces: &[String], tag: &str) -> Result<Vec<FileStep>>;
 
+    /// Keeps all files of a node that was drained and does not run.
+    ///
+    /// # Errors
+    /// Its host does not do it.
+    fn keep_files(&mut self, node: usize) -> Result<()>;
+
+    /// Gives a node that does not run the files that were kept, in place of those that it has.
+    ///
+    /// # Errors
+    /// None were kept, or its host does not do it.
+    fn put_files_back(&mut self, node: usize) -> Result<()>;
+
     /// What gives the `cassandra.yaml` of a node other values for some keys, and what undoes it.
     ///
     /// # Errors

@@ -27,6 +27,13 @@ pub trait Starter {
     /// It does not run, or no such upgrade was prepared.
     fn upgrade(&mut self, node: usize, to: &Release) -> Result<Injection>;
 
+    /// What stops a node, so that healing starts it as the release that it was before its upgrade,
+    /// and whatever starts it later, too.
+    ///
+    /// # Errors
+    /// It was not upgraded.
+    fn downgrade(&mut self, node: usize) -> Result<Injection>;
+
     /// What kills a node, so that healing starts it.
     ///
     /// # Errors

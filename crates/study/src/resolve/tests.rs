@@ -10,6 +10,7 @@ mod repeat;
 mod required;
 mod trust;
 mod versions;
+mod way_back;
 mod without_faults;
 
 use super::*;

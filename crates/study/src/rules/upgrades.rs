@@ -1,6 +1,7 @@
 //! Rolling upgrades: to a release that is newer than what the nodes are, of nodes that there are.
 
 use super::subject::Subject;
+use super::way_back;
 use crate::settings::{Draft, Registry};
 use ::yaml::{Diagnostics, Node, Raw};
 use target::fault::FaultName;
@@ -73,6 +74,7 @@ fn one(item: &Node, local: &LocalSpec, registry: Registry, out: &mut Diagnostics
             );
         }
     }
+    way_back::stated(item, (local, &to), &mut say);
     let nodes = match item.at("nodes").map(|nodes| &nodes.raw) {
         Some(Raw::List(nodes)) => nodes.as_slice(),
         _ => &[],

@@ -121,7 +121,7 @@ impl FaultDraft {
             (next.saturating_add(self.for_ns.unwrap_or(0)) <= window_ns).then_some(next)
         });
         let fault = |at_ns: u64| {
-            let kind = pick(&self.kinds, &mut draws)?;
+            let kind = pick(&self.kinds, &mut draws)?.with(&self.options);
             let stated = self.for_ns.unwrap_or(window_ns.saturating_sub(at_ns));
             Some(Fault {
                 hit: match self.on {

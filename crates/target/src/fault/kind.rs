@@ -2,7 +2,7 @@
 
 use super::commands::Commands;
 use super::kinds::FaultName;
-use super::options::{Knob, Options};
+use super::options::{Back, Knob, Options};
 use super::properties::{DataLoss, Length, Place};
 use crate::ability::Ability;
 use crate::allow::NodeAct;
@@ -173,6 +173,27 @@ impl Kind {
             } else {
                 Vec::new()
             },
+            back: if takes(Knob::Back) {
+                said.back
+            } else {
+                Back::Never
+            },
+        }
+    }
+
+    /// The kind as what was said of it makes it: an upgrade that is taken back holds until then.
+    #[must_use]
+    pub fn with(self, said: &Options) -> Kind {
+        match said.back {
+            Back::Snapshot if self.takes(Knob::Back) => Kind {
+                what: Cow::Borrowed(
+                    "every node, one after the other, ends and is started as another release, and \
+                     then, the last one first, as what it was, with the files of before",
+                ),
+                length: Length::Staged,
+                ..self
+            },
+            Back::Snapshot | Back::Never => self,
         }
     }
 

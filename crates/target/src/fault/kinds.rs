@@ -22,7 +22,13 @@ pub const ENTERED_WITHIN: Duration = Duration::from_secs(300);
 const UPGRADE_MUST: &[Knob] = &[Knob::To];
 
 /// All that can be said of it.
-const UPGRADE_TAKES: &[Knob] = &[Knob::To, Knob::Drain, Knob::UpgradeSstables, Knob::Nodes];
+const UPGRADE_TAKES: &[Knob] = &[
+    Knob::To,
+    Knob::Drain,
+    Knob::UpgradeSstables,
+    Knob::Nodes,
+    Knob::Back,
+];
 
 /// The rows of [`KINDS`], and an enum of their names.
 macro_rules! kinds {
@@ -133,7 +139,8 @@ kinds! {
             .taking_away()
             .whole_within(STARTED_WITHIN);
     RollingUpgrade = "rolling-upgrade", Cluster,
-        "every node, one after the other, ends and is started as another release, which it stays",
+        "every node, one after the other, ends and is started as another release, which it stays \
+         unless `back` says otherwise",
         [Provision, Mbeans]
             .demanding_of(UPGRADE_MUST, UPGRADE_TAKES)
             .lasting(Length::Task)

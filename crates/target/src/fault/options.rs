@@ -35,6 +35,20 @@ measure::word_enum! {
         UpgradeSstables = "upgrade_sstables",
         /// Which nodes alone.
         Nodes = "nodes",
+        /// What brings nodes back to what they were.
+        Back = "back",
+    }
+}
+
+measure::word_enum! {
+    /// What brings nodes that were upgraded back to the release that they were.
+    #[derive(Default)]
+    pub enum Back {
+        /// Nothing: they stay what they are.
+        #[default]
+        Never = "never",
+        /// Their files as they were before the upgrade.
+        Snapshot = "snapshot",
     }
 }
 
@@ -69,6 +83,8 @@ pub struct Options {
     pub upgrade_sstables: bool,
     /// [`Knob::Nodes`], by their indexes; empty: all.
     pub nodes: Vec<usize>,
+    /// [`Knob::Back`].
+    pub back: Back,
 }
 
 impl Options {
@@ -113,6 +129,7 @@ impl Knob {
             Knob::To => options.to.as_ref().map(ToString::to_string),
             Knob::Drain => options.drain.map(|drains| drains.to_string()),
             Knob::UpgradeSstables => options.upgrade_sstables.then(|| "after".to_owned()),
+            Knob::Back => (options.back != Back::Never).then(|| options.back.name().to_owned()),
             Knob::Nodes => {
                 let names: Vec<String> =
                     options.nodes.iter().map(|node| format!("node{}", node + 1)).collect();

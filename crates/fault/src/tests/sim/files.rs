@@ -19,6 +19,14 @@ impl NodeFiles for Sim {
         Ok(Vec::new())
     }
 
+    fn keep_files(&mut self, node: usize) -> Result<()> {
+        self.works.keep_files(node)
+    }
+
+    fn put_files_back(&mut self, node: usize) -> Result<()> {
+        self.works.put_files_back(node)
+    }
+
     fn configured(&mut self, _: usize, yaml: &Map<String, Value>) -> Result<(FileStep, FileStep)> {
         Ok(Works::configured(yaml))
     }

@@ -5,7 +5,7 @@ use super::*;
 impl Mbeans for Sim {
     fn operate(&mut self, node: usize, what: Operation, _: Duration) -> Result<()> {
         if !matches!(what, Operation::Decommission | Operation::RemoveNode { .. }) {
-            self.works.operate(what, self.now_ns);
+            self.works.operate(node, what, self.now_ns);
             return Ok(());
         }
         if let Operation::RemoveNode { host_id } = &what {

@@ -14,9 +14,12 @@ impl Starter for Sim {
     }
 
     fn upgrade(&mut self, node: usize, to: &Release) -> Result<Injection> {
-        if !self.works.stays {
-            self.works.releases[node] = to.line().pinned;
-        }
+        self.works.upgrade(node, to.line().pinned);
+        self.restartable(node).map(Injection::Stop)
+    }
+
+    fn downgrade(&mut self, node: usize) -> Result<Injection> {
+        self.works.downgrade(node)?;
         self.restartable(node).map(Injection::Stop)
     }
 

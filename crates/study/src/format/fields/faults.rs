@@ -4,7 +4,7 @@ use super::row::{DAY, LOCAL_NODES_MAX, S, SECTION, optional, required, with};
 use crate::format::field::{Field, Type};
 use crate::settings::{FaultDraft, FaultWhere};
 use std::time::Duration;
-use target::fault::Hit;
+use target::fault::{Back, Hit};
 use versions::Release;
 
 const MS: u64 = S / 1000;
@@ -94,8 +94,8 @@ pub(super) const FIELDS: &[Field] = &[
         "For how long, from when what it hits was whole; then it is healed. Kinds that are over \
          at once have none. Those that do something are over when it is done: then it is the most \
          that they may take, and what is not over in time is stopped. What it takes a while to \
-         bring about (a rolling change, a snapshot, a clock, a new node) holds for so long from \
-         then on.",
+         bring about (a rolling change, a snapshot, a clock, a new node, an upgrade that goes \
+         back) holds for so long from then on.",
     ),
     optional(
         "faults.until",
@@ -215,6 +215,17 @@ pub(super) const FIELDS: &[Field] = &[
             d.fault().options.nodes.push(index(n))
         })),
         "Numbers of the nodes that are upgraded, in this order; one is a canary. Default: all.",
+    ),
+    with(
+        "faults.back",
+        choice!(|d| d.fault().options.back; "never" => Back::Never, "snapshot" => Back::Snapshot),
+        "never",
+        "What brings nodes back that were upgraded: nothing, or the files that each had before, \
+         kept by hard links when it had drained and ended. With these, the upgrade holds for `for` \
+         from when it is done; then each node drains, ends, gets its files, and is started as the \
+         release that it was, the last one first. When all are back, each is repaired (all \
+         keyspaces of clients), since what was written meanwhile is not in its files. Refused \
+         where as many nodes go back as acknowledge a write.",
     ),
     optional(
         "faults.ha",

@@ -1,0 +1,149 @@
+//! The files of a node of ours as they were before its upgrade: kept while it runs as the other
+//! release, and put back when it is to be what it was.
+//!
+//! What must hold: the node was drained and does not run, whenever either is done. Files with data
+//! are never changed, so that a second name keeps them; the commit log of a drained node holds
+//! nothing that they do not, so that it is left out, and an empty one is put back.
+
+use crate::handle::{NodeHandle, OwnNode};
+use anyhow::{Context, Result, ensure};
+use host::{Agent, Step};
+use std::path::{Path, PathBuf};
+
+/// The folder that they are kept in: in that of the node, so on the same file system, and gone with
+/// it.
+const FOLDER: &str = "before-upgrade";
+
+impl NodeHandle {
+    /// Keeps all files of the node, which does not run and was drained.
+    ///
+    /// # Errors
+    /// It is not ours, or its host does not do it.
+    pub fn keep_files(&self) -> Result<()> {
+        let kept = self.agent.change(keeping(self.own()?));
+        kept.with_context(|| format!("keep the files of {}", self.name))
+    }
+
+    /// Gives the node, which does not run, the files that were kept, in place of those that it has.
+    ///
+    /// # Errors
+    /// None were kept, it is not ours, or its host does not do it.
+    pub fn put_files_back(&self) -> Result<()> {
+        let put = put_back(&self.agent, self.own()?);
+        put.with_context(|| format!("put the files of {} back that were kept", self.name))
+    }
+}
+
+fn keeping(own: &OwnNode) -> Vec<Step> {
+    let left = Step::Remove(own.folder.join(FOLDER));
+    let link = |(from, to): (&Path, PathBuf)| Step::LinkTree {
+        from: from.to_owned(),
+        to,
+    };
+    std::iter::once(left).chain(own.immutable().map(link)).collect()
+}
+
+/// Nothing is removed where nothing was kept.
+fn put_back(agent: &Agent, own: &OwnNode) -> Result<()> {
+    let folder = own.folder.join(FOLDER);
+    let is_kept = agent.list(&folder, None)?.is_some();
+    ensure!(is_kept, "{} is not there", folder.display());
+    let empty = Step::Clear {
+        folder: own.commit_log.clone(),
+        but: Vec::new(),
+    };
+    let swap = |(now, kept): (&Path, PathBuf)| {
+        let back = Step::Rename {
+            from: kept,
+            to: now.to_owned(),
+        };
+        [Step::Remove(now.to_owned()), back]
+    };
+    let mut steps = vec![empty];
+    steps.extend(own.immutable().flat_map(swap));
+    steps.push(Step::Remove(folder));
+    agent.change(steps)
+}
+
+impl OwnNode {
+    /// The folders of files that are never changed, and where each is kept.
+    fn immutable(&self) -> impl Iterator<Item = (&Path, PathBuf)> {
+        let others = self.kept.iter().filter(|folder| **folder != self.commit_log);
+        others.filter_map(|folder| {
+            let name = folder.file_name()?;
+            Some((folder.as_path(), self.folder.join(FOLDER).join(name)))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::{create_dir_all, read_dir, read_to_string, remove_file, write};
+
+    const FOLDERS: [&str; 5] = ["data", "commitlog", "hints", "saved_caches", "cdc_raw"];
+
+    fn own(folder: &Path) -> OwnNode {
+        let command = || host::process::command("/bin/true".as_ref());
+        let kept = FOLDERS.map(|name| folder.join(name)).to_vec();
+        kept.iter().for_each(|folder| create_dir_all(folder).unwrap());
+        OwnNode {
+            start: (command(), folder.join("output")),
+            forgiving: command(),
+            joining: command(),
+            claiming: command(),
+            replacing: command(),
+            kept,
+            commit_log: folder.join("commitlog"),
+            folder: folder.to_owned(),
+            conf: folder.join("conf"),
+            release: (versions::DEFAULT.release(), target::Origin::Maven),
+            confinement: None,
+        }
+    }
+
+    fn names(folder: &Path) -> Vec<String> {
+        let entries = read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name());
+        let mut names: Vec<String> = entries.map(|name| name.into_string().unwrap()).collect();
+        names.sort_unstable();
+        names
+    }
+
+    /// Segments of a newer release keep an older one from starting; hints of one are not read.
+    #[test]
+    fn a_node_has_its_files_of_before_and_nothing_of_those_since() {
+        let root = tempfile::tempdir().unwrap();
+        let agent = agent::in_thread(root.path()).unwrap();
+        let node = root.path().join("node1");
+        let own = own(&node);
+        let table = node.join("data/shop/orders-1f");
+        create_dir_all(&table).unwrap();
+        write(table.join("nb-1-big-Data.db"), "rows").unwrap();
+        write(node.join("hints/1.hints"), "older").unwrap();
+        write(node.join("commitlog/CommitLog-7-1.log"), "drained").unwrap();
+        agent.change(keeping(&own)).unwrap();
+        // What the other release does: compacts, writes hints, segments and tables of its own.
+        remove_file(table.join("nb-1-big-Data.db")).unwrap();
+        write(table.join("da-2-bti-Data.db"), "newer").unwrap();
+        remove_file(node.join("hints/1.hints")).unwrap();
+        write(node.join("hints/2.hints"), "newer").unwrap();
+        write(node.join("commitlog/CommitLog-8-2.log"), "newer").unwrap();
+        create_dir_all(node.join("data/system/new-2e")).unwrap();
+        put_back(&agent, &own).unwrap();
+        assert_eq!(names(&table), ["nb-1-big-Data.db"]);
+        assert_eq!(
+            read_to_string(table.join("nb-1-big-Data.db")).unwrap(),
+            "rows"
+        );
+        assert_eq!(names(&node.join("data")), ["shop"]);
+        assert_eq!(names(&node.join("hints")), ["1.hints"]);
+        assert!(names(&node.join("commitlog")).is_empty());
+        let mut all = FOLDERS.to_vec();
+        all.sort_unstable();
+        assert_eq!(names(&node), all, "nothing is left of what was kept");
+
+        let said = format!("{:#}", put_back(&agent, &own).unwrap_err());
+        assert!(said.contains("before-upgrade is not there"), "{said}");
+        assert_eq!(names(&table), ["nb-1-big-Data.db"], "nothing was removed");
+    }
+}

@@ -1,0 +1,44 @@
+//! What a node says of itself to a client.
+
+use crate::world::Client;
+use anyhow::{Context, Result, bail};
+use cluster::View;
+use std::time::Duration;
+
+/// How long a node may take to say what it is.
+const LIMIT: Duration = Duration::from_secs(5);
+
+/// Its release, and which schema it has.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Itself {
+    pub release: String,
+    pub schema: String,
+}
+
+impl Itself {
+    /// Asks it.
+    pub fn of(world: &mut dyn Client, node: usize, limit: Duration) -> Result<Itself> {
+        let rows = world.rows(node, View::Itself, limit)?;
+        let row = rows.first().context("it says nothing of itself")?;
+        let cell = |name: &str| row.get(name).cloned().unwrap_or_default();
+        Ok(Itself {
+            release: cell("release_version"),
+            schema: cell("schema_version"),
+        })
+    }
+}
+
+/// The release that a node says it is.
+pub(crate) fn release(world: &mut dyn Client, node: usize) -> Result<String> {
+    let seen = Itself::of(world, node, LIMIT).context("ask what it is")?;
+    Ok(seen.release)
+}
+
+/// That a node says it is this release.
+pub(crate) fn is_release(world: &mut dyn Client, node: usize, expected: &str) -> Result<()> {
+    let release = release(world, node)?;
+    if release != expected {
+        bail!("node{} says that it is Cassandra {release}", node + 1);
+    }
+    Ok(())
+}

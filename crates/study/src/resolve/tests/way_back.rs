@@ -1,0 +1,158 @@
+//! Which upgrades have a way back: those of which nothing acknowledged is lost.
+
+use super::*;
+use ::target::fault::{Back, Length};
+use ::versions::Release;
+
+/// An upgrade of `nodes` nodes with so many copies, written at a level.
+fn read(nodes: usize, copies: usize, level: &str, fault: &str) -> Result<Study, Diagnostics> {
+    let workload = format!("{{use: kv, mix: {{write: 1, read: 1}}, consistency: {level}}}");
+    read_with(nodes, copies, &workload, ("4.1", fault))
+}
+
+fn read_with(
+    nodes: usize,
+    copies: usize,
+    workload: &str,
+    (from, fault): (&str, &str),
+) -> Result<Study, Diagnostics> {
+    let text = format!(
+        "study: s\nquestion: q\ntarget: {{local: {{cassandra: {from}, nodes: {nodes}}}}}\n\
+         keyspace: {{replication: {copies}}}\nworkload: {workload}\n\
+         data: {{load: {{operations: 1000}}}}\nprocedure: {{fixed: {{threads: 4}}}}\n\
+         window: {{measure: 10m}}\nfaults: [{{at: 1m, kind: {fault}, for: 5m}}]\n"
+    );
+    resolve("s", &text, &Overrides::default())
+}
+
+fn refused(study: Result<Study, Diagnostics>) -> String {
+    study.expect_err("it is refused").to_string()
+}
+
+#[test]
+fn as_many_nodes_go_back_as_leave_a_copy_of_what_was_acknowledged() {
+    let back = |nodes: &str| format!("rolling-upgrade, to: 5.0, {nodes}back: snapshot");
+    let (one, two, all) = (back("nodes: [1], "), back("nodes: [1, 3], "), back(""));
+    for (copies, level, fault, most) in [
+        (3, "QUORUM", &one, None),
+        (3, "QUORUM", &two, Some("name 1 node at the most")),
+        (3, "ONE", &one, Some("let more copies acknowledge")),
+        (3, "ANY", &one, Some("let more copies acknowledge")),
+        (3, "ALL", &two, None),
+        (3, "ALL", &all, Some("name 2 nodes at the most")),
+        (2, "ALL", &one, None),
+        (2, "QUORUM", &one, None),
+        (1, "ALL", &one, Some("use `keyspace: {replication: 3}`")),
+    ] {
+        let found = read(3, copies, level, fault);
+        match most {
+            None => drop(found.unwrap_or_else(|said| panic!("{copies} {level}: {said}"))),
+            Some(hint) => {
+                let said = refused(found);
+                assert!(said.contains(hint), "{copies} {level}: {said}");
+                assert!(said.contains("s:9:"), "{said}");
+            }
+        }
+    }
+    let said = refused(read(3, 3, "ONE", &one));
+    for words in [
+        "`faults.back: snapshot` takes 1 node back to files of before",
+        "at ONE a write is acknowledged by 1 of 3 copies: what no other node has would be lost",
+        "hint: let more copies acknowledge, `workload: {consistency: QUORUM}`, and name one node",
+    ] {
+        assert!(said.contains(words), "{said}");
+    }
+}
+
+#[test]
+fn a_workload_that_writes_nothing_loses_nothing() {
+    let reads = "{use: kv, mix: {read: 1}, consistency: ONE}";
+    let fault = "rolling-upgrade, to: 5.0, back: snapshot";
+    assert!(read_with(3, 3, reads, ("4.1", fault)).is_ok());
+}
+
+#[test]
+fn counters_do_not_go_back() {
+    let counts = "{use: counters, consistency: QUORUM}";
+    let fault = |back: &str| format!("rolling-upgrade, to: 5.0, nodes: [1]{back}");
+    let said = refused(read_with(3, 3, counts, ("4.1", &fault(", back: snapshot"))));
+    assert!(said.contains("the workload writes counters"), "{said}");
+    assert!(read_with(3, 3, counts, ("4.1", &fault(""))).is_ok());
+}
+
+/// Both lines are there as releases; what a newer one of 6.0 will be called is of no matter.
+#[test]
+fn nobody_goes_back_behind_the_log_of_the_metadata() {
+    let to = |more: &str| format!("rolling-upgrade, to: 6.0, {more}back: snapshot");
+    let said = refused(read(3, 3, "ALL", &to("")));
+    let why = "an upgrade of all of them to 6.0 ends with the begin of the log of the cluster's";
+    assert!(
+        said.contains(why) && said.contains("`nodes: [1]`"),
+        "{said}"
+    );
+    let said = refused(read(3, 3, "ALL", &to("nodes: [3, 2, 1], ")));
+    assert!(said.contains(why), "{said}");
+    assert!(read(3, 3, "ALL", &to("nodes: [3, 2], ")).is_ok());
+
+    let kv = "{use: kv, consistency: QUORUM}";
+    let fault = "rolling-upgrade, to: 6.0-beta1, nodes: [1], back: snapshot";
+    let said = refused(read_with(3, 3, kv, ("6.0-alpha2", fault)));
+    let why = "no node goes back behind what the others have read of it";
+    assert!(said.contains(why), "{said}");
+}
+
+#[test]
+fn files_are_kept_of_drained_nodes_and_no_other_kind_goes_back() {
+    let fault = "rolling-upgrade, to: 5.0, nodes: [1], drain: false, back: snapshot";
+    let said = refused(read(3, 3, "QUORUM", fault));
+    assert!(
+        said.contains("`faults.drain` is `false`") && said.contains("hint: leave `drain` out"),
+        "{said}"
+    );
+    let said = refused(read(3, 3, "QUORUM", "node-kill, back: snapshot"));
+    assert!(
+        said.contains("`faults.back` says nothing of node-kill"),
+        "{said}"
+    );
+    let said = refused(read(
+        3,
+        3,
+        "QUORUM",
+        "rolling-upgrade, to: 5.0, back: files",
+    ));
+    assert!(said.contains("`faults.back` is `files`"), "{said}");
+    let said = refused(read(
+        3,
+        3,
+        "QUORUM",
+        "rolling-upgrade, to: 4.0, back: snapshot",
+    ));
+    assert!(said.contains("files do not go back"), "{said}");
+}
+
+/// Without a way back, what it takes to be upgraded is its length at the most.
+#[test]
+fn an_upgrade_that_goes_back_holds_for_its_time() {
+    let fault = |back: &str| {
+        let study = read(
+            3,
+            3,
+            "QUORUM",
+            &format!("rolling-upgrade, to: 5.0, nodes: [1]{back}"),
+        );
+        study.unwrap_or_else(|said| panic!("{said}")).variants[0].settings.faults[0].clone()
+    };
+    let stays = fault("");
+    assert_eq!(
+        (stays.kind.length, stays.options.back),
+        (Length::Task, Back::Never)
+    );
+    let back = fault(", back: snapshot, upgrade_sstables: after");
+    assert_eq!(back.kind.length, Length::Staged);
+    assert!(
+        back.words().ends_with("nodes node1, back snapshot"),
+        "{}",
+        back.words()
+    );
+    assert_eq!(back.options.to, Release::of("5.0").ok());
+}
