@@ -175,10 +175,13 @@ impl Metadata {
             let new = self.log.range(was + 1..);
             let words: Vec<String> =
                 new.map(|(epoch, kind)| format!("epoch {epoch}: {kind}")).collect();
-            return (is != was).then(|| match words.is_empty() {
-                true => format!("from epoch {was} to {is}"),
-                false => words.join(", "),
-            });
+            let between = || format!("from epoch {was} to {is}");
+            let told = if words.is_empty() {
+                between()
+            } else {
+                words.join(", ")
+            };
+            return (is != was).then_some(told);
         }
         let (was, is) = (&before.schema, &self.schema);
         (was != is).then(|| format!("the schema, from version {was} to {is}"))
