@@ -1,7 +1,7 @@
 //! What a target of a description will be able to do, before anything starts.
 
 use crate::attach::{NO_AGENTS, NO_METRICS, described, pods, seen};
-use crate::capability::{Answer, BY_METRICS, OnMachines, Shown, of_attached, of_local};
+use crate::capability::{Answer, BY_METRICS, OnMachines, Sources, of_attached, of_local};
 use crate::local::place;
 use target::{AttachSpec, Capability, Target};
 
@@ -20,7 +20,7 @@ pub fn abilities_of(target: &Target) -> Vec<Capability> {
             Some(_) => Ok(pods::BY_CLUSTER.to_owned()),
             None => Err(pods::NO_PODS.to_owned()),
         };
-        let shown = Shown {
+        let shown = Sources {
             tables: attached_tables(),
             mbeans: attached_mbeans(spec),
             metrics,
@@ -146,7 +146,7 @@ mod tests {
             ]
         );
         let old = Err("needs virtual tables".to_string());
-        let shown = Shown {
+        let shown = Sources {
             tables: old.clone(),
             mbeans: running_mbeans(true),
             metrics: old.clone(),

@@ -14,7 +14,7 @@ pub(crate) mod seen;
 mod tls;
 
 use crate::access::{self, Access, Credentials};
-use crate::capability::{self, Shown};
+use crate::capability::{self, Sources};
 use crate::cluster::Cluster;
 use crate::jolokia::Jolokia;
 use crate::metrics;
@@ -361,7 +361,7 @@ fn capabilities(
     } else {
         Err(NO_METRICS.to_owned())
     };
-    let shown = Shown {
+    let shown = Sources {
         tables,
         mbeans: mbeans(nodes, agents),
         metrics,

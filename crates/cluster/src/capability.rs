@@ -150,10 +150,10 @@ const BY_HOSTS: &str = "`attach: {hosts: {ssh: [HOST, …]}}` would bring the no
 
 /// What nodes that are not ours show of themselves to whoever asks.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Shown {
+pub(crate) struct Sources {
     /// Virtual tables.
     pub tables: Answer,
-    /// MBeans.
+    /// MBeans by agents.
     pub mbeans: Answer,
     /// Metrics as tables.
     pub metrics: Answer,
@@ -171,7 +171,7 @@ pub(crate) const BY_METRICS: &str = "system_metrics and system_views: running an
 /// Abilities of a cluster that somebody else runs: tables where its version has them, MBeans where
 /// there is access to agents, machines where there is a way to them.
 pub(crate) fn of_attached(
-    shown: &Shown,
+    shown: &Sources,
     on_machines: &OnMachines,
     in_pods: &Answer,
 ) -> Vec<Capability> {
@@ -181,7 +181,7 @@ pub(crate) fn of_attached(
     })
 }
 
-fn attached(ability: Ability, shown: &Shown, there: &OnMachines) -> Answer {
+fn attached(ability: Ability, shown: &Sources, there: &OnMachines) -> Answer {
     let no = |why: &str| Err(why.to_string());
     let by_tables = |how: &str| shown.tables.clone().map(|_| how.to_string());
     let mbeans = &shown.mbeans;
@@ -250,7 +250,7 @@ pub(crate) mod tests {
         names.dedup();
         assert_eq!(names.len(), Ability::ALL.len());
         let mbeans = running_mbeans(true);
-        let shown = Shown {
+        let shown = Sources {
             tables: mbeans.clone(),
             mbeans: mbeans.clone(),
             metrics: mbeans.clone(),

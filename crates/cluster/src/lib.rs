@@ -86,7 +86,7 @@ pub use snapshot::{
 pub use status::{NodeState, Overview};
 pub use table_storage::TableStorage;
 use target::{AttachSpec, Target};
-pub use told::{Told, ToldSince};
+pub use told::{ReportedChanges, SelfReport};
 pub use views::{Row, View};
 
 use anyhow::Context;

@@ -310,8 +310,8 @@ impl Watch {
 
 fn look_by_agent(agent: &Jolokia, keyspace: &str, tables: &[&str]) -> Result<Sample> {
     const RUNNING: &str = "org.apache.cassandra.db:type=CompactionManager";
-    let running = agent.read(&[(RUNNING, "Compactions")])?;
-    let running = running
+    let answers = agent.read(&[(RUNNING, "Compactions")])?;
+    let running = answers
         .first()
         .and_then(Option::as_ref)
         .and_then(Value::as_array)

@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 
 /// What was told at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Told {
+pub struct SelfReport {
     /// By node: exceptions since its start, by what they are; none of nodes that do not tell.
     exceptions: BTreeMap<String, BTreeMap<Exception, u64>>,
     /// As the first node that answers knows it.
@@ -42,7 +42,7 @@ struct Metadata {
 
 /// What differs between two moments.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ToldSince {
+pub struct ReportedChanges {
     /// Exceptions that nodes did not expect, a sentence each; none where no node tells.
     pub exceptions: Option<Vec<String>>,
     /// How the metadata was changed, a sentence each.
@@ -54,8 +54,8 @@ const MESSAGE_CHARS_SHOWN: usize = 160;
 
 impl Cluster {
     /// What its nodes tell of themselves now: what one does not tell is left out.
-    pub fn told(&self) -> Told {
-        let mut told = Told::default();
+    pub fn told(&self) -> SelfReport {
+        let mut told = SelfReport::default();
         for node in self.nodes() {
             let mut session = self.session_to(node).ok();
             if let Some(exceptions) = exceptions(self, node, session.as_mut()) {
@@ -121,9 +121,9 @@ fn metadata(session: &mut Session) -> Result<Metadata> {
     })
 }
 
-impl Told {
+impl SelfReport {
     /// What has come since `before`.
-    pub fn since(&self, before: &Told) -> ToldSince {
+    pub fn since(&self, before: &SelfReport) -> ReportedChanges {
         let told: Vec<String> = self
             .exceptions
             .iter()
@@ -136,7 +136,7 @@ impl Told {
             })
             .collect();
         let metadata = before.metadata.as_ref().zip(self.metadata.as_ref());
-        ToldSince {
+        ReportedChanges {
             exceptions: (!self.exceptions.is_empty()).then_some(told),
             metadata: metadata
                 .and_then(|(before, after)| after.since(before))
@@ -200,9 +200,9 @@ mod tests {
         of.iter().map(one).collect()
     }
 
-    fn told(nodes: &[(&str, BTreeMap<Exception, u64>)], metadata: Option<Metadata>) -> Told {
+    fn told(nodes: &[(&str, BTreeMap<Exception, u64>)], metadata: Option<Metadata>) -> SelfReport {
         let node = |(name, of): &(&str, BTreeMap<Exception, u64>)| ((*name).to_owned(), of.clone());
-        Told {
+        SelfReport {
             exceptions: nodes.iter().map(node).collect(),
             metadata,
         }
@@ -236,7 +236,7 @@ mod tests {
             ]
         );
         assert_eq!(after.since(&after).exceptions, Some(Vec::new()));
-        assert_eq!(Told::default().since(&after).exceptions, None);
+        assert_eq!(SelfReport::default().since(&after).exceptions, None);
     }
 
     #[test]
@@ -261,6 +261,9 @@ mod tests {
             new.since(&old).metadata,
             ["the schema, from version a to b"]
         );
-        assert_eq!(old.since(&Told::default()).metadata, Vec::<String>::new());
+        assert_eq!(
+            old.since(&SelfReport::default()).metadata,
+            Vec::<String>::new()
+        );
     }
 }

@@ -30,7 +30,7 @@ use super::timeline::Timeline;
 use analysis::procedure::Role;
 use analysis::rules::{Environment, Evidence};
 use anyhow::{Error, Result};
-use cluster::{LogMarks, LogsUntil, TableStorage, Told};
+use cluster::{LogMarks, LogsUntil, SelfReport, TableStorage};
 use count::Counting;
 use endured::Courses;
 use imports::Step;
@@ -122,7 +122,7 @@ struct State {
     /// How far their logs went then.
     log_marks: LogMarks,
     /// What the nodes told of themselves before anything was measured.
-    told: Told,
+    told: SelfReport,
 }
 
 /// What the tables had on disk before load was offered and after it.
@@ -226,7 +226,7 @@ impl TrialRun<'_> {
             beyond: 0,
             pids: Vec::new(),
             log_marks: LogMarks::default(),
-            told: Told::default(),
+            told: SelfReport::default(),
         })
     }
 

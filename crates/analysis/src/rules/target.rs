@@ -159,21 +159,18 @@ pub(super) fn environment(evidence: &Evidence, limits: &Limits) -> Judged {
             percent(steal)
         ));
     }
-    if !environment.not_shown.is_empty() {
+    for (what, unseen) in [
+        ("not shown", &environment.not_shown),
+        ("cannot be judged", &environment.unseen),
+    ] {
+        if unseen.is_empty() {
+            continue;
+        }
         // Nobody could look, which accuses of nothing and proves nothing.
         if outcome == Outcome::Pass {
             outcome = Outcome::Unknown;
         }
-        parts.push(format!("not shown: {}", environment.not_shown.join("; ")));
-    }
-    if !environment.unseen.is_empty() {
-        if outcome == Outcome::Pass {
-            outcome = Outcome::Unknown;
-        }
-        parts.push(format!(
-            "cannot be judged: {}",
-            environment.unseen.join("; ")
-        ));
+        parts.push(format!("{what}: {}", unseen.join("; ")));
     }
     (outcome, parts.join("; "))
 }
@@ -348,6 +345,41 @@ mod tests {
         });
         let (outcome, _) = environment(&evidence, &Limits::default());
         assert_eq!(outcome, Outcome::Pass);
+    }
+
+    /// Somebody creates a table, and a node throws what nobody catches; both are what was asked
+    /// where something is broken on purpose.
+    #[test]
+    fn changed_metadata_and_exceptions_are_named_and_accuse_only_without_faults() {
+        let mut evidence = Evidence {
+            environment: Some(Environment {
+                metadata_changed: vec!["epoch 4: SCHEMA_CHANGE".to_owned()],
+                ..Environment::default()
+            }),
+            exceptions: Some(vec!["node1: 1 of X".to_owned()]),
+            ..Evidence::default()
+        };
+        let (outcome, detail) = environment(&evidence, &Limits::default());
+        assert_eq!(outcome, Outcome::Warn);
+        assert_eq!(
+            detail,
+            "the cluster's metadata was changed: epoch 4: SCHEMA_CHANGE"
+        );
+        let (outcome, detail) = exceptions(&evidence);
+        assert_eq!(outcome, Outcome::Warn);
+        assert_eq!(detail, "exceptions that nothing caught: node1: 1 of X");
+        evidence.faults.push(Fault {
+            kind: "node-leave".to_owned(),
+            confirmed: Some(true),
+            healed: true,
+        });
+        let (outcome, _) = environment(&evidence, &Limits::default());
+        assert_eq!(outcome, Outcome::Pass);
+        let (outcome, detail) = exceptions(&evidence);
+        assert_eq!(outcome, Outcome::Pass);
+        assert!(detail.ends_with("on purpose: node1: 1 of X"), "{detail}");
+        evidence.exceptions = None;
+        assert_eq!(exceptions(&evidence).0, Outcome::Unknown);
     }
 
     /// Nothing was shown, and the rule passed.

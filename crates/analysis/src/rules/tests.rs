@@ -254,33 +254,6 @@ fn target_and_data_cases() -> Vec<Case> {
             &[("V11", Fail)],
         ),
         (
-            "somebody creates a table",
-            Box::new(|e| {
-                e.environment = Some(Environment {
-                    metadata_changed: vec!["epoch 4: SCHEMA_CHANGE".to_owned()],
-                    ..Environment::default()
-                });
-            }),
-            &[("V11", Warn)],
-        ),
-        (
-            "a fault that changes the ring",
-            Box::new(|e| {
-                e.environment = Some(Environment {
-                    metadata_changed: vec!["epoch 4: LEAVE".to_owned()],
-                    ..Environment::default()
-                });
-                e.exceptions = Some(vec!["node1: 1 of X".to_owned()]);
-                e.faults.push(fault(Some(true), true));
-            }),
-            &[],
-        ),
-        (
-            "an exception that nothing caught",
-            Box::new(|e| e.exceptions = Some(vec!["node1: 1 of X".to_owned()])),
-            &[("V21", Warn)],
-        ),
-        (
             "fault not seen",
             Box::new(|e| e.faults.push(fault(Some(false), true))),
             &[("V13", Fail)],

@@ -1,5 +1,5 @@
-//! What a node tells over CQL alone, where its MBeans are out of sight: the tables of `system_views`.
-//! Where it shows its metrics too (`system_metrics`), only what is no metric.
+//! What a node tells over CQL alone, where its MBeans are out of sight: the tables of
+//! `system_views`. Where it shows its metrics too (`system_metrics`), only what is no metric.
 //!
 //! The series have the names that they have by MBean, as far as they are the same thing. Two
 //! differ: `client_request.*` counts the operations on the workload's keyspace only, and a batch

@@ -161,8 +161,7 @@ impl TrialRun<'_> {
         let measured_ns = state.timeline.of("measure").unwrap_or_default();
         state.gather.tell(&mut known, measured_ns);
         let noted = known.environment.take().unwrap_or_default();
-        let told = running.map(|running| running.cluster.told().since(&state.told));
-        let told = told.unwrap_or_default();
+        let (exceptions, environment) = environment(running, noted, state);
         let probes_share = known.probes_cpu_share.unwrap_or(0.0);
         Evidence {
             faults: faults::evidence(&state.finding.faults),
@@ -197,14 +196,8 @@ impl TrialRun<'_> {
                 state.writer.start_ns(),
                 state.writer.start_unix_ns(),
             )),
-            environment: running.and_then(|running| {
-                let metadata_changed = told.metadata;
-                environment(running, noted, &state.pids).map(|seen| Environment {
-                    metadata_changed,
-                    ..seen
-                })
-            }),
-            exceptions: told.exceptions,
+            environment,
+            exceptions,
             weak_consistency: weak_consistency(self.settings, &self.program),
             has_strange_rows: self.rows.are_strange,
             found: (self.rows.are_said).then(|| tally.found(&self.program.finds())),
@@ -241,18 +234,24 @@ fn clock_move(ns: u64, unix_ns: u64) -> ClockMove {
     }
 }
 
-/// What was noted of the nodes when they were measured, and whether they stayed so; none where
-/// their settings cannot be read.
+/// Exceptions that nodes have met since they were measured first, where one tells; and what was
+/// noted of them then, and whether they stayed so: none where their settings cannot be read.
 fn environment(
-    running: &Running,
+    running: Option<&Running>,
     noted: Environment,
-    pids: &[(String, Option<u32>)],
-) -> Option<Environment> {
-    Some(Environment {
-        settings_changed: running.settings_changed().ok()?,
-        nodes_restarted: running.pids_changed(pids),
+    state: &State,
+) -> (Option<Vec<String>>, Option<Environment>) {
+    let Some(running) = running else {
+        return (None, None);
+    };
+    let changes = running.cluster.told().since(&state.told);
+    let environment = running.settings_changed().ok().map(|settings_changed| Environment {
+        settings_changed,
+        nodes_restarted: running.pids_changed(&state.pids),
+        metadata_changed: changes.metadata,
         ..noted
-    })
+    });
+    (changes.exceptions, environment)
 }
 
 fn judged(finding: TrialFinding, judgement: Judgement) -> TrialFinding {

@@ -86,8 +86,8 @@ fn killed_when(study: &str, begins: &str) {
 mod long {
     use super::*;
 
-    /// Three nodes of the line before the one that is tested, of which the first is upgraded, watched
-    /// for some seconds, and goes back.
+    /// Three nodes of the line before the one that is tested, of which the first is upgraded,
+    /// watched for some seconds, and goes back.
     fn canary() -> String {
         let [from, to] = lines().map(|line| line.name);
         format!(
