@@ -156,13 +156,13 @@ fn without_a_network_of_their_own_hosts_go_without_limits_and_say_so() {
 fn what_somebody_elses_cluster_cannot_give_is_refused_at_once() {
     let text = "study: s\nquestion: Does it?\ntarget: {attach: {contact_points: [db1]}}\n\
                 workload: {use: standard1, mix: {write: 1}}\n\
-                data: {load: {operations: 10}, settle: compactions}\n\
-                variants: {a: {}, b: {data: {settle: none}}}\n\
+                data: {load: {operations: 10}, reset: snapshot}\n\
+                variants: {a: {}, b: {data: {reset: none}}}\n\
                 procedure: {fixed: {threads: 4}}\n";
     let mut study = resolve("s.yaml", text, &Overrides::default()).expect("no mistakes");
     let error = refuse(&study, Vec::new()).unwrap_err().to_string();
     assert!(
-        error.contains("no settle (`data.settle: compactions`): no MBeans"),
+        error.contains("no snapshot (`data.reset: snapshot`): no MBeans"),
         "{error}"
     );
     assert_eq!(error.lines().count(), 2, "once: {error}");

@@ -297,9 +297,10 @@ fn run_of_the_documents_file(lab: &Lab, node: SocketAddr) {
     lab.write("orders.yaml", &text);
     lab.write("orders-study.yaml", ORDERS);
     let target = format!("attach:{node}");
-    let run = ["run", "orders-study.yaml", "--json", "--target", &target];
-    let run = [&run[..], &["--allow", "create=shop"]].concat();
-    let trial = only_trial(&lab.cassay(&run).measured(lab));
+    // That the node is slow beside other tests ends nothing.
+    let run = ["run", "orders-study.yaml", "--set", "guard=off"];
+    let there = ["--json", "--target", &target, "--allow", "create=shop"];
+    let trial = only_trial(&lab.cassay(&[&run[..], &there].concat()).measured(lab));
     assert_rows_are_right(&trial, 500);
     assert_eq!(trial["errors"], serde_json::json!({}));
     let sum = |name: &str| {
