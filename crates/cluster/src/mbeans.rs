@@ -9,6 +9,9 @@ use measure::clock::{self, Deadline};
 use serde_json::{Value, json};
 use std::time::Duration;
 
+/// The domain of MBeans that are metrics.
+pub(crate) const METRICS: &str = "org.apache.cassandra.metrics";
+
 /// The MBean with what `nodetool` does.
 pub(crate) const STORAGE: &str = "org.apache.cassandra.db:type=StorageService";
 
@@ -192,10 +195,7 @@ const FLUSHES_POLL: Duration = Duration::from_millis(100);
 /// tell.
 pub(crate) fn compacts(agent: &Jolokia, keyspace: &str, table: &str) -> bool {
     const RUNNING: &str = "org.apache.cassandra.db:type=CompactionManager";
-    let written = format!(
-        "org.apache.cassandra.metrics:type=Table,keyspace={keyspace},scope={table},\
-         name=CompactionBytesWritten"
-    );
+    let written = table_metric(keyspace, table, "CompactionBytesWritten");
     let answers = agent.read(&[(&written, "Count"), (RUNNING, "Compactions")]).unwrap_or_default();
     let answer = |index: usize| answers.get(index).and_then(Option::as_ref);
     let running = answer(1).and_then(Value::as_array).is_some_and(|tasks| {
@@ -271,4 +271,9 @@ pub(crate) fn data_folders(agent: &Jolokia) -> Result<Vec<String>> {
 
 fn tables_mbean(keyspace: &str, table: &str) -> String {
     format!("org.apache.cassandra.db:type=Tables,keyspace={keyspace},table={table}")
+}
+
+/// The MBean of a metric of a table.
+pub(crate) fn table_metric(keyspace: &str, table: &str, metric: &str) -> String {
+    format!("{METRICS}:type=Table,keyspace={keyspace},scope={table},name={metric}")
 }

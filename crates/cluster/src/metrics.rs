@@ -9,6 +9,7 @@ mod tables;
 use crate::access::Access;
 use crate::cluster::{CONTROL_TIMEOUT, Cluster};
 use crate::jolokia::{Bulk, Jolokia};
+use crate::mbeans::table_metric;
 use crate::node::NodeInfo;
 use anyhow::{Context, Result};
 use serde_json::Value;
@@ -16,9 +17,6 @@ use std::net::SocketAddr;
 use std::time::Duration;
 use tables::MetricTables;
 use versions::Release;
-
-/// The domain of MBeans that are metrics.
-pub(crate) const DOMAIN: &str = "org.apache.cassandra.metrics";
 
 /// Where the metrics of a node are read.
 #[derive(Clone, Debug)]
@@ -81,8 +79,8 @@ impl Metrics {
     /// # Errors
     /// The node does not answer, or has no such table.
     pub fn live_sstables(&self, keyspace: &str, table: &str) -> Result<(u64, u64)> {
-        let count = of_table(keyspace, table, "LiveSSTableCount");
-        let bytes = of_table(keyspace, table, "LiveDiskSpaceUsed");
+        let count = table_metric(keyspace, table, "LiveSSTableCount");
+        let bytes = table_metric(keyspace, table, "LiveDiskSpaceUsed");
         let answers = self.read(&[(&count, "Value"), (&bytes, "Count")])?;
         let number = |index: usize| answers.get(index)?.as_ref()?.as_u64();
         number(0)
@@ -95,11 +93,6 @@ impl From<&Jolokia> for Metrics {
     fn from(agent: &Jolokia) -> Metrics {
         Metrics::ByAgent(agent.clone())
     }
-}
-
-/// The MBean of a metric of a table.
-pub(crate) fn of_table(keyspace: &str, table: &str, metric: &str) -> String {
-    format!("{DOMAIN}:type=Table,keyspace={keyspace},scope={table},name={metric}")
 }
 
 impl Cluster {

@@ -99,15 +99,64 @@ impl ServerError {
     }
 
     /// Of a statement that is right: whether the server has no such table or column.
-    pub(crate) fn says_that_it_is_absent(&self) -> bool {
+    fn says_that_it_is_absent(&self) -> bool {
         self.code == ErrorCode::Invalid
     }
 
     /// Whether asking again is for nothing: there is no such thing, or it is not shown to this
     /// user. An overloaded node refuses too.
-    pub(crate) fn is_lasting(&self) -> bool {
+    fn is_lasting(&self) -> bool {
         let is_hidden = matches!(self.code, ErrorCode::Unauthorized | ErrorCode::SyntaxError);
         is_hidden || self.says_that_it_is_absent()
+    }
+}
+
+/// A statement that is right and is asked again and again: not of who has no such table or column,
+/// or does not show it to this user.
+pub(crate) struct RepeatedQuery {
+    cql: String,
+    is_refused: bool,
+}
+
+impl RepeatedQuery {
+    pub fn new(cql: String) -> RepeatedQuery {
+        RepeatedQuery {
+            cql,
+            is_refused: false,
+        }
+    }
+
+    /// What is asked.
+    #[cfg(test)]
+    pub fn cql(&self) -> &str {
+        &self.cql
+    }
+
+    /// Asks, unless it is for nothing; a refusal that somebody should know of is put where
+    /// `refusal` is. What a line does not have is missed by nobody.
+    ///
+    /// # Errors
+    /// The connection has failed.
+    pub fn ask(
+        &mut self,
+        session: &mut Session,
+        refusal: &mut Option<anyhow::Error>,
+    ) -> Result<Option<QueryResult>> {
+        if self.is_refused {
+            return Ok(None);
+        }
+        let error = match session.query(&self.cql) {
+            Ok(result) => return Ok(Some(result)),
+            Err(error) => error,
+        };
+        let Some(refused) = error.downcast_ref::<ServerError>() else {
+            return Err(error);
+        };
+        self.is_refused = refused.is_lasting();
+        if !refused.says_that_it_is_absent() {
+            *refusal = Some(error);
+        }
+        Ok(None)
     }
 }
 

@@ -13,8 +13,8 @@
 use crate::cluster::Cluster;
 use crate::data_use;
 use crate::jolokia::Jolokia;
-use crate::mbeans;
-use crate::metrics::{self, DOMAIN, Metrics};
+use crate::mbeans::{self, METRICS};
+use crate::metrics::Metrics;
 use crate::snapshot::schema;
 use anyhow::{Context, Result, ensure};
 use measure::clock::{self, Deadline};
@@ -330,12 +330,12 @@ fn look_by_agent(agent: &Jolokia, keyspace: &str, tables: &[&str]) -> Result<Sam
 
 /// What metrics tell, which is all but what runs.
 fn counted(metrics: &Metrics, keyspace: &str, tables: &[&str]) -> Result<Sample> {
-    let of_compactions = |name: &str| format!("{DOMAIN}:type=Compaction,name={name}");
+    let of_compactions = |name: &str| format!("{METRICS}:type=Compaction,name={name}");
     let (pending, bytes) = (
         of_compactions("PendingTasks"),
         of_compactions("BytesCompacted"),
     );
-    let count = |table: &&str| metrics::of_table(keyspace, table, "LiveSSTableCount");
+    let count = |table: &&str| mbeans::table_metric(keyspace, table, "LiveSSTableCount");
     let counts: Vec<String> = tables.iter().map(count).collect();
     let mut attributes = vec![(pending.as_str(), "Value"), (bytes.as_str(), "Count")];
     attributes.extend(counts.iter().map(|mbean| (mbean.as_str(), "Value")));

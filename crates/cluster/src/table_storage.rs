@@ -126,11 +126,7 @@ impl TableStorage {
 
 fn read(agent: &Jolokia, keyspace: &str, table: &str) -> Result<TableStorage> {
     let mbean = |(metric, attribute): (&str, &'static str)| {
-        let table = format!("type=Table,keyspace={keyspace},scope={table}");
-        (
-            format!("org.apache.cassandra.metrics:{table},name={metric}"),
-            attribute,
-        )
+        (mbeans::table_metric(keyspace, table, metric), attribute)
     };
     let asked = ASKED.map(mbean);
     let attributes = asked.each_ref().map(|(mbean, attribute)| (mbean.as_str(), *attribute));

@@ -8,7 +8,7 @@
 //! the schema alone.
 
 use crate::cluster::Cluster;
-use crate::metrics::DOMAIN;
+use crate::mbeans::METRICS;
 use crate::node::NodeInfo;
 use crate::session::Session;
 use anyhow::{Context, Result};
@@ -76,7 +76,7 @@ fn exceptions(
 ) -> Option<BTreeMap<Exception, u64>> {
     let table = session.and_then(|session| by_table(session).ok().flatten());
     table.or_else(|| {
-        let mbean = format!("{DOMAIN}:type=Storage,name=Exceptions");
+        let mbean = format!("{METRICS}:type=Storage,name=Exceptions");
         let answers = cluster.metrics(node).ok()?.read(&[(&mbean, "Count")]).ok()?;
         let count = answers.first()?.as_ref()?.as_u64()?;
         Some(BTreeMap::from([(Exception::default(), count)]))

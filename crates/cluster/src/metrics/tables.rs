@@ -6,8 +6,9 @@
 //! attributes `Value` and `Count` are, but for a histogram, where it is the median.
 
 use crate::access::Access;
-use crate::metrics::{Ask, DOMAIN};
-use crate::session::{QueryResult, ServerError, Session};
+use crate::mbeans::METRICS;
+use crate::metrics::Ask;
+use crate::session::{QueryResult, RepeatedQuery, Session};
 use anyhow::Result;
 use serde_json::{Number, Value};
 use std::collections::BTreeMap;
@@ -26,11 +27,9 @@ pub(super) struct MetricTables {
 
 /// One statement, and what its rows are for.
 struct Statement {
-    cql: String,
+    asked: RepeatedQuery,
     /// Which attributes a row of this name answers, and by which column.
     fills: BTreeMap<String, Vec<(usize, Column)>>,
-    /// Whether the server has no such table, or does not show it to this user.
-    refused: bool,
 }
 
 /// Where in a row a value stands.
@@ -88,7 +87,7 @@ struct Metric {
 impl Metric {
     /// Of the name of its MBean; none of what is no metric.
     fn of(mbean: &str) -> Option<Metric> {
-        let properties = mbean.strip_prefix(DOMAIN)?.strip_prefix(':')?;
+        let properties = mbean.strip_prefix(METRICS)?.strip_prefix(':')?;
         let property = |wanted: &str| {
             let mut pairs = properties.split(',').filter_map(|pair| pair.split_once('='));
             pairs.find(|(key, _)| *key == wanted).map(|(_, value)| value)
@@ -104,7 +103,7 @@ impl Metric {
         } else {
             scope
         };
-        let parts = [&[DOMAIN, prefix, name][..], &scope].concat();
+        let parts = [&[METRICS, prefix, name][..], &scope].concat();
         Some(Metric {
             group: format!("{}_group", snake_case(kind)),
             name: parts.join("."),
@@ -175,12 +174,11 @@ fn statements(attributes: &[(&str, &str)]) -> Vec<Statement> {
         };
         let names: Vec<String> = fills.keys().map(|name| cql::text::literal(name)).collect();
         Statement {
-            cql: format!(
+            asked: RepeatedQuery::new(format!(
                 "SELECT name, {columns} FROM system_metrics.{table} WHERE name IN ({})",
                 names.join(", ")
-            ),
+            )),
             fills,
-            refused: false,
         }
     };
     tables.into_iter().map(statement).collect()
@@ -194,19 +192,9 @@ impl Ask for MetricTables {
         };
         let mut answers = vec![None; self.count];
         let mut refusal = None;
-        for statement in self.statements.iter_mut().filter(|statement| !statement.refused) {
-            match session.query(&statement.cql) {
-                Ok(result) => statement.fill(&result, &mut answers),
-                Err(error) => match error.downcast_ref::<ServerError>() {
-                    Some(refused) => {
-                        statement.refused = refused.is_lasting();
-                        // What a line does not have is missed by nobody.
-                        if !refused.says_that_it_is_absent() {
-                            refusal = Some(error);
-                        }
-                    }
-                    None => return Err(error),
-                },
+        for statement in &mut self.statements {
+            if let Some(result) = statement.asked.ask(&mut session, &mut refusal)? {
+                statement.fill(&result, &mut answers);
             }
         }
         self.session = Some(session);
@@ -279,8 +267,8 @@ mod tests {
                 "Table.AllMemtablesLiveDataSize.all",
             ),
         ] {
-            let metric = Metric::of(&format!("{DOMAIN}:{properties}"));
-            let (group, name) = (group.to_owned(), format!("{DOMAIN}.{name}"));
+            let metric = Metric::of(&format!("{METRICS}:{properties}"));
+            let (group, name) = (group.to_owned(), format!("{METRICS}.{name}"));
             assert_eq!(metric, Some(Metric { group, name }), "{properties}");
         }
         for no_metric in [
@@ -293,8 +281,8 @@ mod tests {
 
     #[test]
     fn each_table_is_asked_once_for_all_of_its_metrics() {
-        let latency = format!("{DOMAIN}:type=ClientRequest,scope=Read,name=Latency");
-        let pending = format!("{DOMAIN}:type=Compaction,name=PendingTasks");
+        let latency = format!("{METRICS}:type=ClientRequest,scope=Read,name=Latency");
+        let pending = format!("{METRICS}:type=Compaction,name=PendingTasks");
         let asked = [
             (latency.as_str(), "Count"),
             (pending.as_str(), "Value"),
@@ -305,7 +293,7 @@ mod tests {
             ),
         ];
         let statements = statements(&asked);
-        let cql: Vec<&str> = statements.iter().map(|one| one.cql.as_str()).collect();
+        let cql: Vec<&str> = statements.iter().map(|one| one.asked.cql()).collect();
         let name = "'org.apache.cassandra.metrics.ClientRequest.Latency.Read'";
         let of = |table: &str, columns: &str, name: &str| {
             format!("SELECT name, {columns} FROM system_metrics.{table} WHERE name IN ({name})")

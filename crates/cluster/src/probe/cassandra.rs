@@ -10,7 +10,8 @@
 //! `client_request.*` counts what this node coordinated, of all keyspaces.
 
 use super::beans::{BeanAttribute, Beans, Kind, Series};
-use crate::metrics::{DOMAIN, Metrics};
+use crate::mbeans::METRICS;
+use crate::metrics::Metrics;
 use anyhow::Result;
 use host::probe::{Look, Out};
 
@@ -97,13 +98,13 @@ impl List {
     }
 
     fn level(&mut self, name: String, unit: &'static str, mbean: &str, attribute: &'static str) {
-        let source = BeanAttribute::new(format!("{DOMAIN}:{mbean}"), attribute);
+        let source = BeanAttribute::new(format!("{METRICS}:{mbean}"), attribute);
         self.add(name, unit, Kind::Level(source, 1.0));
     }
 
     /// A count; the name says per second of what.
     fn rate(&mut self, name: String, unit: &'static str, mbean: &str, attribute: &'static str) {
-        let source = BeanAttribute::new(format!("{DOMAIN}:{mbean}"), attribute);
+        let source = BeanAttribute::new(format!("{METRICS}:{mbean}"), attribute);
         self.add(name, unit, Kind::Rate(source, 1.0));
     }
 
@@ -117,7 +118,7 @@ impl List {
         factor: f64,
     ) {
         let source =
-            |mbean: &str, attribute| BeanAttribute::new(format!("{DOMAIN}:{mbean}"), attribute);
+            |mbean: &str, attribute| BeanAttribute::new(format!("{METRICS}:{mbean}"), attribute);
         let kind = Kind::While(source(mbean, attribute), source(counted, "Count"), factor);
         self.add(name, unit, kind);
     }
@@ -129,7 +130,7 @@ impl List {
 
     /// The increase of one count per increase of another.
     fn share(&mut self, name: String, unit: &'static str, first: &str, second: &str, factor: f64) {
-        let source = |mbean: &str| BeanAttribute::new(format!("{DOMAIN}:{mbean}"), "Count");
+        let source = |mbean: &str| BeanAttribute::new(format!("{METRICS}:{mbean}"), "Count");
         self.add(
             name,
             unit,

@@ -10,7 +10,7 @@
 use super::beans::Counters;
 use super::cassandra::POOLS;
 use crate::access::Access;
-use crate::session::{QueryResult, ServerError, Session};
+use crate::session::{QueryResult, RepeatedQuery, Session};
 use anyhow::Result;
 use cql::value::Value;
 use host::probe::{Look, Out};
@@ -37,10 +37,8 @@ type Use = fn(&mut Put, &Row<'_>);
 
 /// One statement of a look.
 struct Query {
-    cql: String,
+    asked: RepeatedQuery,
     each: Use,
-    /// Whether the server has no such table or column, or does not show it to this user.
-    refused: bool,
 }
 
 /// Where values go, and what they are compared with.
@@ -98,23 +96,11 @@ impl Look for VirtualTables {
             None => Session::open(self.node, &self.access, LIMIT)?,
         };
         let mut refusal = None;
-        for query in self.queries.iter_mut().filter(|query| !query.refused) {
+        for query in &mut self.queries {
             let before_ns = clock::now_ns();
-            match session.query(&query.cql) {
-                Ok(result) => {
-                    self.put.at_ns = before_ns.midpoint(clock::now_ns());
-                    self.put.result(&result, query.each, out);
-                }
-                Err(error) => match error.downcast_ref::<ServerError>() {
-                    Some(refused) => {
-                        query.refused = refused.is_lasting();
-                        // What a line does not have is missed by nobody.
-                        if !refused.says_that_it_is_absent() {
-                            refusal = Some(error);
-                        }
-                    }
-                    None => return Err(error),
-                },
+            if let Some(result) = query.asked.ask(&mut session, &mut refusal)? {
+                self.put.at_ns = before_ns.midpoint(clock::now_ns());
+                self.put.result(&result, query.each, out);
             }
         }
         self.session = Some(session);
@@ -184,9 +170,8 @@ const COUNT: &str = "table_name, count";
 /// Of all, for a keyspace; or only what is no metric.
 fn queries(keyspace: Option<&str>) -> Vec<Query> {
     let query = |cql: String, each: Use| Query {
-        cql,
+        asked: RepeatedQuery::new(cql),
         each,
-        refused: false,
     };
     let select = |columns: &str, table: &str| format!("SELECT {columns} FROM system_views.{table}");
     let whole = |(columns, table, each)| query(select(columns, table), each);

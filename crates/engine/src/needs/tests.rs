@@ -156,13 +156,17 @@ fn without_a_network_of_their_own_hosts_go_without_limits_and_say_so() {
 fn what_somebody_elses_cluster_cannot_give_is_refused_at_once() {
     let text = "study: s\nquestion: Does it?\ntarget: {attach: {contact_points: [db1]}}\n\
                 workload: {use: standard1, mix: {write: 1}}\n\
-                data: {load: {operations: 10}, reset: snapshot}\n\
-                variants: {a: {}, b: {data: {reset: none}}}\n\
+                data: {load: {operations: 10}}\n\
+                variants: {a: {}, b: {data: {settle: none}}}\n\
                 procedure: {fixed: {threads: 4}}\n";
     let mut study = resolve("s.yaml", text, &Overrides::default()).expect("no mistakes");
+    // The rules of the study would have said it before.
+    study.variants[0].settings.data.page_cache = PageCache::Drop;
     let error = refuse(&study, Vec::new()).unwrap_err().to_string();
     assert!(
-        error.contains("no snapshot (`data.reset: snapshot`): no MBeans"),
+        error.contains(
+            "no drop-page-cache (`data.page_cache: drop`): the nodes' machines are out of reach"
+        ),
         "{error}"
     );
     assert_eq!(error.lines().count(), 2, "once: {error}");

@@ -74,6 +74,8 @@ impl TrialRun<'_> {
         let settings = self.settings;
         let preparation = running.standing.preparation(settings, &self.program);
         if preparation.fills() {
+            // Only a target that runs can tell, and what is loaded would be for nothing.
+            self.can_settle(running)?;
             self.configure(running, state, settings.load_target())?;
             self.schema(running, state, preparation)?;
             self.prove_load_phase(running)?;
@@ -356,9 +358,21 @@ impl TrialRun<'_> {
         self.settings.verify.sample.is_asked() && operations <= LEDGER_OPERATIONS_MAX
     }
 
+    /// Whether the target can tell when its compactions are done; refused where that was asked for.
+    fn can_settle(&self, running: &Running) -> Result<bool> {
+        let can = running.cluster.can(Ability::Settle);
+        if self.settings.data.settle == Settle::Compactions && !can {
+            bail!(
+                "`data.settle: compactions` was asked for, but the target cannot tell when they \
+                 are done; use `auto` or `none`"
+            );
+        }
+        Ok(can)
+    }
+
     /// Waits until neither the load phase nor the trial before has work pending on the server.
     pub(super) fn settle(&mut self, running: &mut Running, state: &mut State) -> Result<()> {
-        let can = running.cluster.can(Ability::Settle);
+        let can = self.can_settle(running)?;
         match self.settings.data.settle {
             Settle::None => {
                 state.evidence.settle = Some(rules::Settle::NotAsked);
@@ -368,10 +382,6 @@ impl TrialRun<'_> {
                 state.evidence.settle = Some(rules::Settle::Unknown);
                 return Ok(());
             }
-            Settle::Compactions if !can => bail!(
-                "`data.settle: compactions` was asked for, but the target cannot tell when they \
-                 are done; use `auto` or `none`"
-            ),
             _ => {}
         }
         self.begin_phase(PhaseKind::Settle, state)?;
