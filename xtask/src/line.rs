@@ -30,28 +30,11 @@ const HINTS: &str = "META-INF/hotspot_compiler";
 pub fn run(options: &Options) -> Result<()> {
     let release = options.release.as_str();
     let folder = folder_of(release)?;
-    let work = tree::root().join("target/line").join(release);
-    std::fs::create_dir_all(&work).context("make a folder for Maven")?;
-    let pom = std::fs::read_to_string(tree::root().join("crates/versions/pom.xml"))?;
-    ensure!(
-        pom.contains(POM_VERSION),
-        "crates/versions/pom.xml has no {POM_VERSION}"
-    );
-    write(&work.join("pom.xml"), &pom.replace(POM_VERSION, release))?;
-    let pom = work.join("pom.xml");
-    let repository = work.join("repository");
-    let arguments = [
-        "-q".to_owned(),
-        "-B".to_owned(),
-        format!("--file={}", pom.display()),
-        "dependency:copy-dependencies".to_owned(),
-        "-DincludeScope=runtime".to_owned(),
-        "-Dmdep.useRepositoryLayout=true".to_owned(),
-        format!("-DoutputDirectory={}", repository.display()),
-    ];
-    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    process::output("mvn", &arguments)?;
-    let jars = jars_below(&repository)?;
+    let Fetched {
+        work,
+        repository,
+        jars,
+    } = Fetched::of(release)?;
     let server = format!("cassandra-all-{release}.jar");
     let server = jars
         .iter()
@@ -63,6 +46,52 @@ pub fn run(options: &Options) -> Result<()> {
     )?;
     write(&folder.join("settings.txt"), &settings(server)?)?;
     write(&folder.join("releases.txt"), &releases(&work, release)?)
+}
+
+/// The jars of a release, as Maven has brought them.
+pub struct Fetched {
+    /// The folder for all that Maven does for that release.
+    work: PathBuf,
+    /// Where they are, as in a repository.
+    repository: PathBuf,
+    /// Their paths.
+    pub jars: Vec<PathBuf>,
+}
+
+impl Fetched {
+    /// Fetches them, below `target/line/`.
+    ///
+    /// # Errors
+    /// Maven fails, or is not there.
+    pub fn of(release: &str) -> Result<Fetched> {
+        let work = tree::root().join("target/line").join(release);
+        std::fs::create_dir_all(&work).context("make a folder for Maven")?;
+        let pom = std::fs::read_to_string(tree::root().join("crates/versions/pom.xml"))?;
+        ensure!(
+            pom.contains(POM_VERSION),
+            "crates/versions/pom.xml has no {POM_VERSION}"
+        );
+        write(&work.join("pom.xml"), &pom.replace(POM_VERSION, release))?;
+        let pom = work.join("pom.xml");
+        let repository = work.join("repository");
+        let arguments = [
+            "-q".to_owned(),
+            "-B".to_owned(),
+            format!("--file={}", pom.display()),
+            "dependency:copy-dependencies".to_owned(),
+            "-DincludeScope=runtime".to_owned(),
+            "-Dmdep.useRepositoryLayout=true".to_owned(),
+            format!("-DoutputDirectory={}", repository.display()),
+        ];
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        process::output("mvn", &arguments)?;
+        let jars = jars_below(&repository)?;
+        Ok(Fetched {
+            work,
+            repository,
+            jars,
+        })
+    }
 }
 
 /// The releases of the line of one, as Maven's list has them, a line each.

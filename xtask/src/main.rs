@@ -11,6 +11,7 @@
 )]
 
 mod apt;
+mod bisects;
 mod ci;
 mod deny;
 mod dist;
@@ -52,6 +53,8 @@ enum Command {
     Cassandra(ci::CassandraOptions),
     /// Simulated studies in the thousands: how often a comparison is wrong
     Audit(ci::AuditOptions),
+    /// Bisections of builds of a real Cassandra, the slow ones of which are known
+    Bisects(bisects::Options),
     /// Dependencies, by cargo-deny where it is installed: licences, sources, duplicates, advisories
     Deny,
     /// Static programs for both processors, packed with all that goes with them
@@ -91,6 +94,7 @@ fn main() -> ExitCode {
         Command::Ci(options) => ci::run(&options),
         Command::Cassandra(options) => ci::cassandra(&options),
         Command::Audit(options) => ci::audit(&options),
+        Command::Bisects(options) => bisects::run(&options),
         Command::Deny => deny::run(),
         Command::Dist(options) => dist::run(&options),
         Command::Guest(options) => guest::run(&options),

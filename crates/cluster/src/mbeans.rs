@@ -3,7 +3,7 @@
 //!
 //! Operations that are overloaded are named with their signature; without it the agent refuses.
 
-use crate::jolokia::Jolokia;
+use crate::jolokia::{Bulk, Jolokia};
 use anyhow::{Context, Result, bail};
 use measure::clock::{self, Deadline};
 use serde_json::{Value, json};
@@ -82,6 +82,44 @@ pub(crate) fn clear_snapshot(agent: &Jolokia, tag: &str, keyspace: &str) -> Resu
     }
     let cleared = agent.call(STORAGE, OPERATION, &[json!(tag), json!([keyspace])]);
     cleared.map(drop).with_context(|| format!("clear the snapshot {tag}"))
+}
+
+/// A table's snapshot on a node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SnapshotOfTable {
+    pub snapshot: String,
+    pub keyspace: String,
+    pub table: String,
+}
+
+/// All snapshots that a node has, of each table.
+///
+/// # Errors
+/// The node does not answer.
+pub(crate) fn snapshots(agent: &Jolokia) -> Result<Vec<SnapshotOfTable>> {
+    // As trees they cannot be read: 4.1 has columns that are null in the key of its table of
+    // snapshots, on which the agent breaks off in the middle of its answer.
+    let asked = Bulk::of_entries_as_texts(&[(STORAGE, "SnapshotDetails")]);
+    let details = agent.read_bulk(&asked)?.into_iter().next().flatten();
+    let details = details.context("the node does not list its snapshots")?;
+    let texts = details.as_object().into_iter().flatten().filter_map(|(_, text)| text.as_str());
+    Ok(texts.flat_map(snapshots_in).collect())
+}
+
+/// The rows of a table of snapshots, as Java writes it: the cells of a row are in the order of their
+/// names, and columns are more in newer releases.
+fn snapshots_in(text: &str) -> Vec<SnapshotOfTable> {
+    const FIRST_CELL: &str = "{Column family name=";
+    let cell = |text: &str| text.split([',', '}']).next().map(str::to_owned);
+    let row = |row: &str| {
+        let named = |name: &str| cell(row.split_once(name)?.1);
+        Some(SnapshotOfTable {
+            snapshot: named(", Snapshot name=")?,
+            keyspace: named(", Keyspace name=")?,
+            table: cell(row)?,
+        })
+    };
+    text.split(FIRST_CELL).skip(1).filter_map(row).collect()
 }
 
 /// Links the SSTables of a folder into a table, which must be empty: a server imports the same
@@ -276,4 +314,36 @@ fn tables_mbean(keyspace: &str, table: &str) -> String {
 /// The MBean of a metric of a table.
 pub(crate) fn table_metric(keyspace: &str, table: &str, metric: &str) -> String {
     format!("{METRICS}:type=Table,keyspace={keyspace},scope={table},name={metric}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As 4.1.10 answers, and 4.0.19, which has two columns less.
+    #[test]
+    fn a_table_of_snapshots_is_read_as_java_writes_it() {
+        const TYPE: &str = "CompositeDataSupport(compositeType=CompositeType(name=SnapshotDetails,\
+            items=((itemName=Column family name,itemType=SimpleType(name=java.lang.String)))),contents=";
+        let of = |rows: &[&str]| {
+            let rows: Vec<String> =
+                rows.iter().map(|row| format!("[x, null]={TYPE}{row})")).collect();
+            let text = format!("TabularDataSupport(contents={{{}}})", rows.join(", "));
+            let found = snapshots_in(&text);
+            let words = found
+                .iter()
+                .map(|one| format!("{} {} {}", one.snapshot, one.keyspace, one.table));
+            words.collect::<Vec<_>>()
+        };
+        let newer = "{Column family name=local, Creation time=2026-11-28T18:57:51.713Z, \
+                     Expiration time=null, Keyspace name=system, Size on disk=6.59 KiB, \
+                     Snapshot name=cassay-x-1-2, True size=88 bytes}";
+        let older = "{Column family name=t, Keyspace name=k, Size on disk=1 bytes, \
+                     Snapshot name=theirs, True size=0 bytes}";
+        assert_eq!(
+            of(&[newer, older]),
+            ["cassay-x-1-2 system local", "theirs k t"]
+        );
+        assert!(of(&[]).is_empty());
+    }
 }

@@ -15,6 +15,8 @@ const METADATA: &str = "org.apache.cassandra.tcm:type=CMSOperations";
 
 /// Between two looks at a repair, which is not waited for by the one who asks for it.
 const REPAIR_POLL: Duration = Duration::from_millis(200);
+/// How long a node may take to begin a repair that it has given a number.
+const REPAIR_BEGINS: Duration = Duration::from_secs(30);
 
 /// Something that a node is told to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -282,22 +284,26 @@ impl KeyspaceWork<'_> {
         if number == 0 {
             return Ok(false);
         }
+        let begin = Deadline::after(REPAIR_BEGINS);
         loop {
             let status = self.call("getParentRepairStatus(int)", std::slice::from_ref(&number))?;
-            let words: Vec<&str> = match &status {
-                Value::Array(words) => words.iter().filter_map(Value::as_str).collect(),
-                _ => bail!(
+            let words: Option<Vec<&str>> = match &status {
+                Value::Array(words) => Some(words.iter().filter_map(Value::as_str).collect()),
+                _ => None,
+            };
+            match words.as_deref().map(<[_]>::split_first) {
+                // The number is given before the thread of the repair runs, which makes it known.
+                None if !begin.passed() => {}
+                None => bail!(
                     "the node knows nothing of its repair {number} of {}",
                     self.keyspace
                 ),
-            };
-            match words.split_first() {
-                Some((&"IN_PROGRESS", _)) => {}
-                Some((&"COMPLETED", _)) => return Ok(true),
-                _ => bail!(
+                Some(Some((&"IN_PROGRESS", _))) => {}
+                Some(Some((&"COMPLETED", _))) => return Ok(true),
+                Some(_) => bail!(
                     "the repair of {} has failed: {}",
                     self.keyspace,
-                    words.join(": ")
+                    words.unwrap_or_default().join(": ")
                 ),
             }
             if self.deadline.passed() {

@@ -7,7 +7,7 @@ use packages::hint;
 use reach::process::{self, Life};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use target::{JavaWanted, java_in_release, java_major};
+use target::{JavaWanted, java_in_release, java_major, majors_words};
 
 /// Folders with a Java in each folder below, as packages and people unpack them.
 const HOMES: [&str; 5] = [
@@ -74,15 +74,9 @@ fn named(home: &Path, wanted: &JavaWanted) -> Result<Java> {
         home.display(),
         said.0,
         wanted.by,
-        or(&wanted.majors)
+        majors_words(&wanted.majors)
     );
     Ok(taken(home.join("bin/java"), said, "", &[]))
-}
-
-/// `17, 21 or 11`.
-fn or(majors: &[u32]) -> String {
-    let names: Vec<String> = majors.iter().map(u32::to_string).collect();
-    names.join(" or ")
 }
 
 fn find_in(
@@ -108,7 +102,7 @@ fn find_in(
     bail!(
         "{} needs Java {}; {none}\n{}",
         wanted.by,
-        or(&wanted.majors),
+        majors_words(&wanted.majors),
         hint(best)
     );
 }

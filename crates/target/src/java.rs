@@ -61,7 +61,7 @@ pub(crate) fn java_refusal(spec: &LocalSpec) -> Option<(String, String)> {
             format!(
                 "Java {major} is asked for, and Cassandra {} starts on {}",
                 spec.release,
-                or(&fits)
+                majors_words(&fits)
             ),
             format!(
                 "use one of these; `java: {}` is taken where nothing is said",
@@ -100,7 +100,7 @@ pub fn java_unsupported(release: &Release, major: u32) -> Option<String> {
             "Cassandra {release} runs on Java {major}, which is no combination that its makers \
              support: Cassandra {} is made for Java {}",
             line.name,
-            or(line.java_supported)
+            majors_words(line.java_supported)
         )
     })
 }
@@ -121,8 +121,8 @@ pub fn java_in_release(text: &str) -> Option<&str> {
     Some(said.trim().trim_matches('"'))
 }
 
-/// `11, 17 or 21`.
-fn or(majors: &[u32]) -> String {
+/// Major versions as a text says that one of them will do: `11, 17 or 21`.
+pub fn majors_words(majors: &[u32]) -> String {
     let names: Vec<String> = majors.iter().map(u32::to_string).collect();
     match names.split_last() {
         Some((last, others)) if !others.is_empty() => format!("{} or {last}", others.join(", ")),

@@ -32,6 +32,7 @@ pub use host::{DiskSpec, HostSpec, HostsAre, HostsSpec, Isolation, LinkSpec, Rem
 pub use invocation::Invocation;
 pub use java::{
     JavaChoice, JavaWanted, java_in_release, java_major, java_majors, java_unsupported,
+    majors_words,
 };
 pub use kubernetes::{
     KubernetesCluster, KubernetesOwner, NODE_FOLDER, NodePods, PodAgents, PodPlace,

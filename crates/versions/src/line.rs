@@ -35,6 +35,8 @@ pub struct Line {
     /// Whether nodes show their metrics as tables (`system_metrics`), so that CQL is enough to read
     /// them.
     pub has_metric_tables: bool,
+    /// Whether nodes show their snapshots as a table (`system_views.snapshots`).
+    pub has_snapshot_table: bool,
 }
 
 /// What files of settings say that come with a line, as far as a server without a file does

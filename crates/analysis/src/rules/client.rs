@@ -214,20 +214,20 @@ pub(super) fn errors_in_budget(evidence: &Evidence, limits: &Limits) -> Judged {
         .map(|(how, number)| format!("{} {}", count(*number), how.name()))
         .collect();
     let timed_out = limits.timeout_fails && window.errors_of(Ended::ClientTimeout) > 0;
-    // What fails while something is broken on purpose is what was asked.
-    let is_broken = !evidence.faults.is_empty();
-    let outcome = if is_broken {
+    // What fails beside a fault, or an upgrade, is what was asked; the limit is of a target that is
+    // left alone.
+    let beside = evidence.faults_words();
+    let outcome = if beside.is_some() {
         Outcome::Warn
     } else if timed_out || share > limits.errors_share {
         Outcome::Fail
     } else {
         Outcome::Warn
     };
-    let rule = match (is_broken, timed_out) {
-        // The limit is of a target that is whole.
-        (true, _) => "while something was broken on purpose".to_owned(),
-        (false, true) => format!("{}; one client time-out fails a trial", percent(share)),
-        (false, false) => format!("{}; limit {}", percent(share), percent(limits.errors_share)),
+    let rule = match (beside, timed_out) {
+        (Some(kinds), _) => format!("in a trial with {kinds}"),
+        (None, true) => format!("{}; one client time-out fails a trial", percent(share)),
+        (None, false) => format!("{}; limit {}", percent(share), percent(limits.errors_share)),
     };
     let detail = format!(
         "{} of {} operations failed ({rule}): {}",

@@ -82,6 +82,17 @@ pub struct Evidence {
     pub probes_cpu_share: Option<f64>,
 }
 
+impl Evidence {
+    /// The kinds of the faults that were planned, each once: `node-stop, rolling-upgrade`; none
+    /// without faults.
+    pub(super) fn faults_words(&self) -> Option<String> {
+        let mut kinds: Vec<&str> = self.faults.iter().map(|fault| fault.kind.as_str()).collect();
+        kinds.sort_unstable();
+        kinds.dedup();
+        (!kinds.is_empty()).then(|| kinds.join(", "))
+    }
+}
+
 /// Reads whose rows are said to be there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PresentRows {

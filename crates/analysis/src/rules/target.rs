@@ -273,21 +273,24 @@ pub(super) fn caching(evidence: &Evidence) -> Judged {
 
 /// V21: no node met what its makers did not expect.
 pub(super) fn exceptions(evidence: &Evidence) -> Judged {
-    match evidence.exceptions.as_deref() {
-        _ if evidence.target_is_null => (Outcome::Pass, "null target: it has none".to_owned()),
-        None => (Outcome::Unknown, "no node tells of exceptions".to_owned()),
-        Some([]) => (Outcome::Pass, "no exception that nothing caught".to_owned()),
-        Some(met) if evidence.faults.is_empty() => (
+    if evidence.target_is_null {
+        return (Outcome::Pass, "null target: it has none".to_owned());
+    }
+    let Some(met) = &evidence.exceptions else {
+        return (Outcome::Unknown, "no node tells of exceptions".to_owned());
+    };
+    if met.is_empty() {
+        return (Outcome::Pass, "no exception that nothing caught".to_owned());
+    }
+    let met = met.join("; ");
+    match evidence.faults_words() {
+        None => (
             Outcome::Warn,
-            format!("exceptions that nothing caught: {}", met.join("; ")),
+            format!("exceptions that nothing caught: {met}"),
         ),
-        Some(met) => (
+        Some(kinds) => (
             Outcome::Pass,
-            format!(
-                "exceptions that nothing caught, in a trial in which something was broken on \
-                 purpose: {}",
-                met.join("; ")
-            ),
+            format!("exceptions that nothing caught, in a trial with {kinds}: {met}"),
         ),
     }
 }
@@ -377,7 +380,10 @@ mod tests {
         assert_eq!(outcome, Outcome::Pass);
         let (outcome, detail) = exceptions(&evidence);
         assert_eq!(outcome, Outcome::Pass);
-        assert!(detail.ends_with("on purpose: node1: 1 of X"), "{detail}");
+        assert!(
+            detail.ends_with("in a trial with node-leave: node1: 1 of X"),
+            "{detail}"
+        );
         evidence.exceptions = None;
         assert_eq!(exceptions(&evidence).0, Outcome::Unknown);
     }

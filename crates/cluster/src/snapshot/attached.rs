@@ -16,13 +16,14 @@ use crate::cluster::Cluster;
 use crate::jolokia::Jolokia;
 use crate::mbeans;
 use crate::metrics::Metrics;
+use crate::node::NodeInfo;
 use crate::order::Act;
-use crate::session::{ServerError, Session};
+use crate::session::Session;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use measure::clock;
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
 use std::sync::PoisonError;
+use versions::Release;
 
 /// What the names of our snapshots on a server begin with.
 const OURS: &str = "cassay-";
@@ -33,8 +34,7 @@ const ATTEMPTS_COUNT: usize = 3;
 /// One node of the cluster.
 struct AttachedNode<'a> {
     name: &'a str,
-    address: SocketAddr,
-    version: &'a str,
+    info: &'a NodeInfo,
     agent: &'a Jolokia,
     /// Where its data is, as it says.
     folders: Vec<String>,
@@ -90,7 +90,7 @@ impl Tag {
     }
 }
 
-/// A row of `system_views.snapshots` that is of ours.
+/// A table's snapshot that is of ours, as a node lists it.
 struct Row {
     tag: Tag,
     keyspace: String,
@@ -109,12 +109,10 @@ fn nodes(cluster: &Cluster) -> Result<(&Attached, Vec<AttachedNode<'_>>)> {
          to it: add `jolokia` to the target's `attach`, or load the data anew instead",
     )?;
     let of = |((name, agent), info)| -> Result<AttachedNode<'_>> {
-        let info: &crate::NodeInfo = info;
         let folders = mbeans::data_folders(agent).with_context(|| format!("ask {name}"))?;
         Ok(AttachedNode {
             name,
-            address: info.address,
-            version: info.version.as_str(),
+            info,
             agent,
             folders,
         })
@@ -123,22 +121,29 @@ fn nodes(cluster: &Cluster) -> Result<(&Attached, Vec<AttachedNode<'_>>)> {
     Ok((attached, nodes?))
 }
 
-/// Snapshots of ours that a node has.
+/// Snapshots of ours that each node has, in their order: of its table of snapshots, or of its MBean
+/// where its line has none. Only the table tells when they were made.
 ///
 /// # Errors
-/// The server has no such table (older than 4.1), or does not answer.
-fn rows(session: &mut Session) -> Result<Vec<Row>> {
+/// A node does not answer, or this user may not read the table.
+fn rows_of_all(cluster: &Cluster, nodes: &[AttachedNode<'_>]) -> Result<Vec<Vec<Row>>> {
+    let of = |node: &AttachedNode<'_>| {
+        let has_table = Release::built(&node.info.version)
+            .is_some_and(|release| release.line().has_snapshot_table);
+        let found = if has_table {
+            rows_of_table(&mut cluster.session_to(node.info)?)
+        } else {
+            rows_of_mbean(node.agent)
+        };
+        found.with_context(|| format!("ask {} for its snapshots", node.name))
+    };
+    nodes.iter().map(of).collect()
+}
+
+fn rows_of_table(session: &mut Session) -> Result<Vec<Row>> {
     const QUERY: &str =
         "SELECT name, keyspace_name, table_name, created_at FROM system_views.snapshots";
-    let found = match session.query(QUERY) {
-        Err(error) if error.downcast_ref::<ServerError>().is_some() => {
-            return Err(error.context(
-                "read system_views.snapshots, which Cassandra has since 4.1 and this user must \
-                 be allowed to read",
-            ));
-        }
-        found => found?,
-    };
+    let found = session.query(QUERY).context("read system_views.snapshots")?;
     let row = |row: &Vec<cql::Value>| -> Option<Row> {
         let text = |index: usize| row.get(index)?.as_str().map(str::to_string);
         let created_ms = row.get(3)?.as_i64().unwrap_or(0);
@@ -152,14 +157,16 @@ fn rows(session: &mut Session) -> Result<Vec<Row>> {
     Ok(found.rows.iter().filter_map(row).collect())
 }
 
-/// The rows of each node, in their order.
-fn rows_of_all(cluster: &Cluster) -> Result<Vec<Vec<Row>>> {
-    let of = |node| -> Result<Vec<Row>> {
-        let node: &crate::NodeInfo = node;
-        rows(&mut cluster.session_to(node)?)
-            .with_context(|| format!("ask {} for its snapshots", node.name))
+fn rows_of_mbean(agent: &Jolokia) -> Result<Vec<Row>> {
+    let row = |found: mbeans::SnapshotOfTable| {
+        Some(Row {
+            tag: Tag::parse(&found.snapshot)?,
+            keyspace: found.keyspace,
+            table: found.table,
+            created_unix_ns: 0,
+        })
     };
-    cluster.nodes().iter().map(of).collect()
+    Ok(mbeans::snapshots(agent)?.into_iter().filter_map(row).collect())
 }
 
 pub(crate) fn create(
@@ -174,7 +181,7 @@ pub(crate) fn create(
     let tables = schema::tables(&mut session, keyspace, tables)?;
     schema::refuse_views(&mut session, keyspace, &tables)?;
     let is_taken = |row: &Row| row.tag.name == name;
-    if rows_of_all(cluster)?.iter().flatten().any(is_taken) {
+    if rows_of_all(cluster, &nodes)?.iter().flatten().any(is_taken) {
         bail!("there is a snapshot {name} already: remove it first, or take another name");
     }
     say(&format!("putting {keyspace} away as {name}"));
@@ -204,7 +211,7 @@ fn create_on(
             layout,
         };
         let act = Act::Snapshot(tag.text());
-        let given = attached.tell(act, keyspace, &[(node.address, vec![table])])?;
+        let given = attached.tell(act, keyspace, &[(node.info.address, vec![table])])?;
         if layout_of(node.agent, keyspace, table)? == tag.layout {
             let mut known = attached.snapshots.lock().unwrap_or_else(PoisonError::into_inner);
             known.insert((node.name.to_owned(), tag.text()), given);
@@ -216,8 +223,8 @@ fn create_on(
 }
 
 pub(crate) fn list(cluster: &Cluster) -> Result<Vec<Snapshot>> {
-    nodes(cluster)?;
-    let rows = rows_of_all(cluster)?;
+    let (_, nodes) = nodes(cluster)?;
+    let rows = rows_of_all(cluster, &nodes)?;
     let mut snapshots: BTreeMap<String, Snapshot> = BTreeMap::new();
     for (info, rows) in cluster.nodes().iter().zip(&rows) {
         let mut parts: BTreeMap<&str, (&Row, Fingerprint)> = BTreeMap::new();
@@ -256,7 +263,7 @@ pub(crate) fn restore(
 ) -> Result<Restored> {
     let began_ns = clock::now_ns();
     let (attached, nodes) = nodes(cluster)?;
-    let rows = rows_of_all(cluster)?;
+    let rows = rows_of_all(cluster, &nodes)?;
     let mut parts: Vec<BTreeMap<&str, &Row>> = Vec::new();
     for (node, rows) in nodes.iter().zip(&rows) {
         let of_name = rows.iter().filter(|row| row.tag.name == name);
@@ -286,7 +293,7 @@ pub(crate) fn restore(
         let disabled = mbeans::disabled(node.agent, keyspace, &names)?;
         let mut ours: Vec<&str> = allowed.iter().map(String::as_str).collect();
         ours.retain(|table| !disabled.contains(table));
-        switched.push((node.address, ours));
+        switched.push((node.info.address, ours));
     }
     let off = attached
         .tell(Act::NoCompactions, keyspace, &switched)
@@ -379,7 +386,7 @@ fn import(node: &AttachedNode<'_>, row: &Row, id: &str) -> Result<()> {
     for folder in &node.folders {
         // With several data folders, a table has its snapshot in those that had SSTables of it.
         let path = format!("{folder}/{keyspace}/{table}-{id}/snapshots/{tag}").replace("//", "/");
-        if let Err(error) = mbeans::import(node.agent, node.version, keyspace, table, &path) {
+        if let Err(error) = mbeans::import(node.agent, &node.info.version, keyspace, table, &path) {
             failures.push(error);
         }
     }
@@ -396,7 +403,7 @@ fn import(node: &AttachedNode<'_>, row: &Row, id: &str) -> Result<()> {
 pub(crate) fn remove(cluster: &Cluster, name: &str) -> Result<()> {
     let mut found = false;
     let (attached, nodes) = nodes(cluster)?;
-    for (node, rows) in nodes.iter().zip(rows_of_all(cluster)?) {
+    for (node, rows) in nodes.iter().zip(rows_of_all(cluster, &nodes)?) {
         for row in rows.iter().filter(|row| row.tag.name == name) {
             found = true;
             let tag = row.tag.text();

@@ -150,9 +150,8 @@ fn version(view: &View<'_>) -> Vec<Judged> {
         let (release, java) = jvm.runs()?;
         let supported = release.line().java_supported;
         let level = unless(supported.contains(&java), Level::Advice);
-        let names: Vec<String> = supported.iter().map(u32::to_string).collect();
         let judged = Judged::new(format!("Java {java}, with Cassandra {release}"), level);
-        Some(judged.wanted(format!("Java {}", names.join(" or "))))
+        Some(judged.wanted(format!("Java {}", target::majors_words(supported))))
     })
 }
 

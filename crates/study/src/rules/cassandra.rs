@@ -17,6 +17,8 @@ use versions::{Home, LACKED_CLASS_HINT, Release, digest_of, release_in_tarball};
 const CASSANDRA: &str = "target.local.cassandra";
 const JAVA: &str = "target.local.java";
 
+const NO_TARBALL_HINT: &str = "name a binary distribution, as apache-cassandra-5.0.8-bin.tar.gz";
+
 /// What cannot be started, and why.
 struct Mistake {
     path: &'static str,
@@ -55,12 +57,38 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
         mistakes.extend(none.map(|none| Mistake::of(CASSANDRA, none.why, &none.hint)));
         classes(&local.release, subject, out);
     }
-    mistakes.extend(settled(&mut local, subject.node, subject.overrides).err());
+    let settled = settled(&mut local, subject.node, subject.overrides);
+    // A file that was not fetched whole is no archive either; its digest says more.
+    mistakes.extend(compared(&local.origin).and(settled).err());
     for Mistake { path, why, hint } in mistakes {
         let message = format!("`{path}`: {why}");
         subject.say(path, message, Some(&hint), out);
     }
     trust(subject, out);
+}
+
+/// Compares a distribution as one file with its digest. All of it is read for that: once, and not
+/// by every rule that asks for the release.
+fn compared(origin: &Origin) -> Result<(), Mistake> {
+    let Origin::Tarball { file, sha256 } = origin else {
+        return Ok(());
+    };
+    let found = digest_of(file).map_err(|answer| {
+        let why = format!("{}: {answer}", file.display());
+        Mistake::of(CASSANDRA, why, NO_TARBALL_HINT)
+    })?;
+    if sha256.is_empty() || found.eq_ignore_ascii_case(sha256) {
+        return Ok(());
+    }
+    let why = format!(
+        "{} is another file: its SHA-256 is {found}, not {sha256}",
+        file.display()
+    );
+    Err(Mistake::of(
+        CASSANDRA,
+        why,
+        "fetch it anew, or correct `sha256`",
+    ))
 }
 
 /// Classes that tables are to have, of which a release may not have each.
@@ -177,26 +205,10 @@ fn settled(local: &mut LocalSpec, node: &Node, overrides: &Overrides) -> Result<
         }
         Origin::Tarball { file, sha256 } => {
             *file = at(file, "tarball");
-            let unreadable = |why: &dyn ToString| {
-                let hint = "name a binary distribution, as apache-cassandra-5.0.8-bin.tar.gz";
-                Mistake::of(CASSANDRA, why.to_string(), hint)
-            };
-            let found = digest_of(file)
-                .map_err(|answer| unreadable(&format!("{}: {answer}", file.display())))?;
-            if !sha256.is_empty() && !found.eq_ignore_ascii_case(sha256) {
-                let why = format!(
-                    "{} is another file: its SHA-256 is {found}, not {sha256}",
-                    file.display()
-                );
-                return Err(Mistake::of(
-                    CASSANDRA,
-                    why,
-                    "fetch it anew, or correct `sha256`",
-                ));
-            }
-            local.release = release_in_tarball(file).map_err(|why| unreadable(&why))?;
+            let release = release_in_tarball(file);
+            local.release = release.map_err(|why| Mistake::of(CASSANDRA, why, NO_TARBALL_HINT))?;
             local.build = Some(Box::new(BuildIdentity {
-                digest: found,
+                digest: sha256.to_ascii_lowercase(),
                 commit: None,
             }));
         }

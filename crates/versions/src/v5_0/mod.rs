@@ -46,4 +46,5 @@ pub(crate) static LINE: Line = Line {
     starts_without_jamm: true,
     has_cluster_metadata: false,
     has_metric_tables: false,
+    has_snapshot_table: true,
 };

@@ -40,4 +40,5 @@ pub(crate) static LINE: Line = Line {
     starts_without_jamm: true,
     has_cluster_metadata: true,
     has_metric_tables: true,
+    has_snapshot_table: true,
 };

@@ -1,0 +1,197 @@
+//! Bisections of builds of a real Cassandra of which it is known from which one on they are slower:
+//! how many of them find it.
+//!
+//! A slow build is a distribution with one jar more, in which requests wait before they are handled.
+
+use crate::line::Fetched;
+use crate::process::{self, cargo};
+use crate::tree;
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+/// What `cargo xtask bisects` may be asked.
+#[derive(clap::Args)]
+pub struct Options {
+    /// How many bisections, one after the other
+    #[arg(long, default_value_t = 10)]
+    count: usize,
+    /// How many builds are in the row, 2 or more
+    #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u16).range(2..))]
+    builds: u16,
+    /// How long a request waits in a slow build, in microseconds
+    #[arg(long, default_value_t = 1000)]
+    delay_us: u64,
+}
+
+/// The release that the builds are of: the class is written against its interfaces.
+const RELEASE: &str = "5.0.8";
+/// The class in the jar of a slow build.
+const CLASS: &str = "SlowQueryHandler";
+const SOURCE: &str = include_str!("bisects/SlowQueryHandler.java");
+
+/// Which share of the bisections must find it.
+const FOUND_SHARE: f64 = 0.9;
+/// From one bisection to the next the first slow build moves by so many places: all places come,
+/// and neighbours are not tried one after the other.
+const STRIDE: usize = 3;
+
+const STUDY: &str = "\
+study: planted
+question: Which build made it slower?
+target: {local: {nodes: 1, heap: 512MiB, class_sharing: true}}
+workload: {use: kv, mix: {read: 1, write: 1}}
+data: {load: {operations: 1000}}
+procedure: {fixed: {threads: 4}}
+window: {warmup: 3s, measure: 3s}
+";
+
+/// Bisects, and says how often it was found.
+///
+/// # Errors
+/// What is needed is not there, or too few bisections find it.
+pub fn run(options: &Options) -> Result<()> {
+    let build = [
+        "build",
+        "--quiet",
+        "--profile",
+        "launch",
+        "--package",
+        "cassay",
+    ];
+    process::run(&cargo(), &[&build[..], &["--bin", "cassay"]].concat())?;
+    let folder = std::env::temp_dir().join(format!("cassay-bisects-{}", std::process::id()));
+    let told = bisections(options, &folder);
+    // What is left behind is in the way of nobody, and the result matters more.
+    let _ = std::fs::remove_dir_all(&folder);
+    let found = told?;
+    println!(
+        "{found} of {} bisections found the first slow build",
+        options.count
+    );
+    ensure!(
+        found as f64 >= FOUND_SHARE * options.count as f64,
+        "too few bisections found it"
+    );
+    Ok(())
+}
+
+/// How many of them found it.
+fn bisections(options: &Options, folder: &Path) -> Result<usize> {
+    let jars = Fetched::of(RELEASE)?.jars;
+    let good = distribution(&folder.join("good"), &jars)?;
+    let slow = distribution(&folder.join("slow"), &jars)?;
+    plant(&folder.join("class"), &slow, &jars)?;
+    let study = folder.join("study.yaml");
+    std::fs::write(&study, STUDY).context("write the study")?;
+    let places = usize::from(options.builds) - 1;
+    let mut found = 0;
+    for at in 0..options.count {
+        let first = 2 + at * STRIDE % places;
+        let builds = folder.join(format!("builds-{at}.yaml"));
+        let row = row(options, first, [&good, &slow]);
+        std::fs::write(&builds, row).context("write the builds")?;
+        let said = bisect(folder, &study, &builds, at)?;
+        let is_found = said["first_worse"] == name(first);
+        found += usize::from(is_found);
+        println!(
+            "{} {} is the first slow one: {}",
+            if is_found { "found " } else { "MISSED" },
+            name(first),
+            said["words"].as_str().unwrap_or("nothing was said")
+        );
+    }
+    Ok(found)
+}
+
+/// A folder as an unpacked distribution has it, with links to the jars.
+fn distribution(folder: &Path, jars: &[PathBuf]) -> Result<PathBuf> {
+    let lib = folder.join("lib");
+    std::fs::create_dir_all(&lib).context("make the folder of a build")?;
+    for jar in jars {
+        let name = jar.file_name().context("a jar has a name")?;
+        std::os::unix::fs::symlink(jar, lib.join(name)).context("link a jar")?;
+    }
+    Ok(folder.to_owned())
+}
+
+/// Puts the jar into a build that makes it a slow one.
+fn plant(work: &Path, build: &Path, jars: &[PathBuf]) -> Result<()> {
+    std::fs::create_dir_all(work).context("make a folder for the class")?;
+    let source = work.join(format!("{CLASS}.java"));
+    std::fs::write(&source, SOURCE).context("write the class")?;
+    let path = std::env::join_paths(jars).context("a path of a jar has a colon")?;
+    let [work, source, path, jar] = [
+        work.display().to_string(),
+        source.display().to_string(),
+        path.to_string_lossy().into_owned(),
+        build.join("lib/slow.jar").display().to_string(),
+    ];
+    let compile = [
+        "--release",
+        "11",
+        "-proc:none",
+        "-cp",
+        &path,
+        "-d",
+        &work,
+        &source,
+    ];
+    process::run("javac", &compile)?;
+    let class = format!("{CLASS}.class");
+    process::run("jar", &["--create", "--file", &jar, "-C", &work, &class])
+}
+
+/// The row of builds, of which those from one on are slow.
+fn row(options: &Options, first: usize, [good, slow]: [&Path; 2]) -> String {
+    let mut row = String::new();
+    for build in 1..=usize::from(options.builds) {
+        let (home, jvm) = if build < first {
+            (good, String::new())
+        } else {
+            let delay_ns = options.delay_us * 1000;
+            let handler = format!("-Dcassandra.custom_query_handler_class={CLASS}");
+            let delay = format!("-Dcassay.delay_ns={delay_ns}");
+            (slow, format!(", jvm: ['{handler}', '{delay}']"))
+        };
+        let home = home.display();
+        // Writing to a text cannot fail.
+        let _ = writeln!(
+            row,
+            "{}: {{target: {{local: {{cassandra: {{home: '{home}'}}{jvm}}}}}}}",
+            name(build)
+        );
+    }
+    row
+}
+
+/// What a build is called, from 1.
+fn name(build: usize) -> String {
+    format!("b{build}")
+}
+
+/// What a bisection has said.
+fn bisect(folder: &Path, study: &Path, builds: &Path, at: usize) -> Result<Value> {
+    let [program, data, study, builds, out] = [
+        tree::root().join("target/launch/cassay"),
+        folder.join("data"),
+        study.to_owned(),
+        builds.to_owned(),
+        folder.join(format!("results-{at}")),
+    ]
+    .map(|path| path.display().to_string());
+    let words = [
+        "bisect", &study, "--builds", &builds, "--out", &out, "--trust", "--json",
+    ];
+    // What others do to this machine is not what is asked here.
+    let variables = [
+        ("CASSAY_DATA", data),
+        ("CASSAY_SHARED_MACHINE", "1".to_owned()),
+    ];
+    // It does not end with 0 where nobody can tell, and says so all the same.
+    let (said, _) = process::said(&program, &words, &variables, false)?;
+    let mut values = serde_json::Deserializer::from_str(&said).into_iter();
+    let found = values.next().context("nothing was said")?;
+    found.with_context(|| format!("read what cassay said: {said}"))
+}
