@@ -62,6 +62,15 @@ impl fmt::Display for Effect {
     }
 }
 
+/// What is known of a build.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Seen {
+    /// Its comparisons with the first one.
+    pub effects: Vec<Effect>,
+    /// Whether it cannot be compared: it is not built, does not start, or loses its rows.
+    pub is_skipped: bool,
+}
+
 /// What is to be done, or was found.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Next {
@@ -77,6 +86,15 @@ pub enum Next {
         /// Its place in the row.
         build: usize,
         /// How much worse it is than the first one of all.
+        effect: Effect,
+    },
+    /// The first one that is worse, or one of those before it that cannot be compared.
+    Between {
+        /// The last one that is known to be good.
+        good: usize,
+        /// The first one that is known to be bad.
+        bad: usize,
+        /// How much worse that is than the first one of all.
         effect: Effect,
     },
     /// The last one is not seen to be worse than the first one.
@@ -101,18 +119,19 @@ pub enum Next {
 /// `higher_is_better` of what is compared.
 ///
 /// A row has at least two builds.
-pub fn next(seen: &[Vec<Effect>], higher_is_better: bool) -> Next {
+pub fn next(seen: &[Seen], higher_is_better: bool) -> Next {
     let last = seen.len().saturating_sub(1);
+    let attempts = |build: usize| seen[build].effects.len();
     let compare = |build: usize| Next::Compare {
         build,
-        before: seen[build].len(),
+        before: attempts(build),
     };
-    let Some(whole) = Effect::pooled(&seen[last]) else {
+    let Some(whole) = Effect::pooled(&seen[last].effects) else {
         return compare(last);
     };
     let is_worse = (whole.ratio < 1.0) == higher_is_better;
     if whole.may_be_none() || !is_worse {
-        let is_open = whole.may_be_none() && seen[last].len() < ATTEMPTS;
+        let is_open = whole.may_be_none() && attempts(last) < ATTEMPTS;
         return if is_open {
             compare(last)
         } else {
@@ -120,15 +139,14 @@ pub fn next(seen: &[Vec<Effect>], higher_is_better: bool) -> Next {
         };
     }
     let (mut good, mut bad) = (0, last);
-    while bad - good > 1 {
-        let build = good.midpoint(bad);
-        let Some(effect) = Effect::pooled(&seen[build]) else {
+    while let Some(build) = between(seen, good, bad) {
+        let Some(effect) = Effect::pooled(&seen[build].effects) else {
             return compare(build);
         };
         match side(effect, whole) {
             Some(Side::Good) => good = build,
             Some(Side::Bad) => bad = build,
-            None if seen[build].len() < ATTEMPTS => return compare(build),
+            None if attempts(build) < ATTEMPTS => return compare(build),
             None => {
                 return Next::Unclear {
                     good,
@@ -140,8 +158,18 @@ pub fn next(seen: &[Vec<Effect>], higher_is_better: bool) -> Next {
         }
     }
     // The last one has an effect, and so has every one that was found to be bad.
-    let effect = Effect::pooled(&seen[bad]).unwrap_or(whole);
+    let effect = Effect::pooled(&seen[bad].effects).unwrap_or(whole);
+    if bad - good > 1 {
+        return Next::Between { good, bad, effect };
+    }
     Next::Found { build: bad, effect }
+}
+
+/// Of the builds between two, that one nearest to their middle that can be compared.
+fn between(seen: &[Seen], good: usize, bad: usize) -> Option<usize> {
+    let middle = good.midpoint(bad);
+    let can = (good + 1..bad).filter(|build| !seen[*build].is_skipped);
+    can.min_by_key(|build| build.abs_diff(middle))
 }
 
 enum Side {
@@ -176,19 +204,26 @@ mod tests {
         }
     }
 
+    fn of(effects: &[Effect]) -> Seen {
+        Seen {
+            effects: effects.to_vec(),
+            is_skipped: false,
+        }
+    }
+
     /// The course for builds of which those from `first` on are slower; how it ends, and after how
     /// many comparisons.
     fn course(seed: u64, count: usize, first: usize, (ratio, noise): (f64, f64)) -> (Next, usize) {
         let mut chance = Chance::new(seed);
-        let mut seen = vec![Vec::new(); count];
+        let mut seen = vec![Seen::default(); count];
         let mut comparisons = 0;
         loop {
             match next(&seen, true) {
                 Next::Compare { build, before } => {
-                    assert_eq!(before, seen[build].len());
+                    assert_eq!(before, seen[build].effects.len());
                     let truth = if build >= first { ratio } else { 1.0 };
                     let pairs = 4.0 * (1 << before) as f64;
-                    seen[build].push(compared(&mut chance, truth, noise, pairs));
+                    seen[build].effects.push(compared(&mut chance, truth, noise, pairs));
                     comparisons += 1;
                 }
                 end => return (end, comparisons),
@@ -236,12 +271,12 @@ mod tests {
             assert!(taken <= ATTEMPTS || !matches!(end, Next::NotWorse { .. }));
         }
         assert!(none >= 180, "{none} of 200");
-        let better = vec![
-            vec![],
-            vec![Effect {
+        let better = [
+            of(&[]),
+            of(&[Effect {
                 ratio: 1.2,
                 ci95: [1.1, 1.3],
-            }],
+            }]),
         ];
         assert!(matches!(next(&better, true), Next::NotWorse { .. }));
         // Of a latency, that is worse.
@@ -254,7 +289,7 @@ mod tests {
             ratio,
             ci95: [ratio * 0.98, ratio * 1.02],
         };
-        let mut seen = vec![vec![], vec![effect(0.9)], vec![effect(0.81)]];
+        let mut seen = [of(&[]), of(&[effect(0.9)]), of(&[effect(0.81)])];
         assert_eq!(
             next(&seen, true),
             Next::Compare {
@@ -262,7 +297,7 @@ mod tests {
                 before: 1
             }
         );
-        seen[1] = vec![effect(0.9); ATTEMPTS];
+        seen[1] = of(&[effect(0.9); ATTEMPTS]);
         let Next::Unclear {
             good: 0,
             build: 1,
@@ -271,6 +306,52 @@ mod tests {
         } = next(&seen, true)
         else {
             panic!("{:?}", next(&seen, true));
+        };
+    }
+
+    /// Of builds of which some cannot be compared.
+    #[test]
+    fn what_cannot_be_compared_is_passed_over_and_said_where_it_hides_the_answer() {
+        let effect = |ratio: f64| Effect {
+            ratio,
+            ci95: [ratio * 0.99, ratio * 1.01],
+        };
+        let end_of = |broken: &[usize], first: usize| {
+            let mut seen = vec![Seen::default(); 8];
+            loop {
+                match next(&seen, true) {
+                    Next::Compare { build, .. } if broken.contains(&build) => {
+                        assert!(!seen[build].is_skipped, "asked twice");
+                        seen[build].is_skipped = true;
+                    }
+                    Next::Compare { build, .. } => {
+                        let ratio = if build >= first { 0.8 } else { 1.0 };
+                        seen[build].effects.push(effect(ratio));
+                    }
+                    end => return end,
+                }
+            }
+        };
+        let found = |end: Next, first: usize| {
+            assert!(
+                matches!(end, Next::Found { build, .. } if build == first),
+                "{end:?}"
+            );
+        };
+        found(end_of(&[3], 6), 6);
+        found(end_of(&[3], 2), 2);
+        found(end_of(&[1, 2, 3], 5), 5);
+        let Next::Between {
+            good: 2, bad: 5, ..
+        } = end_of(&[3, 4], 4)
+        else {
+            panic!("{:?}", end_of(&[3, 4], 4));
+        };
+        let Next::Between {
+            good: 0, bad: 7, ..
+        } = end_of(&[1, 2, 3, 4, 5, 6], 4)
+        else {
+            panic!("{:?}", end_of(&[1, 2, 3, 4, 5, 6], 4));
         };
     }
 

@@ -12,7 +12,7 @@ use crate::args::{
 };
 use crate::exit::Exit;
 use crate::terminal;
-use analysis::bisect::{ATTEMPTS, Effect, Next, next};
+use analysis::bisect::{ATTEMPTS, Effect, Next, Seen, next};
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -122,6 +122,14 @@ fn own(folder: &Path, what: &serde_json::Value) -> Result<()> {
     }
 }
 
+/// How a step ended.
+enum Step {
+    /// What was compared, and what was found of it.
+    Compared(String, Effect),
+    /// The program ends here: the user pressed Ctrl-C, or what is asked has mistakes.
+    Ends(Exit),
+}
+
 /// A bisection that goes on.
 struct Bisection<'a> {
     args: &'a BisectArgs,
@@ -135,7 +143,7 @@ struct Bisection<'a> {
 
 impl Bisection<'_> {
     fn run(&self) -> Result<Exit> {
-        let mut seen: Vec<Vec<Effect>> = vec![Vec::new(); self.builds.len()];
+        let mut seen = vec![Seen::default(); self.builds.len()];
         let mut higher_is_better = true;
         loop {
             let (build, before) = match next(&seen, higher_is_better) {
@@ -155,14 +163,23 @@ impl Bisection<'_> {
                 "bisect: {name} against {}{again}",
                 self.builds[0].name
             ));
-            if let Some(exit) = self.step(build, before, &out)? {
-                return Ok(exit);
-            }
-            let run = store::find(&out, "latest")?;
-            let (metric, effect) = self.effect_of(&run, name)?;
+            let (metric, effect) = match self.step(build, before, &out) {
+                Ok(Step::Compared(metric, effect)) => (metric, effect),
+                Ok(Step::Ends(exit)) => {
+                    terminal::say("bisect: it goes on from here when it is asked again");
+                    return Ok(exit);
+                }
+                // Without the last one there is no question.
+                Err(why) if build + 1 == self.builds.len() => return Err(why),
+                Err(why) => {
+                    terminal::say(&format!("bisect: {name} is passed over: {why:#}"));
+                    seen[build].is_skipped = true;
+                    continue;
+                }
+            };
             higher_is_better = HIGHER_IS_BETTER.contains(&metric.as_str());
             terminal::say(&format!("bisect: {name}: {metric} {effect}"));
-            seen[build].push(effect);
+            seen[build].effects.push(effect);
         }
     }
 
@@ -171,8 +188,11 @@ impl Bisection<'_> {
         self.folder.join(format!("{:02}-{name}-{}", build + 1, before + 1))
     }
 
-    /// Measures a step, or the rest of it; how the program ends if it does here.
-    fn step(&self, build: usize, before: usize, out: &Path) -> Result<Option<Exit>> {
+    /// Measures a step, or the rest of it.
+    ///
+    /// # Errors
+    /// The build cannot be compared: it is not built, does not start, or too few trials are usable.
+    fn step(&self, build: usize, before: usize, out: &Path) -> Result<Step> {
         let common = Common {
             json: false,
             out: out.to_owned(),
@@ -182,7 +202,7 @@ impl Bisection<'_> {
             ..ShownArgs::default()
         };
         let exit = match store::find(out, "latest") {
-            Ok(run) if run.findings.is_some() => return Ok(None),
+            Ok(run) if run.findings.is_some() => Exit::Done,
             Ok(_) => {
                 let name = RunName {
                     run: "latest".to_owned(),
@@ -200,13 +220,13 @@ impl Bisection<'_> {
                 terminal::as_step(|| run::run(&RunArgs { study, shown }, &common))?
             }
         };
-        // A run that says something is one that may be read, whatever it asks for besides.
-        let is_over = store::find(out, "latest").is_ok_and(|run| run.findings.is_some());
-        if is_over && exit != Exit::Interrupted {
-            return Ok(None);
+        if matches!(exit, Exit::Interrupted | Exit::Usage) {
+            return Ok(Step::Ends(exit));
         }
-        terminal::say("bisect: it goes on from here when it is asked again");
-        Ok(Some(exit))
+        // A run that says something is one that may be read, whatever it asks for besides.
+        let run = store::find(out, "latest")?;
+        let (metric, effect) = self.effect_of(&run, &self.builds[build].name)?;
+        Ok(Step::Compared(metric, effect))
     }
 
     /// The study of a step.
@@ -257,7 +277,7 @@ impl Bisection<'_> {
     }
 
     /// Says how it ended.
-    fn end(&self, end: Next, seen: &[Vec<Effect>]) -> Exit {
+    fn end(&self, end: Next, seen: &[Seen]) -> Exit {
         let name = |build: usize| self.builds[build].name.as_str();
         let good = name(0);
         let (kind, words, exit) = match end {
@@ -270,6 +290,18 @@ impl Bisection<'_> {
                     name(build - 1)
                 ),
                 Exit::Done,
+            ),
+            Next::Between { good, bad, effect } => (
+                "between",
+                format!(
+                    "{} is worse than {}: {effect}, and so may one of those be that cannot be \
+                     compared: {}; {} is the last that is not",
+                    name(bad),
+                    name(0),
+                    (good + 1..bad).map(name).collect::<Vec<_>>().join(", "),
+                    name(good)
+                ),
+                Exit::Missed,
             ),
             Next::NotWorse { effect } => (
                 "not_worse",
@@ -310,17 +342,19 @@ impl Bisection<'_> {
     }
 
     /// The same as data.
-    fn tell(&self, end: Next, (kind, words): (&str, &str), seen: &[Vec<Effect>]) {
+    fn tell(&self, end: Next, (kind, words): (&str, &str), seen: &[Seen]) {
         let name = |build: usize| self.builds[build].name.as_str();
-        let all = self.builds.iter().zip(seen).filter_map(|(build, seen)| {
-            let effect = Effect::pooled(seen)?;
+        let of_builds = self.builds.iter().zip(seen);
+        let all = of_builds.clone().filter_map(|(build, seen)| {
+            let effect = Effect::pooled(&seen.effects)?;
             Some(json!({
                 "build": build.name,
                 "ratio": effect.ratio,
                 "ci95": effect.ci95,
-                "comparisons": seen.len(),
+                "comparisons": seen.effects.len(),
             }))
         });
+        let skipped = of_builds.filter(|(_, seen)| seen.is_skipped).map(|(build, _)| &build.name);
         let first = match end {
             Next::Found { build, .. } => Some(name(build)),
             _ => None,
@@ -331,6 +365,7 @@ impl Bisection<'_> {
             "first_worse": first,
             "words": words,
             "builds": all.collect::<Vec<_>>(),
+            "skipped": skipped.collect::<Vec<_>>(),
             "folder": self.folder,
         }));
     }

@@ -52,6 +52,34 @@ fn the_first_build_that_is_slower_is_found_and_asked_again_nothing_is_measured()
     lab.cassay(&bisect).ended_with(1).says(&["has the steps of another question"]);
 }
 
+/// The one in the middle answers nothing but errors: it is not known of it whether it is slower.
+#[test]
+fn a_build_that_cannot_be_measured_is_passed_over_and_said_where_it_hides_the_answer() {
+    let lab = Lab::with(STUDY);
+    let broken = "b3: {target: {null: {errors: {server_error: 1}}}}\n";
+    let builds = BUILDS.replace("b3: {target: {null: {latency: 2ms}}}\n", broken);
+    lab.write("builds.yaml", &builds);
+    let bisect = [
+        "bisect",
+        "study.yaml",
+        "--builds",
+        "builds.yaml",
+        "--blocks",
+        "4",
+    ];
+    let said = lab.cassay(&[&bisect[..], &["--json"]].concat()).ended_with(4);
+    let found = said.json();
+    assert_eq!(found["end"], "between", "{said}");
+    assert_eq!(found["first_worse"], serde_json::Value::Null, "{said}");
+    assert_eq!(found["skipped"], serde_json::json!(["b3"]), "{said}");
+    let words = found["words"].as_str().unwrap();
+    assert!(
+        words.contains("cannot be compared: b3; b2 is the last that is not"),
+        "{words}"
+    );
+    said.says(&["bisect: b3 is passed over: "]);
+}
+
 #[test]
 fn a_study_with_sides_of_its_own_and_a_row_that_is_none_are_refused() {
     let lab = Lab::with(&format!("{STUDY}variants: {{a: {{}}, b: {{}}}}\n"));
