@@ -1,7 +1,8 @@
 //! Bisections of builds of a real Cassandra of which it is known from which one on they are slower:
 //! how many of them find it.
 //!
-//! A slow build is a distribution with one jar more, in which requests wait before they are handled.
+//! A slow build is a distribution with one jar more, in which requests wait before they are
+//! handled.
 
 use crate::line::Fetched;
 use crate::process::{self, cargo};
@@ -43,8 +44,9 @@ question: Which build made it slower?
 target: {local: {nodes: 1, heap: 512MiB, class_sharing: true}}
 workload: {use: kv, mix: {read: 1, write: 1}}
 data: {load: {operations: 1000}}
-procedure: {fixed: {threads: 4}}
+procedure: {fixed: {rate: 500}}
 window: {warmup: 3s, measure: 3s}
+primary: {metric: p50}
 ";
 
 /// Bisects, and says how often it was found.
@@ -110,8 +112,11 @@ fn distribution(folder: &Path, jars: &[PathBuf]) -> Result<PathBuf> {
     let lib = folder.join("lib");
     std::fs::create_dir_all(&lib).context("make the folder of a build")?;
     for jar in jars {
-        let name = jar.file_name().context("a jar has a name")?;
-        std::os::unix::fs::symlink(jar, lib.join(name)).context("link a jar")?;
+        // Distributions have another name for the server's jar than Maven.
+        let name = jar.file_name().context("a jar has a name")?.to_string_lossy();
+        let link = lib.join(name.replace("cassandra-all-", "apache-cassandra-"));
+        let whole = jar.canonicalize().context("find a jar")?;
+        std::os::unix::fs::symlink(whole, link).context("link a jar")?;
     }
     Ok(folder.to_owned())
 }
@@ -192,6 +197,6 @@ fn bisect(folder: &Path, study: &Path, builds: &Path, at: usize) -> Result<Value
     // It does not end with 0 where nobody can tell, and says so all the same.
     let (said, _) = process::said(&program, &words, &variables, false)?;
     let mut values = serde_json::Deserializer::from_str(&said).into_iter();
-    let found = values.next().context("nothing was said")?;
-    found.with_context(|| format!("read what cassay said: {said}"))
+    let found = values.next().and_then(|found| found.ok());
+    found.with_context(|| format!("the bisection has found nothing: {said}"))
 }

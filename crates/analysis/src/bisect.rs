@@ -64,7 +64,7 @@ impl fmt::Display for Effect {
 
 /// What is known of a build.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Seen {
+pub struct SeenBuild {
     /// Its comparisons with the first one.
     pub effects: Vec<Effect>,
     /// Whether it cannot be compared: it is not built, does not start, or loses its rows.
@@ -119,7 +119,7 @@ pub enum Next {
 /// `higher_is_better` of what is compared.
 ///
 /// A row has at least two builds.
-pub fn next(seen: &[Seen], higher_is_better: bool) -> Next {
+pub fn next(seen: &[SeenBuild], higher_is_better: bool) -> Next {
     let last = seen.len().saturating_sub(1);
     let attempts = |build: usize| seen[build].effects.len();
     let compare = |build: usize| Next::Compare {
@@ -166,7 +166,7 @@ pub fn next(seen: &[Seen], higher_is_better: bool) -> Next {
 }
 
 /// Of the builds between two, that one nearest to their middle that can be compared.
-fn between(seen: &[Seen], good: usize, bad: usize) -> Option<usize> {
+fn between(seen: &[SeenBuild], good: usize, bad: usize) -> Option<usize> {
     let middle = good.midpoint(bad);
     let can = (good + 1..bad).filter(|build| !seen[*build].is_skipped);
     can.min_by_key(|build| build.abs_diff(middle))
@@ -204,8 +204,8 @@ mod tests {
         }
     }
 
-    fn of(effects: &[Effect]) -> Seen {
-        Seen {
+    fn of(effects: &[Effect]) -> SeenBuild {
+        SeenBuild {
             effects: effects.to_vec(),
             is_skipped: false,
         }
@@ -215,7 +215,7 @@ mod tests {
     /// many comparisons.
     fn course(seed: u64, count: usize, first: usize, (ratio, noise): (f64, f64)) -> (Next, usize) {
         let mut chance = Chance::new(seed);
-        let mut seen = vec![Seen::default(); count];
+        let mut seen = vec![SeenBuild::default(); count];
         let mut comparisons = 0;
         loop {
             match next(&seen, true) {
@@ -317,7 +317,7 @@ mod tests {
             ci95: [ratio * 0.99, ratio * 1.01],
         };
         let end_of = |broken: &[usize], first: usize| {
-            let mut seen = vec![Seen::default(); 8];
+            let mut seen = vec![SeenBuild::default(); 8];
             loop {
                 match next(&seen, true) {
                     Next::Compare { build, .. } if broken.contains(&build) => {

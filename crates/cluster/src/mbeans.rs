@@ -100,14 +100,14 @@ pub(crate) fn snapshots(agent: &Jolokia) -> Result<Vec<SnapshotOfTable>> {
     // As trees they cannot be read: 4.1 has columns that are null in the key of its table of
     // snapshots, on which the agent breaks off in the middle of its answer.
     let asked = Bulk::of_entries_as_texts(&[(STORAGE, "SnapshotDetails")]);
-    let details = agent.read_bulk(&asked)?.into_iter().next().flatten();
-    let details = details.context("the node does not list its snapshots")?;
+    let mut answers = agent.read_bulk(&asked)?.into_iter().flatten();
+    let details = answers.next().context("the node does not list its snapshots")?;
     let texts = details.as_object().into_iter().flatten().filter_map(|(_, text)| text.as_str());
     Ok(texts.flat_map(snapshots_in).collect())
 }
 
-/// The rows of a table of snapshots, as Java writes it: the cells of a row are in the order of their
-/// names, and columns are more in newer releases.
+/// The rows of a table of snapshots, as Java writes it: the cells of a row are in the order of
+/// their names, and columns are more in newer releases.
 fn snapshots_in(text: &str) -> Vec<SnapshotOfTable> {
     const FIRST_CELL: &str = "{Column family name=";
     let cell = |text: &str| text.split([',', '}']).next().map(str::to_owned);
@@ -324,7 +324,8 @@ mod tests {
     #[test]
     fn a_table_of_snapshots_is_read_as_java_writes_it() {
         const TYPE: &str = "CompositeDataSupport(compositeType=CompositeType(name=SnapshotDetails,\
-            items=((itemName=Column family name,itemType=SimpleType(name=java.lang.String)))),contents=";
+            items=((itemName=Column family name,itemType=SimpleType(name=java.lang.String)))),\
+            contents=";
         let of = |rows: &[&str]| {
             let rows: Vec<String> =
                 rows.iter().map(|row| format!("[x, null]={TYPE}{row})")).collect();

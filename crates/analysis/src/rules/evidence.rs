@@ -83,12 +83,10 @@ pub struct Evidence {
 }
 
 impl Evidence {
-    /// The kinds of the faults that were planned, each once: `node-stop, rolling-upgrade`; none
-    /// without faults.
+    /// The kinds of the faults that were planned, if any, each once: `node-stop, rolling-upgrade`.
     pub(super) fn faults_words(&self) -> Option<String> {
-        let mut kinds: Vec<&str> = self.faults.iter().map(|fault| fault.kind.as_str()).collect();
-        kinds.sort_unstable();
-        kinds.dedup();
+        let kinds = self.faults.iter().map(|fault| fault.kind.as_str());
+        let kinds = Vec::from_iter(std::collections::BTreeSet::from_iter(kinds));
         (!kinds.is_empty()).then(|| kinds.join(", "))
     }
 }

@@ -12,7 +12,7 @@ use crate::args::{
 };
 use crate::exit::Exit;
 use crate::terminal;
-use analysis::bisect::{ATTEMPTS, Effect, Next, Seen, next};
+use analysis::bisect::{ATTEMPTS, Effect, Next, SeenBuild, next};
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -143,7 +143,7 @@ struct Bisection<'a> {
 
 impl Bisection<'_> {
     fn run(&self) -> Result<Exit> {
-        let mut seen = vec![Seen::default(); self.builds.len()];
+        let mut seen = vec![SeenBuild::default(); self.builds.len()];
         let mut higher_is_better = true;
         loop {
             let (build, before) = match next(&seen, higher_is_better) {
@@ -277,7 +277,7 @@ impl Bisection<'_> {
     }
 
     /// Says how it ended.
-    fn end(&self, end: Next, seen: &[Seen]) -> Exit {
+    fn end(&self, end: Next, seen: &[SeenBuild]) -> Exit {
         let name = |build: usize| self.builds[build].name.as_str();
         let good = name(0);
         let (kind, words, exit) = match end {
@@ -342,7 +342,7 @@ impl Bisection<'_> {
     }
 
     /// The same as data.
-    fn tell(&self, end: Next, (kind, words): (&str, &str), seen: &[Seen]) {
+    fn tell(&self, end: Next, (kind, words): (&str, &str), seen: &[SeenBuild]) {
         let name = |build: usize| self.builds[build].name.as_str();
         let of_builds = self.builds.iter().zip(seen);
         let all = of_builds.clone().filter_map(|(build, seen)| {

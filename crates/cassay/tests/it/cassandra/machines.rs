@@ -118,8 +118,8 @@ fn a_cluster_on_a_machine_stays_is_found_again_and_broken_and_goes_with_its_cont
 mod long {
     use super::*;
 
-    /// What was asked, done and found is the same, whichever kind of host it is. Figures are those of
-    /// their hosts, and are shown.
+    /// What was asked, done and found is the same, whichever kind of host it is. Figures are those
+    /// of their hosts, and are shown.
     #[test]
     #[ignore = "starts a real Cassandra, twice: cargo xtask audit"]
     fn audit_a_study_comes_to_the_same_on_machines_as_on_stand_ins() {
