@@ -44,17 +44,19 @@ pub(crate) struct Bulk {
 impl Bulk {
     /// A request for the values of attributes, each of an MBean.
     pub fn of(attributes: &[(&str, &str)]) -> Bulk {
-        Self::with_config(attributes, &json!({}))
+        Self::written(attributes, |_| ())
     }
 
     /// A request for attributes of which the entries of a map are given as texts.
     pub fn of_entries_as_texts(attributes: &[(&str, &str)]) -> Bulk {
-        Self::with_config(attributes, &json!({ "maxDepth": 1 }))
+        Self::written(attributes, |read| read["config"] = json!({ "maxDepth": 1 }))
     }
 
-    fn with_config(attributes: &[(&str, &str)], config: &Value) -> Bulk {
+    fn written(attributes: &[(&str, &str)], change: fn(&mut Value)) -> Bulk {
         let read = |(mbean, attribute): &(&str, &str)| -> Value {
-            json!({ "type": "read", "mbean": mbean, "attribute": attribute, "config": config })
+            let mut read = json!({ "type": "read", "mbean": mbean, "attribute": attribute });
+            change(&mut read);
+            read
         };
         let request = Value::Array(attributes.iter().map(read).collect());
         Bulk {

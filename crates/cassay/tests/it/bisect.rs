@@ -19,20 +19,21 @@ b3: {target: {null: {latency: 2ms}}}
 b4: {target: {null: {latency: 2ms}}}
 ";
 
+const BISECT: [&str; 7] = [
+    "bisect",
+    "study.yaml",
+    "--builds",
+    "builds.yaml",
+    "--blocks",
+    "4",
+    "--json",
+];
+
 #[test]
 fn the_first_build_that_is_slower_is_found_and_asked_again_nothing_is_measured() {
     let lab = Lab::with(STUDY);
     lab.write("builds.yaml", BUILDS);
-    let bisect = [
-        "bisect",
-        "study.yaml",
-        "--builds",
-        "builds.yaml",
-        "--blocks",
-        "4",
-        "--json",
-    ];
-    let said = lab.cassay(&bisect).ended_with(0);
+    let said = lab.cassay(&BISECT).ended_with(0);
     let found = said.json();
     assert_eq!(found["end"], "found", "{said}");
     assert_eq!(found["first_worse"], "b3", "{said}");
@@ -45,11 +46,11 @@ fn the_first_build_that_is_slower_is_found_and_asked_again_nothing_is_measured()
         entries.count()
     };
     let before = steps();
-    let again = lab.cassay(&bisect).ended_with(0);
+    let again = lab.cassay(&BISECT).ended_with(0);
     assert_eq!(again.json(), found);
     assert_eq!(steps(), before);
     lab.write("builds.yaml", &BUILDS.replace("b2: {}\n", ""));
-    lab.cassay(&bisect).ended_with(1).says(&["has the steps of another question"]);
+    lab.cassay(&BISECT).ended_with(1).says(&["has the steps of another question"]);
 }
 
 /// The one in the middle answers nothing but errors: it is not known of it whether it is slower.
@@ -59,15 +60,7 @@ fn a_build_that_cannot_be_measured_is_passed_over_and_said_where_it_hides_the_an
     let broken = "b3: {target: {null: {errors: {server_error: 1}}}}\n";
     let builds = BUILDS.replace("b3: {target: {null: {latency: 2ms}}}\n", broken);
     lab.write("builds.yaml", &builds);
-    let bisect = [
-        "bisect",
-        "study.yaml",
-        "--builds",
-        "builds.yaml",
-        "--blocks",
-        "4",
-    ];
-    let said = lab.cassay(&[&bisect[..], &["--json"]].concat()).ended_with(4);
+    let said = lab.cassay(&BISECT).ended_with(4);
     let found = said.json();
     assert_eq!(found["end"], "between", "{said}");
     assert_eq!(found["first_worse"], serde_json::Value::Null, "{said}");
