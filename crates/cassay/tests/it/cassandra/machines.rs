@@ -41,48 +41,6 @@ fn left(machines: &Machines, name: &str) -> (Vec<u32>, Vec<String>) {
 
 #[test]
 #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
-fn nodes_on_machines_are_measured_as_nodes_here_are_and_leave_only_jars() {
-    if let Some(why) = missing() {
-        return skip(&why);
-    }
-    let machines = machines(&["db1", "db2"], 1);
-    let study = POINT
-        .replace("nodes: 1, ", "hosts: 2, ")
-        .replace("class_sharing: true,", "racks: per-host,")
-        .replace("settle: none", "settle: none, reset: snapshot");
-    machines.lab.write("study.yaml", &study);
-    let run = ["run", "study.yaml", "--machines", "lab.yaml", "--json"];
-    let said = Said::of(machines.command(&run).output().unwrap()).measured(&machines.lab);
-    let trial = only_trial(&said);
-    assert_eq!(trial["server"]["writes"], trial["server"]["client_writes"]);
-    assert_eq!(trial["server"]["reads"], trial["server"]["client_reads"]);
-    assert_eq!(trial["verify"]["missing"], 0, "{trial:#}");
-
-    let run = machines.lab.run();
-    let folder = run.trial(0).unwrap().expect("the trial").logs_dir();
-    for node in ["node1", "node2"] {
-        let log = fs::read_to_string(folder.join(node).join("system.log")).unwrap();
-        assert!(log.contains("Starting listening for CQL clients"), "{node}");
-    }
-    let trial = folder.parent().unwrap();
-    let text = fs::read_to_string(trial.join("nodes.json")).unwrap();
-    let nodes: Value = serde_json::from_str(&text).unwrap();
-    assert_eq!(nodes["isolation"], "machines");
-    assert_eq!(nodes["hosts"][1]["address"], "127.66.1.2");
-    let proofs = nodes["proofs"].as_array().unwrap().iter();
-    let failed: Vec<_> = proofs.filter(|one| one["effect"] == "other").collect();
-    assert!(failed.is_empty(), "{failed:#?}");
-    let readings = fs::read_to_string(trial.join("probes/hosts.ndjson")).unwrap();
-    for host in ["host1", "host2", "machine"] {
-        assert!(readings.contains(&format!("\"{host}\"")), "{host}");
-    }
-    for name in ["db1", "db2"] {
-        assert_eq!(left(&machines, name), (vec![], vec!["supply".to_owned()]));
-    }
-}
-
-#[test]
-#[ignore = "starts a real Cassandra: cargo xtask cassandra"]
 fn a_cluster_on_a_machine_stays_is_found_again_and_broken_and_goes_with_its_controller_killed() {
     if let Some(why) = missing() {
         return skip(&why);
@@ -117,6 +75,48 @@ fn a_cluster_on_a_machine_stays_is_found_again_and_broken_and_goes_with_its_cont
 /// What is too long for the gate.
 mod long {
     use super::*;
+
+    #[test]
+    #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
+    fn nodes_on_machines_are_measured_as_nodes_here_are_and_leave_only_jars() {
+        if let Some(why) = missing() {
+            return skip(&why);
+        }
+        let machines = machines(&["db1", "db2"], 1);
+        let study = POINT
+            .replace("nodes: 1, ", "hosts: 2, ")
+            .replace("class_sharing: true,", "racks: per-host,")
+            .replace("settle: none", "settle: none, reset: snapshot");
+        machines.lab.write("study.yaml", &study);
+        let run = ["run", "study.yaml", "--machines", "lab.yaml", "--json"];
+        let said = Said::of(machines.command(&run).output().unwrap()).measured(&machines.lab);
+        let trial = only_trial(&said);
+        assert_eq!(trial["server"]["writes"], trial["server"]["client_writes"]);
+        assert_eq!(trial["server"]["reads"], trial["server"]["client_reads"]);
+        assert_eq!(trial["verify"]["missing"], 0, "{trial:#}");
+
+        let run = machines.lab.run();
+        let folder = run.trial(0).unwrap().expect("the trial").logs_dir();
+        for node in ["node1", "node2"] {
+            let log = fs::read_to_string(folder.join(node).join("system.log")).unwrap();
+            assert!(log.contains("Starting listening for CQL clients"), "{node}");
+        }
+        let trial = folder.parent().unwrap();
+        let text = fs::read_to_string(trial.join("nodes.json")).unwrap();
+        let nodes: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(nodes["isolation"], "machines");
+        assert_eq!(nodes["hosts"][1]["address"], "127.66.1.2");
+        let proofs = nodes["proofs"].as_array().unwrap().iter();
+        let failed: Vec<_> = proofs.filter(|one| one["effect"] == "other").collect();
+        assert!(failed.is_empty(), "{failed:#?}");
+        let readings = fs::read_to_string(trial.join("probes/hosts.ndjson")).unwrap();
+        for host in ["host1", "host2", "machine"] {
+            assert!(readings.contains(&format!("\"{host}\"")), "{host}");
+        }
+        for name in ["db1", "db2"] {
+            assert_eq!(left(&machines, name), (vec![], vec!["supply".to_owned()]));
+        }
+    }
 
     /// What was asked, done and found is the same, whichever kind of host it is. Figures are those
     /// of their hosts, and are shown.

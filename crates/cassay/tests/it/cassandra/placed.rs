@@ -126,34 +126,39 @@ verify: {reads: none}
 repeat: {blocks: 2}
 ";
 
-#[test]
-#[ignore = "starts a real Cassandra: cargo xtask cassandra"]
-fn from_one_core_to_two_there_is_an_efficiency_with_its_interval() {
-    if cpus().is_none() {
-        skip("this machine has one CPU");
-        return;
+/// What is too long for the gate.
+mod long {
+    use super::*;
+
+    #[test]
+    #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
+    fn from_one_core_to_two_there_is_an_efficiency_with_its_interval() {
+        if cpus().is_none() {
+            skip("this machine has one CPU");
+            return;
+        }
+        let lab = Lab::with(SCALE_UP);
+        // A short window beside other tests may be invalid: what is found is there all the same.
+        lab.cassay(&["run", "study.yaml"]).measured(&lab);
+        let findings = lab.run().findings.expect("findings");
+        let findings = serde_json::to_value(findings).unwrap();
+        let arms = findings["scale_ups"].as_array().expect("arms");
+        assert_eq!((arms.len(), &arms[0]["unit"]), (1, &Value::from("cores")));
+        let points = arms[0]["points"].as_array().expect("points");
+        assert_eq!(points.len(), 2);
+        let usable = points.iter().all(|point| point["verdict"] != "invalid");
+        if usable {
+            let ends = points[1]["efficiency"]["ci95"].as_array().expect("an interval");
+            assert_eq!(ends.len(), 2);
+        }
+        let said = arms[0]["sentences"].to_string();
+        assert!(said.contains("socket"), "{said}");
+        let parts = findings["trials"].as_array().expect("trials").iter();
+        let mut counts: Vec<u64> = parts
+            .map(|trial| trial["part"]["split"][0].as_u64().expect("a number"))
+            .collect();
+        counts.sort_unstable();
+        counts.dedup();
+        assert_eq!(counts, [1, 2]);
     }
-    let lab = Lab::with(SCALE_UP);
-    // A short window beside other tests may be invalid: what is found is there all the same.
-    lab.cassay(&["run", "study.yaml"]).measured(&lab);
-    let findings = lab.run().findings.expect("findings");
-    let findings = serde_json::to_value(findings).unwrap();
-    let arms = findings["scale_ups"].as_array().expect("arms");
-    assert_eq!((arms.len(), &arms[0]["unit"]), (1, &Value::from("cores")));
-    let points = arms[0]["points"].as_array().expect("points");
-    assert_eq!(points.len(), 2);
-    let usable = points.iter().all(|point| point["verdict"] != "invalid");
-    if usable {
-        let ends = points[1]["efficiency"]["ci95"].as_array().expect("an interval");
-        assert_eq!(ends.len(), 2);
-    }
-    let said = arms[0]["sentences"].to_string();
-    assert!(said.contains("socket"), "{said}");
-    let parts = findings["trials"].as_array().expect("trials").iter();
-    let mut counts: Vec<u64> = parts
-        .map(|trial| trial["part"]["split"][0].as_u64().expect("a number"))
-        .collect();
-    counts.sort_unstable();
-    counts.dedup();
-    assert_eq!(counts, [1, 2]);
 }
