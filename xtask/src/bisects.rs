@@ -22,7 +22,7 @@ pub struct Options {
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u16).range(2..))]
     builds: u16,
     /// How long a request waits in a slow build, in microseconds
-    #[arg(long, default_value_t = 1000)]
+    #[arg(long, default_value_t = 3000)]
     delay_us: u64,
 }
 

@@ -17,6 +17,7 @@ use target::{
     hidden::{hidden, hide_all},
 };
 use topology::Smt;
+use versions::Preset;
 
 /// One line of the head of a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -231,13 +232,31 @@ fn nodes(local: &LocalSpec) -> Vec<String> {
     if local.authentication == Authentication::Password {
         parts.push("clients ask with a password".to_owned());
     }
-    let yaml = local.yaml.iter();
-    parts.extend(yaml.map(|(key, value)| format!("{key}: {}", yaml_words(key, value))));
+    parts.extend(yaml(local));
     parts.extend(local.jvm_options.iter().map(|one| hidden(one).into_owned()));
     let shared = local.class_sharing.then(|| "class data sharing".to_owned());
     parts.extend(shared);
     parts.extend(topology(&local.topology));
     parts
+}
+
+/// What is set in cassandra.yaml: the file that comes with Cassandra, where all that one says is
+/// said, and each setting that it does not say.
+fn yaml(local: &LocalSpec) -> Vec<String> {
+    let line = local.release.line();
+    let beside = |preset: Preset| {
+        let says = line.preset(preset)?;
+        let is_said = says.keys().all(|key| local.yaml.contains_key(key));
+        let own = local.yaml.iter().filter(|(key, value)| says.get(*key) != Some(value));
+        is_said.then(|| (preset, own.collect::<Vec<_>>()))
+    };
+    let closest = Preset::ALL.into_iter().filter_map(beside).min_by_key(|(_, own)| own.len());
+    let (file, own) = match closest {
+        Some((preset, own)) => (Some(preset.file().to_owned()), own),
+        None => (None, local.yaml.iter().collect()),
+    };
+    let own = own.into_iter().map(|(key, value)| format!("{key}: {}", yaml_words(key, value)));
+    file.into_iter().chain(own).collect()
 }
 
 /// Where the nodes run on their machine, in words.
@@ -372,128 +391,4 @@ fn probes(probes: &Probes) -> Vec<String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::resolve::resolve;
-    use crate::settings::Overrides;
-    use expect_test::{Expect, expect};
-
-    fn check(text: &str, expect: Expect) {
-        let text = format!("study: s\nquestion: q\nworkload: {{use: standard1}}\n{text}");
-        let study = resolve("s", &text, &Overrides::default())
-            .unwrap_or_else(|mistakes| panic!("{mistakes}"));
-        let line = |condition: Condition| {
-            let variant = condition.of.map(|name| format!(" [{name}]")).unwrap_or_default();
-            // One part on a line.
-            let what = condition.what.replace(", ", ",\n  ");
-            format!("{}{variant}: {what}\n", condition.about)
-        };
-        expect.assert_eq(&conditions(&study).into_iter().map(line).collect::<String>());
-    }
-
-    /// A matrix of 24 combinations had 24 lines for four kinds of machine.
-    #[test]
-    fn what_one_axis_decides_is_said_by_its_values() {
-        check(
-            "target: {local: {}}\ndata: {load: {operations: 10k}}\n\
-             matrix: {heap: {a: {}, b: {}, c: {target: {local: {heap: 512MiB}}}}, \
-             sync: {x: {}, y: {keyspace: {durable_writes: false}}}}\n\
-             probes: {period: 2s}\nprocedure: {fixed: {threads: 1}}\n",
-            expect![[r#"
-                hosts: none: 1 node on loopback addresses,
-                  racks rack1
-                nodes [a, b]: Cassandra 5.0.8,
-                  heap 1GiB
-                nodes [c]: Cassandra 5.0.8,
-                  heap 512MiB
-                tables [x]: replicas 1
-                tables [y]: replicas 1,
-                  durable_writes = false
-                data: load 10k rows,
-                  kept from trial to trial
-                probes: hosts processes jvm cassandra gc_log every 2s
-            "#]],
-        );
-        // Of variants without a matrix, those that are alike stand together.
-        check(
-            "target: {local: {}}\ndata: {load: {operations: 10k}}\n\
-             variants: {a: {}, b: {target: {local: {heap: 512MiB}}}, c: {}}\n\
-             procedure: {fixed: {threads: 1}}\n",
-            expect![[r#"
-                hosts: none: 1 node on loopback addresses,
-                  racks rack1
-                nodes [a, c]: Cassandra 5.0.8,
-                  heap 1GiB
-                nodes [b]: Cassandra 5.0.8,
-                  heap 512MiB
-                tables: replicas 1
-                data: load 10k rows,
-                  kept from trial to trial
-                probes: hosts processes jvm cassandra gc_log every 1s
-            "#]],
-        );
-    }
-
-    #[test]
-    fn what_variants_share_is_said_once_and_what_differs_with_their_names() {
-        check(
-            "target: {local: {hosts: 2, nodes_per_host: 2, \
-             host: {cpus: [0, 1], cpu_quota: 1.5, memory: 3GiB, volume: 20GiB, \
-             link: {rate: 1Gbit, delay: 1ms}}}}\n\
-             keyspace: {replication: 2, compaction: {class: LeveledCompactionStrategy}}\n\
-             data: {load: {bytes_per_node: 200MB}, reset: snapshot, page_cache: drop}\n\
-             phases: {load: {target: {local: {yaml: {commitlog_sync: periodic}}}}}\n\
-             matrix: {heap: {a: {}, b: {target: {local: {heap: 512MiB, gc: zgc}}}}}\n\
-             probes: {period: 2s, jvm: false, hosts: 10s, import: [{esxtop: x.csv}]}\n\
-             procedure: {fixed: {threads: 1}}\n",
-            expect![[r#"
-                hosts: 2 of 2 nodes,
-                  racks rack1 rack2,
-                  kept apart where this machine allows it,
-                  else on loopback
-                each host: CPUs 0 1,
-                  CPU time of 1.5 cores,
-                  3GiB of memory with its page cache,
-                  a volume of 20GiB,
-                  a link of 1Gbit/s,
-                  1ms of delay each way
-                nodes [a]: Cassandra 5.0.8,
-                  heap 1GiB
-                nodes [b]: Cassandra 5.0.8,
-                  heap 512MiB,
-                  collector ZGC
-                tables: replicas 2,
-                  compaction = {'class': 'LeveledCompactionStrategy'}
-                data: load until each node has 200MB,
-                  about 1.82M rows,
-                  a snapshot restored before each trial,
-                  online,
-                  then the page cache dropped
-                loading: commitlog_sync: periodic
-                probes: processes cassandra gc_log every 2s,
-                  hosts every 10s,
-                  esxtop from x.csv
-            "#]],
-        );
-    }
-
-    #[test]
-    fn loopback_nodes_and_the_null_target_say_little() {
-        check(
-            "target: {local: {nodes: 2}}\nprobes: none\ndata: {present: 5}\n\
-             procedure: {fixed: {threads: 1}}\n",
-            expect![[r#"
-                hosts: none: 2 nodes on loopback addresses,
-                  racks rack1
-                nodes: Cassandra 5.0.8,
-                  heap 1GiB
-                tables: replicas 1
-                data: kept from trial to trial
-            "#]],
-        );
-        check(
-            "target: {null: {}}\nprocedure: {fixed: {threads: 1}}\n",
-            expect![[r#""#]],
-        );
-    }
-}
+mod tests;

@@ -6,6 +6,7 @@ use std::cell::Cell;
 use cql::Compression;
 use cql::request::QueryParams;
 use cql::response::{self, RawRows};
+use cql::segment::{SEGMENT_BYTES_MAX, Segments};
 use cql::template::{Template, append_null, append_value};
 use cql::{Header, Value, Version, reply};
 
@@ -93,6 +94,33 @@ fn compressing_again_allocates_nothing() {
             compression.decompress(&out[9..], &mut body, 4096).unwrap();
         });
         assert_eq!(bytes, 0, "{compression:?}");
+    }
+}
+
+#[test]
+fn segments_with_room_allocate_nothing() {
+    let mut frames = Vec::new();
+    for words in [1, 100, 30_000] {
+        cql::request::prepare(&mut frames, Version::V5, 1, &"SELECT ".repeat(words));
+    }
+    for compression in [None, Some(Compression::Lz4)] {
+        let segments = Segments::new(compression);
+        let mut out = Vec::with_capacity(Segments::room_bytes(frames.len()));
+        let mut payload = Vec::with_capacity(SEGMENT_BYTES_MAX);
+        // The table that finds what was there before is made once per thread.
+        segments.wrap(&frames, &mut out);
+        out.clear();
+        let (bytes, read) = requested_bytes(|| {
+            segments.wrap(&frames, &mut out);
+            let (mut rest, mut read) = (&out[..], 0);
+            while let Some(length) = segments.segment_bytes(rest).unwrap() {
+                segments.unwrap(&rest[..length], &mut payload).unwrap();
+                read += payload.len();
+                rest = &rest[length..];
+            }
+            read
+        });
+        assert_eq!((bytes, read), (0, frames.len()), "{compression:?}");
     }
 }
 

@@ -117,6 +117,25 @@ fn rows_without_metadata_are_read() {
     assert_eq!(row.cells().collect::<Vec<_>>(), [Some(&b"x"[..])]);
 }
 
+/// What a server of version 5 answers where the table has changed since the statement was
+/// prepared: the columns and the new id of their description, whoever wanted to skip them.
+#[test]
+fn rows_whose_metadata_has_changed_are_read() {
+    let body = b"\x00\x00\x00\x02\x00\x00\x00\x0B\x00\x00\x00\x01\
+        \x00\x00\x00\x03nxt\x00\x02id\
+        \x00\x02ks\x00\x01t\x00\x01k\x00\x0D\
+        \x00\x00\x00\x01\x00\x00\x00\x01x";
+    let frame = frame(0x08, 0, body);
+    let Response::Result(ResultBody::Rows(rows)) = parsed(&frame) else {
+        panic!("no rows")
+    };
+    assert_eq!(rows.columns, [column("k", CqlType::Text)]);
+    assert_eq!(rows.paging_state, Some(&b"nxt"[..]));
+    let raw = RawRows::parse(&frame[HEADER_BYTES..]).unwrap();
+    let row = raw.rows().next().unwrap().unwrap();
+    assert_eq!(row.cells().collect::<Vec<_>>(), [Some(&b"x"[..])]);
+}
+
 #[test]
 fn a_row_that_is_cut_off_is_an_error_and_the_last() {
     let body = b"\x00\x00\x00\x02\x00\x00\x00\x04\x00\x00\x00\x01\x00\x00\x00\x02\
