@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 /// What `cargo xtask line` is asked.
 #[derive(clap::Args)]
 pub struct Options {
-    /// The release that the line is pinned to: 5.0.8
+    /// The release that the line is pinned to: 5.0.9
     release: String,
 }
 
@@ -145,11 +145,11 @@ fn releases(work: &Path, release: &str) -> Result<String> {
     Ok(own)
 }
 
-/// `crates/versions/src/v5_0` of 5.0.8.
+/// `crates/versions/src/v5_0` of 5.0.9.
 fn folder_of(release: &str) -> Result<PathBuf> {
     let mut numbers = release.split(['.', '-']);
     let (Some(major), Some(minor)) = (numbers.next(), numbers.next()) else {
-        bail!("{release} is no release, as 5.0.8");
+        bail!("{release} is no release, as 5.0.9");
     };
     let folder = tree::root().join(format!("crates/versions/src/v{major}_{minor}"));
     ensure!(

@@ -727,7 +727,7 @@ pub struct UpArgs {
     /// Number of nodes; with --hosts, one per host when absent.
     #[arg(long)]
     pub nodes: Option<usize>,
-    /// Version of Cassandra: a release, or a line, as 4.1. Without it, 5.0.8, or that of --like.
+    /// Version of Cassandra: a release, or a line, as 4.1. Without it, 5.0.9, or that of --like.
     #[arg(long, value_name = "VERSION", value_parser = supply::release)]
     pub cassandra: Option<Release>,
     /// Major version of the Java that nodes run on, of those that are installed. Without it, 17 or

@@ -38,7 +38,7 @@ or the matrix's axes in turn, phase.
 ```yaml
 study: first-look
 question: How do throughput and latency grow with the operations in flight?
-target: {local: {cassandra: 5.0.8, heap: 1GiB}}
+target: {local: {cassandra: 5.0.9, heap: 1GiB}}
 workload: {use: standard1}
 data: {load: {operations: 200k}}
 variants:

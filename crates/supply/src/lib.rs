@@ -285,7 +285,7 @@ mod tests {
             let release = Release::of(release).unwrap();
             resolve(cache.path(), (&release, &origin), &mut |_: Message<'_>| ())
         };
-        let supply = of("5.0.8").unwrap();
+        let supply = of("5.0.9").unwrap();
         assert_eq!(supply.release.version(), "5.0.7");
         assert_eq!(supply.jamm, lib.join("jamm-0.4.0.jar"));
         assert_eq!(supply.jolokia, None);

@@ -10,7 +10,7 @@
 //! distribution, or a tree that was built.
 //!
 //! `settings.txt` is made from the release's class `org.apache.cassandra.config.Config`, by `cargo
-//! xtask line 5.0.8`: first the public fields, then what is read under another name, by the
+//! xtask line 5.0.9`: first the public fields, then what is read under another name, by the
 //! annotation `@Replaces`, as `OLD > NEW UNIT`. UNIT is what a number under the old name counts;
 //! `=` if it stays as it is, `?` if nobody can say it by a number.
 

@@ -29,9 +29,9 @@ fn what_one_axis_decides_is_said_by_its_values() {
         expect![[r#"
             hosts: none: 1 node on loopback addresses,
               racks rack1
-            nodes [a, b]: Cassandra 5.0.8,
+            nodes [a, b]: Cassandra 5.0.9,
               heap 1GiB
-            nodes [c]: Cassandra 5.0.8,
+            nodes [c]: Cassandra 5.0.9,
               heap 512MiB
             tables [x]: replicas 1
             tables [y]: replicas 1,
@@ -49,9 +49,9 @@ fn what_one_axis_decides_is_said_by_its_values() {
         expect![[r#"
             hosts: none: 1 node on loopback addresses,
               racks rack1
-            nodes [a, c]: Cassandra 5.0.8,
+            nodes [a, c]: Cassandra 5.0.9,
               heap 1GiB
-            nodes [b]: Cassandra 5.0.8,
+            nodes [b]: Cassandra 5.0.9,
               heap 512MiB
             tables: replicas 1
             data: load 10k rows,
@@ -84,9 +84,9 @@ fn what_variants_share_is_said_once_and_what_differs_with_their_names() {
               a volume of 20GiB,
               a link of 1Gbit/s,
               1ms of delay each way
-            nodes [a]: Cassandra 5.0.8,
+            nodes [a]: Cassandra 5.0.9,
               heap 1GiB
-            nodes [b]: Cassandra 5.0.8,
+            nodes [b]: Cassandra 5.0.9,
               heap 512MiB,
               collector ZGC
             tables: replicas 2,
@@ -112,7 +112,7 @@ fn loopback_nodes_and_the_null_target_say_little() {
         expect![[r#"
             hosts: none: 2 nodes on loopback addresses,
               racks rack1
-            nodes: Cassandra 5.0.8,
+            nodes: Cassandra 5.0.9,
               heap 1GiB
             tables: replicas 1
             data: kept from trial to trial
@@ -133,7 +133,7 @@ fn a_file_of_settings_is_named_and_what_differs_from_it_is_said() {
         expect![[r#"
             hosts: none: 1 node on loopback addresses,
               racks rack1
-            nodes: Cassandra 5.0.8,
+            nodes: Cassandra 5.0.9,
               heap 1GiB,
               cassandra_latest.yaml,
               column_index_size: 8KiB,

@@ -17,7 +17,7 @@ use versions::{Home, LACKED_CLASS_HINT, Release, digest_of, release_in_tarball};
 const CASSANDRA: &str = "target.local.cassandra";
 const JAVA: &str = "target.local.java";
 
-const NO_TARBALL_HINT: &str = "name a binary distribution, as apache-cassandra-5.0.8-bin.tar.gz";
+const NO_TARBALL_HINT: &str = "name a binary distribution, as apache-cassandra-5.0.9-bin.tar.gz";
 
 /// What cannot be started, and why.
 struct Mistake {

@@ -4,7 +4,7 @@ use crate::line::{Formats, Line, Presets};
 
 pub(crate) static LINE: Line = Line {
     name: "5.0",
-    pinned: "5.0.8",
+    pinned: "5.0.9",
     lock: include_str!("supply.lock"),
     settings: include_str!("settings.txt"),
     presets: Some(Presets {

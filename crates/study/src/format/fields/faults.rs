@@ -193,7 +193,7 @@ pub(super) const FIELDS: &[Field] = &[
             let release = Release::of(text).ok();
             d.fault().options.to = release;
         }),
-        "The release that a rolling upgrade brings nodes to: `5.0.8`, or a line, as `5.0`.",
+        "The release that a rolling upgrade brings nodes to: `5.0.9`, or a line, as `5.0`.",
     ),
     with(
         "faults.drain",

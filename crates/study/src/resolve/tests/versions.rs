@@ -129,7 +129,7 @@ fn a_java_is_a_version_or_a_folder_and_must_fit() {
     assert!(!unsupported("cassandra: 4.1, java: 11") && !unsupported("cassandra: 5.0"));
     let said = refused("java: 25");
     assert!(
-        said.contains("Java 25 is asked for, and Cassandra 5.0.8 starts on 17 or 11"),
+        said.contains("Java 25 is asked for, and Cassandra 5.0.9 starts on 17 or 11"),
         "{said}"
     );
     let folder = tempfile::tempdir().unwrap();
@@ -141,7 +141,7 @@ fn a_java_is_a_version_or_a_folder_and_must_fit() {
     std::fs::write(home.join("release"), "JAVA_VERSION=\"25.0.1\"\n").unwrap();
     let said = refused_in(folder.path(), "java: jdk", true);
     assert!(
-        said.contains("is Java 25, and Cassandra 5.0.8 starts on 17, 11"),
+        said.contains("is Java 25, and Cassandra 5.0.9 starts on 17, 11"),
         "{said}"
     );
     std::fs::write(home.join("release"), "JAVA_VERSION=\"17.0.1\"\n").unwrap();
