@@ -55,5 +55,6 @@ pub use page::{
 pub use png::png;
 pub use run::page;
 pub use sections::headline::cause;
+pub use sections::results::metric_name;
 pub use text::text;
 pub use view::{Curve, FileView, NodeView, PointView, ProbeSeries, RunView, TrialView};

@@ -14,6 +14,8 @@ use crate::exit::Exit;
 use crate::terminal;
 use analysis::bisect::{ATTEMPTS, Effect, Next, SeenBuild, next};
 use anyhow::{Context, Result, bail, ensure};
+use measure::number::counted;
+use report::metric_name;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use store::Run;
@@ -144,11 +146,19 @@ struct Bisection<'a> {
 impl Bisection<'_> {
     fn run(&self) -> Result<Exit> {
         let mut seen = vec![SeenBuild::default(); self.builds.len()];
-        let mut higher_is_better = true;
+        // The last one, and then halves of what is between.
+        let halvings = (self.builds.len() - 1).next_power_of_two().trailing_zeros();
+        terminal::say(&format!(
+            "bisect: {} builds, {} if each comparison says enough",
+            self.builds.len(),
+            counted(1 + halvings as usize, "step")
+        ));
+        let mut compared = String::new();
         loop {
+            let higher_is_better = HIGHER_IS_BETTER.contains(&compared.as_str());
             let (build, before) = match next(&seen, higher_is_better) {
                 Next::Compare { build, before } => (build, before),
-                end => return Ok(self.end(end, &seen)),
+                end => return Ok(self.end(end, &compared, &seen)),
             };
             let out = self.step_folder(build, before);
             let name = &self.builds[build].name;
@@ -177,9 +187,12 @@ impl Bisection<'_> {
                     continue;
                 }
             };
-            higher_is_better = HIGHER_IS_BETTER.contains(&metric.as_str());
-            terminal::say(&format!("bisect: {name}: {metric} {effect}"));
+            terminal::say(&format!(
+                "bisect: {name}: {} {effect}",
+                metric_name(&metric)
+            ));
             seen[build].effects.push(effect);
+            compared = metric;
         }
     }
 
@@ -276,17 +289,19 @@ impl Bisection<'_> {
         Ok((found.metric.clone(), effect))
     }
 
-    /// Says how it ended.
-    fn end(&self, end: Next, seen: &[SeenBuild]) -> Exit {
+    /// Says how it ended, of a metric that was compared.
+    fn end(&self, end: Next, metric: &str, seen: &[SeenBuild]) -> Exit {
         let name = |build: usize| self.builds[build].name.as_str();
         let good = name(0);
+        let of = |effect: Effect| format!("{} {effect}", metric_name(metric));
         let (kind, words, exit) = match end {
             Next::Found { build, effect } => (
                 "found",
                 format!(
-                    "{} is the first build that is worse than {good}: {effect}; {} is the last \
-                     that is not",
+                    "{} is the first build that is worse than {good}: {}; {} is the last that is \
+                     not",
                     name(build),
+                    of(effect),
                     name(build - 1)
                 ),
                 Exit::Done,
@@ -294,10 +309,11 @@ impl Bisection<'_> {
             Next::Between { good, bad, effect } => (
                 "between",
                 format!(
-                    "{} is worse than {}: {effect}, and so may one of those be that cannot be \
-                     compared: {}; {} is the last that is not",
+                    "{} is worse than {}: {}, and so may one of those be that cannot be compared: \
+                     {}; {} is the last that is not",
                     name(bad),
                     name(0),
+                    of(effect),
                     (good + 1..bad).map(name).collect::<Vec<_>>().join(", "),
                     name(good)
                 ),
@@ -306,9 +322,10 @@ impl Bisection<'_> {
             Next::NotWorse { effect } => (
                 "not_worse",
                 format!(
-                    "{} is not seen to be worse than {good}: {effect}, so that there is nothing to \
-                     look for",
-                    name(self.builds.len() - 1)
+                    "{} is not seen to be worse than {good}: {}, so that there is nothing to look \
+                     for",
+                    name(self.builds.len() - 1),
+                    of(effect)
                 ),
                 Exit::Done,
             ),
@@ -321,19 +338,20 @@ impl Bisection<'_> {
                 "unclear",
                 format!(
                     "the first build that is worse than {good} comes after {} and not after {}; \
-                     {} is between them, {effect} after {ATTEMPTS} comparisons, and nobody can say \
-                     on which side\nhint: more --blocks, longer windows, or a quieter machine, in \
+                     {} is between them, {} after {ATTEMPTS} comparisons, and nobody can say on \
+                     which side\nhint: more --blocks, longer windows, or a quieter machine, in \
                      another --out",
                     name(last_good),
                     name(bad),
-                    name(build)
+                    name(build),
+                    of(effect)
                 ),
                 Exit::Missed,
             ),
             Next::Compare { .. } => ("open", String::new(), Exit::Done),
         };
         if self.common.json {
-            self.tell(end, (kind, &words), seen);
+            self.tell(end, (kind, &words), metric, seen);
         } else {
             terminal::data(&words);
             terminal::say(&format!("its steps: {}", self.folder.display()));
@@ -342,7 +360,7 @@ impl Bisection<'_> {
     }
 
     /// The same as data.
-    fn tell(&self, end: Next, (kind, words): (&str, &str), seen: &[SeenBuild]) {
+    fn tell(&self, end: Next, (kind, words): (&str, &str), metric: &str, seen: &[SeenBuild]) {
         let name = |build: usize| self.builds[build].name.as_str();
         let of_builds = self.builds.iter().zip(seen);
         let all = of_builds.clone().filter_map(|(build, seen)| {
@@ -364,6 +382,7 @@ impl Bisection<'_> {
             "end": kind,
             "first_worse": first,
             "words": words,
+            "metric": metric,
             "builds": all.collect::<Vec<_>>(),
             "skipped": skipped.collect::<Vec<_>>(),
             "folder": self.folder,

@@ -39,6 +39,8 @@ fn the_first_build_that_is_slower_is_found_and_asked_again_nothing_is_measured()
     assert_eq!(found["first_worse"], "b3", "{said}");
     let words = found["words"].as_str().unwrap();
     assert!(words.contains("b2 is the last that is not"), "{words}");
+    assert!(words.contains("worse than b1: throughput -"), "{words}");
+    assert_eq!(found["metric"], "ops_per_s");
     let ratio = found["builds"][2]["ratio"].as_f64().unwrap();
     assert!(ratio < 0.5, "{said}");
     let steps = || {
