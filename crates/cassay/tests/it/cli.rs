@@ -429,8 +429,8 @@ fn the_plans_of_the_shipped_studies_are_those_of_earlier_versions() {
     assert_eq!(
         plans,
         [
-            -3279338797528095100,
-            9097447338629201535,
+            -6092735937397402510,
+            -2928562456400151905,
             9018601900040445089
         ]
     );
