@@ -108,7 +108,7 @@ fn nodes_go_back_with_the_files_that_they_had_and_are_repaired() {
     let said: Vec<&str> = steps.iter().map(|step| step.words.as_str()).collect();
     let at = |words: &str| said.iter().position(|one| one.contains(words)).expect(words);
     let order = [
-        at("node1 is 5.0.8, node2 is 4.1.10, node3 is 5.0.8"),
+        at("node1 is 5.0.9, node2 is 4.1.10, node3 is 5.0.9"),
         at("nodes go back to the release that they were"),
         at("node3 was ended 0.0 s after the begin"),
         at("node3 was repaired (it was done): node1 and node2 compared 3 tables for it"),
