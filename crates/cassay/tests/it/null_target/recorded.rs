@@ -81,7 +81,12 @@ fn several_clients_offer_a_recording_as_one_does() {
         let machines = "client.machines=[here, {workers: 1}]";
         let set = [&run[..], &["--set", machines]].concat();
         let together = lab.cassay(&set).measured(&lab).json()["trials"][0].clone();
-        assert_eq!(counts(&together), counts(&alone), "{together:#}");
+        // Which of the selections at the end of the window are in it is chance on a busy machine.
+        let is_sure = |kind: &str| study == in_all || !kind.starts_with("select");
+        let sure = |trial: &Value| -> Vec<_> {
+            counts(trial).into_iter().filter(|(kind, _)| is_sure(kind)).collect()
+        };
+        assert_eq!(sure(&together), sure(&alone), "{together:#}");
         let clients = together["clients"].as_array().expect("clients");
         let each = clients.iter().map(|one| one["latency_ms"]["count"].as_u64());
         assert!(
