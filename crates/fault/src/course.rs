@@ -192,7 +192,7 @@ impl Course<'_> {
             _ if !self.kind.takes_volume() => None,
             Hit::Host(host) => Some(*host),
             Hit::Node(node) => self.world.nodes().get(*node)?.host,
-            Hit::Split(..) | Hit::Cluster => None,
+            Hit::Split(..) | Hit::Nodes(_) | Hit::Cluster => None,
         };
         let seen = self.world.see(Via::Host(host?), Query::VolumeTaken);
         matches!(seen, Ok(QueryAnswer::VolumeTaken(true))).then(|| Observation {

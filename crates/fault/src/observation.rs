@@ -136,6 +136,7 @@ pub(crate) fn nodes_hit(hit: &Hit, world: &dyn Agents) -> Vec<usize> {
             on_host.map(|(index, _)| index).collect()
         }
         Hit::Split(..) => Vec::new(),
+        Hit::Nodes(nodes) => nodes.clone(),
         Hit::Cluster => (0..world.nodes().len()).collect(),
     }
 }

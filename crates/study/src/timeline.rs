@@ -183,6 +183,7 @@ impl<'a> Drawing<'a> {
                 Some(Hit::Node(node)) => vec![("node", node + 1)],
                 Some(Hit::Host(host)) => vec![("host", host + 1)],
                 Some(Hit::Split(of, _)) => of.iter().map(|host| ("host", host + 1)).collect(),
+                Some(Hit::Nodes(nodes)) => nodes.iter().map(|node| ("node", node + 1)).collect(),
                 Some(Hit::Cluster) => vec![("all nodes", 0)],
                 // Which that is, the cluster says.
                 None => vec![("hottest", 0)],

@@ -431,7 +431,7 @@ fn named(hit: &Hit, cluster: &Cluster) -> String {
     let hosts = cluster.host_names();
     match hit {
         Hit::Node(index) => cluster.nodes()[*index].name.clone(),
-        Hit::Host(_) | Hit::Split(..) | Hit::Cluster => {
+        Hit::Host(_) | Hit::Split(..) | Hit::Nodes(_) | Hit::Cluster => {
             hit.words(|host| hosts.get(host).cloned().unwrap_or_default())
         }
     }

@@ -311,6 +311,10 @@ impl Place {
                 host_of(running.cluster.index_of(*asked)?)?
             }
             (Some(Hit::Node(asked)), _) => Hit::Node(running.cluster.index_of(*asked)?),
+            (Some(Hit::Nodes(asked)), _) => {
+                let all = asked.iter().map(|node| running.cluster.index_of(*node));
+                Hit::Nodes(all.collect::<Result<_>>()?)
+            }
             (Some(hit), _) => hit.clone(),
             (None, target::fault::Place::Node) => Hit::Node(hottest_replica(running, program)?),
             (None, _) => host_of(hottest_replica(running, program)?)?,
@@ -320,11 +324,16 @@ impl Place {
             Hit::Host(index) => hosts.get(*index).is_some_and(|name| name == host),
             // Nothing ends of it.
             Hit::Split(..) => false,
+            Hit::Nodes(nodes) => nodes.contains(&index),
             Hit::Cluster => true,
         };
         let nodes: Vec<_> = named.filter(|(index, _, host)| is_hit(*index, host)).collect();
         let name = match &hit {
             Hit::Node(_) => nodes.first().map(|(_, name, _)| name.clone()),
+            Hit::Nodes(all) => {
+                let name = |index: &usize| running.cluster.nodes()[*index].name.clone();
+                Some(all.iter().map(name).collect::<Vec<_>>().join(" and "))
+            }
             Hit::Host(_) | Hit::Split(..) | Hit::Cluster => None,
         };
         let nodes = nodes.into_iter();

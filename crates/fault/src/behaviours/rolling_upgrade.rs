@@ -7,7 +7,7 @@ mod way_back;
 
 use crate::behaviour::{Fault, Tell, Work};
 use crate::itself::{self, Itself};
-use crate::observation::Observation;
+use crate::observation::{self, Observation};
 use crate::rolling::{self, Round, TURN_LIMIT};
 use crate::task::{AT_ONCE, Task};
 use crate::world::{Healed, Via, World};
@@ -23,10 +23,10 @@ use way_back::{SWAPPED_WITHIN, WayBack};
 const DRAINED_WITHIN: Duration = Duration::from_secs(120);
 
 /// What carries it out.
-pub(crate) fn behaviour(_: &Hit, options: &Options) -> Box<dyn Fault> {
+pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
     Box::new(Upgrade {
         to: options.to.clone(),
-        nodes: options.nodes.clone(),
+        hit: hit.clone(),
         drains: options.drain != Some(false),
         upgrades_files: options.upgrade_sstables,
         within: Duration::ZERO,
@@ -41,8 +41,7 @@ pub(crate) fn behaviour(_: &Hit, options: &Options) -> Box<dyn Fault> {
 
 struct Upgrade {
     to: Option<Release>,
-    /// Which nodes; empty: all.
-    nodes: Vec<usize>,
+    hit: Hit,
     drains: bool,
     upgrades_files: bool,
     within: Duration,
@@ -69,11 +68,7 @@ impl Upgrade {
 
     /// The nodes that are upgraded.
     fn chosen(&self, world: &dyn World) -> Vec<usize> {
-        if self.nodes.is_empty() {
-            (0..world.nodes().len()).collect()
-        } else {
-            self.nodes.clone()
-        }
+        observation::nodes_hit(&self.hit, world)
     }
 
     fn seen(&self, world: &mut dyn World, limit: Duration) -> Result<Observation> {
@@ -249,7 +244,7 @@ impl Fault for Upgrade {
     }
 
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
-        let seen = crate::observation::or_unseen("a node", self.seen(world, limit));
+        let seen = observation::or_unseen("a node", self.seen(world, limit));
         rolling::and_all_up(world, seen, limit)
     }
 

@@ -13,7 +13,10 @@ fn upgrades(works: Works, options: Options) -> (FaultVerdict, Vec<Step>, Sim) {
         ordered_ns: 60 * S,
         ..Sim::default()
     };
-    let (what, length) = ((&Hit::Cluster, &options), Duration::from_secs(60));
+    let (what, length) = (
+        (&Hit::cluster(&options.nodes), &options),
+        Duration::from_secs(60),
+    );
     let outcome = run(&kind, what, &mut sim, length, &mut |_| ());
     (outcome.verdict(), outcome.steps.clone(), sim)
 }

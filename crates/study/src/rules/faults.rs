@@ -217,7 +217,7 @@ impl<'a> Item<'a> {
                 self.say("where.role", message, None, out);
             }
             FaultWhere::Any
-            | FaultWhere::Named(Hit::Cluster)
+            | FaultWhere::Named(Hit::Nodes(_) | Hit::Cluster)
             | FaultWhere::Seed
             | FaultWhere::NotContactPoint
             | FaultWhere::HottestReplica => {}
@@ -387,10 +387,19 @@ fn alone(
             let touches = fault.touches(other, ground);
             touches && fault.at_ns < other.end_ns() && other.at_ns < fault.end_ns()
         };
-        if faults[..at].iter().any(|other| overlaps(&other)) && !said.contains(number) {
+        let earlier = faults[..at].iter().find(overlaps).filter(|_| !said.contains(number));
+        if let Some((_, earlier)) = earlier {
             said.push(*number);
-            let when = human::format_duration_ns(fault.at_ns);
-            let message = format!("{} has another fault at {when}", fault.place());
+            let message = format!(
+                "{} of {} at {} overlaps {} of {}, from {} to {}",
+                fault.kind.name,
+                fault.place(),
+                human::format_duration_ns(fault.at_ns),
+                earlier.kind.name,
+                earlier.place(),
+                human::format_duration_ns(earlier.at_ns),
+                human::format_duration_ns(earlier.end_ns())
+            );
             items[*number].say("at", message, Some("let one end before the other"), out);
         }
     }

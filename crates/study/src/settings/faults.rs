@@ -150,7 +150,7 @@ impl FaultDraft {
     fn hit(&self, place: Place, ground: FaultTargets, draws: &mut Draws) -> Option<Hit> {
         let count = ground.count(place);
         let index = match &self.on {
-            _ if place == Place::Cluster => return Some(Hit::Cluster),
+            _ if place == Place::Cluster => return Some(Hit::cluster(&self.options.nodes)),
             FaultWhere::Named(Hit::Split(hosts, _)) if place == Place::Split => {
                 return Some(self.split(hosts.clone(), ground));
             }
@@ -164,13 +164,15 @@ impl FaultDraft {
             FaultWhere::Named(Hit::Node(index) | Hit::Host(index)) => *index,
             FaultWhere::Any => below(count, draws)?,
             FaultWhere::NotContactPoint => below(count.checked_sub(1)?, draws)? + 1,
-            FaultWhere::Seed | FaultWhere::HottestReplica | FaultWhere::Named(Hit::Cluster) => 0,
+            FaultWhere::Seed
+            | FaultWhere::HottestReplica
+            | FaultWhere::Named(Hit::Nodes(_) | Hit::Cluster) => 0,
         };
         Some(match place {
             Place::Node => Hit::Node(index),
             Place::Host => Hit::Host(index),
             Place::Split => self.split(vec![index], ground),
-            Place::Cluster => Hit::Cluster,
+            Place::Cluster => Hit::cluster(&self.options.nodes),
         })
     }
 
@@ -202,7 +204,8 @@ fn below(count: usize, draws: &mut Draws) -> Option<usize> {
 impl Fault {
     /// It in words: `node-slow of node2, cpus 0.1`.
     pub fn words(&self) -> String {
-        let knobs = Knob::ALL.iter();
+        // Which nodes it is done to is said by their place.
+        let knobs = Knob::ALL.iter().filter(|knob| **knob != Knob::Nodes);
         let said = knobs
             .filter_map(|knob| Some(format!(", {} {}", knob.name(), knob.said(&self.options)?)));
         format!(
@@ -228,7 +231,9 @@ impl Fault {
 
     /// Whether two may break one thing.
     pub(crate) fn touches(&self, other: &Fault, ground: FaultTargets) -> bool {
-        let may_be_any = |fault: &Fault| matches!(fault.hit, None | Some(Hit::Cluster));
+        // What goes through the cluster waits for all nodes, also where it changes but one of them.
+        let may_be_any =
+            |fault: &Fault| matches!(fault.hit, None | Some(Hit::Nodes(_) | Hit::Cluster));
         let (ours, theirs) = (self.hosts(ground), other.hosts(ground));
         let is_node = |fault: &Fault| matches!(fault.hit, Some(Hit::Node(_)));
         // Nobody knows yet whether it is a node of that host.
@@ -244,6 +249,9 @@ impl Fault {
     pub(crate) fn hosts(&self, ground: FaultTargets) -> Vec<usize> {
         match &self.hit {
             Some(Hit::Node(node)) => ground.host_of(*node).into_iter().collect(),
+            Some(Hit::Nodes(nodes)) => {
+                nodes.iter().filter_map(|node| ground.host_of(*node)).collect()
+            }
             Some(Hit::Host(host)) => vec![*host],
             Some(Hit::Split(of, _)) => of.clone(),
             // It may be any, or is each.

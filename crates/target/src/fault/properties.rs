@@ -59,7 +59,7 @@ impl Length {
 }
 
 /// What is hit: nodes and hosts by their index, from 0. In words they are counted from 1: `node2`,
-/// `host1 from host2 and host3`, `all nodes`.
+/// `host1 from host2 and host3`, `node1 and node2`, `all nodes`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Hit {
     /// A node.
@@ -68,6 +68,8 @@ pub enum Hit {
     Host(usize),
     /// Hosts, against others.
     Split(Vec<usize>, Vec<usize>),
+    /// Some of the nodes, in the order in which they have their turn.
+    Nodes(Vec<usize>),
     /// All nodes.
     Cluster,
 }
@@ -79,14 +81,25 @@ impl fmt::Display for Hit {
 }
 
 impl Hit {
+    /// What a kind hits that goes through the cluster: these of its nodes, or all where none is named.
+    #[must_use]
+    pub fn cluster(nodes: &[usize]) -> Hit {
+        match nodes {
+            [] => Hit::Cluster,
+            some => Hit::Nodes(some.to_vec()),
+        }
+    }
+
     /// In words, where hosts have names of their own.
     pub fn words(&self, name: impl Fn(usize) -> String) -> String {
         let names = |all: &[usize]| {
             let names: Vec<String> = all.iter().map(|host| name(*host)).collect();
             names.join(" and ")
         };
+        let node = |index: &usize| format!("node{}", index + 1);
         match self {
-            Hit::Node(index) => format!("node{}", index + 1),
+            Hit::Node(index) => node(index),
+            Hit::Nodes(all) => all.iter().map(node).collect::<Vec<_>>().join(" and "),
             Hit::Host(index) => name(*index),
             Hit::Split(of, from) if from.is_empty() => names(of),
             Hit::Split(of, from) => format!("{} from {}", names(of), names(from)),
@@ -98,7 +111,7 @@ impl Hit {
     pub fn sides(&self) -> (Vec<usize>, Vec<usize>) {
         match self {
             Hit::Split(of, from) => (of.clone(), from.clone()),
-            Hit::Node(_) | Hit::Host(_) | Hit::Cluster => (Vec::new(), Vec::new()),
+            Hit::Node(_) | Hit::Host(_) | Hit::Nodes(_) | Hit::Cluster => (Vec::new(), Vec::new()),
         }
     }
 
@@ -106,7 +119,7 @@ impl Hit {
     pub fn node(&self) -> usize {
         match self {
             Hit::Node(index) | Hit::Host(index) => *index,
-            Hit::Split(of, _) => of.first().copied().unwrap_or(0),
+            Hit::Split(of, _) | Hit::Nodes(of) => of.first().copied().unwrap_or(0),
             Hit::Cluster => 0,
         }
     }

@@ -65,6 +65,38 @@ fn as_many_nodes_go_back_as_leave_a_copy_of_what_was_acknowledged() {
 }
 
 #[test]
+fn a_canary_is_said_of_the_nodes_that_it_is_done_to() {
+    let fault = |nodes: &str| format!("rolling-upgrade, to: 5.0.9{nodes}");
+    for (nodes, place, rows) in [
+        ("", "all nodes", vec!["all nodes"]),
+        (", nodes: [1]", "node1", vec!["node1"]),
+        (", nodes: [3, 1]", "node3 and node1", vec!["node1", "node3"]),
+    ] {
+        let study = read(3, 3, "QUORUM", &fault(nodes)).unwrap();
+        let settings = &study.variants[0].settings;
+        let expected = format!("rolling-upgrade of {place}, to 5.0.9, drain true");
+        assert_eq!(settings.faults[0].words(), expected);
+        let drawn = crate::timeline::lines(&study, 80);
+        for row in rows {
+            assert!(
+                drawn.iter().any(|line| line.trim_start().starts_with(row)),
+                "{drawn:#?}"
+            );
+        }
+        assert_eq!(
+            drawn.iter().any(|line| line.contains("all nodes")),
+            nodes.is_empty()
+        );
+    }
+    // It waits for the others: what is done to them meanwhile is in its way.
+    let both = "rolling-upgrade, to: 5.0, nodes: [1], for: 1m}, \
+                {at: 90s, kind: node-pause, where: {node: 3}";
+    let said = refused(read(3, 3, "QUORUM", both));
+    let overlaps = "node-pause of node3 at 90s overlaps rolling-upgrade of node1, from";
+    assert!(said.contains(overlaps), "{said}");
+}
+
+#[test]
 fn a_workload_that_writes_nothing_loses_nothing() {
     let reads = "{use: kv, mix: {read: 1}, consistency: ONE}";
     let fault = "rolling-upgrade, to: 5.0, back: snapshot";
@@ -150,7 +182,7 @@ fn an_upgrade_that_goes_back_holds_for_its_time() {
     let back = fault(", back: snapshot, upgrade_sstables: after");
     assert_eq!(back.kind.length, Length::Staged);
     assert!(
-        back.words().ends_with("nodes node1, back snapshot"),
+        back.words().ends_with("upgrade_sstables after, back snapshot"),
         "{}",
         back.words()
     );
