@@ -25,7 +25,10 @@ pub struct Failed {
 /// Runs the tests of the whole workspace; `slow` is the program of those that drive load.
 pub fn workspace(slow: &str) -> Result<Failed> {
     let all = ["test", "--workspace", "--quiet", "--no-fail-fast"];
-    let (said, passed) = process::said(&cargo(), &all, &[], false)?;
+    // Those that drive load wait for their windows: one more than CPUs.
+    let threads = std::thread::available_parallelism().map_or(1, usize::from) + 1;
+    let variables = [("RUST_TEST_THREADS", threads.to_string())];
+    let (said, passed) = process::said(&cargo(), &all, &variables, false)?;
     if passed {
         return Ok(Failed::default());
     }

@@ -27,9 +27,8 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// Inputs of each kind in the gate, times what the kind weighs: 24,000 in all, which took 31 s on
-/// two shared cores (Intel Xeon).
-const INPUTS_COUNT: u64 = 120;
+/// Inputs of each kind in the gate, times what the kind weighs: 12,000 in all.
+const INPUTS_COUNT: u64 = 60;
 
 /// What one input may make of the memory: the largest file that may be read is 32 MiB, and a tree
 /// of it some times that.

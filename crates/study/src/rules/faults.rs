@@ -391,9 +391,7 @@ fn alone(
         if let Some((_, earlier)) = earlier {
             said.push(*number);
             let message = format!(
-                "{} of {} at {} overlaps {} of {}, from {} to {}",
-                fault.kind.name,
-                fault.place(),
+                "at {} it overlaps {} of {}, {} to {}",
                 human::format_duration_ns(fault.at_ns),
                 earlier.kind.name,
                 earlier.place(),

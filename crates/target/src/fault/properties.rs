@@ -81,7 +81,8 @@ impl fmt::Display for Hit {
 }
 
 impl Hit {
-    /// What a kind hits that goes through the cluster: these of its nodes, or all where none is named.
+    /// What a kind hits that goes through the cluster: these of its nodes; all where none is
+    /// named.
     #[must_use]
     pub fn cluster(nodes: &[usize]) -> Hit {
         match nodes {

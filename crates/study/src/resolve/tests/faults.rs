@@ -140,11 +140,11 @@ fn mistakes_of_faults_are_found_together_and_where_they_stand() {
         expect![[r#"
             s.yaml:8:56: this fault ends at 65s, and `window.measure` is 1m
               hint: lengthen the window, so that the recovery is in it too
-            s.yaml:9:10: node-pause of node1 at 50s overlaps node-pause of node1, from 55s to 65s
+            s.yaml:9:10: at 50s it overlaps node-pause of node1, 55s to 65s
               hint: let one end before the other
             s.yaml:10:5: this fault ends at 1m, and `window.measure` is 1m
               hint: lengthen the window, so that the recovery is in it too
-            s.yaml:11:10: node-pause of node3 at 13s overlaps node-pause of node3, from 5s to 14s
+            s.yaml:11:10: at 13s it overlaps node-pause of node3, 5s to 14s
               hint: let one end before the other
         "#]],
     );
@@ -295,9 +295,9 @@ fn a_replica_of_the_hottest_partition_needs_one_that_is_hotter_than_others() {
         &other,
         &Overrides::default(),
         expect![[r#"
-            s.yaml:9:10: node-pause of node3 at 25s overlaps node-kill of a replica of the hottest partition, from 20s to 30s
-              hint: let one end before the other
-        "#]],
+        s.yaml:9:10: at 25s it overlaps node-kill of a replica of the hottest partition, 20s to 30s
+          hint: let one end before the other
+    "#]],
     );
 }
 
@@ -370,7 +370,7 @@ fn what_takes_all_nodes_has_a_limit_and_settings_but_no_place() {
         &text,
         &Overrides::default(),
         expect![[r#"
-            s.yaml:9:10: node-pause of node3 at 20s overlaps rolling-restart of all nodes, from 5s to 25s
+            s.yaml:9:10: at 20s it overlaps rolling-restart of all nodes, 5s to 25s
               hint: let one end before the other
         "#]],
     );
@@ -441,7 +441,7 @@ fn machines_of_others_lose_packets() {
         expect![[r#"
             s.yaml:8:44: `faults.where.host` is 4, but the target has 3 hosts
               hint: they are counted from 1
-            s.yaml:10:10: net-down of host1 at 17s overlaps net-down of the host of node2, from 15s to 20s
+            s.yaml:10:10: at 17s it overlaps net-down of the host of node2, 15s to 20s
               hint: let one end before the other
         "#]],
     );
