@@ -259,7 +259,7 @@ const TEST_BYTES: u64 = 3 << 30;
 /// How many tests run at a time: nodes that start take all CPUs, and then wait for each other, and
 /// windows are waited for. So one more than CPUs, as far as memory goes.
 fn threads_count() -> Result<u64> {
-    let cpus = std::thread::available_parallelism().map_or(1, usize::from) as u64;
+    let cpus = process::cpus() as u64;
     let memory = std::fs::read_to_string("/proc/meminfo").context("read /proc/meminfo")?;
     let available = memory
         .lines()

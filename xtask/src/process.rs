@@ -11,6 +11,11 @@ use std::sync::{Mutex, PoisonError};
 /// What all commands from now on have in their environment besides ours.
 static ENVIRONMENT: Mutex<Vec<(&str, String)>> = Mutex::new(Vec::new());
 
+/// The CPUs that this process may run on; 1 where that is not known.
+pub fn cpus() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
 /// Adds to the environment of all commands from now on.
 pub fn add_environment(variables: Vec<(&'static str, String)>) {
     let mut environment = ENVIRONMENT.lock().unwrap_or_else(PoisonError::into_inner);

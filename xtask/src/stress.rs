@@ -14,7 +14,7 @@ impl Busy {
     /// # Errors
     /// stress-ng is not there, or does not understand us.
     pub fn start() -> Result<Busy> {
-        let cpus = std::thread::available_parallelism().map_or(2, usize::from);
+        let cpus = crate::process::cpus();
         let hogs = (2 * cpus).to_string();
         let folder = std::env::temp_dir();
         let arguments = [

@@ -26,8 +26,7 @@ pub struct Failed {
 pub fn workspace(slow: &str) -> Result<Failed> {
     let all = ["test", "--workspace", "--quiet", "--no-fail-fast"];
     // Those that drive load wait for their windows: one more than CPUs.
-    let threads = std::thread::available_parallelism().map_or(1, usize::from) + 1;
-    let variables = [("RUST_TEST_THREADS", threads.to_string())];
+    let variables = [("RUST_TEST_THREADS", (process::cpus() + 1).to_string())];
     let (said, passed) = process::said(&cargo(), &all, &variables, false)?;
     if passed {
         return Ok(Failed::default());

@@ -328,18 +328,18 @@ impl Place {
             Hit::Cluster => true,
         };
         let nodes: Vec<_> = named.filter(|(index, _, host)| is_hit(*index, host)).collect();
+        let node_name = |index: &usize| running.cluster.nodes()[*index].name.clone();
         let name = match &hit {
-            Hit::Node(_) => nodes.first().map(|(_, name, _)| name.clone()),
-            Hit::Nodes(all) => {
-                let name = |index: &usize| running.cluster.nodes()[*index].name.clone();
-                Some(all.iter().map(name).collect::<Vec<_>>().join(" and "))
+            Hit::Node(index) => node_name(index),
+            // In the order in which they have their turn.
+            Hit::Nodes(all) => all.iter().map(node_name).collect::<Vec<_>>().join(" and "),
+            Hit::Host(_) | Hit::Split(..) | Hit::Cluster => {
+                hit.words(|host| hosts.get(host).cloned().unwrap_or_default())
             }
-            Hit::Host(_) | Hit::Split(..) | Hit::Cluster => None,
         };
         let nodes = nodes.into_iter();
         Ok(Place {
-            name: name
-                .unwrap_or_else(|| hit.words(|host| hosts.get(host).cloned().unwrap_or_default())),
+            name,
             hit,
             nodes: nodes.map(|(index, name, _)| (index, name)).collect(),
         })
