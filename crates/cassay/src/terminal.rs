@@ -210,8 +210,10 @@ pub fn error(error: &anyhow::Error) -> Exit {
 /// Whether it is what only trust in whoever wrote the study would allow, or what else a study that
 /// was resolved again has of mistakes.
 fn is_mistake(error: &anyhow::Error) -> bool {
-    matches!(error.downcast_ref(), Some(PlanError::Untrusted(_)))
-        || matches!(error.downcast_ref(), Some(StudyError::Mistakes(_)))
+    matches!(
+        error.downcast_ref(),
+        Some(PlanError::Untrusted(_) | PlanError::Unreadable(_))
+    ) || matches!(error.downcast_ref(), Some(StudyError::Mistakes(_)))
 }
 
 /// Says what clap has to say: help is data, mistakes are conversation.

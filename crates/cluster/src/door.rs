@@ -8,8 +8,9 @@
 
 use crate::session::{QueryResult, ServerError, Session};
 use crate::statement_change::{Change, Sort, changes};
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
 use cql::response::ErrorCode;
+use cql::text::Fault;
 use cql::value::Value;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -65,7 +66,8 @@ impl Door {
 
     /// Lets a statement through, or says why not.
     pub(crate) fn pass(&self, session: &mut Session, cql: &str) -> Result<Way> {
-        for change in changes(cql, session.used()) {
+        let changes = changes(cql, session.used());
+        for change in changes.map_err(|fault| unreadable(&fault, cql))? {
             let Some(object) = &change.object else {
                 bail!(
                     "{} is not ours, and this is done to no cluster that cassay did not start: \
@@ -102,7 +104,7 @@ impl Door {
         let mut made = Vec::new();
         for Change {
             act, object, sort, ..
-        } in changes(cql, used)
+        } in changes(cql, used).unwrap_or_default()
         {
             let Some(object) = object else { continue };
             let mut state = self.state();
@@ -207,6 +209,13 @@ impl Door {
         let mut rows = found.rows.iter();
         Ok(rows.any(|row| row.get(at).and_then(Value::as_str) == Some(name)))
     }
+}
+
+fn unreadable(fault: &Fault, cql: &str) -> anyhow::Error {
+    anyhow!(
+        "a statement cannot be read as Cassandra would read it, and is not sent: {}: {cql}",
+        fault.said(cql)
+    )
 }
 
 fn is_mark(comment: &str, mark: &str, whole: bool) -> bool {

@@ -14,6 +14,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use cql::frame::{self, Header};
 use cql::request::QueryParams;
 use cql::response::{ErrorCode, Prepared, Response, ResultBody, Rows};
+use cql::text::Fault;
 use cql::value::Value;
 use cql::{Consistency, Handshake, HandshakeError, SegmentReader, Version};
 use measure::clock::{self, Deadline};
@@ -447,7 +448,8 @@ impl Session {
                 ..QueryParams::default()
             };
             self.request.clear();
-            cql::request::query(&mut self.request, 0, cql, &params);
+            cql::request::query(&mut self.request, 0, cql, &params)
+                .map_err(|fault| unreadable(&fault, cql, shown))?;
             let node = self.node;
             let header = self.exchange(shown)?;
             let response = parse(&header, &self.body, node, shown)?;
@@ -474,7 +476,8 @@ impl Session {
     /// As [`Session::query`].
     pub fn prepare(&mut self, cql: &str) -> Result<Prepared> {
         self.request.clear();
-        cql::request::prepare(&mut self.request, self.version, 0, cql);
+        cql::request::prepare(&mut self.request, self.version, 0, cql)
+            .map_err(|fault| unreadable(&fault, cql, cql))?;
         let header = self.exchange(cql)?;
         match parse(&header, &self.body, self.node, cql)? {
             Response::Result(ResultBody::Prepared(prepared)) => Ok(prepared),
@@ -759,6 +762,11 @@ fn append(result: &mut QueryResult, rows: &Rows<'_>) -> Result<()> {
 
 fn name_of(header: &Header) -> String {
     format!("an unexpected message (opcode {:#04x})", header.opcode)
+}
+
+fn unreadable(fault: &Fault, cql: &str, shown: &str) -> anyhow::Error {
+    let (at, shown) = (fault.said(cql), shorten(shown));
+    anyhow!("a statement cannot be read as Cassandra would read it: {at} (statement: {shown})")
 }
 
 /// A statement as an error repeats it: one line, not too long.

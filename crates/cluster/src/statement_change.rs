@@ -1,9 +1,9 @@
 //! What a statement would do to a cluster.
 //!
-//! What must hold: a statement is read as the server reads it, and what cannot be told of it counts
-//! as a change of everything.
+//! What must hold: a statement is read as the server reads it, one that cannot be read is a fault,
+//! and what cannot be told of it counts as a change of everything.
 
-use cql::text::{Kind, Token};
+use cql::text::{Fault, Kind, Token};
 use target::{Act, Object};
 
 /// One thing that a statement does.
@@ -36,16 +36,25 @@ pub enum Sort {
 
 /// The keyspace that a statement makes the session's own (`USE`).
 pub fn used(cql: &str) -> Option<String> {
-    let (tokens, _) = cql::text::read(cql);
+    let tokens = cql::text::tokens(cql).ok()?;
     let words = Words(&tokens, None);
     (words.word(0) == Some("use")).then(|| words.name(1))?
 }
 
-/// What a statement changes, in a session that uses a keyspace; empty: it only reads.
-pub fn changes(cql: &str, used: Option<&str>) -> Vec<Change> {
-    let (tokens, _) = cql::text::read(cql);
+/// The changes that a statement makes, in a session that uses a keyspace. A statement without any
+/// only reads.
+///
+/// # Errors
+/// The text is not CQL, or can be read in two ways.
+pub fn changes(cql: &str, used: Option<&str>) -> Result<Vec<Change>, Fault> {
+    let tokens = cql::text::tokens(cql)?;
     let words = Words(&tokens, used);
-    match words.word(0).unwrap_or_default() {
+    let first_end = tokens.iter().position(is_end).unwrap_or(tokens.len());
+    if words.word(0) != Some("begin") && !tokens[first_end..].iter().all(is_end) {
+        // More than one statement, which Cassandra refuses and another server may not.
+        return Ok(vec![change(Act::Alter, None, Sort::Keyspace)]);
+    }
+    Ok(match words.word(0).unwrap_or_default() {
         // An empty statement is refused by the server, and changes nothing.
         "" | "select" | "describe" | "desc" | "list" | "use" => Vec::new(),
         "create" => vec![words.created()],
@@ -57,7 +66,11 @@ pub fn changes(cql: &str, used: Option<&str>) -> Vec<Change> {
         }
         "insert" | "update" | "delete" | "begin" => words.written(),
         _ => vec![change(Act::Alter, None, Sort::Keyspace)],
-    }
+    })
+}
+
+fn is_end(token: &Token) -> bool {
+    token.kind == Kind::Symbol && token.text == ";"
 }
 
 fn change(act: Act, object: Option<Object>, sort: Sort) -> Change {
@@ -197,7 +210,8 @@ mod tests {
             let absent = if change.if_absent { " if absent" } else { "" };
             format!("{} {object}{absent}", change.act.word())
         };
-        let all: Vec<String> = changes(cql, None).iter().map(words).collect();
+        let all = changes(cql, None).expect("it can be read");
+        let all: Vec<String> = all.iter().map(words).collect();
         all.join(", ")
     }
 
@@ -258,6 +272,9 @@ mod tests {
             ("TRUNCATE users", "truncate ?"),
             ("DROP FUNCTION s.f", "drop ?"),
             ("INSERT INTO t (a) VALUES (1)", "write ?"),
+            ("SELECT a FROM s.t; DROP TABLE s.t", "alter ?"),
+            ("SELECT a FROM s.t;;", ""),
+            ("-- a\r\nDROP TABLE s.t -- b\r", "drop s.t"),
         ] {
             assert_eq!(said(cql), expected, "{cql}");
         }
@@ -267,7 +284,9 @@ mod tests {
     fn a_name_without_a_keyspace_is_in_the_one_that_is_used() {
         assert_eq!(used("USE \"Shop\"").as_deref(), Some("Shop"));
         assert_eq!(used("SELECT a FROM b"), None);
-        let object = changes("TRUNCATE users", Some("shop"))[0].object.clone();
+        let object = changes("TRUNCATE users", Some("shop")).expect("it can be read")[0]
+            .object
+            .clone();
         assert_eq!(object.expect("it is known").to_string(), "shop.users");
     }
 }

@@ -12,6 +12,7 @@ use crate::compression::Compression;
 use crate::consistency::Consistency;
 use crate::frame::{self, opcode};
 use crate::template::{append_null, append_value};
+use crate::text::{Fault, append_statement_text};
 use crate::version::Version;
 use crate::wire::{ParseError, Reader, append_u16};
 use crate::wire::{append_count, append_i32, append_long_bytes, append_short_bytes, append_string};
@@ -229,25 +230,33 @@ pub fn register(out: &mut Vec<u8>, stream: i16, events: &[EventKind]) {
     frame::end(out, start);
 }
 
-/// PREPARE: answered with a RESULT of kind Prepared.
-pub fn prepare(out: &mut Vec<u8>, version: Version, stream: i16, cql: &str) {
+/// PREPARE: answered with a RESULT of kind Prepared. The text is sent without its comments.
+///
+/// # Errors
+/// The text is not CQL, or can be read in two ways; `out` then ends within the frame.
+pub fn prepare(out: &mut Vec<u8>, version: Version, stream: i16, cql: &str) -> Result<(), Fault> {
     let start = frame::begin(out, version.number(), stream, opcode::PREPARE);
-    append_long_bytes(out, cql.as_bytes());
+    append_statement_text(out, cql)?;
     if version >= Version::V5 {
         // Flags, of which the only one would say that a keyspace follows.
         append_i32(out, 0);
     }
     frame::end(out, start);
+    Ok(())
 }
 
-/// QUERY: executes a statement given as text.
-pub fn query(out: &mut Vec<u8>, stream: i16, cql: &str, params: &QueryParams) {
+/// QUERY: executes a statement given as text, which is sent without its comments.
+///
+/// # Errors
+/// As [`prepare`].
+pub fn query(out: &mut Vec<u8>, stream: i16, cql: &str, params: &QueryParams) -> Result<(), Fault> {
     let start = frame::begin(out, params.version.number(), stream, opcode::QUERY);
-    append_long_bytes(out, cql.as_bytes());
+    append_statement_text(out, cql)?;
     append_params_head(out, values_count(params.values), params);
     append_values(out, params.values);
     append_params_tail(out, params);
     frame::end(out, start);
+    Ok(())
 }
 
 /// EXECUTE: executes the prepared statement `id`. For many of the same, see
@@ -268,6 +277,9 @@ pub fn execute<'i>(
 
 /// BATCH in version 4: executes several statements as one. `timestamp` is in microseconds since
 /// 1970.
+///
+/// # Errors
+/// As [`prepare`], of a statement that is given as text.
 pub fn batch(
     out: &mut Vec<u8>,
     stream: i16,
@@ -276,7 +288,7 @@ pub fn batch(
     consistency: Consistency,
     serial: Option<Consistency>,
     timestamp: Option<i64>,
-) {
+) -> Result<(), Fault> {
     let start = frame::begin(out, Version::V4.number(), stream, opcode::BATCH);
     out.push(kind as u8);
     append_count(out, entries.len());
@@ -284,7 +296,7 @@ pub fn batch(
         match entry.statement {
             BatchStatement::Query(cql) => {
                 out.push(0);
-                append_long_bytes(out, cql.as_bytes());
+                append_statement_text(out, cql)?;
             }
             BatchStatement::Prepared(id) => {
                 out.push(1);
@@ -303,6 +315,7 @@ pub fn batch(
     append_params_head(out, 0, &params);
     append_params_tail(out, &params);
     frame::end(out, start);
+    Ok(())
 }
 
 /// Appends by what a server knows a statement.

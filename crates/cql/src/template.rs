@@ -9,6 +9,7 @@
 
 use crate::frame::{self, HEADER_BYTES, opcode};
 use crate::request::{self, BatchKind, QueryParams, StatementId, param};
+use crate::text::{Fault, append_statement_text};
 use crate::version::Version;
 use crate::wire::{append_long_bytes, append_short_bytes, append_u16};
 
@@ -59,12 +60,17 @@ impl Template {
         }
     }
 
-    /// A QUERY: as [`Template::execute`], of a statement that is sent as text every time.
-    pub fn query(cql: &str, values_count: u16, params: &QueryParams) -> Template {
+    /// A QUERY: as [`Template::execute`], of a statement that is sent as text every time, without
+    /// its comments.
+    ///
+    /// # Errors
+    /// The text is not CQL, or can be read in two ways.
+    pub fn query(cql: &str, values_count: u16, params: &QueryParams) -> Result<Template, Fault> {
         let (mut entry, mut text) = (vec![0], Vec::new());
-        append_long_bytes(&mut text, cql.as_bytes());
+        append_statement_text(&mut text, cql)?;
         entry.extend_from_slice(&text);
-        Self::new(opcode::QUERY, (entry, &text), values_count, params)
+        let sent = (entry, &text[..]);
+        Ok(Self::new(opcode::QUERY, sent, values_count, params))
     }
 
     /// Of how it stands in a BATCH, without the number of values, and alone.

@@ -1,6 +1,13 @@
-//! The words of CQL: names, texts, symbols, without comments.
+//! The words of CQL: names, texts, symbols, without comments. Reads as Cassandra's own lexer does
+//! (`Lexer.g`, the same in 4.0 to 6.0).
+//!
+//! What must hold: no text that this reader accepts means something else to a server, and no
+//! comment is ever sent to one (the encoders of [`crate::request`] see to it). Where programs
+//! disagree on a line's end, the reader refuses the text ([`AMBIGUOUS`]).
 
-/// What a token is.
+use std::borrow::Cow;
+
+/// The sorts of tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A word or number.
@@ -16,22 +23,43 @@ pub enum Kind {
 /// A piece of CQL that cannot be cut further.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Token {
-    /// What it is.
+    /// Its sort.
     pub kind: Kind,
     /// Words in lower case, names and texts without their quotes.
     pub text: String,
-    /// Where it begins, in bytes.
+    /// Its first byte's offset.
+    pub at: usize,
+    /// The offset behind its last byte.
+    pub end: usize,
+}
+
+/// The first place at which a text is not CQL, or can be read in two ways.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("byte {at}: {message}")]
+pub struct Fault {
+    /// The mistake.
+    pub message: String,
+    /// Byte offset in the text.
     pub at: usize,
 }
 
-/// Why a statement cannot be read.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
-    /// What is wrong.
-    pub message: String,
-    /// Byte offset in the statement.
-    pub at: usize,
+impl Fault {
+    /// The mistake with its line and column in the text, both from 1. A line feed ends a line.
+    pub fn said(&self, text: &str) -> String {
+        let before = &text[..self.at];
+        let line_at = before.rfind('\n').map_or(0, |end| end + 1);
+        let line = before.matches('\n').count() + 1;
+        let column = before[line_at..].chars().count() + 1;
+        format!("line {line}, column {column}: {}", self.message)
+    }
 }
+
+/// Characters that end a line, or turn its direction, for some programs and not for Cassandra.
+const AMBIGUOUS: [char; 14] = [
+    '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}', // ends of lines
+    '\u{202a}', '\u{202b}', '\u{202c}', '\u{202d}', '\u{202e}', // directions
+    '\u{2066}', '\u{2067}', '\u{2068}', '\u{2069}',
+];
 
 /// A text as a statement has it: in single quotes, those within it doubled.
 pub fn literal(text: &str) -> String {
@@ -50,17 +78,19 @@ pub fn quoted_name(name: &str) -> String {
 pub fn split(text: &str) -> Result<Vec<(usize, &str)>, Fault> {
     let mut statements = Vec::new();
     let mut start = None;
-    for token in tokens(text)? {
-        if token.kind == Kind::Symbol && token.text == ";" {
-            if let Some(start) = start.take() {
-                statements.push((start, text[start..token.at].trim_end()));
-            }
-        } else {
-            start.get_or_insert(token.at);
+    let mut end = 0;
+    for piece in Pieces::of(text) {
+        let piece = piece?;
+        let is_end = piece.form == Form::Symbol && &text[piece.at..piece.end] == ";";
+        if is_end && let Some(start) = start.take() {
+            statements.push((start, &text[start..end]));
+        } else if !is_end && !piece.form.is_blank() {
+            start.get_or_insert(piece.at);
+            end = piece.end;
         }
     }
     if let Some(start) = start {
-        statements.push((start, text[start..].trim_end()));
+        statements.push((start, &text[start..end]));
     }
     Ok(statements)
 }
@@ -68,104 +98,213 @@ pub fn split(text: &str) -> Result<Vec<(usize, &str)>, Fault> {
 /// The tokens of a text, comments left out.
 ///
 /// # Errors
-/// A comment, a name or a text is not closed.
+/// A comment, a name or a text is not closed; a character outside of them is none of CQL; or a
+/// comment has a character that ends a line for some programs and not for others.
 pub fn tokens(cql: &str) -> Result<Vec<Token>, Fault> {
-    match read(cql) {
-        (tokens, None) => Ok(tokens),
-        (_, Some(fault)) => Err(fault),
+    let tokens = Pieces::of(cql).filter_map(|piece| piece.map(|one| one.token(cql)).transpose());
+    tokens.collect()
+}
+
+/// A text as it is sent: without its comments, each of which is a blank then.
+///
+/// # Errors
+/// As [`tokens`].
+pub fn without_comments(cql: &str) -> Result<Cow<'_, str>, Fault> {
+    let mut has_comment = false;
+    for piece in Pieces::of(cql) {
+        has_comment |= piece?.form == Form::Comment;
+    }
+    if !has_comment {
+        return Ok(Cow::Borrowed(cql));
+    }
+    let mut text = String::with_capacity(cql.len());
+    for piece in Pieces::of(cql) {
+        text.push_str(piece?.sent(cql));
+    }
+    Ok(Cow::Owned(text))
+}
+
+/// Appends a text as the protocol's *long string*, without its comments; allocates nothing else.
+///
+/// # Errors
+/// As [`tokens`]; `out` then ends in the middle of the text.
+pub(crate) fn append_statement_text(out: &mut Vec<u8>, cql: &str) -> Result<(), Fault> {
+    let start = out.len();
+    out.extend_from_slice(&[0; 4]);
+    for piece in Pieces::of(cql) {
+        out.extend_from_slice(piece?.sent(cql).as_bytes());
+    }
+    let length = i32::try_from(out.len() - start - 4).expect("a statement is under 2 GiB");
+    out[start..start + 4].copy_from_slice(&length.to_be_bytes());
+    Ok(())
+}
+
+/// The forms that Cassandra's lexer knows, as far as they matter here.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Blank,
+    Comment,
+    Word,
+    Quoted,
+    Text,
+    /// A text between dollars.
+    Dollars,
+    Symbol,
+}
+
+impl Form {
+    fn is_blank(self) -> bool {
+        matches!(self, Form::Blank | Form::Comment)
     }
 }
 
-/// The tokens of a text as far as it can be read, and why no further: what is not closed goes to
-/// the text's end.
-pub fn read(cql: &str) -> (Vec<Token>, Option<Fault>) {
-    let (mut tokens, mut fault) = (Vec::new(), None);
-    let mut at = 0;
-    while let Some(first) = cql[at..].chars().next() {
-        let (rest, start) = (&cql[at..], at);
-        let mut token = |kind, text| {
-            let at = start;
-            tokens.push(Token { kind, text, at });
+/// A stretch of a text that is of one form.
+struct Piece {
+    form: Form,
+    at: usize,
+    end: usize,
+}
+
+impl Piece {
+    fn sent<'a>(&self, cql: &'a str) -> &'a str {
+        match self.form {
+            Form::Comment => " ",
+            _ => &cql[self.at..self.end],
+        }
+    }
+
+    fn token(&self, cql: &str) -> Option<Token> {
+        let whole = &cql[self.at..self.end];
+        let inside = |length: usize| &whole[length..whole.len() - length];
+        let (kind, text) = match self.form {
+            Form::Blank | Form::Comment => return None,
+            Form::Word => (Kind::Word, whole.to_ascii_lowercase()),
+            Form::Quoted => (Kind::Quoted, inside(1).replace("\"\"", "\"")),
+            Form::Text => (Kind::Text, inside(1).replace("''", "'")),
+            Form::Dollars => (Kind::Text, inside(2).to_owned()),
+            Form::Symbol => (Kind::Symbol, whole.to_owned()),
         };
-        let mut open = |what: String| {
-            let message = what;
-            fault.get_or_insert(Fault { message, at: start });
-        };
-        if first.is_whitespace() {
-            at += first.len_utf8();
+        let (at, end) = (self.at, self.end);
+        Some(Token {
+            kind,
+            text,
+            at,
+            end,
+        })
+    }
+}
+
+/// The pieces of a text, one after another without a gap; ends behind the first fault.
+struct Pieces<'a> {
+    cql: &'a str,
+    at: usize,
+}
+
+impl Pieces<'_> {
+    fn of(cql: &str) -> Pieces<'_> {
+        Pieces { cql, at: 0 }
+    }
+
+    /// The form and length of the piece that begins here; or the offset of a fault, and its words.
+    fn next_piece(&self, first: char) -> Result<(Form, usize), (usize, String)> {
+        let rest = &self.cql[self.at..];
+        let open = |what: &str| (0, format!("the {what} that begins here does not end"));
+        let behind = |length: usize, end: &str| rest[length..].find(end).map(|at| at + length);
+        let run = |is_part: fn(char) -> bool| rest.find(|c| !is_part(c)).unwrap_or(rest.len());
+        if is_white(first) {
+            Ok((Form::Blank, run(is_white)))
         } else if rest.starts_with("--") || rest.starts_with("//") {
-            at += rest.find('\n').unwrap_or(rest.len());
-        } else if let Some(comment) = rest.strip_prefix("/*") {
-            let length = comment.find("*/").map(|length| length + 4);
-            if length.is_none() {
-                open("the comment that begins here does not end".to_owned());
-            }
-            at += length.unwrap_or(rest.len());
-        } else if let Some(text) = rest.strip_prefix("$$") {
-            let length = text.find("$$");
-            if length.is_none() {
-                open("the text that begins here does not end".to_owned());
-            }
-            token(Kind::Text, text[..length.unwrap_or(text.len())].to_owned());
-            at += length.map_or(rest.len(), |length| length + 4);
-        } else if first == '\'' || first == '"' {
-            let (text, length) = quoted(rest, first);
-            if length.is_none() {
-                open(format!("the {first} that stands here is not closed"));
-            }
-            let is_name = first == '"';
-            token(if is_name { Kind::Quoted } else { Kind::Text }, text);
-            at += length.unwrap_or(rest.len());
-        } else if first.is_alphanumeric() || first == '_' {
-            let is_word = |c: char| c.is_alphanumeric() || c == '_';
-            let length = rest.find(|c| !is_word(c)).unwrap_or(rest.len());
-            token(Kind::Word, rest[..length].to_lowercase());
-            at += length;
+            line_comment(rest).map(|length| (Form::Comment, length))
+        } else if rest.starts_with("/*") {
+            let length = behind(2, "*/").ok_or_else(|| open("comment"))? + 2;
+            is_read_in_one_way(&rest[..length]).map(|()| (Form::Comment, length))
+        } else if rest.starts_with("$$") {
+            let length = behind(2, "$$").ok_or_else(|| open("text"))? + 2;
+            Ok((Form::Dollars, length))
+        } else if first == '\'' {
+            Ok((Form::Text, quoted(rest, "'").ok_or_else(|| open("text"))?))
+        } else if first == '"' {
+            let length = quoted(rest, "\"").ok_or_else(|| open("name"))?;
+            Ok((Form::Quoted, length))
+        } else if is_word(first) {
+            Ok((Form::Word, run(is_word)))
+        } else if first.is_ascii_graphic() {
+            Ok((Form::Symbol, 1))
         } else {
-            token(Kind::Symbol, first.to_string());
-            at += first.len_utf8();
+            let named = first.escape_unicode();
+            Err((0, format!("the character {named} stands outside of quotes")))
         }
     }
-    (tokens, fault)
 }
 
-/// The text of a quoted token, and its length with quotes, if it is closed; a doubled quote is one.
-fn quoted(rest: &str, quote: char) -> (String, Option<usize>) {
-    let mut text = String::new();
-    let mut characters = rest.char_indices().skip(1).peekable();
-    while let Some((offset, c)) = characters.next() {
-        if c != quote {
-            text.push(c);
-        } else if characters.peek().is_some_and(|(_, next)| *next == quote) {
-            characters.next();
-            text.push(quote);
-        } else {
-            return (text, Some(offset + 1));
-        }
+impl Iterator for Pieces<'_> {
+    type Item = Result<Piece, Fault>;
+
+    fn next(&mut self) -> Option<Result<Piece, Fault>> {
+        let first = self.cql[self.at..].chars().next()?;
+        let at = self.at;
+        Some(match self.next_piece(first) {
+            Ok((form, length)) => {
+                self.at += length;
+                let end = self.at;
+                Ok(Piece { form, at, end })
+            }
+            Err((offset, message)) => {
+                self.at = self.cql.len();
+                let at = at + offset;
+                Err(Fault { message, at })
+            }
+        })
     }
-    (text, None)
+}
+
+/// The four characters that CQL takes as blanks.
+fn is_white(c: char) -> bool {
+    matches!(c, ' ' | '\t' | '\n' | '\r')
+}
+
+fn is_word(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '_'
+}
+
+/// The length of a quoted token with its quotes, if it is closed; a doubled quote is one.
+fn quoted(rest: &str, quote: &str) -> Option<usize> {
+    let mut at = quote.len();
+    loop {
+        at += rest[at..].find(quote)? + quote.len();
+        if !rest[at..].starts_with(quote) {
+            return Some(at);
+        }
+        at += quote.len();
+    }
+}
+
+/// The length of a comment that goes to the end of its line, without that end. Cassandra ends it at
+/// a carriage return as well, which other programs take for a part of the comment: so nothing but
+/// blanks may stand between a lone one and the end of the line.
+fn line_comment(rest: &str) -> Result<usize, (usize, String)> {
+    let length = rest.find(['\n', '\r']).unwrap_or(rest.len());
+    is_read_in_one_way(&rest[..length])?;
+    let line = rest[length..].split('\n').next().unwrap_or_default();
+    if line.chars().all(is_white) {
+        return Ok(length);
+    }
+    let message = "a carriage return ends this comment for Cassandra, and a line feed does for \
+                   other programs: end the line with one, or remove the comment";
+    Err((length, message.to_owned()))
+}
+
+fn is_read_in_one_way(comment: &str) -> Result<(), (usize, String)> {
+    let found = comment.char_indices().find(|(_, c)| AMBIGUOUS.contains(c));
+    found.map_or(Ok(()), |(at, c)| {
+        let named = c.escape_unicode();
+        let message = format!(
+            "the character {named} stands in a comment: some programs end or turn the line \
+             there, and Cassandra does not; remove it"
+        );
+        Err((at, message))
+    })
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_not_closed_is_a_fault_and_goes_to_the_end() {
-        for (cql, last, at) in [
-            ("a 'b''c", Some("b'c"), 2),
-            ("a \"b", Some("b"), 2),
-            ("a $$b'", Some("b'"), 2),
-            ("a /* b", Some("a"), 2),
-        ] {
-            let (tokens, fault) = read(cql);
-            assert_eq!(
-                tokens.last().map(|token| token.text.as_str()),
-                last,
-                "{cql}"
-            );
-            assert_eq!(fault.map(|fault| fault.at), Some(at), "{cql}");
-            assert!(super::tokens(cql).is_err(), "{cql}");
-        }
-    }
-}
+mod tests;

@@ -12,6 +12,7 @@ use cql::frame::{self, Header, flag};
 use cql::request::{self, QueryParams, StatementId};
 use cql::response::{self, Response, ResultBody};
 use cql::template::{BatchTemplate, Template};
+use cql::text::Fault;
 use cql::{Compression, Handshake, SegmentReader, Version};
 use measure::clock;
 use rustls::pki_types::ServerName;
@@ -49,9 +50,16 @@ fn params(statement: &Statement, version: Version) -> QueryParams<'static> {
 }
 
 /// The frame of a statement: under `id`, or its text if it is not to be prepared.
-pub(crate) fn template(statement: &Statement, id: StatementId<'_>, version: Version) -> Template {
+///
+/// # Errors
+/// The text cannot be read as CQL.
+pub(crate) fn template(
+    statement: &Statement,
+    id: StatementId<'_>,
+    version: Version,
+) -> Result<Template, Fault> {
     if statement.prepared {
-        execute_template(statement, id, version)
+        Ok(execute_template(statement, id, version))
     } else {
         let params = params(statement, version);
         Template::query(&statement.cql, statement.values_count, &params)
@@ -145,6 +153,7 @@ impl Wire {
                 self.prepare(statement)?
             } else {
                 template(statement, StatementId::from(&[]), self.version)
+                    .map_err(|fault| unreadable(&statement.cql, fault))?
             });
         }
         if self.segments.is_some_and(|reader| !reader.is_empty()) {
@@ -179,7 +188,8 @@ impl Wire {
 
     fn prepare(&mut self, statement: &Statement) -> io::Result<Template> {
         let mut frame = Vec::new();
-        request::prepare(&mut frame, self.version, 0, &statement.cql);
+        request::prepare(&mut frame, self.version, 0, &statement.cql)
+            .map_err(|fault| unreadable(&statement.cql, fault))?;
         let (header, body) = self.exchange(&frame)?;
         match parse(&header, &body)? {
             Response::Result(ResultBody::Prepared(prepared)) => {
@@ -274,6 +284,10 @@ fn parse<'a>(header: &Header, body: &'a [u8]) -> io::Result<Response<'a>> {
 
 fn refused(what: &str, error: &response::ErrorBody<'_>) -> io::Error {
     io::Error::other(format!("{what}: {:?}: {}", error.code, error.message))
+}
+
+fn unreadable(cql: &str, fault: Fault) -> io::Error {
+    io::Error::other(format!("{} (statement: {cql})", fault.said(cql)))
 }
 
 fn unexpected(what: &str, response: &Response<'_>) -> io::Error {

@@ -84,7 +84,7 @@ impl Wire {
     /// The rows that a statement asks for, few and small.
     fn rows(&mut self, cql: &str) -> io::Result<Vec<Vec<Value>>> {
         let mut frame = Vec::new();
-        cql::request::query(&mut frame, 0, cql, &self.params());
+        cql::request::query(&mut frame, 0, cql, &self.params()).map_err(io::Error::other)?;
         let (header, body) = self.exchange(&frame)?;
         match cql::response::parse(&header, &body).map_err(io::Error::other)? {
             Response::Result(ResultBody::Rows(rows)) => rows.values().map_err(io::Error::other),

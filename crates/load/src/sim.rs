@@ -84,7 +84,10 @@ impl Runs {
             control: Arc::clone(&control),
             facts: Arc::new(facts),
             templates: templates
-                .map(|of| connect::template(of, of.cql.as_bytes().into(), Version::V4))
+                .map(|of| {
+                    connect::template(of, of.cql.as_bytes().into(), Version::V4)
+                        .expect("the simulation writes CQL")
+                })
                 .collect(),
         };
         let mut recorded = Recorded::new(std::mem::take(&mut self.expected));

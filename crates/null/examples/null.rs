@@ -92,10 +92,12 @@ fn prepare(server: &NullServer) -> Result<(TcpStream, Vec<u8>)> {
         "CREATE KEYSPACE k WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}",
         "CREATE TABLE k.s (key blob PRIMARY KEY, c0 blob, c1 blob, c2 blob, c3 blob, c4 blob)",
     ] {
-        ask(&|out| request::query(out, 0, cql, &params))?;
+        ask(&|out| request::query(out, 0, cql, &params).expect("it is CQL"))?;
     }
     let cql = "INSERT INTO k.s (key, c0, c1, c2, c3, c4) VALUES (?, ?, ?, ?, ?, ?)";
-    let id = ask(&|out| request::prepare(out, cql::Version::V4, 0, cql))?;
+    let id = ask(&|out| {
+        request::prepare(out, cql::Version::V4, 0, cql).expect("it is CQL");
+    })?;
     let mut values: Vec<Option<&[u8]>> = vec![Some(&[7; 34]); 6];
     values[0] = Some(b"0123456789");
     let params = QueryParams {

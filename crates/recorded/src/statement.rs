@@ -57,10 +57,7 @@ pub struct KnownStatement {
 /// # Errors
 /// Why it cannot be offered.
 pub fn known(cql: &str, used: Option<&str>) -> Result<KnownStatement, Why> {
-    let (tokens, fault) = cql::text::read(cql);
-    if fault.is_some() {
-        return Err(Why::Unknown);
-    }
+    let tokens = cql::text::tokens(cql).map_err(|_| Why::Unknown)?;
     let words = Words(&tokens);
     let verb = match words.word(0).unwrap_or_default() {
         "select" => Verb::Select,

@@ -86,7 +86,9 @@ impl Frames {
         let alone = if statement.prepared {
             Template::execute(&STATEMENT_ID, values, &params)
         } else {
+            // Of a text that cannot be read nothing is sent: the estimate counts no bytes for it.
             Template::query(&statement.cql, values, &params)
+                .unwrap_or_else(|_| Template::execute(&STATEMENT_ID, values, &params))
         };
         let batch = statement.batch.map(|kind| BatchTemplate::new(kind, &params));
         Frames { alone, batch }

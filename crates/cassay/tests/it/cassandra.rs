@@ -16,6 +16,7 @@ mod endings;
 mod faults;
 pub(crate) mod hosts;
 mod imports;
+mod lexer;
 mod machines;
 mod one_node;
 mod others;

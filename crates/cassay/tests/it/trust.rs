@@ -73,3 +73,49 @@ fn words_of_a_study_do_not_command_the_terminal() {
     let plan = lab.cassay(&["plan", "study.yaml"]).ended_with(0);
     assert!(plan.stdout.contains(r"a\u{1b}]0;owned\u{7}"), "{plan}");
 }
+
+/// Cassandra ends a comment at a carriage return, and many programs do so at a line feed only: such
+/// a text could hide a statement from the door.
+#[test]
+fn a_comment_that_ends_in_two_places_is_refused_wherever_it_comes_from() {
+    let lab = Lab::with(&SMALL.replace("{use: kv", "{file: w.yaml"));
+    lab.write(
+        "w.yaml",
+        "keyspace: shop\nschema: [\"CREATE TABLE a (k bigint PRIMARY KEY)\"]\nvalues: {k: row}\n\
+         statements:\n  read: \"-- a look\\rSELECT k FROM a WHERE k = :k\"\n",
+    );
+    lab.write(
+        "profile.yaml",
+        "keyspace: shop\nkeyspace_definition: \"-- a\\rCREATE KEYSPACE shop WITH replication = \
+         {'class': 'SimpleStrategy', 'replication_factor': 1}\"\ntable: a\n\
+         table_definition: CREATE TABLE a (k bigint PRIMARY KEY, v text)\n\
+         queries: {one: {cql: \"select v from a -- b\\r where k = ?\"}}\n",
+    );
+    lab.write(
+        "nb.yaml",
+        "scenarios: {default: {main: run cycles=10}}\nbindings: {k: Identity()}\n\
+         ops: {read: {raw: \"-- a\\rSELECT k FROM shop.a WHERE k = {k}\"}}\n",
+    );
+    for command in [
+        &["workload", "check", "w.yaml"][..],
+        &[
+            "stress",
+            "user",
+            "profile=profile.yaml",
+            "ops(insert=1)",
+            "n=9",
+        ],
+        &[
+            "stress",
+            "user",
+            "profile=profile.yaml",
+            "ops(one=1)",
+            "n=9",
+        ],
+        &["nb", "nb.yaml", "default"],
+    ] {
+        let said = lab.cassay(command).ended_with(2);
+        said.says(&["a carriage return ends this comment for Cassandra"]);
+    }
+    assert!(!lab.path().join("results").exists());
+}

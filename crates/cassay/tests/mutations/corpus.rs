@@ -118,9 +118,11 @@ fn requests() -> Texts {
     };
     frames(&[
         ("startup", &|out| request::startup(out, V4, 1, None)),
-        ("prepare", &|out| request::prepare(out, V4, 1, "SELECT v")),
+        ("prepare", &|out| {
+            drop(request::prepare(out, V4, 1, "SELECT v"))
+        }),
         ("query", &|out| {
-            request::query(out, 1, "SELECT v FROM t", &params)
+            drop(request::query(out, 1, "SELECT v", &params))
         }),
         ("execute", &|out| {
             request::execute(out, 1, &[7; 16], &params)

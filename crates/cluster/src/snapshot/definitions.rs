@@ -74,7 +74,14 @@ fn difference(there: &[String], wanted: &[String], keyspace: &str) -> Option<Str
 
 impl Definition {
     fn of(statement: &str) -> Definition {
-        let (tokens, _) = cql::text::read(statement);
+        let Ok(tokens) = cql::text::tokens(statement) else {
+            // The same only as a text that is equal to the letter.
+            return Definition {
+                what: statement.to_owned(),
+                parts: String::new(),
+                options: BTreeMap::new(),
+            };
+        };
         let mut depth = 0;
         let mut sections: Vec<Vec<&Token>> = vec![Vec::new()];
         let mut body = None;

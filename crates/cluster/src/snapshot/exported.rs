@@ -12,8 +12,8 @@ use super::schema;
 use crate::node::NodeInfo;
 use crate::ring::Replication;
 use crate::statement_change::{Change, Sort, changes};
-use anyhow::{Context, Result, bail, ensure};
-use cql::text::{Kind, Token};
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use cql::text::{Fault, Kind, Token};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
@@ -339,6 +339,14 @@ fn check_file(name: &str) -> Result<()> {
     Ok(())
 }
 
+fn unreadable(fault: &Fault, statement: &str) -> anyhow::Error {
+    let shown: String = statement.chars().take(80).collect();
+    anyhow!(
+        "its statement {shown:?} cannot be read: {}",
+        fault.said(statement)
+    )
+}
+
 fn is_plain(name: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_.+-".contains(c);
     !name.is_empty()
@@ -360,9 +368,9 @@ fn check_part(name: &str) -> Result<()> {
     Ok(())
 }
 
-/// The options of `replication = {…}` in a statement; none if it has no such thing.
+/// The options of `replication = {…}` in a statement, if it has them and can be read.
 fn replication_of(statement: &str) -> Option<BTreeMap<String, String>> {
-    let (tokens, _) = cql::text::read(statement);
+    let tokens = cql::text::tokens(statement).ok()?;
     let is = |at: usize, kind: Kind, text: &str| {
         tokens.get(at).is_some_and(|token| token.kind == kind && token.text == text)
     };
@@ -383,10 +391,10 @@ fn replication_of(statement: &str) -> Option<BTreeMap<String, String>> {
 
 /// Refuses what does anything but make a thing of the keyspace.
 fn check_statement(statement: &str, keyspace: &str, tables: &[&str]) -> Result<()> {
-    let (tokens, fault) = cql::text::read(statement);
+    let read = cql::text::tokens(statement).map_err(|fault| unreadable(&fault, statement));
     let is_end = |token: &Token| token.kind == Kind::Symbol && token.text == ";";
-    let is_one = fault.is_none() && !tokens.iter().any(is_end);
-    let changes = changes(statement, None);
+    let is_one = !read?.iter().any(is_end);
+    let changes = changes(statement, None).map_err(|fault| unreadable(&fault, statement))?;
     let is_ours = |change: &Change| {
         let Some(object) = change.object.as_ref().filter(|one| one.keyspace == keyspace) else {
             return false;

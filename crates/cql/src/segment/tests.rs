@@ -130,7 +130,7 @@ fn version_five_has_wide_flags_and_names_the_metadata_of_rows() {
         };
         let (mut execute, mut prepare) = (Vec::new(), Vec::new());
         request::execute(&mut execute, 1, id, &params);
-        request::prepare(&mut prepare, version, 1, "S");
+        request::prepare(&mut prepare, version, 1, "S").unwrap();
         (
             execute[HEADER_BYTES..].to_vec(),
             prepare[HEADER_BYTES..].to_vec(),

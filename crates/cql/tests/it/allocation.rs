@@ -80,7 +80,7 @@ fn classifying_an_error_allocates_nothing() {
 #[test]
 fn compressing_again_allocates_nothing() {
     let mut frame = Vec::new();
-    cql::request::prepare(&mut frame, Version::V4, 1, &"SELECT ".repeat(100));
+    cql::request::prepare(&mut frame, Version::V4, 1, &"SELECT ".repeat(100)).unwrap();
     for compression in [Compression::Lz4, Compression::Snappy] {
         let (mut out, mut scratch, mut body) = (frame.clone(), Vec::new(), Vec::new());
         compression.compress(&mut out, 0, &mut scratch);
@@ -101,7 +101,7 @@ fn compressing_again_allocates_nothing() {
 fn segments_with_room_allocate_nothing() {
     let mut frames = Vec::new();
     for words in [1, 100, 30_000] {
-        cql::request::prepare(&mut frames, Version::V5, 1, &"SELECT ".repeat(words));
+        cql::request::prepare(&mut frames, Version::V5, 1, &"SELECT ".repeat(words)).unwrap();
     }
     for compression in [None, Some(Compression::Lz4)] {
         let segments = Segments::new(compression);

@@ -111,15 +111,15 @@ fn requests_have_the_bytes_of_the_specification() {
         ),
         (
             PREPARE,
-            encoded(|out| request::prepare(out, Version::V4, 4, "SELECT 1")),
+            encoded(|out| request::prepare(out, Version::V4, 4, "SELECT 1").unwrap()),
         ),
         (
             QUERY_WITH_EVERYTHING,
-            encoded(|out| request::query(out, 0x0102, "SELECT 1", &EVERYTHING)),
+            encoded(|out| request::query(out, 0x0102, "SELECT 1", &EVERYTHING).unwrap()),
         ),
         (
             QUERY_PLAIN,
-            encoded(|out| request::query(out, 5, "SELECT 1", &QueryParams::default())),
+            encoded(|out| request::query(out, 5, "SELECT 1", &QueryParams::default()).unwrap()),
         ),
         (
             EXECUTE,
@@ -130,7 +130,7 @@ fn requests_have_the_bytes_of_the_specification() {
             encoded(|out| {
                 let (consistency, serial) = (Consistency::One, Some(Consistency::Serial));
                 let kind = BatchKind::Logged;
-                request::batch(out, 6, kind, &entries, consistency, serial, Some(7));
+                request::batch(out, 6, kind, &entries, consistency, serial, Some(7)).unwrap();
             }),
         ),
     ];

@@ -101,6 +101,14 @@ impl Builder<'_> {
         recipes: &mut Vec<Recipe>,
     ) -> Option<Operation> {
         let text = statement_text(op);
+        if let Err(fault) = cql::text::tokens(&text) {
+            let message = format!(
+                "operation {} cannot be read: {}",
+                op.name,
+                fault.said(&text)
+            );
+            return self.wrong(&op.cql.place, message);
+        }
         if !is_cql(&text) {
             let begins: String = text.chars().take(30).collect();
             let message = format!("operation {} is no statement of CQL: `{begins}…`", op.name);

@@ -73,9 +73,9 @@ pub(super) fn statement_text(op: &Op) -> String {
     text.replace("'sstable_compression'", "'class'")
 }
 
-/// The first word of a statement in small letters, behind comments.
+/// The first word of a statement in small letters, behind comments; empty if it cannot be read.
 pub(super) fn first_word(cql: &str) -> String {
-    let first = cql::text::read(cql).0.into_iter().next();
+    let first = cql::text::tokens(cql).ok().and_then(|all| all.into_iter().next());
     let word = first.filter(|token| token.kind == Kind::Word);
     word.map_or_else(String::new, |token| token.text)
 }

@@ -50,7 +50,8 @@ impl<W: World> Worker<W> {
         statement: u16,
     ) {
         let cql = &self.program.statements()[usize::from(statement)].cql;
-        cql::request::prepare(&mut connection.output, self.version, id as i16, cql);
+        cql::request::prepare(&mut connection.output, self.version, id as i16, cql)
+            .expect("the statement was prepared before");
         self.recorder.part.kinds[usize::from(slot.operation.kind)].counts[KindCount::Reprepared] +=
             1;
         if !slot.is_plain() {

@@ -100,8 +100,8 @@ fn no_definition_and_no_statement_of_an_import_is_refused() {
             // As text, and once more from memory.
             let answers = [
                 client.ask(|out| request::execute(out, 1, &prepared.id, &params)),
-                client.ask(|out| request::query(out, 1, cql, &params)),
-                client.ask(|out| request::query(out, 1, cql, &params)),
+                client.ask(|out| request::query(out, 1, cql, &params).unwrap()),
+                client.ask(|out| request::query(out, 1, cql, &params).unwrap()),
             ];
             assert_eq!(answers[0].error_code(), None, "{cql}");
             assert!(answers.iter().all(|a| a.body == answers[0].body), "{cql}");
@@ -167,7 +167,7 @@ fn a_batch_needs_its_statements_prepared_and_says_that_its_conditions_held() {
             .collect();
         let level = Consistency::Quorum;
         client.ask(|out| {
-            request::batch(out, 9, BatchKind::Unlogged, &entries, level, None, Some(1));
+            request::batch(out, 9, BatchKind::Unlogged, &entries, level, None, Some(1)).unwrap();
         })
     };
     assert!(ask(&[of(&plain.id), text, of(&plain.id)]).is_void());

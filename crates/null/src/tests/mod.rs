@@ -128,11 +128,11 @@ impl Client {
     }
 
     fn query(&mut self, cql: &str) -> Answer {
-        self.ask(|out| request::query(out, 2, cql, &QueryParams::default()))
+        self.ask(|out| request::query(out, 2, cql, &QueryParams::default()).unwrap())
     }
 
     fn prepare(&mut self, cql: &str) -> Prepared {
-        let answer = self.ask(|out| request::prepare(out, cql::Version::V4, 3, cql));
+        let answer = self.ask(|out| request::prepare(out, cql::Version::V4, 3, cql).unwrap());
         match answer.parsed() {
             Response::Result(ResultBody::Prepared(prepared)) => prepared,
             other => panic!("not prepared: {other:?}"),

@@ -92,7 +92,7 @@ fn batches_and_unprepared_writes_are_acknowledged() {
     assert!(client.query("INSERT INTO k.t (a) VALUES (1)").is_void());
     let batch = client.ask(|out| {
         let kind = request::BatchKind::Logged;
-        request::batch(out, 9, kind, &[], cql::Consistency::One, None, None);
+        request::batch(out, 9, kind, &[], cql::Consistency::One, None, None).unwrap();
     });
     assert!(batch.is_void());
     assert_eq!(server.counts().writes, 2);

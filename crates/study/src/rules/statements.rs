@@ -5,7 +5,7 @@
 //! lets somebody in, or brings code, is named; reading is none of that, for what was read is
 //! compared and shown to nobody.
 
-use cql::text::{Kind, Token};
+use cql::text::{Fault, Kind, Token};
 
 /// Objects that let somebody in or hold code, whatever is done to them.
 const BEYOND: [&str; 6] = [
@@ -34,15 +34,21 @@ const BEFORE_A_NAME: [&str; 13] = [
     "view",
 ];
 
-/// A statement of a study that does more than keep and read data in `keyspace`, in words; none: it
-/// is data.
-pub fn beyond_data(cql: &str, keyspace: &str) -> Option<String> {
-    // What is not closed goes to the end, as far as the server would have to read.
-    let (tokens, _) = cql::text::read(cql);
-    let first = word(&tokens, 0).unwrap_or_default();
+/// The first thing that a statement of a study does beyond keeping and reading data in `keyspace`,
+/// in words, if it does any.
+///
+/// # Errors
+/// The text is not CQL, or can be read in two ways.
+pub fn beyond_data(cql: &str, keyspace: &str) -> Result<Option<String>, Fault> {
+    let tokens = cql::text::tokens(cql)?;
+    Ok(beyond(&tokens, keyspace))
+}
+
+fn beyond(tokens: &[Token], keyspace: &str) -> Option<String> {
+    let first = word(tokens, 0).unwrap_or_default();
     let makes = matches!(first, "create" | "alter" | "drop" | "add");
     let object = (1..tokens.len())
-        .filter_map(|at| word(&tokens, at))
+        .filter_map(|at| word(tokens, at))
         .clone()
         .find(|word| !["or", "replace"].contains(word))
         .unwrap_or_default();
@@ -56,11 +62,11 @@ pub fn beyond_data(cql: &str, keyspace: &str) -> Option<String> {
     match first {
         "grant" | "revoke" => Some(first.to_uppercase()),
         "select" => None,
-        "use" => name(&tokens, 1).and_then(|other| other_keyspace(other, keyspace)),
+        "use" => name(tokens, 1).and_then(|other| other_keyspace(other, keyspace)),
         _ => {
-            let changed = (0..tokens.len()).filter_map(|at| changed_keyspace(&tokens, at));
+            let changed = (0..tokens.len()).filter_map(|at| changed_keyspace(tokens, at));
             let mut others = changed.filter_map(|name| other_keyspace(name, keyspace));
-            others.next().or_else(|| class_in(&tokens).filter(|_| makes))
+            others.next().or_else(|| class_in(tokens).filter(|_| makes))
         }
     }
 }
@@ -156,7 +162,10 @@ mod tests {
             "CREATE CUSTOM INDEX i ON k.t (a) USING $$evil.Index$$",
             "CREATE TABLE k.t (a 'evil.Type' PRIMARY KEY)",
         ] {
-            assert!(beyond_data(cql, "k").is_some(), "{cql}");
+            assert!(
+                beyond_data(cql, "k").expect("it can be read").is_some(),
+                "{cql}"
+            );
         }
         for cql in [
             "CREATE TABLE k.role (user text PRIMARY KEY)",
@@ -175,20 +184,19 @@ mod tests {
              AND compaction = {'class': 'org.apache.cassandra.db.compaction.Strategy'} \
              AND speculative_retry = '99.9PERCENTILE' AND compression = {'class': 'LZ4Compressor'}",
             "CREATE CUSTOM INDEX i ON k.t (a) USING 'StorageAttachedIndex'",
-            "'",
-            "/*",
             "",
         ] {
-            assert_eq!(beyond_data(cql, "k"), None, "{cql}");
+            assert_eq!(beyond_data(cql, "k"), Ok(None), "{cql}");
         }
     }
 
     #[test]
     fn what_would_be_changed_is_named() {
-        let said = beyond_data("TRUNCATE other.t", "k").unwrap();
         assert_eq!(
-            said,
-            "a change of the keyspace other, while the study's own is k"
+            beyond_data("TRUNCATE other.t", "k"),
+            Ok(Some(
+                "a change of the keyspace other, while the study's own is k".to_owned()
+            ))
         );
     }
 }

@@ -126,7 +126,7 @@ fn lost_by(settings: &Settings, program: &Program, count: u64) -> Option<(String
 /// Whether a program has tables of counters, and writes.
 fn counts(program: &Program) -> bool {
     let is_counter = |table: &String| {
-        let (tokens, _) = text::read(table);
+        let tokens = text::tokens(table).unwrap_or_default();
         let is_type = |pair: &[text::Token]| {
             matches!(pair[0].kind, Kind::Word | Kind::Quoted)
                 && pair[1].kind == Kind::Word

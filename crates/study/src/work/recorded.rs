@@ -19,12 +19,8 @@ pub(super) fn program(recorded: &Recorded, inputs: &Inputs<'_>) -> Result<Progra
     let mut schema = Vec::new();
     if let Some(name) = &recorded.schema {
         let text = inputs.read(name).map_err(|why| problem("schema", why))?;
-        let statements = cql::text::split(&text).map_err(|fault| {
-            problem(
-                "schema",
-                format!("{name}, byte {}: {}", fault.at, fault.message),
-            )
-        })?;
+        let statements = cql::text::split(&text)
+            .map_err(|fault| problem("schema", format!("{name}, {}", fault.said(&text))))?;
         schema.extend(statements.into_iter().map(|(_, cql)| cql.to_owned()));
     }
     Ok(::recorded::program(&recording, &recorded.name(), &schema))
