@@ -1,12 +1,9 @@
 //! What is mutated, and how each kind is read: as the program reads it.
 
+mod frames;
+
 use crate::query_log;
 use crate::read;
-use cql::Version::V4;
-use cql::request::{self, QueryParams};
-use cql::response::{ColumnSpec, ErrorCode, ErrorDetail, Prepared};
-use cql::value::{CqlType, Value};
-use cql::{Consistency, reply};
 use imports::Tool;
 use report::RunView;
 use std::path::{Path, PathBuf};
@@ -65,8 +62,8 @@ impl Kind {
 /// All kinds.
 pub fn kinds() -> Vec<Kind> {
     vec![
-        Kind::new("request", 10, requests, read::request),
-        Kind::new("response", 10, responses, read::response),
+        Kind::new("request", 10, frames::requests, read::request),
+        Kind::new("response", 10, frames::responses, read::response),
         Kind::new("study", 10, studies, read::study),
         Kind::new("published", 5, published, read::published),
         Kind::new("workload-file", 10, workload_files, read_workload_file),
@@ -92,78 +89,6 @@ pub fn kinds() -> Vec<Kind> {
         Kind::of_run("plan", 5, "plan.json", read::findings),
         Kind::of_run("trial", 5, "trials/00-threads-4/trial.json", read::findings),
     ]
-}
-
-/// Appends a frame.
-type Maker<'a> = (&'static str, &'a dyn Fn(&mut Vec<u8>));
-
-/// Frames, each made by one call.
-fn frames(makers: &[Maker<'_>]) -> Texts {
-    let frame = |(name, make): &Maker<'_>| {
-        let mut out = Vec::new();
-        make(&mut out);
-        (*name, out)
-    };
-    makers.iter().map(frame).collect()
-}
-
-fn requests() -> Texts {
-    let params = QueryParams {
-        values: &[Some(b"key"), None, Some(&[0, 0, 0, 7])],
-        page_size: Some(100),
-        paging_state: Some(b"here"),
-        serial_consistency: Some(Consistency::Serial),
-        timestamp_us: Some(1),
-        ..QueryParams::default()
-    };
-    frames(&[
-        ("startup", &|out| request::startup(out, V4, 1, None)),
-        ("prepare", &|out| {
-            drop(request::prepare(out, V4, 1, "SELECT v"))
-        }),
-        ("query", &|out| {
-            drop(request::query(out, 1, "SELECT v", &params))
-        }),
-        ("execute", &|out| {
-            request::execute(out, 1, &[7; 16], &params)
-        }),
-    ])
-}
-
-fn responses() -> Texts {
-    let column = |name: &str, typ| ColumnSpec {
-        keyspace: "k".into(),
-        table: "t".into(),
-        name: name.into(),
-        typ,
-    };
-    let columns = [
-        column("a", CqlType::Bigint),
-        column("b", CqlType::List(Box::new(CqlType::Text))),
-    ];
-    let texts = Value::List(vec![Value::Text("x".into()), Value::Text(String::new())]);
-    let rows = [
-        vec![Value::Bigint(1), texts],
-        vec![Value::Bigint(-1), Value::Null],
-    ];
-    let prepared = Prepared {
-        id: vec![7; 16],
-        result_metadata_id: Vec::new(),
-        bind_columns: columns.to_vec(),
-        partition_key_indexes: vec![0],
-        result_columns: columns.to_vec(),
-    };
-    let options: &[(&str, &[&str])] = &[("COMPRESSION", &["lz4", "snappy"])];
-    frames(&[
-        ("rows", &|out| {
-            reply::rows(out, 1, &columns, false, Some(b"on"), &rows);
-        }),
-        ("prepared", &|out| reply::prepared(out, 1, &prepared)),
-        ("supported", &|out| reply::supported(out, 1, options)),
-        ("error", &|out| {
-            reply::error(out, 1, ErrorCode::Overloaded, "busy", &ErrorDetail::None);
-        }),
-    ])
 }
 
 fn imports() -> Texts {

@@ -82,7 +82,7 @@ fn text(number: u64) -> String {
 }
 
 /// The answers of a release's own lexer, one for each text: the places of all characters of tokens,
-/// in units of UTF-16, or nothing where the lexer refuses the text.
+/// in units of UTF-16; `None` where the lexer refuses the text.
 fn cut_by_server(release: &Release, texts: &[String]) -> Vec<Option<Vec<usize>>> {
     let cache = dirs_with(std::path::Path::new("unused")).cache;
     let supply = supply::resolve(&cache, (release, &target::Origin::Maven), &mut |_| ());
@@ -119,8 +119,8 @@ fn places(line: &str) -> Option<Vec<usize>> {
     (line != "refused").then(|| line.split_whitespace().flat_map(places).collect())
 }
 
-/// The places of all characters of tokens, in units of UTF-16: numbers are cut more finely here than
-/// there.
+/// The places of all characters of tokens, in units of UTF-16: numbers are cut more finely here
+/// than there.
 fn ours(text: &str) -> Option<Vec<usize>> {
     let tokens = tokens(text).ok()?.into_iter();
     let units = |at: usize| text[..at].encode_utf16().count();
