@@ -15,7 +15,7 @@ mod written;
 pub use bisect::BisectArgs;
 pub use examples::command;
 pub use hosts::{HostsCommand, InsideArgs, KubernetesCommand, RbacArgs};
-pub use ssh::{BrokenArgs, Elsewhere, MachineAt, SshArgs, WayInArgs};
+pub use ssh::{BrokenArgs, CleanArgs, Elsewhere, MachineAt, SshArgs, WayInArgs};
 pub use studies::{CopyArgs, DemoArgs, DemoTarget, StudiesCommand};
 pub use supply::{FetchArgs, SupplyCommand, SupplyExportArgs, SupplyImportArgs};
 pub use topology::{
@@ -119,6 +119,11 @@ pub enum Command {
     /// Start, look at and stop local clusters that outlive the command.
     #[command(subcommand)]
     Target(TargetCommand),
+    /// Drop the tables that earlier runs have left on a cluster that cassay did not start.
+    ///
+    /// Lists them first, and asks. Only tables of runs in the results folder are dropped, and those
+    /// that --allow names.
+    Clean(CleanArgs),
     /// Put the data of a kept cluster away, and bring it back.
     #[command(subcommand)]
     Snapshot(SnapshotCommand),

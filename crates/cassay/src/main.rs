@@ -59,6 +59,7 @@ fn main() -> std::process::ExitCode {
         Command::Report(report) => command::show::report(report, &args.common),
         Command::Export(export) => command::export::run(export, &args.common),
         Command::Target(target) => command::target::run(target, &args.common),
+        Command::Clean(clean) => command::clean::run(clean, &args.common),
         Command::Snapshot(snapshot) => command::snapshot::run(snapshot, &args.common),
         Command::Fault(fault) => command::fault::run(fault, &args.common),
         Command::Topology(topology) => command::topology::run(topology, &args.common),

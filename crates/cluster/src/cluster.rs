@@ -9,10 +9,12 @@
 use crate::access::Access;
 use crate::attach::Attached;
 use crate::attach::hosts::AttachedHosts;
-use crate::door::Permit;
+use crate::clean::statements_for;
+use crate::door::{Door, Permit, all_marked};
 use crate::handle::Handles;
 use crate::jolokia::Jolokia;
 use crate::local::Nodes;
+use crate::mark::MarkedTable;
 use crate::node::{NodeDied, NodeInfo};
 use crate::session::Session;
 use anyhow::{Context, Result, bail};
@@ -20,7 +22,7 @@ use host::Hosts;
 use host::process::Identity;
 use null::NullServer;
 use std::time::Duration;
-use target::{Ability, Capability};
+use target::{Ability, Capability, Object};
 
 /// How long a control statement may take: schema changes on a busy laptop take seconds.
 pub(crate) const CONTROL_TIMEOUT: Duration = Duration::from_secs(30);
@@ -93,6 +95,34 @@ impl Cluster {
         if let Some(door) = &self.access.door {
             door.permit(permit);
         }
+    }
+
+    /// The tables of earlier runs that statements were let through for.
+    pub fn earlier(&self) -> Vec<MarkedTable> {
+        self.access.door.as_ref().map(Door::earlier).unwrap_or_default()
+    }
+
+    /// The user's own tables that stay on a cluster that cassay did not start: those that this run
+    /// made or wrote to, and did not drop.
+    pub fn left(&self) -> Vec<Object> {
+        self.access.door.as_ref().map(Door::left).unwrap_or_default()
+    }
+
+    /// All tables whose comment says that cassay made them, with the run that it names.
+    ///
+    /// # Errors
+    /// The cluster cannot be asked.
+    pub fn marked_tables(&self) -> Result<Vec<MarkedTable>> {
+        all_marked(&mut self.session()?)
+    }
+
+    /// The statements that drop such tables: a keyspace where nothing else is in it, tables
+    /// otherwise.
+    ///
+    /// # Errors
+    /// The cluster cannot be asked.
+    pub fn drops(&self, own: &[MarkedTable]) -> Result<Vec<String>> {
+        statements_for(own, &mut self.session()?)
     }
 
     /// The nodes that take load, at least one.

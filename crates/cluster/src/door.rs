@@ -2,10 +2,11 @@
 //! through it, and the load's are shown to it before they are sent.
 //!
 //! What must hold: nothing that was there before the run is dropped, emptied, altered or written
-//! to, and nothing is made, unless the command line names it. What this run has made is its own: it
-//! is known by what went through the door and, where a run is taken up again, by its comment. No
-//! session with such a cluster can be had without its door, which is part of [`crate::Access`].
+//! to, and nothing is made, unless the command line names it. A run's own tables are those that it
+//! made through this door, and those whose [`Mark`] names one of the user's own runs. No session
+//! with such a cluster can be had without its door, which is part of [`crate::Access`].
 
+use crate::mark::{Mark, MarkedTable, OwnRuns};
 use crate::session::{QueryResult, ServerError, Session};
 use crate::statement_change::{Change, Sort, changes};
 use anyhow::{Result, anyhow, bail};
@@ -16,9 +17,6 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use target::{Act, Allow, NodeAct, Object};
 
-/// How the comment of a table begins that cassay has made; the run's name follows.
-const MARK: &str = "made by cassay, run ";
-
 /// What may be done to a cluster by whom.
 #[derive(Clone, Debug, Default)]
 pub struct Permit {
@@ -27,8 +25,8 @@ pub struct Permit {
     /// Whether the command line itself is that of a tool that makes its tables: what is not there
     /// may be made then.
     pub makes: bool,
-    /// The run, by which its tables are known.
-    pub run: String,
+    /// The runs whose tables are the user's own.
+    pub own: OwnRuns,
 }
 
 /// A door, shared by all sessions with a cluster. Closed, until it is told what is permitted.
@@ -39,6 +37,10 @@ pub(crate) struct Door(Arc<Mutex<State>>);
 struct State {
     permit: Permit,
     made: BTreeSet<Object>,
+    /// Tables of earlier runs that statements were let through for.
+    earlier: BTreeSet<MarkedTable>,
+    /// The user's own tables that are there when the run ends.
+    left: BTreeSet<Object>,
 }
 
 /// What becomes of a statement.
@@ -58,6 +60,16 @@ impl Door {
     /// Whether the command line names what is done to the processes of nodes.
     pub(crate) fn may_do(&self, act: NodeAct) -> bool {
         self.state().permit.allow.names_of_nodes(act)
+    }
+
+    /// The tables of earlier runs that statements were let through for.
+    pub(crate) fn earlier(&self) -> Vec<MarkedTable> {
+        self.state().earlier.iter().cloned().collect()
+    }
+
+    /// The user's own tables that stay on the cluster: those that this run made or wrote to.
+    pub(crate) fn left(&self) -> Vec<Object> {
+        self.state().left.iter().cloned().collect()
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -93,7 +105,8 @@ impl Door {
             // What is not there cannot be taken away.
             let nothing = matches!(change.act, Act::Drop | Act::Truncate) && !there;
             if !nothing && !self.may(session, &change, object)? {
-                bail!(refusal(session, change.act, object, cql));
+                let mark = mark_of(session, object)?;
+                bail!(refusal(session, (change.act, object), mark.as_ref(), cql));
             }
         }
         Ok(Way::Send)
@@ -113,12 +126,17 @@ impl Door {
                 Act::Create => {
                     if sort == Sort::Table {
                         made.push(object.clone());
+                        state.left.insert(object.clone());
                     }
                     state.made.insert(object);
                 }
-                Act::Drop => state.made.retain(|one| {
-                    one != &object && (object.name.is_some() || one.keyspace != object.keyspace)
-                }),
+                Act::Drop => {
+                    let stays = |one: &Object| {
+                        one != &object && (object.name.is_some() || one.keyspace != object.keyspace)
+                    };
+                    state.made.retain(stays);
+                    state.left.retain(stays);
+                }
                 _ => {}
             }
         }
@@ -131,7 +149,7 @@ impl Door {
             "ALTER TABLE {}.{} WITH comment = {}",
             cql::text::quoted_name(&table.keyspace),
             cql::text::quoted_name(table.name.as_deref().unwrap_or_default()),
-            cql::text::literal(&format!("{MARK}{}", self.state().permit.run))
+            cql::text::literal(&Mark::of_run(&self.state().permit.own.run).comment())
         )
     }
 
@@ -151,39 +169,44 @@ impl Door {
         }
         match (change.act, &change.sort) {
             // An index is work for a table that is there.
-            (Act::Create, Sort::Index(_)) => Ok(made || self.is_marked(session, object, true)?),
-            (Act::Create, _) => Ok(made || makes),
-            // A tool's own commands follow on each other: what one has loaded the next one writes.
-            (Act::Write, _) => Ok(made || self.is_marked(session, object, !makes)?),
+            (Act::Create, Sort::Table | Sort::Type | Sort::View | Sort::Keyspace) => {
+                Ok(made || makes)
+            }
             // Of a keyspace that is dropped others may have made a part.
             (_, Sort::Keyspace) => self.is_all_ours(session, object, made),
-            _ => Ok(made || self.is_marked(session, object, true)?),
+            _ => Ok(made || self.is_own(session, object)?),
         }
     }
 
-    /// Whether a table has the mark of a run: of this one, or of any.
-    fn is_marked(&self, session: &mut Session, object: &Object, by_this: bool) -> Result<bool> {
-        let mark = if by_this {
-            format!("{MARK}{}", self.state().permit.run)
-        } else {
-            MARK.to_owned()
+    /// Whether a table has the mark of one of the user's own runs.
+    fn is_own(&self, session: &mut Session, object: &Object) -> Result<bool> {
+        let Some(mark) = mark_of(session, object)? else {
+            return Ok(false);
         };
-        let tables = tables(session, &object.keyspace)?;
-        let found = tables.into_iter().find(|(name, _)| Some(name) == object.name.as_ref());
-        Ok(found.is_some_and(|(_, comment)| is_mark(&comment, &mark, by_this)))
+        let mut state = self.state();
+        let is_own = state.permit.own.has(&mark);
+        if is_own {
+            state.left.insert(object.clone());
+        }
+        if state.permit.own.is_earlier(&mark) {
+            let table = object.clone();
+            state.earlier.insert(MarkedTable { table, mark });
+        }
+        Ok(is_own)
     }
 
-    /// Whether this run has made a keyspace and all the tables that are in it now.
+    /// Whether the user's own runs have made a keyspace and all the tables that are in it now.
     fn is_all_ours(&self, session: &mut Session, object: &Object, made: bool) -> Result<bool> {
-        let mark = format!("{MARK}{}", self.state().permit.run);
         let tables = tables(session, &object.keyspace)?;
         let is_any = made || !tables.is_empty();
+        let state = self.state();
         let is_ours = |(name, comment): &(String, String)| {
             let table = Object {
                 name: Some(name.clone()),
                 ..object.clone()
             };
-            self.state().made.contains(&table) || is_mark(comment, &mark, true)
+            let mark = Mark::read(comment);
+            state.made.contains(&table) || mark.is_some_and(|mark| state.permit.own.has(&mark))
         };
         Ok(is_any && tables.iter().all(is_ours))
     }
@@ -218,18 +241,38 @@ fn unreadable(fault: &Fault, cql: &str) -> anyhow::Error {
     )
 }
 
-fn is_mark(comment: &str, mark: &str, whole: bool) -> bool {
-    if whole {
-        comment == mark
-    } else {
-        comment.starts_with(mark)
-    }
+/// The mark of a table that is there.
+fn mark_of(session: &mut Session, object: &Object) -> Result<Option<Mark>> {
+    let tables = tables(session, &object.keyspace)?;
+    let found = tables.into_iter().find(|(name, _)| Some(name) == object.name.as_ref());
+    Ok(found.and_then(|(_, comment)| Mark::read(&comment)))
 }
 
 /// The tables of a keyspace, with their comments.
 fn tables(session: &mut Session, keyspace: &str) -> Result<Vec<(String, String)>> {
     let found = look(session, "tables", keyspace)?;
-    let name = found.column("table_name")?;
+    let tables = commented(&found)?.into_iter();
+    Ok(tables.map(|(_, name, comment)| (name, comment)).collect())
+}
+
+/// All tables with a mark.
+pub(crate) fn all_marked(session: &mut Session) -> Result<Vec<MarkedTable>> {
+    let found = session.query("SELECT * FROM system_schema.tables")?;
+    let marked = commented(&found)?.into_iter().filter_map(|(keyspace, name, comment)| {
+        let name = Some(name);
+        Some(MarkedTable {
+            table: Object { keyspace, name },
+            mark: Mark::read(&comment)?,
+        })
+    });
+    let mut marked: Vec<MarkedTable> = marked.collect();
+    marked.sort();
+    Ok(marked)
+}
+
+/// Keyspace, name and comment of each table.
+fn commented(found: &QueryResult) -> Result<Vec<(String, String, String)>> {
+    let (keyspace, name) = (found.column("keyspace_name")?, found.column("table_name")?);
     // A server that keeps no comments has none that could be a mark.
     let comment = found.column("comment").ok();
     let text = |row: &[Value], at: usize| {
@@ -240,7 +283,11 @@ fn tables(session: &mut Session, keyspace: &str) -> Result<Vec<(String, String)>
     Ok(rows
         .map(|row| {
             let comment = comment.map(|at| text(row, at));
-            (text(row, name), comment.unwrap_or_default())
+            (
+                text(row, keyspace),
+                text(row, name),
+                comment.unwrap_or_default(),
+            )
         })
         .collect())
 }
@@ -252,10 +299,15 @@ fn look(session: &mut Session, source: &str, keyspace: &str) -> Result<QueryResu
     ))
 }
 
-fn refusal(session: &Session, act: Act, object: &Object, cql: &str) -> String {
+fn refusal(
+    session: &Session,
+    (act, object): (Act, &Object),
+    mark: Option<&Mark>,
+    cql: &str,
+) -> String {
     let node = session.node();
-    let why = match act {
-        Act::Create => {
+    let why = match (act, mark) {
+        (Act::Create, _) => {
             let keyspace = if object.name.is_none() {
                 "keyspace "
             } else {
@@ -263,7 +315,11 @@ fn refusal(session: &Session, act: Act, object: &Object, cql: &str) -> String {
             };
             format!("{node}, which cassay did not start, has no {keyspace}{object}")
         }
-        _ => format!("{object} was on {node}, which cassay did not start, before this run"),
+        (_, Some(mark)) => format!(
+            "the comment of {object} on {node} says that cassay made it in the run \"{mark}\", \
+             which is neither in this results folder nor of this study"
+        ),
+        (_, None) => format!("{object} was on {node}, which cassay did not start, before this run"),
     };
     let done = match act {
         Act::Create => "nothing is made there",

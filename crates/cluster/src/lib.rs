@@ -11,6 +11,7 @@ mod attach;
 mod before_upgrade;
 mod capability;
 mod cause;
+mod clean;
 mod clients;
 mod cluster;
 mod counts;
@@ -28,6 +29,7 @@ mod local;
 mod log_marks;
 mod logs;
 pub mod machines;
+mod mark;
 mod mbeans;
 mod members;
 mod metrics;
@@ -63,6 +65,7 @@ pub use door::Permit;
 pub use gaps::Gap;
 pub use handle::{AddedNode, Handles, HostHandle, NodeControl, NodeHandle, OwnNode, RestartMode};
 pub use host::VolumeUse;
+pub use mark::{Mark, MarkedTable, OwnRuns};
 // What whoever breaks pods says and hears of them.
 pub use kubernetes::{Deletion, Isolation, PodSeen};
 pub use local::{

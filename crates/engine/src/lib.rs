@@ -61,12 +61,12 @@ use ceiling::Ceilings;
 use cluster::Dirs;
 use fleet_use::FleetUse;
 use running::Running;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use store::RunWriter;
-use store::record::{FindingsRecord, JournalEvent, TrialFinding, TrialRecord};
+use store::record::{FindingsRecord, JournalEvent, RemainsRecord, TrialFinding, TrialRecord};
 use study::inputs::Inputs;
 use study::plan::{Plan, Trial, Turn};
 use study::settings::Study;
@@ -94,6 +94,8 @@ pub struct Outcome {
     pub path: PathBuf,
     /// What was found; none if it was interrupted.
     pub findings: Option<FindingsRecord>,
+    /// Tables that the run has left on clusters that cassay did not start.
+    pub remains: Vec<RemainsRecord>,
 }
 
 /// Runs a plan from its begin.
@@ -108,7 +110,8 @@ pub fn run(
 ) -> Result<Outcome> {
     needs::check_with_machines(study, plan, &options.dirs)?;
     let earlier = summary::look_for_earlier(study, &options.results)?;
-    let said = preflight::check(study, plan, &options.dirs, "")?.into_iter().chain(earlier);
+    let own = preflight::own_runs(study, &options.results, None)?;
+    let said = preflight::check(study, plan, &options.dirs, &own)?.into_iter().chain(earlier);
     said.for_each(|said| events(Event::Said(said)));
     let fleet = FleetUse::first_of(study, &mut |said| events(Event::Said(said.to_owned())))?;
     let record = record::plan_record(study, plan, options.version);
@@ -150,6 +153,8 @@ struct Engine<'a> {
     refused: Vec<Target>,
     /// Variants of which every trial would fail as one did.
     hopeless: Vec<usize>,
+    /// Tables that stay on clusters that cassay did not start, by the cluster.
+    remains: BTreeMap<String, BTreeSet<String>>,
 }
 
 impl<'a> Engine<'a> {
@@ -178,6 +183,7 @@ impl<'a> Engine<'a> {
             too_much: false,
             refused: Vec::new(),
             hopeless: Vec::new(),
+            remains: BTreeMap::new(),
         }
     }
 
@@ -198,6 +204,7 @@ impl<'a> Engine<'a> {
                 return Ok(Outcome {
                     path,
                     findings: None,
+                    remains: self.remains(),
                 });
             }
             End::Stopped(why) => Some(why),
@@ -207,10 +214,12 @@ impl<'a> Engine<'a> {
         let mut trials = std::mem::take(&mut self.findings);
         trials.append(&mut self.failed);
         let trials = trials.into_values().collect();
-        let findings = self.findings_of(trials, reason.as_deref());
+        let mut findings = self.findings_of(trials, reason.as_deref());
+        findings.remains = self.remains();
         self.writer.finish(&findings, self.options.version, reason)?;
         Ok(Outcome {
             path,
+            remains: findings.remains.clone(),
             findings: Some(findings),
         })
     }

@@ -10,8 +10,9 @@ use crate::guard;
 use crate::running::Running;
 use crate::trial::data;
 use anyhow::{Context, Result, bail};
-use cluster::{Cluster, Dirs, Estimate, Permit, Session};
+use cluster::{Cluster, Dirs, Estimate, MarkedTable, OwnRuns, Permit, Session};
 use std::collections::BTreeSet;
+use std::path::Path;
 use study::data_state::{DataState, Preparation};
 use study::human;
 use study::plan::Plan;
@@ -34,28 +35,36 @@ pub struct Preflight {
 #[error("{}", .0.join("\n"))]
 pub struct NotAllowed(pub Vec<String>);
 
-/// What a study may do to a cluster that is not ours, in a run of this name.
-fn permit(study: &Study, run: &str) -> Permit {
-    let overrides = &study.overrides;
-    Permit {
-        allow: overrides.granted.allow.clone(),
-        // The words of a tool that makes its tables, given to us by the user and no record.
-        makes: overrides.command.is_some() && !overrides.recorded,
-        run: run.to_owned(),
-    }
+/// The runs whose tables a run of `study` takes for its own: those in `results`, and those of its
+/// name unless it is a command line of another tool. `stamp` is this run's, once it has one.
+///
+/// # Errors
+/// The results folder cannot be read.
+pub fn own_runs(study: &Study, results: &Path, stamp: Option<&str>) -> Result<OwnRuns> {
+    let run = stamp.map(|stamp| format!("{}/{stamp}", study.name));
+    Ok(OwnRuns {
+        run: run.unwrap_or_default(),
+        study: study.overrides.command.is_none().then(|| study.name.clone()),
+        known: store::run_names(results)?,
+    })
 }
 
 /// Opens the door of a target that is not ours as far as the study's command line says.
-pub fn let_in(running: &Running, study: &Study, run: &str) {
-    running.cluster.permit(permit(study, run));
+pub fn let_in(running: &Running, study: &Study, own: OwnRuns) {
+    let overrides = &study.overrides;
+    running.cluster.permit(Permit {
+        allow: overrides.granted.allow.clone(),
+        // The words of a tool that makes its tables, given to us by the user and no record.
+        makes: overrides.command.is_some() && !overrides.recorded,
+        own,
+    });
 }
 
-/// Goes through a plan on every cluster of its study that cassay did not start, sending nothing. A
-/// run that is taken up again knows what it has made by its name.
+/// Goes through a plan on every cluster of its study that cassay did not start, sending nothing.
 ///
 /// # Errors
 /// A cluster cannot be reached or asked.
-pub fn preflight(study: &Study, plan: &Plan, dirs: &Dirs, run: &str) -> Result<Preflight> {
+pub fn preflight(study: &Study, plan: &Plan, dirs: &Dirs, own: &OwnRuns) -> Result<Preflight> {
     let mut found = Preflight {
         refusals: pods::refused(study)?,
         ..Preflight::default()
@@ -72,7 +81,7 @@ pub fn preflight(study: &Study, plan: &Plan, dirs: &Dirs, run: &str) -> Result<P
                     says.push(text.to_owned());
                 }
             })?;
-            let_in(&running, study, run);
+            let_in(&running, study, own.clone());
             let mut session = running.cluster.session()?;
             let others = guard::said(&variant.settings.guard, &running)?;
             let node = session.node();
@@ -87,6 +96,7 @@ pub fn preflight(study: &Study, plan: &Plan, dirs: &Dirs, run: &str) -> Result<P
                 found: &mut found,
             }
             .go_through()?;
+            found.says.extend(running.cluster.earlier().iter().map(rewritten));
         }
     }
     Ok(found)
@@ -97,16 +107,25 @@ pub fn preflight(study: &Study, plan: &Plan, dirs: &Dirs, run: &str) -> Result<P
 ///
 /// # Errors
 /// All that is not allowed, or why the cluster cannot be asked.
-pub fn check(study: &Study, plan: &Plan, dirs: &Dirs, run: &str) -> Result<Vec<String>> {
+pub fn check(study: &Study, plan: &Plan, dirs: &Dirs, own: &OwnRuns) -> Result<Vec<String>> {
     if let Some((table, _)) = work::unread_tables(study).first() {
         bail!("the table {} was not read before the run", table.name);
     }
-    let found = preflight(study, plan, dirs, run)?;
+    let found = preflight(study, plan, dirs, own)?;
     if found.refusals.is_empty() {
         Ok(found.says)
     } else {
         Err(NotAllowed(found.refusals).into())
     }
+}
+
+/// The words for a table of an earlier run that this one takes for its own.
+fn rewritten(earlier: &MarkedTable) -> String {
+    format!(
+        "{} is there from the run {}, with the rows that it left; this run takes it for its own \
+         (`cassay clean` drops it)",
+        earlier.table, earlier.mark
+    )
 }
 
 /// What a snapshot is called that nobody makes.

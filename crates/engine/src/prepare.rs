@@ -6,7 +6,7 @@
 
 use super::running::Running;
 use anyhow::{Context, Error, Result, anyhow};
-use cluster::{Cluster, Dirs, Permit, ServerError, Session};
+use cluster::{Cluster, Dirs, OwnRuns, Permit, ServerError, Session};
 use cql::value::CqlType;
 use std::collections::BTreeSet;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -54,7 +54,10 @@ pub fn prepare(
     // A keyspace of a name of our own is all that it makes.
     running.cluster.permit(Permit {
         makes: true,
-        run: "check".to_owned(),
+        own: OwnRuns {
+            run: "check".to_owned(),
+            ..OwnRuns::default()
+        },
         ..Permit::default()
     });
     let ask = Ask { checked, stop };

@@ -9,7 +9,7 @@ use crate::running::Running;
 use crate::trial::gaps;
 use anyhow::Result;
 use cluster::Gap;
-use store::record::{GapKind, GapRecord, JournalEvent};
+use store::record::{GapKind, GapRecord, JournalEvent, RemainsRecord};
 use study::plan::{PhaseKind, Trial};
 use target::{Change, Target};
 
@@ -49,7 +49,9 @@ impl Engine<'_> {
             self.refused.push(settings.target.clone());
         }
         let running = started?;
-        preflight::let_in(&running, self.study, self.writer.stamp());
+        let stamp = Some(self.writer.stamp());
+        let own = preflight::own_runs(self.study, &self.options.results, stamp)?;
+        preflight::let_in(&running, self.study, own);
         let ready = JournalEvent::TargetReady {
             kind: running.settings.kind().to_owned(),
             nodes: nodes::at_start(&running),
@@ -69,6 +71,7 @@ impl Engine<'_> {
             return Ok(());
         };
         self.too_much = false;
+        self.note_remains(&running);
         self.writer.journal(None, JournalEvent::TargetStopped)?;
         (self.events)(Event::TargetStopped);
         let Some(slug) = slug else {
@@ -80,6 +83,26 @@ impl Engine<'_> {
         // Logs that came before something failed are logs of the trial too.
         let noted = self.writer.note_added(&slug);
         stopped.and(noted).and(self.note_missing(slug, missing))
+    }
+
+    /// Puts down the tables that stay on a cluster that cassay did not start.
+    fn note_remains(&mut self, running: &Running) {
+        let left = running.cluster.left();
+        if let Target::Attach(attach) = &running.settings
+            && !left.is_empty()
+        {
+            let address = attach.contact_points.first().cloned().unwrap_or_default();
+            let tables = self.remains.entry(format!("attach:{address}")).or_default();
+            tables.extend(left.iter().map(ToString::to_string));
+        }
+    }
+
+    pub(super) fn remains(&self) -> Vec<RemainsRecord> {
+        let all = self.remains.iter().map(|(target, tables)| RemainsRecord {
+            target: target.clone(),
+            tables: tables.iter().cloned().collect(),
+        });
+        all.collect()
     }
 
     /// Puts down which logs could not be had.

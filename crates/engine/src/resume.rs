@@ -152,7 +152,8 @@ impl Interrupted {
     pub fn resume(&self, options: &Options<'_>, events: &mut dyn FnMut(Event)) -> Result<Outcome> {
         needs::check_with_machines(&self.study, &self.plan, &options.dirs)?;
         let run = self.path.file_name().unwrap_or_default().to_string_lossy();
-        let said = preflight::check(&self.study, &self.plan, &options.dirs, &run)?;
+        let own = preflight::own_runs(&self.study, &options.results, Some(&run))?;
+        let said = preflight::check(&self.study, &self.plan, &options.dirs, &own)?;
         said.into_iter().for_each(|said| events(Event::Said(said)));
         let fleet = FleetUse::first_of(&self.study, &mut |said| {
             events(Event::Said(said.to_owned()))

@@ -5,6 +5,7 @@ use crate::record::{RequirementOutcome, Verdict, left_out_words, outcome_of};
 use crate::run::{Run, RunState, Salvaged, names_in};
 use crate::{file, stamp, tags};
 use anyhow::{Result, bail};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// One line of the list of runs.
@@ -232,6 +233,20 @@ fn run_paths(results: &Path) -> Result<Vec<PathBuf>> {
         (stamp::order_key(&stamp), study)
     });
     Ok(paths)
+}
+
+/// The names of all runs under `results`, each as `STUDY/STAMP`; no file of them is read.
+///
+/// # Errors
+/// A folder cannot be read.
+pub fn run_names(results: &Path) -> Result<BTreeSet<String>> {
+    let paths = run_paths(results)?.into_iter();
+    Ok(paths
+        .map(|path| {
+            let (study, stamp) = names(&path);
+            format!("{study}/{stamp}")
+        })
+        .collect())
 }
 
 fn names(path: &Path) -> (String, String) {

@@ -39,6 +39,7 @@ mod published;
 mod quantiles;
 pub mod record;
 mod recovery;
+mod remains;
 mod required;
 mod resolved;
 mod run;
@@ -57,7 +58,8 @@ mod window;
 mod write;
 
 pub use find::{
-    Listed, Past, find, finished, last_believed, last_finished, list, past, past_of, salvage,
+    Listed, Past, find, finished, last_believed, last_finished, list, past, past_of, run_names,
+    salvage,
 };
 pub use lines::Lines;
 pub use name::Name;

@@ -42,6 +42,7 @@ pub use crate::recovery::{
     BackRecord, DipRecord, FaultStretch, HintsRecord, NoticedRecord, RecoveryRecord, RepairNeed,
     ReturnsRecord, StretchRecord, UsualRecord, WithoutFaultsRecord,
 };
+pub use crate::remains::RemainsRecord;
 pub use crate::required::{RequirementRecord, outcome_of};
 pub use crate::resolved::{
     CombinationsRecord, Order, OverridesRecord, PlannedFaultRecord, PrimaryRecord, RepeatRecord,
@@ -324,6 +325,9 @@ pub struct FindingsRecord {
     /// What the study requires, and what came of it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub requirements: Vec<RequirementRecord>,
+    /// Tables that cassay made on clusters that it did not start, and left there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remains: Vec<RemainsRecord>,
 }
 
 /// `trials/NN-slug/finding.json`: the trial's entry of `findings.json`, written when it ends, so

@@ -184,6 +184,19 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         ],
     ),
     (
+        "clean",
+        &[
+            (
+                "cassay clean --target attach:10.0.0.1",
+                "Lists the tables that your runs have left there, and asks before it drops them.",
+            ),
+            (
+                "cassay clean --target attach:10.0.0.1 --yes",
+                "The same without a question.",
+            ),
+        ],
+    ),
+    (
         "tag",
         &[
             (

@@ -62,6 +62,21 @@ pub struct BrokenArgs {
     pub cluster: ClusterName,
 }
 
+/// The cluster that is cleaned.
+#[derive(Debug, ClapArgs)]
+pub struct CleanArgs {
+    /// The cluster.
+    #[arg(long, value_name = "attach:HOST[:PORT]", value_parser = attached)]
+    pub target: String,
+    #[command(flatten)]
+    pub way_in: WayInArgs,
+    #[command(flatten)]
+    pub allow: AllowArgs,
+    /// Drop the tables without asking.
+    #[arg(long)]
+    pub yes: bool,
+}
+
 /// Where abilities are asked for.
 #[derive(Clone, Debug)]
 pub enum Elsewhere {

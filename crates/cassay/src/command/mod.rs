@@ -1,6 +1,7 @@
 //! The commands, one file each: what they do between arguments and exit code.
 
 pub mod bisect;
+pub mod clean;
 pub mod demo;
 pub mod doctor;
 pub mod explain;

@@ -60,7 +60,8 @@ pub fn show(study: &Study, common: &Common) -> Result<Exit> {
         ));
     }
     super::supply::say_absent(study)?;
-    match preflight::preflight(study, &plan, &super::dirs()?, "") {
+    let own = preflight::own_runs(study, &common.out, None)?;
+    match preflight::preflight(study, &plan, &super::dirs()?, &own) {
         Ok(found) => Ok(clusters(&found)),
         // As above: whoever plans may be elsewhere.
         Err(why) => {

@@ -183,6 +183,7 @@ impl End<'_> {
     fn finish(&self, outcome: &Outcome) -> Result<Exit> {
         let path = &outcome.path;
         let Some(findings) = &outcome.findings else {
+            say_remains(outcome);
             terminal::say(&format!(
                 "interrupted; everything that was started is stopped. To go on: cassay resume {}",
                 path.display()
@@ -207,8 +208,16 @@ impl End<'_> {
                 "each trial with its reasons: cassay show --trials {run}"
             ));
         }
+        say_remains(outcome);
         terminal::say(&format!("report: {}", report.path.display()));
         Ok(exit_of(findings))
+    }
+}
+
+/// Says which tables stay on clusters that cassay did not start.
+fn say_remains(outcome: &Outcome) {
+    for remains in &outcome.remains {
+        terminal::say(&remains.words());
     }
 }
 

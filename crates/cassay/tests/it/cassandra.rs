@@ -11,6 +11,7 @@ mod attached;
 mod attached_hosts;
 mod attached_kinds;
 pub(crate) mod authentication;
+mod clean;
 mod configurations;
 mod endings;
 mod faults;

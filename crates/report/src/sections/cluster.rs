@@ -9,7 +9,7 @@ use crate::probed::natural;
 use crate::summary::variant_name;
 use crate::view::{RunView, TrialView};
 use std::collections::BTreeSet;
-use store::record::{HostRecord, NodeRecord, NodesRecord};
+use store::record::{HostRecord, NodeRecord, NodesRecord, RemainsRecord};
 
 /// A volume fuller than this leaves compactions no room: a size-tiered one may need as much
 /// again as it reads.
@@ -43,6 +43,11 @@ pub fn section(view: &RunView) -> Option<Section> {
     if !unseen.is_empty() {
         let sentences = unseen.into_iter().map(str::to_owned).collect();
         blocks.push(Block::List("Out of sight".into(), sentences));
+    }
+    let remains = &view.findings.remains;
+    if !remains.is_empty() {
+        let sentences = remains.iter().map(RemainsRecord::words).collect();
+        blocks.push(Block::List("Left on the cluster".into(), sentences));
     }
     Some(Section {
         id: "cluster",

@@ -1,0 +1,101 @@
+//! `cassay clean`: drops the tables that earlier runs have left on a cluster that cassay did not
+//! start.
+//!
+//! What must hold: only tables of the user's own runs are dropped, and those that `--allow` names;
+//! a keyspace goes only when nothing of others is in it; nothing goes before the user has said yes.
+
+use super::attached;
+use crate::args::{CleanArgs, Common};
+use crate::exit::Exit;
+use crate::terminal;
+use ::cluster::{Cluster, MarkedTable, OwnRuns, Permit};
+use anyhow::{Context, Result};
+use serde_json::{Value, json};
+use target::Act;
+
+/// Lists the tables, and drops them when that is confirmed.
+pub fn run(args: &CleanArgs, common: &Common) -> Result<Exit> {
+    let cluster = attached(&args.target, &args.way_in)?;
+    let own = OwnRuns {
+        known: store::run_names(&common.out)?,
+        ..OwnRuns::default()
+    };
+    let allow = args.allow.joined();
+    let is_own = |one: &MarkedTable| own.has(&one.mark) || allow.names(Act::Drop, &one.table);
+    let (ours, others): (Vec<_>, Vec<_>) = cluster.marked_tables()?.into_iter().partition(is_own);
+    cluster.permit(Permit {
+        allow: allow.clone(),
+        makes: false,
+        own: own.clone(),
+    });
+    let drops = cluster.drops(&ours)?;
+    if !common.json {
+        terminal::data(&listed(&ours, &others, &drops));
+    }
+    let is_done = !drops.is_empty() && is_confirmed(args, drops.len(), &cluster)?;
+    if is_done {
+        let mut session = cluster.session()?;
+        for drop in &drops {
+            session.execute_schema(drop).with_context(|| format!("run {drop}"))?;
+            terminal::say(&format!("done: {drop}"));
+        }
+    }
+    if common.json {
+        terminal::json(&json!({
+            "own": tables(&ours),
+            "others": tables(&others),
+            "statements": drops,
+            "dropped": is_done,
+        }));
+    }
+    Ok(if is_done || drops.is_empty() {
+        Exit::Done
+    } else {
+        Exit::Usage
+    })
+}
+
+/// Whether the user says yes, on the command line or to the question.
+fn is_confirmed(args: &CleanArgs, statements: usize, cluster: &Cluster) -> Result<bool> {
+    if args.yes {
+        return Ok(true);
+    }
+    let node = cluster.nodes()[0].address;
+    if !terminal::has_asker() {
+        terminal::say("nothing was dropped\nhint: add --yes to drop what is listed");
+        return Ok(false);
+    }
+    let asks = format!("Send {statements} of these to {node}? Rows are lost. yes or no");
+    let is_yes = terminal::ask(&asks, "no").eq_ignore_ascii_case("yes");
+    if !is_yes {
+        terminal::say("nothing was dropped");
+    }
+    Ok(is_yes)
+}
+
+fn tables(all: &[MarkedTable]) -> Vec<Value> {
+    let one =
+        |one: &MarkedTable| json!({"table": one.table.to_string(), "run": one.mark.to_string()});
+    all.iter().map(one).collect()
+}
+
+fn listed(ours: &[MarkedTable], others: &[MarkedTable], drops: &[String]) -> String {
+    let mut text = String::new();
+    if ours.is_empty() {
+        text += "no table there is of a run in this results folder\n";
+    }
+    for one in ours {
+        text += &format!("{}  made by the run {}\n", one.table, one.mark);
+    }
+    for one in others {
+        text += &format!(
+            "{}  left alone: its comment names the run {}, which is not in this results folder \
+             (--allow drop={} drops it)\n",
+            one.table, one.mark, one.table
+        );
+    }
+    for drop in drops {
+        text += &format!("to be sent: {drop}\n");
+    }
+    text
+}
