@@ -23,6 +23,15 @@ const POM_VERSION: &str = "VERSION-OF-CASSANDRA";
 /// The class that has a field for each setting.
 const CONFIG: &str = "org.apache.cassandra.config.Config";
 
+/// The interface through which the server asks for the values of its guardrails.
+const GUARDRAILS: &str = "org.apache.cassandra.db.guardrails.GuardrailsConfig";
+
+/// Guardrails whose method is not called like their setting.
+const NAMED_OTHERWISE: [(&str, &str); 1] = [(
+    "non_partition_restricted_index_query_enabled",
+    "nonpartitionrestrictedqueryenabled",
+)];
+
 /// The compiler's hints in the server's jar.
 const HINTS: &str = "META-INF/hotspot_compiler";
 
@@ -44,7 +53,11 @@ pub fn run(options: &Options) -> Result<()> {
         &folder.join("supply.lock"),
         &lock(&repository, &jars, server)?,
     )?;
-    write(&folder.join("settings.txt"), &settings(server)?)?;
+    let settings = settings(server)?;
+    write(&folder.join("settings.txt"), &settings)?;
+    if let Some(guardrails) = guardrails(server, &settings)? {
+        write(&folder.join("guardrails.txt"), &guardrails)?;
+    }
     write(&folder.join("releases.txt"), &releases(&work, release)?)
 }
 
@@ -252,6 +265,31 @@ fn settings(server: &Path) -> Result<String> {
         writeln!(text, "{row}")?;
     }
     Ok(text)
+}
+
+/// The settings that are guardrails: those of which the interface of guardrails has the value.
+/// Lines before 4.1 have none.
+fn guardrails(server: &Path, settings: &str) -> Result<Option<String>> {
+    if member(server, &format!("{}.class", GUARDRAILS.replace('.', "/"))).is_err() {
+        return Ok(None);
+    }
+    let path = server.display().to_string();
+    let text = process::output("javap", &["-cp", &path, GUARDRAILS])?;
+    let getters: BTreeSet<String> = text
+        .split(" get")
+        .skip(1)
+        .filter_map(|rest| rest.split('(').next())
+        .map(str::to_ascii_lowercase)
+        .collect();
+    let names = settings.lines().filter(|line| !line.contains('>'));
+    let is_one = |name: &&str| {
+        let name = NAMED_OTHERWISE.iter().find(|(setting, _)| setting == name);
+        name.is_some_and(|(_, getter)| getters.contains(*getter))
+    };
+    let plain = |name: &&str| getters.contains(&name.replace('_', ""));
+    let all: Vec<&str> = names.filter(|name| plain(name) || is_one(name)).collect();
+    ensure!(all.len() > 30, "only {} guardrails were found", all.len());
+    Ok(Some(all.iter().map(|name| format!("{name}\n")).collect()))
 }
 
 /// What a number under an old name counts, by what the server converts it with.

@@ -15,6 +15,8 @@ use target::{Secret, SecretSource};
 pub struct Access {
     /// User and password, if the cluster wants them.
     pub credentials: Option<Credentials>,
+    /// The user of the load, with the same password, where it is not that of control sessions.
+    pub(crate) load_user: Option<&'static str>,
     /// TLS, if the cluster wants it.
     pub tls: Option<Tls>,
     /// The door of a cluster that is not ours.
@@ -30,11 +32,20 @@ impl Access {
     pub fn new(credentials: Option<Credentials>, tls: Option<Tls>) -> Access {
         Access {
             credentials,
+            load_user: None,
             tls,
             door: None,
             moves: Moves::default(),
             spoken: SpokenVersion::default(),
         }
+    }
+
+    /// User and password of the load: those of an ordinary user where cassay has made one, so that
+    /// guardrails and permissions bind it as they bind an application.
+    pub fn load_credentials(&self) -> Option<(String, String)> {
+        let own = self.credentials.as_ref()?;
+        let user = self.load_user.unwrap_or(&own.user);
+        Some((user.to_owned(), own.password.reveal().to_owned()))
     }
 
     /// The way in to a cluster that is not ours, behind its door.

@@ -169,8 +169,8 @@ impl NodeControl {
                     self.told(deadline.left(), STORAGE, UPGRADE, &arguments)?;
                 }
                 Ok(format!(
-                    "{} written in the newest format that it writes",
-                    were(keyspaces)
+                    "upgradesstables has ended for {}",
+                    keyspaces.join(" and ")
                 ))
             }
             UpgradeStep::BeginMetadataLog => {

@@ -236,7 +236,6 @@ pub fn prepare(
 /// What the clients of a trial are told to make their load of.
 fn sources(study: &Study, variant: usize, program: &Program, running: &Running) -> Result<String> {
     let access = running.cluster.access();
-    let credentials = access.credentials.as_ref();
     let sources = Sources {
         source: study.source.clone(),
         study: study.text.clone(),
@@ -245,7 +244,7 @@ fn sources(study: &Study, variant: usize, program: &Program, running: &Running) 
         variant,
         rows: program.rows(),
         judged: program.statements().iter().map(|one| one.verifies).collect(),
-        credentials: credentials.map(|c| (c.user.clone(), c.password.reveal().to_owned())),
+        credentials: access.load_credentials(),
         tls: access.tls.as_ref().map(|tls| (*tls.material).clone()),
         version: access.spoken.now().number(),
     };

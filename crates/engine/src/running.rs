@@ -254,10 +254,7 @@ impl Running {
     pub fn access(&self, compression: Option<load::Compression>) -> load::Access {
         let access = self.cluster.access();
         load::Access {
-            credentials: access
-                .credentials
-                .as_ref()
-                .map(|c| (c.user.clone(), c.password.reveal().to_owned())),
+            credentials: access.load_credentials(),
             tls: access.tls.as_ref().map(|tls| load::Tls {
                 config: tls.config.clone(),
                 server_name: tls.server_name.clone(),

@@ -99,8 +99,10 @@ impl Engine<'_> {
         let Some(running) = &mut self.running else {
             return Ok(());
         };
-        for to in faults.iter().filter_map(|fault| fault.options.to.as_ref()) {
-            running.cluster.prepare_upgrade(to, &self.options.dirs, &mut |text| {
+        for options in faults.iter().map(|fault| &fault.options) {
+            let Some(to) = &options.to else { continue };
+            let upgraded = (to, &options.yaml);
+            running.cluster.prepare_upgrade(upgraded, &self.options.dirs, &mut |text| {
                 (self.events)(Event::Said(text.to_owned()));
             })?;
         }

@@ -12,6 +12,7 @@ pub mod data_state;
 pub mod estimate;
 pub mod format;
 mod grid;
+mod guardrail_warnings;
 pub mod human;
 pub mod inputs;
 mod machines;
@@ -36,6 +37,7 @@ mod storage_warnings;
 pub mod targets;
 pub mod timeline;
 pub mod tree;
+mod upgrade_warnings;
 pub mod work;
 
 pub use machines_file::read_machines;

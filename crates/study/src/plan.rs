@@ -13,12 +13,14 @@ mod words;
 use crate::client_warnings;
 use crate::data_state::DataState;
 use crate::estimate::{self, Estimate};
+use crate::guardrail_warnings;
 use crate::human;
 use crate::inputs::Inputs;
 use crate::read_back;
 use crate::settings::{Load, Reset, Sample, Settings, Settle, Study, Variant, Warmup};
 use crate::storage_warnings;
 use crate::targets;
+use crate::upgrade_warnings;
 use crate::work::{self, Work};
 use analysis::procedure::{Ask, Outlook, Point, Role};
 use error::only_data;
@@ -202,6 +204,8 @@ pub fn plan(study: &Study) -> Result<Plan, PlanError> {
     let programs: Vec<Arc<Program>> = works.iter().map(|w| Arc::clone(&w.program)).collect();
     warnings.extend(storage_warnings::warnings(study, &programs));
     warnings.extend(client_warnings::warnings(study));
+    warnings.extend(guardrail_warnings::warnings(study));
+    warnings.extend(upgrade_warnings::warnings(study));
     Ok(Plan {
         trials,
         works,

@@ -9,6 +9,7 @@ mod allow;
 mod attached_host;
 mod change;
 pub mod fault;
+mod heap;
 pub mod hidden;
 mod host;
 mod invocation;
@@ -28,6 +29,7 @@ pub use ability::{Ability, Capability};
 pub use allow::{Act, Allow, NodeAct, Object};
 pub use attached_host::{AttachedHost, NODE_PLACE, ProcessControl, folder_of_node};
 pub use change::{Change, Restarts};
+pub use heap::jvm_size;
 pub use host::{DiskSpec, HostSpec, HostsAre, HostsSpec, Isolation, LinkSpec, RemoteHost};
 pub use invocation::Invocation;
 pub use java::{

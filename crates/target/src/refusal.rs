@@ -1,5 +1,6 @@
 //! What local nodes are asked to be and can be on no machine: known before anything is started.
 
+use crate::heap::heap_refusal;
 use crate::java::java_refusal;
 use crate::spec::{Collector, LocalSpec};
 
@@ -36,7 +37,15 @@ pub fn spec_refusals(spec: &LocalSpec) -> Vec<SpecRefusal> {
         why,
         hint: "leave it out, or take another collector or heap".to_owned(),
     });
-    java.into_iter().chain(classes).collect()
+    let heap = heap_refusal(spec).map(|why| SpecRefusal {
+        key: "jvm",
+        why,
+        hint:
+            "write the size in `heap`, which sets the initial and the largest heap, and remove the \
+               option"
+                .to_owned(),
+    });
+    java.into_iter().chain(classes).chain(heap).collect()
 }
 
 /// Why nodes can share no archive of classes; none where they can, or it is not asked for.

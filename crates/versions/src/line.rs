@@ -1,5 +1,7 @@
 //! What a line of versions is.
 
+use serde_json::{Map, Value};
+
 /// Releases that differ only by what was mended.
 #[derive(Debug)]
 pub struct Line {
@@ -11,6 +13,9 @@ pub struct Line {
     pub lock: &'static str,
     /// Settings, as the crate's documentation says.
     pub(crate) settings: &'static str,
+    /// Settings that are guardrails, a line each: they bind ordinary users, and nobody who is a
+    /// superuser.
+    pub(crate) guardrails: &'static str,
     /// The releases that there were when the folder was made, a line each, the oldest first.
     pub(crate) releases: &'static str,
     /// What its files of settings say, where that is known.
@@ -69,6 +74,33 @@ pub fn is_trie(letters: &str) -> bool {
     matches!(letters.as_bytes().first(), Some(b'd'..=b'l'))
 }
 
+impl Line {
+    /// The letters of the files that a node of this line writes, by its settings: 5.0 writes what
+    /// 4.0 and 4.1 write until `storage_compatibility_mode` says otherwise. Seen in the names of
+    /// flushed files of 4.1.10, 5.0.9 and 6.0-alpha2.
+    pub fn written_format(&self, yaml: &Map<String, Value>) -> &'static str {
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_ascii_uppercase();
+        let mode = yaml.get("storage_compatibility_mode").map(text);
+        let sstable = yaml.get("sstable").and_then(|sstable| sstable.get("selected_format"));
+        let selected = sstable.or(yaml.get("sstable.selected_format")).map(text);
+        let is_trie = selected.as_deref() == Some("BTI");
+        match mode.as_deref() {
+            _ if self.formats.big == BIG_OF_4 => BIG_OF_4,
+            Some("CASSANDRA_4") => BIG_OF_4,
+            None if self.name == "5.0" => BIG_OF_4,
+            Some("CASSANDRA_5") if is_trie => BTI_OLDEST,
+            Some("CASSANDRA_5") => BIG_OF_5,
+            _ => self.formats.bti.filter(|_| is_trie).unwrap_or(self.formats.big),
+        }
+    }
+}
+
+/// The newest of `big` that 4.0 and 4.1 write.
+const BIG_OF_4: &str = "nb";
+
+/// The newest of `big` that 5.0 writes.
+const BIG_OF_5: &str = "oa";
+
 impl Formats {
     /// Whether files whose names have these letters are read.
     pub fn reads(&self, letters: &str) -> bool {
@@ -86,5 +118,46 @@ impl Formats {
             _ => format!(", and {BTI_OLDEST} to {bti}"),
         });
         format!("{BIG_OLDEST} to {}{}", self.big, bti.unwrap_or_default())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_format_that_a_node_writes_is_of_its_line_and_mode() {
+        let written = |line: &str, yaml: Value| {
+            let yaml = yaml.as_object().unwrap().clone();
+            Line::of(line).unwrap().written_format(&yaml)
+        };
+        for (line, yaml, expected) in [
+            ("4.0", json!({}), "nb"),
+            ("4.1", json!({}), "nb"),
+            ("5.0", json!({}), "nb"),
+            (
+                "5.0",
+                json!({"storage_compatibility_mode": "CASSANDRA_4"}),
+                "nb",
+            ),
+            (
+                "5.0",
+                json!({"storage_compatibility_mode": "UPGRADING"}),
+                "oa",
+            ),
+            ("5.0", json!({"storage_compatibility_mode": "none"}), "oa"),
+            (
+                "5.0",
+                json!({
+                    "storage_compatibility_mode": "NONE",
+                    "sstable": {"selected_format": "bti"},
+                }),
+                "da",
+            ),
+            ("6.0", json!({}), "pa"),
+        ] {
+            assert_eq!(written(line, yaml.clone()), expected, "{line} {yaml}");
+        }
     }
 }

@@ -109,6 +109,22 @@ impl Line {
         self.names().any(|known| known == whole)
     }
 
+    /// Whether a setting is a guardrail. The server applies those to the requests of ordinary
+    /// users; where nodes ask for no password, every client is a superuser to it.
+    pub fn is_guardrail(&self, name: &str) -> bool {
+        self.guardrails.lines().any(|known| known == name)
+    }
+
+    /// A value as `system_views.settings` shows it, with its unit. A setting that got units and
+    /// kept its name is shown as it was before, a number without one.
+    pub fn shown_with_unit(&self, name: &str, shown: &str) -> String {
+        let kept = self.renamed().find(|one| one.old == name && one.new == name);
+        let number: Option<i64> = shown.trim().parse().ok();
+        let whole = kept.zip(number).and_then(|(kept, number)| kept.unit.now(&number.into()));
+        let text = whole.as_ref().and_then(Value::as_str);
+        text.map_or_else(|| shown.to_owned(), str::to_owned)
+    }
+
     /// All settings, by their names in this line.
     pub fn names(&self) -> impl Iterator<Item = &'static str> {
         self.settings.lines().filter(|line| !line.contains('>'))
@@ -186,6 +202,48 @@ impl Line {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn a_setting_that_kept_its_name_is_shown_as_a_number_of_its_old_unit() {
+        let line = Line::of("5.0").unwrap();
+        for (name, shown, expected) in [
+            ("key_cache_save_period", "14400", "14400s"),
+            ("key_cache_save_period", "4h", "4h"),
+            ("concurrent_reads", "32", "32"),
+            ("read_request_timeout", "5000ms", "5000ms"),
+        ] {
+            assert_eq!(line.shown_with_unit(name, shown), expected, "{name}");
+        }
+        // It had no units yet.
+        let old = Line::of("4.0").unwrap();
+        assert_eq!(
+            old.shown_with_unit("key_cache_save_period", "14400"),
+            "14400"
+        );
+    }
+
+    #[test]
+    fn guardrails_are_those_of_the_line() {
+        let is_one = |line: &str, name: &str| Line::of(line).unwrap().is_guardrail(name);
+        for name in [
+            "page_size_fail_threshold",
+            "user_timestamps_enabled",
+            "table_properties_disallowed",
+        ] {
+            assert!(
+                is_one("4.1", name) && is_one("5.0", name) && is_one("6.0", name),
+                "{name}"
+            );
+            assert!(!is_one("4.0", name), "{name}");
+        }
+        for name in [
+            "batch_size_fail_threshold",
+            "tombstone_warn_threshold",
+            "cdc_enabled",
+        ] {
+            assert!(!is_one("5.0", name), "{name}");
+        }
+    }
 
     fn asked(line: &str, name: &str, value: Value) -> Setting {
         Line::of(line).unwrap().setting(name, &value)

@@ -6,6 +6,7 @@ mod shown;
 use super::proof::Effect;
 use serde_json::Value;
 use std::collections::BTreeMap;
+use target::jvm_size;
 
 /// What a yaml key asks for, and what the server shows for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,6 +44,10 @@ pub(super) fn yaml(key: &str, value: &Value, rows: &BTreeMap<String, String>) ->
     }
 }
 
+/// Words of which the server shows a part: `mmap_index_only` is kept as `standard` for data files
+/// and as `mmap` for index files (`DatabaseDescriptor` of 4.0 to 6.0), and the first is shown.
+const SHOWN_IN_PART: [(&str, &str); 1] = [("mmap_index_only", "standard")];
+
 /// A value without the quotes of JSON around a text.
 pub(super) fn plain(value: &Value) -> String {
     match value {
@@ -53,7 +58,15 @@ pub(super) fn plain(value: &Value) -> String {
 
 /// What a row says of a value that was asked for.
 fn effect(value: &Value, row: &str) -> Effect {
-    if value.as_str() == Some("auto") && !row.eq_ignore_ascii_case("auto") {
+    let is_left_to_it = match value {
+        Value::Null => !same("null", row),
+        Value::String(word) => {
+            let is_one = |(asked, shown): &(&str, &str)| asked == word && *shown == row;
+            word == "auto" && !row.eq_ignore_ascii_case("auto") || SHOWN_IN_PART.iter().any(is_one)
+        }
+        _ => false,
+    };
+    if is_left_to_it {
         return Effect::NotShown(format!("the server shows what it has chosen: {row}"));
     }
     match shown::says(value, row) {
@@ -211,18 +224,6 @@ pub(super) fn flag_holds(name: &str, wanted: &str, shown: &str) -> bool {
         return shown == wanted || (rounded && shown > wanted);
     }
     matches!((wanted.parse::<f64>(), shown.parse::<f64>()), (Ok(a), Ok(b)) if a == b)
-}
-
-/// A number with the JVM's suffixes for sizes.
-pub(super) fn jvm_size(text: &str) -> Option<u64> {
-    let (digits, shift) = match text.as_bytes().last()? {
-        b'k' | b'K' => (&text[..text.len() - 1], 10),
-        b'm' | b'M' => (&text[..text.len() - 1], 20),
-        b'g' | b'G' => (&text[..text.len() - 1], 30),
-        b't' | b'T' => (&text[..text.len() - 1], 40),
-        _ => (text, 0),
-    };
-    digits.parse::<u64>().ok()?.checked_mul(1 << shift)
 }
 
 /// What `VM.info` says of the container that the JVM believes to be in; empty outside of one.
@@ -388,7 +389,13 @@ mod tests {
         };
         assert!(memtable("SkipListMemtable").ends_with("} yes"));
         assert!(memtable("TrieMemtable").ends_with("} no"));
+        assert!(check("disk_access_mode", json!("mmap_index_only")).ends_with("mmap no"));
         // What the server chooses by itself shows what it chose, not that it was let choose.
+        let sized = check("concurrent_reads", Value::Null);
+        assert!(
+            sized.ends_with("? the server shows what it has chosen: 32"),
+            "{sized}"
+        );
         let auto = check("disk_access_mode", json!("auto"));
         assert!(
             auto.ends_with("? the server shows what it has chosen: mmap"),

@@ -15,8 +15,12 @@ use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 use target::{Authentication, LocalSpec, Secret, SecretSource};
 
-/// Name of our role.
+/// Name of the superuser of control sessions.
 pub(crate) const USER: &str = "cassay";
+
+/// Name of the role that the load logs in as: no superuser, with all permissions on all keyspaces.
+/// Guardrails bind ordinary users only.
+const LOAD_USER: &str = "cassay_load";
 
 /// In the cluster's folder.
 const FILE: &str = "password";
@@ -75,7 +79,10 @@ fn access(user: &str, password: Secret) -> Access {
         user: user.to_string(),
         password,
     };
-    Access::new(Some(credentials), None)
+    Access {
+        load_user: Some(LOAD_USER),
+        ..Access::new(Some(credentials), None)
+    }
 }
 
 /// What `cassandra.yaml` says of it.

@@ -11,24 +11,28 @@ use crate::cluster::Cluster;
 use crate::dirs::Dirs;
 use crate::handle::UpgradedNode;
 use anyhow::{Context, Result};
+use serde_json::{Map, Value};
 use std::sync::Arc;
 use target::{JavaWanted, LocalSpec, Origin, yaml_named};
 use versions::Release;
 
 impl Cluster {
     /// Makes all available that nodes need to be brought to another release: its jars, an archive
-    /// of its classes, on every machine.
+    /// of its classes, on every machine. `yaml` has the settings that upgraded nodes have besides
+    /// their own.
     ///
     /// # Errors
     /// The nodes are not ours, or something cannot be had.
     pub fn prepare_upgrade(
         &mut self,
-        to: &Release,
+        (to, yaml): (&Release, &Map<String, Value>),
         dirs: &Dirs,
         say: &mut dyn FnMut(&str),
     ) -> Result<()> {
         let not_ours = "only nodes of our own are upgraded";
-        let prepared = self.restarting(not_ours, |nodes| nodes.prepare_upgrade(to, dirs, say));
+        let prepared = self.restarting(not_ours, |nodes| {
+            nodes.prepare_upgrade((to, yaml), dirs, say)
+        });
         prepared.with_context(|| format!("prepare the upgrade to Cassandra {to}"))
     }
 
@@ -48,18 +52,21 @@ impl Cluster {
 impl Nodes {
     fn prepare_upgrade(
         &mut self,
-        to: &Release,
+        (to, yaml): (&Release, &Map<String, Value>),
         dirs: &Dirs,
         say: &mut dyn FnMut(&str),
     ) -> Result<()> {
-        if self.upgrade.as_ref().is_some_and(|upgrade| upgrade.spec.release == *to) {
+        let mut settings = yaml_named(to.line(), &self.spec.yaml);
+        settings.extend(yaml.clone());
+        let is_it = |spec: &LocalSpec| spec.release == *to && spec.yaml == settings;
+        if self.upgrade.as_ref().is_some_and(|upgrade| is_it(&upgrade.spec)) {
             return Ok(());
         }
         let spec = LocalSpec {
             release: to.clone(),
             origin: Origin::Maven,
             build: None,
-            yaml: yaml_named(to.line(), &self.spec.yaml),
+            yaml: settings,
             ..self.spec.clone()
         };
         settings::check_overrides(&spec)?;

@@ -19,6 +19,8 @@ pub struct Counting {
     writes: u64,
     /// A pair of which one reading was not to be had.
     broken: bool,
+    /// Why the server's counts lack operations, if they do.
+    pub incomplete: Option<String>,
 }
 
 impl Counting {
@@ -34,6 +36,7 @@ impl Counting {
         self.reads += after.reads.saturating_sub(before.reads);
         self.writes += after.writes.saturating_sub(before.writes);
         self.source = Some(after.source);
+        self.incomplete = after.incomplete.or(self.incomplete.take());
     }
 
     /// What the server counted between the readings, beside what the client had answered.
@@ -75,6 +78,7 @@ mod tests {
                 source: "x".into(),
                 reads,
                 writes,
+                incomplete: None,
             })
         };
         let answered = Answered {

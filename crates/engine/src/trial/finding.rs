@@ -128,7 +128,7 @@ impl TrialRun<'_> {
     fn server(&self, state: &State) -> Option<Result<ServerCounts, String>> {
         let mut faults = self.settings.faults.iter();
         let ended = faults.find(|fault| fault.kind.takes_away);
-        let uncountable = self.program.uncountable();
+        let uncountable = self.program.uncountable().or_else(|| state.counting.incomplete.clone());
         match (uncountable.or_else(|| self.meeting()), ended) {
             (Some(why), _) => Some(Err(why)),
             (None, Some(fault)) => Some(Err(format!(

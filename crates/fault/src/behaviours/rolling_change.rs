@@ -2,6 +2,7 @@
 //! in the same way.
 
 use crate::behaviour::{Fault, Tell, Work};
+use crate::itself;
 use crate::observation::{Observation, both};
 use crate::renewal::Renewal;
 use crate::rolling::{self, Round};
@@ -13,6 +14,7 @@ use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::time::Duration;
 use target::fault::{Hit, Options};
+use versions::Line;
 
 /// What carries it out.
 pub(crate) fn behaviour(_: &Hit, options: &Options) -> Box<dyn Fault> {
@@ -52,11 +54,10 @@ fn shown(
     let text = |row: &BTreeMap<String, String>, name: &str| row.get(name).cloned();
     let pair = |row| Some((text(row, "name")?, text(row, "value")?));
     let settings: BTreeMap<String, String> = rows.iter().filter_map(pair).collect();
-    Ok(Proof::of_yaml(
-        yaml,
-        &settings,
-        &format!("node{}", node + 1),
-    ))
+    let release = itself::release(world, node)?;
+    let line = Line::of(&release).unwrap_or(versions::DEFAULT);
+    let name = format!("node{}", node + 1);
+    Ok(Proof::of_yaml(yaml, &settings, &name, line))
 }
 
 /// Whether all is in effect that is shown; none if nothing is.

@@ -13,7 +13,7 @@ use crate::task::{AT_ONCE, Task};
 use crate::world::{Healed, Via, World};
 use anyhow::{Context, Result};
 use cluster::{DataFile, Operation, UpgradeStep};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use target::fault::{Back, Hit, Options};
 use versions::Release;
@@ -55,8 +55,8 @@ struct Upgrade {
 enum Stage {
     /// Nodes are restarted.
     Nodes(Round),
-    /// Files are written anew: of which of the nodes, and whether it was told to.
-    Files(usize, Option<Task>),
+    /// Files are rewritten: of which of the nodes, and its task with the files before it.
+    Files(usize, Option<(Task, Vec<DataFile>)>),
     /// All is done.
     Over,
 }
@@ -113,7 +113,7 @@ impl Upgrade {
         &mut self,
         world: &mut dyn World,
         at: usize,
-        task: Option<Task>,
+        task: Option<(Task, Vec<DataFile>)>,
     ) -> Result<Work> {
         let chosen = self.chosen(world);
         let Some(node) = chosen.get(at).copied() else {
@@ -127,29 +127,26 @@ impl Upgrade {
         };
         let name = format!("node{}", node + 1);
         if !self.upgrades_files {
-            let formats = formats(world, node)?;
+            let formats = counted(&files(world, node)?);
             self.stage = Stage::Files(at + 1, None);
-            return Ok(Work::Did(format!(
-                "{name} has files of the format {formats}"
-            )));
+            return Ok(Work::Did(format!("{name} has {formats}")));
         }
-        let Some(mut task) = task else {
+        let Some((mut task, before)) = task else {
+            let before = files(world, node)?;
             let mut task = Task::of(node);
             let upgrade = |keyspaces| Operation::Upgrade(UpgradeStep::Sstables { keyspaces });
             task.begin(world, self.within, upgrade)?;
-            self.stage = Stage::Files(at, Some(task));
+            self.stage = Stage::Files(at, Some((task, before)));
             return Ok(Work::Going);
         };
         match task.proceed(world)? {
             Work::Done(words) => {
-                let formats = formats(world, node)?;
+                let rewritten = rewritten(&before, &files(world, node)?);
                 self.stage = Stage::Files(at + 1, None);
-                Ok(Work::Did(format!(
-                    "{name}: {words}; its files have the format {formats}"
-                )))
+                Ok(Work::Did(format!("{name}: {words}; {rewritten}")))
             }
             other => {
-                self.stage = Stage::Files(at, Some(task));
+                self.stage = Stage::Files(at, Some((task, before)));
                 Ok(other)
             }
         }
@@ -209,15 +206,41 @@ impl Upgrade {
     }
 }
 
-/// The formats of the files of a node, by the letters in their names.
-fn formats(world: &mut dyn World, node: usize) -> Result<String> {
+/// The files with data of a node.
+fn files(world: &mut dyn World, node: usize) -> Result<Vec<DataFile>> {
     let keyspaces = world.keyspaces(node, AT_ONCE)?;
-    let files = world.data_files(node, &keyspaces, None)?;
-    let formats: BTreeSet<&str> = files.iter().map(DataFile::format).collect();
-    Ok(match formats.len() {
+    world.data_files(node, &keyspaces, None)
+}
+
+/// How many files there are of each format, by the letters in their names: `3 files of nb`.
+fn counted(files: &[DataFile]) -> String {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    files.iter().for_each(|file| *counts.entry(file.format()).or_default() += 1);
+    let each = counts.iter().map(|(format, count)| match count {
+        1 => format!("1 file of {format}"),
+        _ => format!("{count} files of {format}"),
+    });
+    match counts.len() {
         0 => "no files".to_owned(),
-        _ => formats.into_iter().collect::<Vec<_>>().join(" and "),
-    })
+        _ => each.collect::<Vec<_>>().join(" and "),
+    }
+}
+
+/// The files that a rewriting has changed, beside those that stayed as they were.
+fn rewritten(before: &[DataFile], after: &[DataFile]) -> String {
+    let gone = before.iter().filter(|file| !after.contains(file)).count();
+    if gone == 0 {
+        return format!(
+            "nothing was rewritten: it has {}, as before, which is a format that it writes",
+            counted(after)
+        );
+    }
+    format!(
+        "{gone} of {} were rewritten: it had {}, and has {}",
+        before.len(),
+        counted(before),
+        counted(after)
+    )
 }
 
 fn drain(world: &mut dyn World, node: usize) -> Result<()> {

@@ -104,6 +104,8 @@ pub(super) struct Profile {
     pub(super) queries: Vec<Query>,
     /// Queries that cannot be read, by their names: mistakes only where they are used.
     pub(super) unreadable: Vec<(String, Vec<Diagnostic>)>,
+    /// The names of queries that may write to its table, whether they can be read or not.
+    pub(super) writing: Vec<String>,
     pub(super) token_queries: Vec<TokenQuery>,
     /// The insert's statement, what it binds, and how many of those are no key.
     pub(super) insert_cql: String,
@@ -275,6 +277,7 @@ impl<'a> Reader<'a, '_> {
             inserts: self.inserts(),
             queries,
             unreadable,
+            writing: self.writing(&keyspace, &table),
             token_queries: self.token_queries(&keyspace, &table),
             has_counters: table.columns.iter().any(|c| c.typ == CqlType::Counter),
             insert_cql,

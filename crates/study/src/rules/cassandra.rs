@@ -165,8 +165,11 @@ pub fn settle(target: &mut Target, node: &Node, overrides: &Overrides) -> Vec<St
 pub fn settle_all(settings: &mut Settings, node: &Node, overrides: &Overrides) -> Vec<String> {
     let mut renamed = settle(&mut settings.target, node, overrides);
     if let Target::Local(local) = &settings.target {
-        let yaml = settings.faults.iter_mut().map(|fault| &mut fault.options.yaml);
-        renamed.extend(yaml.flat_map(|yaml| named(&local.release, yaml)));
+        let options = settings.faults.iter_mut().map(|fault| &mut fault.options);
+        renamed.extend(options.flat_map(|options| {
+            let release = options.to.as_ref().unwrap_or(&local.release);
+            named(release, &mut options.yaml)
+        }));
     }
     renamed
 }

@@ -85,7 +85,10 @@ fn jvm(subject: &Subject<'_>, out: &mut Diagnostics) {
 }
 
 fn yaml(subject: &Subject<'_>, out: &mut Diagnostics) {
-    for Written { path, node, tree } in written(subject) {
+    for Written {
+        path, node, tree, ..
+    } in written(subject)
+    {
         for (key, value) in tree.entries() {
             let Some(entry) = node.entry(key) else {
                 continue;

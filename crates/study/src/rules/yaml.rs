@@ -6,6 +6,7 @@ use crate::settings::Draft;
 use crate::tree::Tree;
 use ::yaml::{Diagnostics, Node, Raw};
 use target::{YamlRefusal, yaml_twice};
+use versions::Release;
 
 /// Keys of `cassandra.yaml` that were written somewhere.
 pub(super) struct Written<'s> {
@@ -14,6 +15,8 @@ pub(super) struct Written<'s> {
     pub node: &'s Node,
     /// The same, checked.
     pub tree: &'s Tree,
+    /// The release of the nodes that have them, where a fault upgrades nodes to it.
+    pub upgraded_to: Option<Release>,
 }
 
 /// What a fault changes.
@@ -29,20 +32,35 @@ pub(super) fn written<'s>(subject: &Subject<'s>) -> Vec<Written<'s>> {
     };
     let checked = subject.tree.at("faults").map(Tree::items);
     let items = items.iter().zip(checked.unwrap_or_default());
-    let of_faults = items.filter_map(|(node, tree)| node.at("yaml").zip(tree.at("yaml")));
-    let all = of_nodes.map(|both| (OF_NODES, both)).into_iter();
-    all.chain(of_faults.map(|both| (OF_FAULTS, both)))
-        .map(|(path, (node, tree))| Written { path, node, tree })
-        .collect()
+    let of_faults = items.filter_map(|(node, tree)| {
+        let to = node.at("to").and_then(Node::text);
+        Some(Written {
+            path: OF_FAULTS,
+            node: node.at("yaml")?,
+            tree: tree.at("yaml")?,
+            upgraded_to: to.and_then(|to| Release::of(to).ok()),
+        })
+    });
+    let of_nodes = of_nodes.map(|(node, tree)| Written {
+        path: OF_NODES,
+        node,
+        tree,
+        upgraded_to: None,
+    });
+    of_nodes.into_iter().chain(of_faults).collect()
 }
 
 /// Refuses keys that the nodes would refuse only when they start.
 pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     let local = super::cassandra::found(&Draft::of(subject.tree), subject);
-    let of = (&local.release, &local.origin);
-    for Written { path, node, tree } in written(subject) {
+    for written in written(subject) {
+        let Written {
+            path, node, tree, ..
+        } = written;
+        let release = written.upgraded_to.as_ref().unwrap_or(&local.release);
+        let of = (release, &local.origin);
         let yaml = tree.entries().iter().map(|(key, value)| (key.clone(), value.to_json()));
-        for (key, YamlRefusal { why, hint }) in yaml_twice(local.release.line(), &yaml.collect()) {
+        for (key, YamlRefusal { why, hint }) in yaml_twice(release.line(), &yaml.collect()) {
             out.add(&node.nearest(&key).place, why, Some(hint));
         }
         for (key, value) in tree.entries() {
@@ -53,8 +71,7 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
                     hint: "remove it".to_owned(),
                 }),
                 (OF_FAULTS, USE) => Some(YamlRefusal {
-                    why: "`use` is for nodes that begin: a rolling change names its settings"
-                        .to_owned(),
+                    why: "`use` is for nodes that begin: a fault names its settings".to_owned(),
                     hint: "write the settings that change".to_owned(),
                 }),
                 (_, USE) => preset::refusal(local.release.line(), &value)

@@ -28,6 +28,7 @@ const UPGRADE_TAKES: &[Knob] = &[
     Knob::UpgradeSstables,
     Knob::Nodes,
     Knob::Back,
+    Knob::Yaml,
 ];
 
 /// The rows of [`KINDS`], and an enum of their names.

@@ -39,7 +39,11 @@ pub fn assert_closed(node: SocketAddr, password: &str) {
     };
     let nobody = refused(&Access::default());
     assert!(nobody.contains("wants a user and password"), "{nobody}");
-    for (user, password) in [("cassandra", "cassandra"), ("cassay", "cassandra")] {
+    for (user, password) in [
+        ("cassandra", "cassandra"),
+        ("cassay", "cassandra"),
+        ("cassay_load", "cassandra"),
+    ] {
         let error = refused(&access(user, password));
         assert!(error.contains("bad credentials"), "{error}");
     }
@@ -50,8 +54,10 @@ pub fn assert_closed(node: SocketAddr, password: &str) {
         .rows;
     let mut roles: Vec<String> = roles.iter().map(|row| format!("{row:?}")).collect();
     roles.sort();
-    assert_eq!(roles.len(), 2, "{roles:?}");
+    assert_eq!(roles.len(), 3, "{roles:?}");
     assert!(!roles[0].contains("true"), "shut out: {roles:?}");
+    let load = "[Text(\"cassay_load\"), Boolean(false), Boolean(true)]";
+    assert_eq!(roles[2], load, "the load is an ordinary user");
 }
 
 /// No file below a folder has the text in it.

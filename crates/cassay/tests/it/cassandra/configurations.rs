@@ -1,8 +1,8 @@
 //! Nodes that are restarted with another configuration, and say themselves what is in effect.
 
 use super::{authentication, dirs, small};
-use crate::program::{Lab, is_of_line};
-use cluster::{Cluster, Proof, kept};
+use crate::program::{HANG_LIMIT, Lab, is_of_line};
+use cluster::{Cluster, Proof, Session, kept};
 use serde_json::{Map, Value, json};
 use target::{Authentication, Collector, LocalSpec, Restarts, Target};
 
@@ -170,4 +170,120 @@ fn a_kept_cluster_is_worked_on_by_a_later_command_and_goes_on() {
     let down = lab.cassay(&down).ended_with(0).json();
     assert_eq!(down, json!({"stopped": [id]}));
     super::assert_nothing_is_left(&lab);
+}
+
+/// A guardrail binds ordinary users only: the load is one where nodes ask for a password, and
+/// nowhere else is a guardrail said to be in effect.
+#[test]
+#[ignore = "starts a real Cassandra: cargo xtask cassandra"]
+fn a_guardrail_binds_the_load_of_nodes_that_ask_for_a_password() {
+    if !is_of_line("4.1") {
+        return;
+    }
+    let lab = Lab::new();
+    let say = &mut |text: &str| eprintln!("{text}");
+    let open = LocalSpec {
+        yaml: map(json!({"page_size_fail_threshold": 10})),
+        ..small(1)
+    };
+    let cluster = cluster::start(&Target::Local(open.clone()), &dirs(&lab), say).unwrap();
+    let effect = |cluster: &Cluster| {
+        let proofs = cluster.observe().unwrap().proofs;
+        let found = proofs.into_iter().find(|proof| proof.key == "page_size_fail_threshold");
+        found.expect("it is asked for").effect
+    };
+    assert!(effect(&cluster).shown().is_none(), "{:?}", effect(&cluster));
+    cluster.stop().unwrap();
+    let cluster = cluster::start(&Target::Local(closed(open)), &dirs(&lab), say).unwrap();
+    assert!(effect(&cluster).is_proved(), "{:?}", effect(&cluster));
+    let node = cluster.nodes()[0].address;
+    let password = authentication::password(&lab);
+    let many = "SELECT * FROM system_schema.columns";
+    let ask = |user: &str| {
+        let access = authentication::access(user, &password);
+        let mut session = Session::open(node, &access, HANG_LIMIT).expect("a session");
+        session.query(many).map(drop).map_err(|error| format!("{error:#}"))
+    };
+    assert_eq!(ask("cassay"), Ok(()));
+    let refused = ask("cassay_load").expect_err("a page has 10 rows at most");
+    assert!(
+        refused.contains("Guardrail page_size violated"),
+        "{refused}"
+    );
+}
+
+mod long {
+    use super::*;
+
+    /// Settings that say where a node is and who may enter it: cassay writes those, or another
+    /// value would keep the node from starting.
+    const OF_THE_NODE: [&str; 22] = [
+        "address",
+        "allocate_tokens",
+        "authenticator",
+        "authorizer",
+        "auto_bootstrap",
+        // 6.0-alpha2 shows it and refuses it in `cassandra.yaml`.
+        "available_processors",
+        "cidr",
+        "cluster_name",
+        "default_keyspace",
+        "directories",
+        "directory",
+        "encryption",
+        "heap_dump",
+        "initial_token",
+        "interface",
+        "num_tokens",
+        "partitioner",
+        "port",
+        "role_manager",
+        "seed",
+        "snitch",
+        "_dir",
+    ];
+
+    fn value_of(shown: &str) -> Value {
+        match shown {
+            "" | "null" => Value::Null,
+            number if number.parse::<i64>().is_ok() => json!(number.parse::<i64>().unwrap()),
+            number if number.parse::<f64>().is_ok() => json!(number.parse::<f64>().unwrap()),
+            "true" | "false" => json!(shown == "true"),
+            text => json!(text),
+        }
+    }
+
+    /// A node is asked to be just as it shows itself: then everything is in effect, in whatever
+    /// notation the server shows it.
+    #[test]
+    #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
+    fn a_node_that_is_asked_for_all_that_it_shows_has_it_in_effect() {
+        let lab = Lab::new();
+        let say = &mut |text: &str| eprintln!("{text}");
+        let plain = cluster::start(&Target::Local(small(1)), &dirs(&lab), say).unwrap();
+        let (_, shown) = plain.settings().unwrap().remove(0);
+        plain.stop().unwrap();
+        let spec = small(1);
+        let is_free = |name: &&str| !OF_THE_NODE.iter().any(|part| name.contains(part));
+        let asked: Map<String, Value> = spec
+            .release
+            .line()
+            .names()
+            .filter(is_free)
+            .filter_map(|name| Some((name.to_owned(), value_of(shown.get(name)?))))
+            .filter(|(_, value)| !value.as_str().is_some_and(|text| text.contains(['{', '['])))
+            .collect();
+        assert!(asked.len() > 100, "{}", asked.len());
+        let spec = LocalSpec {
+            yaml: asked,
+            ..spec
+        };
+        let same = cluster::start(&Target::Local(spec), &dirs(&lab), say).unwrap();
+        let proofs = same.observe().unwrap().proofs;
+        let wrong: Vec<&Proof> = proofs
+            .iter()
+            .filter(|proof| !proof.effect.is_proved() && proof.effect.shown().is_some())
+            .collect();
+        assert!(wrong.is_empty(), "{wrong:#?}");
+    }
 }

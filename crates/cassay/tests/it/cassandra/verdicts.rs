@@ -2,7 +2,7 @@
 //! what is asked of them is looked for.
 
 use super::one_node;
-use crate::program::{HANG_LIMIT, Lab, Said};
+use crate::program::{HANG_LIMIT, Lab, Said, is_of_line};
 use cluster::{Access, Session};
 
 /// A table of towns, indexed, with reads that bind its key and reads that do not.
@@ -178,4 +178,40 @@ fn rows_of_another_tool_are_told_as_such_and_reads_of_nothing_are_no_reads() {
         detail.contains(hint) && detail.contains("verify.reads=none"),
         "{detail}"
     );
+}
+
+const ACCORD: &str = "\
+study: accord
+question: Are requests that Accord carries out held against the client?
+target: {local: {nodes: 1, heap: 512MiB, class_sharing: true, yaml: {accord: {enabled: true}}}}
+workload: {file: w.yaml, consistency: ONE}
+data: {load: {operations: 500}, settle: none}
+procedure: {fixed: {rate: 50}}
+window: {warmup: 0s, measure: 5s}
+verify: {reads: all, sample: 100}
+";
+
+/// Cassandra 6.0 counts requests on such tables for all keyspaces together, and not by table.
+#[test]
+#[ignore = "starts a real Cassandra: cargo xtask cassandra"]
+fn requests_on_a_table_of_accord_are_not_held_against_the_client() {
+    if !is_of_line("6.0") {
+        return;
+    }
+    let lab = Lab::with(ACCORD);
+    lab.write(
+        "w.yaml",
+        "keyspace: accord_shop\nschema:\n  - CREATE TABLE users (id bigint PRIMARY KEY, name text) \
+         WITH transactional_mode = 'full'\nvalues: {id: row, name: text(20)}\nstatements:\n  \
+         write: INSERT INTO users (id, name) VALUES (:id, :name)\n  read: SELECT id, name FROM \
+         users WHERE id = :id\nmix: {write: 1, read: 1}\nload: write\nverify: read\n",
+    );
+    let line = crate::program::line().expect("6.0");
+    let set = format!("target.local.cassandra={line}");
+    lab.cassay(&["run", "study.yaml", "--json", "--set", &set]).measured(&lab);
+    let findings = lab.run().findings.expect("it has ended");
+    let mut rules = findings.trials.iter().flat_map(|trial| &trial.rules);
+    let counts = rules.find(|rule| rule.rule == "V7").expect("it is judged");
+    assert_eq!(counts.result, store::record::Outcome::Unknown, "{counts:?}");
+    assert!(counts.detail.contains("is a table of Accord"), "{counts:?}");
 }

@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::time::Duration;
 use target::{Collector, LocalSpec, hidden};
-use versions::Release;
+use versions::{Line, Release};
 
 /// What one node says of itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -34,24 +34,52 @@ pub struct NodeConfiguration {
 }
 
 impl Proof {
-    /// What a node shows in `system_views.settings`, of what was asked for in `cassandra.yaml`.
+    /// The settings that a node of a line shows in `system_views.settings`, beside those that were
+    /// asked for in `cassandra.yaml`.
     pub fn of_yaml(
         yaml: &Map<String, Value>,
         shown: &BTreeMap<String, String>,
         node: &str,
+        line: &Line,
     ) -> Vec<Proof> {
+        let units = |name: &String, row: &String| (name.clone(), line.shown_with_unit(name, row));
+        let shown: BTreeMap<String, String> =
+            shown.iter().map(|(name, row)| units(name, row)).collect();
+        // A number under such a name is taken as it is shown: in the unit of before.
+        let whole = |key: &str, value: &Value| match value {
+            Value::Number(number) => {
+                let text = line.shown_with_unit(key, &number.to_string());
+                text.parse::<f64>().map_or(Value::String(text), |_| value.clone())
+            }
+            other => other.clone(),
+        };
         let keys = yaml.iter();
-        let all = keys.flat_map(|(key, value)| compare::yaml(key, value, shown));
+        let all = keys.flat_map(|(key, value)| compare::yaml(key, &whole(key, value), &shown));
+        // Nothing there is the server's default: everybody.
+        let class = ["authenticator", "authenticator.class_name"];
+        let mut classes = class.iter().filter_map(|key| shown.get(*key)).peekable();
+        let is_open = classes.peek().is_some()
+            && classes.all(|class| class.is_empty() || class.contains("AllowAllAuthenticator"));
+        let binds_nobody = |key: &str| is_open && line.is_guardrail(key);
         let proof = |shown: SettingPair| Proof {
             node: node.to_string(),
+            effect: match shown.effect {
+                Effect::InEffect(_) if binds_nobody(&shown.key) => {
+                    Effect::NotShown(GUARDRAIL_BINDS_NOBODY.to_owned())
+                }
+                effect => effect,
+            },
             key: shown.key,
             wanted: shown.wanted,
-            effect: shown.effect,
             source: SETTINGS,
         };
         all.map(|shown| hide(proof(shown))).collect()
     }
 }
+
+/// Why a guardrail that the server shows is not in effect for the load.
+const GUARDRAIL_BINDS_NOBODY: &str = "a guardrail binds ordinary users only, and nodes without \
+                                      authentication take every client for a superuser";
 
 const SETTINGS: &str = "system_views.settings";
 const FLAGS: &str = "VM.flags";
@@ -191,7 +219,8 @@ impl NodeReport {
             proofs.push(self.sharing_proof(node));
         }
         let yaml = target::yaml_named(spec.release.line(), &spec.yaml);
-        proofs.extend(Proof::of_yaml(&yaml, &self.settings, node));
+        let line = spec.release.line();
+        proofs.extend(Proof::of_yaml(&yaml, &self.settings, node, line));
         for (index, option) in spec.jvm_options.iter().enumerate() {
             // The last of several wins, and is the one that must be in effect.
             let key = |option: &str| self.option(option, node).key;

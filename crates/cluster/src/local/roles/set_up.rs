@@ -1,6 +1,6 @@
 //! The role of a cluster of ours, made once its nodes are up, and the server's own shut out.
 
-use super::{USER, access};
+use super::{LOAD_USER, USER, access};
 use crate::access::{Access, Credentials};
 use crate::local::node::LocalNode;
 use crate::local::proof::{Effect, Proof};
@@ -46,6 +46,7 @@ pub(in crate::local) fn set_up(
     ready::wait(nodes, 0, deadline, limit, "did not take our role", make)?;
     let known = |node: &LocalNode| {
         open(node, access)?;
+        open(node, &load_access(access))?;
         refuses_default(node)
     };
     for index in 0..count {
@@ -70,6 +71,15 @@ fn make_role(node: &LocalNode, credentials: &Credentials, is_made: &Cell<bool>) 
     };
     // Of hexadecimal digits, so that nothing of it has to be escaped.
     session.query_secret(&role(credentials.password.reveal()), &role("***"))?;
+    let load = |password: &str| {
+        format!(
+            "CREATE ROLE IF NOT EXISTS {LOAD_USER} WITH PASSWORD = '{password}' AND LOGIN = true"
+        )
+    };
+    session.query_secret(&load(credentials.password.reveal()), &load("***"))?;
+    session.query(&format!(
+        "GRANT ALL PERMISSIONS ON ALL KEYSPACES TO {LOAD_USER}"
+    ))?;
     is_made.set(true);
     Ok(())
 }
@@ -91,7 +101,8 @@ fn refuses_default(node: &LocalNode) -> Result<()> {
 fn refuse_strangers(node: &LocalNode, access: &Access) -> Result<()> {
     let roles = open(node, access)?.query("SELECT role FROM system_auth.roles")?;
     let names = roles.rows.iter().flatten().filter_map(|name| name.as_str());
-    let strangers: Vec<&str> = names.filter(|name| ![USER, DEFAULT].contains(name)).collect();
+    let strangers: Vec<&str> =
+        names.filter(|name| ![USER, LOAD_USER, DEFAULT].contains(name)).collect();
     if strangers.is_empty() {
         return Ok(());
     }
@@ -100,6 +111,18 @@ fn refuse_strangers(node: &LocalNode, access: &Access) -> Result<()> {
         strangers.join(", "),
         node.layout.name
     )
+}
+
+/// The way in of the load.
+fn load_access(access: &Access) -> Access {
+    let credentials = access.load_credentials().map(|(user, password)| Credentials {
+        user,
+        password: Secret::new(password),
+    });
+    Access {
+        credentials,
+        ..access.clone()
+    }
 }
 
 fn default_access() -> Access {

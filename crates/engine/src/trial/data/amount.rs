@@ -12,6 +12,18 @@ pub(super) fn not_loaded(count: u64, errors: &str, causes: &[String]) -> String 
     if errors.contains("shutting down") {
         return format!("{what}; a node shuts down: its log says why");
     }
+    let is_slow = [
+        "timeout",
+        "timed out",
+        "overload",
+        "unavailable",
+        "connection",
+    ]
+    .iter()
+    .any(|word| errors.contains(word));
+    if !is_slow {
+        return format!("{what}; the server refuses what is sent: its words say what to change");
+    }
     format!("{what}; a lower load or a longer `client.timeout` may help")
 }
 
@@ -61,6 +73,8 @@ mod tests {
             (text.contains("a lower load"), text)
         };
         assert!(advised("3 write_timeout", &[]).0);
+        let refused = "9 invalid (first, from node1: Guardrail page_size violated)";
+        assert!(!advised(refused, &[]).0 && advised(refused, &[]).1.contains("refuses"));
         let stopped = "3 overloaded (first, from node1: Server is shutting down)";
         assert!(!advised(stopped, &[]).0);
         let (lower, text) = advised(stopped, &["node1: its data volume is full"]);

@@ -6,7 +6,7 @@
 //! it was repaired by the others, and that begins when all are of one release again: nodes of two
 //! do not stream to each other.
 
-use super::{DRAINED_WITHIN, formats};
+use super::{DRAINED_WITHIN, counted, files};
 use crate::behaviour::{Tell, Work};
 use crate::behaviours::node_repair;
 use crate::itself;
@@ -116,8 +116,8 @@ impl WayBack {
                     let node = round.touched().last().copied().unwrap_or_default();
                     let was = was(node);
                     let back = format!(
-                        "it is {was} again, with the files that it had as that: their format is {}",
-                        formats(world, node)?
+                        "it is {was} again, with the files that it had as that: {}",
+                        counted(&files(world, node)?)
                     );
                     tell(world.now_ns(), format!("{words}; {back}"));
                 }

@@ -256,8 +256,10 @@ fn what_is_read_from_a_table_that_a_query_writes_to_is_not_compared() {
         let get = import.steps[0].program.statements().iter().find(|s| s.returns_rows);
         (get.map(|statement| statement.verifies), noted)
     };
-    assert_eq!(verifies("insert=1,get=1"), (Some(true), false));
     assert_eq!(verifies("insert=1,get=1,set=1"), (Some(false), true));
+    // An earlier run of the same profile may have done it.
+    assert_eq!(verifies("get=1"), (Some(false), true));
+    assert_eq!(verifies("insert=1"), (None, false));
 }
 
 #[test]

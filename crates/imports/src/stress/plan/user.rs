@@ -55,7 +55,7 @@ impl Planner<'_> {
         for weight in ops {
             self.user_op(&profiles, weight);
         }
-        self.what_queries_write();
+        self.what_queries_write(&profiles);
         self.what_is_not_written_yet(&profiles);
         self.what_is_not_used(&profiles, ops);
         let first = profiles.first()?;
@@ -79,32 +79,42 @@ impl Planner<'_> {
         })
     }
 
-    /// A query that writes leaves rows that no insert would: what is read from its table cannot be
-    /// compared with the rows that the seeds make.
-    fn what_queries_write(&mut self) {
-        let is_write = |op: &&Op| {
-            let statement = &self.statements[usize::from(op.statement)];
-            matches!(op.what, What::Query { .. }) && !statement.returns_rows
-        };
-        let mut tables: Vec<usize> = self.ops.iter().filter(is_write).map(|op| op.table).collect();
-        tables.sort_unstable();
-        tables.dedup();
-        let mut names = Vec::new();
-        for op in self.ops.iter_mut().filter(|op| tables.contains(&op.table)) {
+    /// A query that writes leaves rows that no insert would, in this run or in one before it: a
+    /// read of its table can neither be compared with the rows that the seeds make nor must it
+    /// find one.
+    fn what_queries_write(&mut self, profiles: &[Profile]) {
+        let table_of = |profile: &Profile| (profile.keyspace.clone(), profile.table.name.clone());
+        let (mut names, mut writing) = (Vec::new(), Vec::new());
+        for op in &mut self.ops {
+            let table = table_of(&profiles[op.table]);
+            let same = profiles.iter().filter(|profile| table_of(profile) == table);
+            let writers: Vec<&String> = same.flat_map(|profile| &profile.writing).collect();
+            if writers.is_empty() {
+                continue;
+            }
             if let What::Query {
-                returned: returned @ Some(_),
+                returned,
+                must_find,
                 ..
             } = &mut op.what
+                && (returned.take().is_some() || *must_find)
             {
-                *returned = None;
-                self.statements[usize::from(op.statement)].verifies = false;
+                *must_find = false;
+                let statement = &mut self.statements[usize::from(op.statement)];
+                statement.verifies = false;
+                statement.finds = false;
                 names.push(self.kinds[usize::from(op.kind)].name.clone());
+                writing.extend(writers.into_iter().cloned());
             }
         }
+        writing.sort_unstable();
+        writing.dedup();
         if !names.is_empty() {
             self.notes.push(format!(
-                "rows that {} read are not compared: a query of this run writes to the same table",
-                names.join(", ")
+                "rows that {} read are not compared: the profile's {} may have written to the same \
+                 table, in this run or before it",
+                names.join(", "),
+                writing.join(", ")
             ));
         }
     }

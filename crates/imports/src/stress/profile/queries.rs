@@ -29,6 +29,21 @@ impl Reader<'_, '_> {
         (queries, unreadable)
     }
 
+    /// The names of queries that may write to the profile's table: all that are no SELECT and name
+    /// no other table.
+    pub(super) fn writing(&self, keyspace: &str, table: &Table) -> Vec<String> {
+        let entries = self.root.at("queries").and_then(Node::entries).unwrap_or_default();
+        let may_write = |entry: &&Entry| {
+            let keys = entry.value.entries().unwrap_or_default();
+            let cql = keys.iter().find(|key| key.key.eq_ignore_ascii_case("cql"));
+            let text = cql.and_then(|key| key.value.text()).unwrap_or_default();
+            let tokens = schema::tokens(text).unwrap_or_default();
+            let is_select = tokens.first().is_some_and(|first| first.text == "select");
+            !is_select && is_of(text, keyspace, table)
+        };
+        entries.iter().filter(may_write).map(|entry| entry.key.to_lowercase()).collect()
+    }
+
     fn query_entry(&mut self, entry: &Entry, keyspace: &str, table: &Table) -> Option<Query> {
         let node = &entry.value;
         if node.entries().is_none() {

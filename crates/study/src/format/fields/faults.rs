@@ -184,8 +184,9 @@ pub(super) const FIELDS: &[Field] = &[
             let key = d.key.clone();
             d.fault().options.yaml.insert(key, tree.to_json());
         })),
-        "Settings of cassandra.yaml that differ from those of the target while a rolling change \
-         holds.",
+        "Settings of cassandra.yaml that differ from those of the target: while a rolling change \
+         holds, or on the nodes that a rolling upgrade has brought to `to`, as \
+         `{storage_compatibility_mode: UPGRADING}`.",
     ),
     optional(
         "faults.to",
@@ -206,8 +207,9 @@ pub(super) const FIELDS: &[Field] = &[
         "faults.upgrade_sstables",
         choice!(|d| d.fault().options.upgrade_sstables; "never" => false, "after" => true),
         "never",
-        "Whether files are written anew in the newest format that a node writes (`nodetool \
-         upgradesstables`), when all nodes are upgraded.",
+        "Whether files of older formats are rewritten in the one that a node writes (`nodetool \
+         upgradesstables`), when all nodes are upgraded. 5.0 writes the format of 4.0 and 4.1, and \
+         has nothing to rewrite, until `storage_compatibility_mode` says otherwise.",
     ),
     optional(
         "faults.nodes",

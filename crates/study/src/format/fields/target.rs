@@ -201,8 +201,9 @@ pub(super) const FIELDS: &[Field] = &[
         "none",
         "Who may connect. `none`: every user of this machine, without a password. `password`: only \
          cassay, and who can read the password that it makes for the cluster; roles and \
-         permissions are Cassandra's own (`PasswordAuthenticator`, `CassandraAuthorizer`). It is \
-         of clients: the port between nodes is open to all users of this machine.",
+         permissions are Cassandra's own (`PasswordAuthenticator`, `CassandraAuthorizer`). The \
+         load logs in as an ordinary user (`cassay_load`), so that guardrails bind it. It is of \
+         clients: the port between nodes is open to all users of this machine.",
     ),
     // An attached target.
     optional(

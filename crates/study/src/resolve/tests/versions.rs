@@ -324,3 +324,28 @@ fn a_release_that_no_repository_has_is_refused() {
         "{said}"
     );
 }
+
+#[test]
+fn an_option_that_sets_another_heap_is_refused_at_its_place() {
+    let said = refused("heap: 512MiB, jvm: ['-Xss512k', '-Xmx2G']");
+    assert!(
+        said.contains("`heap` is 512 MiB, and `-Xmx2G` says another heap"),
+        "{said}"
+    );
+    assert!(said.contains("write the size in `heap`"), "{said}");
+    study_of("heap: 512MiB, jvm: ['-Xms512M', '-Xmx512M']");
+}
+
+#[test]
+fn a_guardrail_that_binds_nobody_is_told() {
+    let warnings = |local: &str| crate::guardrail_warnings::warnings(&study_of(local));
+    let rail = "yaml: {page_size_fail_threshold: 100, concurrent_reads: 8}";
+    let said = warnings(rail);
+    assert_eq!(said.len(), 1);
+    assert!(
+        said[0].contains("`page_size_fail_threshold` is a guardrail"),
+        "{said:?}"
+    );
+    assert!(warnings(&format!("{rail}, authentication: password")).is_empty());
+    assert!(warnings("yaml: {batch_size_fail_threshold: 50KiB}").is_empty());
+}

@@ -1,0 +1,27 @@
+//! Guardrails of `cassandra.yaml` that would bind nobody.
+
+use crate::settings::Study;
+use std::collections::BTreeSet;
+use target::{Authentication, Target};
+
+/// A sentence for each guardrail that a study sets where no client is an ordinary user.
+pub(crate) fn warnings(study: &Study) -> Vec<String> {
+    let mut names = BTreeSet::new();
+    for variant in &study.variants {
+        if let Target::Local(spec) = &variant.settings.target
+            && spec.authentication == Authentication::None
+        {
+            let line = spec.release.line();
+            let all = target::yaml_named(line, &spec.yaml);
+            names.extend(all.into_iter().map(|(name, _)| name).filter(|n| line.is_guardrail(n)));
+        }
+    }
+    let warning = |name: String| {
+        format!(
+            "`{name}` is a guardrail and has no effect here: it binds ordinary users only, and \
+             nodes that ask for no password take every client for a superuser; add \
+             `authentication: password` to `target.local`, and the load logs in as an ordinary user"
+        )
+    };
+    names.into_iter().map(warning).collect()
+}

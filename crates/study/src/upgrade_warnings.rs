@@ -1,0 +1,38 @@
+//! Rolling upgrades that are to rewrite files and will find none to rewrite.
+
+use crate::settings::Study;
+use std::collections::BTreeSet;
+use target::Target;
+
+/// A sentence for each upgrade after which nodes write the format that their files have already.
+pub(crate) fn warnings(study: &Study) -> Vec<String> {
+    let mut warnings = BTreeSet::new();
+    for settings in study.variants.iter().map(|variant| &variant.settings) {
+        let Target::Local(spec) = &settings.target else {
+            continue;
+        };
+        let before = spec.release.line().written_format(&spec.yaml);
+        for options in settings.faults.iter().map(|fault| &fault.options) {
+            let Some(to) = options.to.as_ref().filter(|_| options.upgrade_sstables) else {
+                continue;
+            };
+            let mut yaml = target::yaml_named(to.line(), &spec.yaml);
+            yaml.extend(options.yaml.clone());
+            if to.line().written_format(&yaml) == before {
+                let way_out = match to.line().name {
+                    "5.0" => {
+                        "; `yaml: {storage_compatibility_mode: UPGRADING}` in the fault makes \
+                              5.0 write its own"
+                    }
+                    _ => "",
+                };
+                warnings.insert(format!(
+                    "`faults.upgrade_sstables: after` will rewrite nothing: Cassandra {to} writes \
+                     `{before}` here, which is the format of the files of {}{way_out}",
+                    spec.release
+                ));
+            }
+        }
+    }
+    warnings.into_iter().collect()
+}
