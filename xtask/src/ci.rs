@@ -61,6 +61,8 @@ pub struct CassandraOptions {
 /// What `cargo xtask audit` may be asked.
 #[derive(clap::Args)]
 pub struct AuditOptions {
+    /// Only real studies whose test has this in its name, as `equal_sides`
+    filter: Option<String>,
     /// Other studies and windows than those of other seeds
     #[arg(long, default_value_t = 1)]
     seed: u32,
@@ -179,6 +181,20 @@ pub fn audit(options: &AuditOptions) -> Result<()> {
         ("CASSAY_AUDIT_SEED", options.seed.to_string()),
         ("CASSAY_AUDIT_RUNS", options.runs.to_string()),
     ];
+    if let Some(filter) = &options.filter {
+        let one = [
+            "test",
+            "-p",
+            "cassay",
+            "--test",
+            "it",
+            "--",
+            filter,
+            "--ignored",
+        ];
+        let alone = ["--nocapture", "--test-threads=1"];
+        return process::run_with(&cargo(), &[&one[..], &alone].concat(), &variables);
+    }
     let asked = ["--ignored", "audit_", "--nocapture"];
     let simulated = ["test", "-p", "engine", "-p", "analysis", "--lib", "--"];
     process::run_with(&cargo(), &[&simulated[..], &asked].concat(), &variables)?;

@@ -268,19 +268,18 @@ fn connections(settings: &Settings) -> Connections {
     }
 }
 
-/// Other programs that keep this machine's CPUs busy now, as far as the kernel tells: what runs
-/// beside them will not be believed (V18). None: they do not, or nobody can tell.
+/// A sentence where other programs keep this machine's CPUs busy now, as far as the kernel tells
+/// (V18).
 pub fn busy_neighbours() -> Option<String> {
     let text = std::fs::read_to_string("/proc/pressure/cpu").ok()?;
     let share = waited_share(&text)?;
     let [limit, _] = Limits::default().others_pressure_share;
     (share > limit).then(|| {
         format!(
-            "other programs keep this machine busy: in the last 10 s some task waited for a CPU \
-             {:.0} % of the time, and trials beside them are not believed above {:.0} % (V18); end \
-             them, or say CASSAY_SHARED_MACHINE=1 where that cannot be",
-            share * 100.0,
-            limit * 100.0
+            "other programs keep this machine busy: some task waited for a CPU {:.0} % of the last \
+             10 s; close them, or trials will be suspect, and invalid where client or nodes cannot \
+             run (CASSAY_SHARED_MACHINE=1 makes that suspect as well)",
+            share * 100.0
         )
     })
 }

@@ -48,10 +48,9 @@ pub struct Limits {
     pub drift_share: f64,
     /// V17: CPU of the probes, as a share of one core.
     pub probes_cpu_share: f64,
-    /// V18: CPU used by neither nodes nor client, of the CPUs that the client may use, to warn and
-    /// to fail. A tenth is a browser on a laptop with few cores; near a third of a machine is
-    /// another task of the size of what is measured.
-    pub others_cpu_share: [f64; 2],
+    /// V18: CPU used by neither nodes nor client, of the CPUs that the client may use, to warn. A
+    /// tenth is a browser on a laptop with few cores.
+    pub others_cpu_share: f64,
     /// V18: time for which a worker waited for a CPU that others had, to warn and to fail.
     pub others_wait_share: [f64; 2],
     /// V18: time in which some task waited for a CPU that others had, to warn and to fail. It
@@ -94,7 +93,7 @@ impl Default for Limits {
             window_s: 5.0,
             drift_share: 0.10,
             probes_cpu_share: 0.05,
-            others_cpu_share: [0.10, 0.30],
+            others_cpu_share: 0.10,
             others_wait_share: [0.05, 0.20],
             others_pressure_share: [0.20, 0.60],
             others_disk_share: 0.10,

@@ -196,17 +196,19 @@ pub(super) fn undisturbed(evidence: &Evidence, limits: &Limits) -> Judged {
     (outcome, parts.join("; "))
 }
 
+/// CPU time of others warns and never fails: what it does to client and nodes is seen in how long
+/// they wait. A window beside a browser is a worse measurement, and still one.
 fn cpu_of_others(machine: &Machine, limits: &Limits) -> Option<Judged> {
     let cpu = machine.cpu?;
     let detail = format!(
         "other programs used {} of this machine's {} (limit {}; the nodes {}, the client {})",
         percent(cpu.others),
         counted(cpu.cpus as u64, "CPU"),
-        percent(limits.others_cpu_share[0]),
+        percent(limits.others_cpu_share),
         percent(cpu.nodes),
         percent(cpu.client)
     );
-    Some((below(cpu.others, limits.others_cpu_share), detail))
+    Some((warn_if(cpu.others >= limits.others_cpu_share), detail))
 }
 
 /// Of the CPU time that the workers did not have: how much of it others had.
@@ -244,7 +246,7 @@ fn pressure_of_cpu(evidence: &Evidence, machine: &Machine, limits: &Limits) -> O
     Some((below(for_others, limits.others_pressure_share), detail))
 }
 
-/// Of what is reckoned rather than read: it warns, and never fails.
+/// Of a cause, or of what is reckoned rather than read: it warns, and never fails.
 fn warn_if(is_over: bool) -> Outcome {
     if is_over {
         Outcome::Warn

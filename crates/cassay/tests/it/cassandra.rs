@@ -14,6 +14,7 @@ pub(crate) mod authentication;
 mod clean;
 mod configurations;
 mod endings;
+mod equal;
 mod faults;
 pub(crate) mod hosts;
 mod imports;

@@ -1,0 +1,173 @@
+//! Studies of two equal sides on real nodes: how often they are called different, and whether one
+//! side is favoured.
+
+use crate::program::{Lab, command};
+use serde_json::Value;
+use std::process::{Child, Stdio};
+
+/// Two equal sides on one node, until the primary comparison is answered.
+const EQUAL: &str = "\
+study: equal
+question: Are equal sides called different?
+target: {local: {nodes: 1, heap: 1GiB, class_sharing: true}}
+keyspace: {replication: 1}
+workload: {use: kv, mix: {write: 1, read: 1}, consistency: ONE}
+data: {load: {operations: 20k}, settle: compactions}
+procedure: {fixed: {threads: 8}}
+variants: {a: {}, b: {}}
+repeat: {until: answered, min: 4, max: 8, primary: ops_per_s}
+window: {warmup: 2s, measure: 3s}
+verify: {reads: none, sample: 0}
+";
+
+/// A null target beside one that takes a tenth longer.
+const PLANTED: &str = "\
+study: planted
+question: Is the slow one found?
+target: {null: {}}
+workload: {use: standard1, mix: {write: 1}}
+procedure: {fixed: {threads: 2}}
+variants: {a: {target: {null: {latency: 2ms}}}, b: {target: {null: {latency: 2200us}}}}
+repeat: {until: answered, min: 4, max: 8, primary: ops_per_s}
+window: {warmup: 0s, measure: 1s}
+";
+
+/// A program that wants one CPU half of the time, until it is dropped.
+struct Neighbour(Child);
+
+impl Neighbour {
+    fn start() -> Neighbour {
+        let half = "while :; do timeout 0.5 sh -c 'while :; do :; done'; sleep 0.5; done";
+        let mut shell = command("sh");
+        shell.args(["-c", half]).stdout(Stdio::null()).stderr(Stdio::null());
+        Neighbour(shell.spawn().expect("a shell"))
+    }
+}
+
+impl Drop for Neighbour {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// How many studies there are of each kind: as many as `CASSAY_AUDIT_STUDIES` says.
+fn studies_count(usual: u64) -> u64 {
+    let said = std::env::var("CASSAY_AUDIT_STUDIES").ok().and_then(|text| text.parse().ok());
+    said.unwrap_or(usual)
+}
+
+/// Verdict and ratio of the primary comparison of each study.
+fn compared(study: &str, count: u64, say: &mut dyn FnMut(String)) -> Vec<(String, f64)> {
+    let mut all = Vec::new();
+    for seed in 1..=count {
+        let lab = Lab::with(study);
+        let seed = seed.to_string();
+        let said = lab.cassay(&["run", "study.yaml", "--json", "--seed", &seed]);
+        let findings = said.json();
+        let comparisons = findings["comparisons"].as_array().expect("a list");
+        let primary = comparisons.iter().find(|one| one["primary"] == true).expect("one");
+        let verdict = primary["verdict"].as_str().expect("a word").to_owned();
+        let ratio = primary["ratio"].as_f64().unwrap_or(1.0);
+        let run = findings["verdict"].as_str().unwrap_or_default();
+        let looks = &primary["looks"]["ended"];
+        let interval = &primary["ci95"];
+        say(format!(
+            "{seed}: {verdict} {ratio:.4} {interval} ({run}, {looks})"
+        ));
+        all.push((verdict, ratio));
+    }
+    all
+}
+
+/// The chance of `successes` or more of `count` at a probability.
+fn at_least(successes: u64, count: u64, probability: f64) -> f64 {
+    let chance = |k: u64| {
+        let ways = (0..k).fold(1.0, |ways, i| ways * (count - i) as f64 / (i + 1) as f64);
+        ways * probability.powi(k as i32) * (1.0 - probability).powi((count - k) as i32)
+    };
+    (successes..=count).map(chance).sum()
+}
+
+/// Fails if more are different than 5 % could bring about, or one side is favoured.
+fn assert_fair(all: &[(String, f64)], say: &mut dyn FnMut(String)) {
+    let of = |word: &str| all.iter().filter(|(verdict, _)| verdict == word).count() as u64;
+    let (different, count) = (of("faster") + of("slower"), all.len() as u64);
+    let above = all.iter().filter(|(_, ratio)| *ratio > 1.0).count() as u64;
+    let lean = 2.0 * at_least(above.max(count - above), count, 0.5);
+    let (equivalent, open) = (of("equivalent"), of("inconclusive"));
+    say(format!(
+        "{different} of {count} different, {equivalent} equivalent, {open} not answered; the \
+         second side is above in {above} (two-sided p {lean:.3})"
+    ));
+    assert!(
+        at_least(different, count, 0.05) > 0.01,
+        "{different} of {count}"
+    );
+    assert!(lean > 0.01, "{above} of {count} lean to one side");
+}
+
+mod long {
+    use super::*;
+
+    #[test]
+    #[ignore = "long: cargo xtask audit"]
+    fn audit_of_fifty_studies_of_equal_sides_on_a_quiet_node() {
+        let say = &mut |line: String| println!("{line}");
+        let all = compared(EQUAL, studies_count(50), say);
+        assert_fair(&all, say);
+    }
+
+    #[test]
+    #[ignore = "long: cargo xtask audit"]
+    fn audit_of_twenty_studies_of_equal_sides_beside_a_neighbour() {
+        let _neighbour = Neighbour::start();
+        let all = compared(EQUAL, studies_count(20), &mut |line| println!("{line}"));
+        let is_different =
+            |(verdict, _): &&(String, f64)| verdict == "faster" || verdict == "slower";
+        assert_eq!(all.iter().filter(is_different).count(), 0, "{all:?}");
+    }
+
+    #[test]
+    #[ignore = "long: cargo xtask audit"]
+    fn audit_of_a_tenth_that_is_planted_beside_a_neighbour() {
+        let _neighbour = Neighbour::start();
+        let all = compared(PLANTED, studies_count(20), &mut |line| println!("{line}"));
+        // Never equal, and never the other way round.
+        let is_wrong =
+            |(verdict, _): &&(String, f64)| verdict == "faster" || verdict == "equivalent";
+        assert_eq!(all.iter().filter(is_wrong).count(), 0, "{all:?}");
+        assert!(
+            all.iter().any(|(verdict, _)| verdict == "slower"),
+            "{all:?}"
+        );
+    }
+}
+
+#[test]
+fn chances_of_counts_are_those_of_the_binomial_distribution() {
+    assert!((at_least(0, 10, 0.3) - 1.0).abs() < 1e-12);
+    assert!((at_least(10, 10, 0.5) - 0.5_f64.powi(10)).abs() < 1e-12);
+    // Tables: three or more of fifty at 5 %.
+    assert!((at_least(3, 50, 0.05) - 0.4595).abs() < 1e-3);
+}
+
+/// The name of a value in a record, so that a renamed one fails here and not in an hour.
+#[test]
+fn a_comparison_has_the_values_that_the_audits_read() {
+    let schema = include_str!(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../docs/schema/findings.schema.json"
+    ));
+    let schema: Value = serde_json::from_str(schema).expect("JSON");
+    let text = schema.to_string();
+    for name in [
+        "\"ratio\"",
+        "\"ci95\"",
+        "\"looks\"",
+        "\"verdict\"",
+        "\"primary\"",
+    ] {
+        assert!(text.contains(name), "{name}");
+    }
+}
