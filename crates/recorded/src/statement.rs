@@ -272,6 +272,12 @@ mod tests {
             ("TRUNCATE t", "administration"),
             ("USE \"shop\"", "use"),
             ("SELECT 'a FROM t", "unknown"),
+            // A comment that ends at one place for Cassandra and at another for other programs.
+            ("-- a\rSELECT a FROM t /*\nSELECT b FROM t -- */", "unknown"),
+            (
+                "-- a\r\nSELECT a FROM t",
+                "select shop.t 0 markers: -- a\r\nSELECT a FROM \"shop\".t",
+            ),
             ("", "unknown"),
             ("INSERT INTO", "unknown"),
             ("SELECT", "unknown"),

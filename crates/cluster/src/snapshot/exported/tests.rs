@@ -216,6 +216,12 @@ fn statements_make_the_tables_and_do_nothing_else() {
             with(bad)
         );
     }
+    let hidden = "CREATE TYPE k.p (x int) -- a\rSELECT 1 FROM k.t";
+    let said = with(hidden);
+    assert!(
+        said.contains("cannot be read: line 1, column 29: a carriage return"),
+        "{said}"
+    );
     let mut without = of_two();
     for node in without["nodes"].as_array_mut().unwrap() {
         node["manifest"]["schema"] = json!([SCHEMA[1]]);
