@@ -7,6 +7,7 @@
 pub mod import;
 
 use anyhow::{Context, Result, bail, ensure};
+use foreign::FileKind;
 use import::{Series, line_up, read_esxtop, read_prometheus};
 use measure::clock::SECOND_NS;
 use std::io::Read;
@@ -85,7 +86,7 @@ pub fn import_file(run: &Run, file: &Path, columns: &[String]) -> Result<String>
     );
     let mut first = [0; ESXTOP.len()];
     let is_esxtop = file.is_file()
-        && std::fs::File::open(file)
+        && foreign::open(FileKind::Series, file)
             .and_then(|mut opened| opened.read_exact(&mut first))
             .is_ok()
         && first == ESXTOP;

@@ -35,7 +35,7 @@ pub struct Kind {
 }
 
 impl Kind {
-    fn new(name: &'static str, weight: u64, texts: fn() -> Texts, read: fn(&[u8])) -> Kind {
+    pub fn new(name: &'static str, weight: u64, texts: fn() -> Texts, read: fn(&[u8])) -> Kind {
         Kind {
             name,
             weight,
@@ -307,7 +307,7 @@ fn read_workload_file(bytes: &[u8]) {
     }
 }
 
-fn texts_of(texts: &[&'static str]) -> Texts {
+pub fn texts_of(texts: &[&'static str]) -> Texts {
     texts.iter().map(|text| (*text, text.as_bytes().to_vec())).collect()
 }
 
@@ -462,7 +462,7 @@ fn read_placement(bytes: &[u8]) {
 }
 
 /// The run of an earlier version that must stay readable.
-const GOLDEN: &str = concat!(
+pub const GOLDEN: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
     "/../store/golden/format-1/first-look/20261120T232909Z"
 );

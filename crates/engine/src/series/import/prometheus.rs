@@ -16,9 +16,6 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
-/// The longest file taken: a day of a thousand series every 15 s is below it.
-const FILE_BYTES_MAX: u64 = 512 << 20;
-
 /// The longest text of one scrape: the largest exporters give a tenth of it.
 pub(super) const SCRAPE_BYTES_MAX: u64 = 16 << 20;
 
@@ -43,7 +40,7 @@ pub fn read_prometheus(path: &Path, metrics: &[String]) -> Result<Vec<Series>> {
     let mut collected = Collected::new(&place.unwrap_or_default());
     if path.is_dir() {
         for file in scrapes(path)? {
-            let text = read_text(&file, SCRAPE_BYTES_MAX)?;
+            let text = read_text(&file)?;
             let modified = std::fs::metadata(&file).and_then(|data| data.modified());
             let age = modified
                 .with_context(|| format!("read {}", file.display()))?
@@ -54,7 +51,7 @@ pub fn read_prometheus(path: &Path, metrics: &[String]) -> Result<Vec<Series>> {
             added.with_context(|| format!("{}", file.display()))?;
         }
     } else {
-        let text = read_text(path, FILE_BYTES_MAX)?;
+        let text = read_text(path)?;
         let added = Exposition::parse(&text).and_then(|one| collected.add(one, None, &filter));
         added.with_context(|| format!("{}", path.display()))?;
     }
