@@ -204,7 +204,7 @@ mod tests {
             |change: &dyn Fn(&mut LocalSpec)| check(&spec(change)).unwrap_err().to_string();
         assert!(refused(&|spec| spec.collector = Some(Collector::Z)).contains("with ZGC"));
         assert!(refused(&|spec| spec.jvm_options = vec!["-XX:+UseZGC".into()]).contains("ZGC"));
-        assert!(refused(&|spec| spec.heap_bytes = 32 << 30).contains("32 GiB"));
+        assert!(refused(&|spec| spec.heap_bytes = 32 << 30).contains("32736MiB"));
         let z = LocalSpec {
             collector: Some(Collector::Z),
             ..LocalSpec::default()
