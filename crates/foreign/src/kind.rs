@@ -21,8 +21,10 @@ pub enum FileKind {
     QueryLog,
     /// A series of another tool, which is read in pieces.
     Series,
-    /// Samples of Prometheus, which are held.
+    /// Samples of Prometheus, which are read in pieces.
     Samples,
+    /// One scrape of a metrics end point.
+    Scrape,
     /// A machine, described or packed.
     Machine,
     /// One file of a machine that is a folder.
@@ -71,12 +73,13 @@ pub enum FileKind {
 
 impl FileKind {
     /// All of them.
-    pub const ALL: [FileKind; 27] = [
+    pub const ALL: [FileKind; 28] = [
         FileKind::Study,
         FileKind::Workload,
         FileKind::QueryLog,
         FileKind::Series,
         FileKind::Samples,
+        FileKind::Scrape,
         FileKind::Machine,
         FileKind::MachinePart,
         FileKind::Machines,
@@ -125,7 +128,8 @@ impl FileKind {
             FileKind::Workload => ("a workload file", 2 * MIB, HELD),
             FileKind::QueryLog => ("a query log", 1024 * GIB, IN_PIECES),
             FileKind::Series => ("a series", 64 * GIB, IN_PIECES),
-            FileKind::Samples => ("samples", 32 * MIB, HELD),
+            FileKind::Samples => ("samples", 64 * GIB, IN_PIECES),
+            FileKind::Scrape => ("a scrape", 16 * MIB, HELD),
             FileKind::Machine => ("a description of a machine", 32 * MIB, HELD),
             FileKind::MachinePart => ("a file of a machine", 16 * MIB, HELD),
             FileKind::Machines => ("a list of machines", MIB, HELD),

@@ -29,7 +29,7 @@ pub fn tried(kind: FileKind) -> Tried {
             "import",
         ]),
         FileKind::QueryLog => Tried::As(&["query-log"]),
-        FileKind::Series | FileKind::Samples => Tried::As(&["series"]),
+        FileKind::Series | FileKind::Samples | FileKind::Scrape => Tried::As(&["series"]),
         FileKind::Machine | FileKind::MachinePart => Tried::As(&["machine"]),
         FileKind::Machines => Tried::As(&["machines"]),
         FileKind::Placement => Tried::As(&["placement"]),

@@ -193,9 +193,9 @@ fn unix_ns(value: f64, unit_ns: f64) -> Result<u64> {
     Ok(ns as u64)
 }
 
-/// Reads a file of samples, whatever bytes it has.
+/// Reads a scrape, whatever bytes it has.
 fn read_text(path: &std::path::Path) -> Result<String> {
-    let bytes = foreign::read(FileKind::Samples, path)
+    let bytes = foreign::read(FileKind::Scrape, path)
         .with_context(|| format!("read {}", path.display()))?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }

@@ -1,8 +1,8 @@
 //! Which value of all is a percentile: each tool counts in its own way.
 //!
-//! What is printed in a tool's place has the value that the tool would print. The share of a
-//! percentile has no exact binary form: 99.9 % of 1,000 values is a little more than 999 of them, so
-//! that who takes the next whole number prints the maximum.
+//! A line in a tool's place has the value that the tool would print. The share of a percentile has
+//! no exact binary form: 99.9 % of 1,000 values is a little more than 999 of them, so that taking
+//! the next whole number prints the maximum.
 
 use measure::Histogram;
 
