@@ -462,7 +462,7 @@ fn read_placement(bytes: &[u8]) {
 }
 
 /// The run of an earlier version that must stay readable.
-pub const GOLDEN: &str = concat!(
+const GOLDEN: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
     "/../store/golden/format-1/first-look/20261120T232909Z"
 );

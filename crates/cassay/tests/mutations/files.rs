@@ -1,13 +1,12 @@
 //! Which inputs stand for which files of others. Every kind of file that the program opens
 //! (`foreign::FileKind`) has its readers here: a new one does not compile without them.
 
-use crate::corpus::{self, GOLDEN, Kind, Texts};
+use crate::corpus::{self, Kind, Texts};
 use base64::Engine;
 use cluster::{Export, TlsMaterial};
 use foreign::FileKind;
 use std::io::Write;
 use std::path::Path;
-use store::Run;
 
 /// How the files of a kind are tried.
 pub enum Tried {
@@ -90,17 +89,9 @@ fn series() -> Texts {
     ])
 }
 
-/// Lays a series beside a run that was made at another time: all of it is read, nothing is written.
 fn read_series(bytes: &[u8]) {
-    let Ok(run) = Run::open(Path::new(GOLDEN)) else {
-        panic!("the golden run is read");
-    };
     laid("file", bytes, |folder| {
-        let said = engine::import_file(&run, &folder.join("file"), &[]);
-        assert!(
-            said.is_err(),
-            "the times of the inputs are not those of the run"
-        );
+        drop(engine::series_names(&folder.join("file"), &[]));
     });
 }
 

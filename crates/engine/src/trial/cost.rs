@@ -6,6 +6,7 @@
 //! does too, and is not changed by ours.
 
 use super::{State, Storage, TrialRun};
+use crate::event::Event;
 use crate::gather::ResourceUse;
 use crate::running::Running;
 use crate::tally::Tally;
@@ -19,22 +20,38 @@ use workload::Stage;
 /// How long it may take to reckon what a write writes: 10,000 operations of a plain table take a
 /// hundredth of it. Operations of large collections are fewer then, and their mean as good.
 const RECKONING: Duration = Duration::from_secs(1);
+/// How long it may take without a word: most programs take a fifth of that.
+const UNSAID: Duration = Duration::from_millis(100);
 
 impl TrialRun<'_> {
     /// Looks at the tables before load is offered. What cannot be looked at stays unknown.
-    pub(super) fn begin_costs(&self, running: &Running, state: &mut State) {
+    pub(super) fn begin_costs(&mut self, running: &Running, state: &mut State) {
         state.storage.writes_before = state.answered.writes;
         if is_flushed(state) {
             let (keyspace, tables) = (self.program.keyspace(), self.program.tables());
             state.storage.before = running.cluster.table_storage(keyspace, &tables).ok().flatten();
         }
-        // Now, in a phase that is shown: behind the window nobody would know what takes so long.
         if state.storage.before.is_some() {
-            let stage = self.step.map_or(Stage::Main, |step| step.stage);
-            let deadline = Deadline::after(RECKONING);
-            let bytes = self.program.written_bytes(stage, || !deadline.passed());
-            state.storage.bytes_per_write = bytes;
+            state.storage.bytes_per_write = self.reckon_bytes_per_write();
         }
+    }
+
+    /// What a write binds, reckoned in a phase that is shown and has its time in the estimate:
+    /// behind the window nobody would know what takes so long.
+    fn reckon_bytes_per_write(&mut self) -> Option<f64> {
+        let stage = self.step.map_or(Stage::Main, |step| step.stage);
+        let (deadline, soon) = (Deadline::after(RECKONING), Deadline::after(UNSAID));
+        let (events, mut is_said) = (&mut self.events, false);
+        self.program.written_bytes(stage, || {
+            if soon.passed() && !is_said {
+                is_said = true;
+                let seconds = RECKONING.as_secs();
+                events(Event::Said(format!(
+                    "reckoning what a write writes, for {seconds} s at most: its values are large"
+                )));
+            }
+            !deadline.passed()
+        })
     }
 
     /// Looks at them when all has been done, flushed; not where a node has begun to count anew.
