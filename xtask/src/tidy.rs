@@ -11,6 +11,7 @@ mod comments;
 mod counts;
 mod limits;
 mod manifests;
+mod opening;
 mod text;
 mod traps;
 mod type_names;
@@ -55,7 +56,7 @@ impl fmt::Display for Violation {
 type Rule = fn(&Tree) -> Vec<Violation>;
 
 /// Every rule, with its name.
-const RULES: [(&str, Rule); 25] = [
+const RULES: [(&str, Rule); 27] = [
     (
         "crates and dependencies are those of ARCHITECTURE.md",
         manifests::dependencies,
@@ -77,6 +78,11 @@ const RULES: [(&str, Rule); 25] = [
         code::hot_loop,
     ),
     ("pure crates do no I/O", code::pure_crates),
+    (
+        "files of others are opened by crate foreign",
+        opening::files,
+    ),
+    ("programs are listened to with limits", opening::programs),
     ("files make no large circle", circles::circles),
     ("calls that follow each other are a chain", chains::chains),
     ("types are named by what they are", type_names::type_names),
@@ -139,11 +145,11 @@ mod tests {
 
     #[test]
     fn the_code_keeps_the_house_style() {
-        hold(&RULES[3..13]);
+        hold(&RULES[3..15]);
     }
 
     #[test]
     fn the_texts_keep_the_house_style() {
-        hold(&RULES[13..]);
+        hold(&RULES[15..]);
     }
 }

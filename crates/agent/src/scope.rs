@@ -6,7 +6,6 @@ use anyhow::{Result, ensure};
 use host::invocation;
 use measure::clock::{self, Deadline};
 use reach::process::Identity;
-use std::fs::read_to_string;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use target::Invocation;
@@ -35,7 +34,7 @@ pub(crate) fn enter(agent: &str) -> Result<()> {
     invocation::succeed(&asking_for(&unit, agent, own.pid), LIMIT)?;
     // The answer is that of a job which has begun.
     let deadline = Deadline::after(LIMIT);
-    while !is_in(&read_to_string("/proc/self/cgroup")?, &unit) {
+    while !is_in(&std::fs::read_to_string("/proc/self/cgroup")?, &unit) {
         ensure!(
             !deadline.passed(),
             "systemd has made {unit}, and this process is not in it after {} s",

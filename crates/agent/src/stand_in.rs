@@ -16,7 +16,6 @@ use kernel::volume::Volume;
 use reach::Serve;
 use rustix::mount::{MountPropagationFlags, mount_change};
 use rustix::thread::{UnshareFlags, unshare_unsafe};
-use std::fs::File;
 use target::LinkSpec;
 
 /// Makes this process what it stands for, and all that it starts from now on: to be called
@@ -161,7 +160,7 @@ impl Serve<AgentState> for Limits {
 impl Serve<AgentState> for DropPageCache {
     fn serve(self, here: &AgentState) -> Result<()> {
         let data = here.data.get().context("this host has no data yet")?;
-        let folder = File::open(data).with_context(|| format!("open {}", data.display()))?;
+        let folder = foreign::folder(data).with_context(|| format!("open {}", data.display()))?;
         rustix::fs::syncfs(&folder).with_context(|| format!("sync {}", data.display()))?;
         here.group()?.drop_cache()
     }

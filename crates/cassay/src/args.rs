@@ -9,6 +9,7 @@ mod ssh;
 mod studies;
 mod supply;
 mod topology;
+mod unseen;
 mod workload;
 mod written;
 
@@ -21,6 +22,7 @@ pub use supply::{FetchArgs, SupplyCommand, SupplyExportArgs, SupplyImportArgs};
 pub use topology::{
     ApplyArgs, ExportArgs, MachineArgs, PlacementArgs, PlacingArgs, ReadArgs, TopologyCommand,
 };
+pub use unseen::unseen;
 pub use workload::{CheckArgs, RecordedArgs, TwinArgs, WorkloadCommand};
 pub use written::{CompletionsArgs, ExplainArgs, ManArgs, NewArgs, SchemaArgs, SchemaOf, Shell};
 

@@ -38,7 +38,7 @@ fn main() -> std::process::ExitCode {
     let parsed = args::command().try_get_matches();
     let args = match parsed.and_then(|matches| Args::from_arg_matches(&matches)) {
         Ok(args) => args,
-        Err(usage) => return terminal::end(terminal::usage(&usage)).into(),
+        Err(usage) => return terminal::end(terminal::usage(&args::unseen(usage))).into(),
     };
     command::clear_leftovers();
     let result = match &args.command {

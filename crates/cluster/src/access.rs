@@ -5,6 +5,7 @@ use crate::door::Door;
 use crate::moves::Moves;
 use anyhow::{Context, Result, bail};
 use cql::Version;
+use foreign::FileKind;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -156,7 +157,7 @@ pub(crate) fn read(source: &SecretSource) -> Result<Secret> {
         }
         SecretSource::File(path) => {
             let place = format!("the file {}", path.display());
-            let text = std::fs::read_to_string(path)
+            let text = foreign::text(FileKind::Password, path)
                 .with_context(|| format!("read the password from {place}"))?;
             (text, place)
         }

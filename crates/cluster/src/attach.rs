@@ -23,6 +23,7 @@ use crate::node::NodeInfo;
 use crate::session::{QueryResult, ServerError, Session};
 use anyhow::{Context, Result, anyhow, bail};
 use bundle::BehindProxy;
+pub use bundle::bundle_host;
 use contact_point::addresses_of;
 use cql::value::Value;
 use faults::Agent;

@@ -7,6 +7,7 @@ use crate::local::properties;
 use crate::operation::Operation;
 use crate::order::OURSELVES;
 use anyhow::{Context, Result, bail};
+use foreign::FileKind;
 use measure::clock::{self, Deadline};
 use std::path::Path;
 use std::time::Duration;
@@ -45,7 +46,8 @@ pub(crate) fn answer() -> Option<Result<()>> {
 }
 
 fn leave(file: &Path) -> Result<()> {
-    let text = std::fs::read_to_string(file).with_context(|| format!("read {}", file.display()))?;
+    let text =
+        foreign::text(FileKind::Note, file).with_context(|| format!("read {}", file.display()))?;
     let control = control_of(&text).with_context(|| format!("read {}", file.display()))?;
     let deadline = Deadline::after(LEFT_WITHIN);
     loop {

@@ -7,6 +7,7 @@ use crate::access::ClientIdentity;
 use crate::moves::{Led, Moves};
 use anyhow::{Context, Result, bail};
 use base64::Engine;
+use foreign::FileKind;
 use serde_json::{Value, json};
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -228,7 +229,7 @@ fn tls_of(spec: &TlsSpec) -> Result<TlsConfig> {
         None => RootCerts::PlatformVerifier,
         Some(path) => {
             let read = || format!("read certificates of {}", path.display());
-            let pem = std::fs::read(path).with_context(read)?;
+            let pem = foreign::read(FileKind::Certificate, path).with_context(read)?;
             let mut certificates = Vec::new();
             for item in ureq::tls::parse_pem(&pem) {
                 if let PemItem::Certificate(certificate) = item.with_context(read)? {

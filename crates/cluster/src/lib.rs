@@ -54,6 +54,7 @@ mod views;
 
 pub use abilities::{abilities_of, abilities_there};
 pub use access::{Access, ClientIdentity, Credentials, SpokenVersion, Tls, TlsMaterial};
+pub use attach::bundle_host;
 pub use cause::LogMarks;
 pub use clients::{Estimate, OtherClients, OtherConnection};
 pub use cluster::Cluster;

@@ -7,7 +7,6 @@ use crate::log_marks::{Marks, is_log};
 use anyhow::{Context, Result};
 use host::{Agent, Entry};
 use std::collections::BTreeMap;
-use std::fs::OpenOptions;
 use std::io::{BufRead, BufReader, BufWriter, Read, Write};
 use std::path::Path;
 use target::hidden::hidden;
@@ -93,7 +92,7 @@ fn collect(
 /// Copies a part of a log behind what is there; how much of it, in bytes. A node writes the options
 /// of its JVM into its own log; secrets stay out of the copy.
 fn append(log: impl Read, name: &str, to: &Path, until: LogsUntil) -> std::io::Result<u64> {
-    let file = OpenOptions::new().append(true).create(true).open(to)?;
+    let file = foreign::append(to)?;
     let mut writer = BufWriter::new(file);
     let mut reader = BufReader::new(log);
     let mut line = Vec::new();

@@ -16,8 +16,8 @@ use study::settings::{Settings, Warmup};
 pub struct Course {
     /// Intervals of a fixed warm-up; none if it ends by itself.
     pub warmup_count: Option<u64>,
-    /// Intervals of the measured window.
-    pub measure_count: u64,
+    /// Length of the measured window, ns: whole seconds, but for recorded traffic.
+    pub measure_ns: u64,
     steady: Steady,
     /// Intervals in which the load has still to rise: nothing in them can be steady.
     rising: u64,
@@ -40,7 +40,7 @@ impl Course {
         };
         Course {
             warmup_count,
-            measure_count: window.measure_ns.div_ceil(SECOND_NS),
+            measure_ns: window.measure_ns,
             steady: Steady::new(steady_limits(window.warmup)),
             rising,
             measuring: warmup_count == Some(0),
@@ -59,13 +59,13 @@ impl Course {
 
     /// How long the window is.
     pub fn measured(&self) -> Duration {
-        Duration::from_secs(self.measure_count)
+        Duration::from_nanos(self.measure_ns)
     }
 
     /// When the engine stops by itself.
     pub fn limit(&self) -> Limit {
         match self.warmup_count {
-            Some(count) => Limit::Duration(Duration::from_secs(count + self.measure_count)),
+            Some(count) => Limit::Duration(Duration::from_secs(count) + self.measured()),
             None => Limit::Unlimited,
         }
     }
@@ -91,7 +91,7 @@ impl Course {
             let steady = self.steady.push(summed.ok_per_s(), summed.p99_ms());
             if steady != SteadyState::Warming {
                 self.ended = Some(steady);
-                decision.flow = Flow::Measure(self.measure_count);
+                decision.flow = Flow::Measure(self.measure_ns.div_ceil(SECOND_NS));
             }
         }
         decision

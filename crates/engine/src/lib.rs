@@ -51,7 +51,7 @@ pub use fleet_use::StudyMaker;
 pub use offer::workers_auto;
 pub use prepare::{Prepared, prepare};
 pub use resume::Interrupted;
-pub use series::import_file;
+pub use series::{import_file, series_names};
 pub use summary::{may_be_believed, misses_a_requirement, trial_name};
 pub use words::place::point_words;
 

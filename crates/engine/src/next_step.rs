@@ -26,6 +26,22 @@ pub fn of(study: &Study, found: &FindingsRecord, run: &Path) -> Option<NextStepR
     if found.verdict == Verdict::Valid && open.is_empty() && !is_searching {
         return None;
     }
+    // Whatever else was found: a trial without one of its clients is no trial.
+    if found
+        .trials
+        .iter()
+        .flat_map(|trial| &trial.clients)
+        .any(|one| one.lost.is_some())
+    {
+        return Some(NextStepRecord {
+            says: "Do the trials again in which a client was lost".to_owned(),
+            command: format!(
+                "cassay resume {}",
+                human::quoted(&run.display().to_string())
+            ),
+            seconds: None,
+        });
+    }
     let took_s: f64 = found.trials.iter().map(seconds_of).sum();
     let has = |kind| found.causes.iter().find(|cause| cause.kind == kind);
     if let Some(cause) = has(CauseKind::Warming) {
@@ -99,7 +115,7 @@ fn seconds_of(trial: &TrialFinding) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use store::record::{CauseRecord, WarmupRecord};
+    use store::record::{CauseRecord, ClientEndRecord, WarmupRecord};
     use study::resolve::resolve;
     use study::settings::Overrides;
 
@@ -144,6 +160,21 @@ mod tests {
             blocks_to_settle,
             ..ComparisonRecord::default()
         }
+    }
+
+    #[test]
+    fn where_a_client_was_lost_the_run_is_taken_up_again_whatever_else_was_found() {
+        let mut found = found(&[CauseKind::Others, CauseKind::Warming], open(4, Some(6)));
+        found.trials[2].clients = vec![
+            ClientEndRecord::default(),
+            ClientEndRecord {
+                lost: Some("client2 (db7) has ended".to_owned()),
+                ..ClientEndRecord::default()
+            },
+        ];
+        let step = of(&study(), &found, Path::new("results/my s/1")).unwrap();
+        assert_eq!(step.command, "cassay resume 'results/my s/1'");
+        assert!(step.says.contains("a client was lost"), "{}", step.says);
     }
 
     #[test]

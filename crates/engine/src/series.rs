@@ -7,6 +7,7 @@
 pub mod import;
 
 use anyhow::{Context, Result, bail, ensure};
+use foreign::FileKind;
 use import::{Series, line_up, read_esxtop, read_prometheus};
 use measure::clock::SECOND_NS;
 use std::io::Read;
@@ -83,17 +84,7 @@ pub fn import_file(run: &Run, file: &Path, columns: &[String]) -> Result<String>
         "{} has not come to its end: nothing can be laid beside it yet",
         run.path.display()
     );
-    let mut first = [0; ESXTOP.len()];
-    let is_esxtop = file.is_file()
-        && std::fs::File::open(file)
-            .and_then(|mut opened| opened.read_exact(&mut first))
-            .is_ok()
-        && first == ESXTOP;
-    let (probe, series) = if is_esxtop {
-        ("esxtop", read_esxtop(file, columns)?)
-    } else {
-        ("prometheus", read_prometheus(file, columns)?)
-    };
+    let (probe, series) = read(file, columns)?;
     let findings = run.trial_findings();
     let slug_of = |finding: &TrialFinding| {
         let mut planned = run.plan.trials.iter();
@@ -119,6 +110,30 @@ pub fn import_file(run: &Run, file: &Path, columns: &[String]) -> Result<String>
     let said = lay(&laid, &trials, &mut writer)?;
     writer.journal(None, JournalEvent::Imported(said.clone()))?;
     Ok(said)
+}
+
+/// The names of the series in a file of another tool, as [`import_file`] would lay them.
+///
+/// # Errors
+/// It is of no tool that is known, or `columns` match none of its series.
+pub fn series_names(file: &Path, columns: &[String]) -> Result<Vec<String>> {
+    let (_, series) = read(file, columns)?;
+    Ok(series.into_iter().map(|one| one.name).collect())
+}
+
+/// The series of a file of another tool, with the name of the tool.
+fn read(file: &Path, columns: &[String]) -> Result<(&'static str, Vec<Series>)> {
+    let mut first = [0; ESXTOP.len()];
+    let is_esxtop = file.is_file()
+        && foreign::open(FileKind::Series, file)
+            .and_then(|mut opened| opened.read_exact(&mut first))
+            .is_ok()
+        && first == ESXTOP;
+    Ok(if is_esxtop {
+        ("esxtop", read_esxtop(file, columns)?)
+    } else {
+        ("prometheus", read_prometheus(file, columns)?)
+    })
 }
 
 /// Series that are to be laid beside trials.

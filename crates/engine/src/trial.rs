@@ -132,6 +132,8 @@ struct Storage {
     after: Option<TableStorage>,
     /// Writes that had been answered before.
     writes_before: u64,
+    /// What a write binds, bytes.
+    bytes_per_write: Option<f64>,
 }
 
 /// An error behind what the nodes say of themselves: one that is full, or was killed, answers with

@@ -101,8 +101,8 @@ pub struct ClientEnd {
     pub latency: Histogram,
     /// Times of the population, by kind.
     pub population: Population,
-    /// Why it was lost, and when, by our monotonic clock; none if it was there to the end.
-    pub lost: Option<(String, u64)>,
+    /// That it was lost, how and when: a sentence with its name; none if it was there to the end.
+    pub lost: Option<String>,
 }
 
 /// Times of what one client did of the measured population, by kind. Packed: unpacked, those of a

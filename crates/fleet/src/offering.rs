@@ -309,10 +309,10 @@ impl Together {
         if said.next.take().is_none() {
             return;
         }
-        let at_s = now_ns.saturating_sub(self.merging.start_ns) as f64 / 1e9;
-        let words = format!("{} ({}) {why}", said.end.name, said.end.place);
-        said.end.lost = Some((why, now_ns));
-        self.news.push(format!("{words}, {at_s:.1} s after the load began"));
+        let when = when(now_ns, self.window_from_ns, self.merging.start_ns);
+        let words = format!("{} ({}) {why}, {when}", said.end.name, said.end.place);
+        said.end.lost = Some(words.clone());
+        self.news.push(words);
         self.steer(Flow::Abandon);
     }
 
@@ -454,5 +454,35 @@ impl Drop for Together {
                 scope.spawn(move || link.call(&Disarm, LIMIT));
             }
         });
+    }
+}
+/// The time of an event by the one clock that all that is said of a trial has: since its window
+/// began, or, before that, since its load did.
+fn when(at_ns: u64, window_from_ns: u64, load_from_ns: u64) -> String {
+    let since = |from_ns: u64| at_ns.saturating_sub(from_ns) as f64 / 1e9;
+    if at_ns >= window_from_ns {
+        // A window that is all of the load has no time of its own.
+        let from_ns = window_from_ns.max(load_from_ns);
+        format!("{:.1} s after the window began", since(from_ns))
+    } else {
+        format!(
+            "before the window began, {:.1} s after the load did",
+            since(load_from_ns)
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_has_the_time_of_the_window_once_that_has_begun() {
+        const S: u64 = 1_000_000_000;
+        assert_eq!(when(12 * S, 7 * S, 5 * S), "5.0 s after the window began");
+        assert_eq!(when(12 * S, 0, 5 * S), "7.0 s after the window began");
+        let before = "before the window began, 1.5 s after the load did";
+        assert_eq!(when(6 * S + S / 2, 7 * S, 5 * S), before);
+        assert_eq!(when(6 * S + S / 2, u64::MAX, 5 * S), before);
     }
 }

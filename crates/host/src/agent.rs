@@ -13,7 +13,6 @@ use kernel::cgroup;
 use measure::clock;
 use reach::{Call, Destination, Link, OtherAgents, Refusal, TheirClock, Unreached};
 use std::collections::HashMap;
-use std::fs::File;
 use std::net::IpAddr;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::os::unix::process::ExitStatusExt;
@@ -431,7 +430,7 @@ pub fn knock(folder: &Path) -> Result<UnixStream> {
 /// The socket in `folder` by a path that fits the kernel's 108 bytes, however deep the folder is.
 fn with_short_path<T>(folder: &Path, run: impl FnOnce(&Path) -> Result<T>) -> Result<T> {
     use std::os::fd::AsRawFd;
-    let open = File::open(folder).with_context(|| format!("open {}", folder.display()))?;
+    let open = foreign::folder(folder).with_context(|| format!("open {}", folder.display()))?;
     let socket = format!("/proc/self/fd/{}/socket", open.as_raw_fd());
     run(Path::new(&socket)).with_context(|| folder.display().to_string())
 }

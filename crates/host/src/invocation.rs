@@ -2,29 +2,18 @@
 //! this machine to its end, or until its time is over.
 
 use crate::agent;
-use crate::process::{self, Life};
+use crate::process::{self, Patience};
 use anyhow::{Context, Result, bail};
-use measure::clock::{self, Deadline};
-use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
-use rustix::process::{Pid, Signal, kill_process_group};
 use serde::{Deserialize, Serialize};
-use std::io::{ErrorKind, PipeReader, Read};
 use std::path::Path;
-use std::process::Child;
 use std::time::Duration;
 use target::Invocation;
 
 /// How long a program may take that breaks or heals: one that goes to another machine first.
 pub const LIMIT: Duration = Duration::from_secs(60);
 
-/// How often one that runs is looked at. Short against what a program takes to start.
-const POLL: Duration = Duration::from_millis(5);
-
 /// What is kept of what a program says, from the end on: a message and what led to it.
 const SAID_BYTES_MAX: usize = 300;
-
-/// What a pipe holds, `pipe(7)`.
-const PIPE_BYTES: usize = 64 << 10;
 
 /// What became of a program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,36 +35,24 @@ pub fn run(what: &Invocation, limit: Duration) -> Result<ProgramResult> {
     } else {
         Path::new(program).to_owned()
     };
-    let (mut output, input) = std::io::pipe().context("make a pipe")?;
-    // Who was started by it may hold the pipe for longer than anybody waits.
-    let flags = fcntl_getfl(&output).context("look at a pipe")?;
-    fcntl_setfl(&output, flags | OFlags::NONBLOCK).context("read a pipe in time")?;
     let mut command = process::command(&program);
-    command
-        .args(arguments)
-        .current_dir(&what.folder)
-        // Whoever clears up after an agent ends what has its mark.
-        .env_remove(agent::MARK)
-        .stderr(input.try_clone().context("share a pipe")?)
-        .stdout(input);
-    let mut child = process::spawn(command, Life::Ours)?;
-    let (deadline, mut said) = (Deadline::after(limit), Vec::new());
-    let ended = loop {
-        hear(&mut output, &mut said)?;
-        match child.try_wait().context("wait for a program")? {
-            Some(status) => break status,
-            None if deadline.passed() => {
-                end(&child);
-                break child.wait().context("wait for a program")?;
-            }
-            None => clock::sleep(POLL),
-        }
+    // Whoever clears up after an agent ends what has its mark.
+    command.args(arguments).current_dir(&what.folder).env_remove(agent::MARK);
+    // One that heals runs to its end after Ctrl-C as well.
+    let patience = Patience {
+        limit,
+        heeds_interrupt: false,
     };
-    hear(&mut output, &mut said)?;
+    let mut said = Vec::new();
+    let ended = process::listen(command, b"", patience, |_, piece| {
+        said.extend_from_slice(piece);
+        said.drain(..said.len().saturating_sub(SAID_BYTES_MAX));
+        Ok(())
+    })?;
     let said = String::from_utf8_lossy(&said);
     let words: Vec<&str> = said.split_whitespace().collect();
     Ok(ProgramResult {
-        code: ended.code(),
+        code: ended.and_then(|status| status.code()),
         said: words.join(" "),
     })
 }
@@ -97,33 +74,13 @@ pub fn succeed(what: &Invocation, limit: Duration) -> Result<()> {
     }
 }
 
-/// Takes what has come until now, as much as a pipe holds, and keeps the end of it.
-fn hear(output: &mut PipeReader, said: &mut Vec<u8>) -> Result<()> {
-    let mut buffer = [0; 4096];
-    for _ in 0..PIPE_BYTES / buffer.len() {
-        match output.read(&mut buffer) {
-            Ok(0) => return Ok(()),
-            Ok(count) => said.extend_from_slice(&buffer[..count]),
-            Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) => return Err(error).context("hear a program"),
-        }
-        said.drain(..said.len().saturating_sub(SAID_BYTES_MAX));
-    }
-    Ok(())
-}
-
-/// Kills it and its group, of which it is the first.
-fn end(child: &Child) {
-    if let Some(group) = Pid::from_raw(child.id() as i32) {
-        // It may just have ended; then there is nothing to do.
-        let _ = kill_process_group(group, Signal::KILL);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use measure::clock;
+
+    /// How often a file of a test is looked at.
+    const POLL: Duration = Duration::from_millis(5);
 
     fn tried(words: &[&str], folder: &Path, limit: Duration) -> Result<ProgramResult> {
         let words = words.iter().map(|word| (*word).to_owned()).collect();

@@ -10,8 +10,9 @@
 use crate::process::{Identity, Machine};
 use crate::undo::{Undo, remove_note, undo};
 use anyhow::{Context, Result, ensure};
+use foreign::{FileKind, Opened};
 use measure::clock::{self, Deadline};
-use rustix::fs::{FlockOperation, OFlags, flock};
+use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use std::fs::{DirBuilder, File, OpenOptions};
@@ -155,14 +156,14 @@ fn mend_one(path: &Path) -> Result<Vec<Undo>> {
 }
 
 /// The lock of a file; none if the file is gone.
-fn locked(path: &Path, limit: Duration) -> Result<Option<File>> {
-    let file = match open(path) {
+fn locked(path: &Path, limit: Duration) -> Result<Option<Opened>> {
+    let file = match foreign::open_no_link(FileKind::Note, path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         file => file.with_context(|| format!("open {}", path.display()))?,
     };
     let deadline = Deadline::after(limit);
     loop {
-        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        match flock(file.file(), FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => break,
             Err(Errno::WOULDBLOCK | Errno::INTR) => {
                 ensure!(
@@ -176,17 +177,17 @@ fn locked(path: &Path, limit: Duration) -> Result<Option<File>> {
             Err(error) => return Err(error).with_context(|| format!("lock {}", path.display())),
         }
     }
-    let is_there = file.metadata().is_ok_and(|found| found.nlink() > 0);
+    let is_there = file.file().metadata().is_ok_and(|found| found.nlink() > 0);
     Ok(is_there.then_some(file))
 }
 
 /// What a file says last.
 fn last_line(path: &Path) -> Result<Option<Line>> {
-    let file = match open(path) {
+    let file = match foreign::open_no_link(FileKind::Note, path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         file => file?,
     };
-    let found = file.metadata()?;
+    let found = file.file().metadata()?;
     ensure!(
         found.is_file() && found.uid() == rustix::process::geteuid().as_raw(),
         "it belongs to another user"
@@ -196,11 +197,6 @@ fn last_line(path: &Path) -> Result<Option<Line>> {
     // One that was cut by a loss of power stands behind what was done by then.
     let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
     Ok(whole.lines().rev().find_map(|line| serde_json::from_str(line).ok()))
-}
-
-fn open(path: &Path) -> std::io::Result<File> {
-    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits();
-    OpenOptions::new().read(true).custom_flags(flags as i32).open(path)
 }
 
 /// Makes a file of our own, and locks it.
@@ -213,7 +209,7 @@ fn create(folder: &Path) -> Result<(File, PathBuf)> {
     let file = options.append(true).create_new(true).mode(0o600).open(&path)?;
     flock(&file, FlockOperation::NonBlockingLockExclusive)?;
     // That the file is there has to be on the disk as well.
-    File::open(folder)?.sync_all()?;
+    foreign::folder(folder)?.sync_all()?;
     Ok((file, path))
 }
 

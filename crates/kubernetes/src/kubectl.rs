@@ -2,21 +2,16 @@
 //! and credential plugins apply. What must hold: no answer is waited for without a limit, and what
 //! is sent goes by a pipe, so that no list of processes shows it.
 
-use anyhow::{Context, Result, anyhow, bail, ensure};
-use measure::clock::{self, Deadline};
-use reach::process::{self, Life};
+use anyhow::{Context, Result, anyhow, ensure};
+use reach::process::{self, Late, Life, Patience};
 use reach::{is_context_name, is_kubernetes_name};
 use serde_json::Value;
-use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 /// How long a question may take: a credential plugin may log in first.
 const LIMIT: Duration = Duration::from_secs(60);
-
-/// How often a process that is ending is looked at.
-const LOOK_EVERY: Duration = Duration::from_millis(10);
 
 /// Where a pod finds the name of its own namespace.
 const POD_NAMESPACE: &str = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
@@ -225,41 +220,27 @@ impl Kubectl {
     /// What it answers.
     pub(crate) fn ask(&self, arguments: &[&str], object: Option<&Value>) -> Result<String> {
         let mut command = self.command();
-        command
-            .args(arguments)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-        let mut child = spawned(command)?;
-        let whole = |mut pipe: Box<dyn Read + Send>| {
-            move || {
-                let mut text = String::new();
-                pipe.read_to_string(&mut text).map(|_| text)
-            }
-        };
-        let (Some(stdin), Some(stdout), Some(stderr)) =
-            (child.stdin.take(), child.stdout.take(), child.stderr.take())
-        else {
-            bail!("kubectl has no pipes");
-        };
+        command.args(arguments);
         let text = object.map(Value::to_string).unwrap_or_default();
-        std::thread::scope(|scope| {
-            scope.spawn(move || {
-                let mut stdin = stdin;
-                // One that has ended already says why.
-                let _ = stdin.write_all(text.as_bytes());
-            });
-            let said = scope.spawn(whole(Box::new(stdout)));
-            let why = scope.spawn(whole(Box::new(stderr)));
-            let status = waited(&mut child, &format!("kubectl {}", arguments[0]))?;
-            let taken = |text: std::thread::Result<std::io::Result<String>>| match text {
-                Ok(text) => text.context("read what kubectl says"),
-                Err(panic) => std::panic::resume_unwind(panic),
+        // What was made there is taken back after Ctrl-C as well.
+        let patience = Patience {
+            limit: LIMIT,
+            heeds_interrupt: false,
+        };
+        let answer = process::ask(command, text.as_bytes(), patience).map_err(|error| {
+            let hint = match error.downcast_ref::<Late>() {
+                Some(_) => "hint: try `kubectl get --raw /readyz`",
+                None => INSTALL_HINT,
             };
-            let (said, why) = (taken(said.join())?, taken(why.join())?);
-            ensure!(status, "{}", explained(why.trim(), arguments));
-            Ok(said)
-        })
+            anyhow!("kubectl {}: {error:#}\n{hint}", arguments[0])
+        })?;
+        let why = String::from_utf8_lossy(&answer.errors);
+        ensure!(
+            answer.status.success(),
+            "{}",
+            explained(why.trim(), arguments)
+        );
+        String::from_utf8(answer.output).context("read what kubectl says")
     }
 }
 
@@ -293,28 +274,12 @@ fn explained(why: &str, arguments: &[&str]) -> String {
     format!("kubectl: {why}{hint}")
 }
 
-fn spawned(command: Command) -> Result<Child> {
-    let hint = "hint: Kubernetes is reached by it: install kubectl, of about the cluster's version";
-    process::spawn(command, Life::Ours).map_err(|error| anyhow!("{error:#}\n{hint}"))
-}
+/// The way out where there is no `kubectl`.
+const INSTALL_HINT: &str =
+    "hint: Kubernetes is reached by it: install kubectl, of about the cluster's version";
 
-/// Whether it ended well. One that takes too long is ended.
-fn waited(child: &mut Child, what: &str) -> Result<bool> {
-    let deadline = Deadline::after(LIMIT);
-    loop {
-        if let Some(status) = child.try_wait().context("wait for kubectl")? {
-            return Ok(status.success());
-        }
-        if deadline.passed() {
-            let _ = child.kill();
-            let _ = child.wait();
-            bail!(
-                "{what} has not answered after {} s\nhint: try `kubectl get --raw /readyz`",
-                LIMIT.as_secs()
-            );
-        }
-        clock::sleep(LOOK_EVERY);
-    }
+fn spawned(command: Command) -> Result<Child> {
+    process::spawn(command, Life::Ours).map_err(|error| anyhow!("{error:#}\n{INSTALL_HINT}"))
 }
 
 /// Ends one that would go on.

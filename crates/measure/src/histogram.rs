@@ -142,6 +142,19 @@ impl Histogram {
         }
     }
 
+    /// The value in nanoseconds that stands at a place when all are in order, from 1 on; to three
+    /// digits. The largest beyond the last place; 0 when empty.
+    pub fn value_at_rank_ns(&self, rank: u64) -> u64 {
+        let hdr = self.hdr();
+        let mut passed = 0;
+        let at = hdr.iter_recorded().find(|bucket| {
+            passed += bucket.count_at_value();
+            passed >= rank.max(1)
+        });
+        let found = at.map(|bucket| hdr.highest_equivalent(bucket.value_iterated_to()));
+        found.unwrap_or_else(|| self.max_ns())
+    }
+
     /// Arithmetic mean in nanoseconds; 0 when empty.
     pub fn mean_ns(&self) -> f64 {
         self.hdr().mean()
@@ -237,6 +250,23 @@ impl Histogram {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn each_value_stands_at_its_place() {
+        let mut histogram = Histogram::default();
+        assert_eq!(histogram.value_at_rank_ns(1), 0);
+        (1..=1000).for_each(|value| histogram.record(value));
+        for rank in [1, 2, 500, 999, 1000] {
+            assert_eq!(histogram.value_at_rank_ns(rank), rank);
+        }
+        assert_eq!(
+            (
+                histogram.value_at_rank_ns(0),
+                histogram.value_at_rank_ns(1001)
+            ),
+            (1, 1000)
+        );
+    }
 
     #[test]
     fn values_out_of_bounds_are_kept_at_the_bound_and_counted() {

@@ -5,11 +5,14 @@
 //! names. So it asks `getent`, which glibc's systems all have; where that is missing or knows
 //! nothing, the C library that is built in.
 
-use crate::process::{self, Life};
+use crate::process::{self, Patience};
 use anyhow::{Context, Result};
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::path::Path;
-use std::process::Stdio;
+use std::time::Duration;
+
+/// How long the name services may take: DNS itself gives up after some 10 s.
+const LIMIT: Duration = Duration::from_secs(30);
 
 /// The addresses of a host, in the order in which they should be tried; a port is added to each.
 ///
@@ -31,10 +34,9 @@ fn by_getent(host: &str) -> Option<Vec<IpAddr>> {
     let mut command = process::command(Path::new("getent"));
     // A name that looks like an option is one of no host.
     command.args(["ahosts", "--", host]);
-    command.stdout(Stdio::piped()).stderr(Stdio::null());
-    let output = process::spawn(command, Life::Ours).ok()?.wait_with_output().ok()?;
-    let found = parse(&String::from_utf8_lossy(&output.stdout));
-    (output.status.success() && !found.is_empty()).then_some(found)
+    let answer = process::ask(command, b"", Patience::of(LIMIT)).ok()?;
+    let found = parse(&String::from_utf8_lossy(&answer.output));
+    (answer.status.success() && !found.is_empty()).then_some(found)
 }
 
 /// Of `getent ahosts`: an address and a kind of socket in each line, and the name in the first.

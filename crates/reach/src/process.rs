@@ -6,6 +6,10 @@
 //! Another process is only ever signalled after its start time has been compared: process ids are
 //! used again.
 
+mod listen;
+
+pub use listen::{Answer, Late, Patience, Stream, ask, listen};
+
 use anyhow::{Context, Result, anyhow};
 use measure::clock::{self, Deadline};
 use rustix::process::{Pid, Signal, getpid, getppid, kill_process};

@@ -9,8 +9,8 @@ use crate::builder::{Builder, Nothing};
 use crate::entry::{self, Entry, Why};
 use crate::queue::{Queue, QueueEnd, QueueError};
 use crate::recording::{Choice, LogRead, Recording};
+use foreign::FileKind;
 use std::collections::{BTreeMap, VecDeque};
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
@@ -87,9 +87,9 @@ struct Log {
 }
 
 enum Opened {
-    Queue(Queue<BufReader<File>>),
+    Queue(Queue<BufReader<foreign::Opened>>),
     Text {
-        input: BufReader<File>,
+        input: BufReader<foreign::Opened>,
         lines: Lines,
     },
 }
@@ -171,7 +171,9 @@ fn is_log(path: &Path) -> io::Result<bool> {
 
 fn head(path: &Path) -> io::Result<String> {
     let mut bytes = Vec::new();
-    File::open(path)?.take(HEAD_BYTES).read_to_end(&mut bytes)?;
+    foreign::open(FileKind::QueryLog, path)?
+        .take(HEAD_BYTES)
+        .read_to_end(&mut bytes)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
@@ -238,7 +240,7 @@ impl Log {
 
 fn open(path: &Path) -> Result<Opened, ReadError> {
     let name = path.display().to_string();
-    let file = File::open(path).map_err(unreadable(&name))?;
+    let file = foreign::open(FileKind::QueryLog, path).map_err(unreadable(&name))?;
     let input = BufReader::with_capacity(BUFFER_BYTES, file);
     if !is_queue(path) && audit::is_log(&head(path).map_err(unreadable(&name))?) {
         let lines = Lines::default();

@@ -177,6 +177,11 @@ impl Recording {
         self.course.period_ns() as f64 / 1e9
     }
 
+    /// When the last operation is due, in seconds since the first.
+    pub fn last_due_s(&self) -> f64 {
+        self.course.due_ns().last().copied().unwrap_or_default() as f64 / 1e9
+    }
+
     pub(crate) fn parts_of(&self, operation: &Operation) -> &[Part] {
         &self.parts[operation.first as usize..][..usize::from(operation.parts)]
     }

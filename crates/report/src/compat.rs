@@ -4,6 +4,7 @@
 //! same numbers, its oddities included.
 
 mod java;
+mod rank;
 pub mod stress;
 pub mod stress_means;
 pub mod ycsb;

@@ -34,8 +34,9 @@ pub struct ClientEndRecord {
     pub ops_per_s: f64,
     /// The same as a share of all clients'.
     pub share: f64,
-    /// Latencies of its successes, ms: of this client alone.
-    pub latency_ms: QuantilesRecord,
+    /// Latencies of its successes, ms: of this client alone. Null where it was lost and has not
+    /// told them, or nothing succeeded.
+    pub latency_ms: Option<QuantilesRecord>,
     /// Release lag, µs; zeros in a closed loop.
     pub lag_us: LagRecord,
     /// CPU used, as a share of the cores that its workers had.

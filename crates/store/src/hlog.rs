@@ -10,15 +10,14 @@ mod v2;
 pub(crate) use v2::V2Room;
 
 use crate::buckets::{self, Buckets};
-use crate::open;
 use anyhow::{Context, Result, anyhow, bail};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
+use foreign::{FileKind, Opened};
 use hdrhistogram::Histogram as Hdr;
 use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
 use measure::Histogram;
 use std::fmt::Write as _;
-use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
@@ -145,7 +144,7 @@ impl Entry {
 /// Reads a log line by line. A torn last line ends the reading, as in [`crate::Lines`].
 #[derive(Debug)]
 pub struct HlogReader {
-    reader: Option<BufReader<File>>,
+    reader: Option<BufReader<Opened>>,
     path: PathBuf,
     line_number: usize,
     base_unix_s: Option<f64>,
@@ -154,7 +153,7 @@ pub struct HlogReader {
 impl HlogReader {
     /// Opens `path`; a file that is not there holds nothing.
     pub fn open(path: &Path) -> Result<HlogReader> {
-        let reader = match open::file(path) {
+        let reader = match foreign::open(FileKind::Histograms, path) {
             Ok(file) => Some(BufReader::new(file)),
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => None,
             Err(e) => return Err(e).with_context(|| format!("open {}", path.display())),

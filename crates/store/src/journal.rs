@@ -8,9 +8,9 @@
 
 use crate::event::JournalRecord;
 use crate::lines::LineWriter;
-use crate::open;
 use crate::sums;
 use anyhow::{Context, Result};
+use foreign::FileKind;
 use std::path::Path;
 
 const KEY: &str = ",\"chain\":\"";
@@ -62,11 +62,11 @@ pub(crate) struct Journal {
 impl Journal {
     /// Reads the journal at `path`; one that is not there has no lines.
     pub(crate) fn read(path: &Path) -> Result<Journal> {
-        let bytes = match open::read(path) {
+        let bytes = match foreign::read(FileKind::Journal, path) {
             Ok(bytes) => bytes,
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => Vec::new(),
-            Err(e) if open::is_no_file(&e) => {
-                let said = format!("{} is {}", path.display(), open::NO_FILE);
+            Err(e) if foreign::is_no_file(&e) => {
+                let said = format!("{} is {}", path.display(), crate::sums::NO_FILE);
                 return Ok(Journal {
                     damaged: vec![(1, said)],
                     ..Journal::default()

@@ -31,7 +31,6 @@ mod ledger;
 mod lines;
 mod looks;
 pub mod name;
-mod open;
 mod overview;
 pub mod point;
 mod price_performance;

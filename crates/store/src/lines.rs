@@ -4,11 +4,11 @@
 //! killed writer leaves at most one torn line: the last, without its line break. Reading drops
 //! that one and says so; a damaged line anywhere else is an error with file and line.
 
-use crate::open;
 use anyhow::{Context, Result, anyhow};
+use foreign::{FileKind, Opened};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
@@ -27,10 +27,7 @@ pub(crate) struct LineWriter {
 impl LineWriter {
     /// Opens `path` for appending; makes it if it is not there.
     pub(crate) fn open(path: &Path) -> Result<LineWriter> {
-        let file = OpenOptions::new()
-            .create(true)
-            .append(true)
-            .open(path)
+        let file = foreign::append(path)
             .with_context(|| format!("open {} for appending", path.display()))?;
         let length = file.metadata();
         let whole_bytes =
@@ -91,8 +88,8 @@ impl LineWriter {
 
     /// Cuts off a last line without its end, which a killed writer has left.
     pub(crate) fn cut_torn_line(&mut self) -> Result<()> {
-        let bytes =
-            open::read(&self.path).with_context(|| format!("read {}", self.path.display()))?;
+        let bytes = foreign::read(FileKind::Journal, &self.path)
+            .with_context(|| format!("read {}", self.path.display()))?;
         let last = bytes.iter().rposition(|b| *b == b'\n');
         self.whole_bytes = last.map_or(0, |last| last + 1) as u64;
         if self.whole_bytes == bytes.len() as u64 {
@@ -106,7 +103,7 @@ impl LineWriter {
 /// Reads records one line at a time, in constant memory.
 #[derive(Debug)]
 pub struct Lines<T> {
-    reader: Option<BufReader<File>>,
+    reader: Option<BufReader<Opened>>,
     path: PathBuf,
     line_number: usize,
     line: Vec<u8>,
@@ -117,7 +114,7 @@ pub struct Lines<T> {
 impl<T: DeserializeOwned> Lines<T> {
     /// Opens `path`; a file that is not there holds no records (the run did not get that far).
     pub fn open(path: &Path) -> Result<Lines<T>> {
-        let reader = match open::file(path) {
+        let reader = match foreign::open(FileKind::Records, path) {
             Ok(file) => Some(BufReader::new(file)),
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => None,
             Err(e) => return Err(e).with_context(|| format!("open {}", path.display())),

@@ -16,10 +16,10 @@ use crate::file;
 use crate::journal::Journal;
 use crate::ledger::{self, Ledger};
 use crate::name::Name;
-use crate::open;
 use crate::record::{FORMAT, FindingsRecord, PlanRecord, SealRecord, TrialFinding};
 use crate::sums::{self, Damage, Damaged, Depth, FileSum, Sums};
 use anyhow::{Context, Result, bail};
+use foreign::FileKind;
 use raw::Raw;
 use serde::de::DeserializeOwned;
 use std::collections::{BTreeMap, BTreeSet};
@@ -174,7 +174,7 @@ impl Run {
     /// The copy of the study, as it was written.
     pub fn study_yaml(&self) -> Result<String> {
         let path = self.path.join(file::STUDY);
-        open::read_to_string(&path).with_context(|| format!("read {}", path.display()))
+        foreign::text(FileKind::Study, &path).with_context(|| format!("read {}", path.display()))
     }
 
     /// Path of the HTML report; none when it has not been written.
@@ -373,8 +373,8 @@ fn state(path: &Path, has_findings: bool) -> RunState {
 /// The writer holds a lock on the journal as long as it lives; the system drops it with the
 /// process, also after kill -9.
 fn is_locked(path: &Path) -> bool {
-    let journal = open::file(&path.join(file::JOURNAL));
-    journal.is_ok_and(|j| matches!(j.try_lock_shared(), Err(TryLockError::WouldBlock)))
+    let journal = foreign::open(FileKind::Journal, path.join(file::JOURNAL));
+    journal.is_ok_and(|j| matches!(j.file().try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
 
 /// Reads a whole JSON file, after looking at its format number.
@@ -390,7 +390,8 @@ pub(crate) fn read_sealed<T: DeserializeOwned>(path: &Path) -> Result<(T, SealRe
 
 /// A file of a format that this version reads.
 fn read_known(path: &Path) -> Result<Vec<u8>> {
-    let bytes = open::read(path).with_context(|| format!("read {}", path.display()))?;
+    let bytes = foreign::read(FileKind::Record, path)
+        .with_context(|| format!("read {}", path.display()))?;
     let value: serde_json::Value =
         serde_json::from_slice(&bytes).with_context(|| format!("{} is damaged", path.display()))?;
     let format = value.get("format").and_then(serde_json::Value::as_u64);

@@ -4,15 +4,18 @@
 //! SHA-256 rather than a CRC: a file that somebody has edited must not pass either, and reading the
 //! file takes longer than hashing it.
 
-use crate::open;
 use anyhow::{Context, Result};
+use foreign::{FileKind, Opened};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::fmt;
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+
+/// How a damage calls what stands where a file should be.
+pub(crate) const NO_FILE: &str = "something that is no file";
 
 /// Read at once: enough that system calls do not count.
 const BUFFER_BYTES: usize = 256 << 10;
@@ -44,14 +47,14 @@ impl FileSum {
     /// Of the file at `path`, and waits until it is on the disk.
     pub(crate) fn of_file_synced(path: &Path) -> Result<FileSum> {
         let read = || -> io::Result<FileSum> {
-            let file = open::file(path)?;
-            file.sync_all()?;
+            let file = foreign::open(FileKind::RunFile, path)?;
+            file.file().sync_all()?;
             FileSum::of_reader(file)
         };
         read().with_context(|| format!("read {}", path.display()))
     }
 
-    fn of_reader(mut file: File) -> io::Result<FileSum> {
+    fn of_reader(mut file: Opened) -> io::Result<FileSum> {
         let (mut hash, mut bytes) = (Sha256::new(), 0);
         let mut buffer = vec![0; BUFFER_BYTES];
         loop {
@@ -163,7 +166,7 @@ pub(crate) fn damage(
         Err(e) => return Ok(seen(format!("it cannot be read ({e})"))),
     };
     if !meta.is_file() {
-        return Ok(seen(open::NO_FILE.to_owned()));
+        return Ok(seen(NO_FILE.to_owned()));
     }
     if meta.len() != expected.bytes {
         return Ok(seen(format!("{} bytes", meta.len())));
@@ -171,11 +174,13 @@ pub(crate) fn damage(
     if depth == Depth::Lengths {
         return Ok(None);
     }
-    Ok(match open::file(&whole).and_then(FileSum::of_reader) {
-        Ok(sum) if sum == *expected => None,
-        Ok(sum) => seen(sum.to_string()),
-        Err(e) => seen(format!("it cannot be read ({e})")),
-    })
+    Ok(
+        match foreign::open(FileKind::RunFile, &whole).and_then(FileSum::of_reader) {
+            Ok(sum) if sum == *expected => None,
+            Ok(sum) => seen(sum.to_string()),
+            Err(e) => seen(format!("it cannot be read ({e})")),
+        },
+    )
 }
 
 fn is_absent(e: &io::Error) -> bool {

@@ -5,6 +5,7 @@ use crate::name::Name;
 use crate::run::Run;
 use crate::write::write_whole;
 use anyhow::{Context, Result, bail};
+use foreign::FileKind;
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::Path;
@@ -16,7 +17,7 @@ use std::path::Path;
 /// The file is there and cannot be read.
 pub fn tags(results: &Path) -> Result<BTreeMap<String, String>> {
     let path = results.join(file::TAGS);
-    let text = match std::fs::read_to_string(&path) {
+    let text = match foreign::text(FileKind::Tags, &path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(BTreeMap::new()),
         text => text.with_context(|| format!("read {}", path.display()))?,
     };

@@ -20,7 +20,7 @@ use crate::{file, stamp};
 use anyhow::{Context, Result, bail};
 use measure::clock;
 use serde::Serialize;
-use std::fs::{self, File, Permissions};
+use std::fs::{self, Permissions};
 use std::io::Write;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
@@ -315,7 +315,7 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
         temporary.write_all(bytes)?;
         temporary.as_file().sync_all()?;
         temporary.persist(path)?;
-        File::open(folder)?.sync_all()
+        foreign::folder(folder)?.sync_all()
     };
     write().with_context(|| format!("write {}", path.display()))
 }
@@ -385,7 +385,7 @@ fn set_aside(path: &Path) -> Result<()> {
 }
 
 fn sync_folder(path: &Path) -> Result<()> {
-    File::open(path)
+    foreign::folder(path)
         .and_then(|folder| folder.sync_all())
         .with_context(|| format!("sync {}", path.display()))
 }

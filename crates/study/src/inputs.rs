@@ -2,14 +2,12 @@
 //! can be taken up again, and shown to others, without them.
 
 use crate::settings::{Folder, Overrides, Recorded, Recordings};
+use foreign::FileKind;
 use recorded::Recording;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
-
-/// A larger file is no workload.
-const FILE_BYTES_MAX: u64 = 32 << 20;
 
 /// Reads files, and remembers what was read.
 pub struct Inputs<'a> {
@@ -209,14 +207,7 @@ fn locate(folder: &Folder, name: &str) -> Result<PathBuf, String> {
 pub fn read_below(folder: &Folder, name: &str) -> Result<String, String> {
     let path = locate(folder, name)?;
     let failed = |error: std::io::Error| format!("cannot read {}: {error}", path.display());
-    let bytes = std::fs::metadata(&path).map_err(failed)?.len();
-    if bytes > FILE_BYTES_MAX {
-        return Err(format!(
-            "{} has {bytes} bytes; a workload file has at most {FILE_BYTES_MAX}",
-            path.display()
-        ));
-    }
-    std::fs::read_to_string(&path).map_err(failed)
+    foreign::text(FileKind::Workload, &path).map_err(failed)
 }
 
 #[cfg(test)]

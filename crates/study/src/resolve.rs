@@ -57,7 +57,7 @@ pub enum StudyError {
 /// Reads and resolves the study in a file.
 pub fn read(path: &Path, overrides: &Overrides) -> Result<Study, StudyError> {
     let name = path.display().to_string();
-    match std::fs::read_to_string(path) {
+    match foreign::text(foreign::FileKind::Study, path) {
         Ok(text) => {
             let mut overrides = overrides.clone();
             overrides.files.get_or_insert_with(|| Folder {

@@ -13,6 +13,7 @@ use crate::recipe::Recipe;
 use crate::voice::Voice;
 use crate::{Fetched, filled};
 use anyhow::{Context, Result, anyhow, bail, ensure};
+use foreign::FileKind;
 use reach::process::is_interrupted;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -125,7 +126,7 @@ fn write(to: &mut dyn Write, folder: &Path, version: &str, lock: &Lock) -> Resul
     append(&mut tar, LIST, text.len() as u64, &mut text.as_slice())?;
     for Listed { name, bytes, .. } in &list.files {
         ensure!(!is_interrupted(), "interrupted");
-        let mut from = File::open(folder.join(name))?;
+        let mut from = foreign::open(FileKind::Archive, folder.join(name))?;
         append(&mut tar, name, *bytes, &mut from)?;
     }
     tar.finish()?;
@@ -152,7 +153,8 @@ fn append(
 /// It is no bundle, or one of its files is not what the lock says: which, what it is, and what it
 /// should be. Nothing of it is put in place then.
 pub fn import(cache: &Path, from: &Path, sha256: Option<&str>) -> Result<(String, Fetched)> {
-    let opened = File::open(from).with_context(|| format!("read {}", from.display()))?;
+    let opened = foreign::open(FileKind::Archive, from)
+        .with_context(|| format!("read {}", from.display()))?;
     let hashing = Hashing::of(BufReader::with_capacity(BUFFER_BYTES, opened));
     read(cache, hashing, sha256, &Recipe::of).with_context(|| format!("import {}", from.display()))
 }
@@ -164,7 +166,8 @@ fn read<R: Read>(
     recipe_of: &dyn Fn(&Release) -> Result<Recipe>,
 ) -> Result<(String, Fetched)> {
     let mut archive = tar::Archive::new(&mut hashing);
-    let mut entries = archive.entries()?;
+    // Raw: a name that is an entry of its own would be held, however long it is.
+    let mut entries = archive.entries()?.raw(true);
     let list = match entries.next() {
         Some(Ok(mut entry)) => read_list(&mut entry)?,
         _ => bail!("{}", no_bundle("it is not a tar")),

@@ -15,14 +15,12 @@ use crate::repository::{chosen, named_by_environment};
 use crate::settings::Settings;
 use crate::voice::{Message, Progress, Voice};
 use anyhow::{Context, Result, bail};
-use flate2::bufread::DeflateDecoder;
+use foreign::FileKind;
 use measure::number;
-use rawzip::CompressionMethod;
 use std::fs::{File, TryLockError};
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use versions::Release;
+use versions::{Release, member_of_jar};
 
 /// Where the compiler's hints are in the server's jar.
 const HINTS_FOLDER: &str = "META-INF";
@@ -132,7 +130,11 @@ fn nearby(
             .map(|maven| maven.join(&file.path))
             .filter(|path| !is_here && is_right(path, file));
         if let Some(theirs) = &theirs {
-            std::fs::copy(theirs, &own).with_context(|| format!("write {}", own.display()))?;
+            let mut from = foreign::open(FileKind::Archive, theirs)
+                .with_context(|| format!("read {}", theirs.display()))?;
+            File::create(&own)
+                .and_then(|mut own| std::io::copy(&mut from, &mut own))
+                .with_context(|| format!("write {}", own.display()))?;
             copied += 1;
         }
         if is_here || theirs.is_some() {
@@ -206,32 +208,14 @@ fn unpack(pinned: &[Pinned], jars: &Path) -> Result<()> {
         let Some(member) = &file.member else { continue };
         let jar = jars.join(file.path.rsplit('/').next().unwrap_or_default());
         let what = || format!("take {member} out of {}", jar.display());
-        let bytes = std::fs::read(&jar).with_context(what)?;
-        let text = member_of(&bytes, member, file.bytes).with_context(what)?;
+        let bytes = foreign::read(FileKind::Jar, &jar).with_context(what)?;
+        let text = member_of_jar(&bytes, member, file.bytes)
+            .map_err(anyhow::Error::from)
+            .and_then(|found| found.context("it is not in there"))
+            .with_context(what)?;
         std::fs::write(jars.join(&file.name), text).with_context(what)?;
     }
     Ok(())
-}
-
-/// A file within a jar, which is a zip; cut off behind `bytes_max`.
-fn member_of(jar: &[u8], member: &str, bytes_max: u64) -> Result<Vec<u8>> {
-    let archive = rawzip::ZipArchive::from_slice(jar)?;
-    let mut entries = archive.entries();
-    while let Some(entry) = entries.next_entry()? {
-        if entry.file_path().as_bytes() != member.as_bytes() {
-            continue;
-        }
-        let found = archive.get_entry(entry.wayfinder())?;
-        let packed: Box<dyn Read> = match entry.compression_method() {
-            CompressionMethod::STORE => Box::new(found.data()),
-            CompressionMethod::DEFLATE => Box::new(DeflateDecoder::new(found.data())),
-            other => bail!("it is packed in a way that is not known: {other:?}"),
-        };
-        let mut text = Vec::new();
-        packed.take(bytes_max).read_to_end(&mut text)?;
-        return Ok(text);
-    }
-    bail!("it is not in there")
 }
 
 /// Waits until nobody else fills this folder; others wait as long as what is returned is there.

@@ -3,11 +3,15 @@
 mod packages;
 
 use anyhow::{Context, Result, bail, ensure};
+use foreign::FileKind;
 use packages::hint;
-use reach::process::{self, Life};
+use reach::process::{self, Patience};
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::time::Duration;
 use target::{JavaWanted, java_in_release, java_major, majors_words};
+
+/// How long a Java may take to say its version: a busy machine starts one within seconds.
+const VERSION_LIMIT: Duration = Duration::from_secs(60);
 
 /// Folders with a Java in each folder below, as packages and people unpack them.
 const HOMES: [&str; 5] = [
@@ -194,7 +198,7 @@ fn installed(folders: &[PathBuf]) -> Vec<PathBuf> {
 
 /// What the folder of a Java says of its version; where it does not, what the Java says.
 fn version_at(home: &Path) -> Option<String> {
-    let release = std::fs::read_to_string(home.join("release")).unwrap_or_default();
+    let release = foreign::text(FileKind::Home, home.join("release")).unwrap_or_default();
     match java_in_release(&release) {
         Some(version) => Some(version.to_string()),
         None => Some(version_of(&home.join("bin/java")).ok()?.0),
@@ -209,12 +213,10 @@ pub(crate) fn program_in(mut path: impl Iterator<Item = PathBuf>, name: &str) ->
 /// Asks a java for its version; with all that it answers.
 fn version_of(program: &Path) -> Result<(String, String)> {
     let mut command = process::command(program);
-    command.arg("-version").stdout(Stdio::null());
-    command.stderr(Stdio::piped());
-    let output = process::spawn(command, Life::Ours)?
-        .wait_with_output()
+    command.arg("-version");
+    let output = process::ask(command, b"", Patience::of(VERSION_LIMIT))
         .with_context(|| format!("run {} -version", program.display()))?;
-    let text = String::from_utf8_lossy(&output.stderr);
+    let text = String::from_utf8_lossy(&output.errors);
     match parse_version(&text) {
         Some(version) => Ok((version.to_string(), text.trim().to_string())),
         None => bail!(

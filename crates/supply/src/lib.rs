@@ -31,6 +31,7 @@ pub use bundle::{Bundle, export, import};
 pub use files::{boot_id, digest_of, digest_of_texts, identity_of, write_whole};
 pub use listing::{Cached, State, absent, list};
 pub use published::is_published;
+pub use settings::Settings as MavenSettings;
 pub use voice::{Message, Progress, Voice, plainly};
 
 use anyhow::{Context, Result, ensure};

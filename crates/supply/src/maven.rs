@@ -4,10 +4,9 @@
 use crate::java::program_in;
 use crate::voice::{Message, Voice};
 use anyhow::{Context, Result, bail};
-use reach::process::{self, Life};
-use std::io::{BufRead, BufReader, Read};
+use reach::process::{self, Patience, Stream};
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::time::Duration;
 use versions::Release;
 
 /// The plug-in's goal that copies what a pom resolves to; its version is pinned in the pom.
@@ -15,6 +14,13 @@ const COPY_GOAL: &str = "dependency:copy-dependencies";
 
 /// The goal that unpacks the compiler's hints out of the server's jar, as the pom describes it.
 const UNPACK_GOAL: &str = "dependency:unpack@hints";
+
+/// How long Maven may take: some 70 MB by the slowest network that anybody waits for.
+const LIMIT: Duration = Duration::from_secs(3600);
+/// Lines of an error; the rest repeats them.
+const FAILURES_SHOWN: usize = 6;
+/// The longest line of Maven's has some hundred bytes.
+const LINE_BYTES_MAX: usize = 64 << 10;
 
 /// Whether there is a Maven in `PATH`.
 pub(crate) fn is_installed() -> bool {
@@ -63,37 +69,55 @@ pub(crate) fn run(
     }
     command.arg("-DincludeScope=runtime");
     command.arg(format!("-DoutputDirectory={}", jars.display()));
-    command.current_dir(work).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = process::spawn(command, Life::Ours)?;
-    let stderr = child.stderr.take().context("read what Maven says")?;
-    let errors = std::thread::spawn(move || {
-        let mut text = String::new();
-        // Broken pipes and odd bytes end the text early; the exit status decides.
-        let _ = BufReader::new(stderr).read_to_string(&mut text);
-        text
-    });
+    command.current_dir(work);
     let mut failures = Vec::new();
-    let stdout = child.stdout.take().context("read what Maven says")?;
-    for line in BufReader::new(stdout).lines().map_while(Result::ok) {
-        if let Some(name) = downloaded(&line) {
-            voice(Message::Line(&format!("Maven: {name}")));
-        } else if line.contains("[ERROR]") {
-            failures.push(line.trim_start_matches("[ERROR]").trim().to_string());
+    let (mut lines, mut errors) = (Lines::default(), Lines::default());
+    let status = process::listen(command, b"", Patience::of(LIMIT), |stream, piece| {
+        match stream {
+            Stream::Errors => errors.push(piece, |line| failures.push(line.to_owned())),
+            Stream::Output => lines.push(piece, |line| {
+                if let Some(name) = downloaded(line) {
+                    voice(Message::Line(&format!("Maven: {name}")));
+                } else if line.contains("[ERROR]") {
+                    failures.push(line.trim_start_matches("[ERROR]").trim().to_string());
+                }
+            }),
         }
-    }
-    let status = child.wait().context("wait for Maven")?;
-    let errors = errors.join().unwrap_or_default();
+        failures.retain(|line| !line.is_empty());
+        failures.truncate(FAILURES_SHOWN);
+        Ok(())
+    })?;
+    let Some(status) = status else {
+        bail!(
+            "Maven did not end within {} s, and was ended",
+            LIMIT.as_secs()
+        );
+    };
     if status.success() {
         return Ok(());
     }
-    failures.extend(errors.lines().map(str::to_string));
-    failures.retain(|line| !line.is_empty());
-    failures.truncate(6);
     bail!(
         "Maven could not fetch Cassandra's jars ({status}): {}\nhint: is the network there? \
          Settings (proxy, mirror) are Maven's own, in ~/.m2/settings.xml",
         failures.join("\n  ")
     )
+}
+
+/// Lines of what comes in pieces.
+#[derive(Default)]
+struct Lines(Vec<u8>);
+
+impl Lines {
+    /// Hands on each whole line. One without an end is cut where it is longer than any of Maven's.
+    fn push(&mut self, piece: &[u8], mut take: impl FnMut(&str)) {
+        for part in piece.split_inclusive(|byte| *byte == b'\n') {
+            self.0.extend_from_slice(part);
+            if part.ends_with(b"\n") || self.0.len() > LINE_BYTES_MAX {
+                take(String::from_utf8_lossy(&self.0).trim_end());
+                self.0.clear();
+            }
+        }
+    }
 }
 
 /// The file name in a line of Maven that says that a jar has arrived.

@@ -7,13 +7,13 @@ use crate::fill::fresh;
 use crate::voice::{Message, Voice};
 use anyhow::{Context, Result, bail, ensure};
 use flate2::read::GzDecoder;
-use reach::process::{self, Life};
+use foreign::FileKind;
+use reach::process::{self, Patience, Stream};
 use std::collections::BTreeSet;
-use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
 use std::sync::Mutex;
+use std::time::Duration;
 use target::BuildIdentity;
 use versions::Home;
 
@@ -28,6 +28,11 @@ const UNPACKED_BYTES_MAX: u64 = 4 << 30;
 
 /// Last lines of a build that are shown when it fails.
 const LINES_SHOWN: usize = 20;
+/// Bytes of them, of each stream: a compiler's lines are long.
+const SHOWN_BYTES_MAX: usize = 64 << 10;
+
+/// How long a build may take: that of Cassandra with all its jars to fetch takes some ten minutes.
+const BUILD_LIMIT: Duration = Duration::from_secs(2 * 3600);
 
 /// What nodes are started from in a folder.
 ///
@@ -65,7 +70,7 @@ pub(crate) fn unpacked(
         file.display()
     );
     let folder = cache.join(format!("{UNPACKED}{found}"));
-    if let Ok(name) = std::fs::read_to_string(folder.join(WHOLE)) {
+    if let Ok(name) = foreign::text(FileKind::Supply, folder.join(WHOLE)) {
         return Ok(folder.join(name));
     }
     voice(Message::Line(&format!(
@@ -74,7 +79,7 @@ pub(crate) fn unpacked(
     )));
     let fresh = fresh(&folder)?;
     let what = || format!("unpack {}", file.display());
-    let opened = File::open(file).with_context(what)?;
+    let opened = foreign::open(FileKind::Archive, file).with_context(what)?;
     let limited = GzDecoder::new(BufReader::new(opened)).take(UNPACKED_BYTES_MAX);
     // What would be written outside of the folder is left out by the library.
     tar::Archive::new(limited).unpack(fresh.path()).with_context(what)?;
@@ -118,18 +123,26 @@ pub(crate) fn build(command: &[String], home: &Path, voice: &mut Voice<'_>) -> R
     )));
     let mut command = process::command(Path::new(program));
     command.args(arguments).current_dir(home);
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let what = || format!("run `{shown}` in {}", home.display());
-    let mut child = process::spawn(command, Life::Ours).with_context(what)?;
-    let errors = child.stderr.take().with_context(what)?;
-    let errors = std::thread::spawn(move || last_lines(errors));
-    let output = last_lines(child.stdout.take().with_context(what)?);
-    let status = child.wait().with_context(what)?;
-    if !status.success() {
-        let mut lines = output;
-        lines.extend(errors.join().unwrap_or_default());
+    let (mut output, mut errors) = (LastLines::default(), LastLines::default());
+    let status = process::listen(command, b"", Patience::of(BUILD_LIMIT), |stream, piece| {
+        match stream {
+            Stream::Output => output.push(piece),
+            Stream::Errors => errors.push(piece),
+        }
+        Ok(())
+    })
+    .with_context(what)?;
+    let ended = match status {
+        Some(status) if status.success() => None,
+        Some(status) => Some(format!("ended with {status}")),
+        None => Some(format!("did not end within {} s", BUILD_LIMIT.as_secs())),
+    };
+    if let Some(ended) = ended {
+        let mut lines = output.lines();
+        lines.extend(errors.lines());
         bail!(
-            "the build `{shown}` in {} ended with {status}; its last lines:\n{}",
+            "the build `{shown}` in {} {ended}; its last lines:\n{}",
             home.display(),
             lines.join("\n")
         );
@@ -138,21 +151,31 @@ pub(crate) fn build(command: &[String], home: &Path, voice: &mut Voice<'_>) -> R
     Ok(())
 }
 
-/// The last lines of what a program says, all of which is read.
-fn last_lines(from: impl Read) -> Vec<String> {
-    let mut last = std::collections::VecDeque::new();
-    for line in BufReader::new(from).split(b'\n').map_while(Result::ok) {
-        if last.len() == LINES_SHOWN {
-            last.pop_front();
+/// The end of what a program says.
+#[derive(Default)]
+struct LastLines(Vec<u8>);
+
+impl LastLines {
+    fn push(&mut self, piece: &[u8]) {
+        self.0.extend_from_slice(piece);
+        // In steps, so that each byte is moved once or twice.
+        if self.0.len() > 2 * SHOWN_BYTES_MAX {
+            self.0.drain(..self.0.len() - SHOWN_BYTES_MAX);
         }
-        last.push_back(String::from_utf8_lossy(&line).into_owned());
     }
-    last.into()
+
+    fn lines(&self) -> Vec<String> {
+        let text = String::from_utf8_lossy(&self.0);
+        let lines: Vec<&str> = text.lines().collect();
+        let first = lines.len().saturating_sub(LINES_SHOWN);
+        lines[first..].iter().map(|line| (*line).to_owned()).collect()
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs::File;
 
     fn tarball(folder: &Path, names: &[&str]) -> (PathBuf, String) {
         let file = folder.join("c.tar.gz");
@@ -168,6 +191,23 @@ mod tests {
         tar.into_inner().unwrap().finish().unwrap();
         let digest = digest_of(&file).unwrap();
         (file, digest)
+    }
+
+    #[test]
+    fn the_end_of_what_a_program_says_is_kept_whatever_it_says() {
+        let mut last = LastLines::default();
+        assert!(last.lines().is_empty());
+        for number in 0..100 {
+            last.push(format!("line {number}\nline ").as_bytes());
+            last.push(format!("{number} b\n").as_bytes());
+        }
+        let lines = last.lines();
+        assert_eq!((lines.len(), &*lines[19]), (LINES_SHOWN, "line 99 b"));
+        for _ in 0..100 {
+            last.push(&[b'x'; 10_000]);
+        }
+        assert!(last.0.len() <= 3 * SHOWN_BYTES_MAX);
+        assert_eq!(last.lines().len(), 1);
     }
 
     #[test]

@@ -9,6 +9,7 @@
 use crate::files::{boot_id, digest_of_texts, identity_of, write_whole};
 use crate::lock::{Lock, Pinned, check_digests, lock_of, lock_text, parse_lock, parse_pinned};
 use anyhow::Result;
+use foreign::FileKind;
 use std::path::{Path, PathBuf};
 use versions::{POM, POM_VERSION, Release};
 
@@ -85,7 +86,8 @@ impl Recipe {
 
     /// The lock that the files in a folder must fit: ours, or what was written down when they came.
     fn lock_in(&self, folder: &Path) -> Option<Lock> {
-        let record = || parse_lock(&std::fs::read_to_string(folder.join(RECORD)).ok()?).ok();
+        let record =
+            || parse_lock(&foreign::text(FileKind::Supply, folder.join(RECORD)).ok()?).ok();
         self.lock.clone().or_else(record)
     }
 
@@ -93,7 +95,7 @@ impl Recipe {
     /// where it does not, as all digests show now. The error is a sentence about what is not as it
     /// was; none where the folder was never filled.
     pub fn checked(&self, folder: &Path) -> Result<Lock, Option<String>> {
-        let stamp = std::fs::read_to_string(folder.join(STAMP)).map_err(|_| None)?;
+        let stamp = foreign::text(FileKind::Supply, folder.join(STAMP)).map_err(|_| None)?;
         let lock = self.lock_in(folder).ok_or(None)?;
         let said = |error: anyhow::Error| Some(format!("{error:#}"));
         // What the digests are of is looked at first: a change after that shows in the next stamp.

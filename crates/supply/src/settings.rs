@@ -4,6 +4,7 @@
 //! Read from the user's `settings.xml`, then from the machine's, as Maven does. What else stands
 //! there (proxies, passwords, profiles) stays Maven's own: it is asked when we are refused.
 
+use foreign::FileKind;
 use roxmltree::{Document, Node};
 use std::path::{Path, PathBuf};
 
@@ -15,7 +16,7 @@ const LOCAL_OPTION: &str = "-Dmaven.repo.local=";
 
 /// What Maven is set to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Settings {
+pub struct Settings {
     /// The folder of Maven's cache; none: `~/.m2/repository`.
     pub local: Option<PathBuf>,
     /// The address to ask instead of Maven Central.
@@ -55,7 +56,7 @@ impl Settings {
         }
         for file in files {
             // Most machines have none or one of them.
-            let Ok(text) = std::fs::read_to_string(&file) else {
+            let Ok(text) = foreign::text(FileKind::Supply, &file) else {
                 continue;
             };
             match Settings::of_text(&text, &variable) {
@@ -74,7 +75,7 @@ impl Settings {
     }
 
     /// Of the text of one file, where `variable` knows the environment.
-    fn of_text(
+    pub fn of_text(
         text: &str,
         variable: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Settings, roxmltree::Error> {

@@ -7,11 +7,17 @@ use crate::format::{Format, Written};
 #[cfg(feature = "parquet")]
 use crate::parquet_file::ParquetFile;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
+use foreign::FileKind;
 use std::fs::{self, File, Permissions};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
+
+/// Begin of the names of files in the making.
+const PREFIX: &str = ".cassay-table-";
+/// How often a new file may be taken away between its making and its lock.
+const TRIES: usize = 10;
 
 /// Where tables go, and how.
 pub(crate) struct Folder {
@@ -52,15 +58,47 @@ impl Folder {
         })
     }
 
+    /// Removes what exports that were killed have left here; a sentence about each. Who writes a
+    /// file holds its lock, which goes with the process.
+    pub(crate) fn sweep(&self) -> Vec<String> {
+        let is_left = |path: &PathBuf| {
+            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+            let opened = foreign::open_no_link(FileKind::RunFile, path);
+            name.starts_with(PREFIX) && opened.is_ok_and(|file| file.file().try_lock().is_ok())
+        };
+        let removed = |path: PathBuf| {
+            let bytes = path.metadata().map_or(0, |found| found.len());
+            fs::remove_file(&path).ok()?;
+            let (shown, bytes) = (path.display(), measure::number::bytes(bytes));
+            Some(format!(
+                "removed {shown} ({bytes}), which an export that was killed has left"
+            ))
+        };
+        let entries = fs::read_dir(&self.path).into_iter().flatten().flatten();
+        entries.map(|entry| entry.path()).filter(is_left).filter_map(removed).collect()
+    }
+
+    /// A file that gets its name when it is whole, locked until then.
+    fn in_the_making(&self) -> Result<NamedTempFile> {
+        for _ in 0..TRIES {
+            let made = tempfile::Builder::new()
+                .prefix(PREFIX)
+                // As any other new file: the process's umask takes away what it takes away.
+                .permissions(Permissions::from_mode(0o666))
+                .tempfile_in(&self.path)?;
+            // Another export may have seen it before it was locked, and taken it away.
+            if made.as_file().try_lock().is_ok() && made.as_file().metadata()?.nlink() > 0 {
+                return Ok(made);
+            }
+        }
+        bail!("{} loses each file that is made in it", self.path.display())
+    }
+
     /// Begins a table.
     pub(crate) fn begin<'r, R: 'r>(&self, table: Table<'r, R>) -> Result<Files<'r, R>> {
         let words = table.described();
         let begin = |format: &Format| -> Result<OneFile> {
-            let temporary = tempfile::Builder::new()
-                .prefix(".part-")
-                // As any other new file: the process's umask takes away what it takes away.
-                .permissions(Permissions::from_mode(0o666))
-                .tempfile_in(&self.path)?;
+            let temporary = self.in_the_making()?;
             let to = temporary.reopen()?;
             let writer = match format {
                 Format::Csv => Writer::Csv(Box::new(CsvFile::begin(to, &words)?)),
@@ -138,5 +176,29 @@ impl Writer {
             #[cfg(feature = "parquet")]
             Writer::Parquet(file) => file.end(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_killed_export_has_left_goes_and_what_is_being_written_stays() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = Folder::open(root.path(), &[]).unwrap();
+        let left = root.path().join(format!("{PREFIX}abc"));
+        fs::write(&left, [7; 2000]).unwrap();
+        fs::write(root.path().join("trials.csv"), "a").unwrap();
+        let writing = folder.in_the_making().unwrap();
+        let said = folder.sweep();
+        assert!(!left.exists() && writing.path().exists());
+        assert!(root.path().join("trials.csv").exists());
+        assert_eq!(said.len(), 1, "{said:?}");
+        assert!(
+            said[0].contains("which an export that was killed has left"),
+            "{said:?}"
+        );
+        assert_eq!(folder.sweep(), Vec::<String>::new());
     }
 }

@@ -43,9 +43,11 @@ pub struct Exported {
 /// A file of the run is damaged, or one cannot be written.
 pub fn export(run: &Run, folder: &Path, wanted: &ExportRequest) -> Result<Exported> {
     let out = Folder::open(folder, &wanted.formats)?;
+    // First: what it removes is room.
+    let notes = out.sweep();
     let mut exported = Exported {
         files: tables::write(run, &out, wanted.every_reading)?,
-        notes: Vec::new(),
+        notes,
     };
     match run.state {
         RunState::Finished => {}

@@ -18,6 +18,7 @@ mod kubernetes;
 mod memory;
 mod null;
 mod placing;
+mod pointers;
 mod refusal;
 mod secret;
 mod spec;
@@ -42,6 +43,7 @@ pub use kubernetes::{
 pub use memory::memory_bytes;
 pub use null::{Drift, Latency, NullSpec, Reads, Stall};
 pub use placing::{Placing, Topology};
+pub use pointers::narrow_heap_max_bytes;
 pub use refusal::{NO_HA_OF_MACHINES, SpecRefusal, class_sharing_refusal, spec_refusals};
 pub use secret::{Secret, SecretSource};
 pub use spec::{

@@ -2,11 +2,8 @@
 
 use crate::heap::heap_refusal;
 use crate::java::java_refusal;
-use crate::spec::{Collector, LocalSpec};
-
-/// Where the JVM's pointers into the heap take 8 bytes instead of 4, and an archive made with the
-/// others does not fit.
-const WIDE_HEAP_BYTES: u64 = 32 << 30;
+use crate::pointers::unlike_archive;
+use crate::spec::LocalSpec;
 
 /// Why the nodes of a machine without power are not started on another one, and what to do.
 pub const NO_HA_OF_MACHINES: [&str; 2] = [
@@ -50,25 +47,18 @@ pub fn spec_refusals(spec: &LocalSpec) -> Vec<SpecRefusal> {
 
 /// Why nodes can share no archive of classes; none where they can, or it is not asked for.
 pub fn class_sharing_refusal(spec: &LocalSpec) -> Option<String> {
-    let is_z = spec.collector == Some(Collector::Z)
-        || spec.jvm_options.iter().any(|one| one == "-XX:+UseZGC");
-    let what = match spec.heap_bytes {
-        _ if is_z => "ZGC",
-        WIDE_HEAP_BYTES.. => "a heap of 32 GiB or more",
-        _ => return None,
-    };
-    spec.class_sharing.then(|| {
-        format!(
-            "class data sharing is asked for, but not possible with {what}: pointers into the heap \
-             are of another size there"
-        )
-    })
+    let what = unlike_archive(spec).filter(|_| spec.class_sharing)?;
+    Some(format!(
+        "class data sharing is asked for, but not possible with {what}: objects, or pointers to \
+         them, are of another form there than in the archive"
+    ))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::java::JavaChoice;
+    use crate::spec::Collector;
 
     #[test]
     fn what_no_machine_can_start_is_refused_by_its_key() {

@@ -1,7 +1,7 @@
 //! The door: what a path or a text is, and which reader it needs.
 
-use std::fs::{self, File};
-use std::io::Read;
+use foreign::FileKind;
+use std::fs;
 use std::path::Path;
 
 use crate::error::ReadError;
@@ -11,8 +11,6 @@ use crate::{lscpu, synthetic, sysfs, xml};
 
 /// hwloc's XML of the largest machines has some 10 MB.
 const TEXT_BYTES_MAX: usize = 32 << 20;
-/// A packed /sys has some 10 MB.
-const FILE_BYTES_MAX: u64 = 256 << 20;
 /// Where the mark of a tar stands in its first header.
 const TAR_MARK: std::ops::Range<usize> = 257..262;
 
@@ -37,18 +35,13 @@ impl Machine {
         if metadata.is_dir() {
             return sysfs::read(&Tree::Folder(path.to_owned()), &format!("files of {place}"));
         }
-        if !metadata.is_file() || metadata.len() > FILE_BYTES_MAX {
-            return Err(ReadError::new(
+        match foreign::read(FileKind::Machine, path) {
+            Ok(bytes) => Machine::from_bytes(&bytes, &place),
+            Err(error) if error.kind() == std::io::ErrorKind::FileTooLarge => Err(ReadError::new(
                 place,
-                format!("no plain file of at most {FILE_BYTES_MAX} bytes"),
+                error.to_string(),
                 "pack only sys/devices/system, sys/class, sys/block and proc, or give the folder",
-            ));
-        }
-        let mut bytes = Vec::new();
-        let content =
-            File::open(path).and_then(|file| file.take(FILE_BYTES_MAX).read_to_end(&mut bytes));
-        match content {
-            Ok(_) => Machine::from_bytes(&bytes, &place),
+            )),
             Err(error) => Err(ReadError::new(
                 place,
                 format!("cannot be read: {error}"),

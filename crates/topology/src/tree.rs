@@ -1,8 +1,9 @@
 //! The files of a machine: a folder, or an archive of one in memory. Only plain files are read,
 //! each up to a limit, so that neither a pipe nor an endless file can hold a reader up.
 
+use foreign::FileKind;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File};
+use std::fs;
 use std::io::{Cursor, Read};
 use std::path::{Path, PathBuf};
 
@@ -289,13 +290,7 @@ fn within_path(path: &[u8], place: &str) -> Result<(), ReadError> {
 
 /// A plain file up to [`FILE_BYTES_MAX`]; `None` for anything else.
 pub(crate) fn read_plain(path: &Path) -> Option<Vec<u8>> {
-    if !fs::metadata(path).ok()?.is_file() {
-        return None;
-    }
-    let mut content = Vec::new();
-    let file = File::open(path).ok()?;
-    file.take(FILE_BYTES_MAX).read_to_end(&mut content).ok()?;
-    Some(content)
+    foreign::read(FileKind::MachinePart, path).ok()
 }
 
 #[cfg(test)]

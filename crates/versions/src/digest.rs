@@ -1,5 +1,6 @@
 //! Digests of files: what tells one build from another.
 
+use foreign::FileKind;
 use sha2::{Digest, Sha256};
 use std::io::Read;
 use std::path::Path;
@@ -21,7 +22,7 @@ pub fn digest_of_texts(texts: &[&str]) -> String {
 /// # Errors
 /// It cannot be read.
 pub fn digest_of(path: &Path) -> std::io::Result<String> {
-    digest_of_reader(&mut std::fs::File::open(path)?).map(|(digest, _)| digest)
+    digest_of_reader(&mut foreign::open(FileKind::Archive, path)?).map(|(digest, _)| digest)
 }
 
 /// SHA-256 of all that a reader gives, and how many bytes that were.

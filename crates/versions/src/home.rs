@@ -2,16 +2,20 @@
 //! file: read, and not run.
 
 use crate::digest::{digest_of, digest_of_texts};
+use crate::jar::server_version;
 use crate::line::Line;
 use crate::lines::names;
 use crate::release::Release;
 use flate2::read::GzDecoder;
-use std::fs::File;
-use std::io;
+use foreign::FileKind;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-/// Begin of the name of the server's jar.
-const SERVER: &str = "apache-cassandra-";
+/// How names of the server's jar begin: in a distribution or a source tree, and in Maven.
+const SERVERS: [&str; 2] = ["apache-cassandra-", "cassandra-all-"];
+
+/// Bytes of a distribution when it is unpacked: those of 6.0 have some 200 MB.
+const UNPACKED_BYTES_MAX: u64 = 4 << 30;
 
 /// Jars of a source tree that begin as the server's, and are not it.
 const NOT_SERVER: [&str; 3] = ["-sources.jar", "-javadoc.jar", "-tests.jar"];
@@ -47,8 +51,9 @@ pub enum HomeError {
     },
     /// It has no server.
     #[error(
-        "{0} has no apache-cassandra-VERSION.jar: neither in lib, as an unpacked distribution, nor \
-         in build, as a source tree that was built"
+        "{0} has no jar of the server (apache-cassandra-VERSION.jar, or Maven's \
+         cassandra-all-VERSION.jar): neither in lib, as an unpacked distribution, nor in build, as \
+         a source tree that was built"
     )]
     NoServer(String),
     /// It has more than one.
@@ -69,7 +74,7 @@ pub enum HomeError {
     OtherLine {
         /// The folder or file.
         path: String,
-        /// As its jar is called.
+        /// As its jar says it.
         version: String,
     },
     /// Its agent is missing.
@@ -99,13 +104,13 @@ impl Home {
         }
         jars.retain(|jar| !NOT_SERVER.iter().any(|end| name_of(jar).ends_with(end)));
         jars.sort();
-        let mut servers = jars.iter().filter_map(|jar| version_of(name_of(jar)));
-        let server = servers.next().ok_or_else(|| HomeError::NoServer(path()))?;
-        if let Some(other) = servers.find(|other| *other != server) {
+        let servers = servers_among(&jars);
+        let server = servers.first().ok_or_else(|| HomeError::NoServer(path()))?;
+        if let Some(other) = servers.iter().find(|other| *other != server) {
             return Err(HomeError::TwoServers {
                 path: path(),
-                first: server.to_owned(),
-                second: other.to_owned(),
+                first: server.clone(),
+                second: other.clone(),
             });
         }
         let release = found(server, &path())?;
@@ -142,7 +147,7 @@ impl Home {
 /// The commit that a folder with a `.git` is at.
 fn commit_at(folder: &Path) -> Option<String> {
     let own = folder.join(".git");
-    let read = |path: &Path| std::fs::read_to_string(path).ok();
+    let read = |path: &Path| foreign::text(FileKind::Home, path).ok();
     // A worktree has a file that says where its folder is, and shares references with the first.
     let git = match read(&own) {
         Some(text) => folder.join(text.strip_prefix("gitdir:")?.trim()),
@@ -181,9 +186,11 @@ pub fn release_in_tarball(file: &Path) -> Result<Release, HomeError> {
         path: path.clone(),
         answer,
     };
-    let opened = File::open(file).map_err(unreadable)?;
-    let mut archive = tar::Archive::new(GzDecoder::new(io::BufReader::new(opened)));
-    for entry in archive.entries().map_err(unreadable)? {
+    let opened = foreign::open(FileKind::Archive, file).map_err(unreadable)?;
+    let unpacked = GzDecoder::new(io::BufReader::new(opened)).take(UNPACKED_BYTES_MAX);
+    let mut archive = tar::Archive::new(unpacked);
+    // Raw: a name that is an entry of its own would be held, however long it is.
+    for entry in archive.entries().map_err(unreadable)?.raw(true) {
         let entry = entry.map_err(unreadable)?;
         let inner = entry.path().map_err(unreadable)?.into_owned();
         let is_in_lib = inner.parent().is_some_and(|folder| folder.ends_with("lib"));
@@ -194,9 +201,25 @@ pub fn release_in_tarball(file: &Path) -> Result<Release, HomeError> {
     Err(HomeError::NoServer(path))
 }
 
+/// The versions of the servers that there are among jars. Their own word goes before their names;
+/// where no name is that of a server, each jar is looked into.
+fn servers_among(jars: &[PathBuf]) -> Vec<String> {
+    let inside = |jar: &PathBuf| server_version(&foreign::read(FileKind::Jar, jar).ok()?);
+    let of_named = |jar: &PathBuf| {
+        let name = version_of(name_of(jar))?;
+        Some(inside(jar).unwrap_or_else(|| name.to_owned()))
+    };
+    let named: Vec<String> = jars.iter().filter_map(of_named).collect();
+    if named.is_empty() {
+        return jars.iter().filter_map(inside).collect();
+    }
+    named
+}
+
 /// The version in the name of the server's jar.
 fn version_of(name: &str) -> Option<&str> {
-    let version = name.strip_prefix(SERVER)?.strip_suffix(".jar")?;
+    let rest = SERVERS.iter().find_map(|begin| name.strip_prefix(begin))?;
+    let version = rest.strip_suffix(".jar")?;
     version.starts_with(|c: char| c.is_ascii_digit()).then_some(version)
 }
 
@@ -256,7 +279,7 @@ mod tests {
     #[test]
     fn what_is_no_home_is_refused_with_what_is_missing() {
         let refused = |files: &[&str]| Home::read(with(files).path()).unwrap_err().to_string();
-        assert!(refused(&["lib/a.jar"]).contains("has no apache-cassandra-VERSION.jar"));
+        assert!(refused(&["lib/a.jar"]).contains("has no jar of the server"));
         assert!(refused(&["lib/apache-cassandra-3.11.4.jar"]).contains("is Cassandra 3.11.4"));
         assert!(refused(&["lib/apache-cassandra-5.0.8.jar"]).contains("no jamm jar"));
         let two = [
@@ -265,6 +288,30 @@ mod tests {
         ];
         assert!(refused(&two).contains("has 5.0.9 and 5.0.8"));
         assert!(Home::read(Path::new("/not/there")).is_err());
+    }
+
+    #[test]
+    fn a_server_is_known_by_what_its_jar_says_whatever_the_jar_is_called() {
+        for (name, inside) in [
+            ("cassandra-all-5.0.9.jar", Some("5.0.9")),
+            ("cassandra-all-5.0.9.jar", None),
+            ("server.jar", Some("5.0.9")),
+            ("apache-cassandra-4.1.5.jar", Some("5.0.9")),
+        ] {
+            let folder = with(&["lib/jamm-0.4.0.jar", "lib/netty.jar"]);
+            let jar = inside.map_or_else(|| b"no zip".to_vec(), crate::jar::tests::server);
+            std::fs::write(folder.path().join("lib").join(name), jar).unwrap();
+            let home = Home::read(folder.path()).unwrap();
+            assert_eq!(home.release.version(), "5.0.9", "{name}");
+            assert_eq!(home.jars.len(), 3);
+        }
+        let two = with(&["lib/jamm-0.4.0.jar", "lib/cassandra-all-5.0.9.jar"]);
+        let other = two.path().join("lib/x.jar");
+        std::fs::write(&other, crate::jar::tests::server("5.0.8")).unwrap();
+        assert_eq!(Home::read(two.path()).unwrap().release.version(), "5.0.9");
+        std::fs::rename(other, two.path().join("lib/apache-cassandra-5.0.9.jar")).unwrap();
+        let refused = Home::read(two.path()).unwrap_err().to_string();
+        assert!(refused.contains("has 5.0.8 and 5.0.9"), "{refused}");
     }
 
     #[test]
@@ -322,7 +369,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("any-name.tar.gz");
         let packed = flate2::write::GzEncoder::new(
-            File::create(&file).unwrap(),
+            std::fs::File::create(&file).unwrap(),
             flate2::Compression::fast(),
         );
         let mut tar = tar::Builder::new(packed);

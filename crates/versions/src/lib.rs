@@ -17,6 +17,7 @@
 mod classes;
 mod digest;
 mod home;
+mod jar;
 mod line;
 mod lines;
 mod preset;
@@ -31,6 +32,7 @@ mod v6_0;
 pub use classes::LACKED_CLASS_HINT;
 pub use digest::{digest_of, digest_of_reader, digest_of_texts, hex};
 pub use home::{Home, HomeError, release_in_tarball};
+pub use jar::member_of_jar;
 pub use line::{BIG_OLDEST, BTI_OLDEST, Formats, Line, is_trie};
 pub use lines::{DEFAULT, LINES, names};
 pub use preset::Preset;

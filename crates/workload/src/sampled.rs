@@ -30,15 +30,23 @@ impl Program {
         lz4_block_bytes(&bytes) as f64 / bytes.len().max(1) as f64
     }
 
-    /// Bytes of keys and values that an operation of a stage binds if it writes, on average; none
-    /// if no operation does.
-    pub fn written_bytes(self: &Arc<Self>, stage: Stage) -> Option<f64> {
+    /// Bytes of keys and values that an operation of a stage binds if it writes, on average; `None`
+    /// if no operation does. An operation may have thousands of values: none is made any more once
+    /// `goes_on` says false, after the first.
+    pub fn written_bytes(
+        self: &Arc<Self>,
+        stage: Stage,
+        mut goes_on: impl FnMut() -> bool,
+    ) -> Option<f64> {
         let mut generator = self.generator(stage);
         let mut bytes = Vec::with_capacity(generator.values_bytes_max());
         let (mut count, mut sum) = (0, 0);
         for n in 0..OPERATIONS {
             let operation = generator.begin(n);
             let kind = self.kinds().get(usize::from(operation.kind));
+            if n > 0 && !goes_on() {
+                break;
+            }
             if kind.is_some_and(|kind| !kind.is_write) {
                 continue;
             }

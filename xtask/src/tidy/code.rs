@@ -265,9 +265,21 @@ fn imports(group: &proc_macro2::Group, after_path: bool, words: &mut Vec<Word>) 
     }
 }
 
-fn is_cfg_test(group: &proc_macro2::Group) -> bool {
+/// Whether a group is the `[cfg(test)]` of an attribute.
+pub(super) fn is_cfg_test(group: &proc_macro2::Group) -> bool {
     let text = group.stream().to_string();
     group.delimiter() == Delimiter::Bracket && text.replace(' ', "") == "cfg(test)"
+}
+
+/// Where the item ends whose attribute is at `at`: its body, or its semicolon.
+pub(super) fn item_end(all: &[TokenTree], at: usize) -> usize {
+    let is_end = |token: &TokenTree| match token {
+        TokenTree::Group(group) => group.delimiter() == Delimiter::Brace,
+        TokenTree::Punct(punct) => punct.as_char() == ';',
+        TokenTree::Ident(_) | TokenTree::Literal(_) => false,
+    };
+    let rest = all.iter().skip(at + 1);
+    rest.clone().position(is_end).map_or(all.len(), |found| at + 1 + found)
 }
 
 #[cfg(test)]

@@ -7,20 +7,18 @@ use super::client_seen::ClientSeen;
 use super::evidence::Evidence;
 use super::limits::Limits;
 use super::machine;
-use super::outcome::{Outcome, below, percent};
+use super::outcome::{Outcome, Weighed, percent, ratio};
+use std::cmp::Ordering;
 
 type Judged = (Outcome, String);
 
 /// V3: no client was what limited the result.
 pub(super) fn not_the_bottleneck(evidence: &Evidence, limits: &Limits) -> Judged {
     if evidence.clients.is_empty() {
-        return machine::not_the_bottleneck(evidence, limits);
+        return machine::not_the_bottleneck(evidence, limits).judged();
     }
-    let each = worst(evidence, |one| machine::not_the_bottleneck(one, limits));
-    match unequal(evidence, limits) {
-        Some(unequal) if unequal.0 >= each.0 => unequal,
-        _ => each,
-    }
+    let each = each_alone(evidence, |one| machine::not_the_bottleneck(one, limits));
+    worst(unequal(evidence, limits).into_iter().chain(each))
 }
 
 /// V4: every client was there from start to end.
@@ -30,13 +28,10 @@ pub(super) fn present(evidence: &Evidence, limits: &Limits) -> Judged {
         return (Outcome::Fail, lost.join("; "));
     }
     if evidence.clients.is_empty() {
-        return machine::present(evidence, limits);
+        return machine::present(evidence, limits).judged();
     }
-    let each = worst(evidence, |one| machine::present(one, limits));
-    match throttled(evidence, limits) {
-        Some(throttled) if throttled.0 > each.0 => throttled,
-        _ => each,
-    }
+    let throttled = evidence.clients.iter().filter_map(|client| throttled(client, limits));
+    worst(each_alone(evidence, |one| machine::present(one, limits)).chain(throttled))
 }
 
 /// V5: all clients began on one line, and it is known how their clocks stand.
@@ -45,52 +40,56 @@ pub(super) fn together(evidence: &Evidence, limits: &Limits) -> Judged {
         let detail = "one client process: one clock, no start skew";
         return (Outcome::Pass, detail.to_owned());
     }
-    let each = evidence.clients.iter().map(|client| one_together(client, limits));
-    let worst = each.reduce(|worst, one| if one.0 > worst.0 { one } else { worst });
-    match worst {
-        Some((Outcome::Pass, _)) | None => {
-            let most = |of: fn(&ClientSeen) -> f64| {
-                evidence.clients.iter().map(of).fold(0.0, f64::max) * 1e3
-            };
-            let detail = format!(
-                "{} clients, told of their start in time; their clocks are known to {:.2} ms \
-                 (limit {:.0} ms)",
-                evidence.clients.len(),
-                most(|one| one.clock_bound_s),
-                limits.clock_bound_s * 1e3
-            );
-            (Outcome::Pass, detail)
-        }
-        Some(bad) => bad,
+    let each = evidence.clients.iter().flat_map(|client| not_together(client, limits));
+    if let Some(bad) = Weighed::worst(each) {
+        return bad.judged();
     }
+    let bound = evidence.clients.iter().map(|one| one.clock_bound_s).fold(0.0, f64::max);
+    let detail = format!(
+        "{} clients, told of their start in time; their clocks are known to {:.2} ms (limit {:.0} \
+         ms)",
+        evidence.clients.len(),
+        bound * 1e3,
+        limits.clock_bound_s * 1e3
+    );
+    (Outcome::Pass, detail)
 }
 
-fn one_together(client: &ClientSeen, limits: &Limits) -> Judged {
+/// All that keeps a client from the line of the others.
+fn not_together(client: &ClientSeen, limits: &Limits) -> Vec<Weighed> {
     let name = &client.name;
-    let started = below(client.late_s, limits.start_late_s);
-    if started != Outcome::Pass {
-        let detail = format!(
-            "{name} was told of the start line {:.3} s too late (limit {:.2} s)",
-            client.late_s, limits.start_late_s[0]
-        );
-        return (started, detail);
-    }
-    if let Some((at_s, by_s)) = client.clock_breaks.first() {
+    let late = format!(
+        "{name} was told of the start line {:.3} s too late (limit {:.2} s)",
+        client.late_s, limits.start_late_s[0]
+    );
+    let warned = |value: f64, detail| Weighed {
+        outcome: Outcome::Warn,
+        over: ratio(value, limits.clock_bound_s),
+        detail,
+    };
+    let moved = farthest(&client.clock_breaks).map(|(at_s, by_s)| {
         let detail = format!(
             "the clock by which {name} measures, or ours, moved by {by_s:+.3} s at {at_s:.1} s: it \
              was set, or a machine stood still"
         );
-        return (Outcome::Warn, detail);
-    }
-    if client.clock_bound_s > limits.clock_bound_s {
+        warned(by_s.abs(), detail)
+    });
+    let vague = (client.clock_bound_s > limits.clock_bound_s).then(|| {
         let detail = format!(
             "the clock of {name} is only known to {:.1} ms (limit {:.0} ms)",
             client.clock_bound_s * 1e3,
             limits.clock_bound_s * 1e3
         );
-        return (Outcome::Warn, detail);
-    }
-    (Outcome::Pass, String::new())
+        warned(client.clock_bound_s, detail)
+    });
+    let late = Weighed::below(client.late_s, limits.start_late_s, late);
+    let all = [Some(late), moved, vague].into_iter().flatten();
+    all.filter(|one| one.outcome != Outcome::Pass).collect()
+}
+
+/// The largest step of a clock: when, and by how much, s.
+fn farthest(steps: &[(f64, f64)]) -> Option<(f64, f64)> {
+    steps.iter().copied().max_by(|a, b| a.1.abs().total_cmp(&b.1.abs()))
 }
 
 /// V18: nobody else used the clients' machines. What runs beside them on this one is known better.
@@ -100,42 +99,55 @@ pub(super) fn undisturbed(evidence: &Evidence, limits: &Limits) -> Judged {
     let waited = elsewhere.filter_map(|client| {
         let wait_s = client.window.wait_ns? as f64 / 1e9;
         let share = wait_s / client.window.seconds.max(1e-9) / client.cores.max(1.0);
-        let outcome = machine::at_most_warned(below(share, limits.others_wait_share), limits);
         let detail = format!(
             "the workers of {} waited for a CPU {} of the time (limit {})",
             client.name,
             percent(share),
             percent(limits.others_wait_share[0])
         );
-        Some((outcome, detail))
+        Some(Weighed::below(share, limits.others_wait_share, detail))
     });
-    let worst = waited.reduce(|worst, one| if one.0 > worst.0 { one } else { worst });
-    match worst {
-        Some(elsewhere) if elsewhere.0 > here.0 => elsewhere,
-        _ => here,
+    let Some(elsewhere) = Weighed::worst(waited) else {
+        return here;
+    };
+    let outcome = machine::at_most_warned(elsewhere.outcome, limits);
+    match outcome.cmp(&here.0) {
+        Ordering::Greater => (outcome, elsewhere.detail),
+        Ordering::Equal if outcome > Outcome::Pass => {
+            (outcome, format!("{}; {}", here.1, elsewhere.detail))
+        }
+        Ordering::Equal | Ordering::Less => here,
     }
 }
 
 /// V20: nobody set the clock of a machine whose client gives writes their times.
 pub(super) fn clock_unset(evidence: &Evidence, limits: &Limits) -> Judged {
     let here = machine::clock_unset(evidence, limits);
-    let set = evidence.clients.iter().find_map(|client| {
-        let (at_s, by_s) = client.clock_set.first()?;
-        Some(format!(
+    let set = evidence.clients.iter().filter_map(|client| {
+        let (at_s, by_s) = farthest(&client.clock_set)?;
+        let detail = format!(
             "the clock of {} was set by {by_s:+.3} s at {at_s:.1} s: the order of writes by their \
              timestamps is not that in which they came",
             client.name
-        ))
+        );
+        Some(Weighed {
+            outcome: Outcome::Warn,
+            over: by_s.abs(),
+            detail,
+        })
     });
-    match set {
-        Some(detail) => (here.0.max(Outcome::Warn), detail),
+    match Weighed::worst(set) {
+        Some(set) => (here.0.max(set.outcome), set.detail),
         None => here,
     }
 }
 
-/// The worst of all clients, each judged as if it were the only one.
-fn worst(evidence: &Evidence, judge: impl Fn(&Evidence) -> Judged) -> Judged {
-    let each = evidence.clients.iter().map(|client| {
+/// All clients, each judged as if it were the only one.
+fn each_alone(
+    evidence: &Evidence,
+    judge: impl Fn(&Evidence) -> Weighed,
+) -> impl Iterator<Item = Weighed> {
+    evidence.clients.iter().map(move |client| {
         let alone = Evidence {
             window: client.window.clone(),
             offered: evidence.offered,
@@ -145,33 +157,37 @@ fn worst(evidence: &Evidence, judge: impl Fn(&Evidence) -> Judged) -> Judged {
             ceilings_ops_per_s: client.ceilings_ops_per_s.clone(),
             ..Evidence::default()
         };
-        let (outcome, detail) = judge(&alone);
-        (outcome, format!("{}: {detail}", client.name))
-    });
-    let worst = each.reduce(|worst, one| if one.0 > worst.0 { one } else { worst });
-    worst.unwrap_or((Outcome::Unknown, "no client was there".to_owned()))
+        let judged = judge(&alone);
+        Weighed {
+            detail: format!("{}: {}", client.name, judged.detail),
+            ..judged
+        }
+    })
+}
+
+/// The worst of what was judged of several clients.
+fn worst(all: impl Iterator<Item = Weighed>) -> Judged {
+    let none = || (Outcome::Unknown, "no client was there".to_owned());
+    Weighed::worst(all).map_or_else(none, Weighed::judged)
 }
 
 /// A client that was kept from its CPUs by a quota, which no other rule sees.
-fn throttled(evidence: &Evidence, limits: &Limits) -> Option<Judged> {
-    let share = |client: &ClientSeen| {
-        let seconds = client.window.seconds.max(1e-9);
-        client.throttled_s.map(|throttled_s| throttled_s / seconds)
-    };
-    let shares = evidence.clients.iter().filter_map(|one| Some((share(one)?, one)));
-    let (share, client) = shares.max_by(|a, b| a.0.total_cmp(&b.0))?;
+fn throttled(client: &ClientSeen, limits: &Limits) -> Option<Weighed> {
+    let share = client.throttled_s? / client.window.seconds.max(1e-9);
     let detail = format!(
         "{} was kept from its CPUs by a quota for {} of the time (limit {})",
         client.name,
         percent(share),
         percent(limits.silence_share[0])
     );
-    Some((below(share, limits.silence_share), detail))
+    let judged = Weighed::below(share, limits.silence_share, detail);
+    // What is as it should be is said of the client as a whole.
+    (judged.outcome != Outcome::Pass).then_some(judged)
 }
 
 /// In a closed loop each worker does what its machine lets it do: one that does much less than
 /// others is another client than they are.
-fn unequal(evidence: &Evidence, limits: &Limits) -> Option<Judged> {
+fn unequal(evidence: &Evidence, limits: &Limits) -> Option<Weighed> {
     if evidence.offered.is_some() {
         return None;
     }
@@ -191,7 +207,11 @@ fn unequal(evidence: &Evidence, limits: &Limits) -> Option<Judged> {
             fastest.name,
             percent(limits.clients_spread)
         );
-        (Outcome::Warn, detail)
+        Weighed {
+            outcome: Outcome::Warn,
+            over: ratio(share, limits.clients_spread),
+            detail,
+        }
     })
 }
 
@@ -273,6 +293,55 @@ mod tests {
         assert_eq!(stalled, said("V4", Fail));
         let full = second(|one| one.ceilings_ops_per_s = vec![2100.0]);
         assert_eq!(full, said("V3", Fail));
+    }
+
+    /// Two clients that are both over a limit, in either order: the worse one is named.
+    fn worse_is_named(rule: &str, limits: &Limits, make: impl Fn(&mut ClientSeen, f64)) {
+        for (first, second, named) in [
+            (1.0, 3.0, "client2 (db7)"),
+            (3.0, 1.0, "client1 (here)"),
+            (2.0, 2.0, "client1 (here)"),
+        ] {
+            let mut evidence = Evidence {
+                clients: vec![client("client1 (here)"), client("client2 (db7)")],
+                ..healthy()
+            };
+            make(&mut evidence.clients[0], first);
+            make(&mut evidence.clients[1], second);
+            let rules = judge(&evidence, limits).rules;
+            let found = rules.iter().find(|one| one.id == rule).expect("a rule");
+            assert!(found.outcome > Outcome::Pass, "{found:?}");
+            assert!(
+                found.detail.contains(named),
+                "{rule} {first} {second}: {}",
+                found.detail
+            );
+        }
+    }
+
+    #[test]
+    fn of_several_clients_over_a_limit_the_one_farthest_over_it_is_named() {
+        let shared = Limits {
+            shared_machine: true,
+            ..Limits::default()
+        };
+        for limits in [Limits::default(), shared] {
+            worse_is_named("V4", &limits, |one, by| {
+                (one.window.stall_longest_s, one.window.stalled_s) = (Some(by), by);
+            });
+            worse_is_named("V4", &limits, |one, by| one.throttled_s = Some(by));
+            worse_is_named("V3", &limits, |one, by| {
+                one.ceilings_ops_per_s = vec![2100.0 / by];
+            });
+            worse_is_named("V5", &limits, |one, by| one.late_s = by);
+            worse_is_named("V5", &limits, |one, by| one.clock_bound_s = by);
+            worse_is_named("V5", &limits, |one, by| one.clock_breaks = vec![(1.0, -by)]);
+            worse_is_named("V18", &limits, |one, by| {
+                one.is_here = false;
+                one.window.wait_ns = Some((by * 3e9) as u64);
+            });
+            worse_is_named("V20", &limits, |one, by| one.clock_set = vec![(1.0, by)]);
+        }
     }
 
     #[test]

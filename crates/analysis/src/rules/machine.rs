@@ -11,7 +11,7 @@ mod tests;
 
 use super::evidence::{CpuUse, Evidence, Machine, Window};
 use super::limits::Limits;
-use super::outcome::{Outcome, below, percent};
+use super::outcome::{Outcome, Weighed, below, percent, ratio};
 use crate::series::FEW_INCIDENTS;
 use measure::number::counted;
 
@@ -23,10 +23,10 @@ const INTERVAL_S: f64 = 1.0;
 const QUIET_MEDIANS: f64 = 5.0;
 
 /// V3: the client was not what limited the result.
-pub(super) fn not_the_bottleneck(evidence: &Evidence, limits: &Limits) -> Judged {
+pub(super) fn not_the_bottleneck(evidence: &Evidence, limits: &Limits) -> Weighed {
     let window = &evidence.window;
     if window.seconds <= 0.0 {
-        return (Outcome::Unknown, "no window was measured".to_owned());
+        return unweighed(Outcome::Unknown, "no window was measured");
     }
     let cpu = window.cpu_ns as f64 / 1e9 / window.seconds / evidence.client_cores.max(1.0);
     let shared = if evidence.shares_cores {
@@ -36,10 +36,8 @@ pub(super) fn not_the_bottleneck(evidence: &Evidence, limits: &Limits) -> Judged
     };
     let used = format!("the client used {} of its cores{shared}", percent(cpu));
     if evidence.target_is_null {
-        return (
-            Outcome::Pass,
-            format!("{used}; null target: the client is what is measured"),
-        );
+        let detail = format!("{used}; null target: the client is what is measured");
+        return unweighed(Outcome::Pass, detail);
     }
     let (cpu_outcome, limit) = match (evidence.offered.is_some(), evidence.shares_cores) {
         (true, _) if cpu > limits.client_cpu_share => (Outcome::Warn, limits.client_cpu_share),
@@ -57,16 +55,29 @@ pub(super) fn not_the_bottleneck(evidence: &Evidence, limits: &Limits) -> Judged
     } else {
         used
     };
-    let (outcome, ceiling_detail) = ceiling(evidence, limits);
-    let outcome = match (cpu_outcome, outcome) {
+    let of_ceiling = ceiling(evidence, limits);
+    let outcome = match (cpu_outcome, of_ceiling.outcome) {
         (Outcome::Pass, of_ceiling) => of_ceiling,
         (of_cpu, of_ceiling) => of_cpu.max(of_ceiling),
     };
-    (outcome, format!("{cpu_detail}; {ceiling_detail}"))
+    Weighed {
+        outcome,
+        over: ratio(cpu, limit).max(of_ceiling.over),
+        detail: format!("{cpu_detail}; {}", of_ceiling.detail),
+    }
+}
+
+/// A judgement of no number.
+fn unweighed(outcome: Outcome, detail: impl Into<String>) -> Weighed {
+    Weighed {
+        outcome,
+        over: 0.0,
+        detail: detail.into(),
+    }
 }
 
 /// How near the ceiling the result is, by the lowest and by the highest ceiling that was measured.
-fn ceiling(evidence: &Evidence, limits: &Limits) -> Judged {
+fn ceiling(evidence: &Evidence, limits: &Limits) -> Weighed {
     let ceilings: Vec<f64> = evidence
         .ceilings_ops_per_s
         .iter()
@@ -77,7 +88,7 @@ fn ceiling(evidence: &Evidence, limits: &Limits) -> Judged {
     let highest = ceilings.iter().copied().max_by(f64::total_cmp);
     let (Some(lowest), Some(highest)) = (lowest, highest) else {
         let detail = "its ceiling on the null target was not measured";
-        return (Outcome::Unknown, detail.to_owned());
+        return unweighed(Outcome::Unknown, detail);
     };
     let achieved = evidence.window.ops_per_s_mean();
     let of = |ceiling: f64| below(achieved / ceiling, limits.ceiling_share);
@@ -101,7 +112,7 @@ fn ceiling(evidence: &Evidence, limits: &Limits) -> Judged {
         percent(achieved / lowest),
         percent(limits.ceiling_share[0])
     );
-    match (of(lowest), of(highest)) {
+    let (outcome, detail) = match (of(lowest), of(highest)) {
         // Whichever of them is right, it is the same answer.
         (worst, best) if worst == best => (worst, detail),
         (worst, _) if is_steady => (worst, detail),
@@ -109,17 +120,23 @@ fn ceiling(evidence: &Evidence, limits: &Limits) -> Judged {
             Outcome::Warn,
             format!("{detail}: such a ceiling cannot be trusted, so the client may be the limit"),
         ),
+    };
+    Weighed {
+        outcome,
+        over: ratio(achieved / lowest, limits.ceiling_share[0]),
+        detail,
     }
 }
 
 /// V4: the client was there from start to end.
-pub(super) fn present(evidence: &Evidence, limits: &Limits) -> Judged {
+pub(super) fn present(evidence: &Evidence, limits: &Limits) -> Weighed {
     let window = &evidence.window;
     if window.ops_per_s.is_empty() {
-        return (
-            Outcome::Fail,
-            "the client delivered no interval of the window".to_owned(),
-        );
+        return Weighed {
+            outcome: Outcome::Fail,
+            over: f64::INFINITY,
+            detail: "the client delivered no interval of the window".to_owned(),
+        };
     }
     let stall_s = window.stall_longest_s.unwrap_or(0.0);
     let silence_s = without_interval_s(window).max(stall_s);
@@ -149,8 +166,11 @@ pub(super) fn present(evidence: &Evidence, limits: &Limits) -> Judged {
         (false, true) => in_all,
         (true, true) | (false, false) => format!("{at_longest}, {in_all}"),
     };
-    let detail = format!("the load generator itself was held up {held_up}{looked}");
-    (at_most_warned(judged, limits), detail)
+    Weighed {
+        outcome: at_most_warned(judged, limits),
+        over: ratio(silence_s, longest[0]).max(ratio(window.stalled_s, together[0])),
+        detail: format!("the load generator itself was held up {held_up}{looked}"),
+    }
 }
 
 /// The longest time without an interval, in seconds.

@@ -14,6 +14,7 @@ use crate::exit::Exit;
 use crate::terminal;
 use analysis::bisect::{ATTEMPTS, Effect, Next, SeenBuild, next};
 use anyhow::{Context, Result, bail, ensure};
+use foreign::FileKind;
 use measure::number::counted;
 use report::metric_name;
 use serde_json::json;
@@ -106,7 +107,7 @@ fn question(args: &BisectArgs, study: &Study, builds: &[Build]) -> serde_json::V
 fn own(folder: &Path, what: &serde_json::Value) -> Result<()> {
     std::fs::create_dir_all(folder).with_context(|| format!("make {}", folder.display()))?;
     let path = folder.join(FILE);
-    match std::fs::read_to_string(&path) {
+    match foreign::text(FileKind::Bisection, &path) {
         Ok(text) => {
             let before: serde_json::Value =
                 serde_json::from_str(&text).with_context(|| format!("read {}", path.display()))?;

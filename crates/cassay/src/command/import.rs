@@ -10,7 +10,9 @@ mod words;
 use super::run::run_study;
 use super::say_notes;
 use super::workload::{samples_json, samples_text};
-use crate::args::{AllowArgs, Common, ImportArgs, ImportOptions, ShownArgs, SummaryArgs, ViewMode};
+use crate::args::{
+    AllowArgs, Common, ImportArgs, ImportOptions, ShownArgs, SummaryArgs, ViewMode, unseen,
+};
 use crate::compat::Compat;
 use crate::exit::Exit;
 use crate::{diagnostics, terminal};
@@ -33,7 +35,7 @@ use workload::Sample;
 pub fn run(tool: Tool, args: &ImportArgs, common: &Common) -> Result<Exit> {
     let (options, words) = match options(tool, &args.words) {
         Ok(split) => split,
-        Err(usage) => return Ok(terminal::usage(&usage)),
+        Err(usage) => return Ok(terminal::usage(&unseen(usage))),
     };
     let common = &Common {
         json: common.json || options.common.json,

@@ -4,6 +4,7 @@ use crate::args::Common;
 use crate::diagnostics;
 use ::target::RemoteHost;
 use anyhow::{Context, Result};
+use foreign::FileKind;
 use std::path::Path;
 
 /// The machines of a file, if one is named; none if it has mistakes, which were shown.
@@ -14,7 +15,8 @@ pub fn of(file: Option<&Path>, common: &Common) -> Result<Option<Vec<RemoteHost>
     let Some(file) = file else {
         return Ok(Some(Vec::new()));
     };
-    let text = std::fs::read_to_string(file).with_context(|| format!("read {}", file.display()))?;
+    let text = foreign::text(FileKind::Machines, file)
+        .with_context(|| format!("read {}", file.display()))?;
     match study::read_machines(&file.display().to_string(), &text) {
         Ok(machines) => Ok(Some(machines)),
         Err(mistakes) => {

@@ -7,6 +7,7 @@ use crate::args::{Common, CopyArgs, StudiesCommand};
 use crate::exit::Exit;
 use crate::terminal;
 use anyhow::{Context, Result, bail};
+use foreign::FileKind;
 use include_dir::{Dir, File, include_dir};
 use serde_json::json;
 use std::io::ErrorKind;
@@ -196,7 +197,7 @@ fn tell(copied: &CopiedFiles, common: &Common) {
 
 /// Refuses to write over a file that is another one.
 fn refuse_other(path: &Path, contents: &[u8]) -> Result<()> {
-    match std::fs::read(path) {
+    match foreign::read(FileKind::Study, path) {
         Ok(there) if there == contents => Ok(()),
         Ok(_) => bail!(
             "{} is there already, is not what is shipped, and is kept\nhint: --to writes into \
@@ -246,11 +247,13 @@ pub fn as_file(name: &str) -> Result<PathBuf> {
     let all = shipped();
     let found = all.iter().find(|one| one.name == name).context("a study that is shipped")?;
     let of_checkout = Path::new("studies").join(found.file.path());
-    if std::fs::read(&of_checkout).is_ok_and(|there| there == found.file.contents()) {
+    if foreign::read(FileKind::Study, &of_checkout)
+        .is_ok_and(|there| there == found.file.contents())
+    {
         return Ok(of_checkout);
     }
     let path = written_as(found);
-    if std::fs::read(&path).is_ok_and(|there| there != found.file.contents()) {
+    if foreign::read(FileKind::Study, &path).is_ok_and(|there| there != found.file.contents()) {
         bail!(
             "{} is there already, is not the study that is shipped, and is kept\nhint: do it in an \
              empty folder",

@@ -14,13 +14,11 @@ use ::topology::{
     export::{self, Exported, FORMATS, Options, Placement, Source},
 };
 use anyhow::{Context, Result, bail, ensure};
+use foreign::FileKind;
 use serde_json::{Value, json};
 use std::path::Path;
 
 pub use apply::asked;
-
-/// The largest file of an export that is read back.
-const FILE_BYTES_MAX: u64 = 4 << 20;
 
 /// Does the command.
 pub fn run(command: &TopologyCommand, common: &Common) -> Result<Exit> {
@@ -324,12 +322,8 @@ fn read(args: &ReadArgs, common: &Common) -> Result<Exit> {
         bail!("a file is of one format: name it");
     };
     let path = args.file.display();
-    let bytes = std::fs::metadata(&args.file).with_context(|| format!("look at {path}"))?.len();
-    ensure!(
-        bytes <= FILE_BYTES_MAX,
-        "{path} has {bytes} bytes, and {FILE_BYTES_MAX} are read"
-    );
-    let text = std::fs::read_to_string(&args.file).with_context(|| format!("read {path}"))?;
+    let text =
+        foreign::text(FileKind::Placement, &args.file).with_context(|| format!("read {path}"))?;
     let placement = (format.read)(&text).with_context(|| format!("read {path}"))?;
     let said = said(&placement);
     if common.json {

@@ -9,6 +9,7 @@ use crate::args::{Common, WorkloadCommand};
 use crate::exit::Exit;
 use crate::{diagnostics, terminal};
 use anyhow::{Context, Result, anyhow, bail};
+use foreign::FileKind;
 use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::Arc;
@@ -104,7 +105,7 @@ fn program(name: &str, seed: u64) -> Result<Result<Program, Diagnostics>> {
             anyhow!("{}", messages.join("; "))
         });
     }
-    let text = std::fs::read_to_string(name).with_context(|| {
+    let text = foreign::text(FileKind::Workload, name).with_context(|| {
         format!("{name} is neither a named workload nor a file that can be read")
     })?;
     Ok(workload::compile_file(name, &text, &spec, &beside(name)))

@@ -2,11 +2,11 @@
 
 use crate::terminal;
 use engine::{ClientTimes, Event};
+use foreign::FileKind;
 use imports::Step;
 use measure::{Histogram, Interval, KindCount, KindInterval, Outcome, clock};
 use report::compat::ycsb::{self, Exporter, Measurement, Series};
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 use store::hlog::HlogWriter;
@@ -69,7 +69,7 @@ impl Ycsb {
             name: kind.name.clone(),
             ..Sum::default()
         };
-        let read = |name: &str| std::fs::read_to_string(name).map_err(|e| e.to_string());
+        let read = |name: &str| foreign::text(FileKind::Workload, name).map_err(|e| e.to_string());
         let property = |name| imports::ycsb_property(words, name, &read);
         let number = |name, default| {
             let text = property(name);
@@ -220,7 +220,7 @@ impl Ycsb {
         if file.is_empty() {
             return terminal::data(&text);
         }
-        let opened = File::options().append(true).create(true).open(file);
+        let opened = foreign::append(file);
         if let Err(error) = opened.and_then(|mut file| file.write_all(text.as_bytes())) {
             terminal::say(&format!("measurement.raw.output_file {file}: {error}"));
         }

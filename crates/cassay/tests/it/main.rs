@@ -29,6 +29,7 @@ mod required;
 mod shipped;
 mod sni;
 mod ssh;
+mod strange_files;
 mod tls;
 mod topology;
 mod trust;

@@ -32,7 +32,7 @@ pub struct Kind {
 }
 
 impl Kind {
-    fn new(name: &'static str, weight: u64, texts: fn() -> Texts, read: fn(&[u8])) -> Kind {
+    pub fn new(name: &'static str, weight: u64, texts: fn() -> Texts, read: fn(&[u8])) -> Kind {
         Kind {
             name,
             weight,
@@ -234,7 +234,7 @@ fn read_workload_file(bytes: &[u8]) {
     }
 }
 
-fn texts_of(texts: &[&'static str]) -> Texts {
+pub fn texts_of(texts: &[&'static str]) -> Texts {
     texts.iter().map(|text| (*text, text.as_bytes().to_vec())).collect()
 }
 

@@ -11,6 +11,7 @@
 mod allocator;
 mod amplifier;
 mod corpus;
+mod files;
 mod mutator;
 mod query_log;
 #[path = "../../../../fuzz/read.rs"]
@@ -18,6 +19,7 @@ mod read;
 
 use allocator::Telling;
 use corpus::Kind;
+use foreign::FileKind;
 use measure::clock;
 use mutator::Mutator;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -45,6 +47,9 @@ const AMPLIFIED_BYTES_LONG: usize = 1 << 20;
 const AMPLIFIED_MEMORY_MAX: usize = 256 << 20;
 const AMPLIFIED_CPU: Duration = Duration::from_secs(if cfg!(debug_assertions) { 20 } else { 2 });
 
+/// Inputs of the largest size of each kind of file.
+const LARGEST_COUNT: u64 = 6;
+
 /// All memory of the process is counted: one test at a time.
 static ALONE: Mutex<()> = Mutex::new(());
 
@@ -71,6 +76,11 @@ static ALLOCATOR: Telling = Telling {
 fn number(name: &str, default: u64) -> u64 {
     let text = std::env::var(name);
     text.map_or(default, |text| text.parse().expect("a number"))
+}
+
+/// All kinds of input.
+fn kinds() -> Vec<Kind> {
+    corpus::kinds().into_iter().chain(files::kinds()).collect()
 }
 
 /// Where an input is kept that must not have been read as it was.
@@ -103,7 +113,7 @@ fn watch(inputs: mpsc::Receiver<(String, u64)>, now: &Mutex<Vec<u8>>) {
             Err(RecvTimeoutError::Timeout) => {
                 let kind = Kind {
                     name: "hang",
-                    ..corpus::kinds().remove(0)
+                    ..kinds().remove(0)
                 };
                 let (name, seed) = at.unwrap_or_default();
                 let path = keep(&kind, seed, &now.lock().expect("no panic holds it"));
@@ -135,7 +145,7 @@ fn nothing_that_others_write_makes_reading_panic_hang_or_take_all_memory() {
                 std::process::abort();
             }
         });
-        for kind in corpus::kinds() {
+        for kind in kinds() {
             if !kind.name.contains(&only) {
                 continue;
             }
@@ -182,7 +192,7 @@ fn nothing_small_that_others_write_takes_much_memory_or_time() {
     };
     let only = std::env::var("CASSAY_MUTATE_ONLY").unwrap_or_default();
     let mut found = Vec::new();
-    for kind in corpus::kinds() {
+    for kind in kinds() {
         let texts = (kind.texts)();
         let is_text = |text: &&(&str, Vec<u8>)| std::str::from_utf8(&text.1).is_ok();
         let texts: Vec<_> = texts.iter().filter(is_text).collect();
@@ -200,6 +210,59 @@ fn nothing_small_that_others_write_takes_much_memory_or_time() {
             for what in what.into_iter().chain(slow) {
                 let path = keep(&kind, seed, &input);
                 found.push(format!("{}: {what}; kept as {}", kind.name, path.display()));
+            }
+        }
+    }
+    assert!(found.is_empty(), "{}", found.join("\n"));
+    drop(alone);
+}
+
+/// Every kind of file that is opened has inputs, by the names of kinds that there are.
+#[test]
+fn every_kind_of_file_that_is_opened_is_tried() {
+    let all = kinds();
+    for kind in FileKind::ALL {
+        match files::tried(kind) {
+            files::Tried::As(names) => {
+                assert!(!names.is_empty(), "{kind:?}");
+                for name in names {
+                    assert!(all.iter().any(|one| one.name == *name), "{kind:?}: {name}");
+                }
+            }
+            files::Tried::Not(reason) => assert!(!reason.is_empty(), "{kind:?}"),
+        }
+    }
+}
+
+/// A file is refused by its size before it takes more memory than all of them may.
+#[test]
+fn the_largest_file_of_each_kind_that_is_held_fits_into_memory() {
+    let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let only = std::env::var("CASSAY_MUTATE_ONLY").unwrap_or_default();
+    let times = number("CASSAY_MUTATE_TIMES", 1);
+    let all = kinds();
+    let mut found = Vec::new();
+    for file in FileKind::ALL.into_iter().filter(|kind| kind.is_held()) {
+        let files::Tried::As(names) = files::tried(file) else {
+            continue;
+        };
+        // What is said of a text goes for the file: some parts of it are left to the rest.
+        let bytes = usize::try_from(file.bytes_max()).expect("it is held") - (64 << 10);
+        for kind in all.iter().filter(|kind| names.contains(&kind.name)) {
+            let texts = (kind.texts)();
+            let is_text = |text: &&(&str, Vec<u8>)| std::str::from_utf8(&text.1).is_ok();
+            let texts: Vec<_> = texts.iter().filter(is_text).collect();
+            if !kind.name.contains(&only) || texts.is_empty() {
+                continue;
+            }
+            for seed in 1..=LARGEST_COUNT * times {
+                let mut dice = Mutator::new(seed);
+                let (_, text) = texts[dice.below(texts.len())];
+                let input = amplifier::amplified(&mut dice, text, bytes);
+                if let Some(what) = wrong(kind, &input, AMPLIFIED_MEMORY_MAX) {
+                    let kept = keep(kind, seed, &input).display().to_string();
+                    found.push(format!("{file:?} as {}: {what}; kept as {kept}", kind.name));
+                }
             }
         }
     }

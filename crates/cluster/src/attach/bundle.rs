@@ -11,8 +11,8 @@ use crate::node::NodeInfo;
 use crate::session::Session;
 use anyhow::{Context, Result, anyhow, bail};
 use cql::value::Value;
+use foreign::FileKind;
 use serde::Deserialize;
-use std::fs::File;
 use std::io::Read;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -58,6 +58,16 @@ struct ContactInfo {
     local_dc: Option<String>,
     contact_points: Vec<String>,
     sni_proxy_address: String,
+}
+
+/// The host of a bundle's metadata service, as the bundle says it; nobody is asked.
+///
+/// # Errors
+/// It is no bundle.
+pub fn bundle_host(bundle: &Path) -> Result<String> {
+    let place = bundle.display();
+    let read = read(bundle).with_context(|| format!("read the secure connect bundle {place}"));
+    read.map(|(config, _)| config.host)
 }
 
 impl BehindProxy {
@@ -125,7 +135,7 @@ pub(super) fn nodes(session: &mut Session, proxy: &Proxy) -> Result<Vec<NodeInfo
 
 /// What stands in a bundle.
 fn read(bundle: &Path) -> Result<(BundleConfig, TlsMaterial)> {
-    let file = File::open(bundle)?;
+    let file = foreign::open(FileKind::ConnectBundle, bundle)?;
     let mut archive = zip::ZipArchive::new(file).context("it is no zip archive")?;
     let mut entry = |name: &str| -> Result<(String, Vec<u8>)> {
         let read = || format!("there is no {name} in it that can be read; name `{KEY}` anew");

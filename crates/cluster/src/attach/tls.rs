@@ -2,6 +2,7 @@
 
 use crate::access::{ClientIdentity, Tls, TlsMaterial};
 use anyhow::{Context, Result, bail};
+use foreign::FileKind;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime, pem::PemObject};
 use std::path::Path;
@@ -31,7 +32,8 @@ pub(super) fn tls_of(spec: &TlsSpec) -> Result<Tls> {
 /// What a PEM file has, with where it was.
 fn read(path: &Path, what: &str) -> Result<(String, Vec<u8>)> {
     let place = path.display().to_string();
-    let pem = std::fs::read(path).with_context(|| format!("read {what} of {place}"))?;
+    let pem = foreign::read(FileKind::Certificate, path)
+        .with_context(|| format!("read {what} of {place}"))?;
     Ok((place, pem))
 }
 

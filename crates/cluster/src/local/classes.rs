@@ -11,6 +11,7 @@
 use super::nodes::Nodes;
 use super::program::{Classes, Program};
 use anyhow::{Context, Result, bail};
+use foreign::FileKind;
 use measure::clock;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -101,7 +102,7 @@ fn stamp_path(archive: &Path) -> PathBuf {
 /// the file is not the very one that was looked at or the machine was started again since, as its
 /// digest shows now.
 fn is_checked(archive: &Path) -> bool {
-    let Ok(stamp) = std::fs::read_to_string(stamp_path(archive)) else {
+    let Ok(stamp) = foreign::text(FileKind::Note, stamp_path(archive)) else {
         return false;
     };
     let digest = stamp.lines().next().unwrap_or_default();
@@ -203,7 +204,7 @@ mod tests {
             |change: &dyn Fn(&mut LocalSpec)| check(&spec(change)).unwrap_err().to_string();
         assert!(refused(&|spec| spec.collector = Some(Collector::Z)).contains("with ZGC"));
         assert!(refused(&|spec| spec.jvm_options = vec!["-XX:+UseZGC".into()]).contains("ZGC"));
-        assert!(refused(&|spec| spec.heap_bytes = 32 << 30).contains("32 GiB"));
+        assert!(refused(&|spec| spec.heap_bytes = 32 << 30).contains("32736MiB"));
         let z = LocalSpec {
             collector: Some(Collector::Z),
             ..LocalSpec::default()

@@ -6,6 +6,7 @@ use super::program::{Classes, Program};
 use crate::attach::pods;
 use crate::capability::Answer;
 use anyhow::{Context, Result, ensure};
+use foreign::FileKind;
 use host::files::PIECE_BYTES;
 use host::remote::supply_folder;
 use host::{Agent, Bytes, Host, Hosts, Step, at_once};
@@ -206,7 +207,7 @@ impl Jar {
 /// A file, part by part.
 fn parts(file: &Path, mut take: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
     let read = || format!("read {}", file.display());
-    let mut reader = std::fs::File::open(file).with_context(read)?;
+    let mut reader = foreign::open(FileKind::Archive, file).with_context(read)?;
     let mut part = vec![0; PIECE_BYTES];
     loop {
         match reader.read(&mut part).with_context(read)? {

@@ -13,6 +13,7 @@ use super::ports::Ports;
 use super::record::SpecState;
 use crate::dirs::Dirs;
 use anyhow::{Context, Result, bail};
+use foreign::FileKind;
 use host::process::{Identity, Machine};
 use host::{Hosts, HostsState};
 use serde::{Deserialize, Serialize};
@@ -121,8 +122,8 @@ impl State {
 
     pub fn read(folder: &Path) -> Result<State> {
         let path = folder.join(FILE);
-        let text =
-            std::fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))?;
+        let text = foreign::text(FileKind::Note, &path)
+            .with_context(|| format!("read {}", path.display()))?;
         let state: State =
             serde_json::from_str(&text).with_context(|| format!("read {}", path.display()))?;
         anyhow::ensure!(

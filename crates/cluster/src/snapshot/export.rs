@@ -7,6 +7,7 @@
 use super::contents;
 use super::exported::{Export, ExportedNode, FILE};
 use super::layout::{DATA, File};
+use super::making::Making;
 use super::manifest::{self, Manifest, TableRecord};
 use super::progress::{Counter, told};
 use super::{on_each, own};
@@ -16,6 +17,7 @@ use crate::node::NodeInfo;
 use crate::node_files::NodeFiles;
 use crate::session::Session;
 use anyhow::{Context, Result, bail, ensure};
+use foreign::FileKind;
 use measure::number::{bytes, counted};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
@@ -40,6 +42,8 @@ pub(super) fn export(
 ) -> Result<Export> {
     let manifests = own::read(places, name)?;
     let above = above(to)?;
+    // First: what it removes is room.
+    let making = Making::within(&above, say)?;
     let total: u64 = manifests.iter().map(bytes_of).sum();
     let disk = rustix::fs::statvfs(&above)
         .with_context(|| format!("ask for the room at {}", above.display()))?;
@@ -55,10 +59,6 @@ pub(super) fn export(
     let mut session = cluster.session()?;
     let members = members(cluster, &mut session)?;
     let partitioner = partitioner(&mut session)?;
-    let making = tempfile::Builder::new()
-        .prefix(".cassay-export-")
-        .tempdir_in(&above)
-        .with_context(|| format!("make a folder in {}", above.display()))?;
     say(&format!(
         "exporting {name}: {} of {}",
         bytes(total),
@@ -85,20 +85,25 @@ pub(super) fn export(
 }
 
 /// Writes what the export consists of, and gives it its name.
-fn finish(export: &Export, making: tempfile::TempDir, to: &Path) -> Result<()> {
-    let text = serde_json::to_vec_pretty(export).context("write the export")?;
+fn finish(export: &Export, making: Making, to: &Path) -> Result<()> {
+    // Without blanks: the list of many files must fit into what is read of one.
+    let text = serde_json::to_vec(export).context("write the export")?;
     // What could not be imported is found while the cluster is still there.
     Export::parse(&text).context("this snapshot cannot be exported")?;
+    let most = FileKind::Export.bytes_max();
+    ensure!(
+        text.len() as u64 <= most,
+        "this snapshot cannot be exported: the list of its files has {} bytes, and {most} are \
+         read\nhint: `data.settle: compactions` leaves fewer files; put it away again behind that",
+        text.len()
+    );
     let path = making.path().join(FILE);
     let mut file = std::fs::File::create_new(&path)?;
     file.write_all(&text)
         .and_then(|()| file.sync_all())
         .with_context(|| format!("write {}", path.display()))?;
     refuse_taken(to)?;
-    std::fs::rename(making.path(), to).with_context(|| format!("name it {}", to.display()))?;
-    // It has another name now, and is not removed any more.
-    let _ = making.keep();
-    Ok(())
+    making.name(to)
 }
 
 /// The folder that an export is made in: the one that `to` is to be in.

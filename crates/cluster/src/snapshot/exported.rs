@@ -14,9 +14,9 @@ use crate::ring::Replication;
 use crate::statement_change::{Change, Sort, changes};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use cql::text::{Fault, Kind, Token};
+use foreign::FileKind;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Read;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use target::Act;
@@ -26,9 +26,6 @@ const FORMAT: u32 = 1;
 
 /// The file that an export is known by; it is written last.
 pub(super) const FILE: &str = "export.json";
-
-/// The largest file of its kind that is read: a million files of SSTables make some 100 MB.
-const BYTES_MAX: u64 = 256 << 20;
 
 /// More data than any cluster of a laboratory has: 1 PiB.
 const ALL_BYTES_MAX: u64 = 1 << 50;
@@ -100,18 +97,8 @@ impl Export {
     pub fn read(from: &Path) -> Result<Export> {
         let path = from.join(FILE);
         let hint = "an export is a folder that `cassay snapshot export` has written";
-        let file = std::fs::File::open(&path)
-            .with_context(|| format!("open {}: {hint}", path.display()))?;
-        let mut bytes = Vec::new();
-        file.take(BYTES_MAX + 1)
-            .read_to_end(&mut bytes)
-            .with_context(|| format!("read {}", path.display()))?;
-        ensure!(
-            bytes.len() as u64 <= BYTES_MAX,
-            "{} has more than {} MiB, which no export has",
-            path.display(),
-            BYTES_MAX >> 20
-        );
+        let bytes = foreign::read(FileKind::Export, &path)
+            .with_context(|| format!("read {}: {hint}", path.display()))?;
         Export::parse(&bytes).with_context(|| path.display().to_string())
     }
 

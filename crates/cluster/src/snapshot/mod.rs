@@ -23,6 +23,7 @@ mod exported;
 mod fitting;
 mod import;
 mod layout;
+mod making;
 mod manifest;
 mod offline;
 mod online;

@@ -4,12 +4,9 @@ use super::rule::{APACHE, Check, INTEL, JDK, Judged, OURS, Rule, View, unless};
 use crate::finding::Level;
 use crate::jvm::{Jvm, concurrent_threads, list, parallel_threads};
 use measure::number::bytes;
+use target::{Collector, narrow_heap_max_bytes};
 
 const GIB: u64 = 1 << 30;
-
-/// A heap of this size and more has pointers of 8 bytes: 32 GiB, less what the JVM keeps at the
-/// address 0.
-const POINTERS_GROW_BYTES: u64 = 32 * GIB - (32 << 20);
 
 /// So much it must then have for as many objects as fitted below.
 const WORTH_IT_BYTES: u64 = 38 * GIB;
@@ -136,9 +133,14 @@ fn heap_size(view: &View<'_>) -> Vec<Judged> {
             return Some(Judged::not_told(NO_SIZE));
         };
         // Objects that are aligned to more are reached by 4 bytes in larger heaps.
-        let alignment = jvm.number("ObjectAlignmentInBytes").unwrap_or(8).clamp(8, 256);
-        let from = POINTERS_GROW_BYTES.saturating_mul(alignment / 8);
-        let is_between = max >= from && max < WORTH_IT_BYTES;
+        let alignment = jvm.number("ObjectAlignmentInBytes").unwrap_or(8);
+        let collector = if jvm.is_on("UseParallelGC") {
+            Collector::Parallel
+        } else {
+            Collector::G1
+        };
+        let is_wide = max > narrow_heap_max_bytes(collector, alignment);
+        let is_between = is_wide && max < WORTH_IT_BYTES;
         // This collector's pointers always have 8 bytes.
         let is_fine = !is_between || jvm.is_on("UseZGC");
         Some(Judged::new(bytes(max), unless(is_fine, Level::Warning)))

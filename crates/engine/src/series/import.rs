@@ -12,6 +12,7 @@ pub use prometheus::read_prometheus;
 pub use scrape::Scrape;
 
 use anyhow::{Context, Result, bail, ensure};
+use foreign::FileKind;
 use measure::clock;
 use store::record::SampleRecord;
 
@@ -192,16 +193,10 @@ fn unix_ns(value: f64, unit_ns: f64) -> Result<u64> {
     Ok(ns as u64)
 }
 
-/// Reads a file of at most `bytes_max`, whatever bytes it has.
-fn read_text(path: &std::path::Path, bytes_max: u64) -> Result<String> {
-    let context = || format!("read {}", path.display());
-    let length = std::fs::metadata(path).with_context(context)?.len();
-    ensure!(
-        length <= bytes_max,
-        "{} has {length} bytes, more than the {bytes_max} that are taken",
-        path.display()
-    );
-    let bytes = std::fs::read(path).with_context(context)?;
+/// Reads a scrape, whatever bytes it has.
+fn read_text(path: &std::path::Path) -> Result<String> {
+    let bytes = foreign::read(FileKind::Scrape, path)
+        .with_context(|| format!("read {}", path.display()))?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 

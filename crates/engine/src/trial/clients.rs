@@ -148,9 +148,6 @@ impl TrialRun<'_> {
         let seen = |(number, tally): (usize, &ClientTally)| {
             let end = &tally.end;
             let name = format!("{} ({})", end.name, end.place);
-            let lost = end.lost.as_ref().map(|(why, at_ns)| {
-                format!("{name} {why}, at {:.1} s", seconds_since(start_ns, *at_ns))
-            });
             ClientSeen {
                 is_here: end.place == "here",
                 name,
@@ -162,7 +159,7 @@ impl TrialRun<'_> {
                 clock_breaks: moved(&end.breaks),
                 clock_set: moved(&end.set),
                 throttled_s: end.throttled_ns.map(|ns| ns as f64 / 1e9),
-                lost,
+                lost: end.lost.clone(),
             }
         };
         let each = state.clients.each.iter().enumerate();
@@ -207,7 +204,8 @@ fn client_record(tally: &ClientTally, seen: &ClientSeen, all_ops_per_s: f64) -> 
         connections: end.connections,
         ops_per_s,
         share: ops_per_s / all_ops_per_s.max(1e-9),
-        latency_ms: convert::quantiles_ms(&end.latency),
+        // Who was lost has not told them, though its operations are known.
+        latency_ms: (!end.latency.is_empty()).then(|| convert::quantiles_ms(&end.latency)),
         lag_us: LagRecord {
             p50: lag_us(0.5),
             p99: lag_us(0.99),

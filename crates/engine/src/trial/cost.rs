@@ -6,22 +6,52 @@
 //! does too, and is not changed by ours.
 
 use super::{State, Storage, TrialRun};
+use crate::event::Event;
 use crate::gather::ResourceUse;
 use crate::running::Running;
 use crate::tally::Tally;
 use analysis::rules::Settle;
 use cluster::TableStorage;
+use measure::clock::Deadline;
+use std::time::Duration;
 use store::record::{CostKind, Costs};
 use workload::Stage;
 
+/// How long it may take to reckon what a write writes: 10,000 operations of a plain table take a
+/// hundredth of it. Operations of large collections are fewer then, and their mean as good.
+const RECKONING: Duration = Duration::from_secs(1);
+/// How long it may take without a word: most programs take a fifth of that.
+const UNSAID: Duration = Duration::from_millis(100);
+
 impl TrialRun<'_> {
     /// Looks at the tables before load is offered. What cannot be looked at stays unknown.
-    pub(super) fn begin_costs(&self, running: &Running, state: &mut State) {
+    pub(super) fn begin_costs(&mut self, running: &Running, state: &mut State) {
         state.storage.writes_before = state.answered.writes;
         if is_flushed(state) {
             let (keyspace, tables) = (self.program.keyspace(), self.program.tables());
             state.storage.before = running.cluster.table_storage(keyspace, &tables).ok().flatten();
         }
+        if state.storage.before.is_some() {
+            state.storage.bytes_per_write = self.reckon_bytes_per_write();
+        }
+    }
+
+    /// What a write binds, reckoned in a phase that is shown and has its time in the estimate:
+    /// behind the window nobody would know what takes so long.
+    fn reckon_bytes_per_write(&mut self) -> Option<f64> {
+        let stage = self.step.map_or(Stage::Main, |step| step.stage);
+        let (deadline, soon) = (Deadline::after(RECKONING), Deadline::after(UNSAID));
+        let (events, mut is_said) = (&mut self.events, false);
+        self.program.written_bytes(stage, || {
+            if soon.passed() && !is_said {
+                is_said = true;
+                let seconds = RECKONING.as_secs();
+                events(Event::Said(format!(
+                    "reckoning what a write writes, for {seconds} s at most: its values are large"
+                )));
+            }
+            !deadline.passed()
+        })
     }
 
     /// Looks at them when all has been done, flushed; not where a node has begun to count anew.
@@ -41,8 +71,7 @@ impl TrialRun<'_> {
         };
         let window_ns = state.timeline.of("measure").unwrap_or_default();
         let used = state.gather.used(window_ns, &running.cluster);
-        let stage = self.step.map_or(Stage::Main, |step| step.stage);
-        let written_bytes = self.program.written_bytes(stage).map(|bytes| {
+        let written_bytes = state.storage.bytes_per_write.map(|bytes| {
             bytes * state.answered.writes.saturating_sub(state.storage.writes_before) as f64
         });
         let rows_are_known =
@@ -126,6 +155,7 @@ mod tests {
             before: Some(stored(4000, 4000, 1000)),
             after: Some(stored(6000, 9000, 5000)),
             writes_before: 0,
+            bytes_per_write: None,
         };
         let of = |rows, bytes| of_disk(&storage, rows, bytes).map(|(_, value)| value);
         assert_eq!(
@@ -142,6 +172,7 @@ mod tests {
             before: Some(stored(0, 4000, 0)),
             after: Some(stored(0, 10, 0)),
             writes_before: 0,
+            bytes_per_write: None,
         };
         let found = of_disk(&storage, Some(100), Some(2000.0));
         assert!(found.iter().all(|(_, value)| value.is_none()));

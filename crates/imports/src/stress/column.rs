@@ -5,9 +5,11 @@
 //! that nobody seeds, so that its own second run writes other rows; here they follow from the seed.
 
 pub(crate) mod bytes;
+mod elements;
 mod order;
 mod unseeded;
 
+use self::elements::Elements;
 use super::draw::Dist;
 use cql::token::hash3_x64_128;
 use cql::value::{
@@ -330,23 +332,12 @@ impl Column {
                 append_cells(&values, out);
             }
             Kind::Set(element) => {
-                let size = self.size.next().max(0);
-                let mut values: Vec<Vec<u8>> = (0..size).map(|_| cell(element)).collect();
-                values.sort_by(|a, b| order::compare(&element.kind, a, b));
-                values.dedup();
-                append_cells(&values, out);
+                let size = self.size.next();
+                Elements::made(size, element, None).append_once(&element.kind, out);
             }
             Kind::Map(key, value) => {
-                let size = self.size.next().max(0);
-                let mut entries: Vec<(Vec<u8>, Vec<u8>)> =
-                    (0..size).map(|_| (cell(key), cell(value))).collect();
-                entries.sort_by(|(a, _), (b, _)| order::compare(&key.kind, a, b));
-                entries.dedup_by(|(a, _), (b, _)| a == b);
-                out.extend_from_slice(&(entries.len() as i32).to_be_bytes());
-                for (key, value) in entries {
-                    append_cell(&key, out);
-                    append_cell(&value, out);
-                }
+                let size = self.size.next();
+                Elements::made(size, key, Some(value)).append_once(&key.kind, out);
             }
             Kind::Tuple(fields) => {
                 for field in fields {

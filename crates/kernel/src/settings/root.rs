@@ -1,6 +1,6 @@
 //! Files of the kernel below a root, each read once and no further than it may be long.
 
-use std::fs::File;
+use foreign::FileKind;
 use std::io::{ErrorKind, Read};
 use std::path::{Component, Path, PathBuf};
 
@@ -40,7 +40,7 @@ impl Root {
     /// A whole file; what is no Unicode is replaced.
     pub fn text(&self, path: &str) -> Reported<String> {
         let mut bytes = Vec::new();
-        let read = File::open(self.path(path)).and_then(|file| {
+        let read = foreign::open(FileKind::System, self.path(path)).and_then(|file| {
             file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes)?;
             Ok(())
         });

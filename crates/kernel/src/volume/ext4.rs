@@ -2,7 +2,7 @@
 //! are. Programs of e2fsprogs make it and mend it.
 
 use anyhow::{Context, Result};
-use reach::process::{self, Life};
+use reach::process::{self, Patience};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
@@ -12,7 +12,10 @@ use rustix::mount::{
     fsconfig_set_flag, fsconfig_set_string, fsmount, fsopen, fspick,
 };
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::time::Duration;
+
+/// How long a tool may take: checking a volume of a TiB takes some minutes.
+const LIMIT: Duration = Duration::from_secs(3600);
 
 /// `FIFREEZE` of `linux/fs.h`.
 const FREEZE: ioctl::Opcode = 0xC004_5877;
@@ -114,13 +117,15 @@ fn run(
 ) -> Result<(Option<i32>, String)> {
     let mut command = process::command(program);
     prepare(&mut command);
-    command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    let output = process::spawn(command, Life::Ours)?
-        .wait_with_output()
-        .with_context(|| format!("wait for {}", program.display()))?;
-    let said = [&*output.stdout, &*output.stderr].concat();
+    // A volume is cleared up after Ctrl-C as well.
+    let patience = Patience {
+        limit: LIMIT,
+        heeds_interrupt: false,
+    };
+    let answer = process::ask(command, b"", patience)?;
+    let said = [&*answer.output, &*answer.errors].concat();
     let said = String::from_utf8_lossy(&said).trim().to_owned();
-    Ok((output.status.code(), said))
+    Ok((answer.status.code(), said))
 }
 
 /// The root of the file system on `device`, by a mount that has no place and ends with what is

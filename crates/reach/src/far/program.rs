@@ -5,9 +5,9 @@ use crate::link::OURSELVES;
 use anyhow::{Context, Result, bail};
 use flate2::Compression;
 use flate2::read::GzEncoder;
+use foreign::{FileKind, Opened};
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
-use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -48,7 +48,7 @@ impl Program {
     }
 
     fn read(file: PathBuf) -> Result<Program> {
-        let mut reader = File::open(&file)?;
+        let mut reader = foreign::open(FileKind::Archive, &file)?;
         let mut digest = Sha256::new();
         let mut bytes = 0;
         let mut piece = vec![0; 1 << 16];
@@ -75,8 +75,9 @@ impl Program {
     }
 
     /// It as it is.
-    pub(super) fn plain(&self) -> Result<File> {
-        File::open(&self.file).with_context(|| format!("open {}", self.file.display()))
+    pub(super) fn plain(&self) -> Result<Opened> {
+        foreign::open(FileKind::Archive, &self.file)
+            .with_context(|| format!("open {}", self.file.display()))
     }
 
     /// It as gzip has it; whoever comes while it is being packed waits for that.
@@ -143,7 +144,7 @@ fn of_other(machine: &str) -> Result<PathBuf> {
 /// What a program is for, by its header; none if that is none that we know.
 fn processor(file: &Path) -> Option<&'static str> {
     let mut header = [0; 20];
-    File::open(file).ok()?.read_exact(&mut header).ok()?;
+    foreign::open(FileKind::Archive, file).ok()?.read_exact(&mut header).ok()?;
     // ELF, and e_machine as little-endian processors have it.
     match (&header[..4], u16::from_le_bytes([header[18], header[19]])) {
         (b"\x7fELF", 62) => Some("x86_64"),

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use measure::{Histogram, number};
 
 use super::java::fixed;
+use super::rank::nearest_ns;
 
 /// The last line of a run that succeeded.
 pub const END: &str = "END\n";
@@ -95,19 +96,9 @@ impl Timing {
         self.latency.max_ns() as f64 * 1e-6
     }
 
-    /// The latency at a percentile. The tool's library takes the nearest rank, ours the next one.
+    /// The latency at a percentile, as the tool's library counts.
     pub(super) fn percentile_ms(&self, percentile: f64) -> f64 {
-        let rank = ((percentile / 100.0) * self.operations() as f64 + 0.5) as u64;
-        let rank = rank.max(1);
-        let hdr = self.latency.hdr();
-        let mut passed = 0;
-        for bucket in hdr.iter_recorded() {
-            passed += bucket.count_at_value();
-            if passed >= rank {
-                return hdr.highest_equivalent(bucket.value_iterated_to()) as f64 * 1e-6;
-            }
-        }
-        0.0
+        nearest_ns(&self.latency, percentile) as f64 * 1e-6
     }
 }
 

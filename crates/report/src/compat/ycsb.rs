@@ -1,6 +1,19 @@
 //! What YCSB prints at the end of a run: its text exporter's lines, with latencies in whole µs.
 
+use super::rank::{behind_share_ns, nearest_ns};
 use measure::Histogram;
+
+/// The shares of all values behind which `raw` takes one, with their names.
+const SHARES_OF_RAW: [(f64, &str); 8] = [
+    (0.01, "1"),
+    (0.05, "5"),
+    (0.5, "50"),
+    (0.9, "90"),
+    (0.95, "95"),
+    (0.99, "99"),
+    (0.999, "99.9"),
+    (0.9999, "99.99"),
+];
 
 /// One series of YCSB: an operation, or the failed ones of it.
 #[derive(Clone, Debug)]
@@ -237,7 +250,7 @@ fn percentiles(histogram: &Histogram, measurement: &Measurement) -> Vec<(String,
     match measurement {
         Measurement::Hdr(asked) | Measurement::TimeSeries(asked) => {
             let of = |percentile: &f64| {
-                let value = us(histogram.quantile_ns(percentile / 100.0));
+                let value = us(nearest_ns(histogram, *percentile));
                 (ordinal(*percentile), value)
             };
             asked.iter().map(of).collect()
@@ -255,12 +268,10 @@ fn percentiles(histogram: &Histogram, measurement: &Measurement) -> Vec<(String,
             [(0.95, "95th"), (0.99, "99th")].into_iter().filter_map(of).collect()
         }
         Measurement::Raw(summary) if *summary && count > 0 => {
-            let of = |percentile: f64| {
-                let place = (count as f64 * percentile / 100.0).floor() + 1.0;
-                let value = us(histogram.quantile_ns((place / count as f64).min(1.0)));
-                (percentile.to_string(), value)
+            let of = |(share, name): (f64, &str)| {
+                (name.to_owned(), us(behind_share_ns(histogram, share)))
             };
-            [1.0, 5.0, 50.0, 90.0, 95.0, 99.0, 99.9, 99.99].map(of).into()
+            SHARES_OF_RAW.map(of).into()
         }
         Measurement::Raw(_) => Vec::new(),
     }

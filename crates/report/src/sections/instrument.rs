@@ -5,7 +5,8 @@ use crate::page::{Block, Cell, Section, Table, TableBuilder, Tone};
 use crate::sections::rules::rule_tone;
 use crate::summary::{Point, best, trial_table, variants};
 use crate::view::RunView;
-use store::record::{ClientEndRecord, ClockMovedRecord, TrialFinding};
+use measure::Known;
+use store::record::{ClientEndRecord, ClockMovedRecord, QuantilesRecord, TrialFinding};
 
 /// What the client cost and how far it was from its ceiling.
 pub fn section(view: &RunView, points: &[Point<'_>]) -> Option<Section> {
@@ -144,10 +145,10 @@ fn clients(view: &RunView) -> Table {
             Cell::new(number::percent(client.share)).tone(rule_tone(trial, "V3"))
         })
         .number("p50", "ms", |(_, client)| {
-            number::small(client.latency_ms.p50.least())
+            latency(client, |times| times.p50)
         })
         .number("p99", "ms", |(_, client)| {
-            number::small(client.latency_ms.p99.least())
+            latency(client, |times| times.p99)
         })
         .number("CPU", "% of its cores", |(_, client)| {
             number::percent(client.cpu_share)
@@ -174,6 +175,21 @@ fn clients(view: &RunView) -> Table {
              its own machine.",
         )
         .build()
+}
+
+/// A latency of one client, in ms; a dash where it has told none.
+fn latency(client: &ClientEndRecord, of: fn(&QuantilesRecord) -> Known) -> Cell {
+    // Runs of earlier versions have zeros of no operation.
+    let told = client.latency_ms.as_ref().filter(|times| times.count > 0);
+    let why = match &client.lost {
+        Some(lost) => lost.as_str(),
+        None => "no operation succeeded",
+    };
+    known(
+        told.map(|times| number::small(of(times).least())),
+        Tone::Plain,
+        why,
+    )
 }
 
 /// How each of them was: what its rules are judged by.

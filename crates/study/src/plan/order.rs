@@ -1,6 +1,6 @@
 //! In which order the trials of a study run.
 
-use crate::settings::Study;
+use crate::settings::{Imported, Study};
 use analysis::procedure::Outlook;
 use workload::random::Draws;
 
@@ -25,6 +25,10 @@ pub struct Cell {
 /// and what comes first or second in a block then counts as a difference. The points of several
 /// blocks are too, unless a procedure decides by each over the next.
 ///
+/// Steps of another tool's words run in the order of those words, in each block, whatever the seed:
+/// each may need what the one before has made. Only what has several such rows of steps takes turns
+/// with them, row by row.
+///
 /// Blocks that were added to a run come behind, in an order of their own: those before them stay
 /// as they were planned.
 pub fn order(study: &Study, outlooks: &[Outlook]) -> Vec<Cell> {
@@ -42,42 +46,37 @@ pub fn order(study: &Study, outlooks: &[Outlook]) -> Vec<Cell> {
 }
 
 fn of_blocks(study: &Study, outlooks: &[Outlook], seed: u64, blocks: usize) -> Vec<Cell> {
-    let points = |variant: usize| outlooks[variant].turns_max;
-    let mut cells = Vec::new();
     if !study.repeat.interleaved {
-        for variant in 0..study.variants.len() {
-            for block in 0..blocks {
-                let rungs = 0..points(variant);
-                cells.extend(rungs.map(|rung| Cell {
-                    variant,
-                    rung,
-                    block,
-                }));
-            }
-        }
-        return cells;
+        let chains = chains(study);
+        let in_blocks =
+            chains.iter().flat_map(|chain| (0..blocks).map(move |block| (chain, block)));
+        return in_blocks
+            .flat_map(|(chain, block)| {
+                let variants = chain.0.iter().flatten().copied();
+                variants.flat_map(move |variant| rising(variant, block, outlooks))
+            })
+            .collect();
     }
     let mut chance = Chance(Draws::sequence(seed));
-    let groups = groups_by_target(study);
-    let turns: Vec<Turns> = groups
+    let turns: Vec<Turns> = groups_by_target(study)
         .iter()
         .map(|group| Turns::of(blocks, outlooks, group, &mut chance))
         .collect();
-    let groups_in_order = balanced(groups.len(), blocks, &mut chance);
-    for (block, groups_now) in groups_in_order.iter().enumerate() {
-        for &group in groups_now {
-            for &rung in &turns[group].rungs[block] {
-                let turn = turns[group].variants[rung][block].iter().map(|&at| groups[group][at]);
-                let there = turn.filter(|&variant| rung < points(variant));
-                cells.extend(there.map(|variant| Cell {
-                    variant,
-                    rung,
-                    block,
-                }));
-            }
-        }
-    }
-    cells
+    let groups_in_order = balanced(turns.len(), blocks, &mut chance);
+    let in_blocks = groups_in_order.iter().enumerate();
+    in_blocks
+        .flat_map(|(block, groups)| groups.iter().map(move |&group| (block, group)))
+        .flat_map(|(block, group)| turns[group].cells(block, outlooks))
+        .collect()
+}
+
+/// All points of a variant in a block, rising.
+fn rising(variant: usize, block: usize, outlooks: &[Outlook]) -> impl Iterator<Item = Cell> {
+    (0..outlooks[variant].turns_max).map(move |rung| Cell {
+        variant,
+        rung,
+        block,
+    })
 }
 
 /// What is known of each variant's points before anything is measured.
@@ -86,30 +85,131 @@ pub fn outlooks(study: &Study) -> Vec<Outlook> {
     variants.map(|variant| variant.settings.procedure.outlook()).collect()
 }
 
-/// The turns of variants that share a target.
-struct Turns {
-    /// By block: the points in their order.
-    rungs: Vec<Vec<usize>>,
-    /// By point and block: the variants in their order, as places in the group.
-    variants: Vec<Vec<Vec<usize>>>,
+/// The turns of what shares a target.
+enum Turns {
+    /// Variants take turns at every point.
+    Points {
+        /// The variants.
+        group: Vec<usize>,
+        /// By block: the points in their order.
+        rungs: Vec<Vec<usize>>,
+        /// By point and block: the variants in their order, as places in the group.
+        variants: Vec<Vec<Vec<usize>>>,
+    },
+    /// Chains take turns; by block, their variants in order.
+    Chains(Vec<Vec<usize>>),
 }
 
 impl Turns {
-    fn of(blocks: usize, outlooks: &[Outlook], group: &[usize], chance: &mut Chance) -> Turns {
+    fn of(blocks: usize, outlooks: &[Outlook], group: &[Chain], chance: &mut Chance) -> Turns {
+        if group.iter().any(|chain| chain.0.len() > 1) {
+            return Turns::of_chains(blocks, group, chance);
+        }
+        let group: Vec<usize> =
+            group.iter().flat_map(|chain| &chain.0).flatten().copied().collect();
         let of_group = || group.iter().map(|variant| &outlooks[*variant]);
-        let lengths = of_group().map(|outlook| outlook.turns_max);
-        let rungs_max = lengths.max().unwrap_or(0);
+        let rungs_max = of_group().map(|outlook| outlook.turns_max).max().unwrap_or(0);
         // One block has nothing to be balanced with, and is easier to follow when it rises.
         let must_rise = blocks == 1 || of_group().any(|outlook| !outlook.any_order);
-        Turns {
+        Turns::Points {
             rungs: if must_rise {
                 vec![(0..rungs_max).collect(); blocks]
             } else {
                 balanced(rungs_max, blocks, chance)
             },
             variants: (0..rungs_max).map(|_| balanced(group.len(), blocks, chance)).collect(),
+            group,
         }
     }
+
+    fn of_chains(blocks: usize, group: &[Chain], chance: &mut Chance) -> Turns {
+        let mut by_block = vec![Vec::new(); blocks];
+        let chains = balanced(group.len(), blocks, chance);
+        // By chain, step and block: who takes turns there, in order.
+        let steps: Vec<Vec<Vec<Vec<usize>>>> = group
+            .iter()
+            .map(|chain| {
+                let step = |step: &Vec<usize>| balanced(step.len(), blocks, chance);
+                chain.0.iter().map(step).collect()
+            })
+            .collect();
+        for (block, order) in chains.iter().enumerate() {
+            for &at in order {
+                for (step, turns) in group[at].0.iter().zip(&steps[at]) {
+                    by_block[block].extend(turns[block].iter().map(|&place| step[place]));
+                }
+            }
+        }
+        Turns::Chains(by_block)
+    }
+
+    /// What is measured in a block, in order.
+    fn cells(&self, block: usize, outlooks: &[Outlook]) -> Vec<Cell> {
+        match self {
+            Turns::Chains(by_block) => {
+                let variants = by_block[block].iter();
+                variants.flat_map(|&variant| rising(variant, block, outlooks)).collect()
+            }
+            Turns::Points {
+                group,
+                rungs,
+                variants,
+            } => {
+                let at = |rung: usize| {
+                    let turn = variants[rung][block].iter().map(|&at| group[at]);
+                    let there = turn.filter(move |&one| rung < outlooks[one].turns_max);
+                    there.map(move |variant| Cell {
+                        variant,
+                        rung,
+                        block,
+                    })
+                };
+                rungs[block].iter().flat_map(|&rung| at(rung)).collect()
+            }
+        }
+    }
+}
+
+/// Steps that need each other, in their order: in each, the variants that take turns there. What is
+/// no step of an import is a chain of one.
+struct Chain(Vec<Vec<usize>>);
+
+/// The chains of a study, in its order. What is measured without faults beside a step takes turns
+/// with it, since it needs the same steps before.
+fn chains(study: &Study) -> Vec<Chain> {
+    let import = |variant: usize| study.variants[variant].settings.workload.import.as_ref();
+    let is_next = |last: &Imported, import: &Imported| {
+        let after = Imported {
+            step: last.step + 1,
+            ..last.clone()
+        };
+        after == *import
+    };
+    let mut chains: Vec<Chain> = Vec::new();
+    for variant in 0..study.variants.len() {
+        let of_beside = |step: &&mut Vec<usize>| is_beside(study, step[0], variant);
+        if let Some(step) = chains.iter_mut().flat_map(|chain| &mut chain.0).find(of_beside) {
+            step.push(variant);
+            continue;
+        }
+        let last = chains.last_mut().filter(|chain| {
+            let last = chain.0.last().and_then(|step| import(step[0]));
+            last.zip(import(variant)).is_some_and(|(last, own)| is_next(last, own))
+        });
+        match last {
+            Some(chain) => chain.0.push(vec![variant]),
+            None => chains.push(Chain(vec![vec![variant]])),
+        }
+    }
+    chains
+}
+
+/// Whether a variant is a step of an import without its faults, which was added beside it.
+fn is_beside(study: &Study, step: usize, variant: usize) -> bool {
+    let [step, variant] = [step, variant].map(|one| &study.variants[one]);
+    variant.is_added
+        && variant.settings.workload.import.is_some()
+        && step.settings.without_faults() == variant.settings.without_faults()
 }
 
 /// For each block an order of so many items. In every `items` blocks in a row from the first, each
@@ -150,14 +250,14 @@ fn zigzag(place: usize, items: usize) -> usize {
     }
 }
 
-fn groups_by_target(study: &Study) -> Vec<Vec<usize>> {
-    let mut groups: Vec<Vec<usize>> = Vec::new();
-    for (index, variant) in study.variants.iter().enumerate() {
-        let target = &variant.settings.target;
-        let same = |group: &&mut Vec<usize>| study.variants[group[0]].settings.target == *target;
+fn groups_by_target(study: &Study) -> Vec<Vec<Chain>> {
+    let target = |chain: &Chain| &study.variants[chain.0[0][0]].settings.target;
+    let mut groups: Vec<Vec<Chain>> = Vec::new();
+    for chain in chains(study) {
+        let same = |group: &&mut Vec<Chain>| target(&group[0]) == target(&chain);
         match groups.iter_mut().find(same) {
-            Some(group) if study.screen.is_none() => group.push(index),
-            _ => groups.push(vec![index]),
+            Some(group) if study.screen.is_none() => group.push(chain),
+            _ => groups.push(vec![chain]),
         }
     }
     groups

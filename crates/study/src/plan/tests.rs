@@ -394,3 +394,86 @@ fn what_keeps_a_question_about_storage_from_its_answer_is_warned_of() {
         "workload: {use: kv}\nvariants: {a: {}, b: {workload: {params: {value_size: 900}}}}\n";
     assert!(warnings(sizes).contains("differ in `workload.params`"));
 }
+
+/// The names of steps in the order in which they are measured, block by block.
+fn steps_in_order(rest: &str, seed: u64) -> Vec<String> {
+    let text = format!("study: s\nquestion: q\nseed: {seed}\ntarget: {{null: {{}}}}\n{rest}");
+    let study = resolve("s", &text, &Overrides::default()).unwrap();
+    let plan = plan(&study).unwrap();
+    let name = |trial: &Turn| {
+        let name = study.variants[trial.variant].name.to_string();
+        format!("{name} {}", trial.block)
+    };
+    plan.trials.iter().map(name).collect()
+}
+
+#[test]
+fn steps_of_another_tool_run_in_the_order_of_its_words_whatever_the_seed() {
+    let stress = "workload: {stress: ['write n=9 -rate threads=1', 'mixed n=9 -rate threads=1', \
+                  'read n=9 -rate threads=1']}\n";
+    let ycsb = "workload: {ycsb: ['load -p recordcount=9 -p workload=CoreWorkload', 'run -p \
+                recordcount=9 -p operationcount=9 -p workload=CoreWorkload']}\n";
+    for seed in 1..20 {
+        for (blocks, order) in [(1, "interleaved"), (3, "interleaved"), (3, "sequential")] {
+            let repeat = format!("repeat: {{blocks: {blocks}, order: {order}}}\n");
+            let expected = |names: &[&str]| -> Vec<String> {
+                let in_block = |block| names.iter().map(move |name| format!("{name} {block}"));
+                (0..blocks).flat_map(in_block).collect()
+            };
+            let said = format!("seed {seed}, {repeat}");
+            let seen = steps_in_order(&format!("{stress}{repeat}"), seed);
+            assert_eq!(seen, expected(&["write", "mixed", "read"]), "{said}");
+            let seen = steps_in_order(&format!("{ycsb}{repeat}"), seed);
+            assert_eq!(seen, expected(&["load", "run"]), "{said}");
+        }
+    }
+}
+
+/// Sides take turns as wholes: whatever one has made is there for its own next step.
+#[test]
+fn the_sides_of_a_comparison_of_imports_take_turns_with_all_their_steps() {
+    let rest = "workload: {stress: ['write n=9 -rate threads=1', 'read n=9 -rate threads=1']}\n\
+                variants: {a: {}, b: {client: {connections_per_node: 2}}}\nrepeat: {blocks: 4}\n";
+    let mut firsts = BTreeSet::new();
+    for seed in 1..9 {
+        let seen = steps_in_order(rest, seed);
+        let blocks: Vec<&[String]> = seen.chunks(4).collect();
+        assert_eq!(blocks.len(), 4);
+        for (number, block) in blocks.iter().enumerate() {
+            let steps = |sides: [&str; 2]| {
+                let of = |side| ["write", "read"].map(|step| format!("{side}-{step} {number}"));
+                sides.map(of).concat()
+            };
+            let (ab, ba) = (steps(["a", "b"]), steps(["b", "a"]));
+            assert!(*block == ab || *block == ba, "{block:?}");
+        }
+        let begins = blocks.iter().filter(|block| block[0].starts_with('a')).count();
+        assert_eq!(
+            begins, 2,
+            "each side begins as often as the other: {seen:?}"
+        );
+        firsts.insert(seen[0].clone());
+    }
+    assert_eq!(firsts.len(), 2, "chance decides who begins");
+}
+
+#[test]
+fn a_step_without_its_faults_takes_turns_with_it_behind_the_steps_that_both_need() {
+    let rest = "target: {local: {}}\nworkload: {stress: ['write n=9 -rate threads=1', \
+                'read duration=20s -rate threads=1']}\nfaults: [{kind: node-pause, at: 5s, for: \
+                1s}]\nrepeat: {blocks: 2, without_faults: true}\n";
+    let text = format!("study: s\nquestion: q\nseed: 3\n{rest}");
+    let study = resolve("s", &text, &Overrides::default()).unwrap();
+    let plan = plan(&study).unwrap();
+    let names: Vec<String> = plan
+        .trials
+        .iter()
+        .map(|trial| study.variants[trial.variant].name.to_string())
+        .collect();
+    for block in names.chunks(3) {
+        assert_eq!(block[0], "write");
+        let others: BTreeSet<&str> = block[1..].iter().map(String::as_str).collect();
+        assert_eq!(others, BTreeSet::from(["read", "without-faults"]));
+    }
+    assert_ne!(names[1], names[4], "they take turns");
+}

@@ -6,6 +6,7 @@ use super::subject::Subject;
 use super::trust::{HINT, is_own_word};
 use crate::settings::{Draft, Overrides, Settings};
 use ::yaml::{Diagnostics, Node, Raw};
+use foreign::FileKind;
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 use target::{
@@ -248,7 +249,7 @@ fn identified(home: &Home) -> Option<Box<BuildIdentity>> {
 
 /// The version that a source tree will be built as, as its `build.xml` says.
 fn planned(home: &Path) -> Option<Release> {
-    let text = std::fs::read_to_string(home.join("build.xml")).ok()?;
+    let text = foreign::text(FileKind::Home, home.join("build.xml")).ok()?;
     let (_, rest) = text.split_once("name=\"base.version\"")?;
     let (_, rest) = rest.split_once("value=\"")?;
     Release::built(rest.split('"').next()?)
@@ -265,7 +266,7 @@ fn java_of(home: &Path, release: &Release) -> Result<(), Mistake> {
             "name a folder as JAVA_HOME is, or a version: 17",
         ));
     }
-    let text = std::fs::read_to_string(home.join("release")).unwrap_or_default();
+    let text = foreign::text(FileKind::Home, home.join("release")).unwrap_or_default();
     let major = java_in_release(&text).and_then(java_major);
     let fits = java_majors(release);
     match major.filter(|major| !fits.contains(major)) {

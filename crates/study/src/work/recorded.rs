@@ -4,7 +4,8 @@ use crate::inputs::Inputs;
 use crate::settings::{Data, Load, Recorded, Sample, Settings, Warmup, Window};
 use ::recorded::{Recording, left_out};
 use analysis::procedure::{Fixed, Point};
-use measure::clock::SECOND_NS;
+use measure::clock::{MILLISECOND_NS, SECOND_NS};
+use measure::number::counted;
 use target::Target;
 use workload::{Problem, Program};
 
@@ -50,13 +51,45 @@ pub(super) fn apply(
         let rate = (recording.ops_per_s() * speed).floor().max(1.0);
         settings.procedure = Fixed(Point::Rate(rate as u64)).into();
         settings.poisson = false;
-        let seconds = (recording.seconds() / speed).floor().max(1.0);
         settings.window = Window {
             warmup: Warmup::Fixed(0),
-            measure_ns: seconds as u64 * SECOND_NS,
+            measure_ns: window_ns(&recording, speed),
         };
     }
-    notes(&recording, settings)
+    let mut notes = notes(&recording, settings);
+    notes.extend(recorded.speed.map(|speed| offered(&recording, speed)));
+    notes
+}
+
+/// The length of a window in which all of a recording comes once, ns. It ends with the recording,
+/// in the middle of a second; one shorter than a second goes round until that is over.
+fn window_ns(recording: &Recording, speed: f64) -> u64 {
+    let ns = |seconds: f64| (seconds * SECOND_NS as f64 / speed).floor() as u64;
+    let exact = ns(recording.seconds());
+    let in_ms = exact / MILLISECOND_NS * MILLISECOND_NS;
+    // Whole milliseconds are easier to read, if nothing comes behind them.
+    let window = if ns(recording.last_due_s()) < in_ms {
+        in_ms
+    } else {
+        exact
+    };
+    window.max(SECOND_NS)
+}
+
+/// How much of a recording is offered, and in which time.
+fn offered(recording: &Recording, speed: f64) -> String {
+    let window_s = window_ns(recording, speed) as f64 / SECOND_NS as f64;
+    let all = counted(recording.operations(), "operation");
+    if recording.seconds() / speed < 1.0 {
+        return format!(
+            "recorded traffic: its {all} take less than a second, and come again until \
+             {window_s:.0} s are over"
+        );
+    }
+    format!(
+        "recorded traffic: all {all} are offered, each once, in {window_s:.2} s; what remains \
+         behind the last whole second is measured by its own length"
+    )
 }
 
 /// What is to be said of a recording: a sentence each.

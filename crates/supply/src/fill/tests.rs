@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::served::{Served, Way, pinned};
+use rawzip::CompressionMethod;
 
 const SERVER: &str = "the server";
 const AGENT: &str = "an agent";

@@ -1,5 +1,7 @@
 //! How a Java is had on this system: one line for the distribution that it is.
 
+use foreign::FileKind;
+
 /// What stands for the major version in the texts below.
 const MAJOR: &str = "{MAJOR}";
 
@@ -31,7 +33,7 @@ const ANYWHERE: &str =
 /// What to do about a missing Java of a major version.
 pub(super) fn hint(major: u32) -> String {
     let texts = ["/etc/os-release", "/usr/lib/os-release"];
-    let release = texts.iter().find_map(|path| std::fs::read_to_string(path).ok());
+    let release = texts.iter().find_map(|path| foreign::text(FileKind::System, path).ok());
     let command = match std::env::consts::OS {
         "macos" => Some(HOMEBREW),
         _ => command_of(&release.unwrap_or_default()),

@@ -26,8 +26,9 @@ fn what_is_asked_to_compress_away_does() {
 /// A write of kv binds a key of 16 bytes and a value; a deletion the key alone.
 #[test]
 fn what_a_write_writes_is_counted_without_the_lengths_before_it() {
-    let bytes =
-        |mix: &[(&str, f64)]| program(&spec_with("kv", &[], mix)).written_bytes(Stage::Main);
+    let bytes = |mix: &[(&str, f64)]| {
+        program(&spec_with("kv", &[], mix)).written_bytes(Stage::Main, || true)
+    };
     assert_eq!(bytes(&[("write", 1.0), ("read", 9.0)]), Some(116.0));
     assert_eq!(bytes(&[("delete", 1.0)]), Some(16.0));
     assert_eq!(bytes(&[("read", 1.0)]), None);

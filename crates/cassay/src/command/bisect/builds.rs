@@ -1,6 +1,7 @@
 //! The builds of a bisection, in their order: versions by their names, or a file.
 
 use anyhow::{Context, Result, bail, ensure};
+use foreign::FileKind;
 use std::path::Path;
 use versions::Release;
 use yaml::{Diagnostics, Limits, Node, Raw, SourceText};
@@ -40,8 +41,8 @@ impl Build {
 pub fn read(text: &str) -> Result<Vec<Build>> {
     let path = Path::new(text);
     let builds = if path.is_file() {
-        let content =
-            std::fs::read_to_string(path).with_context(|| format!("read {}", path.display()))?;
+        let content = foreign::text(FileKind::Builds, path)
+            .with_context(|| format!("read {}", path.display()))?;
         of_file(text, &content)?
     } else {
         let versions = text.split(',').map(str::trim).filter(|one| !one.is_empty());

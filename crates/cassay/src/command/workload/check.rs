@@ -7,6 +7,7 @@ use crate::exit::Exit;
 use crate::{diagnostics, interrupt, terminal};
 use anyhow::{Context, Result, bail};
 use engine::Prepared;
+use foreign::FileKind;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use workload::{Program, Stage};
@@ -49,7 +50,7 @@ fn prepared(
         Ok(target) => target,
         Err(mistakes) => return Ok(Err(mistakes)),
     };
-    let text = std::fs::read_to_string(name).with_context(|| format!("read {name}"))?;
+    let text = foreign::text(FileKind::Workload, name).with_context(|| format!("read {name}"))?;
     let checked = match workload::check_file(name, &text, &spec(name, 1), &beside(name)) {
         Ok(checked) => checked,
         Err(mistakes) => return Ok(Err(mistakes)),

@@ -114,9 +114,18 @@ fn assert_lost(said: &Said, words: &str, before_s: f64) {
     assert_eq!(judged["result"], "fail", "{trial:#}");
     let detail = judged["detail"].as_str().unwrap_or_default();
     assert!(detail.starts_with(words), "{detail}");
-    let at_s: Option<f64> = detail.split_once(", at ").and_then(|(_, rest)| {
-        let (at_s, _) = rest.split_once(" s")?;
-        at_s.parse().ok()
+    // All that is said of a trial counts from its window, once that has begun.
+    let at_s: Option<f64> = detail.split_once(" s after the ").and_then(|(head, tail)| {
+        let since_s: f64 = head.rsplit(' ').next()?.parse().ok()?;
+        let warmup_s = trial["warmup"]["seconds"].as_f64()?;
+        Some(
+            since_s
+                + if tail.starts_with("window") {
+                    warmup_s
+                } else {
+                    0.0
+                },
+        )
     });
     assert!(
         at_s.is_some_and(|at_s| at_s >= before_s - 0.1),

@@ -228,3 +228,17 @@ fn statements_make_the_tables_and_do_nothing_else() {
     }
     assert!(refused(&without).contains("how the keyspace is copied"));
 }
+
+#[test]
+fn a_pipe_or_a_device_in_the_place_of_the_file_is_refused_and_not_waited_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(FILE);
+    let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+    rustix::fs::mkfifoat(rustix::fs::CWD, &path, mode).unwrap();
+    let said = format!("{:#}", Export::read(folder.path()).unwrap_err());
+    assert!(said.contains("it is no file, but a named pipe"), "{said}");
+    std::fs::remove_file(&path).unwrap();
+    std::os::unix::fs::symlink("/dev/zero", &path).unwrap();
+    let said = format!("{:#}", Export::read(folder.path()).unwrap_err());
+    assert!(said.contains("it is no file, but a device"), "{said}");
+}

@@ -8,6 +8,7 @@
 
 use super::{Filter, Point, Room, Series};
 use anyhow::{Context, Result, bail, ensure};
+use foreign::FileKind;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use std::path::Path;
@@ -54,7 +55,8 @@ struct Column {
 /// The file cannot be read, is not of this format, has a line that is not like the others, or no
 /// column matches.
 pub fn read_esxtop(path: &Path, columns: &[String]) -> Result<Vec<Series>> {
-    let file = std::fs::File::open(path).with_context(|| format!("read {}", path.display()))?;
+    let file = foreign::open(FileKind::Series, path)
+        .with_context(|| format!("read {}", path.display()))?;
     read(file, columns).with_context(|| format!("{}", path.display()))
 }
 

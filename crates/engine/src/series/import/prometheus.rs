@@ -11,13 +11,15 @@ mod sample;
 
 use super::{Filter, Point, Room, Series, read_text};
 use anyhow::{Context, Result, bail, ensure};
+use foreign::FileKind;
 use sample::{Kind, Sample};
 use std::collections::{BTreeMap, HashMap};
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
-/// The longest file taken: a day of a thousand series every 15 s is below it.
-const FILE_BYTES_MAX: u64 = 512 << 20;
+/// The longest line: labels are some hundred bytes.
+const LINE_BYTES_MAX: u64 = 1 << 20;
 
 /// The longest text of one scrape: the largest exporters give a tenth of it.
 pub(super) const SCRAPE_BYTES_MAX: u64 = 16 << 20;
@@ -43,7 +45,7 @@ pub fn read_prometheus(path: &Path, metrics: &[String]) -> Result<Vec<Series>> {
     let mut collected = Collected::new(&place.unwrap_or_default());
     if path.is_dir() {
         for file in scrapes(path)? {
-            let text = read_text(&file, SCRAPE_BYTES_MAX)?;
+            let text = read_text(&file)?;
             let modified = std::fs::metadata(&file).and_then(|data| data.modified());
             let age = modified
                 .with_context(|| format!("read {}", file.display()))?
@@ -54,9 +56,9 @@ pub fn read_prometheus(path: &Path, metrics: &[String]) -> Result<Vec<Series>> {
             added.with_context(|| format!("{}", file.display()))?;
         }
     } else {
-        let text = read_text(path, FILE_BYTES_MAX)?;
-        let added = Exposition::parse(&text).and_then(|one| collected.add(one, None, &filter));
-        added.with_context(|| format!("{}", path.display()))?;
+        collected
+            .add_file(path, &filter)
+            .with_context(|| format!("{}", path.display()))?;
     }
     let series = collected.series();
     ensure!(
@@ -70,6 +72,34 @@ pub fn read_prometheus(path: &Path, metrics: &[String]) -> Result<Vec<Series>> {
         }
     );
     Ok(series)
+}
+
+/// Nanoseconds of a unit of the times: seconds in OpenMetrics, else milliseconds.
+fn unit_ns(is_open_metrics: bool) -> f64 {
+    if is_open_metrics { 1e9 } else { 1e6 }
+}
+
+/// Hands on each line of a file, without the blanks around it; those without anything in them are
+/// left out. An error says the line's number.
+fn for_each_line(path: &Path, mut take: impl FnMut(usize, &str) -> Result<()>) -> Result<()> {
+    let mut file = BufReader::new(foreign::open(FileKind::Samples, path)?);
+    let mut line = Vec::new();
+    for number in 1.. {
+        line.clear();
+        if (&mut file).take(LINE_BYTES_MAX).read_until(b'\n', &mut line)? == 0 {
+            break;
+        }
+        ensure!(
+            (line.len() as u64) < LINE_BYTES_MAX,
+            "line {number} is longer than {LINE_BYTES_MAX} bytes"
+        );
+        let said = String::from_utf8_lossy(&line);
+        let text = said.trim();
+        if !text.is_empty() {
+            take(number, text).with_context(|| format!("line {number}"))?;
+        }
+    }
+    Ok(())
 }
 
 /// The files of a folder by their names, which usually have the time.
@@ -111,30 +141,59 @@ impl Collected {
 
     /// Adds the samples of one text; `age` is the time of those that have none.
     fn add(&mut self, exposition: Exposition, age: Option<u64>, filter: &Filter) -> Result<()> {
-        let place = self.place.clone();
         for sample in &exposition.samples {
-            let Some(described) = exposition.describe(sample, &place, filter) else {
-                continue;
-            };
-            let unix_ns = sample.unix_ns.or(age).with_context(|| {
-                format!(
-                    "line {}: {} has no time; hint: put each scrape into a file of its own in one \
-                     folder, whose times are taken then, or give the end point itself",
-                    sample.line, sample.name
-                )
-            })?;
-            let raw = self.series.entry((described.name, described.place)).or_insert_with(|| Raw {
-                unit: described.unit,
-                counter: described.counter,
-                points: Vec::new(),
-            });
-            if sample.value.is_finite() {
-                self.room.point()?;
-                raw.points.push(Point {
-                    unix_ns,
-                    value: sample.value,
-                });
+            self.add_sample(&exposition, sample, age, filter)
+                .with_context(|| format!("line {}", sample.line))?;
+        }
+        Ok(())
+    }
+
+    /// Adds the samples of a file, line by line: what is held is what is kept of them. It is read
+    /// twice, since what a metric is and what its times count may stand behind it.
+    fn add_file(&mut self, path: &Path, filter: &Filter) -> Result<()> {
+        let (mut known, mut is_open_metrics) = (Exposition::default(), false);
+        for_each_line(path, |_, line| {
+            is_open_metrics = line.ends_with("# EOF");
+            line.strip_prefix('#').map_or(Ok(()), |comment| known.comment(comment))
+        })?;
+        let unit_ns = unit_ns(is_open_metrics);
+        for_each_line(path, |number, line| {
+            if line.starts_with('#') {
+                return Ok(());
             }
+            let sample = Sample::parse(line, number, unit_ns)?;
+            self.add_sample(&known, &sample, None, filter)
+        })
+    }
+
+    fn add_sample(
+        &mut self,
+        exposition: &Exposition,
+        sample: &Sample,
+        age: Option<u64>,
+        filter: &Filter,
+    ) -> Result<()> {
+        let Some(described) = exposition.describe(sample, &self.place, filter) else {
+            return Ok(());
+        };
+        let unix_ns = sample.unix_ns.or(age).with_context(|| {
+            format!(
+                "{} has no time; hint: put each scrape into a file of its own in one folder, whose \
+                 times are taken then, or give the end point itself",
+                sample.name
+            )
+        })?;
+        let raw = self.series.entry((described.name, described.place)).or_insert_with(|| Raw {
+            unit: described.unit,
+            counter: described.counter,
+            points: Vec::new(),
+        });
+        if sample.value.is_finite() {
+            self.room.point()?;
+            raw.points.push(Point {
+                unix_ns,
+                value: sample.value,
+            });
         }
         self.room.series(self.series.len())
     }
@@ -187,8 +246,7 @@ impl Exposition {
     /// # Errors
     /// A line is not of the format.
     pub fn parse(text: &str) -> Result<Exposition> {
-        let open_metrics = text.trim_end().ends_with("# EOF");
-        let unit_ns = if open_metrics { 1e9 } else { 1e6 };
+        let unit_ns = unit_ns(text.trim_end().ends_with("# EOF"));
         let mut found = Exposition::default();
         for (index, line) in text.lines().enumerate() {
             let line = line.trim();

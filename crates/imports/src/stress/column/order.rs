@@ -40,6 +40,46 @@ pub(super) fn compare(kind: &Kind, a: &[u8], b: &[u8]) -> Ordering {
     }
 }
 
+/// A number by which values of a type are compared first: of two values, the one with the smaller
+/// number is the smaller. Equal numbers say nothing, unless [`is_told_by_key`].
+pub(super) fn key(kind: &Kind, bytes: &[u8]) -> u128 {
+    /// Makes numbers with a sign ones without, in the same order.
+    fn unsigned(number: i128) -> u128 {
+        (number as u128) ^ (1 << 127)
+    }
+    match kind {
+        Kind::Integer(_) | Kind::Timestamp | Kind::Varint => unsigned(number(bytes)),
+        Kind::Decimal => unsigned(number(bytes.get(4..).unwrap_or(bytes))),
+        Kind::Float | Kind::Double => unsigned(float(bytes)),
+        Kind::Uuid | Kind::Timeuuid => {
+            let (version, time, _) = uuid(bytes);
+            u128::from(version) << 64 | u128::from(time)
+        }
+        Kind::List(_) | Kind::Set(_) | Kind::Map(..) | Kind::Tuple(_) => 0,
+        Kind::Text | Kind::Blob | Kind::HexBlob | Kind::Boolean | Kind::Inet => head(bytes),
+        Kind::Date | Kind::Duration | Kind::Vector(..) => head(bytes),
+    }
+}
+
+/// Whether two values of a type with equal [`key`]s are equal.
+pub(super) fn is_told_by_key(kind: &Kind) -> bool {
+    match kind {
+        Kind::Integer(_) | Kind::Timestamp | Kind::Varint => true,
+        Kind::Decimal | Kind::Float | Kind::Double => true,
+        Kind::Uuid | Kind::Timeuuid | Kind::List(_) | Kind::Set(_) | Kind::Map(..) => false,
+        Kind::Tuple(_) | Kind::Text | Kind::Blob | Kind::HexBlob | Kind::Boolean => false,
+        Kind::Inet | Kind::Date | Kind::Duration | Kind::Vector(..) => false,
+    }
+}
+
+/// The first 16 bytes as a number; those that are missing are zeros.
+fn head(bytes: &[u8]) -> u128 {
+    let mut first = [0; 16];
+    let count = bytes.len().min(first.len());
+    first[..count].copy_from_slice(&bytes[..count]);
+    u128::from_be_bytes(first)
+}
+
 /// Two numbers of the same width.
 fn signed(a: &[u8], b: &[u8]) -> Ordering {
     let is_negative = |bytes: &[u8]| bytes.first().is_some_and(|byte| byte & 0x80 != 0);
@@ -152,6 +192,94 @@ mod tests {
             compared += 1;
         }
         assert!(compared > 50, "{compared}");
+    }
+
+    /// The number that is compared first never contradicts the comparison.
+    #[test]
+    fn the_number_of_a_value_is_in_the_order_of_the_values() {
+        for name in [
+            "int",
+            "bigint",
+            "smallint",
+            "tinyint",
+            "varint",
+            "decimal",
+            "double",
+            "float",
+            "uuid",
+            "timeuuid",
+            "text",
+            "blob",
+            "inet",
+            "timestamp",
+            "boolean",
+            "time",
+        ] {
+            let mut column = Column::of_profile("s", &element(name), Spec::default());
+            let made = |seed| {
+                column.set_seed(seed);
+                cell(&mut column)
+            };
+            let values: Vec<Vec<u8>> = (-40..40).map(made).collect();
+            let kind = &column.kind;
+            for a in &values {
+                for b in &values {
+                    let (by_key, by_value) = (key(kind, a).cmp(&key(kind, b)), compare(kind, a, b));
+                    let agrees =
+                        by_key == by_value || by_key == Ordering::Equal && !is_told_by_key(kind);
+                    assert!(agrees, "{name}: {a:?} {b:?}");
+                }
+            }
+        }
+        // What has a common beginning, what is longer by zeros, and what is empty.
+        let texts: [&[u8]; 6] = [
+            b"",
+            b"\0",
+            b"a",
+            b"a\0",
+            b"aaaaaaaaaaaaaaaaa",
+            b"aaaaaaaaaaaaaaaab",
+        ];
+        for (at, a) in texts.iter().enumerate() {
+            for b in &texts[at + 1..] {
+                assert!(key(&Kind::Text, a) <= key(&Kind::Text, b), "{a:?} {b:?}");
+                assert_eq!(compare(&Kind::Text, a, b), Ordering::Less);
+            }
+        }
+    }
+
+    /// As a buffer for each element and one sort by the comparison made them.
+    #[test]
+    fn large_sets_have_each_element_once_in_order() {
+        for name in ["int", "text", "timeuuid", "double"] {
+            let spec = || Spec {
+                size: Some(Dist::fixed(900)),
+                population: Some(Dist::uniform(1, 100)),
+                ..Spec::default()
+            };
+            let typ = CqlType::Set(Box::new(element(name)));
+            let mut column = Column::of_profile("s", &typ, spec());
+            column.set_seed(7);
+            let set = cell(&mut column);
+            let Kind::Set(of) = &column.kind else {
+                panic!("a set")
+            };
+            let count = i32::from_be_bytes(set[..4].try_into().unwrap());
+            let mut rest = &set[4..];
+            let mut values = Vec::new();
+            while let Some(value) = take(&mut rest) {
+                values.push(value.to_vec());
+            }
+            assert_eq!(values.len(), count as usize);
+            let in_order = |pair: &[Vec<u8>]| compare(&of.kind, &pair[0], &pair[1]);
+            assert!(
+                values.windows(2).all(|pair| in_order(pair) == Ordering::Less),
+                "{name}"
+            );
+            // Doubles are drawn between the numbers of the population.
+            let most = if name == "double" { 900 } else { 100 };
+            assert!((50..=most).contains(&values.len()), "{name}");
+        }
     }
 
     #[test]

@@ -223,3 +223,46 @@ fn means_of_several_clients_stand_behind_the_percentiles_of_all() {
     );
     assert!(!alone.contains("MeanOf"), "{alone}");
 }
+
+#[test]
+fn percentiles_of_few_operations_are_those_that_the_tool_prints() {
+    let mut service = Histogram::default();
+    (1..=999u64).for_each(|us| service.record(us * 1000));
+    service.record(50_000_000);
+    let mut buckets = Histogram::default();
+    (0..100).for_each(|_| buckets.record(2_700_000));
+    let lines = |service: &Histogram, measurement| {
+        let series = [Series {
+            name: "READ".to_owned(),
+            returns: Vec::new(),
+            service: service.clone(),
+            latency: service.clone(),
+            averages: Vec::new(),
+        }];
+        let text = end(
+            (1.0, service.count()),
+            (&series, &[]),
+            Interval::Op,
+            &[measurement],
+            Exporter::Text,
+        );
+        let lines = text.lines().filter(|line| line.contains("Percentile"));
+        lines.map(|line| format!("{line}\n")).collect::<String>()
+    };
+    expect![[r#"
+        [READ], 50thPercentileLatency(us), 500
+        [READ], 99thPercentileLatency(us), 990
+        [READ], 99.9PercentileLatency(us), 999
+        [READ], 99.99PercentileLatency(us), 50003
+        [READ], 12.34PercentileLatency(us), 123
+    "#]]
+    .assert_eq(&lines(
+        &service,
+        Measurement::Hdr(vec![50.0, 99.0, 99.9, 99.99, 12.34]),
+    ));
+    expect![[r#"
+        [READ], 95thPercentileLatency(us), 2000
+        [READ], 99thPercentileLatency(us), 2000
+    "#]]
+    .assert_eq(&lines(&buckets, Measurement::Buckets(1000, false)));
+}

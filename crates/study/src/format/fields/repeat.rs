@@ -58,7 +58,8 @@ pub(super) const FIELDS: &[Field] = &[
         "interleaved",
         "Interleaved: variants take turns in every block, in a counterbalanced order. Sequential: \
          one variant after the other; what differs then only looks different, since the machine \
-         may have changed meanwhile.",
+         may have changed meanwhile. Steps of another tool's words run in the order of the words \
+         in every block, whatever this says.",
     ),
     with(
         "repeat.without_faults",

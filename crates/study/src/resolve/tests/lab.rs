@@ -200,8 +200,8 @@ fn what_no_machine_can_start_is_a_mistake() {
     check(&[(
         "local: {gc: zgc, class_sharing: true}",
         "",
-        "class data sharing is asked for, but not possible with ZGC: pointers into the heap \
-             are of another size there",
+        "class data sharing is asked for, but not possible with ZGC: objects, or pointers to \
+         them, are of another form there than in the archive",
     )]);
 }
 

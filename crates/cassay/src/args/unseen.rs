@@ -1,0 +1,90 @@
+//! Values of the command line that are not said back.
+//!
+//! A refused value is printed by the library that reads the command line, and stands in the log of
+//! a pipeline then. What has a name before it, or leads to a cluster, may hold a password: of such
+//! a value only the name is said.
+
+use clap::error::{ContextKind, ContextValue, Error};
+
+/// Parts of what an option's value is called, where it may hold a secret: `NAME=WHERE`,
+/// `attach:HOST[:PORT]`, `TARGET`.
+const SECRET: [&str; 3] = ["=", "attach:", "TARGET"];
+
+/// An error of the command line, without the value that may hold a secret.
+pub fn unseen(mut error: Error) -> Error {
+    let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg) else {
+        return error;
+    };
+    if !SECRET.iter().any(|part| option.contains(part)) {
+        return error;
+    }
+    let Some(ContextValue::String(value)) = error.get(ContextKind::InvalidValue) else {
+        return error;
+    };
+    let said = said(value);
+    error.insert(ContextKind::InvalidValue, ContextValue::String(said));
+    error
+}
+
+/// The name before the value, if it looks like one, and a sign for the rest.
+fn said(value: &str) -> String {
+    let is_name = |name: &&str| {
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+        !name.is_empty() && name.chars().all(is_plain)
+    };
+    match value.split_once('=').map(|(name, _)| name).filter(is_name) {
+        Some(name) => format!("{name}=…"),
+        None => "…".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_option_that_may_hold_a_secret_says_it_back() {
+        for words in [
+            "run s.yaml --secret db=hunter2",
+            "run s.yaml --secret hunter2",
+            "run s.yaml --secret=db=text:hunter2",
+            "plan s.yaml --secret db:hunter2",
+            "resume --secret db=hunter2",
+            "run s.yaml --allow hunter2",
+            "workload check w.yaml --target attach: --set password=hunter2",
+            "workload check w.yaml --target null:hunter2",
+            "workload check w.yaml --target attach:h --set target.attach.password:hunter2",
+            "workload check w.yaml --target attach:h --secret db=hunter2",
+            "target up --set Password=hunter2",
+            "doctor --target cassandra:hunter2@db1",
+        ] {
+            let words = words.split(' ');
+            let parsed = super::super::command()
+                .try_get_matches_from(["cassay"].into_iter().chain(words.clone()));
+            let error = unseen(parsed.expect_err("the value is refused"));
+            let text = error.render().to_string();
+            let words: Vec<&str> = words.collect();
+            assert!(!text.contains("hunter2"), "{words:?}: {text}");
+            assert!(text.contains("--"), "the option is named: {text}");
+        }
+    }
+
+    #[test]
+    fn a_value_that_is_no_secret_is_said_as_before() {
+        let words = ["cassay", "resume", "--more", "900"];
+        let error = super::super::command().try_get_matches_from(words).expect_err("too many");
+        assert!(unseen(error).render().to_string().contains("'900'"));
+    }
+
+    #[test]
+    fn only_what_looks_like_a_name_is_said_of_a_value() {
+        assert_eq!(said("db=hunter2"), "db=…");
+        assert_eq!(
+            said("target.attach.password=x=y"),
+            "target.attach.password=…"
+        );
+        assert_eq!(said("hunter2"), "…");
+        assert_eq!(said("=hunter2"), "…");
+        assert_eq!(said("user:hunter2@db=x"), "…");
+    }
+}

@@ -1,0 +1,176 @@
+//! A folder in the making: it gets its name when it is whole, and goes with its process.
+//!
+//! A process that is killed leaves its folder. Each folder in the making is locked by who makes it,
+//! and the system drops the lock with the process. So the next one tells folders that are being
+//! made from those that were left, and removes the latter.
+
+use anyhow::{Context, Result, bail};
+use measure::number::bytes;
+use rustix::fs::{FlockOperation, flock};
+use std::fs::File;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+
+/// Begin of the names of such folders.
+const PREFIX: &str = ".cassay-export-";
+
+/// How often a new folder is taken away between its making and its lock before that is an error.
+const TRIES: usize = 10;
+
+/// A folder in the making. Dropping it removes it, unless it was named.
+#[derive(Debug)]
+pub(super) struct Making {
+    folder: TempDir,
+    /// Held until the folder has its name.
+    lock: File,
+}
+
+impl Making {
+    /// Makes a folder within `above`, and removes those there that no process makes any more.
+    ///
+    /// # Errors
+    /// It cannot be made.
+    pub(super) fn within(above: &Path, say: &mut dyn FnMut(&str)) -> Result<Making> {
+        sweep(above, say);
+        for _ in 0..TRIES {
+            let what = || format!("make a folder in {}", above.display());
+            let folder =
+                tempfile::Builder::new().prefix(PREFIX).tempdir_in(above).with_context(what)?;
+            // Another process may have seen it before it was locked, and taken it away.
+            if let Some(lock) = locked(folder.path()) {
+                return Ok(Making { folder, lock });
+            }
+        }
+        bail!("{} loses each folder that is made in it", above.display())
+    }
+
+    /// Where it is as long as it has no name.
+    pub(super) fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Gives it its name.
+    ///
+    /// # Errors
+    /// It cannot be renamed; it is removed then.
+    pub(super) fn name(self, to: &Path) -> Result<()> {
+        std::fs::rename(self.path(), to).with_context(|| format!("name it {}", to.display()))?;
+        // It has another name now, and is not removed any more.
+        let _ = self.folder.keep();
+        drop(self.lock);
+        Ok(())
+    }
+}
+
+/// The lock of a folder; none if another process holds it, or the folder is gone.
+fn locked(path: &Path) -> Option<File> {
+    let folder = foreign::folder(path).ok()?;
+    flock(&folder, FlockOperation::NonBlockingLockExclusive).ok()?;
+    let (held, there) = (folder.metadata().ok()?, path.symlink_metadata().ok()?);
+    ((held.dev(), held.ino()) == (there.dev(), there.ino())).then_some(folder)
+}
+
+/// Folders in the making within `above` that no process holds, each with its lock.
+fn left(above: &Path) -> Vec<(PathBuf, File)> {
+    let own = rustix::process::geteuid().as_raw();
+    let is_left = |path: PathBuf| {
+        let name = path.file_name()?.to_str()?;
+        let found = path.symlink_metadata().ok()?;
+        let is_one = name.starts_with(PREFIX) && found.is_dir() && found.uid() == own;
+        let lock = locked(&path).filter(|_| is_one)?;
+        Some((path, lock))
+    };
+    let entries = std::fs::read_dir(above).into_iter().flatten().flatten();
+    entries.filter_map(|entry| is_left(entry.path())).collect()
+}
+
+/// Removes them, and says so.
+fn sweep(above: &Path, say: &mut dyn FnMut(&str)) {
+    for (path, lock) in left(above) {
+        let size = bytes(size_of(&path));
+        let shown = path.display();
+        match std::fs::remove_dir_all(&path) {
+            Ok(()) => say(&format!(
+                "removed {shown} ({size}), which an export that was killed has left"
+            )),
+            Err(error) => say(&format!(
+                "{shown} ({size}) was left by an export that was killed, and cannot be removed: \
+                 {error}"
+            )),
+        }
+        drop(lock);
+    }
+}
+
+/// Bytes of all files below a folder. A link counts as nothing, and leads nowhere.
+fn size_of(folder: &Path) -> u64 {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let size = |entry: std::fs::DirEntry| match entry.path().symlink_metadata() {
+        Ok(found) if found.is_dir() => size_of(&entry.path()),
+        Ok(found) if found.is_file() => found.len(),
+        _ => 0,
+    };
+    entries.map(size).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(folder: &Path) -> Vec<String> {
+        let entries = std::fs::read_dir(folder).unwrap().flatten();
+        let mut names: Vec<String> =
+            entries.map(|entry| entry.file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn what_a_killed_process_has_left_is_removed_and_said_and_what_is_made_stays() {
+        let above = tempfile::tempdir().unwrap();
+        let left = above.path().join(".cassay-export-abc123");
+        std::fs::create_dir_all(left.join("node1/item")).unwrap();
+        std::fs::write(left.join("node1/item/nb-1-big-Data.db"), [7; 3000]).unwrap();
+        for other in ["mine", ".cassay-other", ".hidden"] {
+            std::fs::create_dir(above.path().join(other)).unwrap();
+        }
+        // A file of that name, and a link to a folder, are not of an export.
+        std::fs::write(above.path().join(".cassay-export-file"), "x").unwrap();
+        let mine = above.path().join("mine");
+        std::os::unix::fs::symlink(&mine, above.path().join(".cassay-export-link")).unwrap();
+        let mut said = Vec::new();
+        let first = Making::within(above.path(), &mut |line| said.push(line.to_owned())).unwrap();
+        assert!(!left.exists());
+        assert_eq!(said.len(), 1, "{said:?}");
+        assert!(said[0].contains(".cassay-export-abc123"), "{said:?}");
+        assert!(
+            said[0].contains("which an export that was killed has left"),
+            "{said:?}"
+        );
+        // One that another export makes at the moment is none that was left.
+        let second = Making::within(above.path(), &mut |line| panic!("{line}")).unwrap();
+        assert!(first.path().is_dir() && second.path().is_dir());
+        std::fs::write(first.path().join("a"), "a").unwrap();
+        first.name(&above.path().join("full")).unwrap();
+        drop(second);
+        let expected = [
+            ".cassay-export-file",
+            ".cassay-export-link",
+            ".cassay-other",
+            ".hidden",
+            "full",
+            "mine",
+        ];
+        assert_eq!(names(above.path()), expected);
+        assert_eq!(names(&above.path().join("full")), ["a"]);
+    }
+
+    #[test]
+    fn a_folder_that_cannot_get_its_name_goes() {
+        let above = tempfile::tempdir().unwrap();
+        let making = Making::within(above.path(), &mut |_| ()).unwrap();
+        making.name(&above.path().join("no/such")).unwrap_err();
+        assert_eq!(names(above.path()), [""; 0]);
+    }
+}

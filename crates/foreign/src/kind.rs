@@ -1,0 +1,157 @@
+//! Which files of others are read, with a limit of size for each.
+//!
+//! A limit follows from what reading makes of a file: whoever holds a tree of it needs some ten to
+//! fifty times its size, and may take 256 MiB in all. What is read in constant memory may be as
+//! large as such a file gets. The mutation run (`crates/cassay/tests/mutations/`) goes through all
+//! kinds, and reads the largest file of each that is held.
+
+/// A limit, in bytes.
+const KIB: u64 = 1 << 10;
+const MIB: u64 = 1 << 20;
+const GIB: u64 = 1 << 30;
+
+/// One kind of file that somebody else may have made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FileKind {
+    /// A study.
+    Study,
+    /// A file that a study or a command line names for its workload: ours or another tool's.
+    Workload,
+    /// A file of a query log, which is read in pieces.
+    QueryLog,
+    /// A series of another tool, which is read in pieces.
+    Series,
+    /// Samples of Prometheus, which are read in pieces.
+    Samples,
+    /// One scrape of a metrics end point.
+    Scrape,
+    /// A machine, described or packed.
+    Machine,
+    /// One file of a machine that is a folder.
+    MachinePart,
+    /// A list of machines for nodes.
+    Machines,
+    /// A placement as another program has it.
+    Placement,
+    /// A list of builds.
+    Builds,
+    /// What a bisection has found so far.
+    Bisection,
+    /// The names of runs.
+    Tags,
+    /// A record of a run: its plan, its findings, a trial.
+    Record,
+    /// Records of a run, a line each, which are read one by one.
+    Records,
+    /// Histograms of a run, which are read one by one.
+    Histograms,
+    /// Any file of a run, whose bytes are counted or copied.
+    RunFile,
+    /// The journal of a run, which is held.
+    Journal,
+    /// The list of an exported snapshot.
+    Export,
+    /// A certificate or a key.
+    Certificate,
+    /// A secure connect bundle.
+    ConnectBundle,
+    /// A password.
+    Password,
+    /// What somebody's Java or Cassandra says of itself.
+    Home,
+    /// A jar that is looked into.
+    Jar,
+    /// A jar, a packed distribution or a program, whose bytes are counted, copied or unpacked.
+    Archive,
+    /// Settings and lists of what Cassandra is fetched by.
+    Supply,
+    /// What cassay has noted of a cluster or a fault on this machine.
+    Note,
+    /// A file of the kernel, or of the system's own settings.
+    System,
+}
+
+impl FileKind {
+    /// All of them.
+    pub const ALL: [FileKind; 28] = [
+        FileKind::Study,
+        FileKind::Workload,
+        FileKind::QueryLog,
+        FileKind::Series,
+        FileKind::Samples,
+        FileKind::Scrape,
+        FileKind::Machine,
+        FileKind::MachinePart,
+        FileKind::Machines,
+        FileKind::Placement,
+        FileKind::Builds,
+        FileKind::Bisection,
+        FileKind::Tags,
+        FileKind::Record,
+        FileKind::Records,
+        FileKind::Histograms,
+        FileKind::RunFile,
+        FileKind::Journal,
+        FileKind::Export,
+        FileKind::Certificate,
+        FileKind::ConnectBundle,
+        FileKind::Password,
+        FileKind::Home,
+        FileKind::Jar,
+        FileKind::Archive,
+        FileKind::Supply,
+        FileKind::Note,
+        FileKind::System,
+    ];
+
+    /// How messages call it, with an article.
+    pub fn called(self) -> &'static str {
+        self.row().0
+    }
+
+    /// The largest file of this kind, in bytes.
+    pub fn bytes_max(self) -> u64 {
+        self.row().1
+    }
+
+    /// Whether its readers hold all of it at once, so that its size decides how much memory they
+    /// take.
+    pub fn is_held(self) -> bool {
+        self.row().2
+    }
+
+    fn row(self) -> (&'static str, u64, bool) {
+        const HELD: bool = true;
+        const IN_PIECES: bool = false;
+        match self {
+            FileKind::Study => ("a study", MIB, HELD),
+            FileKind::Workload => ("a workload file", 2 * MIB, HELD),
+            FileKind::QueryLog => ("a query log", 1024 * GIB, IN_PIECES),
+            FileKind::Series => ("a series", 64 * GIB, IN_PIECES),
+            FileKind::Samples => ("samples", 64 * GIB, IN_PIECES),
+            FileKind::Scrape => ("a scrape", 16 * MIB, HELD),
+            FileKind::Machine => ("a description of a machine", 32 * MIB, HELD),
+            FileKind::MachinePart => ("a file of a machine", 16 * MIB, HELD),
+            FileKind::Machines => ("a list of machines", MIB, HELD),
+            FileKind::Placement => ("a placement", 4 * MIB, HELD),
+            FileKind::Builds => ("a list of builds", MIB, HELD),
+            FileKind::Bisection => ("the record of a bisection", 4 * MIB, HELD),
+            FileKind::Tags => ("the names of runs", 4 * MIB, HELD),
+            FileKind::Record => ("a record of a run", 32 * MIB, HELD),
+            FileKind::Records => ("a file of records", 256 * GIB, IN_PIECES),
+            FileKind::Histograms => ("a file of histograms", 256 * GIB, IN_PIECES),
+            FileKind::RunFile => ("a file of a run", 256 * GIB, IN_PIECES),
+            FileKind::Journal => ("a journal", 32 * MIB, HELD),
+            FileKind::Export => ("the list of an exported snapshot", 16 * MIB, HELD),
+            FileKind::Certificate => ("a file of certificates", 4 * MIB, HELD),
+            FileKind::ConnectBundle => ("a secure connect bundle", 16 * MIB, HELD),
+            FileKind::Password => ("a file with a password", 64 * KIB, HELD),
+            FileKind::Home => ("a file that says what is installed", 4 * MIB, HELD),
+            FileKind::Jar => ("a jar", 128 * MIB, HELD),
+            FileKind::Archive => ("an archive or a program", 16 * GIB, IN_PIECES),
+            FileKind::Supply => ("a list of jars", 4 * MIB, HELD),
+            FileKind::Note => ("a note of cassay", 16 * MIB, HELD),
+            FileKind::System => ("a file of the system", 16 * MIB, HELD),
+        }
+    }
+}

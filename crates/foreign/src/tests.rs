@@ -1,0 +1,116 @@
+//! What stands where a file should be, as others leave it there.
+
+use super::*;
+use std::path::PathBuf;
+
+fn fifo(path: &Path) {
+    let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+    rustix::fs::mkfifoat(rustix::fs::CWD, path, mode).unwrap();
+}
+
+#[test]
+fn what_is_no_file_is_refused_by_its_name_and_not_waited_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    fifo(&path("pipe"));
+    std::os::unix::fs::symlink("/dev/zero", path("endless")).unwrap();
+    std::os::unix::fs::symlink(path("pipe"), path("link")).unwrap();
+    let _listener = std::os::unix::net::UnixListener::bind(path("socket")).unwrap();
+    for kind in FileKind::ALL {
+        for (path, what) in [
+            (path("pipe"), "a named pipe"),
+            (path("link"), "a named pipe"),
+            (path("endless"), "a device"),
+            (path("socket"), "a socket"),
+            (folder.path().to_owned(), "a folder"),
+        ] {
+            let error = open(kind, &path).unwrap_err();
+            assert!(is_no_file(&error), "{}: {error}", path.display());
+            let said = error.to_string();
+            assert!(
+                said.starts_with(&format!("it is no file, but {what}")),
+                "{said}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_file_that_is_there_is_read_and_one_that_is_not_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let plain = folder.path().join("plain");
+    std::fs::write(&plain, "a\n").unwrap();
+    assert_eq!(text(FileKind::Study, &plain).unwrap(), "a\n");
+    assert_eq!(read(FileKind::Study, &plain).unwrap(), b"a\n");
+    let error = open(FileKind::Study, folder.path().join("absent")).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotFound);
+    assert!(!is_no_file(&error));
+    let link = folder.path().join("link");
+    std::os::unix::fs::symlink(&plain, &link).unwrap();
+    assert_eq!(text(FileKind::Study, &link).unwrap(), "a\n");
+    open_no_link(FileKind::Study, &link).unwrap_err();
+    open_no_link(FileKind::Study, &plain).unwrap();
+}
+
+#[test]
+fn a_file_larger_than_its_kind_is_refused_before_it_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    for kind in FileKind::ALL {
+        let path = folder.path().join("large");
+        // A hole: it takes no disk.
+        let file = File::create(&path).unwrap();
+        if file.set_len(kind.bytes_max() + 1).is_err() {
+            // This file system has no files of a TiB.
+            continue;
+        }
+        let error = open(kind, &path).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::FileTooLarge, "{kind:?}");
+        assert!(error.to_string().contains(kind.called()), "{error}");
+        assert!(!is_no_file(&error));
+    }
+}
+
+#[test]
+fn a_file_that_grows_while_it_is_read_ends_at_the_limit_of_its_kind() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("grows");
+    File::create(&path).unwrap();
+    let mut opened = open(FileKind::Password, &path).unwrap();
+    let file = OpenOptions::new().write(true).open(&path).unwrap();
+    file.set_len(1 << 30).unwrap();
+    let mut bytes = Vec::new();
+    let error = opened.read_to_end(&mut bytes).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::FileTooLarge);
+    assert!(
+        bytes.len() as u64 <= 4 * FileKind::Password.bytes_max(),
+        "{}",
+        bytes.len()
+    );
+}
+
+#[test]
+fn a_disk_that_does_not_answer_is_given_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("slow");
+    std::fs::write(&path, "text").unwrap();
+    let mut opened = open(FileKind::Study, &path).unwrap();
+    opened.waited_ns = 61_000_000_000;
+    let error = opened.read(&mut [0; 4]).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::TimedOut);
+    // What has brought much may take its time.
+    opened.bytes = 640 << 10;
+    assert_eq!(opened.read(&mut [0; 4]).unwrap(), 4);
+}
+
+#[test]
+fn a_place_in_a_file_is_gone_to_and_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let path: PathBuf = folder.path().join("file");
+    std::fs::write(&path, "abcdef").unwrap();
+    let mut opened = open(FileKind::Archive, &path).unwrap();
+    assert_eq!(opened.bytes_count().unwrap(), 6);
+    opened.seek(SeekFrom::End(-2)).unwrap();
+    let mut end = String::new();
+    opened.read_to_string(&mut end).unwrap();
+    assert_eq!(end, "ef");
+}

@@ -1,0 +1,78 @@
+//! Which value of all is a percentile: each tool counts in its own way.
+//!
+//! A line in a tool's place has the value that the tool would print. The share of a percentile has
+//! no exact binary form: 99.9 % of 1,000 values is a little more than 999 of them, so that taking
+//! the next whole number prints the maximum.
+
+use measure::Histogram;
+
+/// The place of a percentile (0 to 100) among `count` values, from 1 on, by Java's HdrHistogram
+/// 2.1.9: the nearest whole number. YCSB 0.17 and cassandra-stress 3.11 and later count so.
+fn nearest(percentile: f64, count: u64) -> u64 {
+    // Java casts to a long, which cuts off.
+    ((percentile.min(100.0) / 100.0 * count as f64 + 0.5) as u64).max(1)
+}
+
+/// A percentile (0 to 100) as [`nearest`] counts, in nanoseconds; 0 when there is no value.
+pub(super) fn nearest_ns(histogram: &Histogram, percentile: f64) -> u64 {
+    histogram.value_at_rank_ns(nearest(percentile, histogram.count()))
+}
+
+/// The value behind a share (0 to 1) of all values, in nanoseconds: the place that YCSB's `raw`
+/// takes of its sorted list, `(int) (share * count)` from 0 on.
+pub(super) fn behind_share_ns(histogram: &Histogram, share: f64) -> u64 {
+    histogram.value_at_rank_ns((share * histogram.count() as f64) as u64 + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn up_to(count: u64) -> Histogram {
+        let mut histogram = Histogram::default();
+        (1..=count).for_each(|value| histogram.record(value));
+        histogram
+    }
+
+    /// Values that Java's HdrHistogram 2.1.9 says of the whole numbers up to a count, once each.
+    #[test]
+    fn percentiles_are_those_of_the_library_of_the_tools() {
+        for (count, percentile, value) in [
+            (1000, 99.91, 999),
+            (1000, 99.9, 999),
+            (1000, 99.95, 1000),
+            (1000, 12.34, 123),
+            (1000, 50.0, 500),
+            (1000, 0.0, 1),
+            (1000, 100.0, 1000),
+            (1000, 120.0, 1000),
+            (60, 99.0, 59),
+            (60, 95.0, 57),
+            (3, 50.0, 2),
+            (2, 50.0, 1),
+            (1, 99.9, 1),
+        ] {
+            let seen = nearest_ns(&up_to(count), percentile);
+            assert_eq!(seen, value, "{percentile} of {count}");
+        }
+        assert_eq!(nearest_ns(&Histogram::default(), 99.0), 0);
+    }
+
+    #[test]
+    fn a_sorted_list_is_read_at_the_whole_part_of_the_share() {
+        for (count, share, value) in [
+            (1000, 0.999, 1000),
+            (1000, 0.5, 501),
+            (100, 0.99, 100),
+            (60, 0.99, 60),
+            (7, 0.95, 7),
+            (7, 0.01, 1),
+        ] {
+            assert_eq!(
+                behind_share_ns(&up_to(count), share),
+                value,
+                "{share} of {count}"
+            );
+        }
+    }
+}

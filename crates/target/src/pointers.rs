@@ -1,0 +1,137 @@
+//! Up to which heap a JVM reaches objects by pointers of 4 bytes, and when it maps an archive of
+//! classes that was made with them.
+
+use crate::spec::{Collector, LocalSpec};
+
+/// So much of memory pointers of 4 bytes reach, with objects that are aligned to 8 bytes.
+const REACHED_BYTES: u64 = 32 << 30;
+/// Alignment of objects that a JVM has by itself, in bytes.
+const ALIGNMENT_BYTES: u64 = 8;
+
+/// The largest heap, in bytes, whose objects are reached by pointers of 4 bytes. The JVM keeps the
+/// address 0 free with as much as its heap is aligned to: a region of the largest size with G1 and
+/// Shenandoah (32 MiB), 2 MiB with the parallel collector. ZGC has no such pointers.
+///
+/// Seen with Java 17.0.15: G1 up to -Xmx32736m and not from -Xmx32737m on; the parallel collector
+/// at -Xmx32750m and not at -Xmx32767m.
+pub fn narrow_heap_max_bytes(collector: Collector, object_alignment_bytes: u64) -> u64 {
+    let kept_free = match collector {
+        Collector::Z => return 0,
+        Collector::G1 | Collector::Shenandoah => 32 << 20,
+        Collector::Parallel => 2 << 20,
+    };
+    let alignment = object_alignment_bytes.clamp(ALIGNMENT_BYTES, 256);
+    REACHED_BYTES * (alignment / ALIGNMENT_BYTES) - kept_free
+}
+
+/// Options that have objects, or pointers to them or to classes, of another form than an archive
+/// that is made without them. Each is taken whatever value stands behind it.
+const OTHER_FORMS: [&str; 4] = [
+    "-XX:-UseCompressedOops",
+    "-XX:-UseCompressedClassPointers",
+    "-XX:+UseCompactObjectHeaders",
+    "-Xshare:off",
+];
+const OBJECT_ALIGNMENT: &str = "-XX:ObjectAlignmentInBytes=";
+
+/// The reason why JVMs of a spec map no archive of classes; `None` if they do.
+pub(crate) fn unlike_archive(spec: &LocalSpec) -> Option<String> {
+    let collector = chosen(spec);
+    if collector == Collector::Z {
+        return Some("ZGC".to_owned());
+    }
+    let options = || spec.jvm_options.iter().map(String::as_str);
+    if let Some(option) = options().find(|option| OTHER_FORMS.contains(option)) {
+        return Some(option.to_owned());
+    }
+    let is_aligned_otherwise =
+        |value: &str| value.parse::<u64>().is_ok_and(|bytes| bytes != ALIGNMENT_BYTES);
+    let aligned = options()
+        .find(|option| option.strip_prefix(OBJECT_ALIGNMENT).is_some_and(is_aligned_otherwise));
+    if let Some(option) = aligned {
+        return Some(option.to_owned());
+    }
+    let most = narrow_heap_max_bytes(collector, ALIGNMENT_BYTES);
+    (spec.heap_bytes > most).then(|| format!("a heap of more than {}MiB", most >> 20))
+}
+
+/// The collector of a spec: its own word, that of its options, or Cassandra's.
+fn chosen(spec: &LocalSpec) -> Collector {
+    let by_option = || {
+        let is_on = |one: &Collector| spec.jvm_options.contains(&one.option());
+        Collector::ALL.iter().copied().find(is_on)
+    };
+    spec.collector.or_else(by_option).unwrap_or(Collector::G1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+
+    fn spec(heap_mib: u64, options: &[&str]) -> LocalSpec {
+        LocalSpec {
+            heap_bytes: heap_mib * MIB,
+            jvm_options: options.iter().map(|one| (*one).to_owned()).collect(),
+            ..LocalSpec::default()
+        }
+    }
+
+    /// As Java 17.0.15 says, asked for all its flags.
+    #[test]
+    fn the_largest_heap_with_small_pointers_is_that_of_the_jvm() {
+        let is_narrow =
+            |collector, mib: u64| mib * MIB <= narrow_heap_max_bytes(collector, ALIGNMENT_BYTES);
+        for (collector, mib, expected) in [
+            (Collector::G1, 32_736, true),
+            (Collector::G1, 32_737, false),
+            (Collector::Shenandoah, 32_737, false),
+            (Collector::Parallel, 32_750, true),
+            (Collector::Parallel, 32_767, false),
+            (Collector::Z, 512, false),
+        ] {
+            assert_eq!(is_narrow(collector, mib), expected, "{collector:?} {mib}");
+        }
+        assert!(narrow_heap_max_bytes(Collector::G1, 16) > 63 << 30);
+    }
+
+    #[test]
+    fn an_archive_is_refused_where_the_jvm_would_not_map_it() {
+        for (heap_mib, options, expected) in [
+            (32_736, &[][..], None),
+            (32_737, &[], Some("a heap of more than 32736MiB")),
+            (32_750, &["-XX:+UseParallelGC"], None),
+            (
+                32_767,
+                &["-XX:+UseParallelGC"],
+                Some("a heap of more than 32766MiB"),
+            ),
+            (512, &["-XX:+UseZGC"], Some("ZGC")),
+            (
+                512,
+                &["-XX:-UseCompressedOops"],
+                Some("-XX:-UseCompressedOops"),
+            ),
+            (
+                512,
+                &["-XX:-UseCompressedClassPointers"],
+                Some("-XX:-UseCompressedClassPointers"),
+            ),
+            (
+                512,
+                &["-XX:+UseCompactObjectHeaders"],
+                Some("-XX:+UseCompactObjectHeaders"),
+            ),
+            (512, &["-XX:ObjectAlignmentInBytes=8"], None),
+            (
+                512,
+                &["-XX:ObjectAlignmentInBytes=16"],
+                Some("-XX:ObjectAlignmentInBytes=16"),
+            ),
+        ] {
+            let seen = unlike_archive(&spec(heap_mib, options));
+            assert_eq!(seen.as_deref(), expected, "{heap_mib} {options:?}");
+        }
+    }
+}

@@ -1,0 +1,269 @@
+//! Rules about the ways to what others have made: a file is opened by crate `foreign`, and a
+//! program is listened to by `reach::process`, which wait for neither for ever.
+
+use super::Violation;
+use super::code::{is_cfg_test, item_end};
+use crate::tree::{File, Tree};
+use proc_macro2::{TokenStream, TokenTree};
+
+/// Ways to open a file that wait for what a pipe says, and read a device without an end.
+const OPENING: [&str; 9] = [
+    "fs::read",
+    "fs::read_to_string",
+    "fs::copy",
+    "File::open",
+    "File::options",
+    "OpenOptions::new",
+    "fs::open",
+    "fs::openat",
+    "Reader::from_path",
+];
+/// Ways to listen to a program for as long as it likes.
+const LISTENING: [&str; 3] = ["Stdio::piped", "wait_with_output", "io::pipe"];
+
+/// Where a file is opened otherwise: a file or a folder of the sources, and the reason.
+const OPENS: [(&str, &str); 26] = [
+    (
+        "crates/agent/build.rs",
+        "it runs while the program is built",
+    ),
+    ("crates/foreign/", "it is that door"),
+    (
+        "crates/kernel/src/cgroup",
+        "control groups, which it has made or found by itself",
+    ),
+    (
+        "crates/kernel/src/confine",
+        "files of a control group and of a process",
+    ),
+    (
+        "crates/kernel/src/able/",
+        "a folder on a volume that it has made",
+    ),
+    (
+        "crates/kernel/src/volume",
+        "volumes and loop devices, which are no plain files",
+    ),
+    ("crates/kernel/src/net.rs", "name spaces of the kernel"),
+    (
+        "crates/kernel/src/probe/",
+        "files of the kernel, which are kept open and read again",
+    ),
+    (
+        "crates/kernel/src/listener.rs",
+        "tables of sockets below /proc",
+    ),
+    ("crates/kernel/src/links.rs", "what /sys says of a link"),
+    (
+        "crates/kernel/src/mounts.rs",
+        "tables of mounts below /proc",
+    ),
+    (
+        "crates/kernel/src/ports.rs",
+        "tables of sockets below /proc",
+    ),
+    ("crates/kernel/src/tcp.rs", "settings below /proc/sys"),
+    (
+        "crates/agent/src/descriptors.rs",
+        "limits of a process below /proc",
+    ),
+    (
+        "crates/agent/src/faults/volume.rs",
+        "a file that it makes itself, on a volume of its own",
+    ),
+    (
+        "crates/agent/src/disk_check.rs",
+        "a file that it makes itself, past the page cache",
+    ),
+    (
+        "crates/fleet/src/health.rs",
+        "the control group that it is in",
+    ),
+    (
+        "crates/reach/src/process.rs",
+        "what the kernel says of a process, and which machine this is",
+    ),
+    ("crates/reach/src/serve.rs", "/dev/null"),
+    (
+        "crates/engine/src/recorded.rs",
+        "what /proc says of the machine",
+    ),
+    ("crates/host/src/noted.rs", "a note that it makes anew"),
+    (
+        "crates/cluster/src/local/roles.rs",
+        "a password that it makes anew, and random bytes",
+    ),
+    (
+        "crates/supply/src/fetch.rs",
+        "a part of a jar, which it writes in its own cache",
+    ),
+    (
+        "crates/cassay/src/command/new.rs",
+        "a study that it makes anew",
+    ),
+    (
+        "crates/cassay/src/command/topology.rs",
+        "exported files that it makes anew",
+    ),
+    (
+        "crates/kubernetes/src/kubectl.rs",
+        "the name that Kubernetes itself lays into a pod",
+    ),
+];
+
+/// Where a program is talked with otherwise, and the reason.
+const LISTENS: [(&str, &str); 6] = [
+    (
+        "crates/agent/src/disk_check.rs",
+        "a child that is this program, with a limit of its own",
+    ),
+    ("crates/reach/src/process/listen.rs", "it is that door"),
+    (
+        "crates/reach/src/far.rs",
+        "a conversation in frames, each with a limit of size and time",
+    ),
+    (
+        "crates/reach/src/link.rs",
+        "a conversation in frames, each with a limit of size",
+    ),
+    (
+        "crates/agent/src/guard.rs",
+        "the guard is this program, and is only told something",
+    ),
+    (
+        "crates/kubernetes/src/kubectl.rs",
+        "watches and logs are read as they come, until they end",
+    ),
+];
+
+/// Files of others are opened by crate `foreign`.
+pub fn files(tree: &Tree) -> Vec<Violation> {
+    let hint = "open it by crate `foreign`, or name the file of the sources in \
+                xtask/src/tidy/opening.rs with the reason";
+    violations(tree, &OPENING, &OPENS, hint)
+}
+
+/// Programs are listened to by `reach::process`.
+pub fn programs(tree: &Tree) -> Vec<Violation> {
+    let hint = "listen to it by `reach::process::ask` or `listen`, or name the file of the sources \
+                in xtask/src/tidy/opening.rs with the reason";
+    violations(tree, &LISTENING, &LISTENS, hint)
+}
+
+fn violations(tree: &Tree, bans: &[&str], excepted: &[(&str, &str)], hint: &str) -> Vec<Violation> {
+    let mut found = Vec::new();
+    let mut used = vec![false; excepted.len()];
+    let is_shipped = |file: &&File| {
+        file.path.starts_with("crates/")
+            && !["/tests/", "/tests.rs", "/examples/", "/benches/"]
+                .iter()
+                .any(|part| file.path.contains(part))
+            && !file.path.ends_with("_tests.rs")
+    };
+    for file in tree.with_extension("rs").filter(is_shipped) {
+        let mut calls = Vec::new();
+        collect(file.text().parse().unwrap_or_default(), bans, &mut calls);
+        let exception = excepted.iter().position(|(place, _)| file.path.starts_with(place));
+        match exception {
+            Some(at) => used[at] |= !calls.is_empty(),
+            None => found.extend(calls.into_iter().map(|(line, name)| {
+                Violation::at(&file.path, line, format!("`{name}` waits for ever: {hint}"))
+            })),
+        }
+    }
+    // A tree of a rule's test has not all of them.
+    if tree.file("Cargo.toml").is_some() {
+        let idle = excepted.iter().zip(used).filter(|(_, used)| !used);
+        found.extend(idle.map(|((place, _), _)| {
+            Violation::of_file(place, "is an exception of tidy that nothing needs any more")
+        }));
+    }
+    found
+}
+
+/// Calls and imports of `bans` outside tests, with their lines. A call whose argument is a literal
+/// path of the kernel's is none.
+fn collect(tokens: TokenStream, bans: &[&str], calls: &mut Vec<(usize, String)>) {
+    let all: Vec<TokenTree> = tokens.into_iter().collect();
+    let mut at = 0;
+    while at < all.len() {
+        match &all[at] {
+            TokenTree::Group(group) if is_cfg_test(group) => at = item_end(&all, at),
+            TokenTree::Group(group) => collect(group.stream(), bans, calls),
+            TokenTree::Ident(ident) => {
+                let name = ident.to_string();
+                let path = before(&all, at).map(|parent| format!("{parent}::{name}"));
+                let banned = bans
+                    .iter()
+                    .find(|ban| **ban == name || path.as_deref() == Some(**ban))
+                    .filter(|_| !is_of_kernel(all.get(at + 1)));
+                if let Some(ban) = banned {
+                    calls.push((ident.span().start().line, (*ban).to_owned()));
+                }
+            }
+            TokenTree::Punct(_) | TokenTree::Literal(_) => {}
+        }
+        at += 1;
+    }
+}
+
+/// The name before `::` and the token at `at`.
+fn before(all: &[TokenTree], at: usize) -> Option<String> {
+    let is_colon =
+        |token: &TokenTree| matches!(token, TokenTree::Punct(punct) if punct.as_char() == ':');
+    let parent = at.checked_sub(3)?;
+    match &all[parent] {
+        TokenTree::Ident(parent_name) if all[parent + 1..at].iter().all(is_colon) => {
+            Some(parent_name.to_string())
+        }
+        _ => None,
+    }
+}
+
+/// Whether what stands in the brackets is a literal path, or a format of one, below /proc or /sys.
+fn is_of_kernel(arguments: Option<&TokenTree>) -> bool {
+    let Some(TokenTree::Group(group)) = arguments else {
+        return false;
+    };
+    let text: String = group.stream().to_string().split_whitespace().collect();
+    let text = text.trim_start_matches('&');
+    let path = text.strip_prefix("format!(").unwrap_or(text);
+    ["\"/proc/", "\"/sys/"].iter().any(|root| path.starts_with(root))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(rule: fn(&Tree) -> Vec<Violation>, path: &str, source: &str) -> Vec<usize> {
+        rule(&Tree::of(&[(path, source)])).iter().map(|one| one.line).collect()
+    }
+
+    #[test]
+    fn every_way_to_open_a_file_is_found_but_the_one_and_those_of_the_kernel() {
+        let source = "//! H\nfn a() {\n    let b = std::fs::read_to_string(path);\n    let c = \
+            File::open(&path)?;\n    x(fs::read(p));\n    let d = \
+            OpenOptions::new().read(true);\n    let e = foreign::read(FileKind::Study, p);\n    \
+            let f = std::fs::read_to_string(\"/proc/stat\");\n    let g = \
+            fs::read(format!(\"/proc/{pid}/x\"));\n    file.read_to_string(&mut text);\n    \
+            KernelFile::open(p);\n}\n";
+        assert_eq!(lines(files, "crates/study/src/a.rs", source), [3, 4, 5, 6]);
+        assert_eq!(lines(files, "crates/foreign/src/a.rs", source), [0; 0]);
+        assert_eq!(lines(files, "crates/study/tests/a.rs", source), [0; 0]);
+    }
+
+    #[test]
+    fn a_test_may_open_what_it_has_made_and_what_follows_it_may_not() {
+        let source = "//! H\n#[cfg(test)]\nmod tests {\n    fn a() { std::fs::read(p); }\n}\n\
+            fn b() { std::fs::read(p); }\n#[cfg(test)]\nuse std::fs::read;\nfn c() { \
+            File::open(p); }\n";
+        assert_eq!(lines(files, "crates/study/src/a.rs", source), [6, 9]);
+    }
+
+    #[test]
+    fn a_pipe_to_a_program_is_found() {
+        let source = "//! H\nfn a() {\n    command.stdout(Stdio::piped());\n    \
+            child.wait_with_output();\n    reach::process::ask(command, b\"\", limit);\n}\n";
+        assert_eq!(lines(programs, "crates/supply/src/a.rs", source), [3, 4]);
+    }
+}
