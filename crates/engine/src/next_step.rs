@@ -9,6 +9,7 @@ use store::record::{
 use study::human;
 use study::settings::Study;
 use words::comparison::BLOCKS_ADDED_MAX;
+use words::data;
 
 /// Lengths that a warm-up is proposed with, s.
 const WARMUPS_S: [f64; 7] = [10.0, 20.0, 30.0, 60.0, 120.0, 300.0, 600.0];
@@ -17,6 +18,10 @@ const BLOCKS_TO_BEGIN_WITH: usize = 5;
 
 /// What to run next; none where nothing is open.
 pub fn of(study: &Study, found: &FindingsRecord, run: &Path) -> Option<NextStepRecord> {
+    // Data that is not as it was written is looked at before anything is measured again.
+    if !data::against(&found.trials).is_empty() {
+        return Some(look_at_data(found, run));
+    }
     let is_open = |one: &&ComparisonRecord| one.primary && one.verdict == Finding::Inconclusive;
     let open: Vec<_> = found.comparisons.iter().filter(is_open).collect();
     let is_searching = found.searches.iter().any(|search| {
@@ -63,6 +68,25 @@ pub fn of(study: &Study, found: &FindingsRecord, run: &Path) -> Option<NextStepR
         command: rerun(study, &[format!("repeat.blocks={BLOCKS_TO_BEGIN_WITH}")]),
         seconds: Some(took_s * BLOCKS_TO_BEGIN_WITH as f64),
     })
+}
+
+/// Where to look at rows that were lost, wrong or resurrected, and what reads the first of them.
+fn look_at_data(found: &FindingsRecord, run: &Path) -> NextStepRecord {
+    let read_by = data::first_row(&found.trials).map(|row| match row.read_by.as_str() {
+        "" => format!(", and at row {}", row.row),
+        statement => format!(", and read row {}: {statement}", row.row),
+    });
+    NextStepRecord {
+        says: format!(
+            "Look at what is said of each trial's rows before anything is measured again{}",
+            read_by.unwrap_or_default()
+        ),
+        command: format!(
+            "cassay show --trials {}",
+            human::quoted(&run.display().to_string())
+        ),
+        seconds: None,
+    }
 }
 
 /// With a warm-up as long as it took until trials no longer became faster; none where that is

@@ -6,7 +6,7 @@
 //! Long because it is one format.
 
 pub use crate::accounts::{
-    HistoryRecord, MissedRowRecord, ReadBackRecord, RegistersRecord, ViolationRecord,
+    DataAgainst, HistoryRecord, MissedRowRecord, ReadBackRecord, RegistersRecord, ViolationRecord,
     read_back_words,
 };
 pub use crate::added::AddedRecord;
@@ -267,6 +267,10 @@ pub struct FindingsRecord {
     /// The answer to the question, one sentence each.
     #[serde(default)]
     pub answer: Vec<String>,
+    /// The sentences with which the answer begins if verified data was lost, wrong or resurrected,
+    /// or if a requirement was missed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub alarms: Vec<String>,
     /// Why the trials together say less than they were to say, causes first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub causes: Vec<CauseRecord>,
@@ -693,6 +697,9 @@ pub struct VerifyRecord {
     /// There, though no write was acknowledged; not an error.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unconfirmed: u64,
+    /// The first rows that were found to be missing, stale, resurrected or wrong.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missed_rows: Vec<MissedRowRecord>,
 }
 
 /// The server's own operation counts over the whole trial, beside the client's.

@@ -16,9 +16,12 @@ pub fn sentences(trials: &[TrialFinding]) -> Vec<String> {
         few if few < MANY => told.iter().map(FaultEffect::sentence).collect(),
         _ => vec![many(&told)],
     };
-    let broken = trials.iter().filter(|trial| !trial.faults.is_empty());
-    let read: Vec<_> = broken.filter_map(|trial| trial.read_back.as_ref()).collect();
-    said.extend(read_back_words(&read));
+    // Of rows that must not be lost the first sentence of the answer tells.
+    let is_told = trials.iter().any(|trial| trial.data_against().rows.is_some());
+    if trials.iter().any(|trial| !trial.faults.is_empty()) && !is_told {
+        let read: Vec<_> = trials.iter().filter_map(|trial| trial.read_back.as_ref()).collect();
+        said.extend(read_back_words(&read));
+    }
     said
 }
 

@@ -7,7 +7,7 @@ use crate::args::{
 use crate::compat::Compat;
 use crate::exit::Exit;
 use crate::progress::{Show, tone_of};
-use crate::terminal::Line;
+use crate::terminal::{Line, Tone};
 use crate::{interrupt, terminal};
 use anyhow::{Context, Error, Result, anyhow};
 use engine::{Interrupted, Options, Outcome, needs};
@@ -279,8 +279,13 @@ fn answer(headline: &Headline) -> Vec<Line> {
     let verdict = headline.verdict;
     let mut lines =
         vec![Line::of(&format!("{}: ", headline.study)).with(tone_of(verdict), verdict.name())];
-    let answer = headline.answer.iter();
-    lines.extend(answer.map(|sentence| Line::of(&format!("  {sentence}"))));
+    lines.extend(headline.answer.iter().map(|sentence| {
+        if headline.alarms.contains(sentence) {
+            Line::of("  ").with(Tone::Bad, sentence)
+        } else {
+            Line::of(&format!("  {sentence}"))
+        }
+    }));
     let reasons = headline.main_reasons().iter();
     lines.extend(reasons.map(|reason| Line::of(&format!("  ! {reason}"))));
     if let Some(next) = &headline.next {

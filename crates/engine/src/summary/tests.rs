@@ -55,8 +55,8 @@ fn a_reason_of_several_trials_stands_once_with_all_their_names() {
     assert_eq!(
         words::trials::reasons(&trials.each_ref()),
         [
-            "a at 4 threads (blocks 1 to 3, 5), b at 4 threads (block 1): V12: short",
             "b at 4 threads (block 1): V4: late",
+            "a at 4 threads (blocks 1 to 3, 5), b at 4 threads (block 1): V12: short",
         ]
     );
     assert_eq!(

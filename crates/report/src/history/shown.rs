@@ -34,6 +34,7 @@ pub(super) fn history(history: &History) -> Page {
             study: history.study.clone(),
             facts: facts(history),
             question: format!("How has {} changed over its runs?", history.study),
+            alarms: Vec::new(),
             answer: answer(history),
             verdict: Verdict::of(history.verdict),
             meaning: "That of the newest run. Invalid and damaged runs are left out.".into(),

@@ -32,6 +32,7 @@ pub fn headline(view: &RunView, points: &[Point<'_>]) -> Headline {
         facts: facts(view),
         question: view.plan.question.clone(),
         lead: lead::figure(view, points),
+        alarms: view.findings.alarms.clone(),
         answer,
         verdict,
         meaning: meaning(verdict).into(),

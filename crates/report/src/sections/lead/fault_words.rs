@@ -109,13 +109,14 @@ fn returned(what: &str, returns: &ReturnsRecord) -> Option<String> {
 pub(super) fn losses(view: &RunView) -> String {
     let trials = &view.findings.trials;
     let broken: Vec<&TrialFinding> = trials.iter().filter(|t| !t.faults.is_empty()).collect();
-    let read: Vec<&ReadBackRecord> = broken.iter().filter_map(|t| t.read_back.as_ref()).collect();
+    let read: Vec<&ReadBackRecord> = trials.iter().filter_map(|t| t.read_back.as_ref()).collect();
+    let read_broken = broken.iter().filter(|trial| trial.read_back.is_some()).count();
     let missed: u64 = broken.iter().map(|trial| trial.verify.lost).sum();
     let not_found = (missed > 0).then(|| {
         let reads = measure::number::counted(missed, "read");
         format!("{reads} did not find a row whose write was acknowledged.")
     });
-    let unread = match (read.len(), broken.len()) {
+    let unread = match (read_broken, broken.len()) {
         (0, _) => Some("Whether anything acknowledged was lost was not read back.".to_owned()),
         (some, all) if some < all => Some(format!(
             "That was read back after {some} of {all} trials with faults."
