@@ -1,10 +1,11 @@
 //! What to run next, where a run leaves its question open: one command, with its time.
 
 use crate::record::rerun;
+use analysis::recovery::HOLD_S;
 use std::path::Path;
 use store::record::{
-    CauseKind, ComparisonRecord, Finding, FindingsRecord, NextStepRecord, SearchOutcome,
-    TrialFinding, Verdict,
+    Aftermath, CauseKind, ComparisonRecord, Finding, FindingsRecord, NextStepRecord, NotMeasured,
+    SearchOutcome, TrialFinding, Verdict,
 };
 use study::human;
 use study::settings::Study;
@@ -21,6 +22,9 @@ pub fn of(study: &Study, found: &FindingsRecord, run: &Path) -> Option<NextStepR
     // Data that is not as it was written is looked at before anything is measured again.
     if !data::against(&found.trials).is_empty() {
         return Some(look_at_data(found, run));
+    }
+    if let Some(step) = with_longer_window(study, found) {
+        return Some(step);
     }
     let is_open = |one: &&ComparisonRecord| one.primary && one.verdict == Finding::Inconclusive;
     let open: Vec<_> = found.comparisons.iter().filter(is_open).collect();
@@ -67,6 +71,38 @@ pub fn of(study: &Study, found: &FindingsRecord, run: &Path) -> Option<NextStepR
         says: format!("{BLOCKS_TO_BEGIN_WITH} blocks, which show a spread"),
         command: rerun(study, &[format!("repeat.blocks={BLOCKS_TO_BEGIN_WITH}")]),
         seconds: Some(took_s * BLOCKS_TO_BEGIN_WITH as f64),
+    })
+}
+
+/// Windows are proposed in steps of so many seconds.
+const WINDOW_STEP_S: f64 = 30.0;
+
+/// With a window that shows the recovery from faults that ended too late for theirs; none where all
+/// was seen, or where the study is no file.
+fn with_longer_window(study: &Study, found: &FindingsRecord) -> Option<NextStepRecord> {
+    let needed = found.trials.iter().flat_map(|trial| {
+        let window = trial.phases.iter().find(|phase| phase.name == "measure");
+        trial.faults.iter().filter_map(move |fault| {
+            let why = Aftermath::of(fault)?.not_measured?;
+            let is_cut = fault.recovery.as_ref()?.cut_by_fault;
+            let is_late = matches!(why, NotMeasured::WholeLater(_) | NotMeasured::LittleLeft(_));
+            (is_late && !is_cut).then_some(fault.whole_s? - window?.from_s + 2.0 * HOLD_S)
+        })
+    });
+    let needed_s = needed.reduce(f64::max)?;
+    if study.overrides.command.is_some() {
+        return None;
+    }
+    let window_s = (needed_s / WINDOW_STEP_S).ceil() * WINDOW_STEP_S;
+    let took_s: f64 = found.trials.iter().map(seconds_of).sum();
+    let longer_s: f64 = found.trials.iter().map(|one| (window_s - one.seconds).max(0.0)).sum();
+    Some(NextStepRecord {
+        says: format!(
+            "With a window of {}, which shows the recovery",
+            human::seconds_for_people(window_s)
+        ),
+        command: rerun(study, &[format!("window.measure={window_s}s")]),
+        seconds: Some(took_s + longer_s),
     })
 }
 
@@ -123,7 +159,10 @@ fn seconds_of(trial: &TrialFinding) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use store::record::{CauseRecord, WarmupRecord};
+    use store::record::{
+        BackRecord, CauseRecord, FaultRecord, PhaseTimeRecord, RecoveryRecord, ReturnsRecord,
+        WarmupRecord,
+    };
     use study::resolve::resolve;
     use study::settings::Overrides;
 
@@ -170,6 +209,39 @@ mod tests {
         }
     }
 
+    /// A trial in which node2 was back 4.7 s after a window of 75 s.
+    fn back_late() -> TrialFinding {
+        let back = BackRecord {
+            left_s: Some(1.0),
+            back_s: None,
+            watched_s: 35.0,
+        };
+        let recovery = RecoveryRecord {
+            watched_s: 55.0,
+            throughput: Some(ReturnsRecord {
+                injected: back,
+                healed: Some(back),
+            }),
+            ..RecoveryRecord::default()
+        };
+        TrialFinding {
+            phases: vec![PhaseTimeRecord {
+                name: "measure".to_owned(),
+                from_s: 0.0,
+                to_s: 75.0,
+                ..PhaseTimeRecord::default()
+            }],
+            faults: vec![FaultRecord {
+                injected_s: Some(20.0),
+                healing_s: Some(40.0),
+                whole_s: Some(79.7),
+                recovery: Some(recovery),
+                ..FaultRecord::default()
+            }],
+            ..TrialFinding::default()
+        }
+    }
+
     #[test]
     fn each_open_run_has_one_command_with_its_time() {
         let run = Path::new("results/s/1");
@@ -196,6 +268,11 @@ mod tests {
             Some((run_with(" --set repeat.blocks=5"), 300.0))
         );
         assert_eq!(next(&[], open(4, Some(900))), None, "nobody adds so many");
+        // A node that was back when nobody looked any more: the window is what to change.
+        let mut late = found(&[CauseKind::Others], open(4, Some(9)));
+        late.trials[0] = back_late();
+        let step = of(&study(), &late, run).unwrap();
+        assert_eq!(step.command, run_with(" --set window.measure=150s"));
         let mut told = found(&[CauseKind::Others], ComparisonRecord::default());
         told.verdict = Verdict::Valid;
         told.comparisons[0].verdict = Finding::Faster;

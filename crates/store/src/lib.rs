@@ -12,6 +12,7 @@
 
 mod accounts;
 mod added;
+mod aftermath;
 mod buckets;
 mod cause;
 pub mod convert;

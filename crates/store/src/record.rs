@@ -10,6 +10,7 @@ pub use crate::accounts::{
     read_back_words,
 };
 pub use crate::added::AddedRecord;
+pub use crate::aftermath::{Aftermath, NotMeasured, SeriesEnd, p99_ratio, p99_words, since};
 pub use crate::cause::{CauseKind, CauseRecord, NextStepRecord};
 pub use crate::cost::{CostComparisonRecord, CostKind, CostRecord, Costs};
 pub use crate::curves::{CurveRecord, PeakRecord, WithoutPeak};

@@ -13,6 +13,7 @@ mod words;
 use crate::client_warnings;
 use crate::data_state::DataState;
 use crate::estimate::{self, Estimate};
+use crate::fault_warnings;
 use crate::human;
 use crate::inputs::Inputs;
 use crate::read_back;
@@ -202,6 +203,7 @@ pub fn plan(study: &Study) -> Result<Plan, PlanError> {
     let programs: Vec<Arc<Program>> = works.iter().map(|w| Arc::clone(&w.program)).collect();
     warnings.extend(storage_warnings::warnings(study, &programs));
     warnings.extend(client_warnings::warnings(study));
+    warnings.extend(fault_warnings::warnings(study));
     Ok(Plan {
         trials,
         works,

@@ -340,7 +340,7 @@ fn what_is_not_known_of_a_fault_is_not_told() {
         &[
             "node-stop: mismatch",
             "not injected",
-            "cannot be told, no error",
+            "cannot be told,",
             "2 intervals lie before it",
             "not healed",
             "Also on: node-kill of node1",

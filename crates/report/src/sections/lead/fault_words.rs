@@ -4,7 +4,7 @@
 use crate::number;
 use crate::view::RunView;
 use store::record::{
-    FaultRecord, ReadBackRecord, RecoveryRecord, ReturnsRecord, StretchRecord, TrialFinding,
+    Aftermath, FaultRecord, ReadBackRecord, RecoveryRecord, StretchRecord, TrialFinding, p99_words,
     read_back_words,
 };
 
@@ -20,13 +20,20 @@ pub(super) fn title(fault: &FaultRecord) -> String {
     }
 }
 
-/// What it did to the load; nothing where that was not measured.
-pub(super) fn effect(fault: &FaultRecord) -> String {
+/// What it did to load that came at a rate, or in a closed loop; nothing where nobody measured.
+pub(super) fn effect(fault: &FaultRecord, is_at_rate: bool) -> String {
     let Some(found) = &fault.recovery else {
         return String::new();
     };
-    let said = [throughput(found), errors(found), as_before(found)];
-    said.into_iter().flatten().collect::<Vec<_>>().join(" ")
+    let [throughput, p99] = [throughput(found), p99(fault)];
+    // At a rate the cost of a fault is its latency.
+    let costs = if is_at_rate {
+        [p99, throughput]
+    } else {
+        [throughput, p99]
+    };
+    let said = costs.into_iter().chain([errors(found), as_before(fault)]);
+    said.flatten().collect::<Vec<_>>().join(" ")
 }
 
 /// `62 % less throughput at worst, below normal for 29.0 s, 81,300 operations short.`
@@ -64,44 +71,22 @@ fn errors(found: &RecoveryRecord) -> Option<String> {
     })
 }
 
-/// `Throughput was back to normal 21.8 s after the healing; p99 was not within 1 min 30 s of it.`
-fn as_before(found: &RecoveryRecord) -> Option<String> {
-    let said: Vec<String> = [("throughput", &found.throughput), ("p99", &found.p99)]
-        .into_iter()
-        .filter_map(|(what, returns)| returned(what, returns.as_ref()?))
-        .collect();
-    let (first, others) = said.split_first()?;
-    let first = first[..1].to_uppercase() + &first[1..];
-    Some(
-        std::iter::once(first)
-            .chain(others.iter().cloned())
-            .collect::<Vec<_>>()
-            .join("; ")
-            + ".",
-    )
+/// `Throughput was back to normal 21.8 s after the healing; p99 was not within 90 s of it.`
+fn as_before(fault: &FaultRecord) -> Option<String> {
+    let said = Aftermath::of(fault)?.words(fault)?;
+    Some(said[..1].to_uppercase() + &said[1..] + ".")
 }
 
-/// When one of them was as before; nothing where it never was otherwise.
-fn returned(what: &str, returns: &ReturnsRecord) -> Option<String> {
-    let (back, from) = match &returns.healed {
-        Some(healed) => (healed, "healing"),
-        None => (&returns.injected, "injection"),
-    };
-    match (back.left_s, back.back_s) {
-        (None, Some(0.0)) => None,
-        (_, Some(back_s)) => {
-            let seconds = number::duration(back_s);
-            Some(format!(
-                "{what} was back to normal {seconds} after the {from}"
-            ))
-        }
-        (_, None) => {
-            let seconds = number::duration(back.watched_s);
-            Some(format!(
-                "{what} was not back to normal within {seconds} of the {from}"
-            ))
-        }
-    }
+/// `P99 51 → 1,040 ms while broken (× 20.4).`
+fn p99(fault: &FaultRecord) -> Option<String> {
+    let said = p99_words(fault)?;
+    let first = said.chars().next()?;
+    // The percentile keeps its small letter.
+    Some(if first == 'p' {
+        said + "."
+    } else {
+        said[..1].to_uppercase() + &said[1..] + "."
+    })
 }
 
 /// What became of all that was acknowledged in trials in which something was broken. That nothing
