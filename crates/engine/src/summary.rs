@@ -46,12 +46,11 @@ use words::{data, requirement, trials as all};
 /// # Errors
 /// One of them cannot be read; nothing is added of it then.
 pub fn lay_beside(study: &Study, found: &mut FindingsRecord, path: &Path) -> Result<()> {
-    let results = path.parent().and_then(Path::parent).unwrap_or(Path::new("."));
     // The sentences that come first tell of what is added, too.
     let first = lead(found).len();
     found.answer.drain(..first);
     let added = without_faults::lay_beside(study, found, path)
-        .and_then(|()| required::lay_earlier_beside(study, found, results));
+        .and_then(|()| required::lay_earlier_beside(study, found, path));
     begin_with_lead(found);
     added
 }
@@ -59,7 +58,7 @@ pub fn lay_beside(study: &Study, found: &mut FindingsRecord, path: &Path) -> Res
 /// The sentences that come first in any answer: what speaks against the data, then what came of the
 /// requirements.
 fn lead(found: &FindingsRecord) -> Vec<String> {
-    let required = requirement::sentence(&found.requirements);
+    let required = requirement::sentences(&found.requirements, found.verdict);
     data::against(&found.trials).into_iter().chain(required).collect()
 }
 

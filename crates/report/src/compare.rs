@@ -153,6 +153,7 @@ fn headline(
         },
         alarms,
         answer,
+        is_missed: false,
         verdict: verdicts.max().unwrap_or(Verdict::Unknown),
         meaning: format!(
             "The worse verdict of the {}. They were not interleaved: what changed \

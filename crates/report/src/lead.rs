@@ -13,7 +13,7 @@ mod size;
 
 use crate::escape::escape;
 use crate::page::{LeadFigure, Paint, Plot};
-use size::{Area, LETTER, TEXT_PX, width_of};
+use size::{Area, LETTER, TEXT_PX};
 use std::fmt::Write;
 
 /// Colours of variants in the style sheet: `--c0` to `--c7`.

@@ -58,7 +58,7 @@ mod window;
 mod write;
 
 pub use find::{
-    Listed, Past, find, finished, last_believed, last_finished, list, past, past_of, salvage,
+    DidWell, Listed, Past, find, finished, last_finished, last_good, list, past, past_of, salvage,
 };
 pub use lines::Lines;
 pub use name::Name;

@@ -43,7 +43,7 @@ pub use crate::recovery::{
     BackRecord, DipRecord, FaultStretch, HintsRecord, NoticedRecord, RecoveryRecord, RepairNeed,
     ReturnsRecord, StretchRecord, UsualRecord, WithoutFaultsRecord,
 };
-pub use crate::required::{RequirementRecord, outcome_of};
+pub use crate::required::{BesideRecord, RequirementRecord, outcome_of};
 pub use crate::resolved::{
     CombinationsRecord, Order, OverridesRecord, PlannedFaultRecord, PrimaryRecord, RepeatRecord,
     RequestRecord, ResolvedRecord,

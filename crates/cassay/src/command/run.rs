@@ -212,8 +212,8 @@ impl End<'_> {
     }
 }
 
-/// Says which requirements are not met, and how a run with these findings ends. A run that may not
-/// be believed misses nothing: nobody knows.
+/// Says which requirements are not met, and how a run with these findings ends. That a run may not
+/// be believed decides, whatever it missed.
 fn exit_of(findings: &FindingsRecord) -> Exit {
     for requirement in &findings.requirements {
         if requirement.is_missed() {
@@ -223,6 +223,14 @@ fn exit_of(findings: &FindingsRecord) -> Exit {
         }
     }
     if !engine::may_be_believed(findings) {
+        if engine::misses_a_requirement(findings) {
+            terminal::say(&format!(
+                "the run is invalid and missed a requirement: that it is invalid decides the exit \
+                 code ({}, and not {})",
+                Exit::Invalid.code(),
+                Exit::Missed.code()
+            ));
+        }
         Exit::Invalid
     } else if engine::misses_a_requirement(findings) {
         Exit::Missed
@@ -279,6 +287,9 @@ fn answer(headline: &Headline) -> Vec<Line> {
     let verdict = headline.verdict;
     let mut lines =
         vec![Line::of(&format!("{}: ", headline.study)).with(tone_of(verdict), verdict.name())];
+    if headline.is_missed {
+        lines[0] = std::mem::take(&mut lines[0]).with(Tone::Bad, ", requirements missed");
+    }
     lines.extend(headline.answer.iter().map(|sentence| {
         if headline.alarms.contains(sentence) {
             Line::of("  ").with(Tone::Bad, sentence)

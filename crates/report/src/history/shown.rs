@@ -37,6 +37,7 @@ pub(super) fn history(history: &History) -> Page {
             alarms: Vec::new(),
             answer: answer(history),
             verdict: Verdict::of(history.verdict),
+            is_missed: false,
             meaning: "That of the newest run. Invalid and damaged runs are left out.".into(),
             reasons: history
                 .left_out

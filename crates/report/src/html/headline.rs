@@ -46,11 +46,31 @@ pub(super) fn headline(out: &mut String, headline: &Headline) {
         headline.figures.iter().for_each(|f| tile(out, f));
         out.push_str("</div>\n");
     }
+    verdict(out, headline);
+    out.push_str("<dl class=\"about\">");
+    for (name, value) in &headline.facts {
+        let _ = write!(
+            out,
+            "<div><dt>{}</dt><dd>{}</dd></div>",
+            escape(name),
+            escape(value)
+        );
+    }
+    out.push_str("</dl>\n</header>\n");
+}
+
+/// The verdict with its reasons, and what to run next.
+fn verdict(out: &mut String, headline: &Headline) {
     let tone = class(headline.verdict.tone());
+    let missed = if headline.is_missed {
+        "<strong class=\"badge bad\">✕ requirements missed</strong> "
+    } else {
+        ""
+    };
     let _ = write!(
         out,
-        "<div class=\"verdict {tone}\"><p><strong class=\"badge {tone}\">{} {}</strong> \
-         {}</p>",
+        "<div class=\"verdict {tone}\"><p>{missed}<strong class=\"badge {tone}\">{} \
+         {}</strong> {}</p>",
         symbol(headline.verdict),
         headline.verdict.name(),
         prose(&headline.meaning)
@@ -69,16 +89,7 @@ pub(super) fn headline(out: &mut String, headline: &Headline) {
             escape(&next.command)
         );
     }
-    out.push_str("</div>\n<dl class=\"about\">");
-    for (name, value) in &headline.facts {
-        let _ = write!(
-            out,
-            "<div><dt>{}</dt><dd>{}</dd></div>",
-            escape(name),
-            escape(value)
-        );
-    }
-    out.push_str("</dl>\n</header>\n");
+    out.push_str("</div>\n");
 }
 
 fn sentences<'a>(out: &mut String, sentences: impl Iterator<Item = &'a String>) {

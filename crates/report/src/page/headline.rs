@@ -20,6 +20,8 @@ pub struct Headline {
     pub answer: Vec<String>,
     /// Whether it may be believed.
     pub verdict: Verdict,
+    /// Whether a requirement was missed.
+    pub is_missed: bool,
     /// What the verdict means, in one sentence.
     pub meaning: String,
     /// Why it is not `valid`, in few words each: the causes first.

@@ -35,6 +35,7 @@ pub fn headline(view: &RunView, points: &[Point<'_>]) -> Headline {
         alarms: view.findings.alarms.clone(),
         answer,
         verdict,
+        is_missed: outcome_of(&view.findings.requirements) == Some(Outcome::Missed),
         meaning: meaning(verdict).into(),
         short_reasons: reasons::short(view),
         reasons: view.findings.reasons.clone(),
