@@ -140,6 +140,9 @@ pub fn findings(
         ..FindingsRecord::default()
     };
     begin_with_lead(&mut found);
+    // Nothing above was concluded from these.
+    let invalid = points::invalid_points(&study.names(), &once, &found.points, merge);
+    found.points.extend(invalid);
     found
 }
 

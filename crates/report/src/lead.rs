@@ -202,6 +202,7 @@ fn height_of(plot: &Plot, is_wide: bool, width: f64) -> f64 {
 fn class_of(paint: Paint, what: &str) -> String {
     match paint {
         Paint::Category(index) => format!("{what} p{}", index % CATEGORIES),
+        Paint::Hollow(index) => format!("{what} hollow p{}", index % CATEGORIES),
         Paint::Good => format!("{what} good"),
         Paint::Warn => format!("{what} warn"),
         Paint::Bad => format!("{what} bad"),

@@ -12,6 +12,7 @@ pub use crate::accounts::{
 pub use crate::added::AddedRecord;
 pub use crate::aftermath::{Aftermath, NotMeasured, SeriesEnd, p99_ratio, p99_words, since};
 pub use crate::cause::{CauseKind, CauseRecord, NextStepRecord};
+pub use crate::compared::compared_value;
 pub use crate::cost::{CostComparisonRecord, CostKind, CostRecord, Costs};
 pub use crate::curves::{CurveRecord, PeakRecord, WithoutPeak};
 pub use crate::effects::{
@@ -280,7 +281,8 @@ pub struct FindingsRecord {
     pub next: Option<NextStepRecord>,
     /// One entry per finished trial.
     pub trials: Vec<TrialFinding>,
-    /// The blocks of each variant at each point together, without invalid trials.
+    /// The blocks of each variant at each point together, without invalid trials; of a point that
+    /// has none but invalid ones those, with the verdict `invalid`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub points: Vec<PointRecord>,
     /// What was searched for, and by which way it was found.

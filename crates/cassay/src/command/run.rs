@@ -191,7 +191,7 @@ impl End<'_> {
         };
         let report = write_report(path, &self.shown.summaries)?;
         if self.common.json {
-            let mut value = serde_json::to_value(findings).context("encode the findings")?;
+            let mut value = store::json::tree(findings).context("encode the findings")?;
             value["cassay"] = json!(VERSION);
             value["run"] = json!(path);
             value["report"] = json!(report.path);

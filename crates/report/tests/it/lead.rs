@@ -228,3 +228,35 @@ fn lost_data_is_seen_before_anything_else() {
         "Data was lost, or is not as it was written (1 of 12 trials)."
     );
 }
+
+/// Two variants of which every trial was invalid were grey dots that nobody could tell apart.
+#[test]
+fn invalid_points_keep_the_colour_and_the_name_of_their_variant() {
+    let mut view = fixture::run(1);
+    for trial in &mut view.findings.trials {
+        trial.verdict = store::record::Verdict::Invalid;
+    }
+    for point in &mut view.findings.points {
+        point.verdict = store::record::Verdict::Invalid;
+    }
+    let shown = page(&view);
+    let html = html(&shown);
+    let figure = &html[html.find("<svg class=\"wide\"").expect("a figure")..];
+    let figure = &figure[..figure.find("</svg>").expect("its end")];
+    for part in [
+        "dot hollow p0",
+        "dot hollow p1",
+        "line dashed p0",
+        ">off<",
+        ">on<",
+    ] {
+        assert!(figure.contains(part), "{part} is not in the figure");
+    }
+    assert!(html.contains("hollow: invalid"));
+    let meaning = shown.headline.meaning;
+    assert!(
+        meaning.starts_with("12 of 12 trials broke a rule"),
+        "{meaning}"
+    );
+    assert!(!html.contains("used nowhere"));
+}

@@ -165,7 +165,7 @@ impl Beside<'_> {
             let is_asked = |at: Point| values.is_none_or(|all| all.contains(&(at.value() as u64)));
             point.variant == self.variant.name && point.point.is_none_or(is_asked)
         };
-        let here = self.now.points.iter().filter(is_here);
+        let here = self.now.usable_points().filter(is_here);
         here.flat_map(|point| self.at(point)).collect()
     }
 
@@ -174,7 +174,7 @@ impl Beside<'_> {
     fn at(&self, point: &PointRecord) -> Vec<RequirementRecord> {
         let is_same =
             |other: &&PointRecord| other.variant == point.variant && other.point == point.point;
-        let before = self.before.points.iter().find(is_same);
+        let before = self.before.usable_points().find(is_same);
         let is_saturated = point.saturated || before.is_some_and(|before| before.saturated);
         let is_offered = point.point.is_some_and(Point::is_rate);
         let mut watched = Vec::new();
