@@ -121,7 +121,7 @@ fn the_answer_names_the_peak_and_the_differences() {
             At 8 threads, “b” and “a” do the same: -0.1 % throughput
               (95 %: -0.3 to +0.2 %).
             “a” did 1,011 op/s
-              (± 0.248 %, geometric mean of 3 blocks) at 8 threads, with a p99 of 7.92 ms;
+              (± 0.248 %, geometric mean of 3 blocks) at 8 threads, with a p99 of 7.91 ms;
               beyond 4 threads more load brought only more latency.
             “b” did 1,201 op/s
               (geometric mean of 3 blocks) at 4 threads, with a p99 of 3.33 ms.

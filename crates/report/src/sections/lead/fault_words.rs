@@ -55,7 +55,7 @@ fn throughput(found: &RecoveryRecord) -> Option<String> {
     Some(format!("{worst}, below normal for {seconds}{short}."))
 }
 
-/// `38 of 1,120,000 operations failed.`
+/// `38 of 1,120,388 operations failed.`
 fn errors(found: &RecoveryRecord) -> Option<String> {
     let stretches = || [&found.during, &found.after].into_iter().flatten();
     stretches().next()?;
@@ -66,7 +66,7 @@ fn errors(found: &RecoveryRecord) -> Option<String> {
         failed => format!(
             "{} of {} operations failed.",
             number::count(failed),
-            number::count(number::round(all as f64, 3) as u64)
+            number::count(all)
         ),
     })
 }
@@ -74,7 +74,15 @@ fn errors(found: &RecoveryRecord) -> Option<String> {
 /// `Throughput was back to normal 21.8 s after the healing; p99 was not within 90 s of it.`
 fn as_before(fault: &FaultRecord) -> Option<String> {
     let said = Aftermath::of(fault)?.words(fault)?;
-    Some(said[..1].to_uppercase() + &said[1..] + ".")
+    let is_name = |name: &String| said.starts_with(name.as_str());
+    // The name of a node and that of a percentile keep their small letters.
+    Some(
+        if said.starts_with("p99") || fault.place.as_ref().is_some_and(is_name) {
+            said + "."
+        } else {
+            said[..1].to_uppercase() + &said[1..] + "."
+        },
+    )
 }
 
 /// `P99 51 → 1,040 ms while broken (× 20.4).`
