@@ -229,7 +229,6 @@ mod tests {
                 name: "measure".to_owned(),
                 from_s: 0.0,
                 to_s: 75.0,
-                ..PhaseTimeRecord::default()
             }],
             faults: vec![FaultRecord {
                 injected_s: Some(20.0),

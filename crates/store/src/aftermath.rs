@@ -98,9 +98,10 @@ impl NotMeasured {
             Some(place) if fault.kind.starts_with("node-") => format!("{place} was back"),
             _ => format!("what “{}” broke was whole", fault.name()),
         };
-        let ended = match fault.recovery.as_ref().is_some_and(|found| found.cut_by_fault) {
-            true => "the next fault began",
-            false => "the window ended",
+        let ended = if fault.recovery.as_ref().is_some_and(|found| found.cut_by_fault) {
+            "the next fault began"
+        } else {
+            "the window ended"
         };
         match self {
             NotMeasured::WholeLater(late_s) => format!(
@@ -121,9 +122,10 @@ impl NotMeasured {
 /// What times of a recovery count from: `healing`, or `injection` of what was not healed.
 pub fn since(fault: &FaultRecord) -> &'static str {
     let mut returns = fault.recovery.iter().flat_map(|found| [&found.throughput, &found.p99]);
-    match returns.any(|one| one.as_ref().is_some_and(|returns| returns.healed.is_some())) {
-        true => "healing",
-        false => "injection",
+    if returns.any(|one| one.as_ref().is_some_and(|returns| returns.healed.is_some())) {
+        "healing"
+    } else {
+        "injection"
     }
 }
 

@@ -126,8 +126,8 @@ mod tests {
         }
     }
 
-    /// While rows were loaded 5,000 operations a second were done; 300 are measured, and a fault among
-    /// these could not be seen.
+    /// While rows were loaded 5,000 operations a second were done; 300 are measured, and a fault
+    /// among these could not be seen.
     #[test]
     fn the_axis_is_that_of_what_is_measured() {
         let second = |ops_per_s: f64, is_measured: bool| Second {

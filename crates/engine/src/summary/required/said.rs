@@ -10,9 +10,12 @@ impl Required<'_> {
     /// `throughput at 4 threads is 98 op/s, and was 3,489 op/s in gate/20261129T113532Z (-97.2 %,
     /// 95 %: -97.6 to -96.8 %); it may be 5 % worse`.
     pub(super) fn beside_earlier(&self, earlier: &EarlierNumbers, number: &Number) -> String {
-        let write = |value: f64| match earlier.is_latency {
-            true => format!("{} ms", significant(value, 3)),
-            false => format!("{} op/s", whole(value)),
+        let write = |value: f64| {
+            if earlier.is_latency {
+                format!("{} ms", significant(value, 3))
+            } else {
+                format!("{} op/s", whole(value))
+            }
         };
         let ends = number.ci95.filter(|ends| ends.iter().all(|end| end.is_finite()));
         let interval = ends.map(|[low, high]| {
