@@ -1,14 +1,16 @@
 //! What to run next, where a run leaves its question open: one command, with its time.
 
 use crate::record::rerun;
+use analysis::recovery::HOLD_S;
 use std::path::Path;
 use store::record::{
-    CauseKind, ComparisonRecord, Finding, FindingsRecord, NextStepRecord, SearchOutcome,
-    TrialFinding, Verdict,
+    Aftermath, CauseKind, ComparisonRecord, Finding, FindingsRecord, NextStepRecord, NotMeasured,
+    SearchOutcome, TrialFinding, Verdict,
 };
 use study::human;
 use study::settings::Study;
 use words::comparison::BLOCKS_ADDED_MAX;
+use words::data;
 
 /// Lengths that a warm-up is proposed with, s.
 const WARMUPS_S: [f64; 7] = [10.0, 20.0, 30.0, 60.0, 120.0, 300.0, 600.0];
@@ -17,6 +19,14 @@ const BLOCKS_TO_BEGIN_WITH: usize = 5;
 
 /// What to run next; none where nothing is open.
 pub fn of(study: &Study, found: &FindingsRecord, run: &Path) -> Option<NextStepRecord> {
+    // Data that is not as it was written is looked at before anything is measured again.
+    if !data::against(&found.trials).is_empty() {
+        return Some(look_at_data(found, run));
+    }
+    let step = without_a_client(found, run).or_else(|| with_longer_window(study, found));
+    if step.is_some() {
+        return step;
+    }
     let is_open = |one: &&ComparisonRecord| one.primary && one.verdict == Finding::Inconclusive;
     let open: Vec<_> = found.comparisons.iter().filter(is_open).collect();
     let is_searching = found.searches.iter().any(|search| {
@@ -25,22 +35,6 @@ pub fn of(study: &Study, found: &FindingsRecord, run: &Path) -> Option<NextStepR
     });
     if found.verdict == Verdict::Valid && open.is_empty() && !is_searching {
         return None;
-    }
-    // Whatever else was found: a trial without one of its clients is no trial.
-    if found
-        .trials
-        .iter()
-        .flat_map(|trial| &trial.clients)
-        .any(|one| one.lost.is_some())
-    {
-        return Some(NextStepRecord {
-            says: "Do the trials again in which a client was lost".to_owned(),
-            command: format!(
-                "cassay resume {}",
-                human::quoted(&run.display().to_string())
-            ),
-            seconds: None,
-        });
     }
     let took_s: f64 = found.trials.iter().map(seconds_of).sum();
     let has = |kind| found.causes.iter().find(|cause| cause.kind == kind);
@@ -81,6 +75,71 @@ pub fn of(study: &Study, found: &FindingsRecord, run: &Path) -> Option<NextStepR
     })
 }
 
+/// Takes the run up again where a trial lost one of its clients: without it, it is no trial.
+fn without_a_client(found: &FindingsRecord, run: &Path) -> Option<NextStepRecord> {
+    let mut clients = found.trials.iter().flat_map(|trial| &trial.clients);
+    let is_lost = clients.any(|one| one.lost.is_some());
+    is_lost.then(|| NextStepRecord {
+        says: "Do the trials again in which a client was lost".to_owned(),
+        command: format!(
+            "cassay resume {}",
+            human::quoted(&run.display().to_string())
+        ),
+        seconds: None,
+    })
+}
+
+/// Windows are proposed in steps of so many seconds.
+const WINDOW_STEP_S: f64 = 30.0;
+
+/// With a window that shows the recovery from faults that ended too late for theirs; none where all
+/// was seen, or where the study is no file.
+fn with_longer_window(study: &Study, found: &FindingsRecord) -> Option<NextStepRecord> {
+    let needed = found.trials.iter().flat_map(|trial| {
+        let window = trial.phases.iter().find(|phase| phase.name == "measure");
+        trial.faults.iter().filter_map(move |fault| {
+            let why = Aftermath::of(fault)?.not_measured?;
+            let is_cut = fault.recovery.as_ref()?.cut_by_fault;
+            let is_late = matches!(why, NotMeasured::WholeLater(_) | NotMeasured::LittleLeft(_));
+            (is_late && !is_cut).then_some(fault.whole_s? - window?.from_s + 2.0 * HOLD_S)
+        })
+    });
+    let needed_s = needed.reduce(f64::max)?;
+    if study.overrides.command.is_some() {
+        return None;
+    }
+    let window_s = (needed_s / WINDOW_STEP_S).ceil() * WINDOW_STEP_S;
+    let took_s: f64 = found.trials.iter().map(seconds_of).sum();
+    let longer_s: f64 = found.trials.iter().map(|one| (window_s - one.seconds).max(0.0)).sum();
+    Some(NextStepRecord {
+        says: format!(
+            "With a window of {}, which shows the recovery",
+            human::seconds_for_people(window_s)
+        ),
+        command: rerun(study, &[format!("window.measure={window_s}s")]),
+        seconds: Some(took_s + longer_s),
+    })
+}
+
+/// Where to look at rows that were lost, wrong or resurrected, and what reads the first of them.
+fn look_at_data(found: &FindingsRecord, run: &Path) -> NextStepRecord {
+    let read_by = data::first_row(&found.trials).map(|row| match row.read_by.as_str() {
+        "" => format!(", and at row {}", row.row),
+        statement => format!(", and read row {}: {statement}", row.row),
+    });
+    NextStepRecord {
+        says: format!(
+            "Look at what is said of each trial's rows before anything is measured again{}",
+            read_by.unwrap_or_default()
+        ),
+        command: format!(
+            "cassay show --trials {}",
+            human::quoted(&run.display().to_string())
+        ),
+        seconds: None,
+    }
+}
+
 /// With a warm-up as long as it took until trials no longer became faster; none where that is
 /// longer than anybody waits, or where the study is no file.
 fn with_longer_warmup(
@@ -115,7 +174,10 @@ fn seconds_of(trial: &TrialFinding) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use store::record::{CauseRecord, ClientEndRecord, WarmupRecord};
+    use store::record::{
+        BackRecord, CauseRecord, ClientEndRecord, FaultRecord, PhaseTimeRecord, RecoveryRecord,
+        ReturnsRecord, WarmupRecord,
+    };
     use study::resolve::resolve;
     use study::settings::Overrides;
 
@@ -162,6 +224,38 @@ mod tests {
         }
     }
 
+    /// A trial in which node2 was back 4.7 s after a window of 75 s.
+    fn back_late() -> TrialFinding {
+        let back = BackRecord {
+            left_s: Some(1.0),
+            back_s: None,
+            watched_s: 35.0,
+        };
+        let recovery = RecoveryRecord {
+            watched_s: 55.0,
+            throughput: Some(ReturnsRecord {
+                injected: back,
+                healed: Some(back),
+            }),
+            ..RecoveryRecord::default()
+        };
+        TrialFinding {
+            phases: vec![PhaseTimeRecord {
+                name: "measure".to_owned(),
+                from_s: 0.0,
+                to_s: 75.0,
+            }],
+            faults: vec![FaultRecord {
+                injected_s: Some(20.0),
+                healing_s: Some(40.0),
+                whole_s: Some(79.7),
+                recovery: Some(recovery),
+                ..FaultRecord::default()
+            }],
+            ..TrialFinding::default()
+        }
+    }
+
     #[test]
     fn where_a_client_was_lost_the_run_is_taken_up_again_whatever_else_was_found() {
         let mut found = found(&[CauseKind::Others, CauseKind::Warming], open(4, Some(6)));
@@ -203,6 +297,11 @@ mod tests {
             Some((run_with(" --set repeat.blocks=5"), 300.0))
         );
         assert_eq!(next(&[], open(4, Some(900))), None, "nobody adds so many");
+        // A node that was back when nobody looked any more: the window is what to change.
+        let mut late = found(&[CauseKind::Others], open(4, Some(9)));
+        late.trials[0] = back_late();
+        let step = of(&study(), &late, run).unwrap();
+        assert_eq!(step.command, run_with(" --set window.measure=150s"));
         let mut told = found(&[CauseKind::Others], ComparisonRecord::default());
         told.verdict = Verdict::Valid;
         told.comparisons[0].verdict = Finding::Faster;

@@ -5,6 +5,8 @@ mod causes;
 mod compared;
 mod costs;
 mod curves;
+#[cfg(test)]
+mod data_first;
 mod effects;
 mod endured;
 mod looked;
@@ -36,7 +38,7 @@ use store::record::{FORMAT, FaultRecord, FindingsRecord, SearchRecord, TrialFind
 use study::plan::Trial;
 use study::settings::Study;
 use words::place::point_words;
-use words::{requirement, trials as all};
+use words::{data, requirement, trials as all};
 
 /// Adds to the findings of the run at `path` what is found beside others: trials without faults, an
 /// earlier run.
@@ -44,9 +46,31 @@ use words::{requirement, trials as all};
 /// # Errors
 /// One of them cannot be read; nothing is added of it then.
 pub fn lay_beside(study: &Study, found: &mut FindingsRecord, path: &Path) -> Result<()> {
-    let results = path.parent().and_then(Path::parent).unwrap_or(Path::new("."));
-    without_faults::lay_beside(study, found, path)?;
-    required::lay_earlier_beside(study, found, results)
+    // The sentences that come first tell of what is added, too.
+    let first = lead(found).len();
+    found.answer.drain(..first);
+    let added = without_faults::lay_beside(study, found, path)
+        .and_then(|()| required::lay_earlier_beside(study, found, path));
+    begin_with_lead(found);
+    added
+}
+
+/// The sentences that come first in any answer: what speaks against the data, then what came of the
+/// requirements.
+fn lead(found: &FindingsRecord) -> Vec<String> {
+    let required = requirement::sentences(&found.requirements, found.verdict);
+    data::against(&found.trials).into_iter().chain(required).collect()
+}
+
+/// Puts the sentences that come first before the others.
+fn begin_with_lead(found: &mut FindingsRecord) {
+    let lead = lead(found);
+    found.alarms = if misses_a_requirement(found) {
+        lead.clone()
+    } else {
+        data::against(&found.trials)
+    };
+    found.answer.splice(0..0, lead);
 }
 
 /// The findings of a run. Trials that a search went beyond what it found in are its evidence that
@@ -89,12 +113,12 @@ pub fn findings(
     };
     let (answer, sweeps) = known.answer();
     let requirements = required::requirements(&known.required(&sweeps));
-    FindingsRecord {
+    let mut found = FindingsRecord {
         format: FORMAT,
         study: study.name.clone(),
         verdict,
         reasons,
-        answer: requirement::sentence(&requirements).into_iter().chain(answer).collect(),
+        answer,
         causes: causes::causes(&trials),
         faults: faults_of(&trials),
         published: published::published(study, &trials, &points, &searches),
@@ -114,7 +138,12 @@ pub fn findings(
         effects,
         requirements,
         ..FindingsRecord::default()
-    }
+    };
+    begin_with_lead(&mut found);
+    // Nothing above was concluded from these.
+    let invalid = points::invalid_points(&study.names(), &once, &found.points, merge);
+    found.points.extend(invalid);
+    found
 }
 
 fn faults_of(trials: &[TrialFinding]) -> Vec<FaultRecord> {

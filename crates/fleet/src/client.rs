@@ -413,6 +413,7 @@ fn end_note(summary: Summary, start_ns: u64) -> EndNote {
         realtime: summary.realtime,
         connections: summary.connections,
         first_errors: errors.map(|one| (one.outcome, one.node, one.message)).collect(),
+        missed_rows: summary.missed_rows,
         failures: failures
             .map(|one| (one.node, one.count, [one.first_ns, one.last_ns].map(since)))
             .collect(),

@@ -382,6 +382,7 @@ impl Together {
             realtime: true,
             connections: 0,
             first_errors: Vec::new(),
+            missed_rows: Vec::new(),
             failures: Vec::new(),
             ledger,
             history,
@@ -427,6 +428,7 @@ fn add(all: &mut Summary, note: EndNote) {
             });
         }
     }
+    all.add_missed_rows(note.missed_rows);
     for (node, count, since) in note.failures {
         let [first_ns, last_ns] = since.map(|ns| all.start_ns + ns);
         match all.failures.iter_mut().find(|known| known.node == node) {

@@ -193,6 +193,9 @@ pub(crate) struct EndNote {
     pub connections: usize,
     /// Outcome, node and message.
     pub first_errors: Vec<(measure::Outcome, String, String)>,
+    /// The first rows that were not as they should be.
+    #[serde(default)]
+    pub missed_rows: Vec<(u64, measure::Missed)>,
     /// Node, how many, and since the start line from when to when.
     pub failures: Vec<(String, u64, [u64; 2])>,
     /// CPU time for which a group of the client had to wait, since the start line, ns; none where

@@ -3,10 +3,11 @@
 use crate::failures::NodeFailures;
 use crate::history::History;
 use crate::ledger::{Keeps, Ledger};
+use crate::missed_rows::MISSED_ROWS_MAX;
 use crate::schedule::Schedule;
 use crate::written::Written;
 use cql::{Compression, Version};
-use measure::Outcome;
+use measure::{Missed, Outcome};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -218,6 +219,8 @@ pub struct Summary {
     pub connections: usize,
     /// The first message of each kind of error, with the node it came from.
     pub first_errors: Vec<FirstError>,
+    /// The first rows that were read and were not as they should be, by their numbers.
+    pub missed_rows: Vec<(u64, Missed)>,
     /// Failed operations of each node that has some.
     pub failures: Vec<NodeFailures>,
     /// Which writes were acknowledged, if the run was to write that down.
@@ -238,10 +241,20 @@ impl Summary {
             realtime: config.realtime,
             connections,
             first_errors: Vec::new(),
+            missed_rows: Vec::new(),
             failures: Vec::new(),
             ledger: None,
             history: None,
         }
+    }
+
+    /// Adds rows that were not as they should be, each once, the lowest first; as many as a person
+    /// looks at stay.
+    pub fn add_missed_rows(&mut self, rows: impl IntoIterator<Item = (u64, Missed)>) {
+        self.missed_rows.extend(rows);
+        self.missed_rows.sort_by_key(|(row, _)| *row);
+        self.missed_rows.dedup_by_key(|(row, _)| *row);
+        self.missed_rows.truncate(MISSED_ROWS_MAX);
     }
 }
 

@@ -40,6 +40,7 @@ use crate::facts::Facts;
 use crate::history::HistoryPart;
 use crate::inflight::InFlight;
 use crate::ledger::{LedgerPart, WriteState};
+use crate::missed_rows::MissedRows;
 use crate::recorder::Recorder;
 use crate::router::Router;
 use crate::schedule::Arrivals;
@@ -187,6 +188,7 @@ pub(crate) struct WorkerEnd {
     pub ended: u64,
     pub next_operation: u64,
     pub first_errors: FirstErrors,
+    pub missed_rows: MissedRows,
     /// By the node's number.
     pub failures: Vec<Failures>,
     pub ledger: Option<LedgerPart>,
@@ -201,6 +203,7 @@ impl WorkerEnd {
         WorkerEnd {
             failures: vec![Failures::default(); nodes_count],
             first_errors: FirstErrors::with_room(),
+            missed_rows: MissedRows::with_room(),
             ..WorkerEnd::default()
         }
     }

@@ -101,6 +101,7 @@ impl Workers {
         self.finished.store(true, Ordering::Relaxed);
         let mut summary = self.summary.clone();
         let (mut parts, mut histories, mut failures) = (Vec::new(), Vec::new(), Vec::new());
+        let mut missed_rows = Vec::new();
         for (index, handle) in std::mem::take(&mut self.handles).into_iter().enumerate() {
             let end = handle.join().map_err(|_| LoadError::Panicked(index))?.map_err(|answer| {
                 LoadError::System {
@@ -116,6 +117,7 @@ impl Workers {
             parts.extend(end.ledger);
             histories.extend(end.history);
             failures::add(&mut failures, &end.failures);
+            missed_rows.extend_from_slice(end.missed_rows.rows());
             for (outcome, node, message) in end.first_errors.iter() {
                 let known = &mut summary.first_errors;
                 if known.iter().all(|known| known.outcome != outcome) {
@@ -127,6 +129,7 @@ impl Workers {
                 }
             }
         }
+        summary.add_missed_rows(missed_rows);
         summary.failures = failures::named(&failures, &self.nodes);
         let numbers = Numbers {
             first: self.summary.next_operation,

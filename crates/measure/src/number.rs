@@ -74,6 +74,28 @@ pub fn round(value: f64, digits: i32) -> f64 {
     format!("{value:.decimals$}").parse().unwrap_or(value)
 }
 
+/// From this factor on a ratio is said as one: `+63900 %` is no number that anybody reads.
+const FACTOR_FROM: f64 = 10.0;
+
+/// What a ratio changes: `+5.1 %`, `-31.2 %`, and from tenfold on `× 640`.
+pub fn change(ratio: f64) -> String {
+    if ratio >= FACTOR_FROM {
+        format!("× {}", short(ratio, 3))
+    } else {
+        format!("{:+.1} %", (ratio - 1.0) * 100.0)
+    }
+}
+
+/// The same of the ends of an interval, in one form: `+3.9 to +6.3 %`, `× 0.5 to × 640`.
+pub fn changes([low, high]: [f64; 2]) -> String {
+    if high >= FACTOR_FROM {
+        format!("× {} to × {}", short(low, 3), short(high, 3))
+    } else {
+        let percent = |ratio: f64| format!("{:+.1}", (ratio - 1.0) * 100.0);
+        format!("{} to {} %", percent(low), percent(high))
+    }
+}
+
 /// So many significant digits, without zeros at the end of a fraction: `1.50` is `1.5`.
 pub fn short(value: f64, digits: i32) -> String {
     without_zeros(&significant(value, digits)).to_owned()
@@ -126,6 +148,22 @@ mod tests {
         for (value, text) in cases {
             assert_eq!(significant(value, 4), text, "{value}");
         }
+    }
+
+    #[test]
+    fn changes_are_percent_up_to_tenfold_and_factors_from_there_on() {
+        for (ratio, text) in [
+            (1.0, "+0.0 %"),
+            (0.688, "-31.2 %"),
+            (9.99, "+899.0 %"),
+            (10.0, "× 10"),
+            (640.217, "× 640"),
+            (f64::INFINITY, "× –"),
+        ] {
+            assert_eq!(change(ratio), text);
+        }
+        assert_eq!(changes([1.039, 1.063]), "+3.9 to +6.3 %");
+        assert_eq!(changes([0.5, 640.0]), "× 0.5 to × 640");
     }
 
     #[test]

@@ -15,6 +15,10 @@ crate::word_enum! {
         Resurrected = "resurrected",
         /// A value that nobody wrote.
         Wrong = "wrong",
+        /// A counter below what was added to it.
+        TooLow = "too low",
+        /// A counter above all that was added to it.
+        TooHigh = "too high",
     }
 }
 

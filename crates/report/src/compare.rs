@@ -117,10 +117,9 @@ fn headline(
     many: Option<&MultiplicityRecord>,
 ) -> Headline {
     let baseline = runs[0];
-    let mut answer: Vec<String> = pairs
-        .iter()
-        .flat_map(|pair| sentences(baseline, pair, pairs.len() > 1))
-        .collect();
+    let alarms: Vec<String> = runs.iter().flat_map(|run| alarms(run)).collect();
+    let compared = pairs.iter().flat_map(|pair| sentences(baseline, pair, pairs.len() > 1));
+    let mut answer: Vec<String> = alarms.iter().cloned().chain(compared).collect();
     answer.extend(multiplicity(many));
     let verdicts = runs.iter().map(|run| Verdict::of(run.verdict));
     let mut reasons = Vec::new();
@@ -152,7 +151,9 @@ fn headline(
                 baseline.name
             )
         },
+        alarms,
         answer,
+        is_missed: false,
         verdict: verdicts.max().unwrap_or(Verdict::Unknown),
         meaning: format!(
             "The worse verdict of the {}. They were not interleaved: what changed \
@@ -167,6 +168,11 @@ fn headline(
             _ => Vec::new(),
         },
     }
+}
+
+/// What of a run must be seen before any comparison with it.
+fn alarms(run: &RunView) -> impl Iterator<Item = String> {
+    run.findings.alarms.iter().map(|sentence| format!("{}: {sentence}", run.name))
 }
 
 fn facts(baseline: &RunView, pairs: &[Pair<'_, '_>]) -> Vec<(String, String)> {

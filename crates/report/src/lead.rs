@@ -5,12 +5,15 @@
 
 mod axis;
 mod curve;
+mod limits;
 mod names;
 mod plain;
 mod rows;
+mod size;
 
 use crate::escape::escape;
 use crate::page::{LeadFigure, Paint, Plot};
+use size::{Area, LETTER, TEXT_PX};
 use std::fmt::Write;
 
 /// Colours of variants in the style sheet: `--c0` to `--c7`.
@@ -25,19 +28,6 @@ const CURVE_PX: [f64; 2] = [300.0, 230.0];
 const GAP_PX: f64 = 28.0;
 /// From one line of text to the next.
 const LINE_PX: f64 = TEXT_PX + 3.0;
-/// Advance of an average letter, in font sizes: no browser is asked.
-const LETTER: f64 = 0.56;
-/// Font size of all text in the figure.
-const TEXT_PX: f64 = 12.0;
-
-/// A rectangle of the drawing.
-#[derive(Clone, Copy, Debug)]
-struct Area {
-    x: f64,
-    y: f64,
-    width: f64,
-    height: f64,
-}
 
 /// The figure with its heading and its legend.
 pub fn figure(out: &mut String, lead: &LeadFigure) {
@@ -212,6 +202,7 @@ fn height_of(plot: &Plot, is_wide: bool, width: f64) -> f64 {
 fn class_of(paint: Paint, what: &str) -> String {
     match paint {
         Paint::Category(index) => format!("{what} p{}", index % CATEGORIES),
+        Paint::Hollow(index) => format!("{what} hollow p{}", index % CATEGORIES),
         Paint::Good => format!("{what} good"),
         Paint::Warn => format!("{what} warn"),
         Paint::Bad => format!("{what} bad"),
@@ -227,11 +218,6 @@ fn text(out: &mut String, class: &str, [x, y]: [f64; 2], said: &str) {
         "<text class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\">{}</text>",
         escape(said)
     );
-}
-
-/// About how wide a text is.
-fn width_of(said: &str) -> f64 {
-    said.chars().count() as f64 * LETTER * TEXT_PX
 }
 
 /// Sentences as lines that fit into a width.

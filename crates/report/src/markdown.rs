@@ -4,7 +4,7 @@
 //! Charts, details and columns for wide screens are left out: the report has them. All text is
 //! escaped, so that a study can add neither markup nor a mention.
 
-use crate::page::{Align, Block, Cell, Page, Table, Verdict};
+use crate::page::{Align, Block, Cell, Headline, Page, Table, Verdict};
 
 /// Sections that are shown, by their anchors.
 const SHOWN: [&str; 5] = [
@@ -19,6 +19,7 @@ const SHOWN: [&str; 5] = [
 pub fn markdown(page: &Page, link: Option<&str>, figure: Option<&str>) -> String {
     let headline = &page.headline;
     let mark = match headline.verdict {
+        _ if headline.is_missed => "❌",
         Verdict::Valid => "✅",
         Verdict::Suspect => "⚠️",
         Verdict::Invalid => "❌",
@@ -27,7 +28,7 @@ pub fn markdown(page: &Page, link: Option<&str>, figure: Option<&str>) -> String
     let mut out = format!(
         "## {mark} {}: {}\n\n**{}**\n\n",
         text(&headline.study),
-        headline.verdict.name(),
+        state(headline),
         text(&headline.question)
     );
     if let (Some(lead), Some(file)) = (&headline.lead, figure) {
@@ -68,6 +69,16 @@ pub fn markdown(page: &Page, link: Option<&str>, figure: Option<&str>) -> String
     let mut facts: Vec<String> = facts.collect();
     facts.extend(link.map(|link| format!("[report]({})", target(link))));
     out + &format!("\n{}\n", facts.join(" · "))
+}
+
+/// `requirements missed (valid)`, or the verdict alone.
+fn state(headline: &Headline) -> String {
+    let verdict = headline.verdict.name();
+    if headline.is_missed {
+        format!("requirements missed ({verdict})")
+    } else {
+        verdict.to_owned()
+    }
 }
 
 fn block(out: &mut String, what: &Block) {

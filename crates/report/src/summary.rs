@@ -66,7 +66,7 @@ pub fn points(view: &RunView) -> Vec<Point<'_>> {
     }
     for point in &mut points {
         let here = |p: &&PointRecord| p.variant == *point.variant && p.point == point.at;
-        let record = view.findings.points.iter().find(here);
+        let record = view.findings.usable_points().find(here);
         point.judge(record.map_or(&[], |record| &record.trials));
     }
     points.sort_by(|a, b| {
@@ -79,7 +79,7 @@ pub fn points(view: &RunView) -> Vec<Point<'_>> {
 /// Whether the point of a trial is saturated, as the run's findings say.
 fn is_saturated(view: &RunView, trial: &TrialFinding) -> bool {
     let here = |p: &&PointRecord| p.variant == trial.variant && p.point == trial.point;
-    view.findings.points.iter().find(here).is_some_and(|p| p.saturated)
+    view.findings.usable_points().find(here).is_some_and(|p| p.saturated)
 }
 
 /// Order along the axes: axes by name, each by its number.
@@ -306,6 +306,19 @@ pub fn best<'p, 'a>(
             .max_by(|a, b| a.ops_per_s().total_cmp(&b.ops_per_s()))
     };
     of_sweep().or_else(|| most(false)).or_else(|| most(true))
+}
+
+/// What a point did by a metric that is compared there with an interval, as
+/// [`store::record::compared_value`] has it.
+pub fn compared_value(view: &RunView, point: &Point<'_>, metric: &str) -> Option<f64> {
+    let found = &view.findings;
+    let place = (point.variant, point.at);
+    store::record::compared_value(&found.comparisons, &found.trials, place, metric)
+}
+
+/// The ends of an interval around another value than the one they were made for.
+pub fn moved_ends(ends: [f64; 2], from: f64, to: f64) -> [f64; 2] {
+    ends.map(|end| end * to / from)
 }
 
 /// The name of a variant for people: that of the study where it has only one.

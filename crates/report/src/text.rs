@@ -89,7 +89,16 @@ fn headline(out: &mut String, headline: &Headline) {
         paragraph(out, sentence, "  ");
     }
     out.push('\n');
-    let verdict = format!("verdict: {}. {}", headline.verdict.name(), headline.meaning);
+    let missed = if headline.is_missed {
+        ", requirements missed"
+    } else {
+        ""
+    };
+    let verdict = format!(
+        "verdict: {}{missed}. {}",
+        headline.verdict.name(),
+        headline.meaning
+    );
     paragraph(out, &verdict, "");
     for reason in headline.main_reasons() {
         hanging(out, reason, "  - ", "    ");

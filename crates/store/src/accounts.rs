@@ -1,6 +1,6 @@
 //! What became of acknowledged writes, in `finding.json` and `findings.json`.
 
-use crate::record::is_zero;
+use crate::record::{Outcome, TrialFinding, VerifyRecord, is_zero};
 use analysis::durability::Promised;
 use measure::Missed;
 use measure::number::count;
@@ -82,12 +82,74 @@ pub struct MissedRowRecord {
     /// the trial's start line; none for what was loaded, and where nobody knows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub acknowledged_s: Option<f64>,
+    /// The statement that reads it, with what it binds; empty in runs of earlier versions.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub read_by: String,
 }
 
 impl ReadBackRecord {
     /// Rows of which an acknowledged write is not seen.
     pub fn missed(&self) -> u64 {
         self.lost + self.stale + self.resurrected + self.too_low
+    }
+
+    /// Rows that are not as they were acknowledged, and of which the configuration is not known to
+    /// allow that: as V14 judges it.
+    pub fn against(&self) -> u64 {
+        let never = self.wrong + self.too_high;
+        match self.promise {
+            Promised::None => self.unexplained + never,
+            Promised::Kept | Promised::Unknown => self.missed() + never,
+        }
+    }
+}
+
+impl VerifyRecord {
+    /// Reads that returned other data than was written.
+    pub fn differed(&self) -> u64 {
+        self.missing + self.stale + self.wrong + self.resurrected
+    }
+}
+
+/// What speaks against the data of a trial; see [`TrialFinding::data_against`].
+#[derive(Clone, Copy, Debug, Default)]
+pub struct DataAgainst<'a> {
+    /// Rows that were all read back.
+    pub rows: Option<&'a ReadBackRecord>,
+    /// Reads of the window, and of the rows that were sampled after it.
+    pub reads: Option<&'a VerifyRecord>,
+    /// Histories of registers.
+    pub registers: Option<&'a RegistersRecord>,
+}
+
+impl DataAgainst<'_> {
+    /// Whether nothing does.
+    pub fn is_nothing(&self) -> bool {
+        self.rows.is_none() && self.reads.is_none() && self.registers.is_none()
+    }
+}
+
+impl TrialFinding {
+    /// Which data of the trial was lost, wrong or resurrected though the configuration is not known
+    /// to allow it. That is what the answer of a run begins with, whatever else there is to say.
+    pub fn data_against(&self) -> DataAgainst<'_> {
+        let result = self.rules.iter().find(|rule| rule.rule == "V14").map(|rule| rule.result);
+        if !matches!(result, Some(Outcome::Warn | Outcome::Fail)) {
+            return DataAgainst::default();
+        }
+        let rows = self.read_back.as_ref().filter(|found| found.against() > 0);
+        let is_violated =
+            |found: &&RegistersRecord| found.violated > 0 && found.promise != Promised::None;
+        let registers = self.registers.as_ref().filter(is_violated);
+        // Reads that the configuration allows to differ warn at most.
+        let may_differ = result == Some(Outcome::Warn)
+            || (self.verify.wrong == 0 && (rows.is_some() || registers.is_some()));
+        let reads = (!may_differ && self.verify.differed() > 0).then_some(&self.verify);
+        DataAgainst {
+            rows,
+            reads,
+            registers,
+        }
     }
 }
 

@@ -53,6 +53,7 @@ pub fn verify(checks: &CheckCounts) -> VerifyRecord {
         resurrected: checks.resurrected,
         deleted: checks.deleted,
         unconfirmed: checks.unconfirmed,
+        missed_rows: Vec::new(),
     }
 }
 

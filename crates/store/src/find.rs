@@ -83,11 +83,35 @@ pub fn last_finished(results: &Path, study: &str) -> Option<Run> {
     last(results, study, |run| run.findings.is_some())
 }
 
-/// As [`last_finished`], of those whose findings may be believed.
-pub fn last_believed(results: &Path, study: &str) -> Option<Run> {
-    last(results, study, |run| {
-        run.findings.as_ref().is_some_and(|found| found.verdict != Verdict::Invalid)
-    })
+/// How well a run did what was required of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DidWell {
+    /// It met all of its requirements, or had none.
+    Met,
+    /// It missed none of them; of some that cannot be told.
+    MissedNone,
+}
+
+/// The newest run of a study that may be believed and met its requirements; if there is none, the
+/// newest that missed none. A run that missed one is no measure of the next: what became worse
+/// would be told once, and pass from then on. Only runs before that of the stamp `before` count, so
+/// that no run is its own measure.
+pub fn last_good(results: &Path, study: &str, before: Option<&str>) -> Option<(Run, DidWell)> {
+    let key = before.map(stamp::order_key);
+    let is_before = |run: &Run| key.as_ref().is_none_or(|key| stamp::order_key(&run.stamp) < *key);
+    let good = || {
+        newest_first(results, study).filter(is_before).filter_map(|run| {
+            let found = run.findings.as_ref()?;
+            let well = match outcome_of(&found.requirements) {
+                _ if found.verdict == Verdict::Invalid => return None,
+                Some(RequirementOutcome::Missed) => return None,
+                Some(RequirementOutcome::Untold) => DidWell::MissedNone,
+                Some(RequirementOutcome::Met) | None => DidWell::Met,
+            };
+            Some((run, well))
+        })
+    };
+    good().find(|(_, well)| *well == DidWell::Met).or_else(|| good().next())
 }
 
 /// The runs of a study that have findings, as a list reads them, newest first, each when it is

@@ -12,8 +12,10 @@
 
 mod accounts;
 mod added;
+mod aftermath;
 mod buckets;
 mod cause;
+mod compared;
 pub mod convert;
 mod cost;
 mod counts;
@@ -26,6 +28,7 @@ mod fleet;
 mod gap;
 pub mod hlog;
 mod journal;
+pub mod json;
 mod lab;
 mod ledger;
 mod lines;
@@ -57,8 +60,8 @@ mod window;
 mod write;
 
 pub use find::{
-    Listed, Past, find, finished, last_believed, last_finished, list, past, past_of, run_names,
-    salvage,
+    DidWell, Listed, Past, find, finished, last_finished, last_good, list, past, past_of,
+    run_names, salvage,
 };
 pub use lines::Lines;
 pub use name::Name;

@@ -43,7 +43,7 @@ impl LineWriter {
     /// Appends one record as one line.
     pub(crate) fn append<T: Serialize>(&mut self, record: &T) -> Result<()> {
         self.line.clear();
-        serde_json::to_writer(&mut self.line, record)
+        crate::json::compact(&mut self.line, record)
             .with_context(|| format!("encode a record for {}", self.path.display()))?;
         self.line.push(b'\n');
         let line = std::mem::take(&mut self.line);

@@ -6,11 +6,13 @@
 //! Long because it is one format.
 
 pub use crate::accounts::{
-    HistoryRecord, MissedRowRecord, ReadBackRecord, RegistersRecord, ViolationRecord,
+    DataAgainst, HistoryRecord, MissedRowRecord, ReadBackRecord, RegistersRecord, ViolationRecord,
     read_back_words,
 };
 pub use crate::added::AddedRecord;
+pub use crate::aftermath::{Aftermath, NotMeasured, SeriesEnd, p99_ratio, p99_words, since};
 pub use crate::cause::{CauseKind, CauseRecord, NextStepRecord};
+pub use crate::compared::compared_value;
 pub use crate::cost::{CostComparisonRecord, CostKind, CostRecord, Costs};
 pub use crate::curves::{CurveRecord, PeakRecord, WithoutPeak};
 pub use crate::effects::{
@@ -43,7 +45,7 @@ pub use crate::recovery::{
     ReturnsRecord, StretchRecord, UsualRecord, WithoutFaultsRecord,
 };
 pub use crate::remains::RemainsRecord;
-pub use crate::required::{RequirementRecord, outcome_of};
+pub use crate::required::{BesideRecord, RequirementRecord, outcome_of};
 pub use crate::resolved::{
     CombinationsRecord, Order, OverridesRecord, PlannedFaultRecord, PrimaryRecord, RepeatRecord,
     RequestRecord, ResolvedRecord,
@@ -268,6 +270,10 @@ pub struct FindingsRecord {
     /// The answer to the question, one sentence each.
     #[serde(default)]
     pub answer: Vec<String>,
+    /// The sentences with which the answer begins if verified data was lost, wrong or resurrected,
+    /// or if a requirement was missed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub alarms: Vec<String>,
     /// Why the trials together say less than they were to say, causes first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub causes: Vec<CauseRecord>,
@@ -276,7 +282,8 @@ pub struct FindingsRecord {
     pub next: Option<NextStepRecord>,
     /// One entry per finished trial.
     pub trials: Vec<TrialFinding>,
-    /// The blocks of each variant at each point together, without invalid trials.
+    /// The blocks of each variant at each point together, without invalid trials; of a point that
+    /// has none but invalid ones those, with the verdict `invalid`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub points: Vec<PointRecord>,
     /// What was searched for, and by which way it was found.
@@ -697,6 +704,9 @@ pub struct VerifyRecord {
     /// There, though no write was acknowledged; not an error.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unconfirmed: u64,
+    /// The first rows that were found to be missing, stale, resurrected or wrong.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missed_rows: Vec<MissedRowRecord>,
 }
 
 /// The server's own operation counts over the whole trial, beside the client's.

@@ -15,6 +15,9 @@ use std::collections::BTreeMap;
 pub struct RecoveryRecord {
     /// How long was looked: until another fault began or the window ended.
     pub watched_s: f64,
+    /// Whether another fault ended that, and not the window.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub cut_by_fault: bool,
     /// Other faults that were on meanwhile: what is here is of all of them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub beside: Vec<String>,

@@ -35,9 +35,28 @@ pub struct RequirementRecord {
     /// Whether it counts as missed where it cannot be told.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub untold_is_missed: bool,
-    /// The same in a sentence.
+    /// What was measured of the metric itself where `value` is a ratio: op/s, or ms; the geometric
+    /// mean of the blocks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measured: Option<f64>,
+    /// What it is compared with, where it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub beside: Option<BesideRecord>,
+    /// What was found and what is required, as a clause; empty in runs of earlier versions.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub clause: String,
+    /// The same in a sentence, with what came of it.
     #[serde(default)]
     pub says: String,
+}
+
+/// What a number is compared with.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct BesideRecord {
+    /// The earlier run, by study and stamp.
+    pub run: String,
+    /// What it measured there, in the unit of `measured`: their quotient is the ratio.
+    pub value: f64,
 }
 
 impl RequirementRecord {
@@ -47,6 +66,14 @@ impl RequirementRecord {
             Outcome::Met => false,
             Outcome::Untold => self.untold_is_missed,
             Outcome::Missed => true,
+        }
+    }
+
+    /// The clause about it; of a run of an earlier version the whole sentence.
+    pub fn in_short(&self) -> &str {
+        match self.clause.as_str() {
+            "" => self.says.trim_end_matches('.'),
+            clause => clause,
         }
     }
 

@@ -151,7 +151,7 @@ impl TrialWriter {
         write_json(&self.path.join(file::OVERVIEW), &overview)?;
         let mut lines = Vec::new();
         for one in &series {
-            serde_json::to_writer(&mut lines, one).context("encode a series")?;
+            crate::json::compact(&mut lines, one).context("encode a series")?;
             lines.push(b'\n');
         }
         write_whole(&self.path.join(file::SERIES), &lines)?;

@@ -221,7 +221,7 @@ impl RunWriter {
         let name = Name::new("probe", &format!("{probe}.ndjson"))?;
         let mut lines = Vec::new();
         for sample in samples {
-            serde_json::to_writer(&mut lines, sample).context("write a sample")?;
+            crate::json::compact(&mut lines, sample).context("write a sample")?;
             lines.push(b'\n');
         }
         let folder = self.trial_folder(slug)?.join(file::PROBES);
@@ -322,7 +322,7 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
 
 fn encode<T: Serialize>(path: &Path, record: &T) -> Result<Vec<u8>> {
     let mut bytes =
-        serde_json::to_vec_pretty(record).with_context(|| format!("encode {}", path.display()))?;
+        crate::json::pretty(record).with_context(|| format!("encode {}", path.display()))?;
     bytes.push(b'\n');
     Ok(bytes)
 }

@@ -10,6 +10,7 @@ pub mod conditions;
 pub mod confirm;
 pub mod data_state;
 pub mod estimate;
+mod fault_warnings;
 pub mod format;
 mod grid;
 mod guardrail_warnings;

@@ -13,6 +13,7 @@ mod words;
 use crate::client_warnings;
 use crate::data_state::DataState;
 use crate::estimate::{self, Estimate};
+use crate::fault_warnings;
 use crate::guardrail_warnings;
 use crate::human;
 use crate::inputs::Inputs;
@@ -206,6 +207,7 @@ pub fn plan(study: &Study) -> Result<Plan, PlanError> {
     warnings.extend(client_warnings::warnings(study));
     warnings.extend(guardrail_warnings::warnings(study));
     warnings.extend(upgrade_warnings::warnings(study));
+    warnings.extend(fault_warnings::warnings(study));
     Ok(Plan {
         trials,
         works,

@@ -28,7 +28,8 @@ impl<W: Write> CsvFile<W> {
             Cell::Absent => {}
             Cell::Text(text) => return Ok(self.writer.write_field(text.as_bytes())?),
             Cell::Whole(value) => write!(self.text, "{value}")?,
-            Cell::Number(value) => write!(self.text, "{value}")?,
+            // A zero has no sign.
+            Cell::Number(value) => write!(self.text, "{}", value + 0.0)?,
             Cell::Truth(value) => write!(self.text, "{value}")?,
             Cell::Time(us) => write!(self.text, "{:.6}", jiff::Timestamp::from_microsecond(*us)?)?,
         }

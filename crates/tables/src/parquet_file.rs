@@ -131,7 +131,8 @@ impl ColumnValues {
                 true
             }
             (Values::Number(all), Cell::Number(value)) => {
-                all.push(value);
+                // A zero has no sign.
+                all.push(value + 0.0);
                 true
             }
             (Values::Truth(all), Cell::Truth(value)) => {

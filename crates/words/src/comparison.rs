@@ -1,12 +1,12 @@
 //! What a comparison of two variants says, and what it leaves open.
 
-use crate::interval::{Ratio, percent};
+use crate::interval::Ratio;
 use crate::place::{metric_words, point_words, where_words};
 use analysis::VariantName;
 use analysis::procedure::Point;
 use analysis::{TENFOLD, too_few_blocks};
 use indexmap::IndexSet;
-use measure::number::{short, significant, whole};
+use measure::number::{change, changes, short, significant, whole};
 use store::record::{
     Bound, ComparisonRecord, Finding, LooksHow, LooksRecord, MultiplicityRecord, PEAK, RobustRecord,
 };
@@ -143,11 +143,7 @@ fn open_change_words(comparison: &ComparisonRecord) -> String {
         Some([low, high]) if low < 1.0 / tenfold || high > tenfold => {
             format!("{metric}: anything up to tenfold, either way, is possible")
         }
-        Some([low, high]) => format!(
-            "{change} {metric}, anything from {} to {} %",
-            percent(low),
-            percent(high)
-        ),
+        Some(ends) => format!("{change} {metric}, anything from {}", changes(ends)),
         None => change_words(comparison),
     }
 }
@@ -302,7 +298,7 @@ pub fn robust(comparison: &ComparisonRecord) -> Option<String> {
     } = comparison.robust.as_ref()?;
     Some(format!(
         "One block differs from the others ({} of “{}” against “{}”{}: block {block}, by {} \
-         deviations); without its weight the ratio is {} ({} %; {} % interval: {} to {} %). It \
+         deviations); without its weight the ratio is {} ({}; {} % interval: {}). It \
          counts all the same, since nothing is wrong with its trials.",
         metric_words(&comparison.metric),
         comparison.contender,
@@ -310,10 +306,9 @@ pub fn robust(comparison: &ComparisonRecord) -> Option<String> {
         place(comparison),
         significant(z.abs(), 2),
         significant(*ratio, 3),
-        percent(*ratio),
+        change(*ratio),
         significant(covers * 100.0, 3),
-        percent(*low),
-        percent(*high)
+        changes([*low, *high])
     ))
 }
 

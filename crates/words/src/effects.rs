@@ -4,7 +4,7 @@
 //! configuration. So that they do is said first, with what each does where the other stands.
 
 use crate::comparison::settle;
-use crate::interval::{Ratio, percent};
+use crate::interval::Ratio;
 use crate::place::{metric_words, where_words};
 use analysis::effects::Interaction;
 use store::record::{
@@ -294,7 +294,7 @@ fn open_change(effect: &EffectRecord) -> String {
     let open = effect
         .ci95
         .filter(|_| effect.bound.is_none())
-        .map(|[low, high]| format!(", anything from {} to {} %", percent(low), percent(high)));
+        .map(|ends| format!(", anything from {}", measure::number::changes(ends)));
     match open {
         Some(open) => change + &open,
         None => self::change(effect),

@@ -1,97 +1,178 @@
 //! What faults did, in the answer: a sentence for each of a few, or one for many; and whether
 //! anything acknowledged was lost.
 
-use measure::number::{count, short};
-use store::record::{FaultRecord, RecoveryRecord, StretchRecord, TrialFinding, read_back_words};
+use analysis::procedure::Point;
+use measure::number::{count, counted, short};
+use store::record::{
+    Aftermath, FaultRecord, RecoveryRecord, StretchRecord, TrialFinding, p99_ratio, p99_words,
+    read_back_words,
+};
 
 /// Faults from which on one sentence stands for all.
 const MANY: usize = 4;
+/// Faults whose latencies one sentence lists; of more it has the worst.
+const LISTED_MAX: usize = 4;
+/// From this factor on p99 was higher for another reason than that it varies.
+const RAISED: f64 = 1.5;
 
 /// The sentences; none without a fault whose effect could be told.
 pub fn sentences(trials: &[TrialFinding]) -> Vec<String> {
-    let faults = trials.iter().flat_map(|trial| &trial.faults);
-    let told: Vec<FaultEffect> = faults.filter_map(FaultEffect::of).collect();
+    let faults = trials.iter().flat_map(|trial| {
+        let is_at_rate = trial.point.is_some_and(Point::is_rate);
+        trial.faults.iter().map(move |fault| (fault, is_at_rate))
+    });
+    let told: Vec<FaultEffect> = faults
+        .filter_map(|(fault, is_at_rate)| FaultEffect::of(fault, is_at_rate))
+        .collect();
     let mut said = match told.len() {
         0 => Vec::new(),
         few if few < MANY => told.iter().map(FaultEffect::sentence).collect(),
-        _ => vec![many(&told)],
+        _ => many(&told),
     };
-    let broken = trials.iter().filter(|trial| !trial.faults.is_empty());
-    let read: Vec<_> = broken.filter_map(|trial| trial.read_back.as_ref()).collect();
-    said.extend(read_back_words(&read));
+    // Of rows that must not be lost the first sentence of the answer tells.
+    let is_told = trials.iter().any(|trial| trial.data_against().rows.is_some());
+    if trials.iter().any(|trial| !trial.faults.is_empty()) && !is_told {
+        let read: Vec<_> = trials.iter().filter_map(|trial| trial.read_back.as_ref()).collect();
+        said.extend(read_back_words(&read));
+    }
     said
 }
 
 /// A fault of which there is a level before it.
 struct FaultEffect<'a> {
     fault: &'a FaultRecord,
+    is_at_rate: bool,
+    /// Operations that failed, of all that ended.
     failed: u64,
+    ended: u64,
     /// How deep and for how long throughput fell.
     depth: f64,
     seconds: f64,
+    aftermath: Option<Aftermath>,
 }
 
 impl<'a> FaultEffect<'a> {
-    fn of(fault: &'a FaultRecord) -> Option<FaultEffect<'a>> {
+    fn of(fault: &'a FaultRecord, is_at_rate: bool) -> Option<FaultEffect<'a>> {
         let found = fault.recovery.as_ref()?;
         let dip = found.dip?;
+        let failed = stretches(found).map(StretchRecord::failed).sum();
         Some(FaultEffect {
             fault,
-            failed: failed(found),
+            is_at_rate,
+            failed,
+            ended: failed + stretches(found).map(|stretch| stretch.ops).sum::<u64>(),
             depth: dip.depth,
             seconds: dip.seconds,
+            aftermath: Aftermath::of(fault),
         })
     }
 
-    fn sentence(&self) -> String {
+    fn name(&self) -> String {
         let FaultRecord { kind, place, .. } = self.fault;
-        let name = match &place {
+        match place {
             None => format!("“{kind}”"),
             Some(place) => format!("“{kind}” of {place}"),
-        };
-        let failed = match self.failed {
-            0 => "no operation failed".to_owned(),
-            1 => "one operation failed".to_owned(),
-            failed => format!("{} operations failed", count(failed)),
-        };
-        if self.depth == 0.0 {
-            return format!("{name} did not lower throughput; {failed}.");
         }
-        format!(
-            "{name}: {} % less throughput at worst, below normal for {} s, {}; {failed}.",
-            short(self.depth * 100.0, 3),
-            short(self.seconds, 3),
-            self.back()
-        )
     }
 
-    fn back(&self) -> String {
-        let from = match self.fault.healing_s {
-            Some(_) => "healing",
-            None => "injection",
+    /// Its cost first: at a rate that is latency, in a closed loop throughput.
+    fn sentence(&self) -> String {
+        let throughput = if self.depth == 0.0 {
+            "throughput stayed as before".to_owned()
+        } else {
+            format!(
+                "{} % less throughput at worst, below normal for {} s",
+                short(self.depth * 100.0, 3),
+                short(self.seconds, 3)
+            )
         };
-        match self.fault.recover_s {
-            Some(recover_s) => {
-                format!("normal {} s after the {from}", short(recover_s, 3))
-            }
-            None => "and not seen normal again".to_owned(),
+        let p99 = p99_words(self.fault);
+        let costs = if self.is_at_rate {
+            [p99, Some(throughput)]
+        } else {
+            [Some(throughput), p99]
+        };
+        let after = self.aftermath.and_then(|after| after.words(self.fault));
+        let said: Vec<String> =
+            costs.into_iter().chain([Some(self.failures()), after]).flatten().collect();
+        format!("{}: {}.", self.name(), said.join("; "))
+    }
+
+    /// `48 of 16,500 operations failed`.
+    fn failures(&self) -> String {
+        match (self.failed, self.ended) {
+            (0, _) => "no operation failed".to_owned(),
+            (1, _) => "one operation failed".to_owned(),
+            (failed, ended) => format!("{} of {} operations failed", count(failed), count(ended)),
         }
+    }
+
+    /// By which factor p99 was higher while it was on, if that is more than it varies.
+    fn raised(&self) -> Option<f64> {
+        p99_ratio(self.fault).filter(|ratio| *ratio >= RAISED)
     }
 }
 
-fn failed(found: &RecoveryRecord) -> u64 {
-    let stretches = [&found.during, &found.after].into_iter().flatten();
-    stretches.map(StretchRecord::failed).sum()
+/// Those from the injection on.
+fn stretches(found: &RecoveryRecord) -> impl Iterator<Item = &StretchRecord> {
+    [&found.during, &found.after].into_iter().flatten()
 }
 
-fn many(told: &[FaultEffect]) -> String {
+fn many(told: &[FaultEffect]) -> Vec<String> {
     let all = told.len();
+    let failed: u64 = told.iter().map(|one| one.failed).sum();
+    let by_one = told
+        .iter()
+        .max_by_key(|one| one.failed)
+        .filter(|one| one.failed > failed / 2)
+        .map(|one| format!(" ({} by {})", count(one.failed), one.name()));
+    let rest = format!(
+        "{}; {} operations failed{}; {}",
+        dips(told),
+        count(failed),
+        by_one.unwrap_or_default(),
+        ends(told)
+    );
+    match latencies(told) {
+        // Latency is what a fault costs where load comes at a rate.
+        Some(p99) if told.iter().any(|one| one.is_at_rate) => {
+            vec![
+                format!("Of {all} faults {p99}."),
+                format!("Of {all} faults {rest}."),
+            ]
+        }
+        _ => vec![format!("Of {all} faults {rest}.")],
+    }
+}
+
+/// `3 raised p99 while broken: “node-pause” of node2 from 162 to 10,000 ms (× 61.7), …`.
+fn latencies(told: &[FaultEffect]) -> Option<String> {
+    let mut raised: Vec<&FaultEffect> = told.iter().filter(|one| one.raised().is_some()).collect();
+    raised.sort_by(|a, b| b.raised().unwrap_or(0.0).total_cmp(&a.raised().unwrap_or(0.0)));
+    if told.iter().all(|one| p99_ratio(one.fault).is_none()) {
+        return None;
+    }
+    let listed = raised.iter().take(LISTED_MAX);
+    let each: Vec<String> = listed
+        .filter_map(|one| Some(format!("{}: {}", one.name(), p99_words(one.fault)?)))
+        .collect();
+    Some(match raised.len() {
+        0 => "none raised p99 while broken".to_owned(),
+        number => format!(
+            "{number} raised latency, the worst first; {}",
+            each.join("; ")
+        ),
+    })
+}
+
+/// `2 lowered throughput, for 5 to 20 s, by 39 % at worst`.
+fn dips(told: &[FaultEffect]) -> String {
     let lowered: Vec<&FaultEffect> = told.iter().filter(|one| one.depth > 0.0).collect();
     let most = |of: fn(&FaultEffect) -> f64| lowered.iter().map(|one| of(one)).reduce(f64::max);
     let below = lowered.iter().map(|one| one.seconds).reduce(f64::min);
-    let dip = match (below, most(|one| one.seconds), most(|one| one.depth)) {
+    match (below, most(|one| one.seconds), most(|one| one.depth)) {
         (Some(shortest), Some(longest), Some(depth)) => {
-            let of = if lowered.len() == all {
+            let of = if lowered.len() == told.len() {
                 "each".to_owned()
             } else {
                 lowered.len().to_string()
@@ -103,38 +184,40 @@ fn many(told: &[FaultEffect]) -> String {
             )
         }
         _ => "none lowered throughput".to_owned(),
-    };
-    let failed: u64 = told.iter().map(|one| one.failed).sum();
-    let by_one = told
-        .iter()
-        .max_by_key(|one| one.failed)
-        .filter(|one| one.failed > failed / 2)
-        .map(|one| {
-            let FaultRecord { kind, place, .. } = one.fault;
-            let place = place.as_deref().unwrap_or_default();
-            format!(" ({} by “{kind}” of {place})", count(one.failed))
-        });
-    let back = told.iter().filter_map(|one| one.fault.recover_s);
-    let back_count = back.clone().count();
-    let normal = match (back.reduce(f64::max), all - back_count) {
-        (Some(longest_s), 0) => {
-            format!(
-                "all was normal {} s after the healing at the latest",
-                short(longest_s, 3)
-            )
+    }
+}
+
+/// After how many of them throughput and p99 were as before, and of how many that is not known.
+fn ends(told: &[FaultEffect]) -> String {
+    let normal = told.iter().filter_map(|one| one.aftermath?.normal_s());
+    let normal_count = normal.clone().count();
+    let is_unmeasured =
+        |one: &&FaultEffect| one.aftermath.is_some_and(|after| after.not_measured.is_some());
+    let unmeasured = told.iter().filter(is_unmeasured).count();
+    let not_back = told.len() - normal_count - unmeasured;
+    let longest = normal.reduce(f64::max).map(|longest_s| short(longest_s, 3));
+    let healing = "of the healing";
+    let mut said = match (longest, not_back + unmeasured) {
+        (Some(longest), 0) => {
+            vec![format!(
+                "throughput and p99 were as before within {longest} s {healing}"
+            )]
         }
-        (Some(longest_s), unseen) => format!(
-            "after {back_count} all was normal, {} s after the healing at the latest; after \
-             {unseen} that was not seen",
-            short(longest_s, 3)
-        ),
-        (None, _) => "that all was normal again was not seen".to_owned(),
+        (Some(longest), _) => vec![format!(
+            "after {normal_count} throughput and p99 were as before within {longest} s {healing}"
+        )],
+        (None, _) => Vec::new(),
     };
-    format!(
-        "Of {all} faults {dip}; {} operations failed{}; {normal}.",
-        count(failed),
-        by_one.unwrap_or_default()
-    )
+    if not_back > 0 {
+        said.push(format!(
+            "after {not_back} one of them was not back to normal"
+        ));
+    }
+    if unmeasured > 0 {
+        let faults = counted(unmeasured as u64, "fault");
+        said.push(format!("the recovery from {faults} was not measured"));
+    }
+    said.join("; ")
 }
 
 /// `29`, `6 to 25`.
@@ -148,67 +231,4 @@ fn between(least: f64, most: f64) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use store::record::DipRecord;
-
-    fn fault(depth: f64, recover_s: Option<f64>, failed: u64) -> FaultRecord {
-        let errors = [("overloaded".to_owned(), failed)];
-        FaultRecord {
-            kind: "node-kill".to_owned(),
-            place: Some("node2".to_owned()),
-            healing_s: Some(1.0),
-            recover_s,
-            recovery: Some(RecoveryRecord {
-                dip: Some(DipRecord {
-                    depth,
-                    seconds: 29.0,
-                    ..DipRecord::default()
-                }),
-                during: Some(StretchRecord {
-                    errors: [("write".to_owned(), errors.into())].into(),
-                    ..StretchRecord::default()
-                }),
-                ..RecoveryRecord::default()
-            }),
-            ..FaultRecord::default()
-        }
-    }
-
-    fn said(faults: Vec<FaultRecord>) -> Vec<String> {
-        sentences(&[TrialFinding {
-            faults,
-            ..TrialFinding::default()
-        }])
-    }
-
-    #[test]
-    fn a_few_faults_have_a_sentence_each_and_many_have_one() {
-        let few = said(vec![
-            fault(0.62, Some(21.8), 38),
-            fault(0.0, Some(0.0), 0),
-            fault(0.5, None, 1),
-        ]);
-        assert_eq!(
-            few,
-            [
-                "“node-kill” of node2: 62 % less throughput at worst, below normal for 29 s, \
-                 normal 21.8 s after the healing; 38 operations failed.",
-                "“node-kill” of node2 did not lower throughput; no operation failed.",
-                "“node-kill” of node2: 50 % less throughput at worst, below normal for 29 s, \
-                 and not seen normal again; one operation failed.",
-            ]
-        );
-        let mut faults = vec![fault(0.3, Some(4.0), 2); 4];
-        faults.push(fault(0.9, None, 1000));
-        assert_eq!(
-            said(faults),
-            [
-                "Of 5 faults each lowered throughput, for 29 s, by 90 % at worst; 1,008 operations \
-                 failed (1,000 by “node-kill” of node2); after 4 all was normal, 4 s after the \
-                 healing at the latest; after 1 that was not seen."
-            ]
-        );
-        assert_eq!(said(vec![FaultRecord::default()]), Vec::<String>::new());
-    }
-}
+mod tests;

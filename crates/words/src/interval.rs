@@ -1,6 +1,6 @@
 //! How a ratio is said with its 95 % interval: as a change in percent, or as the number that it is.
 
-use measure::number::significant;
+use measure::number::{change, changes, significant};
 use store::record::{Bound, ComparisonRecord, EffectRecord};
 
 /// A ratio as it is recorded.
@@ -47,11 +47,11 @@ impl Ratio {
     pub(crate) fn change(self, over: &str) -> (String, String) {
         let before = self.before();
         let interval = match (self.ci95, self.end) {
-            (Some([low, high]), _) => format!(" ({over}: {} to {} %)", percent(low), percent(high)),
-            (None, Some(end)) => format!(" ({over}: {before}{} %)", percent(end)),
+            (Some(ends), _) => format!(" ({over}: {})", changes(ends)),
+            (None, Some(end)) => format!(" ({over}: {before}{})", change(end)),
             (None, None) => String::new(),
         };
-        (format!("{before}{} %", percent(self.value)), interval)
+        (format!("{before}{}", change(self.value)), interval)
     }
 
     /// `0.963 (95 %: 0.959 to 0.966)`.
@@ -64,11 +64,6 @@ impl Ratio {
             (None, None) => format!("{before}{value}"),
         }
     }
-}
-
-/// What a ratio changes, in percent and without the sign of percent: `+5.1`.
-pub(crate) fn percent(ratio: f64) -> String {
-    format!("{:+.1}", (ratio - 1.0) * 100.0)
 }
 
 /// ` (95 %: 8.50 to 9.50)`, behind a value.

@@ -4,6 +4,7 @@ use crate::place::{point_words, variant_words};
 use analysis::VariantName;
 use analysis::procedure::Point;
 use analysis::sweep::{Knee, Reading};
+use measure::Known;
 use measure::number::{significant, whole};
 use store::record::PointRecord;
 
@@ -14,12 +15,15 @@ pub fn best(
     points: &[&PointRecord],
     sweep: &Reading,
     bound_ms: Option<f64>,
+    compared: impl Fn(&PointRecord, &str) -> Option<f64>,
 ) -> Option<String> {
     let who = variant_words(variant);
     let best = sweep.best_within_bound.or(sweep.best)?;
     let point = points[best];
-    let (at, did) = (point_words(point.point), whole(point.ops_per_s));
-    let error = error(point);
+    let compared_ops = compared(point, "ops_per_s");
+    let ops_per_s = compared_ops.unwrap_or(point.ops_per_s);
+    let (at, did) = (point_words(point.point), whole(ops_per_s));
+    let error = error(point, compared_ops.is_some());
     let mut sentence = match (point.point.is_some_and(Point::is_rate), point.saturated) {
         (true, false) => format!("{who} kept up with {at}"),
         (true, true) => format!("{who} did not keep up with {at}, and did {did} op/s{error}"),
@@ -27,7 +31,8 @@ pub fn best(
     };
     let p99_ms = point.latency_ms.p99;
     if point.latency_ms.count > 0 || p99_ms.least() > 0.0 {
-        let (sign, p99) = (p99_ms.sign(), significant(p99_ms.least(), 3));
+        let known = compared(point, "latency_ms.p99").map_or(p99_ms, Known::Exactly);
+        let (sign, p99) = (known.sign(), significant(known.least(), 3));
         sentence += &format!(", with a p99 of {sign}{p99} ms");
     }
     if let Some(bound) = bound_ms {
@@ -63,7 +68,7 @@ pub fn unbelieved(variants: &[&VariantName]) -> Option<String> {
 const ERROR_SAID_MAX: f64 = 50.0;
 
 /// The error of a throughput, and what it rests on: ` (± 1.2 %, mean of 3 blocks)`.
-fn error(point: &PointRecord) -> String {
+fn error(point: &PointRecord, is_compared: bool) -> String {
     let half = point.ops_per_s_ci95.map(|[low, high]| (high - low) / 2.0);
     let share = half.map(|half| half / point.ops_per_s * 100.0);
     let share = share.filter(|share| share.is_finite() && *share > 0.0);
@@ -75,7 +80,14 @@ fn error(point: &PointRecord) -> String {
                 format!("± {} %", significant(share, 3))
             }
         }),
-        (point.blocks > 1).then(|| format!("mean of {} blocks", point.blocks)),
+        (point.blocks > 1).then(|| {
+            let kind = if is_compared {
+                "geometric mean"
+            } else {
+                "mean"
+            };
+            format!("{kind} of {} blocks", point.blocks)
+        }),
         (share.is_some() && point.short_window).then(|| "short window".to_owned()),
         (share.is_some() && point.few_incidents).then(|| "few incidents".to_owned()),
     ]

@@ -5,6 +5,7 @@ pub mod cause;
 pub mod comparison;
 pub mod cost;
 pub mod curve;
+pub mod data;
 pub mod effects;
 pub mod endurance;
 pub mod fault;

@@ -1,25 +1,118 @@
-//! What came of a study's requirements.
+//! What came of a study's requirements: all of them, each counted once.
 
+use analysis::Verdict;
 use store::record::RequirementRecord;
 
-/// What came of them, for the answer's first sentence; none without any.
-pub fn sentence(requirements: &[RequirementRecord]) -> Option<String> {
-    let all = requirements.len();
-    let missed: Vec<_> = requirements.iter().filter(|r| r.is_missed()).collect();
-    let open = requirements.iter().filter(|r| r.is_open()).count();
-    let what = match (all, missed.len(), open) {
-        (0, ..) => return None,
-        (1, 1, _) => "The one requirement is missed".to_owned(),
-        (1, _, 1) => "Whether the one requirement is met cannot be told".to_owned(),
-        (1, ..) => "The one requirement is met".to_owned(),
-        (_, 0, 0) => format!("All {all} requirements are met"),
-        (_, 0, open) => format!("Of {all} requirements none is missed, and {open} cannot be told"),
-        (_, 1, _) => format!("1 of {all} requirements is missed"),
-        (_, missed, _) => format!("{missed} of {all} requirements are missed"),
+/// Requirements that a sentence names; of more it says how many there are.
+const NAMED_MAX: usize = 3;
+
+/// The first sentences of an answer; none without requirements. What is missed comes first, with
+/// its numbers. Of a run that is invalid as well it is said which of the two decides how it ends.
+pub fn sentences(requirements: &[RequirementRecord], verdict: Verdict) -> Vec<String> {
+    let missed: Vec<_> = requirements.iter().filter(|one| one.is_missed()).collect();
+    let open: Vec<_> = requirements.iter().filter(|one| one.is_open()).collect();
+    let mut said = Vec::new();
+    if !missed.is_empty() {
+        said.push(format!("Missed: {}.", named(&missed)));
+    }
+    said.extend(counts(requirements.len(), missed.len(), &open));
+    if !missed.is_empty() && verdict == Verdict::Invalid {
+        said.push(
+            "The run is invalid as well, and that decides its exit code: what is missed counts in \
+             a run that may be believed."
+                .to_owned(),
+        );
+    }
+    said
+}
+
+/// How many of them there are, and what came of them.
+fn counts(all: usize, missed: usize, open: &[&RequirementRecord]) -> Option<String> {
+    let untold = match open.len() {
+        0 => String::new(),
+        number => format!(" {number} cannot be told: {}.", named(open)),
     };
-    let first = missed.first().map(|first| format!(": {}", first.says));
-    let more = missed.len().saturating_sub(1);
-    let more = (more > 0).then(|| format!(" And {more} more."));
-    let end = if first.is_some() { "" } else { "." };
-    Some(what + &first.unwrap_or_default() + &more.unwrap_or_default() + end)
+    Some(match (all, missed, open.len()) {
+        (0, ..) => return None,
+        (1, 1, _) => "It is the one requirement.".to_owned(),
+        (1, _, 1) => {
+            let one = open.first()?.in_short();
+            format!("Whether the one requirement is met cannot be told: {one}.")
+        }
+        (1, ..) => "The one requirement is met.".to_owned(),
+        (_, 0, 0) => format!("All {all} requirements are met."),
+        (_, 0, _) => format!("Of {all} requirements none is missed.{untold}"),
+        (_, missed, _) => {
+            let are = if missed == 1 { "is" } else { "are" };
+            format!("{missed} of {all} requirements {are} missed.{untold}")
+        }
+    })
+}
+
+/// The first of them with their numbers.
+fn named(requirements: &[&RequirementRecord]) -> String {
+    let first = requirements.iter().take(NAMED_MAX);
+    let mut clauses: Vec<String> = first.map(|one| one.in_short().to_owned()).collect();
+    let more = requirements.len().saturating_sub(NAMED_MAX);
+    if more > 0 {
+        clauses.push(format!("and {more} more"));
+    }
+    clauses.join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use store::record::RequirementOutcome as Outcome;
+
+    fn one(clause: &str, outcome: Outcome, untold_is_missed: bool) -> RequirementRecord {
+        RequirementRecord {
+            clause: clause.to_owned(),
+            outcome,
+            untold_is_missed,
+            ..RequirementRecord::default()
+        }
+    }
+
+    #[test]
+    fn every_requirement_is_counted_once_and_the_missed_come_first() {
+        let met = || one("p99 is 9 ms", Outcome::Met, false);
+        let missed = |what: &str| one(what, Outcome::Missed, false);
+        let open = || one("p95 is 8 ms", Outcome::Untold, false);
+        let said = |all: &[RequirementRecord]| sentences(all, Verdict::Valid).join(" ");
+        assert_eq!(said(&[]), "");
+        assert_eq!(said(&[met()]), "The one requirement is met.");
+        assert_eq!(said(&[met(), met()]), "All 2 requirements are met.");
+        assert_eq!(
+            said(&[open()]),
+            "Whether the one requirement is met cannot be told: p95 is 8 ms."
+        );
+        assert_eq!(
+            said(&[open(), met()]),
+            "Of 2 requirements none is missed. 1 cannot be told: p95 is 8 ms."
+        );
+        assert_eq!(
+            said(&[open(), missed("a"), missed("b"), met()]),
+            "Missed: a; b. 2 of 4 requirements are missed. 1 cannot be told: p95 is 8 ms."
+        );
+        // What counts as missed where it cannot be told is missed, and not open.
+        assert_eq!(
+            said(&[one("c", Outcome::Untold, true)]),
+            "Missed: c. It is the one requirement."
+        );
+        let many: Vec<_> = (0..5).map(|n| missed(&n.to_string())).collect();
+        assert!(said(&many).starts_with("Missed: 0; 1; 2; and 2 more. 5 of 5"));
+    }
+
+    #[test]
+    fn of_an_invalid_run_that_missed_it_is_said_what_decides() {
+        let missed = [one("a", Outcome::Missed, false)];
+        let said = sentences(&missed, Verdict::Invalid);
+        assert!(
+            said[2].contains("invalid as well, and that decides its exit code"),
+            "{said:?}"
+        );
+        let met = [one("a", Outcome::Met, false)];
+        assert_eq!(sentences(&met, Verdict::Invalid).len(), 1);
+    }
 }

@@ -1,11 +1,13 @@
 //! What is true of all trials together, and the reasons against some of them.
 
 use crate::place::{block_words, point_words};
+use analysis::rules::seriousness;
 use indexmap::{IndexMap, IndexSet};
 use measure::number::count;
 use measure::{KindCount, KindCounts};
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
-use store::record::TrialFinding;
+use store::record::{Outcome, TrialFinding};
 
 /// Sentences about one rule from which on one of them stands for all.
 const REASONS_MANY: usize = 4;
@@ -25,6 +27,7 @@ pub fn reasons(trials: &[&TrialFinding]) -> Vec<String> {
         }
     }
     let has_blocks = trials.iter().any(|trial| trial.block > 0);
+    rules.sort_by_cached_key(|rule, _| (Reverse(worst(trials, rule)), seriousness(rule)));
     let mut said = Vec::new();
     for reasons in rules.values() {
         let count: usize = reasons.values().map(Vec::len).sum();
@@ -50,8 +53,18 @@ pub fn reasons(trials: &[&TrialFinding]) -> Vec<String> {
     said
 }
 
+/// How a rule came out in the trial in which it came out worst. What is said of a trial by no rule
+/// ended it, which is worse than any.
+fn worst(trials: &[&TrialFinding], rule: &str) -> Option<Outcome> {
+    if seriousness(rule) > seriousness("V16") {
+        return Some(Outcome::Fail);
+    }
+    let all = trials.iter().flat_map(|trial| &trial.rules);
+    all.filter(|one| one.rule == rule).map(|one| one.result).max()
+}
+
 /// `writes at 28 threads (blocks 1, 2), reads at 28 threads (block 1)`.
-fn names_of(trials: &[&TrialFinding], has_blocks: bool) -> String {
+pub(crate) fn names_of(trials: &[&TrialFinding], has_blocks: bool) -> String {
     let mut names: IndexMap<String, Vec<usize>> = IndexMap::new();
     for trial in trials {
         names.entry(name_of(trial)).or_default().push(trial.block + 1);
@@ -70,7 +83,10 @@ fn names_of(trials: &[&TrialFinding], has_blocks: bool) -> String {
 /// `writes at 28 threads`.
 fn name_of(trial: &TrialFinding) -> String {
     let variant = trial.variant.named().unwrap_or("trial");
-    format!("{variant} at {}", point_words(trial.point))
+    match trial.point {
+        None => variant.to_owned(),
+        place => format!("{variant} at {}", point_words(place)),
+    }
 }
 
 /// What the times of all trials do not tell: requests that were never sent, operations that were

@@ -25,6 +25,8 @@ pub use evidence::{
 pub use limits::Limits;
 pub use outcome::Outcome;
 
+use std::cmp::Reverse;
+
 /// One rule, judged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {
@@ -62,7 +64,8 @@ impl Verdict {
 pub struct Judgement {
     /// The verdict.
     pub verdict: Verdict,
-    /// Why, worst first, one sentence each; empty when valid.
+    /// Why, one sentence each: what failed before what warned, and the more serious rule first;
+    /// empty when valid.
     pub reasons: Vec<String>,
     /// All rules, in order.
     pub rules: Vec<Rule>,
@@ -148,6 +151,23 @@ const RULES: [(&str, &str, Judge); 21] = [
     ),
 ];
 
+/// All rules by seriousness, the most serious first: lost or false data, a target that was not as
+/// it was to be, the machine, the client that a busy machine holds up, and how it was measured.
+const BY_SERIOUSNESS: [&[&str]; 5] = [
+    &["V14"],
+    &["V13", "V21", "V8", "V19", "V11", "V9", "V10", "V7"],
+    &["V18", "V20"],
+    &["V4", "V3", "V1", "V5", "V2", "V6"],
+    &["V12", "V17", "V15", "V16"],
+];
+
+/// How serious a rule is beside the others: 0 of the most serious one. A name that no rule has
+/// comes last.
+pub fn seriousness(rule: &str) -> usize {
+    let mut names = BY_SERIOUSNESS.iter().copied().flatten();
+    names.position(|name| *name == rule).unwrap_or(RULES.len())
+}
+
 /// The names of all rules, in order.
 pub fn names() -> impl Iterator<Item = &'static str> {
     RULES.iter().map(|(name, ..)| *name)
@@ -168,9 +188,10 @@ pub fn judge(evidence: &Evidence, limits: &Limits) -> Judgement {
             detail,
         }
     });
-    let of = |outcome: Outcome| rules.iter().filter(move |rule| rule.outcome == outcome);
-    let bad = of(Outcome::Fail).chain(of(Outcome::Warn));
-    let reasons: Vec<String> = bad.map(|rule| format!("{}: {}", rule.id, rule.detail)).collect();
+    let is_bad = |rule: &&Rule| matches!(rule.outcome, Outcome::Warn | Outcome::Fail);
+    let mut bad: Vec<&Rule> = rules.iter().filter(is_bad).collect();
+    bad.sort_by_key(|rule| (Reverse(rule.outcome), seriousness(rule.id)));
+    let reasons = bad.iter().map(|rule| format!("{}: {}", rule.id, rule.detail)).collect();
     let verdict = match rules.iter().map(|rule| rule.outcome).max() {
         Some(Outcome::Fail) => Verdict::Invalid,
         Some(Outcome::Warn) => Verdict::Suspect,

@@ -9,6 +9,7 @@ use measure::{Interval, KindInterval, Outcome as Ended, Summed};
 
 mod causes;
 mod schedule;
+mod seriousness;
 mod words;
 
 const SECOND: u64 = 1_000_000_000;

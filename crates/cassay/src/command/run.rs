@@ -7,7 +7,7 @@ use crate::args::{
 use crate::compat::Compat;
 use crate::exit::Exit;
 use crate::progress::{Show, tone_of};
-use crate::terminal::Line;
+use crate::terminal::{Line, Tone};
 use crate::{interrupt, terminal};
 use anyhow::{Context, Error, Result, anyhow};
 use engine::{Interrupted, Options, Outcome, needs};
@@ -192,7 +192,7 @@ impl End<'_> {
         };
         let report = write_report(path, &self.shown.summaries)?;
         if self.common.json {
-            let mut value = serde_json::to_value(findings).context("encode the findings")?;
+            let mut value = store::json::tree(findings).context("encode the findings")?;
             value["cassay"] = json!(VERSION);
             value["run"] = json!(path);
             value["report"] = json!(report.path);
@@ -221,8 +221,8 @@ fn say_remains(outcome: &Outcome) {
     }
 }
 
-/// Says which requirements are not met, and how a run with these findings ends. A run that may not
-/// be believed misses nothing: nobody knows.
+/// Says which requirements are not met, and how a run with these findings ends. That a run may not
+/// be believed decides, whatever it missed.
 fn exit_of(findings: &FindingsRecord) -> Exit {
     for requirement in &findings.requirements {
         if requirement.is_missed() {
@@ -232,6 +232,14 @@ fn exit_of(findings: &FindingsRecord) -> Exit {
         }
     }
     if !engine::may_be_believed(findings) {
+        if engine::misses_a_requirement(findings) {
+            terminal::say(&format!(
+                "the run is invalid and missed a requirement: that it is invalid decides the exit \
+                 code ({}, and not {})",
+                Exit::Invalid.code(),
+                Exit::Missed.code()
+            ));
+        }
         Exit::Invalid
     } else if engine::misses_a_requirement(findings) {
         Exit::Missed
@@ -288,8 +296,16 @@ fn answer(headline: &Headline) -> Vec<Line> {
     let verdict = headline.verdict;
     let mut lines =
         vec![Line::of(&format!("{}: ", headline.study)).with(tone_of(verdict), verdict.name())];
-    let answer = headline.answer.iter();
-    lines.extend(answer.map(|sentence| Line::of(&format!("  {sentence}"))));
+    if headline.is_missed {
+        lines[0] = std::mem::take(&mut lines[0]).with(Tone::Bad, ", requirements missed");
+    }
+    lines.extend(headline.answer.iter().map(|sentence| {
+        if headline.alarms.contains(sentence) {
+            Line::of("  ").with(Tone::Bad, sentence)
+        } else {
+            Line::of(&format!("  {sentence}"))
+        }
+    }));
     let reasons = headline.main_reasons().iter();
     lines.extend(reasons.map(|reason| Line::of(&format!("  ! {reason}"))));
     if let Some(next) = &headline.next {

@@ -39,9 +39,24 @@ fn print_trials(trials: &[TrialFinding], common: &Common) -> Result<()> {
     for (trial, name) in trials.iter().zip(&names) {
         lines.push(columns.finished(name, &TrialFigures::of(trial)));
         lines.extend(trial.reasons.iter().map(|reason| Line::of(&format!("    {reason}"))));
+        lines.extend(missed_rows(trial));
     }
     terminal::data_lines(&lines);
     Ok(())
+}
+
+/// The first rows of a trial that were not as they should be, each with what reads it.
+fn missed_rows(trial: &TrialFinding) -> impl Iterator<Item = Line> {
+    let of_rows = trial.read_back.iter().flat_map(|found| &found.missed_rows);
+    let rows = of_rows.chain(&trial.verify.missed_rows);
+    rows.map(|one| {
+        let read_by = if one.read_by.is_empty() {
+            String::new()
+        } else {
+            format!(": {}", one.read_by)
+        };
+        Line::of(&format!("    row {} ({}){read_by}", one.row, one.missed))
+    })
 }
 
 /// `writes, 28 threads, block 2`.

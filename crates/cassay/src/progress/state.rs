@@ -127,6 +127,8 @@ pub struct Second {
     pub p99_ms: f64,
     /// Whether operations failed.
     pub has_errors: bool,
+    /// Whether it is of the load that is measured, and not of loading or reading back rows.
+    pub is_measured: bool,
 }
 
 /// A fault as it stands.
@@ -293,6 +295,7 @@ impl RunState {
             ops_per_s: progress.ops_per_s,
             p99_ms: progress.p99_ms,
             has_errors,
+            is_measured: matches!(self.phase.name, "warmup" | "measure" | "drain"),
         });
     }
 

@@ -9,7 +9,7 @@ use analysis::procedure::Point;
 use store::record::{
     CapacityRecord, ComparisonRecord, CostComparisonRecord, CurveRecord, EffectsRecord,
     EnduredRecord, Finding, PEAK, PointRecord, PriceRecord, ScaleUpRecord, ScreenRecord,
-    SearchRecord, SweepRecord, TrialFinding,
+    SearchRecord, SweepRecord, TrialFinding, compared_value,
 };
 use study::settings::Study;
 use words::comparison::Scatter;
@@ -106,7 +106,8 @@ impl Facts<'_> {
             // A run of a screening is no configuration that anybody asks for.
             let is_configuration = self.study.screen.is_none() || variant.cell.is_empty();
             if is_configuration && !self.is_only_broken(&of) {
-                match ladder::best(&variant.name, &of, &sweep, bound_ms) {
+                let compared = |one: &PointRecord, metric: &str| self.compared(one, metric);
+                match ladder::best(&variant.name, &of, &sweep, bound_ms, compared) {
                     Some(sentence) => sentences.push(sentence),
                     None => unbelieved.push(&variant.name),
                 }
@@ -115,6 +116,13 @@ impl Facts<'_> {
         }
         sentences.extend(ladder::unbelieved(&unbelieved));
         (sentences, sweeps)
+    }
+
+    /// What a point did by a metric, such that its quotient with others is the ratio that is said
+    /// of them.
+    fn compared(&self, point: &PointRecord, metric: &str) -> Option<f64> {
+        let place = (&point.variant, point.point);
+        compared_value(&self.compared.records, self.trials, place, metric)
     }
 
     /// Whether all trials of points kept up with their rate while something was broken in them:

@@ -96,6 +96,34 @@ pub fn points(
     variants.iter().flat_map(|variant| of(variant)).collect()
 }
 
+/// The points of which no trial may be used, made of all that there are, with the verdict
+/// `invalid`: they are shown and left to other programs, and nothing is concluded from them.
+pub fn invalid_points(
+    variants: &[&VariantName],
+    trials: &[TrialFinding],
+    used: &[PointRecord],
+    merge: &Merge<'_>,
+) -> Vec<PointRecord> {
+    let mut invalid = Vec::new();
+    for variant in variants {
+        for place in places_of(trials, variant) {
+            let is_here = |point: &PointRecord| point.variant == **variant && point.point == place;
+            let here: Vec<&TrialFinding> = trials
+                .iter()
+                .filter(|t| t.variant == **variant && t.point == place && t.all.ops > 0)
+                .collect();
+            if !here.is_empty() && !used.iter().any(is_here) {
+                let all = here.len();
+                invalid.push(PointRecord {
+                    verdict: Verdict::Invalid,
+                    ..made_of(variant, place, &here, all, merge)
+                });
+            }
+        }
+    }
+    invalid
+}
+
 fn point(
     trials: &[TrialFinding],
     variant: &VariantName,
@@ -112,32 +140,43 @@ fn point(
     let (kept, saturated) = (in_state(State::Kept), in_state(State::Saturated));
     let is_saturated = saturated.len() > kept.len();
     let used = if is_saturated { saturated } else { kept };
-    let verdict = Verdict::worst(used.iter().map(|trial| trial.verdict));
+    (!used.is_empty()).then(|| PointRecord {
+        saturated: is_saturated,
+        ..made_of(variant, place, &used, here.len(), merge)
+    })
+}
+
+/// What trials of a variant at a place come to together, of so many that there are.
+fn made_of(
+    variant: &VariantName,
+    place: Option<Point>,
+    used: &[&TrialFinding],
+    all: usize,
+    merge: &Merge<'_>,
+) -> PointRecord {
     let blocks: Vec<f64> = used.iter().map(|trial| trial.all.ops_per_s).collect();
-    let latency_ms = match used.as_slice() {
-        [] => return None,
-        [one] => one.all.latency_ms.clone(),
-        several => merge(several).unwrap_or_default(),
-    };
-    Some(PointRecord {
+    PointRecord {
         variant: variant.clone(),
         point: place,
-        verdict,
-        saturated: is_saturated,
+        verdict: Verdict::worst(used.iter().map(|trial| trial.verdict)),
         blocks: blocks.len(),
         trials: used.iter().map(|trial| trial.index).collect(),
-        left_out: here.len() - blocks.len(),
+        left_out: all - blocks.len(),
         ops_per_s: analysis::series::mean(&blocks),
-        ops_per_s_ci95: match used.as_slice() {
+        ops_per_s_ci95: match used {
             [one] => one.all.ops_per_s_ci95,
             _ => analysis::series::mean_of_blocks_ci95(&blocks),
         },
         ops_per_s_blocks: blocks,
         short_window: used.iter().any(|trial| trial.short_window),
-        few_incidents: matches!(used.as_slice(), [one] if one.all.few_incidents),
-        latency_ms,
-        costs: costs_of(&used),
-    })
+        few_incidents: matches!(used, [one] if one.all.few_incidents),
+        latency_ms: match used {
+            [one] => one.all.latency_ms.clone(),
+            several => merge(several).unwrap_or_default(),
+        },
+        costs: costs_of(used),
+        ..PointRecord::default()
+    }
 }
 
 /// The costs of a point, whose trials these are.

@@ -2,6 +2,7 @@
 //! the study.
 
 mod earlier;
+mod said;
 
 pub use earlier::{lay_earlier_beside, look_for_earlier};
 
@@ -12,13 +13,11 @@ use analysis::require::{Limit, Outcome, RequiredMetric, hull, of_blocks, share_i
 use analysis::series::mean_of_blocks_ci95;
 use analysis::too_few_blocks;
 use measure::Known;
-use measure::number::{round, significant, whole};
 use store::record::{
-    Bound, ComparisonRecord, PointRecord, QuantilesRecord, RequirementRecord, SearchRecord,
-    SweepRecord, TrialFinding,
+    BesideRecord, Bound, ComparisonRecord, PointRecord, QuantilesRecord, RequirementRecord,
+    SearchRecord, SweepRecord, TrialFinding,
 };
 use study::settings::{Require, Study, Untold, Variant, Where};
-use words::place::point_words;
 
 /// What requirements are judged by.
 pub struct RequirementFacts<'a> {
@@ -63,6 +62,18 @@ struct Required<'a> {
     place: Option<Point>,
     limit: Limit,
     untold: Untold,
+    earlier: Option<EarlierNumbers>,
+}
+
+/// The numbers of a point in this run and in an earlier one.
+struct EarlierNumbers {
+    /// The earlier run, by study and stamp.
+    run: String,
+    before: f64,
+    now: f64,
+    /// By which share it may be worse.
+    worse_by: f64,
+    is_latency: bool,
 }
 
 /// All requirements of the study.
@@ -143,6 +154,7 @@ impl RequirementFacts<'_> {
             place,
             limit,
             untold: require.untold,
+            earlier: None,
         };
         let mut records = Vec::new();
         for (percentile, limit) in PERCENTILES.iter().zip(latencies(require)) {
@@ -277,6 +289,7 @@ impl RequirementFacts<'_> {
             place: comparison.map(|c| c.point).unwrap_or_default(),
             limit: Limit::AtLeast(least),
             untold: variant.settings.require.untold,
+            earlier: None,
         };
         Some(required.judged(comparison.map(ratio)))
     }
@@ -372,8 +385,18 @@ impl Required<'_> {
         };
         let ci95 = number.ci95.filter(|ends| ends.iter().all(|e| e.is_finite()));
         let untold_is_missed = self.untold_is_missed(number.value);
+        let clause = match &self.earlier {
+            Some(earlier) => self.beside_earlier(earlier, &number),
+            None => self.clause(&number),
+        };
         RequirementRecord {
-            says: self.says(&number, outcome, why),
+            says: format!("{clause}: {}.", self.came_of_it(&number, outcome, why)),
+            clause,
+            measured: self.earlier.as_ref().map(|earlier| earlier.now),
+            beside: self.earlier.as_ref().map(|earlier| BesideRecord {
+                run: earlier.run.clone(),
+                value: earlier.before,
+            }),
             metric: self.metric,
             variant: self.variant.clone(),
             point: self.place,
@@ -401,60 +424,6 @@ impl Required<'_> {
             Untold::Pass => false,
             Untold::Estimate => self.is_beyond(value),
         }
-    }
-
-    fn says(&self, number: &Number, outcome: Outcome, why: &str) -> String {
-        let write = |value: f64| match self.unit {
-            " op/s" => whole(value),
-            " %" => significant(value * 100.0, 3),
-            _ => significant(value, 3),
-        };
-        // As it was written.
-        let limit = match self.unit {
-            " op/s" => whole(self.limit.value()),
-            " %" => round(self.limit.value() * 100.0, 9).to_string(),
-            _ => self.limit.value().to_string(),
-        };
-        let who = match (self.variant.named(), self.baseline) {
-            (None, _) => String::new(),
-            (Some(name), None) => format!(" of “{name}”"),
-            (Some(name), Some(baseline)) => format!(" of “{name}” beside “{baseline}”"),
-        };
-        let place = if self.place.is_none() {
-            String::new()
-        } else {
-            format!(" at {}", point_words(self.place))
-        };
-        let found = match number.value {
-            None => "is not known".to_owned(),
-            Some(value) => format!("is {}{}{}", value.sign(), write(value.least()), self.unit),
-        };
-        let interval = match number.ci95 {
-            Some(ci95) if ci95[1].is_finite() => words::interval::ends(ci95, write),
-            _ => String::new(),
-        };
-        let asked = match self.limit {
-            Limit::AtMost(_) => "at most",
-            Limit::AtLeast(_) => "at least",
-        };
-        let outcome = match outcome {
-            Outcome::Met => "met",
-            Outcome::Missed => "missed",
-            Outcome::Untold if self.is_beyond(number.value) => match self.untold {
-                Untold::Pass => "beyond the limit, though its interval is not",
-                Untold::Estimate | Untold::Miss => "missed",
-            },
-            Outcome::Untold if self.untold == Untold::Miss => "cannot be told, and so missed",
-            Outcome::Untold => "cannot be told",
-        };
-        let why = match why {
-            "" => String::new(),
-            why => format!(" ({why})"),
-        };
-        format!(
-            "{}{who}{place} {found}{interval}, required {asked} {limit}{}: {outcome}{why}.",
-            self.words, self.unit,
-        )
     }
 }
 

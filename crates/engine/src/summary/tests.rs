@@ -55,8 +55,8 @@ fn a_reason_of_several_trials_stands_once_with_all_their_names() {
     assert_eq!(
         words::trials::reasons(&trials.each_ref()),
         [
-            "a at 4 threads (blocks 1 to 3, 5), b at 4 threads (block 1): V12: short",
             "b at 4 threads (block 1): V4: late",
+            "a at 4 threads (blocks 1 to 3, 5), b at 4 threads (block 1): V12: short",
         ]
     );
     assert_eq!(
@@ -121,10 +121,10 @@ fn the_answer_names_the_peak_and_the_differences() {
             At 8 threads, “b” and “a” do the same: -0.1 % throughput
               (95 %: -0.3 to +0.2 %).
             “a” did 1,011 op/s
-              (± 0.248 %, mean of 3 blocks) at 8 threads, with a p99 of 7.92 ms;
+              (± 0.248 %, geometric mean of 3 blocks) at 8 threads, with a p99 of 7.91 ms;
               beyond 4 threads more load brought only more latency.
             “b” did 1,201 op/s
-              (mean of 3 blocks) at 4 threads, with a p99 of 3.33 ms.
+              (geometric mean of 3 blocks) at 4 threads, with a p99 of 3.33 ms.
             Corrected for 6 comparisons
               (Holm's method).
         "#]],
@@ -361,4 +361,51 @@ fn a_run_that_stopped_is_invalid_and_says_why() {
             "no trial was finished"
         ]
     );
+}
+
+/// A demo on a busy laptop left no row of its points to other programs, and said so nowhere.
+#[test]
+fn points_of_invalid_trials_are_kept_with_their_verdict_and_conclude_nothing() {
+    let study = study(2);
+    let trials = |verdict: &str| -> Vec<TrialFinding> {
+        let mut all = Vec::new();
+        for (index, (variant, block)) in
+            [("a", 0), ("b", 0), ("a", 1), ("b", 1)].into_iter().enumerate()
+        {
+            for threads in [4.0, 8.0] {
+                let mut one = trial(variant, threads, block, threads * 250.0, verdict);
+                one.index = index * 2 + usize::from(threads > 4.0);
+                one.all.ops = 1000;
+                all.push(one);
+            }
+        }
+        all
+    };
+    let invalid = findings(&study, trials("invalid"), &worst, None);
+    assert_eq!(invalid.points.len(), 4);
+    for point in &invalid.points {
+        assert_eq!(point.verdict, Verdict::Invalid);
+        assert_eq!((point.blocks, point.trials.len()), (2, 2));
+        assert!(
+            point.ops_per_s > 0.0 && point.latency_ms.p99.least() > 0.0,
+            "{point:?}"
+        );
+    }
+    assert_eq!(invalid.usable_points().count(), 0);
+    assert!(
+        invalid.comparisons.iter().all(|one| one.blocks == 0),
+        "{:?}",
+        invalid.comparisons
+    );
+    let said = invalid.answer.join(" ");
+    assert!(
+        said.contains("nothing was measured that may be believed"),
+        "{said}"
+    );
+    // Of a point that has a valid trial an invalid one is no row of its own.
+    let mut mixed = trials("invalid");
+    mixed[0].verdict = store::record::Verdict::Valid;
+    let mixed = findings(&study, mixed, &worst, None);
+    assert_eq!(mixed.points.len(), 4);
+    assert_eq!(mixed.usable_points().count(), 1);
 }

@@ -15,7 +15,7 @@ use measure::clock;
 use store::convert;
 use store::record::{
     ClientRecord, EnduranceRecord, LagRecord, MachineRecord, RuleRecord, ServerCountsRecord,
-    TrialFinding, TrialRecord,
+    TrialFinding, TrialRecord, VerifyRecord,
 };
 use study::plan::Trial;
 use study::settings::{Load, Settings};
@@ -75,7 +75,10 @@ impl TrialRun<'_> {
             clients,
             machine: evidence.machine.take().map(|machine| machine_record(&machine)),
             costs,
-            verify: convert::verify(&evidence.checks),
+            verify: VerifyRecord {
+                missed_rows: std::mem::take(&mut known.verify.missed_rows),
+                ..convert::verify(&evidence.checks)
+            },
             pending_compactions: pending_at_end(&evidence),
             server: evidence.server.and_then(Result::ok).map(server_record),
             phases: state.timeline.records(),

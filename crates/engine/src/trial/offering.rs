@@ -259,6 +259,7 @@ impl TrialRun<'_> {
         state.finding.client.realtime = offered.summary.realtime;
         state.finding.client.connections = offered.summary.connections;
         state.evidence.checks.add(offered.tally.checks());
+        self.name_rows(&offered, state);
         state.tally = offered.tally;
         self.cut(offered.cut, state)
     }

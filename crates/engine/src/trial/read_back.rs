@@ -11,7 +11,7 @@ use analysis::durability::{self, Blow, CommitLog, Configuration, DataLoss, Level
 use analysis::rules::{LostBy, ReadBack};
 use anyhow::{Context, Result};
 use cql::Consistency;
-use load::{Keeps, Limit, Lost, VerifyReads, Written};
+use load::{Keeps, Limit, Lost, MISSED_ROWS_MAX, Missed, VerifyReads, Written};
 use measure::Outcome;
 use measure::interval::CheckCounts;
 use std::collections::BTreeMap;
@@ -115,6 +115,7 @@ impl TrialRun<'_> {
             self.judge_registers(&offered, running, state)?;
         } else {
             state.evidence.checks.add(offered.tally.checks());
+            self.name_rows(&offered, state);
         }
         if let Some(errors) = offered.errors_words() {
             (self.events)(Event::Said(format!(
@@ -122,6 +123,47 @@ impl TrialRun<'_> {
             )));
         }
         Ok(self.cut(offered.cut, state))
+    }
+
+    /// Keeps the first rows of which a read found other data than was written.
+    pub(super) fn name_rows(&self, offered: &Offered, state: &mut State) {
+        let rows = offered.summary.missed_rows.iter();
+        let untimed = rows.map(|(row, missed)| (*row, *missed, None));
+        self.name(untimed, &mut state.finding.verify.missed_rows);
+    }
+
+    /// Adds rows that are not as they should be to those that are named, each once: its number,
+    /// what it is, and when the last missed write was acknowledged, s since the start line.
+    fn name(
+        &self,
+        rows: impl Iterator<Item = (u64, Missed, Option<f64>)>,
+        named: &mut Vec<MissedRowRecord>,
+    ) {
+        for (row, missed, acknowledged_s) in rows {
+            if named.len() < MISSED_ROWS_MAX && named.iter().all(|known| known.row != row) {
+                named.push(MissedRowRecord {
+                    row,
+                    missed,
+                    acknowledged_s,
+                    read_by: self.read_by(row),
+                });
+            }
+        }
+    }
+
+    /// The statement that reads a row, with what it binds, for a person to type; empty where rows
+    /// are not read one at a time.
+    fn read_by(&self, row: u64) -> String {
+        if self.program.rows() == 0 {
+            return String::new();
+        }
+        let sampled = workload::sample(&self.program, Stage::ReadBack, row, 1);
+        let first = sampled.first().and_then(|one| one.statements.first());
+        first.map_or_else(String::new, |(cql, values)| {
+            let values: Vec<String> =
+                values.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+            format!("{cql} ({})", values.join(", "))
+        })
     }
 
     /// Has the reads of a stage ask at the level that they should; what measured before.
@@ -182,15 +224,15 @@ impl TrialRun<'_> {
         let unread = rows.saturating_sub(read);
         let start_ns = state.writer.start_ns();
         let since_s = |ns: u64| (ns as f64 - start_ns as f64) / 1e9;
-        let missed_rows = lost
+        let mut missed_rows = Vec::new();
+        let timed = lost
             .iter()
             .flat_map(|lost| &lost.rows)
-            .map(|one| MissedRowRecord {
-                row: one.row,
-                missed: one.missed,
-                acknowledged_s: one.acknowledged_ns.map(since_s),
-            })
-            .collect();
+            .map(|one| (one.row, one.missed, one.acknowledged_ns.map(since_s)));
+        // Counters have no times, nor has what another client has read.
+        let by_reads = offered.summary.missed_rows.iter();
+        let untimed = by_reads.map(|(row, missed)| (*row, *missed, None));
+        self.name(timed.chain(untimed), &mut missed_rows);
         let lost = within_s.zip(lost).map(|(within_s, lost)| LostBy {
             within_s,
             unexplained: lost.unexplained,
@@ -354,74 +396,4 @@ fn setting_s(settings: &BTreeMap<String, String>, name: &str) -> Option<f64> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_commit_log_is_read_from_the_settings_of_any_version() {
-        let periodic = |period_s, block_s| {
-            Some(CommitLog {
-                is_used: true,
-                is_buffered: false,
-                sync: Sync::Periodic { period_s, block_s },
-            })
-        };
-        let batch = CommitLog {
-            is_used: true,
-            is_buffered: true,
-            sync: Sync::BeforeAcknowledging,
-        };
-        for (settings, expected) in [
-            (
-                vec![
-                    ("commitlog_sync", "periodic"),
-                    ("commitlog_sync_period", "10000ms"),
-                    ("periodic_commitlog_sync_lag_block", "null"),
-                ],
-                periodic(10.0, 15.0),
-            ),
-            (
-                vec![
-                    ("commitlog_sync", "periodic"),
-                    ("commitlog_sync_period_in_ms", "500"),
-                    ("periodic_commitlog_sync_lag_block_in_ms", "2000"),
-                ],
-                periodic(0.5, 2.0),
-            ),
-            (
-                vec![
-                    ("commitlog_sync", "batch"),
-                    ("commitlog_compression", "LZ4Compressor"),
-                ],
-                Some(batch),
-            ),
-            (vec![("commitlog_sync", "periodic")], None),
-            (vec![], None),
-        ] {
-            let own = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
-            let settings: BTreeMap<_, _> = settings.into_iter().map(own).collect();
-            assert_eq!(commit_log_of(&settings, true), expected, "{settings:?}");
-        }
-    }
-
-    #[test]
-    fn every_row_that_was_read_is_in_one_count() {
-        let checks = CheckCounts {
-            checked: 100,
-            missing: 1,
-            lost: 1,
-            never_written: 2,
-            stale: 3,
-            overwritten: 40,
-            wrong: 4,
-            resurrected: 5,
-            deleted: 6,
-            unconfirmed: 7,
-            too_low: 8,
-            too_high: 9,
-        };
-        let record = counted(&checks);
-        assert_eq!(record.right, 100 - (1 + 2 + 3 + 4 + 5 + 6 + 7 + 8 + 9));
-        assert_eq!(record.missed(), 1 + 3 + 5 + 8);
-    }
-}
+mod tests;

@@ -114,6 +114,7 @@ fn measure(trial: &Trial, finding: &mut TrialFinding, offered: Offered) -> Resul
             before: next(),
             during: next(),
             after: next(),
+            cut_by_fault: window.slices.last().is_some_and(|last| found.until_s < last.to_s),
             beside: found.beside.iter().map(|at| names[*at].clone()).collect(),
             ..of(found, fault, &finding.faults[*at], &kept)
         };

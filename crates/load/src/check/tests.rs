@@ -61,7 +61,18 @@ fn found(writer: Option<(Stage, u64)>) -> ReadValue {
 
 fn counts_of(said: ReadValue, written: &Written) -> CheckCounts {
     let mut checks = CheckCounts::default();
-    note_check(&mut checks, said, Some(written));
+    let missed = note_check(&mut checks, said, Some(written));
+    let counted = match missed {
+        None => 0,
+        Some(Missed::Lost) => checks.missing,
+        Some(Missed::Stale) => checks.stale,
+        Some(Missed::Resurrected) => checks.resurrected,
+        Some(Missed::Wrong) => checks.wrong,
+        Some(Missed::TooLow) => checks.too_low,
+        Some(Missed::TooHigh) => checks.too_high,
+    };
+    // A row is named if and only if it is counted as an error, and by the same word.
+    assert_eq!(counted, u64::from(is_error(&checks)));
     checks
 }
 
@@ -171,7 +182,7 @@ fn a_counter_is_judged_where_its_additions_are_known() {
         ..found(Some((Stage::Load, 0)))
     };
     let mut checks = CheckCounts::default();
-    note_check(&mut checks, counter, None);
+    assert_eq!(note_check(&mut checks, counter, None), None);
     assert_eq!((checks.too_low, checks.too_high), (0, 0));
 }
 

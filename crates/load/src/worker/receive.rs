@@ -181,7 +181,9 @@ impl<W: World> Worker<W> {
             counted: self.generator.counted(),
         };
         let checks = &mut self.recorder.part.kinds[usize::from(operation.kind)].checks;
-        note_check(checks, said, self.written.as_deref());
+        if let Some(missed) = note_check(checks, said, self.written.as_deref()) {
+            self.end.missed_rows.note(said.row, missed);
+        }
     }
 
     #[inline]

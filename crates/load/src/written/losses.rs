@@ -6,6 +6,7 @@
 //! and its acknowledgement.
 
 use super::{RowWrites, TICK_NS, Written};
+use crate::missed_rows::MISSED_ROWS_MAX;
 use measure::Missed;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -22,9 +23,6 @@ pub(crate) struct Losses {
     /// Rows as they were found.
     examples: Mutex<Vec<(u64, Missed, u32)>>,
 }
-
-/// How many rows are named: so many as a person looks at.
-const EXAMPLES_MAX: usize = 10;
 
 /// A row that is not as it should be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,7 +95,7 @@ impl Losses {
     /// nobody knows.
     pub fn name(&self, row: u64, missed: Missed, acknowledged: u32) {
         let mut examples = self.examples.lock().unwrap_or_else(PoisonError::into_inner);
-        if examples.len() < EXAMPLES_MAX {
+        if examples.len() < MISSED_ROWS_MAX {
             examples.push((row, missed, acknowledged));
         }
     }

@@ -4,7 +4,7 @@ use crate::program::{kind, program, statement};
 use crate::server::{Does, Server};
 use crate::{config, run};
 use cql::response::ErrorCode;
-use load::{Keeps, Limit, WriteState, Written};
+use load::{Keeps, Limit, Missed, WriteState, Written};
 use std::sync::Arc;
 use std::time::Duration;
 use workload::{Policy, Statement};
@@ -83,8 +83,15 @@ fn a_read_tells_what_was_lost_from_what_was_never_written() {
 
     // Rows 100 to 109 were never written at all.
     let mut verify = config(&[&server], one("read", SELECT), 110);
-    let blind = run(&verify).kinds.remove(0).checks;
+    let mut ran = run(&verify);
+    let blind = ran.kinds.remove(0).checks;
     assert_eq!((blind.missing, blind.lost, blind.never_written), (33, 0, 0));
+    // The first rows are named without a ledger, too.
+    let named = ran.summary.missed_rows;
+    assert_eq!(named.len(), 10);
+    assert!(named.is_sorted_by_key(|(row, _)| *row), "{named:?}");
+    let is_gone = |(row, missed): &(u64, Missed)| row % 10 <= 2 && *missed == Missed::Lost;
+    assert!(named.iter().all(is_gone), "{named:?}");
     verify.written = Some(Arc::new(Written::by_load(Arc::clone(&ledger))));
     let checks = run(&verify).kinds.remove(0).checks;
     assert_eq!((checks.missing, checks.lost), (20, 20));

@@ -34,8 +34,10 @@ pub(super) fn history(history: &History) -> Page {
             study: history.study.clone(),
             facts: facts(history),
             question: format!("How has {} changed over its runs?", history.study),
+            alarms: Vec::new(),
             answer: answer(history),
             verdict: Verdict::of(history.verdict),
+            is_missed: false,
             meaning: "That of the newest run. Invalid and damaged runs are left out.".into(),
             reasons: history
                 .left_out

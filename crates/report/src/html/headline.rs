@@ -10,7 +10,7 @@ use std::fmt::Write;
 /// Sentences of an answer on the first screen; more are behind a fold.
 const SENTENCES_FIRST: usize = 2;
 
-/// Question, figure, answer, cards, and the verdict with its reasons and what to run next.
+/// Question, alarms, figure, answer, cards, and the verdict with its reasons and what to run next.
 pub(super) fn headline(out: &mut String, headline: &Headline) {
     let _ = write!(
         out,
@@ -18,19 +18,26 @@ pub(super) fn headline(out: &mut String, headline: &Headline) {
         escape(&headline.study),
         escape(&headline.question)
     );
+    if !headline.alarms.is_empty() {
+        out.push_str("<div class=\"alarm\" role=\"alert\">");
+        sentences(out, headline.alarms.iter());
+        out.push_str("</div>\n");
+    }
     if let Some(figure) = &headline.lead {
         lead::figure(out, figure);
     }
     out.push_str("<div class=\"answer\">");
-    let (first, more) = headline.answer.split_at(headline.answer.len().min(SENTENCES_FIRST));
-    sentences(out, first);
+    let is_alarm = |sentence: &&String| headline.alarms.contains(sentence);
+    let rest: Vec<&String> = headline.answer.iter().filter(|one| !is_alarm(one)).collect();
+    let (first, more) = rest.split_at(rest.len().min(SENTENCES_FIRST));
+    sentences(out, first.iter().copied());
     if !more.is_empty() {
         let _ = write!(
             out,
             "<details><summary>{} more</summary>",
             counted(more.len(), "sentence")
         );
-        sentences(out, more);
+        sentences(out, more.iter().copied());
         out.push_str("</details>");
     }
     out.push_str("</div>\n");
@@ -39,11 +46,31 @@ pub(super) fn headline(out: &mut String, headline: &Headline) {
         headline.figures.iter().for_each(|f| tile(out, f));
         out.push_str("</div>\n");
     }
+    verdict(out, headline);
+    out.push_str("<dl class=\"about\">");
+    for (name, value) in &headline.facts {
+        let _ = write!(
+            out,
+            "<div><dt>{}</dt><dd>{}</dd></div>",
+            escape(name),
+            escape(value)
+        );
+    }
+    out.push_str("</dl>\n</header>\n");
+}
+
+/// The verdict with its reasons, and what to run next.
+fn verdict(out: &mut String, headline: &Headline) {
     let tone = class(headline.verdict.tone());
+    let missed = if headline.is_missed {
+        "<strong class=\"badge bad\">✕ requirements missed</strong> "
+    } else {
+        ""
+    };
     let _ = write!(
         out,
-        "<div class=\"verdict {tone}\"><p><strong class=\"badge {tone}\">{} {}</strong> \
-         {}</p>",
+        "<div class=\"verdict {tone}\"><p>{missed}<strong class=\"badge {tone}\">{} \
+         {}</strong> {}</p>",
         symbol(headline.verdict),
         headline.verdict.name(),
         prose(&headline.meaning)
@@ -62,19 +89,10 @@ pub(super) fn headline(out: &mut String, headline: &Headline) {
             escape(&next.command)
         );
     }
-    out.push_str("</div>\n<dl class=\"about\">");
-    for (name, value) in &headline.facts {
-        let _ = write!(
-            out,
-            "<div><dt>{}</dt><dd>{}</dd></div>",
-            escape(name),
-            escape(value)
-        );
-    }
-    out.push_str("</dl>\n</header>\n");
+    out.push_str("</div>\n");
 }
 
-fn sentences(out: &mut String, sentences: &[String]) {
+fn sentences<'a>(out: &mut String, sentences: impl Iterator<Item = &'a String>) {
     for sentence in sentences {
         let _ = write!(out, "<p>{}</p>", prose(sentence));
     }

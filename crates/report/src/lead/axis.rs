@@ -50,6 +50,16 @@ impl Axis {
         value >= self.ends[0] - slack && value <= self.ends[1] + slack
     }
 
+    /// Where it begins and how it is divided, if it does not begin at zero; none of one that does.
+    pub(super) fn note(&self) -> Option<String> {
+        let [low, _] = self.ends;
+        match (self.is_log, low > 0.0) {
+            (true, _) => Some(format!("logarithmic, from {}", short(low, 2))),
+            (false, true) => Some(format!("from {}", short(low, 2))),
+            (false, false) => None,
+        }
+    }
+
     /// Where a value is in the drawing; what is beyond an end is at that end.
     pub(super) fn at(&self, value: f64) -> f64 {
         let scaled = |value: f64| {
@@ -170,6 +180,25 @@ mod tests {
         assert_eq!(names(&even), ["0", "20k", "40k"]);
         assert_eq!(even.at(0.0), 0.0);
         assert!(even.at(48_000.0) < 100.0);
+    }
+
+    #[test]
+    fn an_axis_that_does_not_begin_at_zero_says_so() {
+        let [zero, log] = [[true, false], [false, true]].map(|[from_zero, is_log]| PlotAxis {
+            from_zero,
+            is_log,
+            ..PlotAxis::default()
+        });
+        let values = [57.0, 90.0];
+        assert_eq!(axis(&zero, &values).note(), None);
+        assert_eq!(
+            axis(&PlotAxis::default(), &values).note().as_deref(),
+            Some("from 54")
+        );
+        assert_eq!(
+            axis(&log, &values).note().as_deref(),
+            Some("logarithmic, from 36")
+        );
     }
 
     #[test]

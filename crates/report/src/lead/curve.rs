@@ -1,9 +1,10 @@
 //! Marks over two axes of numbers.
 
 use super::axis::Axis;
-use super::{Area, LINE_PX, TEXT_PX, class_of, cut, lines, names, text};
+use super::size::{Area, TEXT_PX};
+use super::{LINE_PX, class_of, cut, limits, lines, names, text};
 use crate::escape::escape;
-use crate::page::{CurvePlot, LeadMark, Paint};
+use crate::page::{CurvePlot, LeadMark, Paint, PlotAxis};
 use std::fmt::Write;
 
 /// Above the plot, for the title of the vertical axis.
@@ -21,33 +22,52 @@ const WHISKER_PX: f64 = 4.0;
 pub(super) fn draw(out: &mut String, plot: &CurvePlot, area: Area, has_names: bool) {
     let right = if has_names { names::room(plot) } else { 0.0 };
     let said = lines(&plot.says, area.width);
-    let top = TOP_PX + LINE_PX * said.len() as f64;
+    let [left, width] = [area.x + LEFT_PX, area.width - LEFT_PX - right.max(RIGHT_PX)];
+    let (xs, ys) = values(&plot.marks);
+    let x = Axis::new(&plot.x, &xs, [left, left + width]);
+    // Names of stretches and limits stand above the plot, where they cover no point.
+    let above = names::above(plot, &x, [left, left + width]);
+    let rows = above.iter().map(|name| name.row + 1).max().unwrap_or(0);
+    let top = TOP_PX + LINE_PX * (said.len() + rows) as f64;
     let inner = Area {
-        x: area.x + LEFT_PX,
+        x: left,
         y: area.y + top,
-        width: area.width - LEFT_PX - right.max(RIGHT_PX),
+        width,
         height: area.height - top - BOTTOM_PX,
     };
-    let (xs, ys) = values(&plot.marks);
-    let x = Axis::new(&plot.x, &xs, [inner.x, inner.x + inner.width]);
     let y = Axis::new(&plot.y, &ys, [inner.y + inner.height, inner.y]);
     text(
         out,
         "what",
         [area.x, area.y + TEXT_PX + 2.0],
-        &cut(&plot.y.title, area.width),
+        &cut(&titled(&plot.y, &y), area.width),
     );
     for (number, line) in said.iter().enumerate() {
         let y = area.y + TEXT_PX + 2.0 + LINE_PX * (number + 1) as f64;
         text(out, "start", [area.x, y], line);
     }
     grid(out, plot, [&x, &y], inner);
+    let mut places = limits::places(&plot.marks, [&x, &y], inner).into_iter();
     for mark in &plot.marks {
         draw_mark(out, mark, [&x, &y], inner);
+        if let LeadMark::Across { label, paint, .. } = mark
+            && let Some(place) = places.next()
+        {
+            text(out, &class_of(*paint, "name start"), place, label);
+        }
     }
-    names::at_top(out, plot, &x, inner);
+    names::write_above(out, &above, inner);
     if has_names {
         names::at_ends(out, plot, [&x, &y], inner);
+    }
+}
+
+/// The title of an axis, and where the axis begins if that is not zero: nobody takes a part of it
+/// for the whole then.
+fn titled(spec: &PlotAxis, axis: &Axis) -> String {
+    match axis.note() {
+        Some(note) if spec.ticks.is_empty() => format!("{} ({note})", spec.title),
+        _ => spec.title.clone(),
     }
 }
 
@@ -91,6 +111,14 @@ fn grid(out: &mut String, plot: &CurvePlot, [x, y]: [&Axis; 2], inner: Area) {
         "<path class=\"axis\" d=\"M{:.1} {bottom:.1}h{:.1}\"/>",
         inner.x, inner.width
     );
+    // A break in the axis that does not begin at zero.
+    if y.note().is_some() {
+        let _ = write!(
+            out,
+            "<path class=\"axis\" d=\"M{:.1} {:.1}l-4 -3l8 -3l-4 -3\"/>",
+            inner.x, bottom
+        );
+    }
     for (tick, name) in x.ticks(TEXT_PX * 3.2) {
         text(out, "tick middle", [x.at(tick), bottom + 16.0], &name);
     }
@@ -99,7 +127,7 @@ fn grid(out: &mut String, plot: &CurvePlot, [x, y]: [&Axis; 2], inner: Area) {
         out,
         "tick middle",
         [middle, bottom + 33.0],
-        &cut(&plot.x.title, inner.width),
+        &cut(&titled(&plot.x, x), inner.width),
     );
 }
 
@@ -126,15 +154,11 @@ fn draw_mark(out: &mut String, mark: &LeadMark, axes: [&Axis; 2], inner: Area) {
             dot(out, [x.at(*at), y.at(*value)], ends, *paint, hint);
         }
         LeadMark::Across {
-            y: value,
-            label,
-            paint,
+            y: value, paint, ..
         } => {
             let at = y.at(*value);
             let line = format!("M{:.1} {at:.1}h{:.1}", inner.x, inner.width);
             drawn(out, &class_of(*paint, "limit"), &line);
-            let place = [inner.x + 5.0, beside_line(at, inner)];
-            text(out, &class_of(*paint, "name start"), place, label);
         }
         LeadMark::Upright {
             x: value, paint, ..
@@ -146,15 +170,6 @@ fn draw_mark(out: &mut String, mark: &LeadMark, axes: [&Axis; 2], inner: Area) {
         LeadMark::Band {
             from, to, paint, ..
         } => band(out, [x.at(*from), x.at(*to)], *paint, inner),
-    }
-}
-
-/// Where the name of a line across stands: above it, or below it where it is at the top.
-fn beside_line(at: f64, inner: Area) -> f64 {
-    if at - inner.y < TEXT_PX * 1.5 {
-        at + TEXT_PX + 3.0
-    } else {
-        at - 5.0
     }
 }
 

@@ -1,7 +1,8 @@
 //! Where the names of lines, limits and stretches stand, so that none is written over another.
 
 use super::axis::Axis;
-use super::{Area, LINE_PX, NARROW_PX, TEXT_PX, class_of, cut, text, width_of};
+use super::size::{Area, TEXT_PX, width_of};
+use super::{LINE_PX, NARROW_PX, class_of, cut, text};
 use crate::page::{CurvePlot, LeadMark, Paint, Plot};
 use std::fmt::Write;
 
@@ -89,32 +90,27 @@ fn end_of(mark: &LeadMark) -> Option<(Paint, &str, [f64; 2])> {
     (!label.is_empty()).then_some((*paint, label.as_str(), last))
 }
 
-/// Writes the names of limits and stretches at the top of the plot, on the side of each that has
-/// room, and lower where another is in the way.
-pub(super) fn at_top(out: &mut String, plot: &CurvePlot, x: &Axis, inner: Area) {
-    let mut named: Vec<(Paint, &str, f64)> = plot
-        .marks
-        .iter()
-        .filter_map(|mark| match mark {
-            LeadMark::Upright {
-                x: value,
-                label,
-                paint,
-            } => Some((*paint, label.as_str(), x.at(*value))),
-            LeadMark::Band {
-                from,
-                to,
-                label,
-                paint,
-            } => Some((*paint, label.as_str(), x.at(f64::midpoint(*from, *to)))),
-            _ => None,
-        })
-        .filter(|(_, label, _)| !label.is_empty())
-        .collect();
+/// The name of a limit or a stretch above the plot.
+pub(super) struct Above<'a> {
+    paint: Paint,
+    label: &'a str,
+    /// Where it begins, or ends if it leans to the left.
+    from: f64,
+    leans_left: bool,
+    /// How long it may be.
+    room: f64,
+    /// Its row, from the top.
+    pub row: usize,
+}
+
+/// The names of limits and stretches, on the side of each that has room, and in another row where
+/// one is in the way; `ends` are those of the plot.
+pub(super) fn above<'a>(plot: &'a CurvePlot, x: &Axis, [left, right]: [f64; 2]) -> Vec<Above<'a>> {
+    let mut named: Vec<(Paint, &str, f64)> =
+        plot.marks.iter().filter_map(|m| named(m, x)).collect();
     named.sort_by(|a, b| a.2.total_cmp(&b.2));
-    let right = inner.x + inner.width;
     let leans_left =
-        |label: &str, at: f64| right - at < width_of(label) + 6.0 && right - at < at - inner.x;
+        |label: &str, at: f64| right - at < width_of(label) + 6.0 && right - at < at - left;
     let span = |(_, label, at): &(Paint, &str, f64)| {
         if leans_left(label, *at) {
             [at - 5.0 - width_of(label), at - 5.0]
@@ -123,15 +119,58 @@ pub(super) fn at_top(out: &mut String, plot: &CurvePlot, x: &Axis, inner: Area) 
         }
     };
     let spans: Vec<[f64; 2]> = named.iter().map(span).collect();
-    for ((paint, label, at), row) in named.iter().zip(rows(&spans)) {
-        let y = inner.y + TEXT_PX + LINE_PX * row as f64;
-        let (side, from, room) = if leans_left(label, *at) {
-            ("end", at - 5.0, at - inner.x)
+    let placed = named.into_iter().zip(rows(&spans));
+    let of = |((paint, label, at), row): ((Paint, &'a str, f64), usize)| {
+        let leans_left = leans_left(label, at);
+        let (from, room) = if leans_left {
+            (at - 5.0, at - left)
         } else {
-            ("start", at + 5.0, right - at)
+            (at + 5.0, right - at)
         };
-        let class = format!("{} {side}", class_of(*paint, "name"));
-        text(out, &class, [from, y], &cut(label, room - 5.0));
+        Above {
+            paint,
+            label,
+            from,
+            leans_left,
+            room,
+            row,
+        }
+    };
+    placed.map(of).collect()
+}
+
+/// The name of a limit from the bottom to the top, or of a stretch, and where that is.
+fn named<'a>(mark: &'a LeadMark, x: &Axis) -> Option<(Paint, &'a str, f64)> {
+    let (paint, label, at) = match mark {
+        LeadMark::Upright {
+            x: value,
+            label,
+            paint,
+        } => (*paint, label.as_str(), x.at(*value)),
+        LeadMark::Band {
+            from,
+            to,
+            label,
+            paint,
+        } => (*paint, label.as_str(), x.at(f64::midpoint(*from, *to))),
+        _ => return None,
+    };
+    (!label.is_empty()).then_some((paint, label, at))
+}
+
+/// Writes these names above the plot.
+pub(super) fn write_above(out: &mut String, above: &[Above<'_>], inner: Area) {
+    let rows = above.iter().map(|name| name.row + 1).max().unwrap_or(0);
+    for name in above {
+        let y = inner.y - 5.0 - LINE_PX * (rows - 1 - name.row) as f64;
+        let side = if name.leans_left { "end" } else { "start" };
+        let class = format!("{} {side}", class_of(name.paint, "name"));
+        text(
+            out,
+            &class,
+            [name.from, y],
+            &cut(name.label, name.room - 5.0),
+        );
     }
 }
 

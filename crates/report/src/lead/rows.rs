@@ -1,7 +1,8 @@
 //! A value with its interval for each name, below each other: a forest plot.
 
 use super::axis::Axis;
-use super::{Area, LINE_PX, TEXT_PX, class_of, cut, text, width_of};
+use super::size::{Area, TEXT_PX, width_of};
+use super::{LINE_PX, class_of, cut, text};
 use crate::escape::escape;
 use crate::page::{PlotAxis, RowsPlot, ValueRow};
 use std::fmt::Write;

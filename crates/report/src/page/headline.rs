@@ -13,10 +13,15 @@ pub struct Headline {
     pub question: String,
     /// What answers it at a glance; none of a run that has measured nothing.
     pub lead: Option<LeadFigure>,
+    /// The sentences of the answer that must be seen before anything else: data was lost, or a
+    /// requirement was missed. The answer begins with them.
+    pub alarms: Vec<String>,
     /// The answer, one sentence each.
     pub answer: Vec<String>,
     /// Whether it may be believed.
     pub verdict: Verdict,
+    /// Whether a requirement was missed.
+    pub is_missed: bool,
     /// What the verdict means, in one sentence.
     pub meaning: String,
     /// Why it is not `valid`, in few words each: the causes first.

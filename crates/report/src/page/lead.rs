@@ -161,6 +161,8 @@ pub struct ValueRow {
 pub enum Paint {
     /// One of several unordered things: a variant.
     Category(usize),
+    /// The same of a trial that is invalid: drawn hollow.
+    Hollow(usize),
     /// As it should be.
     Good,
     /// To be looked at.

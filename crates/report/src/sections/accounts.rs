@@ -310,6 +310,7 @@ mod tests {
             row,
             missed,
             acknowledged_s,
+            ..MissedRowRecord::default()
         };
         lost.missed_rows = vec![
             row(12, Missed::Lost, Some(31.5)),

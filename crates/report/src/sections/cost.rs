@@ -11,7 +11,7 @@ use store::record::{CostComparisonRecord, CostKind, CostRecord, PointRecord};
 /// None of a run whose target shows nothing of what it uses.
 pub fn section(view: &RunView) -> Option<Section> {
     let points: Vec<&PointRecord> =
-        view.findings.points.iter().filter(|point| !point.costs.is_empty()).collect();
+        view.findings.usable_points().filter(|point| !point.costs.is_empty()).collect();
     if points.is_empty() {
         return None;
     }

@@ -47,15 +47,27 @@ fn verified(trials: &[TrialFinding]) -> String {
         sum(|t| t.verify.stale),
         sum(|t| t.verify.wrong),
     );
-    if missing + stale + wrong == 0 {
-        return format!("{checked} answers were compared: all were right.");
+    let resurrected = sum(|t| t.verify.resurrected);
+    let differed = missing + stale + wrong + resurrected;
+    // Beside lost rows, that other rows were right must not sound as if all were well.
+    let is_against = trials.iter().any(|trial| !trial.data_against().is_nothing());
+    match (differed, is_against) {
+        (0, true) => format!(
+            "{checked} answers were compared while load was offered: none of these showed what \
+             is wrong with the data. They are a part of all rows."
+        ),
+        (0, false) => format!("{checked} answers were compared: all were right."),
+        _ => format!(
+            "Of {checked} answers that were compared, {} were missing, {} stale and {} wrong{}.",
+            number::count(missing),
+            number::count(stale),
+            number::count(wrong),
+            match resurrected {
+                0 => String::new(),
+                some => format!(", {} deleted and there again", number::count(some)),
+            }
+        ),
     }
-    format!(
-        "Of {checked} answers that were compared, {} were missing, {} stale and {} wrong.",
-        number::count(missing),
-        number::count(stale),
-        number::count(wrong)
-    )
 }
 
 fn verify_table(view: &RunView) -> Table {

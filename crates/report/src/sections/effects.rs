@@ -135,7 +135,7 @@ fn in_order(effects: &EffectsRecord) -> Vec<&EffectRecord> {
 }
 
 fn change(ratio: f64) -> String {
-    format!("{:+.1} %", (ratio - 1.0) * 100.0)
+    measure::number::change(ratio)
 }
 
 /// The effect's change; `≥ ` before it where it is a bound.

@@ -8,7 +8,7 @@ use crate::number;
 use crate::page::{Band, Block, Cell, Section, Table, Tone};
 use crate::sections::time::label;
 use crate::view::RunView;
-use store::record::{BackRecord, FaultRecord, FaultVerdict, ReturnsRecord};
+use store::record::{Aftermath, FaultRecord, FaultVerdict, ReturnsRecord, SeriesEnd, since};
 
 /// Faults with a card of their own; of more, the tables have a row each.
 const CARDS_MAX: usize = 24;
@@ -95,28 +95,25 @@ fn tone(fault: &FaultRecord) -> Tone {
     }
 }
 
-/// When a series was as before: counted from the healing, or the injection of what was not healed.
-fn returned(returns: &ReturnsRecord) -> (String, Tone) {
-    match returns.healed {
-        Some(healed) => back(&healed, "healing"),
-        None => back(&returns.injected, "injection"),
-    }
-}
-
-/// The same of one of the two, which has a name.
-fn back(back: &BackRecord, from: &str) -> (String, Tone) {
-    let watched = number::duration(back.watched_s);
-    match (back.left_s, back.back_s) {
-        (None, Some(0.0)) => (format!("normal from the {from} on"), Tone::Good),
-        (_, Some(back_s)) => {
+/// When one of the two series of a fault was as before; none of a fault without a level before it.
+fn returned(fault: &FaultRecord, of: fn(&Aftermath) -> Option<SeriesEnd>) -> Option<Cell> {
+    let aftermath = Aftermath::of(fault)?;
+    let from = since(fault);
+    Some(match of(&aftermath)? {
+        SeriesEnd::Usual => Cell::new(format!("normal from the {from} on")).tone(Tone::Good),
+        SeriesEnd::Back(back_s) => {
             let back = number::duration(back_s);
-            (format!("{back} after the {from}"), Tone::Plain)
+            Cell::new(format!("{back} after the {from}"))
         }
-        (_, None) => (
-            format!("not back within {watched} of the {from}"),
-            Tone::Warn,
-        ),
-    }
+        SeriesEnd::NotBack(watched_s) => {
+            let watched = number::duration(watched_s);
+            Cell::new(format!("not back within {watched} of the {from}")).tone(Tone::Warn)
+        }
+        SeriesEnd::NotMeasured => {
+            let why = aftermath.not_measured.map(|why| why.words(fault));
+            Cell::new("not measured").hint(why.unwrap_or_default()).tone(Tone::Warn)
+        }
+    })
 }
 
 /// The stretches of a trial in which something was broken, until it was seen whole again, and from

@@ -49,7 +49,7 @@ enum Value {
 /// The load first, then the axes of the matrix; those with one value are none.
 fn axes(view: &RunView, combinations: &CombinationsRecord) -> Vec<AxisLabels> {
     let mut places: Vec<procedure::Point> = Vec::new();
-    let measured = view.findings.points.iter().filter_map(|point| point.point);
+    let measured = view.findings.usable_points().filter_map(|point| point.point);
     let planned = view.plan.trials.iter().filter_map(|trial| trial.point);
     for place in measured.chain(planned) {
         if !places.contains(&place) {
@@ -122,7 +122,7 @@ fn table(
 /// The point that is all of this.
 fn find<'v>(view: &'v RunView, wanted: &[&Value]) -> Option<&'v PointRecord> {
     let cells = &view.plan.resolved.combinations.as_ref()?.cells;
-    view.findings.points.iter().find(|point| {
+    view.findings.usable_points().find(|point| {
         let cell = cells.get(&point.variant);
         wanted.iter().all(|value| match value {
             Value::Level(axis, level) => cell.and_then(|cell| cell.get(*axis)) == Some(level),

@@ -10,13 +10,14 @@ use crate::sections::comparisons::{interval_words, ratio_words, verdict_words};
 use crate::sections::lead;
 use crate::sections::results::metric_name;
 use crate::summary::{
-    ALL, Point, axis_value, best, is_kept_up, is_searched, most_different_cost, variant_name,
-    variants,
+    ALL, Point, axis_value, best, compared_value, is_kept_up, is_searched, most_different_cost,
+    variant_name, variants,
 };
 use crate::view::RunView;
 use store::record::RequirementOutcome as Outcome;
 use store::record::{
-    ComparisonRecord, Finding, NextStepRecord, SearchRangeRecord, SearchRecord, outcome_of,
+    ComparisonRecord, Finding, NextStepRecord, SearchRangeRecord, SearchRecord, TrialFinding,
+    outcome_of,
 };
 
 /// What stands above everything else.
@@ -32,9 +33,11 @@ pub fn headline(view: &RunView, points: &[Point<'_>]) -> Headline {
         facts: facts(view),
         question: view.plan.question.clone(),
         lead: lead::figure(view, points),
+        alarms: view.findings.alarms.clone(),
         answer,
         verdict,
-        meaning: meaning(verdict).into(),
+        is_missed: outcome_of(&view.findings.requirements) == Some(Outcome::Missed),
+        meaning: meaning(view, verdict),
         short_reasons: reasons::short(view),
         reasons: view.findings.reasons.clone(),
         figures: figures(view, points),
@@ -53,12 +56,34 @@ fn next_step(next: &NextStepRecord) -> NextStep {
 }
 
 /// What a verdict means for the reader.
-fn meaning(verdict: Verdict) -> &'static str {
+fn meaning(view: &RunView, verdict: Verdict) -> String {
     match verdict {
-        Verdict::Valid => "Every validity rule that could be judged passed.",
-        Verdict::Suspect => "The numbers stand, but read the reasons before relying on them.",
-        Verdict::Invalid => "At least one trial broke a rule. It is shown, and used nowhere.",
-        Verdict::Unknown => "No verdict was written: the run may not have finished.",
+        Verdict::Valid => "Every validity rule that could be judged passed.".into(),
+        Verdict::Suspect => {
+            "The numbers stand, but read the reasons before relying on them.".into()
+        }
+        Verdict::Invalid => of_invalid(view),
+        Verdict::Unknown => "No verdict was written: the run may not have finished.".into(),
+    }
+}
+
+/// How many trials broke a rule, and what is made of their numbers.
+fn of_invalid(view: &RunView) -> String {
+    let trials = &view.findings.trials;
+    let is_invalid = |trial: &&TrialFinding| Verdict::of(Some(trial.verdict)) == Verdict::Invalid;
+    let invalid = trials.iter().filter(is_invalid).count();
+    let of_all = measure::number::counted(trials.len(), "trial");
+    let has_range = view.findings.searches.iter().any(|search| search.range.is_some());
+    let what = if has_range {
+        "take the range as a rough idea"
+    } else if invalid == trials.len() {
+        "take their numbers as a rough idea, for nothing is concluded from them"
+    } else {
+        "their numbers are shown hollow, and nothing is concluded from them"
+    };
+    match invalid {
+        0 => "The run is not whole: read the reasons.".into(),
+        _ => format!("{invalid} of {of_all} broke a rule: {what}."),
     }
 }
 
@@ -306,17 +331,27 @@ fn published_tiles(view: &RunView) -> Vec<Figure> {
     ratios.filter_map(tile).take(CARDS_MAX + 1).collect()
 }
 
+/// Which mean a card has whose quotient with another is a ratio with an interval.
+const BY_BLOCKS: &str = "geometric mean of blocks";
+
 /// The latency of a variant that kept up with a rate.
 fn latency_tile(view: &RunView, point: &Point<'_>) -> Figure {
     let known = point.latency(view, ALL);
     let ends = known.and_then(|known| known.ci95.get("p99"));
+    let compared = compared_value(view, point, "latency_ms.p99");
     let mut detail = vec![format!("kept up with {}", point.label())];
+    if compared.is_some() {
+        detail.push(BY_BLOCKS.into());
+    }
     detail.extend(
         ends.map(|[low, high]| format!("95 %: {} to {}", number::ms(*low), number::ms(*high))),
     );
     Figure {
         label: format!("{}, p99 latency", variant_name(point.variant, view)),
-        value: p99(view, point).unwrap_or_else(|| number::ABSENT.into()),
+        value: compared
+            .map(number::ms)
+            .or_else(|| p99(view, point))
+            .unwrap_or_else(|| number::ABSENT.into()),
         unit: "ms".into(),
         detail: detail.join(" · "),
         variant: Some(point.variant_index),
@@ -325,11 +360,18 @@ fn latency_tile(view: &RunView, point: &Point<'_>) -> Figure {
 
 /// The throughput of a variant, with what belongs to it.
 fn rate_tile(view: &RunView, point: &Point<'_>) -> Figure {
+    let compared = compared_value(view, point, "ops_per_s");
     let mut detail = vec![error_of(point), format!("at {}", point.label())];
+    if compared.is_some() {
+        detail.push(BY_BLOCKS.into());
+    }
     if point.saturated {
         detail.push("saturated".into());
     }
-    detail.extend(p99(view, point).map(|p99| format!("p99 {p99} ms")));
+    let p99 = compared_value(view, point, "latency_ms.p99")
+        .map(number::ms)
+        .or_else(|| p99(view, point));
+    detail.extend(p99.map(|p99| format!("p99 {p99} ms")));
     detail.retain(|part| !part.is_empty());
     let findings = &view.findings;
     let is_bound = |sweep: &store::record::SweepRecord| {
@@ -344,7 +386,7 @@ fn rate_tile(view: &RunView, point: &Point<'_>) -> Figure {
     };
     Figure {
         label: format!("{}, {what}", variant_name(point.variant, view)),
-        value: number::rate(point.ops_per_s()),
+        value: number::rate(compared.unwrap_or_else(|| point.ops_per_s())),
         unit: "op/s".into(),
         detail: detail.join(" · "),
         variant: Some(point.variant_index),

@@ -21,14 +21,30 @@ pub fn section(view: &RunView) -> Option<Section> {
 }
 
 fn table(view: &RunView) -> Table {
-    Table::of("", &view.findings.requirements)
+    let requirements = &view.findings.requirements;
+    Table::of("", requirements)
         .text("Requirement", words)
         .text("Variant", |one| variant_name(&one.variant, view))
         .text("Point", |one| place(one.point))
         .number("Found", "", |one| {
             let sign = if one.value_at_least { "≥ " } else { "" };
-            one.value.map(|value| format!("{sign}{}", amount(one, value)))
+            match (one.measured, one.value) {
+                (Some(measured), _) => Some(measured_amount(one, measured)),
+                (None, value) => value.map(|value| format!("{sign}{}", amount(one, value))),
+            }
         })
+        .when(
+            requirements.iter().any(|one| one.beside.is_some()),
+            |table| {
+                table
+                    .number("Beside", "", |one| {
+                        one.beside.as_ref().map(|beside| measured_amount(one, beside.value))
+                    })
+                    .text("Earlier run", |one| {
+                        one.beside.as_ref().map_or("", |beside| beside.run.as_str())
+                    })
+            },
+        )
         .text("95 % interval", |one| {
             one.ci95
                 .map(|[low, high]| format!("{} to {}", amount(one, low), amount(one, high)))
@@ -63,6 +79,13 @@ pub fn words(one: &RequirementRecord) -> String {
         RequiredMetric::NotWorseOpsPerS => "throughput beside an earlier run",
         RequiredMetric::NotWorseP99Ms => "p99 beside an earlier run",
     };
+    let worse = measure::number::round((1.0 - one.limit) * 100.0, 9);
+    if matches!(
+        one.metric,
+        RequiredMetric::NotWorseOpsPerS | RequiredMetric::NotWorseP99Ms
+    ) {
+        return format!("{what} at most {worse} % worse");
+    }
     let sign = match one.bound {
         Bound::AtLeast => "≥",
         Bound::AtMost => "≤",
@@ -74,6 +97,14 @@ pub fn words(one: &RequirementRecord) -> String {
         _ => one.limit.to_string(),
     };
     format!("{what} {sign} {limit}")
+}
+
+/// What was measured of a metric that is compared with an earlier run.
+fn measured_amount(one: &RequirementRecord, value: f64) -> String {
+    match one.metric {
+        RequiredMetric::NotWorseP99Ms => format!("{} ms", number::ms(value)),
+        _ => format!("{} op/s", number::rate(value)),
+    }
 }
 
 /// A number of the requirement's metric with its unit.

@@ -57,7 +57,7 @@ fn name(effect: &ScreenedRecord, at: usize) -> String {
 }
 
 fn table(screen: &ScreenRecord) -> Table {
-    let change = |ln: f64| format!("{:+.1} %", ln.exp_m1() * 100.0);
+    let change = |ln: f64| measure::number::change(ln.exp());
     let written = screen.default_ratio.map_or_else(String::new, |ratio| {
         format!(
             " The study as it is written does {} of the mean of the runs.",

@@ -18,6 +18,7 @@ fn view() -> RunView {
     let point = |variant: &str| PointRecord {
         variant: variant.into(),
         point: at,
+        verdict: store::record::Verdict::Valid,
         costs: vec![
             cost(CostKind::ServerCpu, 0.25),
             cost(CostKind::DiskSpace, 4096.0),

@@ -270,7 +270,7 @@ fn the_first_screen_says_what_a_fault_cost_and_whether_anything_was_lost() {
         &[
             "node-kill of node2, broken for 44.3 s",
             "62 % less throughput at worst, below normal for 29.0 s, 81,300 operations short.",
-            "38 of 1,120,000 operations failed.",
+            "38 of 1,120,388 operations failed.",
             "Throughput was back to normal 21.8 s after the healing; p99 was not back to normal",
             "class=\"band bad\"",
             "class=\"band warn\"",
@@ -340,7 +340,7 @@ fn what_is_not_known_of_a_fault_is_not_told() {
         &[
             "node-stop: mismatch",
             "not injected",
-            "cannot be told, no error",
+            "cannot be told,",
             "2 intervals lie before it",
             "not healed",
             "Also on: node-kill of node1",

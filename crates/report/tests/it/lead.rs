@@ -2,6 +2,7 @@
 
 use crate::{fixture, lab};
 use report::{RunView, html, page};
+use store::record::{Outcome, Promised, ReadBackRecord, VerifyRecord};
 
 /// The words of a page's body before its first figure, tags left out.
 fn words_before_figure(html: &str) -> usize {
@@ -143,7 +144,6 @@ fn what_was_found_for_many_variants_stands_below_each_other() {
 /// Reads of nothing were told on the first screen as data that had changed, which is an accusation.
 #[test]
 fn only_reads_that_differed_are_said_to_have_returned_other_data() {
-    use store::record::{Outcome, VerifyRecord};
     let mut view = fixture::run(1);
     for trial in &mut view.findings.trials {
         for rule in &mut trial.rules {
@@ -180,4 +180,83 @@ fn reasons_of_the_first_screen_are_few_and_say_in_how_many_trials() {
         assert!(text.contains(" of 12 trials)."), "{text}");
         assert!(text.split_whitespace().count() <= 16, "{text}");
     }
+}
+
+/// Lost rows stand above the figure, in the first sentences of every form of the page, and what
+/// other reads found does not sound as if all were well.
+#[test]
+fn lost_data_is_seen_before_anything_else() {
+    let mut view = fixture::run(1);
+    let sentence = "Data was lost: of 5,000 rows that were read back 7 are lost (rows 3, 4).";
+    view.findings.alarms = vec![sentence.to_owned()];
+    view.findings.answer.insert(0, sentence.to_owned());
+    for trial in &mut view.findings.trials {
+        trial.verify = VerifyRecord {
+            checked: 100,
+            ..VerifyRecord::default()
+        };
+        let rule = trial.rules.iter_mut().find(|one| one.rule == "V14").expect("V14");
+        rule.result = Outcome::Pass;
+    }
+    let lossy = &mut view.findings.trials[4];
+    lossy.read_back = Some(ReadBackRecord {
+        promise: Promised::Kept,
+        rows: 5000,
+        lost: 7,
+        ..ReadBackRecord::default()
+    });
+    lossy.rules.iter_mut().find(|one| one.rule == "V14").expect("V14").result = Outcome::Fail;
+    let shown = page(&view);
+    let html = html(&shown);
+    let [alarm, figure] = ["class=\"alarm\"", "<svg"].map(|part| html.find(part).expect(part));
+    assert!(alarm < figure);
+    let header = &html[..html.find("</header>").expect("a header")];
+    assert_eq!(
+        header.matches("7 are lost").count(),
+        1,
+        "it stands there once"
+    );
+    for text in [report::text(&shown), report::markdown(&shown, None, None)] {
+        let [first, other] = ["7 are lost", "op/s"].map(|part| text.find(part).expect(part));
+        assert!(first < other, "{text}");
+        assert!(!text.contains("all were right"), "{text}");
+    }
+    assert!(!html.contains("all were right"));
+    let reasons = shown.headline.short_reasons;
+    assert_eq!(
+        reasons[0],
+        "Data was lost, or is not as it was written (1 of 12 trials)."
+    );
+}
+
+/// Two variants of which every trial was invalid were grey dots that nobody could tell apart.
+#[test]
+fn invalid_points_keep_the_colour_and_the_name_of_their_variant() {
+    let mut view = fixture::run(1);
+    for trial in &mut view.findings.trials {
+        trial.verdict = store::record::Verdict::Invalid;
+    }
+    for point in &mut view.findings.points {
+        point.verdict = store::record::Verdict::Invalid;
+    }
+    let shown = page(&view);
+    let html = html(&shown);
+    let figure = &html[html.find("<svg class=\"wide\"").expect("a figure")..];
+    let figure = &figure[..figure.find("</svg>").expect("its end")];
+    for part in [
+        "dot hollow p0",
+        "dot hollow p1",
+        "line dashed p0",
+        ">off<",
+        ">on<",
+    ] {
+        assert!(figure.contains(part), "{part} is not in the figure");
+    }
+    assert!(html.contains("hollow: invalid"));
+    let meaning = shown.headline.meaning;
+    assert!(
+        meaning.starts_with("12 of 12 trials broke a rule"),
+        "{meaning}"
+    );
+    assert!(!html.contains("used nowhere"));
 }

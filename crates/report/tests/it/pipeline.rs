@@ -121,7 +121,7 @@ fn markdown_has_the_answer_the_requirements_and_the_report() {
         Some("results/a b/figure.svg"),
     );
     for part in [
-        "## ❌ vtopology: invalid",
+        "## ❌ vtopology: requirements missed (invalid)",
         "**Is &lt;a&gt; &amp; b   better?**",
         "### Is what is required met?",
         "| p99 latency ≤ 10 ms | off | threads 28 | 12.0 ms | 11.0 ms to 13.0 ms | missed |",

@@ -1,7 +1,10 @@
 //! Blocks that are added to a run which has come to its end.
 
 use super::{findings, plan, trial};
-use crate::record::{AddedRecord, FORMAT, TrialFinding};
+use crate::record::{
+    AddedRecord, FORMAT, FindingsRecord, RequirementOutcome, RequirementRecord, TrialFinding,
+    Verdict,
+};
 use crate::{Run, RunWriter};
 use std::fs;
 
@@ -46,4 +49,58 @@ fn blocks_are_added_to_a_plan_that_stays_what_it_was() {
     fs::write(&added, text.replace("\"blocks\": 2", "\"blocks\": 9")).unwrap();
     let said = format!("{:#}", Run::open(&path).unwrap_err());
     assert!(said.contains("added-2.json"), "{said}");
+}
+
+/// A run of a study that came out like this; its stamp.
+fn ended(
+    results: &std::path::Path,
+    verdict: Verdict,
+    outcome: Option<RequirementOutcome>,
+) -> String {
+    let mut run = RunWriter::create(results, "study: first\n", &plan("first")).unwrap();
+    let requirements = outcome.map(|outcome| RequirementRecord {
+        outcome,
+        ..RequirementRecord::default()
+    });
+    let found = FindingsRecord {
+        requirements: requirements.into_iter().collect(),
+        ..findings(verdict)
+    };
+    run.finish(&found, "0.0.0", None).unwrap();
+    Run::open(run.path()).unwrap().stamp
+}
+
+/// A run that missed was the measure of the next one, so that a regression was told once and passed
+/// from then on.
+#[test]
+fn the_last_run_that_met_its_requirements_is_the_measure_of_the_next() {
+    use RequirementOutcome::{Met, Missed, Untold};
+    let results = tempfile::tempdir().unwrap();
+    let of = |before: Option<&str>| {
+        let (run, well) = crate::last_good(results.path(), "first", before)?;
+        Some((run.stamp, well))
+    };
+    assert_eq!(of(None), None);
+    ended(results.path(), Verdict::Valid, Some(Missed));
+    assert_eq!(of(None), None, "one that missed is no measure");
+    let untold = ended(results.path(), Verdict::Suspect, Some(Untold));
+    assert_eq!(of(None), Some((untold.clone(), crate::DidWell::MissedNone)));
+    let met = ended(results.path(), Verdict::Valid, Some(Met));
+    for (verdict, outcome) in [
+        (Verdict::Valid, Missed),
+        (Verdict::Invalid, Met),
+        (Verdict::Valid, Untold),
+    ] {
+        ended(results.path(), verdict, Some(outcome));
+        assert_eq!(
+            of(None),
+            Some((met.clone(), crate::DidWell::Met)),
+            "{outcome}"
+        );
+    }
+    let none = ended(results.path(), Verdict::Valid, None);
+    assert_eq!(of(None), Some((none.clone(), crate::DidWell::Met)));
+    // No run is its own measure, nor is one that came later.
+    assert_eq!(of(Some(&none)), Some((met.clone(), crate::DidWell::Met)));
+    assert_eq!(of(Some(&met)), Some((untold, crate::DidWell::MissedNone)));
 }

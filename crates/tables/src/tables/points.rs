@@ -22,15 +22,18 @@ pub(super) fn table<'r>() -> Table<'r, &'r PointRecord> {
             "Whether less was done than was offered, since the target could not do more.",
             |row| Some(row.saturated),
         )
-        .whole("blocks", "trials", "Trials that are used.", |row| {
-            Some(row.blocks as u64)
-        })
+        .whole(
+            "blocks",
+            "trials",
+            "Trials that it is made of: those that are used, and of an invalid point all.",
+            |row| Some(row.blocks as u64),
+        )
         .whole("left_out", "trials", "Trials that are not.", |row| {
             Some(row.left_out as u64)
         })
         .words(
             "trials",
-            "Numbers of those that are used, with spaces between them.",
+            "Numbers of those that it is made of, with spaces between them.",
             |row| {
                 let numbers: Vec<String> = row.trials.iter().map(usize::to_string).collect();
                 numbers.join(" ")

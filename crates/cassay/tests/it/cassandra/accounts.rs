@@ -121,6 +121,15 @@ fn every_acknowledged_write_is_there_and_what_is_planted_is_found() {
         reasons.contains("V14") && reasons.contains("must not be"),
         "{reasons}"
     );
+    // Whatever else the rules found, the answer begins with it, and so does what to do next.
+    let findings = said.json();
+    let first = findings["answer"][0].as_str().unwrap_or_default();
+    assert!(first.starts_with("Data was lost: of "), "{first}");
+    assert!(first.contains("1 is lost, 1 has a wrong value"), "{first}");
+    assert!(first.contains("(rows 3, 4, 5)"), "{first}");
+    assert_eq!(findings["alarms"][0], findings["answer"][0]);
+    let next = findings["next"]["says"].as_str().unwrap_or_default();
+    assert!(next.contains("read row 3: SELECT"), "{next}");
 }
 
 /// Ledgers and histories of both come home, and are put together.

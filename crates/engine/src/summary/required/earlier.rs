@@ -3,7 +3,7 @@
 //! Runs do not take turns, so their interval is wider than that of variants of one run: the
 //! variance between runs is part of it.
 
-use super::{Number, Required, how_good};
+use super::{EarlierNumbers, Number, Required, how_good};
 use analysis::procedure::Point;
 use analysis::require::{Limit, Outcome, RequiredMetric};
 use analysis::{Comparison, Metric};
@@ -11,8 +11,8 @@ use anyhow::{Context, Result, bail};
 use measure::Known;
 use measure::number::round;
 use std::path::Path;
-use store::Run;
 use store::record::{Bound, FindingsRecord, PointRecord, RequirementRecord, TrialFinding, Verdict};
+use store::{DidWell, Run};
 use study::settings::{Study, Untold, Variant, Where};
 
 /// How the last run of the same study is called.
@@ -36,7 +36,7 @@ const P99: Watched = ("p99 latency", Metric::LATENCY, |trial| {
 pub fn look_for_earlier(study: &Study, results: &Path) -> Result<Option<String>> {
     let names = study.variants.iter().filter_map(named);
     for name in names.filter(|name| *name != LATEST) {
-        earlier(study, name, results)?;
+        earlier(study, name, results, None)?;
     }
     Ok(without_earlier(study, results))
 }
@@ -45,11 +45,28 @@ fn named(variant: &Variant) -> Option<&str> {
     variant.settings.require.not_worse_than.as_deref()
 }
 
+/// An earlier run, and what is said of why it is this one.
+struct Earlier {
+    run: Run,
+    says: Option<String>,
+}
+
 /// The earlier run of this name: by its tag, its study and stamp, or the last of the same study
-/// that may be believed; none if there is no such last one.
-fn earlier(study: &Study, name: &str, results: &Path) -> Result<Option<Run>> {
+/// that met its requirements; none if there is no such last one. `before` is the stamp of the run
+/// that is compared with it.
+fn earlier(
+    study: &Study,
+    name: &str,
+    results: &Path,
+    before: Option<&str>,
+) -> Result<Option<Earlier>> {
     if name == LATEST {
-        return Ok(store::last_believed(results, &study.name));
+        return Ok(
+            store::last_good(results, &study.name, before).map(|(run, well)| Earlier {
+                says: Some(which(&run, well)),
+                run,
+            }),
+        );
     }
     // A name, and no path: a study reads nothing else.
     if name.starts_with('/') || name.split('/').any(|part| part == "..") {
@@ -61,32 +78,72 @@ fn earlier(study: &Study, name: &str, results: &Path) -> Result<Option<Run>> {
     if run.findings.is_none() {
         bail!("`require.not_worse_than: {name}` is a run that has not come to its end");
     }
-    Ok(Some(run))
+    Ok(Some(Earlier { run, says: None }))
 }
 
-/// Adds to the findings of a run what came of the requirement to be no worse than an earlier one.
+/// Which run `latest` is, in a sentence.
+fn which(run: &Run, well: DidWell) -> String {
+    let did = match well {
+        DidWell::Met => "met its requirements",
+        DidWell::MissedNone => "missed none of its requirements (none met all of them for certain)",
+    };
+    format!("Compared with {}, the last run that {did}.", name_of(run))
+}
+
+fn name_of(run: &Run) -> String {
+    format!("{}/{}", run.plan.study, run.stamp)
+}
+
+/// Adds to the findings of the run at `path` what came of the requirement to be no worse than an
+/// earlier one.
 ///
 /// # Errors
 /// The earlier run cannot be read; nothing is added then.
-pub fn lay_earlier_beside(study: &Study, found: &mut FindingsRecord, results: &Path) -> Result<()> {
-    let mut records = Vec::new();
+pub fn lay_earlier_beside(study: &Study, found: &mut FindingsRecord, path: &Path) -> Result<()> {
+    let results = path.parent().and_then(Path::parent).unwrap_or(Path::new("."));
+    let own = path.file_name().and_then(|name| name.to_str());
+    let (mut records, mut said) = (Vec::new(), Vec::new());
     for variant in &study.variants {
         let Some(name) = named(variant) else {
             continue;
         };
-        let Some(run) = earlier(study, name, results)? else {
+        let Some(Earlier { run, says }) = earlier(study, name, results, own)? else {
+            said.push(none_is_good(study));
             continue;
         };
-        let beside = Beside {
-            variant,
-            name: format!("{}/{}", run.plan.study, run.stamp),
-            now: found,
-            before: run.findings.as_ref().context("it has no findings")?,
-        };
-        records.extend(beside.points());
+        said.extend(says);
+        let before = run.findings.as_ref().context("it has no findings")?;
+        records.extend(beside(variant, name_of(&run), [before, found]));
     }
     found.requirements.extend(records);
+    said.dedup();
+    found.answer.extend(said);
     Ok(())
+}
+
+/// That there is nothing to compare a run with.
+fn none_is_good(study: &Study) -> String {
+    format!(
+        "No earlier run of {} met its requirements and may be believed, so this one is compared \
+         with none (`require.not_worse_than: latest`).",
+        study.name
+    )
+}
+
+/// What came of a variant beside an earlier run of this name: the findings of that run, and of this
+/// one.
+pub(super) fn beside(
+    variant: &Variant,
+    name: String,
+    [before, now]: [&FindingsRecord; 2],
+) -> Vec<RequirementRecord> {
+    let beside = Beside {
+        variant,
+        name,
+        now,
+        before,
+    };
+    beside.points()
 }
 
 /// A variant of a run, and an earlier run.
@@ -108,7 +165,7 @@ impl Beside<'_> {
             let is_asked = |at: Point| values.is_none_or(|all| all.contains(&(at.value() as u64)));
             point.variant == self.variant.name && point.point.is_none_or(is_asked)
         };
-        let here = self.now.points.iter().filter(is_here);
+        let here = self.now.usable_points().filter(is_here);
         here.flat_map(|point| self.at(point)).collect()
     }
 
@@ -117,7 +174,7 @@ impl Beside<'_> {
     fn at(&self, point: &PointRecord) -> Vec<RequirementRecord> {
         let is_same =
             |other: &&PointRecord| other.variant == point.variant && other.point == point.point;
-        let before = self.before.points.iter().find(is_same);
+        let before = self.before.usable_points().find(is_same);
         let is_saturated = point.saturated || before.is_some_and(|before| before.saturated);
         let is_offered = point.point.is_some_and(Point::is_rate);
         let mut watched = Vec::new();
@@ -140,11 +197,17 @@ impl Beside<'_> {
             let used = findings.trials.iter().filter(|one| point.trials.contains(&one.index));
             used.map(value).collect()
         };
-        let compared =
-            before.filter(|before| before.verdict != Verdict::Invalid).and_then(|before| {
-                let [before, now] = [of(self.before, before), of(self.now, point)];
-                analysis::compare_unpaired(&before, &now, *metric).ok()
-            });
+        let values = before
+            .filter(|before| before.verdict != Verdict::Invalid)
+            .map(|before| [of(self.before, before), of(self.now, point)]);
+        let compared = values
+            .as_ref()
+            .and_then(|[before, now]| analysis::compare_unpaired(before, now, *metric).ok());
+        // Their quotient is the ratio, which is of geometric means.
+        let means = values
+            .as_ref()
+            .filter(|_| compared.is_some())
+            .map(|both| both.each_ref().map(|values| geometric_mean(values)));
         let is_latency = *words == P99.0;
         let number = match (before, compared) {
             (_, Some(compared)) => number(&compared, is_latency),
@@ -164,15 +227,23 @@ impl Beside<'_> {
             } else {
                 RequiredMetric::NotWorseOpsPerS
             },
-            words: format!("{words} beside {}", self.name),
+            words: (*words).to_owned(),
             unit: "",
             variant: &self.variant.name,
             baseline: None,
             place: point.point,
             limit: Limit::AtLeast(round(1.0 - require.worse_by, 9)),
             untold,
+            earlier: None,
         };
-        required.judged(Some(number))
+        let beside = means.map(|[before, now]| EarlierNumbers {
+            run: self.name.clone(),
+            before,
+            now,
+            worse_by: require.worse_by,
+            is_latency,
+        });
+        required.beside(beside, &self.name).judged(Some(number))
     }
 }
 
@@ -196,14 +267,20 @@ fn undecided(why: &'static str) -> Number {
     }
 }
 
-/// What a study without an earlier run is told.
+/// The geometric mean of values, of lower bounds by what they are at least.
+fn geometric_mean(values: &[Known]) -> f64 {
+    let logs = values.iter().map(|value| value.least().ln());
+    (logs.sum::<f64>() / values.len().max(1) as f64).exp()
+}
+
+/// What a study is told that has no earlier run to be compared with.
 fn without_earlier(study: &Study, results: &Path) -> Option<String> {
     let asks = study.variants.iter().any(|variant| named(variant) == Some(LATEST));
-    let has_none = asks && store::last_believed(results, &study.name).is_none();
+    let has_none = asks && store::last_good(results, &study.name, None).is_none();
     has_none.then(|| {
         format!(
-            "`require.not_worse_than: latest`: {} has no earlier run in {} that may be believed; \
-             nothing is required of the first",
+            "`require.not_worse_than: latest`: {} has no earlier run in {} that may be believed \
+             and met its requirements; this one is compared with none",
             study.name,
             results.display()
         )

@@ -260,8 +260,68 @@ fn the_first_sentence_says_what_came_of_them() {
     assert_eq!(outcome, Some("missed"));
     assert_eq!(
         sentence,
-        "1 of 2 requirements is missed: p99 latency at 4 threads is 9.00 ms (95 %: 8.50 to 9.50), \
-         required at most 8 ms: missed."
+        "Missed: p99 latency at 4 threads is 9.00 ms (95 %: 8.50 to 9.50), required at most 8 ms."
     );
     assert_eq!(said("{p99_ms: 9}").0, Some("untold"));
+}
+
+/// The run that was 38 times slower: both numbers and what may be lost are said, and the records
+/// that the answer counts hold it.
+#[test]
+fn what_is_worse_than_an_earlier_run_is_said_with_both_numbers_and_counted() {
+    let study = study(
+        FIXED,
+        "{not_worse_than: latest, p99_ms: 10}",
+        "repeat: {blocks: 3}\n",
+    );
+    let run = |ops: [f64; 3]| {
+        let trials = ops.iter().enumerate().map(|(block, ops)| {
+            let mut one = trial(block, "-", 4.0, 9.0, [8.9, 9.1]);
+            (one.block, one.all.ops_per_s) = (block, *ops);
+            one
+        });
+        found(&study, trials.collect())
+    };
+    let before = run([3400.0, 3500.0, 3570.0]);
+    let mut now = run([97.0, 98.0, 99.0]);
+    let variant = &study.variants[0];
+    let name = "gate/20261129T113532Z".to_owned();
+    let records = super::earlier::beside(variant, name, [&before, &now]);
+    let throughput = &records[0];
+    assert!(throughput.is_missed(), "{throughput:?}");
+    let (measured, beside) = (
+        throughput.measured.unwrap(),
+        throughput.beside.clone().unwrap(),
+    );
+    // What is shown divides to what is judged.
+    let quotient = measured / beside.value;
+    assert!(
+        (quotient - throughput.value.unwrap()).abs() < 1e-9,
+        "{quotient}"
+    );
+    assert!(
+        throughput.says.starts_with(
+            "throughput at 4 threads is 98 op/s, and was 3,489 op/s in gate/20261129T113532Z \
+             (-97.2 %, 95 %: "
+        ),
+        "{}",
+        throughput.says
+    );
+    assert!(
+        throughput.says.ends_with("it may be 5 % worse: missed."),
+        "{}",
+        throughput.says
+    );
+    let p99 = &records[1];
+    assert!(
+        p99.says.contains("p99 latency at 4 threads is 9.00 ms, and was 9.00 ms"),
+        "{p99:?}"
+    );
+    now.requirements.extend(records);
+    let all = words::requirement::sentences(&now.requirements, now.verdict).join(" ");
+    assert!(
+        all.starts_with("Missed: throughput at 4 threads is 98 op/s"),
+        "{all}"
+    );
+    assert!(all.contains("1 of 3 requirements is missed."), "{all}");
 }

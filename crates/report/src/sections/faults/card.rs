@@ -1,14 +1,14 @@
 //! All that is known of one fault.
 
-use super::{back, returned, tone, trial};
+use super::{returned, tone, trial};
 use crate::number;
 use crate::page::{Block, Card, Cell, Table, Tone};
 use crate::view::RunView;
 use analysis::recovery::Sign;
 use measure::number::whole;
 use store::record::{
-    BackRecord, DipRecord, FaultRecord, HintsRecord, RecoveryRecord, RepairNeed, ReturnsRecord,
-    StretchRecord,
+    Aftermath, DipRecord, FaultRecord, HintsRecord, RecoveryRecord, RepairNeed, ReturnsRecord,
+    SeriesEnd, StretchRecord, p99_words,
 };
 
 /// The card of a fault.
@@ -75,11 +75,18 @@ fn of(fault: &FaultRecord, found: &RecoveryRecord) -> Vec<(String, String)> {
     if let Some(dip) = found.dip {
         facts.push(("Throughput", dip_of(&dip)));
     }
+    facts.extend(p99_words(fault).map(|said| ("Latency", said)));
     if let Some(returns) = &found.throughput {
-        facts.push(("Throughput back to normal", both(returns)));
+        facts.push((
+            "Throughput back to normal",
+            both(fault, |after| after.throughput, returns),
+        ));
     }
     if let Some(returns) = &found.p99 {
-        facts.push(("p99 back to normal", both(returns)));
+        facts.push((
+            "p99 back to normal",
+            both(fault, |after| after.p99, returns),
+        ));
     }
     facts.push(("Normal", normal(found)));
     facts.retain(|(_, said)| !said.is_empty());
@@ -178,21 +185,22 @@ fn normal(found: &RecoveryRecord) -> String {
 }
 
 /// From the healing, and from the injection.
-fn both(returns: &ReturnsRecord) -> String {
-    let (said, _) = returned(returns);
-    let left = |back: &BackRecord| match back.left_s {
-        Some(left_s) if left_s >= 1.0 => {
-            format!(" (it left {} after it)", number::duration(left_s))
-        }
-        _ => String::new(),
-    };
-    match returns.healed {
-        Some(_) => {
-            let (injected, _) = back(&returns.injected, "injection");
-            format!("{said} · {injected}{}", left(&returns.injected))
-        }
-        None => format!("{said}{}", left(&returns.injected)),
+fn both(
+    fault: &FaultRecord,
+    of: fn(&Aftermath) -> Option<SeriesEnd>,
+    returns: &ReturnsRecord,
+) -> String {
+    let mut said = vec![returned(fault, of).map_or_else(String::new, |cell| cell.text)];
+    let injected = &returns.injected;
+    if let (Some(_), Some(back_s)) = (returns.healed, injected.back_s.filter(|s| *s > 0.0)) {
+        said.push(format!("{} after the injection", number::duration(back_s)));
     }
+    if let Some(left_s) = injected.left_s.filter(|left_s| *left_s >= 1.0) {
+        let left = number::duration(left_s);
+        said.push(format!("it left {left} after the injection"));
+    }
+    said.retain(|part| !part.is_empty());
+    said.join(" · ")
 }
 
 fn hints_of(hints: &HintsRecord) -> String {

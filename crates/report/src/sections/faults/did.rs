@@ -26,6 +26,11 @@ impl<'a> Subject<'a> {
     }
 }
 
+/// What its columns are.
+const FOOT: &str = "Before: the median of the seconds before it. Lowest: the worst second, from \
+                    the injection until throughput was back to normal. After: the mean of all \
+                    seconds since it was seen whole. Errors: from the injection on.";
+
 /// The table; claims that none of our faults stands beside have rows of their own.
 pub fn table(view: &RunView) -> Table {
     let published = view.findings.published.as_ref();
@@ -59,9 +64,23 @@ pub fn table(view: &RunView) -> Table {
         .number("After", "op/s", |of| {
             Some(number::rate(of.recovery()?.after.as_ref()?.ops_per_s))
         })
+        .number("p99 before", "ms", |of| {
+            known_p99(of.recovery()?.before.as_ref()?)
+        })
+        .number("p99 while broken", "ms", |of| {
+            known_p99(of.recovery()?.during.as_ref()?)
+        })
         .text("Throughput back to normal", |of| {
-            let (said, tone) = returned(of.recovery()?.throughput.as_ref()?);
-            Some(Cell::new(said).tone(tone))
+            let Subject::Fault(fault) = of else {
+                return None;
+            };
+            returned(fault, |after| after.throughput)
+        })
+        .text("p99 back to normal", |of| {
+            let Subject::Fault(fault) = of else {
+                return None;
+            };
+            returned(fault, |after| after.p99)
         })
         .number("Client errors", "", |of| of.recovery().map(failed))
         .when(!claims.is_empty(), |table| {
@@ -78,12 +97,14 @@ pub fn table(view: &RunView) -> Table {
             Subject::Fault(_) => Tone::Plain,
             Subject::Claim(_) => Tone::Muted,
         })
-        .foot(format!(
-            "Before: the median of the seconds before it. Lowest: the worst second, from the \
-             injection until throughput was back to normal. After: the mean of all seconds since \
-             it was seen whole. Errors: from the injection on.{title}"
-        ))
+        .foot(FOOT.to_owned() + &title)
         .build()
+}
+
+/// p99 of a stretch, ms; none of one in which nothing was answered.
+fn known_p99(stretch: &StretchRecord) -> Option<String> {
+    let latency = &stretch.latency_ms;
+    (latency.p99.least() > 0.0).then(|| number::known_ms(latency.p99))
 }
 
 /// Whether a claim is about such a fault, in that variant.

@@ -1,13 +1,15 @@
-//! Why a run is not valid, in few words each: causes before what follows from them, each once.
+//! Why a run is not valid, in few words each: the most serious first, each once.
 
 use crate::view::RunView;
+use analysis::rules::seriousness;
+use std::cmp::Reverse;
 use store::record::{CauseKind, Outcome, TrialFinding};
 
 /// Reasons that a first screen has room for.
 const REASONS_MAX: usize = 3;
 
-/// Rules by what is a cause of what: who else was there, the client, the target, the numbers.
-const CAUSES_FIRST: [(&str, &str); 21] = [
+/// What each rule says in few words.
+const SHORT_WORDS: [(&str, &str); 21] = [
     ("V18", "Other programs used the machine"),
     ("V20", "The clock was set"),
     ("V11", "The environment changed"),
@@ -35,36 +37,71 @@ const CAUSES_FIRST: [(&str, &str); 21] = [
 /// of nothing. It must not sound as if data had been lost.
 const NOTHING_READ: &str = "Reads found no row, or could not be compared";
 
-/// At most three reasons: what is true of the whole run, what its trials show together, and then
-/// the rules that speak against them which that does not explain, each with the number of trials
-/// that it is of.
+/// What is said of V14 where acknowledged data is not there, or is not as it was written.
+const DATA_LOST: &str = "Data was lost, or is not as it was written";
+
+/// A reason with its place: what failed before what warned, and the more serious first.
+type Placed = ((Reverse<Option<Outcome>>, usize), String);
+
+/// At most three reasons: what is true of the whole run, then what its trials show together and the
+/// rules that speak against them which that does not explain, each with the number of trials that
+/// it is of. Other programs are always among them, since they may be the cause of all.
 pub(super) fn short(view: &RunView) -> Vec<String> {
     let trials = &view.findings.trials;
-    let of_all = measure::number::counted(trials.len(), "trial");
-    let reason = |(rule, words): &(&str, &str)| {
-        let mut of: Vec<&TrialFinding> =
-            trials.iter().filter(|trial| is_against(trial, rule)).collect();
-        let mut words = (*words).to_owned();
-        if *rule == "V14" {
-            let differed: Vec<&TrialFinding> =
-                of.iter().copied().filter(|trial| has_other_data(trial)).collect();
-            if differed.is_empty() {
-                words = NOTHING_READ.to_owned();
-            } else {
-                of = differed;
-            }
-        }
-        if *rule == "V18" {
-            words += &others(&of);
-        }
-        (!of.is_empty()).then(|| format!("{words} ({} of {of_all}).", of.len()))
-    };
-    let whole = of_the_whole(view).cloned();
     let causes = &view.findings.causes;
-    let is_explained = |rule: &str| causes.iter().any(|cause| explains(cause.kind) == Some(rule));
-    let rules = CAUSES_FIRST.iter().filter(|(rule, _)| !is_explained(rule)).filter_map(reason);
-    let across = causes.iter().map(|cause| cause.says.clone());
-    whole.chain(across).chain(rules).take(REASONS_MAX).collect()
+    let explained = |rule: &str| causes.iter().any(|cause| explains(cause.kind) == Some(rule));
+    let of_rules = SHORT_WORDS.iter().filter(|(rule, _)| !explained(rule));
+    let mut placed: Vec<Placed> = of_rules.filter_map(|rule| of_rule(trials, rule)).collect();
+    placed.extend(causes.iter().map(|cause| {
+        let rule = explains(cause.kind).unwrap_or("V12");
+        (place(trials, rule), cause.says.clone())
+    }));
+    placed.sort_by_key(|(place, _)| *place);
+    let is_others = |(place, _): &&Placed| place.1 == seriousness("V18");
+    let mut said: Vec<String> = of_the_whole(view).take(REASONS_MAX).cloned().collect();
+    let room = REASONS_MAX - said.len();
+    let others = placed.iter().skip(room).find(is_others).filter(|_| room > 0).cloned();
+    placed.truncate(room - usize::from(others.is_some()));
+    said.extend(placed.into_iter().chain(others).map(|(_, words)| words));
+    said
+}
+
+/// Where a rule stands among the reasons, by the trial in which it came out worst.
+fn place(trials: &[TrialFinding], rule: &str) -> (Reverse<Option<Outcome>>, usize) {
+    let all = trials.iter().flat_map(|trial| &trial.rules);
+    let worst = all.filter(|one| one.rule == rule).map(|one| one.result).max();
+    (Reverse(worst), seriousness(rule))
+}
+
+/// What a rule says in few words, with the number of trials that it is of; none if it speaks
+/// against none.
+fn of_rule(trials: &[TrialFinding], (rule, words): &(&str, &str)) -> Option<Placed> {
+    let mut of: Vec<&TrialFinding> =
+        trials.iter().filter(|trial| is_against(trial, rule)).collect();
+    let mut words = (*words).to_owned();
+    if *rule == "V14" {
+        let differed: Vec<&TrialFinding> =
+            of.iter().copied().filter(|trial| has_other_data(trial)).collect();
+        let against: Vec<&TrialFinding> =
+            of.iter().copied().filter(|trial| !trial.data_against().is_nothing()).collect();
+        if !against.is_empty() {
+            (words, of) = (DATA_LOST.to_owned(), against);
+        } else if differed.is_empty() {
+            words = NOTHING_READ.to_owned();
+        } else {
+            of = differed;
+        }
+    }
+    if *rule == "V18" {
+        words += &others(&of);
+    }
+    let of_all = measure::number::counted(trials.len(), "trial");
+    (!of.is_empty()).then(|| {
+        (
+            place(trials, rule),
+            format!("{words} ({} of {of_all}).", of.len()),
+        )
+    })
 }
 
 /// The rule that speaks against single trials for what a cause says of all of them.
@@ -85,10 +122,18 @@ fn of_the_whole(view: &RunView) -> impl Iterator<Item = &String> {
     reasons.filter(move |reason| !of_trials().any(|of_one| reason.ends_with(of_one.as_str())))
 }
 
-/// What is most likely the cause of a trial's verdict, in few words; none of a valid one.
+/// The most serious reason for a trial's verdict, in few words; none of a valid one.
 pub fn cause(trial: &TrialFinding) -> Option<&'static str> {
-    let cause = CAUSES_FIRST.iter().find(|(rule, _)| is_against(trial, rule));
-    cause.map(|(_, words)| *words)
+    let one = std::slice::from_ref(trial);
+    let mut against: Vec<&(&str, &str)> =
+        SHORT_WORDS.iter().filter(|(rule, _)| is_against(trial, rule)).collect();
+    against.sort_by_key(|(rule, _)| place(one, rule));
+    let (rule, words) = against.first()?;
+    Some(match *rule {
+        "V14" if !trial.data_against().is_nothing() => DATA_LOST,
+        "V14" if !has_other_data(trial) => NOTHING_READ,
+        _ => words,
+    })
 }
 
 /// Whether anything that was read was not what had been written.
@@ -122,12 +167,12 @@ mod tests {
 
     #[test]
     fn every_rule_has_few_words() {
-        let mut rules: Vec<&str> = CAUSES_FIRST.iter().map(|(rule, _)| *rule).collect();
+        let mut rules: Vec<&str> = SHORT_WORDS.iter().map(|(rule, _)| *rule).collect();
         let mut names: Vec<&str> = analysis::rules::names().collect();
         rules.sort_unstable();
         names.sort_unstable();
         assert_eq!(rules, names);
-        for (rule, words) in CAUSES_FIRST {
+        for (rule, words) in SHORT_WORDS {
             assert!(words.split(' ').count() <= 10, "{rule}");
         }
     }

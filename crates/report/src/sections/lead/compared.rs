@@ -4,7 +4,8 @@
 use crate::number;
 use crate::page::{LeadFigure, Paint, Plot, RowsPlot, ValueRow, Verdict};
 use crate::summary::{
-    ALL, Point, best, is_kept_up, most_different_cost, place, variant_name, variants,
+    ALL, Point, best, compared_value, is_kept_up, most_different_cost, moved_ends, place,
+    variant_name, variants,
 };
 use crate::view::RunView;
 use measure::Known;
@@ -47,8 +48,10 @@ pub(super) fn figure(view: &RunView, points: &[Point<'_>]) -> Option<LeadFigure>
 fn first(view: &RunView, shown: &[&Point<'_>]) -> RowsPlot {
     if !shown.iter().all(|point| is_kept_up(view, point)) {
         return rows("op/s (more is better)".into(), view, shown, |point| {
-            let value = point.ops_per_s();
-            (Some(value), point.ops_per_s_ci95(), number::rate(value))
+            let mean = point.ops_per_s();
+            let value = compared_value(view, point, "ops_per_s").unwrap_or(mean);
+            let ci95 = point.ops_per_s_ci95().map(|ends| moved_ends(ends, mean, value));
+            (Some(value), ci95, number::rate(value))
         });
     }
     let Some(cost) = most_different_cost(view).map(|one| one.cost) else {
@@ -72,9 +75,16 @@ fn latencies(
     rows(title, view, shown, |point| {
         let known = point.latency(view, ALL);
         let ci95 = known.and_then(|known| known.ci95.get(name).copied());
-        let value = known.map(of);
-        let text = value.map_or_else(|| number::ABSENT.into(), number::known_ms);
-        (value.map(Known::least), ci95, text)
+        let Some(known) = known.map(of) else {
+            return (None, ci95, number::ABSENT.into());
+        };
+        match compared_value(view, point, &format!("latency_ms.{name}")) {
+            Some(value) => {
+                let ends = ci95.map(|ends| moved_ends(ends, known.least(), value));
+                (Some(value), ends, number::ms(value))
+            }
+            None => (Some(known.least()), ci95, number::known_ms(known)),
+        }
     })
 }
 
@@ -109,7 +119,7 @@ fn rows(
 
 /// A cost of a point.
 fn cost_of<'v>(view: &'v RunView, point: &Point<'_>, cost: CostKind) -> Option<&'v CostRecord> {
-    let mut points = view.findings.points.iter();
+    let mut points = view.findings.usable_points();
     let of = points.find(|one| one.variant == *point.variant && one.point == point.at)?;
     of.costs.iter().find(|one| one.cost == cost)
 }
@@ -127,7 +137,7 @@ fn primary<'p, 'a>(
 
 fn paint(point: &Point<'_>) -> Paint {
     if point.verdict == Verdict::Invalid {
-        Paint::Muted
+        Paint::Hollow(point.variant_index)
     } else {
         Paint::Category(point.variant_index)
     }

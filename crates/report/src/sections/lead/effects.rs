@@ -29,7 +29,7 @@ pub(super) fn of_matrix(view: &RunView) -> Option<LeadFigure> {
             value: Some(change(effect.ratio)),
             ci95: effect.ci95.map(|ends| ends.map(change)),
             other: None,
-            text: format!("{:+.1} %", change(effect.ratio)),
+            text: measure::number::change(effect.ratio),
             paint: match effect.verdict {
                 EffectVerdict::Ratio(Finding::Faster) => Paint::Good,
                 EffectVerdict::Ratio(Finding::Slower) => Paint::Bad,
@@ -58,7 +58,7 @@ pub(super) fn of_screening(view: &RunView) -> Option<LeadFigure> {
         // No interval, but how far one effect that is none may come by chance.
         ci95: None,
         other: Some([change(-screen.sme), change(screen.sme)]),
-        text: format!("{:+.1} %", change(effect.ln_ratio)),
+        text: measure::number::change(effect.ln_ratio.exp()),
         paint: if effect.activity == Activity::Active {
             Paint::Category(1)
         } else {

@@ -4,7 +4,7 @@
 use crate::number;
 use crate::view::RunView;
 use store::record::{
-    FaultRecord, ReadBackRecord, RecoveryRecord, ReturnsRecord, StretchRecord, TrialFinding,
+    Aftermath, FaultRecord, ReadBackRecord, RecoveryRecord, StretchRecord, TrialFinding, p99_words,
     read_back_words,
 };
 
@@ -20,13 +20,20 @@ pub(super) fn title(fault: &FaultRecord) -> String {
     }
 }
 
-/// What it did to the load; nothing where that was not measured.
-pub(super) fn effect(fault: &FaultRecord) -> String {
+/// What it did to load that came at a rate, or in a closed loop; nothing where nobody measured.
+pub(super) fn effect(fault: &FaultRecord, is_at_rate: bool) -> String {
     let Some(found) = &fault.recovery else {
         return String::new();
     };
-    let said = [throughput(found), errors(found), as_before(found)];
-    said.into_iter().flatten().collect::<Vec<_>>().join(" ")
+    let [throughput, p99] = [throughput(found), p99(fault)];
+    // At a rate the cost of a fault is its latency.
+    let costs = if is_at_rate {
+        [p99, throughput]
+    } else {
+        [throughput, p99]
+    };
+    let said = costs.into_iter().chain([errors(found), as_before(fault)]);
+    said.flatten().collect::<Vec<_>>().join(" ")
 }
 
 /// `62 % less throughput at worst, below normal for 29.0 s, 81,300 operations short.`
@@ -48,7 +55,7 @@ fn throughput(found: &RecoveryRecord) -> Option<String> {
     Some(format!("{worst}, below normal for {seconds}{short}."))
 }
 
-/// `38 of 1,120,000 operations failed.`
+/// `38 of 1,120,388 operations failed.`
 fn errors(found: &RecoveryRecord) -> Option<String> {
     let stretches = || [&found.during, &found.after].into_iter().flatten();
     stretches().next()?;
@@ -59,49 +66,35 @@ fn errors(found: &RecoveryRecord) -> Option<String> {
         failed => format!(
             "{} of {} operations failed.",
             number::count(failed),
-            number::count(number::round(all as f64, 3) as u64)
+            number::count(all)
         ),
     })
 }
 
-/// `Throughput was back to normal 21.8 s after the healing; p99 was not within 1 min 30 s of it.`
-fn as_before(found: &RecoveryRecord) -> Option<String> {
-    let said: Vec<String> = [("throughput", &found.throughput), ("p99", &found.p99)]
-        .into_iter()
-        .filter_map(|(what, returns)| returned(what, returns.as_ref()?))
-        .collect();
-    let (first, others) = said.split_first()?;
-    let first = first[..1].to_uppercase() + &first[1..];
+/// `Throughput was back to normal 21.8 s after the healing; p99 was not within 90 s of it.`
+fn as_before(fault: &FaultRecord) -> Option<String> {
+    let said = Aftermath::of(fault)?.words(fault)?;
+    let is_name = |name: &String| said.starts_with(name.as_str());
+    // The name of a node and that of a percentile keep their small letters.
     Some(
-        std::iter::once(first)
-            .chain(others.iter().cloned())
-            .collect::<Vec<_>>()
-            .join("; ")
-            + ".",
+        if said.starts_with("p99") || fault.place.as_ref().is_some_and(is_name) {
+            said + "."
+        } else {
+            said[..1].to_uppercase() + &said[1..] + "."
+        },
     )
 }
 
-/// When one of them was as before; nothing where it never was otherwise.
-fn returned(what: &str, returns: &ReturnsRecord) -> Option<String> {
-    let (back, from) = match &returns.healed {
-        Some(healed) => (healed, "healing"),
-        None => (&returns.injected, "injection"),
-    };
-    match (back.left_s, back.back_s) {
-        (None, Some(0.0)) => None,
-        (_, Some(back_s)) => {
-            let seconds = number::duration(back_s);
-            Some(format!(
-                "{what} was back to normal {seconds} after the {from}"
-            ))
-        }
-        (_, None) => {
-            let seconds = number::duration(back.watched_s);
-            Some(format!(
-                "{what} was not back to normal within {seconds} of the {from}"
-            ))
-        }
-    }
+/// `P99 51 → 1,040 ms while broken (× 20.4).`
+fn p99(fault: &FaultRecord) -> Option<String> {
+    let said = p99_words(fault)?;
+    let first = said.chars().next()?;
+    // The percentile keeps its small letter.
+    Some(if first == 'p' {
+        said + "."
+    } else {
+        said[..1].to_uppercase() + &said[1..] + "."
+    })
 }
 
 /// What became of all that was acknowledged in trials in which something was broken. That nothing
@@ -109,13 +102,14 @@ fn returned(what: &str, returns: &ReturnsRecord) -> Option<String> {
 pub(super) fn losses(view: &RunView) -> String {
     let trials = &view.findings.trials;
     let broken: Vec<&TrialFinding> = trials.iter().filter(|t| !t.faults.is_empty()).collect();
-    let read: Vec<&ReadBackRecord> = broken.iter().filter_map(|t| t.read_back.as_ref()).collect();
+    let read: Vec<&ReadBackRecord> = trials.iter().filter_map(|t| t.read_back.as_ref()).collect();
+    let read_broken = broken.iter().filter(|trial| trial.read_back.is_some()).count();
     let missed: u64 = broken.iter().map(|trial| trial.verify.lost).sum();
     let not_found = (missed > 0).then(|| {
         let reads = measure::number::counted(missed, "read");
         format!("{reads} did not find a row whose write was acknowledged.")
     });
-    let unread = match (read.len(), broken.len()) {
+    let unread = match (read_broken, broken.len()) {
         (0, _) => Some("Whether anything acknowledged was lost was not read back.".to_owned()),
         (some, all) if some < all => Some(format!(
             "That was read back after {some} of {all} trials with faults."

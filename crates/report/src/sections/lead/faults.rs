@@ -1,10 +1,11 @@
-//! Faults: throughput over the time of each, the outage shaded, what it cost, and whether anything
-//! that was acknowledged was lost.
+//! Faults: throughput and p99 in the window around each, the outage shaded, what it cost, and
+//! whether anything that was acknowledged was lost.
 
 use super::{course, fault_words};
-use crate::page::{CurvePlot, LeadFigure, LeadMark, Paint, Plot, PlotAxis, Tone};
+use crate::page::{Band, CurvePlot, LeadFigure, LeadMark, Paint, Plot, PlotAxis, Tone};
 use crate::sections::faults::of_fault;
 use crate::view::RunView;
+use analysis::procedure::Point;
 use store::record::FaultRecord;
 
 /// Strips that a first screen has room for.
@@ -18,8 +19,10 @@ const AROUND_MIN_S: f64 = 15.0;
 pub(super) fn figure(view: &RunView) -> Option<LeadFigure> {
     let faults: Vec<&FaultRecord> =
         view.findings.faults.iter().filter(|fault| fault.injected_s.is_some()).collect();
+    let shown = faults.iter().take(STRIPS_MAX);
+    let has_both = faults.len() * 2 <= STRIPS_MAX;
     let plots: Vec<Plot> =
-        faults.iter().take(STRIPS_MAX).filter_map(|one| strip(view, one)).collect();
+        shown.flat_map(|fault| strips(view, fault, has_both)).flatten().collect();
     if plots.is_empty() {
         return None;
     }
@@ -31,11 +34,17 @@ pub(super) fn figure(view: &RunView) -> Option<LeadFigure> {
         format!(
             "{}. {}",
             fault_words::title(fault),
-            fault_words::effect(fault)
+            fault_words::effect(fault, is_at_rate(view, fault))
         )
     };
+    let is_any_at_rate = faults.iter().any(|fault| is_at_rate(view, fault));
+    let title = match (is_any_at_rate, has_both) {
+        (true, true) => "Throughput and p99 around each fault, in the measured window",
+        (true, false) => "p99 around each fault, in the measured window",
+        (false, _) => "Throughput around each fault, in the measured window",
+    };
     Some(LeadFigure {
-        title: format!("Throughput around each fault, op/s{more}"),
+        title: format!("{title}{more}"),
         what: faults.iter().map(what).collect::<Vec<_>>().join(" "),
         plots,
         legend: vec![
@@ -46,52 +55,99 @@ pub(super) fn figure(view: &RunView) -> Option<LeadFigure> {
     })
 }
 
-fn strip(view: &RunView, fault: &FaultRecord) -> Option<Plot> {
+/// Whether load came at a rate when a fault was on.
+fn is_at_rate(view: &RunView, fault: &FaultRecord) -> bool {
+    let mut trials = view.findings.trials.iter();
+    let trial = trials.find(|trial| Some(trial.index) == fault.trial);
+    trial.and_then(|trial| trial.point).is_some_and(Point::is_rate)
+}
+
+/// The panels of a fault: at a rate p99, since that is its cost, and throughput where there is room
+/// for both; in a closed loop throughput.
+fn strips(view: &RunView, fault: &FaultRecord, has_both: bool) -> [Option<Plot>; 2] {
+    match (is_at_rate(view, fault), has_both) {
+        (true, true) => [
+            strip(view, fault, Series::Throughput, true),
+            strip(view, fault, Series::P99, false),
+        ],
+        (true, false) => [strip(view, fault, Series::P99, true), None],
+        (false, _) => [strip(view, fault, Series::Throughput, true), None],
+    }
+}
+
+/// What a panel shows.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Series {
+    Throughput,
+    P99,
+}
+
+/// One panel: the measured window around a fault. What was read back after it is no load of users,
+/// and on no panel. The first panel of a fault says what it did.
+fn strip(view: &RunView, fault: &FaultRecord, of: Series, is_first: bool) -> Option<Plot> {
     let trial = view.trials.iter().find(|trial| Some(trial.index) == fault.trial)?;
+    let finding = view.findings.trials.iter().find(|one| Some(one.index) == fault.trial)?;
+    let [begin, end] = course::window_of(finding);
     let injected = fault.injected_s?;
+    let inside = |at: f64| at.clamp(begin, end);
     let bands = of_fault(fault);
-    let end = bands.iter().map(|band| band.to).fold(injected, f64::max);
-    let around = ((end - injected) * AROUND).max(AROUND_MIN_S);
-    let rates = course::rates(trial, [injected - around, end + around]);
-    if rates.is_empty() {
+    let last = bands.iter().map(|band| band.to).fold(injected, f64::max);
+    let around = ((inside(last) - injected) * AROUND).max(AROUND_MIN_S);
+    let shown = [inside(injected - around), inside(last + around)];
+    let points = match of {
+        Series::Throughput => course::rates(trial, shown),
+        Series::P99 => course::latencies(trial, shown),
+    };
+    if points.is_empty() {
         return None;
     }
-    let mut marks: Vec<LeadMark> = bands
-        .iter()
-        .map(|band| LeadMark::Band {
-            from: band.from,
-            to: band.to,
-            label: String::new(),
-            paint: if band.tone == Tone::Bad {
-                Paint::Bad
-            } else {
-                Paint::Warn
-            },
-        })
-        .collect();
+    let band = |band: &Band| LeadMark::Band {
+        from: inside(band.from),
+        to: inside(band.to),
+        label: String::new(),
+        paint: if band.tone == Tone::Bad {
+            Paint::Bad
+        } else {
+            Paint::Warn
+        },
+    };
+    let mut marks: Vec<LeadMark> = bands.iter().filter(|one| one.from < end).map(band).collect();
     marks.push(LeadMark::Line {
-        points: rates,
+        points,
         paint: Paint::Category(0),
         is_dashed: false,
         label: String::new(),
     });
-    let before = fault.recovery.as_ref().and_then(|recovery| recovery.ops_per_s);
+    let found = fault.recovery.as_ref();
+    let before = found.and_then(|found| match of {
+        Series::Throughput => found.ops_per_s,
+        Series::P99 => found.p99_ms,
+    });
     marks.extend(before.map(|before| LeadMark::Across {
         y: before.middle,
         label: "before".into(),
         paint: Paint::Muted,
     }));
+    let unit = match of {
+        Series::Throughput => "op/s",
+        Series::P99 => "p99, ms",
+    };
     Some(Plot::Curve(CurvePlot {
         x: PlotAxis {
             title: "seconds since the start line".into(),
             ..PlotAxis::default()
         },
         y: PlotAxis {
-            title: fault_words::title(fault),
+            title: format!("{unit}: {}", fault_words::title(fault)),
+            is_log: of == Series::P99,
             from_zero: true,
             ..PlotAxis::default()
         },
-        says: fault_words::effect(fault),
+        says: if is_first {
+            fault_words::effect(fault, is_at_rate(view, fault))
+        } else {
+            String::new()
+        },
         marks,
     }))
 }

@@ -54,7 +54,7 @@ pub fn figure(view: &RunView, points: &[Point<'_>]) -> Option<LeadFigure> {
             plot(axis, points, ("p99 latency, ms", true), latencies),
         ],
         legend: if points.iter().any(|point| point.verdict == Verdict::Invalid) {
-            vec![(Paint::Muted, "invalid".into())]
+            vec![(Paint::Hollow(usize::MAX), "hollow: invalid".into())]
         } else {
             Vec::new()
         },
@@ -94,7 +94,8 @@ fn axis_title(axis: &str) -> &str {
     }
 }
 
-/// A line through the points of a variant, and the points. Invalid ones are in grey and in no line.
+/// A line through the points of a variant, and the points. Invalid ones are hollow, and in no line
+/// but that of a variant which has no others: that line is dashed.
 fn marks<'p, 'a: 'p>(
     points: impl Iterator<Item = &'p Point<'a>> + Clone,
     paint: Paint,
@@ -104,11 +105,12 @@ fn marks<'p, 'a: 'p>(
 ) -> Vec<LeadMark> {
     let at = |point: &Point<'_>| point.at.map(analysis::procedure::Point::value);
     let is_used = |point: &Point<'_>| point.verdict != Verdict::Invalid;
-    let line = points.clone().filter(|point| is_used(point));
+    let is_dashed = !points.clone().any(is_used);
+    let line = points.clone().filter(|point| is_dashed || is_used(point));
     let line = LeadMark::Line {
         points: line.filter_map(|point| Some((at(point)?, value(point)))).collect(),
         paint,
-        is_dashed: false,
+        is_dashed,
         label: label.to_owned(),
     };
     let dot = |point: &Point<'_>| {
@@ -117,7 +119,10 @@ fn marks<'p, 'a: 'p>(
             x: at(point)?,
             y,
             ci95: ci95(point),
-            paint: if is_used(point) { paint } else { Paint::Muted },
+            paint: match paint {
+                Paint::Category(index) if !is_used(point) => Paint::Hollow(index),
+                paint => paint,
+            },
             hint: format!("{} at {}", number::rate(y), point.label()),
         })
     };

@@ -58,9 +58,10 @@ pub const FIELDS: &[Field] = &[
         "require.not_worse_than",
         Type::Text(|d, text| d.require.not_worse_than = Some(text.into())),
         "An earlier run that this one may not be worse than: `latest` (the last run of this study \
-         that may be believed; the first has none, and passes), a tag (`cassay tag`), or \
-         `study/stamp`. Of each point that both have: throughput where it was not offered as a \
-         rate, p99 where the rate was kept up with or none was offered.",
+         that may be believed and met its requirements; where there is none, nothing is \
+         compared), a tag (`cassay tag`), or `study/stamp`. Of each point that both have: \
+         throughput where it was not offered as a rate, p99 where the rate was kept up with or \
+         none was offered.",
     ),
     optional(
         "require.worse_by",

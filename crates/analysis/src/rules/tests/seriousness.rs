@@ -1,0 +1,41 @@
+//! In which order rules speak against a trial.
+
+use super::*;
+
+#[test]
+fn every_rule_has_one_place_in_the_order() {
+    let mut ordered: Vec<&str> = BY_SERIOUSNESS.iter().copied().flatten().copied().collect();
+    let mut all: Vec<&str> = names().collect();
+    ordered.sort_unstable();
+    all.sort_unstable();
+    assert_eq!(ordered, all);
+    assert_eq!(seriousness("V14"), 0);
+    assert_eq!(seriousness("V99"), all.len());
+}
+
+/// A client that left its requests late, beside rows that are gone: the rows come first, whatever
+/// their number is.
+#[test]
+fn lost_data_is_said_before_a_late_client() {
+    let mut evidence = healthy();
+    evidence.checks.missing = 3;
+    evidence.offered = Some(Offered {
+        operations: 20_000.0,
+        is_random: false,
+    });
+    evidence.window.client[Late] = 15_000;
+    evidence.not_recorded = Some(vec!["the version".to_owned()]);
+    let judgement = judge(&evidence, &Limits::default());
+    let rules: Vec<&str> = judgement
+        .reasons
+        .iter()
+        .filter_map(|reason| Some(reason.split_once(':')?.0))
+        .collect();
+    assert!(rules.len() > 2, "{rules:?}");
+    assert_eq!(rules[..2], ["V14", "V1"], "{:?}", judgement.reasons);
+    // A warning never comes before a failure.
+    let outcome_of =
+        |rule: &str| judgement.rules.iter().find(|one| one.id == rule).unwrap().outcome;
+    let outcomes: Vec<Outcome> = rules.iter().map(|rule| outcome_of(rule)).collect();
+    assert!(outcomes.is_sorted_by(|a, b| a >= b), "{outcomes:?}");
+}

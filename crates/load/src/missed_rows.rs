@@ -1,0 +1,54 @@
+//! The first rows that a worker read and that were not as they should be: a report names them.
+//!
+//! All room is there before the start line.
+
+use measure::Missed;
+
+/// How many rows are named: as many as a person looks at.
+pub const MISSED_ROWS_MAX: usize = 10;
+
+/// The first rows, each once.
+#[derive(Debug, Default)]
+pub(crate) struct MissedRows {
+    rows: Vec<(u64, Missed)>,
+}
+
+impl MissedRows {
+    /// None yet, with room for all.
+    pub fn with_room() -> MissedRows {
+        MissedRows {
+            rows: Vec::with_capacity(MISSED_ROWS_MAX),
+        }
+    }
+
+    /// Notes a row, if it is a new one and there is room.
+    #[cold]
+    pub fn note(&mut self, row: u64, missed: Missed) {
+        let is_known = || self.rows.iter().any(|(known, _)| *known == row);
+        if self.rows.len() < MISSED_ROWS_MAX && !is_known() {
+            self.rows.push((row, missed));
+        }
+    }
+
+    /// The rows, in the order in which they came.
+    pub fn rows(&self) -> &[(u64, Missed)] {
+        &self.rows
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_rows_are_kept_each_once_and_none_needs_more_room() {
+        let mut rows = MissedRows::with_room();
+        let room = rows.rows.capacity();
+        for row in (0..100).flat_map(|row| [row, row]) {
+            rows.note(row, Missed::Wrong);
+        }
+        let numbers: Vec<u64> = rows.rows().iter().map(|(row, _)| *row).collect();
+        assert_eq!(numbers, (0..MISSED_ROWS_MAX as u64).collect::<Vec<_>>());
+        assert_eq!(rows.rows.capacity(), room);
+    }
+}

@@ -1,0 +1,161 @@
+//! Where the names of lines across a plot stand: beside their line, and over nothing that was
+//! measured.
+
+use super::axis::Axis;
+use super::size::{Area, TEXT_PX, width_of};
+use crate::page::LeadMark;
+
+/// How many places along a line are tried, above it and below it.
+const PLACES: usize = 24;
+/// Half the height and width of a point with what must be free around it.
+const POINT_PX: f64 = 6.5;
+/// Between two places of a line that is drawn through points.
+const STEP_PX: f64 = 4.0;
+
+/// A rectangle: left, top, right and bottom.
+type Rect = [f64; 4];
+
+/// The place of each name of a line across, in the order of the marks: where its text begins, and
+/// its base line.
+pub(super) fn places(marks: &[LeadMark], axes: [&Axis; 2], inner: Area) -> Vec<[f64; 2]> {
+    let mut taken = measured(marks, axes);
+    let mut places = Vec::new();
+    for mark in marks {
+        let LeadMark::Across { y, label, .. } = mark else {
+            continue;
+        };
+        let place = place(label, axes[1].at(*y), inner, &taken);
+        taken.push(rect(label, place));
+        places.push(place);
+    }
+    places
+}
+
+/// What a text covers.
+pub(super) fn rect(label: &str, [x, y]: [f64; 2]) -> Rect {
+    [x, y - TEXT_PX, x + width_of(label), y + 3.0]
+}
+
+/// The first place beside a line that covers nothing; else that which covers least.
+fn place(label: &str, at: f64, inner: Area, taken: &[Rect]) -> [f64; 2] {
+    let free_px = (inner.width - width_of(label) - 10.0).max(0.0);
+    let above = at - 5.0;
+    let below = at + TEXT_PX + 3.0;
+    let fits = |y: &f64| *y - TEXT_PX >= inner.y && *y <= inner.y + inner.height;
+    let sides: Vec<f64> = [above, below].into_iter().filter(fits).collect();
+    let along = (0..PLACES).map(|step| inner.x + 5.0 + free_px * step as f64 / (PLACES - 1) as f64);
+    let all = along.flat_map(|x| sides.iter().map(move |y| [x, *y]));
+    let covered = |place: &[f64; 2]| {
+        let own = rect(label, *place);
+        taken.iter().filter(|other| overlap(&own, other)).count()
+    };
+    all.min_by_key(covered).unwrap_or([inner.x + 5.0, above])
+}
+
+fn overlap(a: &Rect, b: &Rect) -> bool {
+    a[0] < b[2] && b[0] < a[2] && a[1] < b[3] && b[1] < a[3]
+}
+
+/// What must stay free: points with their intervals, and lines.
+fn measured(marks: &[LeadMark], [x, y]: [&Axis; 2]) -> Vec<Rect> {
+    let around = |at: f64, value: f64| {
+        [
+            at - POINT_PX,
+            value - POINT_PX,
+            at + POINT_PX,
+            value + POINT_PX,
+        ]
+    };
+    let mut taken = Vec::new();
+    for mark in marks {
+        match mark {
+            LeadMark::Dot {
+                x: at,
+                y: value,
+                ci95,
+                ..
+            } => {
+                let (at, value) = (x.at(*at), y.at(*value));
+                taken.push(around(at, value));
+                taken.extend(ci95.map(|ends| {
+                    let [low, high] = ends.map(|end| y.at(end));
+                    [at - POINT_PX, high.min(low), at + POINT_PX, low.max(high)]
+                }));
+            }
+            LeadMark::Line { points, .. } => {
+                let drawn: Vec<[f64; 2]> = points
+                    .iter()
+                    .filter_map(|(at, value)| Some([x.at(*at), y.at((*value)?)]))
+                    .collect();
+                for pair in drawn.windows(2) {
+                    let [[x0, y0], [x1, y1]] = [pair[0], pair[1]];
+                    let steps = ((x1 - x0).hypot(y1 - y0) / STEP_PX).ceil().max(1.0) as usize;
+                    taken.extend((0..=steps).map(|step| {
+                        let share = step as f64 / steps as f64;
+                        let [at, value] = [x0 + (x1 - x0) * share, y0 + (y1 - y0) * share];
+                        [at - 1.0, value - 1.0, at + 1.0, value + 1.0]
+                    }));
+                }
+            }
+            LeadMark::Across { .. } | LeadMark::Upright { .. } | LeadMark::Band { .. } => {}
+        }
+    }
+    taken
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::page::{Paint, PlotAxis};
+
+    fn dot(x: f64, y: f64) -> LeadMark {
+        LeadMark::Dot {
+            x,
+            y,
+            ci95: None,
+            paint: Paint::Bad,
+            hint: String::new(),
+        }
+    }
+
+    /// The only red point of a peak was beneath the name of the limit. Whatever points there are,
+    /// the name finds a place beside them.
+    #[test]
+    fn the_name_of_a_limit_covers_no_point() {
+        let inner = Area {
+            x: 46.0,
+            y: 26.0,
+            width: 330.0,
+            height: 150.0,
+        };
+        for seed in 0..200_u64 {
+            let draw = |n: u64| ((seed * 7919 + n * 104_729) % 1009) as f64 / 1009.0;
+            let mut marks: Vec<LeadMark> = (0..8)
+                .map(|n| {
+                    dot(
+                        1000.0 * 2f64.powf(draw(n) * 5.0),
+                        10.0 * (0.2 + draw(n + 9)),
+                    )
+                })
+                .collect();
+            marks.push(LeadMark::Across {
+                y: 10.0,
+                label: "10 ms".to_owned(),
+                paint: Paint::Bad,
+            });
+            let xs: Vec<f64> = (0..8).map(|n| 1000.0 * 2f64.powf(draw(n) * 5.0)).collect();
+            let ys: Vec<f64> = (0..8).map(|n| 10.0 * (0.2 + draw(n + 9))).collect();
+            let log = PlotAxis {
+                is_log: true,
+                ..PlotAxis::default()
+            };
+            let x = Axis::new(&log, &xs, [inner.x, inner.x + inner.width]);
+            let y = Axis::new(&log, &ys, [inner.y + inner.height, inner.y]);
+            let place = places(&marks, [&x, &y], inner)[0];
+            let name = rect("10 ms", place);
+            let covered =
+                measured(&marks, [&x, &y]).iter().filter(|one| overlap(&name, one)).count();
+            assert_eq!(covered, 0, "seed {seed}: {place:?}");
+        }
+    }
+}

@@ -1,0 +1,20 @@
+//! Rectangles and letters of the figure, in pixels.
+
+/// Advance of an average letter, in font sizes: no browser is asked.
+pub(super) const LETTER: f64 = 0.56;
+/// Font size of all text in the figure.
+pub(super) const TEXT_PX: f64 = 12.0;
+
+/// A rectangle of the drawing.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Area {
+    pub x: f64,
+    pub y: f64,
+    pub width: f64,
+    pub height: f64,
+}
+
+/// About how wide a text is.
+pub(super) fn width_of(said: &str) -> f64 {
+    said.chars().count() as f64 * LETTER * TEXT_PX
+}

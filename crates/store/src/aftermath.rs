@@ -1,0 +1,190 @@
+//! How a fault ended, as far as that was measured: one value for the answer, panels, tables and
+//! cards.
+//!
+//! What must hold: nobody says that all was normal, or that it was not, but by [`Aftermath`]; and
+//! what was not measured is neither.
+
+use crate::record::{FaultRecord, RecoveryRecord, ReturnsRecord};
+use analysis::recovery::HOLD_S;
+use measure::number::{change, short};
+
+/// What became of throughput or p99 after a fault.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum SeriesEnd {
+    /// It was as usual all the time.
+    Usual,
+    /// It was as before so many seconds after the healing, or the injection of what was not healed.
+    Back(f64),
+    /// It was not as before in so many seconds since then.
+    NotBack(f64),
+    /// That was not measured.
+    NotMeasured,
+}
+
+/// Why the recovery from a fault was not measured.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum NotMeasured {
+    /// What was broken was whole so many seconds after nobody looked any more.
+    WholeLater(f64),
+    /// It was not seen whole.
+    NeverWhole,
+    /// There were so many seconds left when it was whole, which are too few.
+    LittleLeft(f64),
+}
+
+/// What became of both.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Aftermath {
+    /// Of throughput; none without a level before the fault.
+    pub throughput: Option<SeriesEnd>,
+    /// Of p99, likewise.
+    pub p99: Option<SeriesEnd>,
+    /// Why recovery was not measured; none where it was, or where nothing was otherwise than usual.
+    pub not_measured: Option<NotMeasured>,
+}
+
+impl Aftermath {
+    /// Of a fault; none where nothing is known of the time before it.
+    pub fn of(fault: &FaultRecord) -> Option<Aftermath> {
+        let found = fault.recovery.as_ref()?;
+        let why = not_measured(fault, found);
+        let end = |returns: &ReturnsRecord| series_end(returns, why.is_some());
+        let both = [&found.throughput, &found.p99].map(|returns| returns.as_ref().map(end));
+        let [throughput, p99] = both;
+        let is_open = both.contains(&Some(SeriesEnd::NotMeasured));
+        (throughput.is_some() || p99.is_some()).then(|| Aftermath {
+            throughput,
+            p99,
+            not_measured: why.filter(|_| is_open),
+        })
+    }
+
+    /// When both were as usual, s since the healing; none where that was not seen of both.
+    pub fn normal_s(&self) -> Option<f64> {
+        let ends = [self.throughput, self.p99].into_iter().flatten();
+        ends.map(|end| match end {
+            SeriesEnd::Usual => Some(0.0),
+            SeriesEnd::Back(seconds) => Some(seconds),
+            SeriesEnd::NotBack(_) | SeriesEnd::NotMeasured => None,
+        })
+        .try_fold(0.0, |most: f64, end| Some(most.max(end?)))
+    }
+
+    /// What is said of it: a clause; none where both were as usual all the time.
+    pub fn words(&self, fault: &FaultRecord) -> Option<String> {
+        let from = since(fault);
+        let each = [("throughput", self.throughput), ("p99", self.p99)];
+        let said = each.iter().filter_map(|(what, end)| match (*end)? {
+            SeriesEnd::Usual | SeriesEnd::NotMeasured => None,
+            SeriesEnd::Back(back_s) => Some(format!(
+                "{what} was back to normal {} s after the {from}",
+                short(back_s, 3)
+            )),
+            SeriesEnd::NotBack(watched_s) => Some(format!(
+                "{what} was not back to normal within {} s of the {from}",
+                short(watched_s, 3)
+            )),
+        });
+        let why = self.not_measured.map(|why| why.words(fault));
+        let all: Vec<String> = said.chain(why).collect();
+        (!all.is_empty()).then(|| all.join("; "))
+    }
+}
+
+impl NotMeasured {
+    /// `node2 was back 4.7 s after the window ended: recovery was not measured`.
+    pub fn words(self, fault: &FaultRecord) -> String {
+        let what = match &fault.place {
+            Some(place) if fault.kind.starts_with("node-") => format!("{place} was back"),
+            _ => format!("what “{}” broke was whole", fault.name()),
+        };
+        let ended = if fault.recovery.as_ref().is_some_and(|found| found.cut_by_fault) {
+            "the next fault began"
+        } else {
+            "the window ended"
+        };
+        match self {
+            NotMeasured::WholeLater(late_s) => format!(
+                "{what} {} s after {ended}: recovery was not measured",
+                short(late_s, 3)
+            ),
+            NotMeasured::NeverWhole => {
+                format!("it was not seen that {what}: recovery was not measured")
+            }
+            NotMeasured::LittleLeft(left_s) => format!(
+                "{what} {} s before {ended}, and {HOLD_S} s are needed: recovery was not measured",
+                short(left_s, 3)
+            ),
+        }
+    }
+}
+
+/// What times of a recovery count from: `healing`, or `injection` of what was not healed.
+pub fn since(fault: &FaultRecord) -> &'static str {
+    let mut returns = fault.recovery.iter().flat_map(|found| [&found.throughput, &found.p99]);
+    if returns.any(|one| one.as_ref().is_some_and(|returns| returns.healed.is_some())) {
+        "healing"
+    } else {
+        "injection"
+    }
+}
+
+/// What became of a series whose returns are known.
+fn series_end(returns: &ReturnsRecord, was_cut: bool) -> SeriesEnd {
+    let back = returns.healed.unwrap_or(returns.injected);
+    // What was otherwise while it was broken, and not after the healing, was back at once.
+    match (returns.injected.left_s.or(back.left_s), back.back_s) {
+        (None, Some(_)) => SeriesEnd::Usual,
+        (Some(_), Some(back_s)) => SeriesEnd::Back(back_s),
+        (_, None) if was_cut => SeriesEnd::NotMeasured,
+        (_, None) => SeriesEnd::NotBack(back.watched_s),
+    }
+}
+
+/// Why the end of a fault leaves no time for a recovery; none if it does.
+fn not_measured(fault: &FaultRecord, found: &RecoveryRecord) -> Option<NotMeasured> {
+    let until_s = fault.injected_s? + found.watched_s;
+    match fault.whole_s {
+        Some(whole_s) if whole_s > until_s => Some(NotMeasured::WholeLater(whole_s - until_s)),
+        Some(whole_s) if until_s - whole_s < HOLD_S => {
+            Some(NotMeasured::LittleLeft(until_s - whole_s))
+        }
+        Some(_) => None,
+        None => fault.healing_s.map(|_| NotMeasured::NeverWhole),
+    }
+}
+
+/// `p99 51 → 1,040 ms while broken (× 20.4)`: what a fault did to the latency of what was answered
+/// meanwhile; none where one of the two is not known.
+pub fn p99_words(fault: &FaultRecord) -> Option<String> {
+    let found = fault.recovery.as_ref()?;
+    let (before, during) = (found.before.as_ref()?, found.during.as_ref()?);
+    if during.latency_ms.count == 0 && during.seconds > 0.0 {
+        return Some("nothing was answered while broken".to_owned());
+    }
+    let [before, during] = [before, during].map(|stretch| stretch.latency_ms.p99);
+    (before.least() > 0.0 && during.least() > 0.0).then(|| {
+        format!(
+            "p99 {} → {}{} ms while broken ({})",
+            short(before.least(), 3),
+            during.sign(),
+            short(during.least(), 3),
+            change(during.least() / before.least())
+        )
+    })
+}
+
+/// By which factor p99 was higher while a fault was on; none where that is not known, and without
+/// end where nothing was answered.
+pub fn p99_ratio(fault: &FaultRecord) -> Option<f64> {
+    let found = fault.recovery.as_ref()?;
+    let (before, during) = (found.before.as_ref()?, found.during.as_ref()?);
+    if during.latency_ms.count == 0 && during.seconds > 0.0 {
+        return Some(f64::INFINITY);
+    }
+    let [before, during] = [before, during].map(|stretch| stretch.latency_ms.p99.least());
+    (before > 0.0 && during > 0.0).then(|| during / before)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,136 @@
+//! Faults that end before, at and after the end of the window, and what is said of them.
+
+use super::*;
+use crate::record::{BackRecord, StretchRecord};
+
+/// A fault of node2, injected 20 s into a window of 75 s and healed after 20 s, which was whole at
+/// this time; throughput fell, and was back as this says.
+fn fault(whole_s: Option<f64>, back_s: Option<f64>) -> FaultRecord {
+    let back = |since_s: f64| BackRecord {
+        left_s: Some(1.0),
+        back_s,
+        watched_s: 75.0 - since_s,
+    };
+    FaultRecord {
+        kind: "node-kill".to_owned(),
+        place: Some("node2".to_owned()),
+        injected_s: Some(20.0),
+        healing_s: Some(40.0),
+        whole_s,
+        recovery: Some(RecoveryRecord {
+            watched_s: 55.0,
+            throughput: Some(ReturnsRecord {
+                injected: back(20.0),
+                healed: Some(back(40.0)),
+            }),
+            ..RecoveryRecord::default()
+        }),
+        ..FaultRecord::default()
+    }
+}
+
+fn words(fault: &FaultRecord) -> Option<String> {
+    Aftermath::of(fault)?.words(fault)
+}
+
+#[test]
+fn a_recovery_that_nobody_could_see_is_neither_normal_nor_not() {
+    for (whole_s, said) in [
+        (
+            Some(79.7),
+            "node2 was back 4.7 s after the window ended: recovery was not measured",
+        ),
+        (
+            None,
+            "it was not seen that node2 was back: recovery was not measured",
+        ),
+        (
+            Some(63.0),
+            "node2 was back 12 s before the window ended, and 30 s are needed: recovery was not \
+             measured",
+        ),
+        (
+            Some(44.0),
+            "throughput was not back to normal within 35 s of the healing",
+        ),
+    ] {
+        let one = fault(whole_s, None);
+        assert_eq!(words(&one).as_deref(), Some(said), "{whole_s:?}");
+        assert_eq!(Aftermath::of(&one).unwrap().normal_s(), None, "{whole_s:?}");
+    }
+    let mut next = fault(Some(79.7), None);
+    next.recovery.as_mut().unwrap().cut_by_fault = true;
+    assert!(words(&next).unwrap().contains("after the next fault began"));
+}
+
+/// The two sentences that contradicted each other: throughput was normal, and p99 was not.
+#[test]
+fn all_is_normal_only_if_throughput_and_p99_are() {
+    let mut one = fault(Some(44.0), Some(3.0));
+    assert_eq!(Aftermath::of(&one).unwrap().normal_s(), Some(3.0));
+    let not_back = BackRecord {
+        left_s: Some(2.0),
+        back_s: None,
+        watched_s: 35.0,
+    };
+    one.recovery.as_mut().unwrap().p99 = Some(ReturnsRecord {
+        injected: not_back,
+        healed: Some(not_back),
+    });
+    let aftermath = Aftermath::of(&one).unwrap();
+    assert_eq!(aftermath.normal_s(), None);
+    assert_eq!(
+        aftermath.words(&one).unwrap(),
+        "throughput was back to normal 3 s after the healing; p99 was not back to normal within \
+         35 s of the healing"
+    );
+}
+
+#[test]
+fn what_never_was_otherwise_needs_no_recovery() {
+    let mut one = fault(Some(79.7), Some(0.0));
+    let found = one.recovery.as_mut().unwrap();
+    let returns = found.throughput.as_mut().unwrap();
+    returns.injected.left_s = None;
+    returns.healed.as_mut().unwrap().left_s = None;
+    let aftermath = Aftermath::of(&one).unwrap();
+    assert_eq!(aftermath.throughput, Some(SeriesEnd::Usual));
+    assert_eq!(aftermath.normal_s(), Some(0.0));
+    assert_eq!(aftermath.words(&one), None);
+    assert_eq!(Aftermath::of(&FaultRecord::default()), None);
+}
+
+#[test]
+fn the_cost_in_latency_has_both_numbers_and_large_ratios_are_factors() {
+    let mut one = fault(Some(44.0), Some(3.0));
+    assert_eq!((p99_words(&one), p99_ratio(&one)), (None, None));
+    let stretch = |p99_ms: f64, count: u64| {
+        let mut stretch = StretchRecord {
+            seconds: 20.0,
+            ..StretchRecord::default()
+        };
+        stretch.latency_ms.count = count;
+        stretch.latency_ms.p99 = p99_ms.into();
+        Some(stretch)
+    };
+    let with = |one: &mut FaultRecord, before, during| {
+        let found = one.recovery.as_mut().unwrap();
+        (found.before, found.during) = (before, during);
+    };
+    with(&mut one, stretch(2.0, 100), stretch(1280.4, 100));
+    assert_eq!(
+        p99_words(&one).as_deref(),
+        Some("p99 2 → 1,280 ms while broken (× 640)")
+    );
+    with(&mut one, stretch(10.0, 100), stretch(15.0, 100));
+    assert_eq!(
+        p99_words(&one).as_deref(),
+        Some("p99 10 → 15 ms while broken (+50.0 %)")
+    );
+    with(&mut one, stretch(10.0, 100), stretch(0.0, 0));
+    assert_eq!(
+        p99_words(&one).as_deref(),
+        Some("nothing was answered while broken")
+    );
+    assert_eq!(p99_ratio(&one), Some(f64::INFINITY));
+}

@@ -1,0 +1,89 @@
+//! JSON as it is written everywhere: a zero has no sign. The sum of nothing is a negative zero, and
+//! whoever reads `-0.0` takes it for something that was measured.
+
+use serde::Serialize;
+use serde_json::ser::{CompactFormatter, Formatter, PrettyFormatter, Serializer};
+use std::io::{self, Write};
+
+/// A value over several lines.
+pub fn pretty<T: Serialize + ?Sized>(value: &T) -> serde_json::Result<Vec<u8>> {
+    let mut out = Vec::new();
+    value.serialize(&mut Serializer::with_formatter(
+        &mut out,
+        WithoutNegativeZero(PrettyFormatter::new()),
+    ))?;
+    Ok(out)
+}
+
+/// A value on one line.
+pub fn compact<T: Serialize + ?Sized>(out: impl Write, value: &T) -> serde_json::Result<()> {
+    let formatter = WithoutNegativeZero(CompactFormatter);
+    value.serialize(&mut Serializer::with_formatter(out, formatter))
+}
+
+/// A value as a tree, as it is read back.
+pub fn tree<T: Serialize + ?Sized>(value: &T) -> serde_json::Result<serde_json::Value> {
+    serde_json::from_slice(&pretty(value)?)
+}
+
+/// A formatter whose zeros have no sign.
+struct WithoutNegativeZero<F>(F);
+
+/// Methods that the formatter within does.
+macro_rules! same {
+    ($($method:ident($($name:ident: $type:ty),*);)+) => {
+        $(fn $method<W>(&mut self, out: &mut W $(, $name: $type)*) -> io::Result<()>
+        where
+            W: ?Sized + Write,
+        {
+            self.0.$method(out $(, $name)*)
+        })+
+    };
+}
+
+impl<F: Formatter> Formatter for WithoutNegativeZero<F> {
+    fn write_f64<W: ?Sized + Write>(&mut self, out: &mut W, value: f64) -> io::Result<()> {
+        // A negative zero and zero are zero; no other value changes.
+        self.0.write_f64(out, value + 0.0)
+    }
+
+    fn write_f32<W: ?Sized + Write>(&mut self, out: &mut W, value: f32) -> io::Result<()> {
+        self.0.write_f32(out, value + 0.0)
+    }
+
+    same! {
+        begin_array();
+        end_array();
+        begin_array_value(first: bool);
+        end_array_value();
+        begin_object();
+        end_object();
+        begin_object_key(first: bool);
+        end_object_key();
+        begin_object_value();
+        end_object_value();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn zeros_have_no_sign_and_all_else_is_as_serde_writes_it() {
+        let nothing: [f64; 0] = [];
+        let value = serde_json::json!({
+            "sum": nothing.iter().sum::<f64>(),
+            "list": [-0.0, 0.0, -1.5, 1e-300, 7, "-0.0", null, {"empty": {}, "none": []}],
+        });
+        let text = String::from_utf8(pretty(&value).unwrap()).unwrap();
+        assert_eq!(text.matches("-0.0").count(), 1, "only the text: {text}");
+        let expected = serde_json::to_string_pretty(&value).unwrap();
+        let plain = expected.replace("-0.0,", "0.0,").replace("\"0.0\"", "\"-0.0\"");
+        assert_eq!(text, plain.replace(": -0.0", ": 0.0"));
+        let mut line = Vec::new();
+        compact(&mut line, &-0.0).unwrap();
+        assert_eq!(line, b"0.0");
+        assert!(tree(&-0.0).unwrap().as_f64().unwrap().is_sign_positive());
+    }
+}

@@ -1,0 +1,135 @@
+//! Windows that end before anybody can see how a cluster recovers from what is broken in it.
+
+use crate::human::{format_duration_ns, seconds_for_people};
+use crate::settings::{Fault, Settings, Study};
+use measure::clock::SECOND_NS;
+use target::fault::Length;
+
+/// What a node takes to be back from its start on, s: restarts of nodes of 512 MiB on two shared
+/// CPUs took 40 and 52 s.
+const RESTART_S: f64 = 60.0;
+/// What has to be seen for a recovery, s: half a minute that is as before.
+const SEEN_S: f64 = analysis::recovery::HOLD_S;
+/// Windows are proposed in steps of so many seconds.
+const STEP_S: f64 = 30.0;
+
+/// A sentence for each window that is too short.
+pub fn warnings(study: &Study) -> Vec<String> {
+    let mut said: Vec<String> = Vec::new();
+    for variant in &study.variants {
+        let warning = too_short(&variant.settings);
+        said.extend(warning.filter(|text| !said.contains(text)));
+    }
+    said
+}
+
+/// The warning of the fault that needs the longest window; none where the window is long enough, or
+/// where operations end it.
+fn too_short(settings: &Settings) -> Option<String> {
+    let window_s = seconds(settings.window.measure_ns);
+    if window_s == 0.0 {
+        return None;
+    }
+    let faults = settings.faults.iter().filter(|fault| is_watched(fault, &settings.faults));
+    let needs = faults.map(|fault| (fault, end_s(fault) + back_s(fault) + SEEN_S));
+    let (fault, needed_s) = needs.max_by(|a, b| a.1.total_cmp(&b.1))?;
+    if needed_s <= window_s {
+        return None;
+    }
+    let restart = if fault.kind.takes_away {
+        format!(
+            "about {} for its node to start, and ",
+            seconds_for_people(RESTART_S)
+        )
+    } else {
+        String::new()
+    };
+    Some(format!(
+        "the window of {} may end before it is seen how the cluster recovers from `{}`, which ends \
+         {} after the window begins: that takes {restart}{} of seconds as before; \
+         `window.measure: {}` is long enough",
+        seconds_for_people(window_s),
+        fault.kind.name,
+        seconds_for_people(end_s(fault)),
+        seconds_for_people(SEEN_S),
+        format_duration_ns((needed_s / STEP_S).ceil() as u64 * STEP_S as u64 * SECOND_NS),
+    ))
+}
+
+/// Whether the recovery from a fault is to be seen: not of tasks, which end when they have done
+/// what they do, nor of what comes again and again.
+fn is_watched(fault: &Fault, all: &[Fault]) -> bool {
+    let is_repeated = all.iter().filter(|other| other.item == fault.item).count() > 1;
+    matches!(fault.kind.length, Length::Stated | Length::Moment) && !is_repeated
+}
+
+/// When it is healed, s after the begin of the window. What holds for a moment is healed at once.
+fn end_s(fault: &Fault) -> f64 {
+    match fault.kind.length {
+        Length::Moment => seconds(fault.at_ns),
+        _ => seconds(fault.end_ns()),
+    }
+}
+
+fn back_s(fault: &Fault) -> f64 {
+    if fault.kind.takes_away {
+        RESTART_S
+    } else {
+        0.0
+    }
+}
+
+fn seconds(ns: u64) -> f64 {
+    ns as f64 / SECOND_NS as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::resolve::resolve;
+    use crate::settings::Overrides;
+
+    fn said(faults: &str, window: &str) -> Vec<String> {
+        let text = format!(
+            "study: s\nquestion: q\ntarget: {{local: {{nodes: 3}}}}\n\
+             workload: {{use: kv, mix: {{write: 1}}}}\n\
+             procedure: {{fixed: {{rate: 300}}}}\nfaults: [{faults}]\n\
+             window: {{warmup: 5s, measure: {window}}}\n"
+        );
+        let study = resolve("s", &text, &Overrides::default()).unwrap();
+        super::warnings(&study)
+    }
+
+    /// The window of a user who read "not back to normal within 34.9 s" of a node that was back
+    /// when nobody looked any more.
+    #[test]
+    fn a_window_that_ends_before_the_node_can_be_back_is_told_with_one_that_does_not() {
+        let kill = "{kind: node-kill, where: {node: 2}, at: 20s, for: 20s}";
+        let all = said(kill, "75s");
+        assert_eq!(all.len(), 1, "{all:?}");
+        assert!(
+            all[0].contains("`node-kill`, which ends 40 s after"),
+            "{all:?}"
+        );
+        assert!(all[0].contains("`window.measure: 150s`"), "{all:?}");
+        assert_eq!(said(kill, "150s"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn what_takes_no_process_away_needs_only_seconds_as_before() {
+        let pause = "{kind: node-pause, where: {node: 2}, at: 20s, for: 20s}";
+        assert_eq!(said(pause, "70s"), Vec::<String>::new());
+        assert_eq!(said(pause, "69s").len(), 1);
+        // What is healed at once counts from its begin.
+        let restart = "{kind: node-restart, where: {node: 2}, at: 20s}";
+        assert_eq!(said(restart, "110s"), Vec::<String>::new());
+        assert_eq!(said(restart, "109s").len(), 1);
+    }
+
+    #[test]
+    fn what_comes_again_and_again_and_what_does_a_task_is_not_waited_for() {
+        let again = "{kind: node-pause, at: 10s, every: 30s, for: 10s}";
+        assert_eq!(said(again, "100s"), Vec::<String>::new());
+        let task = "{kind: node-compact, where: {node: 2}, at: 10s, for: 60s}";
+        assert_eq!(said(task, "75s"), Vec::<String>::new());
+    }
+}

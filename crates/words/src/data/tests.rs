@@ -1,0 +1,145 @@
+//! Trials with planted losses, and what is said of them first.
+
+use super::*;
+use measure::Missed;
+use store::record::{Outcome, RuleRecord, ViolationRecord};
+
+/// A trial that V14 speaks against, or for.
+fn trial(block: usize, result: Outcome) -> TrialFinding {
+    TrialFinding {
+        index: block,
+        block,
+        variant: "b".into(),
+        rules: vec![RuleRecord {
+            rule: "V14".to_owned(),
+            result,
+            detail: String::new(),
+        }],
+        ..TrialFinding::default()
+    }
+}
+
+fn row(row: u64, missed: Missed) -> MissedRowRecord {
+    MissedRowRecord {
+        row,
+        missed,
+        ..MissedRowRecord::default()
+    }
+}
+
+fn lost(promise: Promised) -> ReadBackRecord {
+    ReadBackRecord {
+        promise,
+        why: "every write was acknowledged".to_owned(),
+        rows: 5000,
+        lost: 7,
+        missed_rows: [41, 3, 20, 17, 56, 900, 12].map(|at| row(at, Missed::Lost)).into(),
+        ..ReadBackRecord::default()
+    }
+}
+
+fn with_rows(block: usize, result: Outcome, rows: ReadBackRecord) -> TrialFinding {
+    TrialFinding {
+        read_back: Some(rows),
+        ..trial(block, result)
+    }
+}
+
+#[test]
+fn lost_rows_are_counted_and_the_first_are_named() {
+    let all = [with_rows(0, Outcome::Fail, lost(Promised::Kept))];
+    assert_eq!(
+        against(&all),
+        [
+            "Data was lost: of 5,000 rows that were read back 7 are lost (rows 3, 12, 17, 20, 41 \
+             and 2 more). That must not be: every write was acknowledged."
+        ]
+    );
+    assert_eq!(first_row(&all).map(|one| one.row), Some(3));
+    // Of several trials those that lost any are named.
+    let mixed = ReadBackRecord {
+        rows: 100,
+        wrong: 1,
+        resurrected: 2,
+        stale: 1,
+        too_low: 1,
+        promise: Promised::Kept,
+        ..ReadBackRecord::default()
+    };
+    let right = with_rows(0, Outcome::Pass, ReadBackRecord::default());
+    let all = [right, with_rows(1, Outcome::Fail, mixed)];
+    assert_eq!(
+        against(&all),
+        [
+            "Data is wrong: of 100 rows that were read back 1 has a wrong value, 2 were deleted \
+             and are there again, 1 has an older value, 1 is a wrong counter, in 1 of 2 trials: b \
+             (block 2). That must not be."
+        ]
+    );
+}
+
+#[test]
+fn a_loss_that_is_allowed_is_no_alarm_and_one_that_may_not_be_is() {
+    let allowed = with_rows(0, Outcome::Pass, lost(Promised::None));
+    assert_eq!(against(&[allowed]), Vec::<String>::new());
+    // The live reads of such a trial may differ, too.
+    let mut both = with_rows(0, Outcome::Warn, lost(Promised::None));
+    (both.verify.checked, both.verify.stale) = (10, 2);
+    assert_eq!(against(&[both]), Vec::<String>::new());
+    let unexplained = ReadBackRecord {
+        unexplained: 2,
+        ..lost(Promised::None)
+    };
+    let said = against(&[with_rows(0, Outcome::Fail, unexplained)]).remove(0);
+    assert!(said.contains("2 of these must not be"), "{said}");
+    let said = against(&[with_rows(0, Outcome::Warn, lost(Promised::Unknown))]).remove(0);
+    assert!(
+        said.starts_with("Data was lost") && said.contains("is not known"),
+        "{said}"
+    );
+}
+
+#[test]
+fn reads_that_differ_are_said_where_no_row_was_read_back() {
+    let mut read = trial(0, Outcome::Fail);
+    read.verify.checked = 400;
+    (read.verify.missing, read.verify.wrong) = (3, 1);
+    read.verify.missed_rows = vec![row(8, Missed::Lost)];
+    assert_eq!(
+        against(&[read.clone()]),
+        [
+            "Data was lost: of 400 reads that were compared 3 found no row, 1 found a wrong value \
+             (rows 8 and 3 more)."
+        ]
+    );
+    // The consistency level allows it.
+    let weak = TrialFinding {
+        rules: trial(0, Outcome::Warn).rules,
+        ..read
+    };
+    assert_eq!(against(&[weak]), Vec::<String>::new());
+    // A server that answers every request and stores nothing.
+    let mut nothing = trial(0, Outcome::Fail);
+    (nothing.verify.checked, nothing.verify.missing) = (40, 40);
+    let said = against(&[nothing]).remove(0);
+    assert!(said.contains("the server may store nothing"), "{said}");
+}
+
+#[test]
+fn registers_that_contradict_themselves_are_named() {
+    let mut broken = trial(0, Outcome::Fail);
+    broken.registers = Some(RegistersRecord {
+        registers: 10,
+        violated: 1,
+        promise: Promised::Kept,
+        violations: vec![ViolationRecord {
+            key: 4,
+            operations: vec![1, 2],
+        }],
+        ..RegistersRecord::default()
+    });
+    assert_eq!(
+        against(&[broken]),
+        ["Reads contradict each other: 1 of 10 registers were not linearizable (register 4)."]
+    );
+}

@@ -1,0 +1,166 @@
+//! Faults of known effect, and what is said of them.
+
+use super::*;
+use store::record::{BackRecord, DipRecord, ReturnsRecord};
+
+/// A fault of node2 that took this share of throughput, in a window of which 40 s were left when it
+/// was whole; after it throughput was back in so many seconds, or not at all.
+fn fault(depth: f64, back_s: Option<f64>, failed: u64) -> FaultRecord {
+    let errors = [("overloaded".to_owned(), failed)];
+    let back = BackRecord {
+        left_s: (depth > 0.0).then_some(1.0),
+        back_s,
+        watched_s: 40.0,
+    };
+    FaultRecord {
+        kind: "node-kill".to_owned(),
+        place: Some("node2".to_owned()),
+        injected_s: Some(20.0),
+        healing_s: Some(50.0),
+        whole_s: Some(50.0),
+        recovery: Some(RecoveryRecord {
+            watched_s: 70.0,
+            dip: Some(DipRecord {
+                depth,
+                seconds: 29.0,
+                ..DipRecord::default()
+            }),
+            throughput: Some(ReturnsRecord {
+                injected: back,
+                healed: Some(back),
+            }),
+            during: Some(StretchRecord {
+                ops: 1000,
+                errors: [("write".to_owned(), errors.into())].into(),
+                ..StretchRecord::default()
+            }),
+            ..RecoveryRecord::default()
+        }),
+        ..FaultRecord::default()
+    }
+}
+
+/// The same with p99 before and while it was on, ms.
+fn slowed(one: FaultRecord, [before, during]: [f64; 2]) -> FaultRecord {
+    let mut one = one;
+    let found = one.recovery.as_mut().unwrap();
+    let mut stretch = StretchRecord::default();
+    stretch.latency_ms.p99 = before.into();
+    found.before = Some(stretch);
+    let latency = &mut found.during.as_mut().unwrap().latency_ms;
+    (latency.p99, latency.count) = (during.into(), 1000);
+    one
+}
+
+fn said(faults: Vec<FaultRecord>, point: Option<Point>) -> Vec<String> {
+    sentences(&[TrialFinding {
+        faults,
+        point,
+        ..TrialFinding::default()
+    }])
+}
+
+#[test]
+fn a_few_faults_have_a_sentence_each_with_what_they_cost_first() {
+    let few = vec![
+        fault(0.62, Some(21.8), 38),
+        fault(0.0, Some(0.0), 0),
+        slowed(fault(0.2, None, 1), [51.0, 1041.0]),
+    ];
+    assert_eq!(
+        said(few.clone(), Some(Point::Threads(4))),
+        [
+            "“node-kill” of node2: 62 % less throughput at worst, below normal for 29 s; 38 of \
+             1,038 operations failed; throughput was back to normal 21.8 s after the healing.",
+            "“node-kill” of node2: throughput stayed as before; no operation failed.",
+            "“node-kill” of node2: 20 % less throughput at worst, below normal for 29 s; p99 51 → \
+             1,040 ms while broken (× 20.4); one operation failed; throughput was not back to \
+             normal within 40 s of the healing.",
+        ]
+    );
+    let at_rate = said(few, Some(Point::Rate(300))).remove(2);
+    assert!(
+        at_rate.starts_with("“node-kill” of node2: p99 51 → 1,040 ms while broken (× 20.4); 20 %"),
+        "{at_rate}"
+    );
+    assert_eq!(
+        said(vec![FaultRecord::default()], None),
+        Vec::<String>::new()
+    );
+}
+
+/// Four faults at a rate: the sentence that spoke of throughput alone said that all was normal,
+/// while p99 was not.
+#[test]
+fn many_faults_at_a_rate_begin_with_latency_and_end_with_one_count() {
+    let mut faults = vec![
+        slowed(fault(0.3, Some(4.0), 2), [27.0, 172.0]),
+        slowed(fault(0.0, Some(0.0), 0), [162.0, 10_008.0]),
+        slowed(fault(0.3, Some(2.0), 2), [50.0, 52.0]),
+        slowed(fault(0.9, None, 1000), [51.0, 1041.0]),
+    ];
+    // Of the second one p99 was not as before, and of the third nobody could see it.
+    let not_back = BackRecord {
+        left_s: Some(1.0),
+        back_s: None,
+        watched_s: 40.0,
+    };
+    let p99 = Some(ReturnsRecord {
+        injected: not_back,
+        healed: Some(not_back),
+    });
+    faults[1].recovery.as_mut().unwrap().p99 = p99;
+    faults[2].recovery.as_mut().unwrap().p99 = p99;
+    faults[2].whole_s = Some(94.7);
+    let all = said(faults, Some(Point::Rate(300)));
+    assert_eq!(
+        all[0],
+        "Of 4 faults 3 raised latency, the worst first; “node-kill” of node2: p99 162 → 10,000 ms \
+         while broken (× 61.8); “node-kill” of node2: p99 51 → 1,040 ms while broken (× 20.4); \
+         “node-kill” of node2: p99 27 → 172 ms while broken (+537.0 %)."
+    );
+    assert_eq!(
+        all[1],
+        "Of 4 faults 3 lowered throughput, for 29 s, by 90 % at worst; 1,004 operations failed \
+         (1,000 by “node-kill” of node2); after 1 throughput and p99 were as before within 4 s of \
+         the healing; after 2 one of them was not back to normal; the recovery from 1 fault was \
+         not measured."
+    );
+    assert_eq!(all.len(), 2);
+}
+
+#[test]
+fn that_all_was_as_before_is_said_only_where_it_was_after_every_fault() {
+    let all = said(vec![fault(0.3, Some(4.0), 0); 5], None).remove(0);
+    assert!(
+        all.ends_with("throughput and p99 were as before within 4 s of the healing."),
+        "{all}"
+    );
+    let mut faults = vec![fault(0.3, Some(4.0), 0); 4];
+    faults.push(fault(0.3, None, 0));
+    let but_one = said(faults, None).remove(0);
+    assert!(but_one.contains("after 4 throughput and p99"), "{but_one}");
+    assert!(
+        but_one.contains("after 1 one of them was not back"),
+        "{but_one}"
+    );
+}
+
+/// Of five trials that were read back one had no fault, and its rows were left out of the sum.
+#[test]
+fn all_rows_that_were_read_back_are_counted() {
+    let read = || store::record::ReadBackRecord {
+        rows: 20_000,
+        ..store::record::ReadBackRecord::default()
+    };
+    let trial = |faults: Vec<FaultRecord>| TrialFinding {
+        faults,
+        read_back: Some(read()),
+        ..TrialFinding::default()
+    };
+    let trials = [trial(vec![FaultRecord::default()]), trial(Vec::new())];
+    assert_eq!(
+        sentences(&trials),
+        ["Nothing acknowledged was lost: all 40,000 rows were read back."]
+    );
+}
