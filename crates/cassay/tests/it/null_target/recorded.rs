@@ -36,6 +36,11 @@ fn counts(trial: &Value) -> Vec<(String, u64)> {
     kinds.iter().map(one).collect()
 }
 
+/// Operations that were due in the window: on a busy machine the last of them end behind it.
+fn due(trial: &Value) -> u64 {
+    trial["all"]["latency_ms"]["count"].as_u64().expect("a count")
+}
+
 #[test]
 fn a_recording_is_offered_when_it_was_and_as_often() {
     let lab = lab(STUDY);
@@ -43,9 +48,7 @@ fn a_recording_is_offered_when_it_was_and_as_often() {
     let trial = said.json()["trials"][0].clone();
     assert_eq!(trial["errors"], serde_json::json!({}), "{trial:#}");
     // All of it, once, though it ends in the middle of a second.
-    let counts = counts(&trial);
-    let total: u64 = counts.iter().map(|(_, count)| count).sum();
-    assert_eq!(total, 73, "{counts:?}");
+    assert_eq!(due(&trial), 73, "{trial:#}");
     let seconds = trial["seconds"].as_f64().expect("the window's length");
     assert!(seconds.fract() > 0.0, "{seconds}");
     let planned = lab.cassay(&["plan", "study.yaml", "--trust"]).ended_with(0);
@@ -63,8 +66,7 @@ fn nothing_of_a_recording_is_left_out_at_any_speed() {
         let lab = lab(&STUDY.replace("0.25", speed));
         let said = lab.cassay(&["run", "study.yaml", "--trust", "--json"]).measured(&lab);
         let trial = said.json()["trials"][0].clone();
-        let total: u64 = counts(&trial).iter().map(|(_, count)| count).sum();
-        assert_eq!(total, 73, "speed {speed}: {trial:#}");
+        assert_eq!(due(&trial), 73, "speed {speed}: {trial:#}");
     }
 }
 
