@@ -49,11 +49,6 @@ fn a_missed_requirement_ends_a_run_with_its_own_code_and_is_said_everywhere() {
         "{answer:?}"
     );
     assert_eq!(answer[1], "1 of 2 requirements is missed.");
-    assert_eq!(
-        findings.alarms,
-        answer[..findings.alarms.len()],
-        "they come first"
-    );
     // A second is too short for an interval on some machines: what cannot be told is missed too.
     let p99 = findings
         .requirements
