@@ -341,7 +341,7 @@ fn help() -> Vec<Line> {
         "Ctrl-C  stop the run and all that it started; it can be resumed later",
         "",
         "Curves: a column is two seconds, the newest right, from 0 up.",
-        "A verdict is valid, suspect (read its reasons) or invalid (used nowhere).",
+        "A verdict is valid, suspect (read its reasons) or invalid (nothing is concluded).",
         "Reasons stand in the report, and in: cassay show --trials",
     ]
     .map(Line::of)
