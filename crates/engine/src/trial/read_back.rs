@@ -380,6 +380,7 @@ fn commit_log_of(settings: &BTreeMap<String, String>, is_used: bool) -> Option<C
     Some(CommitLog {
         is_used,
         is_buffered: is_set("commitlog_compression")
+            || settings.get("commitlog_disk_access_mode").is_some_and(|mode| mode == "direct")
             || is_set("transparent_data_encryption_options_enabled"),
         sync,
     })

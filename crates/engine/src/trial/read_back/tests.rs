@@ -42,6 +42,13 @@ fn a_commit_log_is_read_from_the_settings_of_any_version() {
             ],
             Some(batch),
         ),
+        (
+            vec![
+                ("commitlog_sync", "batch"),
+                ("commitlog_disk_access_mode", "direct"),
+            ],
+            Some(batch),
+        ),
         (vec![("commitlog_sync", "periodic")], None),
         (vec![], None),
     ] {
