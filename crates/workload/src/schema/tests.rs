@@ -76,7 +76,7 @@ fn faults_say_what_and_where() {
         ),
         ("CREATE TABLE t (k int, k int)", "a second time", "k int)"),
         ("CREATE TABLE t (k int)", "has no PRIMARY KEY", ""),
-        ("CREATE TABLE t (k 'x", "not closed", "'x"),
+        ("CREATE TABLE t (k 'x", "does not end", "'x"),
         ("CREATE TABLE t (k list int)", "`<` is expected", "int)"),
         ("CREATE TABLE (k int)", "a name is expected", "(k"),
         (

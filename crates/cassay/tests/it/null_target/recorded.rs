@@ -30,10 +30,11 @@ pub(crate) fn lay_log(lab: &Lab) {
     std::fs::write(lab.path().join("log/20261126-13.cq4"), bytes).expect("a log");
 }
 
+/// Operations of each kind that were due in the window, however late they ended.
 fn counts(trial: &Value) -> Vec<(String, u64)> {
     let kinds = trial["kinds"].as_object().expect("kinds");
-    let one = |(name, kind): (&String, &Value)| (name.clone(), kind["ops"].as_u64().unwrap_or(0));
-    kinds.iter().map(one).collect()
+    let due = |kind: &Value| kind["latency_ms"]["count"].as_u64().unwrap_or(0);
+    kinds.iter().map(|(name, kind)| (name.clone(), due(kind))).collect()
 }
 
 /// Operations that were due in the window: on a busy machine the last of them end behind it.
