@@ -42,9 +42,12 @@ impl Proof {
         node: &str,
         line: &Line,
     ) -> Vec<Proof> {
-        let units = |name: &String, row: &String| (name.clone(), line.shown_with_unit(name, row));
-        let shown: BTreeMap<String, String> =
-            shown.iter().map(|(name, row)| units(name, row)).collect();
+        let mut shown = shown.clone();
+        for key in yaml.keys() {
+            if let Some(row) = shown.get_mut(key) {
+                *row = line.shown_with_unit(key, row);
+            }
+        }
         // A number under such a name is taken as it is shown: in the unit of before.
         let whole = |key: &str, value: &Value| match value {
             Value::Number(number) => {
