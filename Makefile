@@ -6,9 +6,10 @@ demo:
 	@scripts/demo
 
 # All checks: format, tidy, clippy, tests, generated documents, tests on a real Cassandra.
+# As root on Debian all that they need is installed first; elsewhere what is missing is said.
 # Without Java 17 and Maven the last are left out, and that is said; CI does not allow it.
 test:
-	@scripts/prerequisites rust
-	@if scripts/prerequisites java maven; then cargo xtask ci; \
+	@scripts/prerequisites rust java maven ssh musl rpm notebook || scripts/prerequisites --check rust
+	@if scripts/prerequisites --check java maven; then cargo xtask ci; \
 	elif [ -n "$${CI:-}" ]; then exit 1; \
 	else cargo xtask ci --without-cassandra; fi

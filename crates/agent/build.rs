@@ -1,5 +1,5 @@
-//! Names the build by what both sides of a conversation are made of: `CASSAY_BUILD` is a digest of
-//! the sources of the crates that an agent speaks with. Two programs made of the same sources
+//! Identifies the build for both sides of a conversation: `CASSAY_BUILD` is a digest of the sources
+//! of the crates that define an agent's protocol. Two programs built from the same sources
 //! understand each other, whatever machine they are for.
 
 use std::hash::{DefaultHasher, Hasher};

@@ -1,9 +1,9 @@
-//! Finds out which commit is built: `CASSAY_VERSION` is `0.1.0+1a2b3c4d5e6f`, with `.dirty` behind
-//! it if the sources were changed since, and `0.1.0+unknown` without git or out of a repository;
-//! `CASSAY_DESCRIBED` says the same with what it is built for, as `0.1.0 (commit 1a2b3c4d5e6f,
-//! TARGET)`.
+//! Determines the commit that is built. `CASSAY_VERSION` is `0.1.0+1a2b3c4d5e6f`, with `.dirty`
+//! appended if the sources have changed since, and `0.1.0+unknown` without git or outside of a
+//! repository. `CASSAY_DESCRIBED` also contains the build target, as in `0.1.0 (commit
+//! 1a2b3c4d5e6f, TARGET)`.
 //!
-//! Here, in the crate above all others, so that a commit builds nothing else anew.
+//! This happens here, in the topmost crate, so that a commit rebuilds no other crate.
 
 use std::path::Path;
 use std::process::Command;
@@ -24,7 +24,7 @@ fn main() {
     ] {
         println!("cargo::rerun-if-changed={path}");
     }
-    // Both grow or change with every commit; in a worktree they are elsewhere.
+    // Both change with every commit; in a worktree they are elsewhere.
     for file in ["HEAD", "logs/HEAD"] {
         if let Some(path) = git(&["rev-parse", "--git-path", file])
             && Path::new(&path).exists()
@@ -34,7 +34,7 @@ fn main() {
     }
 }
 
-/// The commit of our repository; none if we are not in one of our own.
+/// Returns the commit of this repository; `None` outside of it.
 fn commit() -> Option<String> {
     let top = git(&["rev-parse", "--show-toplevel"])?;
     let ours = Path::new("../..").canonicalize().ok()?;
@@ -56,7 +56,7 @@ fn commit() -> Option<String> {
     })
 }
 
-/// What git says; none if there is no git, or it has nothing to say.
+/// Returns git's output; `None` if git is missing or prints nothing.
 #[expect(
     clippy::disallowed_methods,
     reason = "git ends by itself, and is waited for"

@@ -1,9 +1,9 @@
-//! Builds the library that gives a process another wall clock, which is carried inside the program:
-//! nobody has to install it, and there is one on every machine.
+//! Builds the library that shifts the wall clock of a process. The program contains the library, so
+//! that it need not be installed, and every machine has it.
 //!
-//! It names no library that it needs, so it fits processes of every C library, whichever one this
-//! program is built for. So it is linked by the linker that comes with rustc and without the start
-//! files of the target, of which some (musl) are only made for static programs.
+//! The library names no library that it depends on. So it works with processes of every C library,
+//! whichever one this program is built for. It is linked by the linker of rustc, without the
+//! target's start files, because some targets (musl) have them only for static programs.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -18,8 +18,8 @@ const OPTIONS: [&str; 8] = [
     "linker-flavor=ld.lld",
     "link-self-contained=no",
     "target-feature=-crt-static",
-    // A symbol is looked up when it is first called: `dlsym` is in a library of its own in glibc
-    // before 2.34, which not every process has loaded that never asks for the time.
+    // Looks up symbols at their first call. Before glibc 2.34, `dlsym` is in a separate library,
+    // which a process that never asks for the time may not have loaded.
     "relro-level=partial",
 ];
 

@@ -1,10 +1,10 @@
-//! Packages of Debian that a developer command needs.
+//! Installs Debian packages that a developer command needs.
 
 use crate::process;
 use anyhow::{Result, bail};
 
-/// Installs packages where that can be done: on Debian as root. Elsewhere `missing` is said, with
-/// the command that installs them, and `elsewhere` behind it.
+/// Installs packages, if this is Debian and the user is root. Otherwise fails with `missing`, the
+/// command that installs them, and `elsewhere` appended.
 pub fn install(packages: &[&str], missing: &str, elsewhere: &str) -> Result<()> {
     let words = [&["install", "--no-install-recommends"], packages].concat();
     let line = format!("apt-get {}", words.join(" "));

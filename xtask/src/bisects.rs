@@ -1,7 +1,7 @@
-//! Bisections of builds of a real Cassandra of which it is known from which one on they are slower:
-//! how many of them find it.
+//! Runs bisections of builds of a real Cassandra with a known first slow build, and counts how many
+//! of them find it.
 //!
-//! A slow build is a distribution with one jar more, in which requests wait before they are
+//! A slow build is a distribution with an additional jar, which delays requests before they are
 //! handled.
 
 use crate::line::Fetched;
@@ -26,16 +26,16 @@ pub struct Options {
     delay_us: u64,
 }
 
-/// The release that the builds are of: the class is written against its interfaces.
+/// Release of the builds. The class is written against its interfaces.
 const RELEASE: &str = "5.0.8";
-/// The class in the jar of a slow build.
+/// Class in the jar of a slow build.
 const CLASS: &str = "SlowQueryHandler";
 const SOURCE: &str = include_str!("bisects/SlowQueryHandler.java");
 
-/// Which share of the bisections must find it.
+/// Share of the bisections that must find it.
 const FOUND_SHARE: f64 = 0.9;
-/// From one bisection to the next the first slow build moves by so many places: all places come,
-/// and neighbours are not tried one after the other.
+/// Number of places by which the first slow build moves from one bisection to the next. All places
+/// are used, and neighbours are not tried in succession.
 const STRIDE: usize = 3;
 
 const STUDY: &str = "\
@@ -49,10 +49,10 @@ window: {warmup: 3s, measure: 3s}
 primary: {metric: p50}
 ";
 
-/// Bisects, and says how often it was found.
+/// Runs the bisections, and prints how many found the first slow build.
 ///
 /// # Errors
-/// What is needed is not there, or too few bisections find it.
+/// A requirement is missing, or too few bisections find it.
 pub fn run(options: &Options) -> Result<()> {
     let build = [
         "build",
@@ -65,7 +65,7 @@ pub fn run(options: &Options) -> Result<()> {
     process::run(&cargo(), &[&build[..], &["--bin", "cassay"]].concat())?;
     let folder = std::env::temp_dir().join(format!("cassay-bisects-{}", std::process::id()));
     let told = bisections(options, &folder);
-    // What is left behind is in the way of nobody, and the result matters more.
+    // A leftover folder does no harm, and the result is more important.
     let _ = std::fs::remove_dir_all(&folder);
     let found = told?;
     println!(
@@ -79,7 +79,7 @@ pub fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// How many of them found it.
+/// Returns the number of bisections that found the first slow build.
 fn bisections(options: &Options, folder: &Path) -> Result<usize> {
     let jars = Fetched::of(RELEASE)?.jars;
     let good = distribution(&folder.join("good"), &jars)?;
@@ -107,12 +107,12 @@ fn bisections(options: &Options, folder: &Path) -> Result<usize> {
     Ok(found)
 }
 
-/// A folder as an unpacked distribution has it, with links to the jars.
+/// Makes a folder laid out like an unpacked distribution, with links to the jars.
 fn distribution(folder: &Path, jars: &[PathBuf]) -> Result<PathBuf> {
     let lib = folder.join("lib");
     std::fs::create_dir_all(&lib).context("make the folder of a build")?;
     for jar in jars {
-        // Distributions have another name for the server's jar than Maven.
+        // The server's jar has another name in distributions than in Maven.
         let name = jar.file_name().context("a jar has a name")?.to_string_lossy();
         let link = lib.join(name.replace("cassandra-all-", "apache-cassandra-"));
         let whole = jar.canonicalize().context("find a jar")?;
@@ -121,7 +121,7 @@ fn distribution(folder: &Path, jars: &[PathBuf]) -> Result<PathBuf> {
     Ok(folder.to_owned())
 }
 
-/// Puts the jar into a build that makes it a slow one.
+/// Adds the jar that makes a build slow.
 fn plant(work: &Path, build: &Path, jars: &[PathBuf]) -> Result<()> {
     std::fs::create_dir_all(work).context("make a folder for the class")?;
     let source = work.join(format!("{CLASS}.java"));
@@ -148,7 +148,7 @@ fn plant(work: &Path, build: &Path, jars: &[PathBuf]) -> Result<()> {
     process::run("jar", &["--create", "--file", &jar, "-C", &work, &class])
 }
 
-/// The row of builds, of which those from one on are slow.
+/// Returns the list of builds. Those from `first` on are slow.
 fn row(options: &Options, first: usize, [good, slow]: [&Path; 2]) -> String {
     let mut row = String::new();
     for build in 1..=usize::from(options.builds) {
@@ -161,7 +161,7 @@ fn row(options: &Options, first: usize, [good, slow]: [&Path; 2]) -> String {
             (slow, format!(", jvm: ['{handler}', '{delay}']"))
         };
         let home = home.display();
-        // Writing to a text cannot fail.
+        // Writing to a string cannot fail.
         let _ = writeln!(
             row,
             "{}: {{target: {{local: {{cassandra: {{home: '{home}'}}{jvm}}}}}}}",
@@ -171,12 +171,12 @@ fn row(options: &Options, first: usize, [good, slow]: [&Path; 2]) -> String {
     row
 }
 
-/// What a build is called, from 1.
+/// Returns the name of a build, counted from 1.
 fn name(build: usize) -> String {
     format!("b{build}")
 }
 
-/// What a bisection has said.
+/// Runs one bisection, and returns its output.
 fn bisect(folder: &Path, study: &Path, builds: &Path, at: usize) -> Result<Value> {
     let [program, data, study, builds, out] = [
         tree::root().join("target/launch/cassay"),
@@ -189,12 +189,12 @@ fn bisect(folder: &Path, study: &Path, builds: &Path, at: usize) -> Result<Value
     let words = [
         "bisect", &study, "--builds", &builds, "--out", &out, "--trust", "--json",
     ];
-    // What others do to this machine is not what is asked here.
+    // Other load on this machine is not the question here.
     let variables = [
         ("CASSAY_DATA", data),
         ("CASSAY_SHARED_MACHINE", "1".to_owned()),
     ];
-    // It does not end with 0 where nobody can tell, and says so all the same.
+    // An inconclusive bisection does not exit with 0, but still prints its result.
     let (said, _) = process::said(&program, &words, &variables, false)?;
     let mut values = serde_json::Deserializer::from_str(&said).into_iter();
     let found = values.next().and_then(|found| found.ok());

@@ -3,27 +3,52 @@
 //! The workspace is compiled once: our crates by clippy's compiler, which makes the tests' programs
 //! while it lints. `cargo clippy` before `cargo test` would go through all crates, and those that
 //! they depend on, a second time. The tests that need no Cassandra mostly wait, and those that do
-//! leave CPUs idle while nodes wait for each other: they run side by side. What one of them starves
-//! of the other is run again alone, see [`again`].
+//! leave CPUs idle while nodes wait for each other: they run side by side. What fails there fails
+//! the gate, and is run again alone to tell how, see [`again`].
 
 mod again;
+mod programs;
+mod skips;
+mod times;
+mod units;
 
 use crate::process::{self, cargo};
 use crate::stress::Busy;
 use crate::tree;
 use again::Failed;
 use anyhow::{Context, Result, anyhow, bail, ensure};
+use programs::Program;
+use skips::Skips;
+#[cfg(test)]
+pub use skips::skip;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
+use times::Times;
+use units::Outcome;
 
-/// Where the slow tests are: an integration-test binary of the terminal crate.
-const CASSANDRA_TESTS: (&str, &str) = ("crates/cassay", "it");
+/// What cargo is told to build all that the gate runs; always the same words, since with others it
+/// would choose other features and compile most crates again.
+pub const BUILD: [&str; 4] = ["test", "--workspace", "--no-run", "--quiet"];
 
-/// Where tests say that they were left out; see `crates/cassay/tests/it/program.rs`.
-const SKIPS: &str = "CASSAY_SKIPS";
+/// The program with the slow tests: the integration tests of the terminal crate.
+const CASSANDRA_TESTS: &str = "cassay it";
+
+/// The module of the tests that start a real Cassandra, each `#[ignore]`d.
+const CASSANDRA: &str = "cassandra::";
+
+/// Tests of each of these modules use nodes that their process starts for all of them.
+const SHARED: [&str; 2] = ["cassandra::shared::", "cassandra::shared_pair::"];
+
+/// Tests that are `cargo xtask tidy`, which the gate has run as a step of its own.
+const TIDY: &str = "tidy::tests::the_";
 
 /// Makes the soaking tests go round as often as [`cassandra`] is asked to.
 const SOAK: &str = "CASSAY_SOAK";
+
+/// The Python of the test of the documents' notebook; see
+/// `crates/cassay/tests/it/null_target/leaving.rs`.
+const PYTHON: &str = "CASSAY_PYTHON";
 
 /// Of which line nodes are in tests; `program.rs` knows it too.
 const LINE: &str = "CASSAY_TEST_LINE";
@@ -39,7 +64,10 @@ pub struct Options {
     busy: bool,
     /// Run everything so often, one after the other
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
-    times: u32,
+    repeat: u32,
+    /// Print the seconds of each step and test, and store them: later gates are compared with them
+    #[arg(long)]
+    times: bool,
 }
 
 /// What `cargo xtask cassandra` may be asked.
@@ -74,59 +102,125 @@ pub struct AuditOptions {
 /// Runs all steps; stops at the first that fails.
 pub fn run(options: &Options) -> Result<()> {
     let mut busy = options.busy.then(Busy::start).transpose()?;
-    for time in 1..=options.times {
-        if options.times > 1 {
-            println!("== time {time} of {}", options.times);
+    for time in 1..=options.repeat {
+        if options.repeat > 1 {
+            println!("== time {time} of {}", options.repeat);
         }
-        gate(options.without_cassandra)?;
+        gate(options)?;
         busy.as_mut().map_or(Ok(()), Busy::still)?;
     }
     Ok(())
 }
 
-fn gate(without_cassandra: bool) -> Result<()> {
-    step("format", || {
+fn gate(options: &Options) -> Result<()> {
+    let stored = Times::stored()?;
+    let mut times = Times::default();
+    let mut step = |name: &str, work: &mut dyn FnMut() -> Result<()>| {
+        let seconds = timed(name, work)?;
+        times.add_step(name, seconds);
+        Ok::<(), anyhow::Error>(())
+    };
+    step("format", &mut || {
         process::run(&cargo(), &["fmt", "--all", "--check"])
     })?;
-    step("tidy", crate::tidy::run)?;
-    step("dependencies", crate::deny::run)?;
+    step("tidy", &mut crate::tidy::run)?;
+    step("dependencies", &mut crate::deny::run)?;
     process::add_environment(lints_that_compile()?);
-    step("lints", || {
-        let all = [
-            "test",
-            "--workspace",
-            "--all-targets",
-            "--no-run",
-            "--quiet",
-        ];
-        process::run(&cargo(), &all)
-    })?;
-    step("generated documents", crate::docs::check)?;
-    step("static program", || {
-        if let Some(why) = crate::dist::try_static()? {
+    step("lints", &mut || process::run(&cargo(), &BUILD))?;
+    step("generated documents", &mut crate::docs::check)?;
+    step("static program", &mut || {
+        if let Some(why) = crate::dist::check_static()? {
             println!("== static program: left out, {why}");
         }
         Ok(())
     })?;
     let skips = Skips::new()?;
-    let slow = built_tests()?;
+    process::add_environment(notebook());
+    let mut seconds = Vec::new();
+    let passed = step("tests", &mut || {
+        let (passed, taken) = tests(&stored, options.without_cassandra)?;
+        seconds = taken;
+        passed
+    });
+    seconds.into_iter().for_each(|(test, seconds)| times.add(test, seconds));
+    if options.times {
+        times.print();
+    }
+    passed?;
+    if let Some(grown) = times.growth_over(&stored) {
+        println!("== warning: {grown}");
+    }
+    times.store(options.times)?;
+    skips.tell()
+}
+
+/// The Python that `scripts/prerequisites notebook` has made, for the test of the documents'
+/// notebook, unless the user names another one.
+fn notebook() -> Vec<(&'static str, String)> {
+    let python = target().join("notebook/bin/python");
+    let is_wanted = python.exists() && std::env::var_os(PYTHON).is_none();
+    is_wanted.then(|| (PYTHON, python.display().to_string())).into_iter().collect()
+}
+
+/// Runs all tests, those on a real Cassandra beside the others: whether they passed, and the
+/// seconds of each.
+fn tests(stored: &Times, without_cassandra: bool) -> Result<(Result<()>, Seconds)> {
+    let programs = programs::built()?;
     if without_cassandra {
         println!("== real Cassandra: left out as asked; `cargo xtask cassandra` runs it");
-        step("tests", || again::workspace(&slow)?.alone())?;
-    } else {
-        step("tests, and those on a real Cassandra", || {
-            std::thread::scope(|scope| {
-                let others = scope.spawn(|| again::workspace(&slow));
-                let on_cassandra = tests_on_cassandra(&slow, "cassandra::", (2, ""), &LONG);
-                let others = others.join().map_err(|_| anyhow!("running tests panicked"));
-                // Nothing else runs any more.
-                others??.alone()?;
-                on_cassandra?.alone()?;
-                clear_one_node()
-            })
-        })?;
+        let (others, seconds) = tests_of_all(&programs, stored)?;
+        return Ok((others.alone(), seconds));
     }
-    skips.tell()
+    std::thread::scope(|scope| {
+        let others = scope.spawn(|| tests_of_all(&programs, stored));
+        let on_cassandra = tests_on_cassandra(&programs, stored, CASSANDRA, (2, ""), &LONG);
+        let others = others.join().map_err(|_| anyhow!("running tests panicked"));
+        // Nothing else runs any more.
+        let (others, mut seconds) = others??;
+        let (on_cassandra, more) = on_cassandra?;
+        let passed = both(others.alone(), on_cassandra.alone());
+        clear_shared_nodes()?;
+        seconds.extend(more);
+        Ok((passed, seconds))
+    })
+}
+
+/// Tests, each with the seconds that it took.
+type Seconds = Vec<(String, f64)>;
+
+/// Tests that have failed, and the seconds of all.
+type Ran = (Failed, Seconds);
+
+/// Runs the tests of all programs that are not `#[ignore]`d.
+fn tests_of_all(programs: &[Program], stored: &Times) -> Result<Ran> {
+    let mut all = Vec::new();
+    for program in programs {
+        let program = Arc::new(program.clone());
+        let mut tests = program.tests()?;
+        if program.name == "xtask" {
+            tests.retain(|test| !test.starts_with(TIDY));
+        }
+        all.extend(units::of(&program, tests, stored));
+    }
+    // Those that drive load wait for their windows: one more than CPUs.
+    let outcomes = units::run(all, process::cpus() + 1, &[], &[])?;
+    Ok((again::failed(&outcomes, &[], &[])?, seconds_of(&outcomes)))
+}
+
+fn seconds_of(outcomes: &[Outcome]) -> Seconds {
+    let of = |outcome: &Outcome| -> Vec<(String, f64)> {
+        let name = |test: &str| format!("{} {test}", outcome.program.name);
+        outcome.seconds.iter().map(|(test, seconds)| (name(test), *seconds)).collect()
+    };
+    outcomes.iter().flat_map(of).collect()
+}
+
+/// Both, or all that went wrong.
+fn both(one: Result<()>, other: Result<()>) -> Result<()> {
+    match (one, other) {
+        (Err(one), Err(other)) => bail!("{one:#}\n{other:#}"),
+        (one, other) => one.and(other),
+    }
 }
 
 /// The environment in which cargo compiles our crates with clippy's lints, and each is an error.
@@ -210,63 +304,79 @@ pub fn audit(options: &AuditOptions) -> Result<()> {
 pub fn cassandra(options: &CassandraOptions) -> Result<()> {
     let mut busy = options.busy.then(Busy::start).transpose()?;
     let skips = Skips::new()?;
-    let filter = match &options.filter {
-        Some(name) if name.starts_with("cassandra::") => name.clone(),
-        Some(name) => format!("cassandra::{name}"),
-        None => "cassandra::".to_owned(),
-    };
+    let filter = options.filter.as_deref().unwrap_or(CASSANDRA);
     let line = options.line.as_deref().unwrap_or_default();
-    tests_on_cassandra(&built_tests()?, &filter, (options.rounds, line), &[])?.alone()?;
-    clear_one_node()?;
+    let rounds = (options.rounds, line);
+    let (failed, _) =
+        tests_on_cassandra(&programs::built()?, &Times::stored()?, filter, rounds, &[])?;
+    failed.alone()?;
+    clear_shared_nodes()?;
     busy.as_mut().map_or(Ok(()), Busy::still)?;
     skips.tell()
 }
 
-/// The modules whose tests are too long for the gate.
-const LONG: [&str; 2] = ["--skip", "::long::"];
+/// The modules whose tests are too long for the gate, and those of [`kills`].
+const LONG: [&str; 4] = ["--skip", "::long::", "--skip", KILLS];
+
+/// The modules of tests that kill in each phase.
+const KILLS: &str = "::kills::";
+
+/// Tests that kill at many moments, of the program `agent it`; a few of the moments are the gate's.
+const KILLS_OF_AGENTS: [&str; 2] = ["endings::", "volume_ends::"];
+
+/// The tests that kill somebody in each phase and at many moments, of which the gate has one for
+/// each signal.
+///
+/// # Errors
+/// One fails, or there are none.
+pub fn kills() -> Result<()> {
+    let (programs, stored) = (programs::built()?, Times::stored()?);
+    let agents = programs.iter().find(|program| program.name == "agent it");
+    let agents = Arc::new(agents.context("cargo has built no `it` of agent")?.clone());
+    let tests = agents.listed(&KILLS_OF_AGENTS)?;
+    ensure!(
+        !tests.is_empty(),
+        "no test {} in crates/agent/tests/it",
+        KILLS_OF_AGENTS.join(" or ")
+    );
+    let variables = [("CASSAY_KILLS", "1".to_owned())];
+    // One after the other: a moment means the less, the busier the machine is.
+    let outcomes = units::run(units::of(&agents, tests, &stored), 1, &[], &variables)?;
+    again::failed(&outcomes, &[], &variables)?.alone()?;
+    tests_on_cassandra(&programs, &stored, KILLS, (1, ""), &[])?.0.alone()
+}
 
 fn tests_on_cassandra(
-    tests: &str,
+    programs: &[Program],
+    stored: &Times,
     filter: &str,
     (rounds, line): (u32, &str),
     skipped: &[&str],
-) -> Result<Failed> {
-    let only = [&["--ignored", filter], skipped].concat();
-    let listed = process::output(tests, &[&only[..], &["--list"]].concat())?;
-    let count = listed.lines().filter(|line| line.ends_with(": test")).count();
+) -> Result<Ran> {
+    let program = programs.iter().find(|program| program.name == CASSANDRA_TESTS);
+    let program = Arc::new(program.context("cargo has built no `it` of cassay")?.clone());
+    let mut tests = program.listed(&[&["--ignored", filter], skipped].concat())?;
+    tests.retain(|test| test.starts_with(CASSANDRA));
     // A renamed module would otherwise pass by running nothing.
-    if count == 0 {
-        bail!("no #[ignore]d test {filter} in crates/cassay/tests/it");
+    ensure!(
+        !tests.is_empty(),
+        "no #[ignore]d test {filter} in crates/cassay/tests/it/cassandra"
+    );
+    let mut all = Vec::new();
+    for module in SHARED {
+        let shared: Vec<String> = tests.extract_if(.., |test| test.starts_with(module)).collect();
+        all.extend(units::together(&program, shared, stored));
     }
+    // By themselves, short or not: a start of a node is what takes long, and may be slow today.
+    all.extend(tests.into_iter().flat_map(|test| units::together(&program, vec![test], stored)));
     let variables = [
         ("JAVA_HOME", quick_java()?),
         (SOAK, rounds.to_string()),
         (LINE, line.to_owned()),
     ];
-    let threads = format!("--test-threads={}", threads_count()?);
-    again::program(
-        tests,
-        &[&only[..], &[&threads]].concat(),
-        variables.to_vec(),
-    )
-}
-
-/// Builds all tests, as the gate has done already, and gives the program of [`CASSANDRA_TESTS`].
-/// Asked for that one alone, cargo would leave out features that other tests need, and compile
-/// most crates again.
-fn built_tests() -> Result<String> {
-    let build = ["test", "--workspace", "--no-run", "--message-format=json"];
-    let said = process::output(&cargo(), &build)?;
-    let (package, name) = CASSANDRA_TESTS;
-    let manifest = tree::root().join(package).join("Cargo.toml");
-    let program = said.lines().find_map(|line| {
-        let unit: serde_json::Value = serde_json::from_str(line).ok()?;
-        let is_it = unit["target"]["name"] == name
-            && unit["manifest_path"].as_str() == manifest.to_str()
-            && unit["profile"]["test"] == true;
-        is_it.then(|| unit["executable"].as_str().map(str::to_owned))?
-    });
-    program.with_context(|| format!("cargo has built no test {name} of {package}"))
+    let outcomes = units::run(all, threads_count()?, &["--ignored"], &variables)?;
+    let failed = again::failed(&outcomes, &["--ignored"], &variables)?;
+    Ok((failed, seconds_of(&outcomes)))
 }
 
 /// Memory that a test may need: of three nodes.
@@ -274,7 +384,7 @@ const TEST_BYTES: u64 = 3 << 30;
 
 /// How many tests run at a time: nodes that start take all CPUs, and then wait for each other, and
 /// windows are waited for. So one more than CPUs, as far as memory goes.
-fn threads_count() -> Result<u64> {
+fn threads_count() -> Result<usize> {
     let cpus = process::cpus() as u64;
     let memory = std::fs::read_to_string("/proc/meminfo").context("read /proc/meminfo")?;
     let available = memory
@@ -283,20 +393,22 @@ fn threads_count() -> Result<u64> {
     let kib: u64 = available
         .and_then(|kib| kib.trim().parse().ok())
         .context("find MemAvailable in /proc/meminfo")?;
-    Ok((kib * 1024 / TEST_BYTES).clamp(1, cpus + 1))
+    Ok((kib * 1024 / TEST_BYTES).clamp(1, cpus + 1) as usize)
 }
 
-/// Removes the folder of the node that served several tests and has died with them; see
-/// `crates/cassay/tests/it/cassandra/one_node.rs`.
-fn clear_one_node() -> Result<()> {
-    let folder = target().join("tmp/one-node").display().to_string();
+/// Removes the folders of the nodes that served several tests and have died with them; see
+/// `crates/cassay/tests/it/cassandra/shared.rs`.
+fn clear_shared_nodes() -> Result<()> {
     let program = target().join("debug/cassay").display().to_string();
-    let said = process::stderr(&program, &["target", "status"], &[("CASSAY_DATA", folder)])?;
-    if said.contains("not cleared") {
-        bail!("{said}")
-    } else {
-        Ok(())
+    let folders = std::fs::read_dir(target().join("tmp/shared-nodes")).into_iter().flatten();
+    for folder in folders {
+        let folder = folder.context("list the folders of shared nodes")?.path();
+        let data = [("CASSAY_DATA", folder.display().to_string())];
+        let said = process::stderr(&program, &["target", "status"], &data)?;
+        ensure!(!said.contains("not cleared"), "{said}");
+        std::fs::remove_dir_all(&folder).with_context(|| format!("remove {}", folder.display()))?;
     }
+    Ok(())
 }
 
 /// Cargo's folder.
@@ -336,52 +448,28 @@ fn quick_java() -> Result<String> {
     Ok(home.to_string_lossy().into_owned())
 }
 
-/// The list of tests that were left out, for a reason of this machine: a test that passes is shown
-/// by nobody, and neither is what it says.
-struct Skips(PathBuf);
-
-impl Skips {
-    fn new() -> Result<Skips> {
-        let path = scratch("skips")?;
-        std::fs::write(&path, "").with_context(|| format!("write {}", path.display()))?;
-        process::add_environment(vec![(SKIPS, path.to_string_lossy().into_owned())]);
-        Ok(Skips(path))
-    }
-
-    fn tell(&self) -> Result<()> {
-        let text = std::fs::read_to_string(&self.0)
-            .with_context(|| format!("read {}", self.0.display()))?;
-        match text.lines().count() {
-            0 => println!("== no test was left out"),
-            count => println!("== {count} tests were LEFT OUT on this machine:"),
-        }
-        text.lines().for_each(|line| println!("   {line}"));
-        Ok(())
-    }
-}
-
-/// Says that a test of ours is left out on this machine, for this reason.
-#[cfg(test)]
-pub fn skip(why: &str) {
-    use std::io::Write;
-    let thread = std::thread::current();
-    let test = thread.name().unwrap_or("a test");
-    eprintln!("SKIPPED: {test}: {why}");
-    if let Some(path) = std::env::var_os(SKIPS) {
-        let file = std::fs::OpenOptions::new().append(true).create(true).open(path);
-        writeln!(file.expect("the list of skips"), "{test}: {why}").expect("a line");
-    }
-}
-
-fn step(name: &str, work: impl FnOnce() -> Result<()>) -> Result<()> {
+/// Runs a step, and says how long it took and how much CPU time; seconds.
+fn timed(name: &str, work: &mut dyn FnMut() -> Result<()>) -> Result<f64> {
     println!("== {name}");
-    let started = now();
+    let (started, cpu_s) = (now(), children_cpu_s());
     work()?;
+    let seconds = (now() - started).as_secs_f64();
     println!(
-        "== {name}: passed in {:.0} s",
-        (now() - started).as_secs_f64()
+        "== {name}: passed in {seconds:.0} s ({:.0} s of CPU)",
+        children_cpu_s() - cpu_s
     );
-    Ok(())
+    Ok(seconds)
+}
+
+/// CPU time of all processes that were started and have ended, seconds; 0 where it cannot be read.
+fn children_cpu_s() -> f64 {
+    /// What the kernel counts in, whatever its own tick is.
+    const TICKS_PER_S: f64 = 100.0;
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    // The name of the program may hold blanks; cutime and cstime are the 14th and 15th behind it.
+    let (_, fields) = stat.rsplit_once(") ").unwrap_or_default();
+    let ticks = fields.split(' ').skip(13).take(2).filter_map(|text| text.parse::<f64>().ok());
+    ticks.sum::<f64>() / TICKS_PER_S
 }
 
 /// Time since an arbitrary point; xtask may not use `measure`.

@@ -1,22 +1,34 @@
-//! What the dependencies are: their licences, where they come from, whether one is there twice, and
-//! what is known against them. cargo-deny says it, by `deny.toml`, where it is installed; to build
-//! it takes as long as the whole gate may take, so where it is not that is said.
+//! Checks the dependencies: their licences, their sources, duplicate versions, and advisories. The
+//! rules are in `deny.toml`. [`rules`] checks all except the advisories, in a second and on any
+//! machine; building cargo-deny would take a third of the gate's time. cargo-deny checks the
+//! advisories if it is installed. If it is not, the output says so. See
+//! `docs/decisions/083-the-gate-checks-licences-itself.md`.
+
+mod rules;
 
 use crate::process::{self, cargo};
-use anyhow::Result;
+use crate::tree;
+use anyhow::{Context, Result, bail, ensure};
+use rules::{Package, Rules};
+use serde::Deserialize;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// Checks the dependencies; says what was not checked.
+/// Checks the dependencies, and prints which checks were skipped.
+///
+/// # Errors
+/// A dependency breaks a rule.
 pub fn run() -> Result<()> {
+    own()?;
     if process::output(&cargo(), &["deny", "--version"]).is_err() {
         println!(
-            "not checked: licences, sources, duplicates and advisories; `cargo install --locked \
-             cargo-deny` brings what checks them"
+            "not checked: advisories; `cargo install --locked cargo-deny` brings what checks them"
         );
         return Ok(());
     }
+    // cargo-deny checks the same rules once more.
     deny(&["--offline"], &["bans", "licenses", "sources"])?;
-    // The database is fetched from the network; without one, the last that was fetched is used.
+    // The database is fetched from the network. Without a network, the last fetched one is used.
     if process::run(&cargo(), &["deny", "fetch", "db"]).is_ok() {
         return deny(&[], &["advisories"]);
     }
@@ -28,13 +40,86 @@ pub fn run() -> Result<()> {
     deny(&["--offline"], &["advisories"])
 }
 
+/// The part of the output of `cargo metadata` that is used here.
+#[derive(Deserialize)]
+struct Metadata {
+    packages: Vec<Package>,
+}
+
+fn own() -> Result<()> {
+    let path = tree::root().join("deny.toml");
+    let text =
+        std::fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))?;
+    let rules = Rules::read(&text).context("deny.toml has what `cargo xtask deny` cannot check")?;
+    let words = [
+        "metadata",
+        "--format-version=1",
+        "--all-features",
+        "--locked",
+    ];
+    let metadata = process::output(&cargo(), &words)?;
+    let metadata: Metadata =
+        serde_json::from_str(&metadata).context("understand what cargo metadata says")?;
+    let taken = taken(&rules.graph.targets)?;
+    let packages: Vec<Package> = metadata
+        .packages
+        .into_iter()
+        .filter(|one| taken.contains(&one.named()))
+        .collect();
+    ensure!(
+        packages.len() == taken.len(),
+        "cargo tree names {} packages, of which cargo metadata has {}",
+        taken.len(),
+        packages.len()
+    );
+    let broken = rules.broken_by(&packages);
+    if !broken.is_empty() {
+        bail!(
+            "dependencies break rules of deny.toml:\n  {}",
+            broken.join("\n  ")
+        );
+    }
+    println!(
+        "{} packages: licences, sources and versions are as deny.toml wants them",
+        packages.len()
+    );
+    Ok(())
+}
+
+/// Returns the packages that are compiled for one of the targets, as `name version`. `cargo
+/// metadata` lists more packages, including those that no feature needs.
+fn taken(targets: &[String]) -> Result<BTreeSet<String>> {
+    let mut taken = BTreeSet::new();
+    for target in targets {
+        let words = [
+            "tree",
+            "--workspace",
+            "--all-features",
+            "--locked",
+            "--target",
+            target,
+        ];
+        let shape = ["--edges=normal,build,dev", "--prefix=none", "--format={p}"];
+        let said = process::output(&cargo(), &[&words[..], &shape].concat())?;
+        taken.extend(said.lines().filter_map(named));
+    }
+    Ok(taken)
+}
+
+/// Parses the package in a line of `cargo tree`: `name v1.2.3 (where) (*)` becomes `name 1.2.3`.
+fn named(line: &str) -> Option<String> {
+    let mut words = line.split(' ');
+    let (name, version) = (words.next()?, words.next()?);
+    Some(format!("{name} {}", version.strip_prefix('v')?))
+}
+
 fn deny(how: &[&str], checks: &[&str]) -> Result<()> {
     let all = ["--all-features", "check", "--hide-inclusion-graph"];
     process::run(&cargo(), &[&["deny"], how, &all, checks].concat())
 }
 
-/// Whether a database of advisories was ever fetched: a folder with something in it, where
-/// cargo-deny puts them.
+/// Returns true if a database of advisories was ever fetched: a folder with content where
+/// cargo-deny stores them.
 fn has_database() -> bool {
     let home = std::env::var_os("CARGO_HOME")
         .map(PathBuf::from)
@@ -45,4 +130,21 @@ fn has_database() -> bool {
     folders.is_some_and(|mut folders| {
         folders.any(|folder| folder.is_ok_and(|folder| is_filled(&folder.path())))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packages_are_read_from_the_lines_of_cargo_tree() {
+        let lines = [
+            "syn v2.0.119",
+            "load v0.1.0 (/c/crates/load) (*)",
+            "",
+            "[dev-dependencies]",
+        ];
+        let found: Vec<String> = lines.iter().filter_map(|line| named(line)).collect();
+        assert_eq!(found, ["syn 2.0.119", "load 0.1.0"]);
+    }
 }

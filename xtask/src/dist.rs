@@ -1,11 +1,13 @@
-//! What is handed out: one static program for each kind of processor, packed with its manual pages,
-//! completions, schemas and licences, with digests of all and a bill of what it is made of.
+//! Makes the release packages: one static program per architecture, packed with its manual pages,
+//! completions, schemas and licences, and with digests and a bill of materials.
 //!
-//! 1. What building takes is looked for, and all that is missing is said with what installs it.
-//! 2. The programs are built, and nothing of this machine's paths and time goes into them.
-//! 3. Each is stripped, shown to need no library, and tried: the other processor's by an emulator.
-//! 4. Each is packed; its bytes depend on the commit and the toolchain alone, which
-//!    `--check-reproducible` shows by building a clone of the commit in another folder.
+//! 1. Checks for the required tools, and lists all that are missing with the command that installs
+//!    them.
+//! 2. Builds the programs, without any paths or times of this machine in them.
+//! 3. Strips each program, checks that it needs no library, and tries it. An emulator runs programs
+//!    for the other architecture.
+//! 4. Packs each program. The bytes depend only on the commit and the toolchain.
+//!    `--check-reproducible` proves this by building a clone of the commit in another folder.
 
 mod address;
 mod architecture;
@@ -34,13 +36,13 @@ use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// Where a toolchain has what it can build for, from its root.
+/// Folder of the installed targets in a toolchain, from its root.
 const SYSROOT_TARGETS: &str = "lib/rustlib";
 
-/// Size that a program may have, bytes: what everybody downloads first, and what is sent to hosts.
+/// Maximum size of a program, bytes. Every user downloads it, and it is sent to hosts.
 const PROGRAM_BYTES_MAX: usize = 20_000_000;
 
-/// What cassay is, in a line.
+/// One-line description of cassay.
 const SUMMARY: &str = "A performance laboratory for Apache Cassandra";
 
 /// What to make.
@@ -61,13 +63,13 @@ pub struct Options {
     from: Option<Address>,
 }
 
-/// One package that was made.
+/// One finished package.
 struct Package {
     name: String,
     bytes: Vec<u8>,
 }
 
-/// Makes them in `target/packages`.
+/// Makes the packages in `target/packages`.
 pub fn run(options: &Options) -> Result<()> {
     let architectures = match &options.only[..] {
         [] => vec![Architecture::X86, Architecture::Arm],
@@ -80,7 +82,7 @@ pub fn run(options: &Options) -> Result<()> {
     let published = options.from.as_ref();
     let packages = make(&build, &architectures, &sysroot, options.untried, published)?;
     let folder = build.target_folder.join("packages");
-    // What an earlier one left would look like a part of this.
+    // Files of an earlier run would look like part of this one.
     if folder.exists() {
         std::fs::remove_dir_all(&folder).with_context(|| format!("clear {}", folder.display()))?;
     }
@@ -103,12 +105,12 @@ pub fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// Builds a static program without optimisation, and tries it; or says why that is not possible
-/// here.
+/// Type-checks for the static program the crates that may differ there, or says why that is not
+/// possible here. [`run`] builds and tries it, which takes as long as the tests' own build.
 ///
 /// # Errors
-/// It does not compile, or does not do what it is for.
-pub fn try_static() -> Result<Option<String>> {
+/// It does not compile.
+pub fn check_static() -> Result<Option<String>> {
     let sysroot = PathBuf::from(process::output("rustc", &["--print", "sysroot"])?.trim());
     let Some(one) = [Architecture::X86, Architecture::Arm].into_iter().find(|one| one.is_ours())
     else {
@@ -120,18 +122,14 @@ pub fn try_static() -> Result<Option<String>> {
     if let Err(missing) = architecture::check(&[one], &sysroot) {
         return Ok(Some(format!("{missing:#}")));
     }
-    let program = build::quick(one)?;
-    check_program(&program)?;
-    let runner = smoke::Runner::new(one, &program)?;
-    runner.version()?;
-    smoke::run(&runner)?;
+    build::check(one)?;
     Ok(None)
 }
 
-/// Refuses to begin unless this machine can make all packages.
+/// Checks that this machine can make all packages.
 ///
 /// # Errors
-/// What is missing, with what installs it.
+/// A tool is missing; the error says which, and how to install it.
 pub fn check_tools() -> Result<()> {
     let sysroot = PathBuf::from(process::output("rustc", &["--print", "sysroot"])?.trim());
     architecture::check(&[Architecture::X86, Architecture::Arm], &sysroot)?;
@@ -153,7 +151,7 @@ fn say_what_is_left_out(options: &Options) {
     }
 }
 
-/// The packages of some programs, which are built for it, and what installs them.
+/// Builds the programs and packs them, with their installers.
 fn make(
     build: &Build,
     architectures: &[Architecture],
@@ -225,7 +223,7 @@ fn make(
     Ok(packages)
 }
 
-/// It needs no library of the machine.
+/// Checks that a program needs no library of the machine.
 fn check_program(program: &Path) -> Result<()> {
     let path = program.display().to_string();
     let said = process::output(
@@ -239,7 +237,7 @@ fn check_program(program: &Path) -> Result<()> {
     Ok(())
 }
 
-/// It is as small as is promised.
+/// Checks that a program is not larger than promised.
 fn check_size(program: &Path) -> Result<()> {
     let size = std::fs::metadata(program).context("look at the program")?.len() as usize;
     ensure!(
@@ -253,7 +251,7 @@ fn check_size(program: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Builds a clone of the commit below another folder, and compares what comes of it.
+/// Builds a clone of the commit in another folder, and compares the packages.
 fn check_reproducible(
     build: &Build,
     packages: &[Package],

@@ -1,5 +1,6 @@
-//! Generated documents: written by `cargo xtask docs`, compared by the gate, so that a reference
-//! cannot drift from the program. They are in git, so that they can be read without building.
+//! Generates documents. `cargo xtask docs` writes them and the gate compares them, so that a
+//! reference cannot drift from the program. They are in git, so that they can be read without
+//! building.
 
 mod records;
 mod schemas;
@@ -8,7 +9,7 @@ use crate::{process, tree};
 use anyhow::{Context, Result, bail};
 use std::fmt::Write;
 
-/// The command-line reference, from `--help` of every command.
+/// Path of the command-line reference, made from `--help` of every command.
 const COMMAND_LINE: &str = "docs/command-line.md";
 
 /// What `cargo xtask docs` may be asked.
@@ -19,12 +20,12 @@ pub struct Options {
     check: bool,
 }
 
-/// Writes or compares.
+/// Writes or compares the documents.
 pub fn run(options: &Options) -> Result<()> {
     if options.check {
         return check();
     }
-    // First: the program has them in it.
+    // The schemas come first, because the program embeds them.
     for (path, text) in schemas::all()? {
         write(path, &text)?;
     }
@@ -38,7 +39,7 @@ fn write(name: &str, text: &str) -> Result<()> {
     Ok(())
 }
 
-/// Fails when a document is not what would be written.
+/// Fails if a document differs from its generated text.
 pub fn check() -> Result<()> {
     for (path, text) in schemas::all()? {
         compare(path, &text)?;
@@ -88,12 +89,11 @@ fn section(page: &mut String, title: &str, help: &str) {
     let _ = write!(page, "\n## {title}\n\n```text\n{}\n```\n", text.trim());
 }
 
-/// Builds the program with the tests, as the gate has done already; its path. By itself it would be
-/// another program to cargo: features that only tests ask for are then left out, and crates are
-/// compiled again for three minutes.
+/// Builds the program together with the tests, as the gate has already done, and returns its path.
+/// Built separately, it would lack the features that only tests request, and cargo would recompile
+/// crates for three minutes.
 fn built() -> Result<String> {
-    let build = ["test", "--quiet", "--workspace", "--no-run"];
-    process::run(&process::cargo(), &build)?;
+    process::run(&process::cargo(), &crate::ci::BUILD)?;
     let program = crate::ci::target().join("debug/cassay");
     Ok(program.to_string_lossy().into_owned())
 }
@@ -102,11 +102,11 @@ fn help(program: &str, command: &[&str]) -> Result<String> {
     process::output(program, &[command, &["--help"]].concat())
 }
 
-/// Names under `Commands:` in clap's help, without `help` itself.
+/// Returns the names under `Commands:` in clap's help, without `help` itself.
 fn commands_in(help: &str) -> Vec<String> {
     let lines = help.lines().skip_while(|line| *line != "Commands:").skip(1);
     let listed = lines.take_while(|line| !line.trim().is_empty());
-    // A name stands two columns in; a wrapped description stands further in.
+    // A name is indented by two columns, a wrapped description by more.
     let names = listed
         .filter_map(|line| line.strip_prefix("  "))
         .filter(|line| !line.starts_with(' '));

@@ -1,6 +1,6 @@
-//! Guests of several NUMA nodes under QEMU's emulation: there our reader and our planner, and test
-//! programs, meet the /sys of a real kernel. What they say is compared with what QEMU was asked to
-//! make. Nothing is measured: emulated memory is equally far from everywhere.
+//! Runs guests with several NUMA nodes under QEMU's emulation. In them, cassay's reader and
+//! planner, and test programs, see the /sys of a real kernel. Their output is compared with the
+//! configuration of QEMU. Nothing is measured: emulated memory is equally far from all CPUs.
 
 mod boot;
 mod cpio;
@@ -51,11 +51,11 @@ fn names() -> clap::builder::PossibleValuesParser {
     clap::builder::PossibleValuesParser::new(SHAPES.iter().map(|shape| shape.name))
 }
 
-/// 1. Sees that all parts are there. 2. Builds the programs. 3. Boots a guest of each shape, and
-///    judges what its steps wrote.
+/// 1. Checks that all parts are there. 2. Builds the programs. 3. Boots a guest of each shape, and
+///    checks the output of its steps.
 ///
 /// # Errors
-/// A part is missing, a guest does not come to its end, or something is not as it was asked for.
+/// A part is missing, a guest does not finish, or a result is not as requested.
 pub fn run(options: &Options) -> Result<()> {
     if options.list {
         for shape in &SHAPES {
@@ -100,7 +100,7 @@ pub fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// A guest of a shape, with its files here.
+/// A guest of one shape, with its local files.
 struct Guest<'a> {
     shape: &'static Shape,
     folder: PathBuf,
@@ -108,7 +108,7 @@ struct Guest<'a> {
 }
 
 impl Guest<'_> {
-    /// Boots it; what is wrong, in sentences.
+    /// Boots it, and returns the faults in sentences.
     fn boot(
         &self,
         content: &image::Content,
@@ -147,8 +147,8 @@ impl Guest<'_> {
         Ok(found)
     }
 
-    /// 1. The machine as the program saw it, free and confined. 2. Its plans. 3. The same from its
-    ///    files, here. 4. Other programs.
+    /// Checks the output: 1. The machine as the program saw it, free and confined. 2. Its plans. 3.
+    /// The same from the packed files, on this machine. 4. Other programs.
     fn judge(&self, told: &AllTold, others: &[programs::Program]) -> Result<Vec<String>> {
         told.output("setup")?;
         let machine = json(told.output("machine")?)?;
@@ -179,15 +179,15 @@ impl Guest<'_> {
         Ok(wrong)
     }
 
-    /// The files that the guest packed are read here: they must make the same machine and the same
-    /// plans; and so must a description, where there is one.
+    /// Reads the files that the guest packed on this machine. They must give the same machine and
+    /// the same plans. So must a synthetic description, if there is one.
     fn compare_with_files(&self, told: &AllTold, machine: &Value) -> Result<Vec<String>> {
         let mut wrong = Vec::new();
         let files = self.folder.join(qemu::LINES[2]);
         let files = files.to_str().context("the path of the tree is no UTF-8")?;
         let (mut inside, mut outside) = (machine.clone(), self.ask("show --json", files)?);
         for one in [&mut inside, &mut outside] {
-            // Where it was read, which differs.
+            // The source differs by design.
             one[0]["host"].take();
             one[0]["machine"]["source"].take();
             // The guest saw devices that were not packed.
@@ -214,7 +214,7 @@ impl Guest<'_> {
         Ok(wrong)
     }
 
-    /// Asks our program here.
+    /// Runs cassay on this machine.
     fn ask(&self, words: &str, machine: &str) -> Result<Value> {
         let words = words.split(' ');
         let words: Vec<&str> =

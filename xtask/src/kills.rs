@@ -1,5 +1,6 @@
-//! kill -9 of the command, of an agent or of a guard at any moment of a study on a real Cassandra,
-//! or in the middle of each kind of fault: nothing may remain when the longest lease is over.
+//! Sends kill -9 to the command, an agent or a guard. It does so at a random moment of a study on a
+//! real Cassandra, or in the middle of each kind of fault. Nothing may remain after the longest
+//! lease. Before this, runs the tests that kill in each phase; the gate has one of them per signal.
 
 mod faults;
 
@@ -10,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::Child;
 use std::time::Duration;
 
-/// How long anything may remain: a lease, and the time that ending takes.
+/// Time after which nothing may remain: a lease, plus the time to end.
 const REMAINS_S: u64 = 70;
 
 const POLL: Duration = Duration::from_millis(100);
@@ -24,6 +25,9 @@ pub struct Options {
     /// Chooses the moments
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// Only the tests that kill in each phase
+    #[arg(long, conflicts_with = "faults")]
+    phases: bool,
     /// In the middle of faults instead: of every kind that this machine allows
     #[arg(long)]
     faults: bool,
@@ -52,10 +56,10 @@ enum Victim {
     Guard,
 }
 
-/// Kills each of them, round after round.
+/// Kills each of the three, round after round.
 ///
 /// # Errors
-/// Something remains: what, and after the kill of what.
+/// Something remains; the error says what, and after which kill.
 pub fn run(options: &Options) -> Result<()> {
     process::run(
         &process::cargo(),
@@ -64,13 +68,18 @@ pub fn run(options: &Options) -> Result<()> {
     if options.faults {
         return faults::run(&options.kinds);
     }
-    // On a busy machine it takes longer, and its last phases are to be met as well.
+    crate::ci::kills()?;
+    if options.phases {
+        return Ok(());
+    }
+    // The whole time is measured, because a busy machine is slower and the last phases must be hit
+    // as well.
     let whole_ms = kill_one(None, u64::MAX, 0)?.ran_ms;
     println!("a study that nobody kills takes {whole_ms} ms");
     let mut seed = options.seed;
     for round in 1..=options.rounds {
         for victim in [Victim::Command, Victim::Agent, Victim::Guard] {
-            // Knuth's generator: any will do that is the same everywhere.
+            // Knuth's generator. Any generator would do that is the same everywhere.
             seed = seed
                 .wrapping_mul(6_364_136_223_846_793_005)
                 .wrapping_add(1_442_695_040_888_963_407);
@@ -88,7 +97,7 @@ pub fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// A study with its own folders, which go with this.
+/// Folders of a study. They are removed when this is dropped.
 struct Lab(PathBuf);
 
 impl Lab {
@@ -108,7 +117,8 @@ impl Lab {
         process::start_silent("env", &words)
     }
 
-    /// What `env` is given to run the program with these arguments, with clusters of its own.
+    /// Returns the arguments of `env` that run the program with these arguments, in its own data
+    /// folder.
     fn words(&self, arguments: &[&str]) -> Vec<String> {
         let program = crate::ci::target().join("debug/cassay");
         let data = format!("CASSAY_DATA={}", self.0.display());
@@ -117,7 +127,7 @@ impl Lab {
         words
     }
 
-    /// Ids of the clusters whose folders are there.
+    /// Returns the ids of the clusters that have folders.
     fn clusters(&self) -> BTreeSet<String> {
         let folders = std::fs::read_dir(self.0.join("clusters"));
         let names = folders.into_iter().flatten().flatten();
@@ -131,9 +141,9 @@ impl Drop for Lab {
     }
 }
 
-/// What came of a study.
+/// Outcome of a study.
 struct Told {
-    /// How long it ran, ms.
+    /// Run time, ms.
     ran_ms: u64,
     words: String,
 }
@@ -166,7 +176,7 @@ fn kill_one(victim: Option<Victim>, moment_ms: u64, choice: usize) -> Result<Tol
     })
 }
 
-/// How long it took, ms.
+/// Waits until nothing remains, and returns the time this took, ms.
 ///
 /// # Errors
 /// Something remains.
@@ -187,7 +197,7 @@ fn until_nothing_remains(lab: &Lab, seen: &mut Seen) -> Result<u64> {
     Ok(waited_ms)
 }
 
-/// What the study was seen to have: all else on the machine is others'.
+/// Resources seen to belong to the study. Everything else on the machine belongs to others.
 #[derive(Default)]
 struct Seen {
     clusters: BTreeSet<String>,
@@ -198,7 +208,7 @@ impl Seen {
     fn look(&mut self, lab: &Lab) {
         for cluster in lab.clusters() {
             let state = lab.0.join("clusters").join(&cluster).join("state.json");
-            // It may have gone meanwhile.
+            // It may have disappeared in the meantime.
             let state = std::fs::read_to_string(state).unwrap_or_default();
             self.links.extend(link(&state));
             self.clusters.insert(cluster);
@@ -206,7 +216,7 @@ impl Seen {
     }
 }
 
-/// The machine's end of the link to the hosts whose state this is.
+/// Returns the machine's end of the link to the hosts in this state file.
 fn link(state: &str) -> Option<String> {
     let (_, after) = state.split_once("\"network\":")?;
     let mut parts = after.trim_start().trim_start_matches('"').split('.');
@@ -214,7 +224,7 @@ fn link(state: &str) -> Option<String> {
     Some(format!("cassay{range}-{part}"))
 }
 
-/// Kills an agent of the clusters, or a guard; whether there was one.
+/// Kills an agent of the clusters, or a guard. Returns true if there was one.
 fn kill_agent(clusters: &BTreeSet<String>, guard: bool, choice: usize) -> Result<bool> {
     let is_one = |process: &Process| {
         let is_guard = process.words.last().is_some_and(|word| word == "guard");
@@ -270,7 +280,7 @@ fn processes() -> Vec<Process> {
     pids.map(process).collect()
 }
 
-/// What is there of the clusters: processes, control groups, links, mounts, folders.
+/// Lists the remains of the clusters: processes, control groups, links, mounts, folders.
 fn remains(lab: &Lab, seen: &Seen) -> Vec<String> {
     let mut left = Vec::new();
     let clusters = &seen.clusters;
@@ -297,7 +307,7 @@ fn remains(lab: &Lab, seen: &Seen) -> Vec<String> {
     left
 }
 
-/// The control groups that carry the name of one of the clusters.
+/// Returns the control groups whose names contain the id of one of the clusters.
 fn groups(top: &Path, clusters: &BTreeSet<String>) -> Vec<PathBuf> {
     let is_of = |name: &str| {
         let id = name.strip_prefix("cassay-");

@@ -1,6 +1,6 @@
-//! A real Kubernetes on this machine alone, made from nothing, for the tests that need one: control
-//! plane and kubelet built from their published Go modules, Debian's containerd, and images made
-//! here. No registry of images is asked.
+//! Runs a real Kubernetes on this machine alone, for the tests that need one. The control plane and
+//! the kubelet are built from their published Go modules, containerd is Debian's, and the images
+//! are made here. No image registry is used.
 
 mod build;
 mod cluster;
@@ -12,7 +12,7 @@ use anyhow::{Context, Result, anyhow};
 use cluster::Cluster;
 use std::io::BufRead;
 
-/// What builds the tests, and the program that they start.
+/// Builds the tests, and the program that they start.
 const BUILD_TESTS: [&str; 6] = ["test", "--package", "cassay", "--test", "it", "--no-run"];
 
 /// What `cargo xtask kubernetes` may be asked.
@@ -26,8 +26,8 @@ pub struct Options {
     keep: bool,
 }
 
-/// 1. Sees that all parts are there. 2. Builds what of Kubernetes is no package. 3. Starts it. 4.
-///    Runs the tests, and ends it.
+/// 1. Checks that all parts are there. 2. Builds the parts of Kubernetes that have no package. 3.
+///    Starts it. 4. Runs the tests, and stops it.
 ///
 /// # Errors
 /// A part is missing, it does not become ready, or a test fails.
@@ -35,7 +35,7 @@ pub fn run(options: &Options) -> Result<()> {
     let folder = tree::root().join("target").join("kubernetes");
     std::fs::create_dir_all(&folder).context("make the folder of Kubernetes")?;
     parts::ready()?;
-    // Both are builds that wait for one linker after the other.
+    // Both are builds that often wait for a linker.
     let (programs, tests) = std::thread::scope(|scope| {
         let tests = scope.spawn(|| process::run(&process::cargo(), &BUILD_TESTS));
         (build::programs(&folder), tests.join())

@@ -1,13 +1,12 @@
-//! The files of a line of Cassandra's versions, made from a release that Maven has: the lock of its
-//! jars, what its `cassandra.yaml` may have, and which releases there are.
+//! Makes the files of a line of Cassandra's versions from a release on Maven: the lock of its jars,
+//! the settings of its `cassandra.yaml`, and the list of releases.
 //!
-//! What a line has beside them stands in its `mod.rs`, and is written by hand.
+//! The other parts of a line are in its `mod.rs`, and are written by hand.
 
 use crate::{process, tree};
 use anyhow::{Context, Result, bail, ensure};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 /// What `cargo xtask line` is asked.
@@ -17,16 +16,13 @@ pub struct Options {
     release: String,
 }
 
-/// What stands for the version in the pom.
+/// Placeholder of the version in the pom.
 const POM_VERSION: &str = "VERSION-OF-CASSANDRA";
 
-/// The class that has a field for each setting.
-const CONFIG: &str = "org.apache.cassandra.config.Config";
-
-/// The interface through which the server asks for the values of its guardrails.
+/// Interface through which the server reads its guardrails.
 const GUARDRAILS: &str = "org.apache.cassandra.db.guardrails.GuardrailsConfig";
 
-/// Guardrails whose method is not called like their setting.
+/// Guardrails whose method has another name than their setting.
 const NAMED_OTHERWISE: [(&str, &str); 1] = [(
     "non_partition_restricted_index_query_enabled",
     "nonpartitionrestrictedqueryenabled",
@@ -35,7 +31,7 @@ const NAMED_OTHERWISE: [(&str, &str); 1] = [(
 /// The compiler's hints in the server's jar.
 const HINTS: &str = "META-INF/hotspot_compiler";
 
-/// Makes them.
+/// Makes the files.
 pub fn run(options: &Options) -> Result<()> {
     let release = options.release.as_str();
     let folder = folder_of(release)?;
@@ -53,7 +49,7 @@ pub fn run(options: &Options) -> Result<()> {
         &folder.join("supply.lock"),
         &lock(&repository, &jars, server)?,
     )?;
-    let settings = settings(server)?;
+    let settings = settings(&jars)?;
     write(&folder.join("settings.txt"), &settings)?;
     if let Some(guardrails) = guardrails(server, &settings)? {
         write(&folder.join("guardrails.txt"), &guardrails)?;
@@ -61,21 +57,21 @@ pub fn run(options: &Options) -> Result<()> {
     write(&folder.join("releases.txt"), &releases(&work, release)?)
 }
 
-/// The jars of a release, as Maven has brought them.
+/// The jars of a release, as downloaded by Maven.
 pub struct Fetched {
-    /// The folder for all that Maven does for that release.
+    /// Folder for Maven's files of this release.
     work: PathBuf,
-    /// Where they are, as in a repository.
+    /// Folder of the jars, laid out like a repository.
     repository: PathBuf,
     /// Their paths.
     pub jars: Vec<PathBuf>,
 }
 
 impl Fetched {
-    /// Fetches them, below `target/line/`.
+    /// Downloads the jars below `target/line/`.
     ///
     /// # Errors
-    /// Maven fails, or is not there.
+    /// Maven fails, or is missing.
     pub fn of(release: &str) -> Result<Fetched> {
         let work = tree::root().join("target/line").join(release);
         std::fs::create_dir_all(&work).context("make a folder for Maven")?;
@@ -107,13 +103,13 @@ impl Fetched {
     }
 }
 
-/// The releases of the line of one, as Maven's list has them, a line each.
+/// Returns the releases of a release's line, from Maven's list, one per line.
 fn releases(work: &Path, release: &str) -> Result<String> {
     let mut numbers = release.split(['.', '-']);
     let line = numbers.by_ref().take(2).collect::<Vec<_>>().join(".");
     let folder = work.join("releases");
     std::fs::create_dir_all(&folder).context("make a folder for Maven")?;
-    // To resolve a range, Maven has to fetch the list.
+    // To resolve a range, Maven has to download the list.
     let range = format!("[{line}-alpha1,{line}.9999)");
     let dependency = format!(
         "<dependency><groupId>org.apache.cassandra</groupId><artifactId>cassandra-all</artifactId>\
@@ -158,7 +154,7 @@ fn releases(work: &Path, release: &str) -> Result<String> {
     Ok(own)
 }
 
-/// `crates/versions/src/v5_0` of 5.0.9.
+/// Returns `crates/versions/src/v5_0` for 5.0.9.
 fn folder_of(release: &str) -> Result<PathBuf> {
     let mut numbers = release.split(['.', '-']);
     let (Some(major), Some(minor)) = (numbers.next(), numbers.next()) else {
@@ -196,7 +192,8 @@ fn jars_below(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// A line for each file: SHA-256, bytes, path in a repository, in the order of the names.
+/// Returns a line for each file: SHA-256, bytes and path in a repository, in the order of the
+/// names.
 fn lock(repository: &Path, jars: &[PathBuf], server: &Path) -> Result<String> {
     let mut lines: Vec<(String, String)> = Vec::new();
     for jar in jars {
@@ -215,7 +212,7 @@ fn lock(repository: &Path, jars: &[PathBuf], server: &Path) -> Result<String> {
     Ok(lines.into_iter().map(|(_, line)| line + "\n").collect())
 }
 
-/// A file within a jar.
+/// Returns a file within a jar.
 fn member(jar: &Path, name: &str) -> Result<Vec<u8>> {
     let file = std::fs::File::open(jar).with_context(|| format!("read {}", jar.display()))?;
     let mut archive = zip::ZipArchive::new(file)?;
@@ -224,51 +221,60 @@ fn member(jar: &Path, name: &str) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The settings of a server, as the crate `versions` reads them.
-fn settings(server: &Path) -> Result<String> {
-    let path = server.display().to_string();
-    let text = process::output("javap", &["-v", "-p", "-cp", &path, CONFIG])?;
-    let body = text.split_once("\n{\n").context("javap shows no body of the class")?.1;
+/// Returns the settings of a server in the notation of the crate `versions`. `Settings.java`
+/// queries the server's class `Config`.
+fn settings(jars: &[PathBuf]) -> Result<String> {
+    let paths: Vec<String> = jars.iter().map(|jar| jar.display().to_string()).collect();
+    let asks = tree::root().join("xtask/src/line/Settings.java").display().to_string();
+    let said = process::output("java", &["-cp", &paths.join(":"), &asks])?;
     let (mut names, mut renamed) = (BTreeSet::new(), BTreeSet::new());
-    let mut field = None;
-    let mut lines = body.lines().peekable();
-    while let Some(line) = lines.next() {
-        if let Some(head) = line.strip_prefix("  public ").filter(|head| !head.contains('(')) {
-            let head = head.trim_end_matches(';');
-            let is_own = !head.split(' ').any(|word| word == "static");
-            field = head.split(' ').next_back().filter(|_| is_own);
-            names.extend(field);
-        } else if line.starts_with("  ") && !line.starts_with("   ") {
-            field = None;
+    // Other lines are logs of the server's classes.
+    for line in said.lines().filter_map(|line| line.strip_prefix("SETTING ")) {
+        match line.split_once(" > ") {
+            Some((old, rest)) => {
+                let (name, converter) = rest.split_once(' ').context("a converter")?;
+                renamed.insert(format!("{old} > {name} {}", unit(converter)?));
+            }
+            None => {
+                let (name, kind) = line.split_once(' ').context("a kind")?;
+                names.insert(format!("{name} {}", in_short(kind)?));
+            }
         }
-        let Some(old) = line.trim().strip_prefix("oldName=") else {
-            continue;
-        };
-        let Some(field) = field else { continue };
-        let converter = lines
-            .peek()
-            .and_then(|next| next.trim().strip_prefix("converter="))
-            .and_then(|text| text.rsplit('.').next());
-        let old = old.trim_matches('"');
-        renamed.insert(format!("{old} > {field} {}", unit(converter)?));
     }
     ensure!(
         names.len() > 100,
         "only {} settings were found",
         names.len()
     );
-    let mut text = String::new();
-    for name in names {
-        writeln!(text, "{name}")?;
-    }
-    for row in renamed {
-        writeln!(text, "{row}")?;
-    }
-    Ok(text)
+    Ok(names.into_iter().chain(renamed).map(|line| line + "\n").collect())
 }
 
-/// The settings that are guardrails: those of which the interface of guardrails has the value.
-/// Lines before 4.1 have none.
+/// Abbreviates the unit: `time:int:Milliseconds` becomes `time:int:ms`.
+fn in_short(kind: &str) -> Result<String> {
+    let (head, end) = match kind.strip_suffix('?') {
+        Some(kind) => (kind, "?"),
+        None => (kind, ""),
+    };
+    let Some((head, unit)) = head.rsplit_once(':').filter(|(head, _)| head.contains(':')) else {
+        return Ok(kind.to_owned());
+    };
+    let unit = match unit {
+        "Nanoseconds" => "ns",
+        "Microseconds" => "us",
+        "Milliseconds" => "ms",
+        "Seconds" => "s",
+        "Minutes" => "m",
+        "Bytes" => "B",
+        "Kibibytes" => "KiB",
+        "Mebibytes" => "MiB",
+        "BytesPerSecond" => "B/s",
+        other => bail!("nobody knows how the unit {other} is written: add it to line.rs"),
+    };
+    Ok(format!("{head}:{unit}{end}"))
+}
+
+/// Returns the settings that are guardrails: those for which the interface of guardrails has a
+/// getter. Lines before 4.1 have none.
 fn guardrails(server: &Path, settings: &str) -> Result<Option<String>> {
     if member(server, &format!("{}.class", GUARDRAILS.replace('.', "/"))).is_err() {
         return Ok(None);
@@ -281,7 +287,8 @@ fn guardrails(server: &Path, settings: &str) -> Result<Option<String>> {
         .filter_map(|rest| rest.split('(').next())
         .map(str::to_ascii_lowercase)
         .collect();
-    let names = settings.lines().filter(|line| !line.contains('>'));
+    let rows = settings.lines().filter(|line| !line.contains('>'));
+    let names = rows.filter_map(|row| row.split(' ').next());
     let is_one = |name: &&str| {
         let name = NAMED_OTHERWISE.iter().find(|(setting, _)| setting == name);
         name.is_some_and(|(_, getter)| getters.contains(*getter))
@@ -292,11 +299,8 @@ fn guardrails(server: &Path, settings: &str) -> Result<Option<String>> {
     Ok(Some(all.iter().map(|name| format!("{name}\n")).collect()))
 }
 
-/// What a number under an old name counts, by what the server converts it with.
-fn unit(converter: Option<&str>) -> Result<&'static str> {
-    let Some(converter) = converter else {
-        return Ok("=");
-    };
+/// Returns the unit of a number under an old name, from the server's converter.
+fn unit(converter: &str) -> Result<&'static str> {
     Ok(match converter {
         "IDENTITY" | "INTEGER_PRIMITIVE_LONG" => "=",
         "LONG_BYTES_DATASTORAGE_MEBIBYTES_DATASTORAGE" => "=",

@@ -1,8 +1,8 @@
-//! What long runs and runs of many trials cost to look at: time, memory and the page's size, beside
-//! what they may cost.
+//! Measures the cost of viewing long runs and runs of many trials: time, memory and the page's
+//! size, compared with their limits.
 //!
-//! The runs are made through the store's own writers, by the example `long_run`; what is measured
-//! is the program as `./cassay` builds it. Nothing here is in the gate: it is timed.
+//! The example `long_run` makes the runs with the store's own writers. The measured program is the
+//! one that `./cassay` builds. The gate runs none of this, because it depends on time.
 
 use crate::peers::sample::{now, used, wait};
 use crate::process::{self, cargo};
@@ -25,16 +25,16 @@ pub struct Options {
     keep: Option<PathBuf>,
 }
 
-/// A run that is made, and what looking at it may cost.
+/// A run to make, and the limits for viewing it.
 struct Made {
     name: &'static str,
-    /// The study: its procedure, window and blocks.
+    /// Procedure, window and blocks of the study.
     study: &'static str,
-    /// Seconds of each trial, nodes and runs.
+    /// Seconds of each trial, number of nodes, number of runs.
     shape: [&'static str; 3],
-    /// Commands and what each may take, in seconds.
+    /// Commands, each with its limit in seconds.
     commands: &'static [(&'static str, f64)],
-    /// MB of memory, and of the page.
+    /// Limits of memory and of the page, MB.
     most_mb: [f64; 2],
 }
 
@@ -65,19 +65,20 @@ const MADE: [Made; 3] = [
     },
 ];
 
-/// What a plan may take, in seconds.
+/// Limit for a plan, seconds.
 const PLAN_S: f64 = 0.05;
-/// Time between two looks at the program.
+/// Time between two samples of the program.
 const LOOKS: Duration = Duration::from_millis(1);
-/// Done, or the run is judged invalid: some of what a real run records is not made.
+/// Accepted exit codes: success, or a run judged invalid, because some data of a real run is
+/// missing.
 const MAY_END_WITH: [i32; 2] = [0, 3];
-/// A limit is missed by far if it is missed by this factor: less may be the machine.
+/// Factor by which a limit must be exceeded to fail. A smaller excess may be due to the machine.
 const BY_FAR: f64 = 3.0;
 
-/// Makes the runs, and says what the program takes to look at them.
+/// Makes the runs, and prints the cost of viewing them.
 ///
 /// # Errors
-/// A command fails, or a limit is missed by far.
+/// A command fails, or a limit is far exceeded.
 pub fn run(options: &Options) -> Result<()> {
     let build = [
         "build",
@@ -92,14 +93,14 @@ pub fn run(options: &Options) -> Result<()> {
     let own = std::env::temp_dir().join(format!("cassay-long-{}", std::process::id()));
     let folder = options.keep.clone().unwrap_or_else(|| own.clone());
     let done = measure(options, &folder);
-    // What is left behind is in the way of nobody, and the result matters more.
+    // A leftover folder does no harm, and the result is more important.
     let _ = std::fs::remove_dir_all(own);
     let far = done?;
     ensure!(far.is_empty(), "missed by far: {}", far.join("; "));
     Ok(())
 }
 
-/// What was missed by far.
+/// Measures everything, and returns the limits that were far exceeded.
 fn measure(options: &Options, folder: &Path) -> Result<Vec<String>> {
     let is_asked = |name: &str| options.only.as_deref().is_none_or(|only| only == name);
     let mut far = Vec::new();
@@ -117,7 +118,7 @@ fn measure(options: &Options, folder: &Path) -> Result<Vec<String>> {
         let page = results.join("page.html");
         let (results, to) = (results.display().to_string(), page.display().to_string());
         let study = format!("long-{}", made.name);
-        // What has no findings is analysed first, and its report written.
+        // A run without findings is analysed first, and its report written.
         if is_new && made.shape[2] == "1" {
             let taken = Taken::of(1, &["resume", &study, "--out", &results])?;
             report(
@@ -154,7 +155,7 @@ fn plans(options: &Options, far: &mut Vec<String>) -> Result<()> {
     let (mut slowest, mut count) = ((0.0, String::new(), 0.0), 0);
     for study in listed.lines().filter(is_study) {
         for scale in [&[][..], &["--scale", "laptop"]] {
-            let words = [&["plan", study], scale].concat();
+            let words = [&["plan", study, "--offline"], scale].concat();
             // Not every study has that scale.
             let Ok(taken) = Taken::of(options.rounds, &words) else {
                 continue;
@@ -219,17 +220,17 @@ fn report(
     }
 }
 
-/// What a command of the program took.
+/// Cost of a command of the program.
 struct Taken {
     seconds: f64,
-    /// Its CPU time: on a busy machine what counts.
+    /// CPU time, which is the relevant figure on a busy machine.
     cpu_s: f64,
-    /// Its peak resident memory.
+    /// Peak resident memory.
     memory_mb: f64,
 }
 
 impl Taken {
-    /// The fastest of so many rounds, with the most memory of any.
+    /// Returns the fastest time of the rounds, and the largest memory of any round.
     fn of(rounds: u32, words: &[&str]) -> Result<Taken> {
         let mut best = Taken {
             seconds: f64::INFINITY,

@@ -1,8 +1,8 @@
-//! How we develop: ci, tidy, docs, long checks, peers.
+//! Developer commands: ci, tidy, docs, long checks, peers.
 //!
-//! The one place for developer commands: anything longer than a line in the Makefile is here, in
-//! Rust, so that it runs the same on every machine. It uses none of the crates, so that it still
-//! builds when they do not.
+//! This is the one place for them. Anything longer than a line in the Makefile is here, in Rust, so
+//! that it runs the same on every machine. It uses none of the crates, so that it still builds when
+//! they do not.
 
 #![expect(
     clippy::print_stdout,
@@ -55,7 +55,7 @@ enum Command {
     Audit(ci::AuditOptions),
     /// Bisections of builds of a real Cassandra, the slow ones of which are known
     Bisects(bisects::Options),
-    /// Dependencies, by cargo-deny where it is installed: licences, sources, duplicates, advisories
+    /// Dependencies: licences, sources, duplicates, and advisories where cargo-deny is installed
     Deny,
     /// Static programs for both processors, packed with all that goes with them
     Dist(dist::Options),
@@ -121,7 +121,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Names of the subcommands, as documents may use them.
+/// Returns the names of the subcommands, as documents may use them.
 fn command_names() -> Vec<String> {
     use clap::CommandFactory;
     Arguments::command()

@@ -1,14 +1,14 @@
-//! Who imports whom within a crate, file by file, and the circles that this makes.
+//! Finds the imports within a crate, file by file, and the circles that they form.
 //!
-//! Read from tokens, so that paths within macros count as well. An arrow goes to the file that
-//! *defines* a name: what only passes names on (`pub use`) is followed, and is no arrow itself.
-//! Tests are left out: what stands under `#[cfg(test)]`, with the files of modules declared there.
+//! The code is read as tokens, so that paths within macros count as well. An arrow goes to the file
+//! that *defines* a name. Re-exports (`pub use`) are followed, and are not arrows themselves. Tests
+//! are left out: the items under `#[cfg(test)]`, and the files of modules declared there.
 
 use crate::tree::Tree;
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The files of one crate, and which of them names something of which other.
+/// The files of one crate, with their references to each other.
 pub struct Modules {
     /// By module path, `""` for the root of the crate and `a::b` below it.
     files: BTreeMap<String, Module>,
@@ -19,18 +19,18 @@ pub struct Modules {
 struct Module {
     path: String,
     lines_count: usize,
-    /// Names that it defines.
+    /// Names that the file defines.
     defined: BTreeSet<String>,
-    /// What it imports, by the name that it has here; `*` for everything of a module.
+    /// Imports, by their name in this file; `*` for a glob import.
     imported: Vec<(String, Vec<String>)>,
-    /// Paths that it names, each from the root of the crate.
+    /// Paths that the file uses, each from the root of the crate.
     named: BTreeSet<Vec<String>>,
-    /// Modules that only tests have.
+    /// Modules that exist only in tests.
     tests: BTreeSet<String>,
 }
 
 impl Modules {
-    /// Those of the crate in `crates/NAME`.
+    /// Reads the modules of the crate in `crates/NAME`.
     pub fn of(tree: &Tree, name: &str) -> Modules {
         let source = format!("crates/{name}/src/");
         let mut files = BTreeMap::new();
@@ -61,12 +61,12 @@ impl Modules {
         Modules { files }
     }
 
-    /// Lines of all files, tests left out.
+    /// Returns the number of lines of all files without tests.
     pub fn lines_count(&self) -> usize {
         self.files.values().map(|module| module.lines_count).sum()
     }
 
-    /// Sets of files of which each reaches each other by imports, largest first.
+    /// Returns the sets of files that all reach each other by imports, largest first.
     pub fn circles(&self) -> Vec<Vec<&str>> {
         let reached: BTreeMap<&str, BTreeSet<&str>> =
             self.files.keys().map(|from| (from.as_str(), self.reached_from(from))).collect();
@@ -85,7 +85,7 @@ impl Modules {
         circles.into_iter().map(in_paths).collect()
     }
 
-    /// Which files a file names something of, both by path, with the name.
+    /// Returns the references between files: both paths, and the name.
     pub fn arrows(&self) -> Vec<(&str, &str, String)> {
         let mut arrows = Vec::new();
         for (from, module) in &self.files {
@@ -115,7 +115,7 @@ impl Modules {
         reached
     }
 
-    /// The file that defines what a path names, through everything that passes it on.
+    /// Returns the file that defines the target of a path, through all re-exports.
     fn defined_in(&self, name: &[String]) -> Option<&str> {
         let mut name = name.to_vec();
         for _ in 0..8 {
@@ -143,7 +143,7 @@ impl Modules {
         None
     }
 
-    /// The import of everything by which a module has a name.
+    /// Returns the glob import through which a module has a name.
     fn passed_on<'a>(&self, module: &'a Module, name: &str) -> Option<&'a (String, Vec<String>)> {
         let has = |from: &[String]| {
             let known = self.files.get(&from.join("::"));
@@ -156,7 +156,7 @@ impl Modules {
     }
 }
 
-/// The module that a file is, by its path below `src/`.
+/// Returns the module of a file, from its path below `src/`.
 fn module_path(inner: &str) -> Vec<String> {
     let inner = inner.trim_end_matches(".rs");
     let parts: Vec<String> = inner.split('/').map(str::to_owned).collect();
@@ -174,7 +174,7 @@ fn joined(place: &str, name: &str) -> String {
     }
 }
 
-/// Lines up to the tests at the end of a file.
+/// Returns the number of lines before the tests at the end of a file.
 fn lines_without_tests(text: &str) -> usize {
     let lines: Vec<&str> = text.lines().collect();
     let ends = lines.windows(2).position(|two| {
@@ -236,7 +236,7 @@ fn read(tokens: TokenStream, place: &[String], module: &mut Module) {
     }
 }
 
-/// The words after which a name is defined.
+/// Keywords that precede a defined name.
 const DEFINING: [&str; 9] = [
     "struct", "enum", "fn", "trait", "type", "const", "static", "union", "mod",
 ];
@@ -258,7 +258,8 @@ fn is_test_attribute(all: &[TokenTree], at: usize) -> bool {
     is_punct(all.get(at), '#') && is_it
 }
 
-/// Behind the item that begins at `at`, whose module, if it is one of a file, only tests have.
+/// Returns the index after the item that begins at `at`. If the item declares a file's module, the
+/// module is recorded as tests only.
 fn after_item(all: &[TokenTree], mut at: usize, module: &mut Module) -> usize {
     while at < all.len() {
         if let (TokenTree::Ident(word), Some(TokenTree::Ident(name))) = (&all[at], all.get(at + 1))
@@ -276,7 +277,7 @@ fn after_item(all: &[TokenTree], mut at: usize, module: &mut Module) -> usize {
     at
 }
 
-/// Whether the `use` at `at` passes its names on.
+/// Returns true if the `use` at `at` is a re-export.
 fn is_public(all: &[TokenTree], at: usize) -> bool {
     let before = |by: usize| at.checked_sub(by).and_then(|at| all.get(at));
     let is_pub =
@@ -284,7 +285,7 @@ fn is_public(all: &[TokenTree], at: usize) -> bool {
     is_pub(before(1)) || (matches!(before(1), Some(TokenTree::Group(_))) && is_pub(before(2)))
 }
 
-/// The path that begins at `at`, and where it ends.
+/// Returns the path that begins at `at`, and the index of its end.
 fn path_at(all: &[TokenTree], mut at: usize) -> (Vec<String>, usize) {
     let mut path = Vec::new();
     while let Some(TokenTree::Ident(word)) = all.get(at) {
@@ -297,7 +298,7 @@ fn path_at(all: &[TokenTree], mut at: usize) -> (Vec<String>, usize) {
     (path, at)
 }
 
-/// Every name of a `use`, with its whole path.
+/// Collects every name of a `use`, with its whole path.
 fn tree(all: &[TokenTree], above: &[String], found: &mut Vec<(String, Vec<String>)>) {
     for part in all.split(|token| is_punct(Some(token), ',')) {
         let (path, ends) = path_at(part, 0);
@@ -326,7 +327,7 @@ fn tree(all: &[TokenTree], above: &[String], found: &mut Vec<(String, Vec<String
     }
 }
 
-/// A path as it reads from the root of the crate; none of what is of other crates.
+/// Returns a path as seen from the root of the crate. `None` if it belongs to another crate.
 fn from_root(path: &[String], place: &[String], module: &Module) -> Option<Vec<String>> {
     let (first, rest) = path.split_first()?;
     let mut whole = match first.as_str() {
@@ -342,7 +343,7 @@ fn from_root(path: &[String], place: &[String], module: &Module) -> Option<Vec<S
             let known = module.imported.iter().find(|(known, _)| known == name);
             match known {
                 Some((_, from)) => from.clone(),
-                // A module below this one, or another crate: no file of ours answers to that.
+                // A module below this one, or another crate, which matches no file here.
                 None => {
                     let mut whole = place.to_vec();
                     whole.push(name.to_owned());

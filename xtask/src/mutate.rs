@@ -1,4 +1,4 @@
-//! The mutation run, longer than the gate's: texts that come from others, changed at random.
+//! Runs the mutation tests longer than the gate does: parses external texts after random changes.
 
 use crate::process::{self, cargo};
 use anyhow::Result;
@@ -17,7 +17,7 @@ pub struct Options {
     only: Option<String>,
 }
 
-/// Runs it; what it finds is kept as files, and named.
+/// Runs it. Failing inputs are kept as files, and the output names them.
 pub fn run(options: &Options) -> Result<()> {
     let variables = [
         ("CASSAY_MUTATE_TIMES", options.times.to_string()),

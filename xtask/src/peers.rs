@@ -1,12 +1,13 @@
-//! `cargo xtask peers`: cassay and its peers on the same work, written to `docs/performance.md`.
+//! `cargo xtask peers`: runs cassay and its peers on the same work, and writes the results to
+//! `docs/performance.md`.
 //!
-//! 1. install the peers outside of the tree (`install`), build cassay and the null server;
-//! 2. start a server: the null target, or a real Cassandra;
-//! 3. case by case, in rounds, run every tool, one at a time, in an order that turns (`tools`),
-//!    while its processor time and memory are sampled (`sample`);
-//! 4. write the medians and ranges with machine, versions and command into the document (`table`).
+//! 1. Installs the peers outside the tree (`install`), and builds cassay and the null server.
+//! 2. Starts a server: the null target, or a real Cassandra.
+//! 3. Case by case, in rounds, runs every tool, one at a time, in rotating order (`tools`). Samples
+//!    the tool's processor time and memory meanwhile (`sample`).
+//! 4. Writes medians and ranges with machine, versions and command into the document (`table`).
 //!
-//! Whatever was started is stopped when its guard is dropped. A run of a tool that fails is
+//! Everything that was started is stopped when its guard is dropped. A failed run of a tool is
 //! reported and left out; the others count.
 
 mod install;
@@ -60,29 +61,29 @@ pub enum Place {
     Cassandra,
 }
 
-/// What every tool does in a run.
+/// Work of every tool in a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Case {
-    /// Against what.
+    /// Server under test.
     pub place: Place,
-    /// Whether it reads; otherwise it writes.
+    /// True for reads, false for writes.
     pub is_read: bool,
-    /// When operations are sent.
+    /// Schedule of the operations.
     pub load: Load,
 }
 
-/// When operations are sent.
+/// Schedule of the operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Load {
-    /// As soon as one of so many is answered.
+    /// A closed loop with this number of operations in flight.
     Closed(u32),
-    /// So many per second, whatever the server does.
+    /// A fixed rate per second, independent of the server.
     Rate(u32),
 }
 
-/// Operations in flight in a closed loop, and at most at a fixed rate.
+/// Operations in flight in a closed loop, and the maximum at a fixed rate.
 pub const IN_FLIGHT: u32 = 128;
-/// Rows that are written before Cassandra is read, and that writes go round in.
+/// Rows written before reads from Cassandra, and range over which writes cycle.
 pub const ROWS: u64 = 200_000;
 
 const fn case(place: Place, is_read: bool, load: Load) -> Case {
@@ -93,11 +94,11 @@ const fn case(place: Place, is_read: bool, load: Load) -> Case {
     }
 }
 
-/// All cases in the order in which they are run. A single Cassandra on two shared CPUs does not
-/// take 50 k/s of every tool, so that there its fixed rate is the lower one only. It is read before
-/// it is written to: every row is then in one SSTable, whichever statement wrote it. Overwritten
-/// rows are not comparable, since a read may stop at the newest SSTable where INSERT wrote the row,
-/// and not where UPDATE did.
+/// All cases in order. A single Cassandra on two shared CPUs does not reach 50 k/s with every tool.
+/// Its only fixed rate is therefore the lower one. Cassandra is read before it is overwritten, so
+/// that every row is in one SSTable, whichever statement wrote it. Overwritten rows are not
+/// comparable: a read may stop at the newest SSTable if INSERT wrote the row, but not if UPDATE
+/// did.
 const CASES: [Case; 7] = [
     case(Place::Null, false, Load::Closed(IN_FLIGHT)),
     case(Place::Null, true, Load::Closed(IN_FLIGHT)),
@@ -108,8 +109,17 @@ const CASES: [Case; 7] = [
     case(Place::Cassandra, false, Load::Rate(10_000)),
 ];
 
+/// Returns the fixed rates of all cases, requests per second.
+fn rates() -> impl Iterator<Item = u32> {
+    let rate = |case: &Case| match case.load {
+        Load::Rate(rate) => Some(rate),
+        Load::Closed(_) => None,
+    };
+    CASES.iter().filter(|case| case.place == Place::Null).filter_map(rate)
+}
+
 impl Place {
-    /// As it is called in options and in the document.
+    /// Returns the name for options and the document.
     pub fn name(self) -> &'static str {
         match self {
             Place::Null => "null",
@@ -119,7 +129,7 @@ impl Place {
 }
 
 impl Case {
-    /// As it is called in the table.
+    /// Returns the name for the table.
     pub fn name(self) -> String {
         let kind = if self.is_read { "reads" } else { "writes" };
         match self.load {
@@ -129,15 +139,15 @@ impl Case {
     }
 }
 
-/// Where things are.
+/// Folders of this benchmark.
 pub struct Places {
-    /// Outside of the tree: installed peers.
+    /// Installed peers, outside the tree.
     pub peers: PathBuf,
-    /// Reports and studies of this bench; emptied at the beginning.
+    /// Reports and studies of this benchmark, emptied at the start.
     pub scratch: PathBuf,
 }
 
-/// Runs the bench.
+/// Runs the benchmark.
 pub fn run(options: &Options) -> Result<()> {
     let home = std::env::var_os("HOME").context("find the home folder: HOME is not set")?;
     let places = Places {
@@ -174,7 +184,7 @@ pub fn run(options: &Options) -> Result<()> {
     std::fs::write(&path, document).with_context(|| format!("write {}", path.display()))
 }
 
-/// All rounds against one server.
+/// Runs all rounds against one server.
 fn measure(place: Place, options: &Options, places: &Places, cells: &mut Vec<Cell>) -> Result<()> {
     let server = match (place, options.cassandra) {
         (Place::Null, _) => Server::null()?,
@@ -183,7 +193,7 @@ fn measure(place: Place, options: &Options, places: &Places, cells: &mut Vec<Cel
     };
     let stress_too = options.tools.contains(&Tool::CassandraStress);
     for tool in &options.tools {
-        // The rows of cassandra-stress are cassay's too: once is enough.
+        // cassay uses the rows of cassandra-stress, so they are written once.
         if stress_too && matches!(tool, Tool::Cassay | Tool::CassayBatched) {
             continue;
         }
@@ -196,8 +206,8 @@ fn measure(place: Place, options: &Options, places: &Places, cells: &mut Vec<Cel
     server.stop()
 }
 
-/// All rounds of a case. On Cassandra there is one more before them, which does not count: while
-/// the JVM compiles and the compactions after loading end, whoever comes first is at a
+/// Runs all rounds of a case. On Cassandra, an additional first round does not count. During it,
+/// the JVM compiles and the compactions after loading end, so the first tool would be at a
 /// disadvantage.
 fn measure_case(
     case: Case,
@@ -212,7 +222,7 @@ fn measure_case(
     let window = Duration::from_secs(options.seconds.into());
     for round in 0..unmeasured + options.rounds as usize {
         for turn in 0..tools.len() {
-            // Every tool is first as often as any other.
+            // Every tool is first equally often.
             let tool = tools[(turn + round) % tools.len()];
             match tools::run(tool, case, server, window, places) {
                 Ok(_) if round < unmeasured => println!("{} {}: warm", tool.name(), case.name()),

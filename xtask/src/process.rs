@@ -1,28 +1,28 @@
-//! Child processes of developer commands: run in the root of the tree, to their end, or to that of
-//! the guard that has started them.
+//! Runs child processes of developer commands in the root of the tree, until they end or the guard
+//! that started them is dropped.
 
 use crate::tree;
 use anyhow::{Context, Result, bail, ensure};
-use std::io::BufRead;
+use std::io::{BufRead, Read};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 
-/// What all commands from now on have in their environment besides ours.
+/// Environment variables that are added to all further commands.
 static ENVIRONMENT: Mutex<Vec<(&str, String)>> = Mutex::new(Vec::new());
 
-/// The CPUs that this process may run on; 1 where that is not known.
+/// Returns the number of CPUs on which this process may run, or 1 if it is unknown.
 pub fn cpus() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Adds to the environment of all commands from now on.
+/// Adds variables to the environment of all further commands.
 pub fn add_environment(variables: Vec<(&'static str, String)>) {
     let mut environment = ENVIRONMENT.lock().unwrap_or_else(PoisonError::into_inner);
     environment.extend(variables);
 }
 
-/// A command that runs in the root of the tree.
+/// Returns a command that runs in the root of the tree.
 #[expect(
     clippy::disallowed_methods,
     reason = "a developer command is a foreground child that we wait for"
@@ -35,12 +35,12 @@ fn command(program: &str, arguments: &[&str]) -> Command {
     command
 }
 
-/// Runs it with our terminal; an error unless it exits with 0.
+/// Runs a program in the current terminal. Fails unless it exits with 0.
 pub fn run(program: &str, arguments: &[&str]) -> Result<()> {
     run_with(program, arguments, &[])
 }
 
-/// As [`run`], with variables in its environment.
+/// Like [`run`], with additional environment variables.
 pub fn run_with(program: &str, arguments: &[&str], variables: &[(&str, String)]) -> Result<()> {
     let line = format!("{program} {}", arguments.join(" "));
     let status = command(program, arguments)
@@ -53,7 +53,7 @@ pub fn run_with(program: &str, arguments: &[&str], variables: &[(&str, String)])
     Ok(())
 }
 
-/// As [`run_with`], in another folder.
+/// Like [`run_with`], in another folder.
 pub fn run_in(
     folder: &Path,
     program: &str,
@@ -74,8 +74,8 @@ pub fn run_in(
     Ok(())
 }
 
-/// Runs it, and gives all that it has said and whether it exited with 0. What it says on stdout is
-/// shown as it comes if it `tells`, and all of it at the end if it has failed and does not.
+/// Runs a program, and returns its whole output and whether it exited with 0. If `tells`, its
+/// stdout is shown as it comes. Otherwise all output is shown at the end if it failed.
 pub fn said(
     program: &str,
     arguments: &[&str],
@@ -108,12 +108,55 @@ pub fn said(
     Ok((said, status.success()))
 }
 
-/// Runs it and returns what it wrote to stdout; an error, with its stderr, unless it exits with 0.
+/// Runs a program in a folder, and passes each line of its stdout to `heard` as it comes. Returns
+/// its whole output and whether it exited with 0.
+///
+/// # Errors
+/// It cannot be started, or its output cannot be read.
+pub fn heard(
+    folder: &Path,
+    program: &str,
+    arguments: &[&str],
+    variables: &[(&str, String)],
+    mut heard: impl FnMut(&str),
+) -> Result<(String, bool)> {
+    let line = || format!("run `{program} {}`", arguments.join(" "));
+    let mut child = command(program, arguments)
+        .current_dir(folder)
+        .envs(variables.iter().map(|(name, value)| (name, value)))
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .with_context(line)?;
+    let stdout = child.stdout.take().context("its stdout")?;
+    let mut stderr = child.stderr.take().context("its stderr")?;
+    // Read by another thread: a full pipe would block its writer.
+    let aside = std::thread::spawn(move || {
+        let mut said = Vec::new();
+        stderr.read_to_end(&mut said).map(|_| said)
+    });
+    let mut said = String::new();
+    for text in std::io::BufReader::new(stdout).split(b'\n') {
+        let text = text.with_context(line)?;
+        let text = String::from_utf8_lossy(&text);
+        heard(&text);
+        said += &text;
+        said.push('\n');
+    }
+    let status = child.wait().with_context(line)?;
+    if let Ok(Ok(aside)) = aside.join() {
+        said += &String::from_utf8_lossy(&aside);
+    }
+    Ok((said, status.success()))
+}
+
+/// Runs a program and returns its stdout. Fails, with its stderr, unless it exits with 0.
 pub fn output(program: &str, arguments: &[&str]) -> Result<String> {
     output_with(program, arguments, &[])
 }
 
-/// As [`output`], with more in its environment.
+/// Like [`output`], with additional environment variables.
 pub fn output_with(program: &str, arguments: &[&str], more: &[(&str, String)]) -> Result<String> {
     let line = format!("{program} {}", arguments.join(" "));
     let output = command(program, arguments)
@@ -127,7 +170,8 @@ pub fn output_with(program: &str, arguments: &[&str], more: &[(&str, String)]) -
     String::from_utf8(output.stdout).with_context(|| format!("read the output of `{line}`"))
 }
 
-/// Runs it with more in its environment, and returns what it wrote to stderr, however it ended.
+/// Runs a program with additional environment variables, and returns its stderr, whatever its exit
+/// code.
 pub fn stderr(program: &str, arguments: &[&str], more: &[(&str, String)]) -> Result<String> {
     let mut command = command(program, arguments);
     command.envs(more.iter().map(|(name, value)| (name, value)));
@@ -137,14 +181,14 @@ pub fn stderr(program: &str, arguments: &[&str], more: &[(&str, String)]) -> Res
     Ok(String::from_utf8_lossy(&output.stderr).into_owned())
 }
 
-/// Starts it in the background; whoever calls ends it.
+/// Starts a program in the background. The caller must end it.
 pub fn start(program: &str, arguments: &[&str]) -> Result<Child> {
     command(program, arguments)
         .spawn()
         .with_context(|| format!("start `{program} {}`", arguments.join(" ")))
 }
 
-/// As [`start`], without our terminal.
+/// Like [`start`], detached from the terminal.
 pub fn start_silent(program: &str, arguments: &[&str]) -> Result<Child> {
     command(program, arguments)
         .stdin(Stdio::null())
@@ -154,7 +198,7 @@ pub fn start_silent(program: &str, arguments: &[&str]) -> Result<Child> {
         .with_context(|| format!("start `{program} {}`", arguments.join(" ")))
 }
 
-/// As [`start_silent`], but what it says on stderr is in a file.
+/// Like [`start_silent`], with stderr written to a file.
 pub fn start_telling(program: &str, arguments: &[&str], told: &Path) -> Result<Child> {
     let file = std::fs::File::create(told).with_context(|| format!("make {}", told.display()))?;
     command(program, arguments)
@@ -165,14 +209,14 @@ pub fn start_telling(program: &str, arguments: &[&str], told: &Path) -> Result<C
         .with_context(|| format!("start `{program} {}`", arguments.join(" ")))
 }
 
-/// Asks a child to end.
+/// Sends SIGTERM to a child.
 pub fn terminate(child: &Child) {
     let pid = child.id().to_string();
-    // It fails when the child has ended, which is as good.
+    // It fails if the child has ended, which is fine.
     let _ = command("kill", &[&pid]).status();
 }
 
-/// The cargo that runs us, so that the toolchain is the same.
+/// Returns the cargo that runs this program, so that the toolchain is the same.
 pub fn cargo() -> String {
     std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned())
 }

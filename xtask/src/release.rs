@@ -1,12 +1,13 @@
-//! A release: version and date where they stand, all checks, all packages, and a tag; nothing of
-//! the developer's tree is touched before all of it has passed, and nothing is sent anywhere.
+//! Makes a release: writes version and date, runs all checks, makes all packages and tags the
+//! commit. The developer's tree stays unchanged until everything has passed, and nothing is sent
+//! anywhere.
 //!
-//! 1. What speaks against it is said, all at once.
-//! 2. In a clone below cargo's folder, version and date are written, and what is generated.
-//! 3. There it is committed, the gate is run and the packages are made, twice.
-//! 4. Commit and tag are taken over, and what is left for a person is said.
+//! 1. Reports all obstacles at once.
+//! 2. In a clone below cargo's folder, writes version and date, and the generated files.
+//! 3. Commits there, runs the gate, and makes the packages twice.
+//! 4. Takes over commit and tag, and lists the steps left for a person.
 //!
-//! The clone stays until then: what has passed in it is not done again for the same commit.
+//! The clone stays until then. Checks that have passed in it are not repeated for the same commit.
 
 mod changelog;
 mod manifests;
@@ -21,10 +22,10 @@ use repository::{Base, Repository};
 use std::path::{Path, PathBuf};
 use version::Version;
 
-/// Where the version stands besides the manifest.
+/// Files besides the manifest that contain the version.
 const LOCKS: [&str; 2] = ["Cargo.lock", "fuzz/Cargo.lock"];
 
-/// In the clone, what is in no commit: the commit whose gate has passed.
+/// File in the clone, never committed, with the commit whose gate has passed.
 const PASSED: &str = "target/gate-passed";
 
 /// What to release.
@@ -73,10 +74,10 @@ pub fn run(options: &Options) -> Result<()> {
     say_what_is_left(&base, version, &packages)
 }
 
-/// Where the repository is, if nothing speaks against a release.
+/// Returns the state of the repository, if nothing prevents a release.
 ///
 /// # Errors
-/// All that does.
+/// All obstacles.
 fn ready(here: &Repository, version: Version) -> Result<Base> {
     let base = here.base()?;
     let mut reasons = Vec::new();
@@ -119,7 +120,7 @@ fn ready(here: &Repository, version: Version) -> Result<Base> {
     Ok(base)
 }
 
-/// What has passed all checks.
+/// A release that has passed all checks.
 struct Made {
     clone: Repository,
     commit: String,
@@ -181,7 +182,7 @@ fn write_version(clone: &Repository, version: Version, date: &str) -> Result<()>
     })
 }
 
-/// Puts the packages where `dist` puts them, in the place of older ones.
+/// Moves the packages to the folder of `dist`, replacing older ones.
 fn bring(from: &Path, to: &Path) -> Result<()> {
     if to.exists() {
         std::fs::remove_dir_all(to).with_context(|| format!("clear {}", to.display()))?;

@@ -1,6 +1,6 @@
-//! Searches for what is known: the null target answers so many operations a second, and what comes
-//! faster waits. So its peak is known; and how long an answer takes at so many threads, by Little's
-//! law.
+//! Tests searches with known results. The null target answers a fixed number of operations per
+//! second, and additional ones wait. This determines its peak and, by Little's law, the latency for
+//! a number of threads.
 
 use crate::process;
 use crate::tree;
@@ -19,21 +19,21 @@ pub struct Options {
     capacity: u32,
 }
 
-/// How near a search must come, as a share of what is known.
+/// Largest accepted deviation of a search, as a share of the known result.
 const NEAR: f64 = 0.03;
-/// How many of a kind need not: of twenty, one.
+/// Number of searches of a kind that may deviate more: one of twenty.
 const FAR_MAX: u32 = 1;
 
-/// One kind of search, and what it must find.
+/// One kind of search, and its expected result.
 struct Kind {
     name: &'static str,
     procedure: String,
     capacity: u32,
     count: u32,
-    /// What its point says: `rate` or `threads`.
+    /// Unit of its point: `rate` or `threads`.
     axis: &'static str,
     truth: f64,
-    /// How it must end.
+    /// Expected outcome.
     outcome: &'static str,
 }
 
@@ -51,7 +51,7 @@ impl Kind {
                 truth: f64::from(capacity),
                 outcome: "held",
             },
-            // 100 threads wait for 4000 a second: each for 25 ms.
+            // 100 threads share 4000 a second, so each waits for 25 ms.
             Self {
                 name: "latency_target",
                 procedure: "{latency_target: {threads: {from: 8, to: 512}, p50_ms: 25}}".to_owned(),
@@ -61,7 +61,8 @@ impl Kind {
                 truth: 100.0,
                 outcome: "found",
             },
-            // Of 24, 34, 44 and 54 threads at 1000 a second the last are first to wait for 50 ms.
+            // Among 24, 34, 44 and 54 threads at 1000 a second, the last is the first to wait for
+            // 50 ms.
             Self {
                 name: "band",
                 procedure: "{band: {threads: {from: 24, step: 10, to: 94}, p99_ms: [50, 80]}}"
@@ -97,10 +98,10 @@ repeat: {{blocks: {count}}}
     }
 }
 
-/// Searches, and says how near each came.
+/// Runs the searches, and prints the deviation of each.
 ///
 /// # Errors
-/// Of a kind more than one is far, or did not end as it must.
+/// More than one search of a kind deviates too much, or has another outcome than expected.
 pub fn run(options: &Options) -> Result<()> {
     process::run(
         &process::cargo(),
@@ -109,7 +110,7 @@ pub fn run(options: &Options) -> Result<()> {
     let folder = std::env::temp_dir().join(format!("cassay-searches-{}", std::process::id()));
     let each = Kind::all(options).map(|kind| search(&kind, &folder.join(kind.name)));
     let told = each.into_iter().collect::<Result<()>>();
-    // What is left behind is in the way of nobody, and the result matters more.
+    // A leftover folder does no harm, and the result is more important.
     let _ = std::fs::remove_dir_all(&folder);
     told
 }
@@ -120,11 +121,11 @@ fn search(kind: &Kind, folder: &Path) -> Result<()> {
     std::fs::write(&path, kind.study()).context("write the study")?;
     let program = tree::root().join("target/debug/cassay");
     let data = format!("CASSAY_DATA={}", folder.display());
-    // What others do to this machine is not what is asked here.
+    // Other load on this machine is not the question here.
     let shared = "CASSAY_SHARED_MACHINE=1";
     let [program, path, out] =
         [program, path, folder.join("results")].map(|path| path.display().to_string());
-    // Invalid trials are part of a search: that of the overloaded ones ends the command with 3.
+    // Invalid trials are part of a search: an overloaded trial makes the command exit with 3.
     let words = [&data, shared, &program, "run", &path, "--out", &out];
     let mut child = process::start_silent("env", &words)?;
     child.wait().context("wait for the run")?;

@@ -1,5 +1,5 @@
-//! The simulation of the load worker: more seeds than the gate runs, or planted defects that it
-//! must find.
+//! Runs the simulation of the load worker: with more seeds than the gate, or with planted defects
+//! that it must find.
 
 use crate::ci;
 use crate::process::{self, cargo};
@@ -24,7 +24,7 @@ pub struct Options {
     planted: bool,
 }
 
-/// A defect: where it is put, what stands there, what is to stand there.
+/// A defect: its file, the original code and the defective code.
 struct Defect {
     name: &'static str,
     file: &'static str,
@@ -104,7 +104,7 @@ pub fn run(options: &Options) -> Result<()> {
     )
 }
 
-/// Copies the tree, plants each defect by itself, and runs the simulation on it.
+/// Copies the tree, plants each defect on its own, and runs the simulation on it.
 fn find_planted() -> Result<()> {
     let copy = ci::target().join("xtask/planted");
     for file in Tree::read()?.files {
@@ -148,7 +148,7 @@ fn find_planted() -> Result<()> {
     Ok(())
 }
 
-/// Leaves alone what has not changed, so that it is not built again.
+/// Copies a file unless it is unchanged, so that it is not built again.
 fn write_if_other(copy: &Path, original: &Path) -> Result<()> {
     let bytes = std::fs::read(original).with_context(|| format!("read {}", original.display()))?;
     if std::fs::read(copy).is_ok_and(|known| known == bytes) {

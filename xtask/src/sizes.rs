@@ -1,4 +1,4 @@
-//! How large the crates are, and how much of each hangs together.
+//! Prints the sizes of the crates, and the largest circle of files in each.
 
 use crate::modules::Modules;
 use crate::tree::Tree;
@@ -12,7 +12,7 @@ pub struct Options {
     crate_name: Option<String>,
 }
 
-/// Lines without tests and the largest circle of files, per crate.
+/// Prints lines without tests and the largest circle of files, per crate.
 pub fn run(options: &Options) -> Result<()> {
     let tree = Tree::read()?;
     if let Some(name) = &options.crate_name {

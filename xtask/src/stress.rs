@@ -1,18 +1,19 @@
-//! A busy machine: other programs on every CPU and on the disk, while something of ours runs. A
-//! test that believes in a quiet machine fails here, and not first at somebody else's.
+//! Keeps the machine busy with other programs on every CPU and on the disk while cassay's tests
+//! run. A test that relies on a quiet machine then fails here, and not on another developer's
+//! machine.
 
 use crate::process;
 use anyhow::{Context, Result, bail};
 use std::process::Child;
 
-/// stress-ng, as long as this lives.
+/// stress-ng, which runs while this value lives.
 pub struct Busy(Child);
 
 impl Busy {
-    /// Two hogs for every CPU, whose load comes and goes, and one that writes.
+    /// Starts two workers for every CPU, whose load varies, and one that writes to disk.
     ///
     /// # Errors
-    /// stress-ng is not there, or does not understand us.
+    /// stress-ng is missing, or does not accept the arguments.
     pub fn start() -> Result<Busy> {
         let cpus = crate::process::cpus();
         let hogs = (2 * cpus).to_string();
@@ -29,7 +30,7 @@ impl Busy {
         let disk = ["--hdd", "1", "--hdd-bytes", "256M", "--temp-path"];
         let folder = folder.to_string_lossy();
         let arguments = [&arguments[..], &disk, &[&folder]].concat();
-        // A word that it does not know ends it at once, which a start does not show.
+        // An unknown argument ends it at once, which starting it does not reveal.
         process::run("stress-ng", &[&arguments[..], &["--dry-run"]].concat())
             .context("keep the machine busy\nhint: apt-get install stress-ng")?;
         let child = process::start("stress-ng", &arguments).context("keep the machine busy")?;
@@ -37,10 +38,10 @@ impl Busy {
         Ok(Busy(child))
     }
 
-    /// Whether the machine was kept busy until now.
+    /// Checks that the machine was kept busy until now.
     ///
     /// # Errors
-    /// It was not: stress-ng has ended.
+    /// stress-ng has ended.
     pub fn still(&mut self) -> Result<()> {
         match self.0.try_wait().context("look at stress-ng")? {
             None => Ok(()),
@@ -51,7 +52,7 @@ impl Busy {
 
 impl Drop for Busy {
     fn drop(&mut self) {
-        // Its own children end with it on SIGTERM only; the second line is for when it does not.
+        // Its own children end with it on SIGTERM only; the second line waits for it.
         process::terminate(&self.0);
         let _ = self.0.wait();
     }

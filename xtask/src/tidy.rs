@@ -1,8 +1,8 @@
-//! House style as a test: each rule of STYLE.md that a machine can hold is a function here.
+//! House style as a test. Each rule of STYLE.md that a machine can check is a function here.
 //!
-//! A rule reads the tracked files and returns what violates it; it changes nothing. It is a test
-//! of this crate and a line of `cargo xtask tidy`, so that it can be neither forgotten nor argued
-//! with in a review. Each rule has a test that shows it finding something.
+//! A rule reads the tracked files and returns the violations; it changes nothing. It is a test of
+//! this crate and a line of `cargo xtask tidy`, so that it cannot be forgotten or argued away in a
+//! review. Each rule has a test that shows it finding something.
 
 mod chains;
 mod circles;
@@ -17,14 +17,14 @@ mod traps;
 mod type_names;
 
 use crate::tree::Tree;
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
 use std::fmt;
 
 /// One place that violates a rule.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Violation {
     path: String,
-    /// From 1; 0 when the whole file is meant.
+    /// Line, from 1. 0 stands for the whole file.
     line: usize,
     what: String,
 }
@@ -52,11 +52,11 @@ impl fmt::Display for Violation {
     }
 }
 
-/// What a rule is.
+/// Signature of a rule.
 type Rule = fn(&Tree) -> Vec<Violation>;
 
 /// Every rule, with its name.
-const RULES: [(&str, Rule); 27] = [
+const RULES: [(&str, Rule); 28] = [
     (
         "crates and dependencies are those of ARCHITECTURE.md",
         manifests::dependencies,
@@ -88,6 +88,7 @@ const RULES: [(&str, Rule); 27] = [
     ("types are named by what they are", type_names::type_names),
     ("comments name what is there", comments::names),
     ("comments of an item are sentences", comments::sentences),
+    ("comments name their subject", comments::plain),
     ("lines fit", text::line_lengths),
     ("files fit", text::file_lengths),
     ("nothing is left over", text::leftovers),
@@ -107,12 +108,18 @@ const RULES: [(&str, Rule); 27] = [
     ),
 ];
 
-/// `cargo xtask tidy`: every rule on the working copy.
+/// `cargo xtask tidy`: checks every rule on the working copy.
 pub fn run() -> Result<()> {
     let tree = Tree::read()?;
     let mut violations_count = 0;
-    for (name, rule) in RULES {
-        for violation in rule(&tree) {
+    // In parallel: each rule reads all files, which takes seconds.
+    let found: Vec<_> = std::thread::scope(|scope| {
+        let all = &tree;
+        let rules = RULES.map(|(name, rule)| (name, scope.spawn(move || rule(all))));
+        rules.into_iter().map(|(name, rule)| (name, rule.join())).collect()
+    });
+    for (name, violations) in found {
+        for violation in violations.map_err(|_| anyhow!("the rule “{name}” panicked"))? {
             eprintln!("{violation}  [{name}]");
             violations_count += 1;
         }

@@ -1,5 +1,6 @@
-//! Exported plans before the formats' own validators: libvirt's schema, systemd's reading of units,
-//! the shell's of scripts. Which of them is not installed is said, since then nobody has checked.
+//! Checks exported plans with the formats' own validators: libvirt's schema, systemd's parser of
+//! units, and the shell's of scripts. The output names the validators that are not installed, since
+//! their formats remain unchecked.
 
 use crate::process::{self, cargo};
 use crate::tree;
@@ -56,8 +57,8 @@ fn libvirt(domains: &[PathBuf]) -> Result<()> {
     Ok(())
 }
 
-/// Each drop-in under a unit of its own. systemd passes over what it cannot read, with a warning
-/// and exit code 0: any word on stderr is a failure.
+/// Checks each drop-in under a unit of its own. systemd skips whatever it cannot read, with a
+/// warning and exit code 0, so any output on stderr is a failure.
 fn systemd(units: &Path, files: &[PathBuf]) -> Result<()> {
     if process::output("systemd-analyze", &["--version"]).is_err() {
         println!("not checked: drop-ins; systemd-analyze is in systemd");

@@ -1,5 +1,5 @@
-//! The tree as git tracks it: every file with its text. What is not added to git is not checked;
-//! results, caches and build output never are.
+//! The tree as git tracks it: every file with its text. Untracked files, such as results, caches
+//! and build output, are not checked.
 
 use crate::process;
 use anyhow::{Context, Result};
@@ -12,17 +12,17 @@ pub struct File {
     pub path: String,
     /// Size in bytes.
     pub bytes: usize,
-    /// Its text; none when it is not UTF-8.
+    /// Its text. `None` if it is not UTF-8.
     pub text: Option<String>,
 }
 
 impl File {
-    /// Whether the name ends in `.extension`.
+    /// Returns true if the name ends in `.extension`.
     pub fn has_extension(&self, extension: &str) -> bool {
         self.path.rsplit_once('.').is_some_and(|(_, last)| last == extension)
     }
 
-    /// Its text; empty when it has none.
+    /// Returns its text. Empty if it has none.
     pub fn text(&self) -> &str {
         self.text.as_deref().unwrap_or_default()
     }
@@ -37,7 +37,7 @@ pub struct Tree {
 impl Tree {
     /// Reads the working copy.
     pub fn read() -> Result<Tree> {
-        // The owner of the clone may be another user (a container's mount): reading is harmless.
+        // The clone may belong to another user (a container's mount). Reading it is harmless.
         let listed = process::output("git", &["-c", "safe.directory=*", "ls-files", "-z"])
             .context("list the tracked files")?;
         let mut files = Vec::new();
@@ -57,7 +57,7 @@ impl Tree {
         Ok(Tree { files })
     }
 
-    /// A tree for the tests of the rules.
+    /// Returns a tree for the tests of the rules.
     #[cfg(test)]
     pub fn of(files: &[(&str, &str)]) -> Tree {
         let file = |&(path, text): &(&str, &str)| File {
@@ -70,12 +70,12 @@ impl Tree {
         }
     }
 
-    /// The file with this path.
+    /// Returns the file with this path.
     pub fn file(&self, path: &str) -> Option<&File> {
         self.files.iter().find(|file| file.path == path)
     }
 
-    /// Whether a file or a folder with this path exists; the empty path is the root.
+    /// Returns true if a file or folder with this path exists. The empty path is the root.
     pub fn exists(&self, path: &str) -> bool {
         let folder = format!("{path}/");
         path.is_empty()
@@ -85,19 +85,19 @@ impl Tree {
                 .any(|file| file.path == path || file.path.starts_with(&folder))
     }
 
-    /// The names of the folders below `crates`.
+    /// Returns the names of the folders below `crates`.
     pub fn crates(&self) -> BTreeSet<String> {
         let below = self.files.iter().filter_map(|file| file.path.strip_prefix("crates/"));
         below.filter_map(|inner| Some(inner.split_once('/')?.0.to_owned())).collect()
     }
 
-    /// The files whose names end in `.extension`.
+    /// Returns the files whose names end in `.extension`.
     pub fn with_extension<'a>(&'a self, extension: &'a str) -> impl Iterator<Item = &'a File> {
         self.files.iter().filter(move |file| file.has_extension(extension))
     }
 }
 
-/// The root of the tree: the folder above `xtask`.
+/// Returns the root of the tree: the folder above `xtask`.
 pub fn root() -> PathBuf {
     let xtask = Path::new(env!("CARGO_MANIFEST_DIR"));
     xtask.parent().expect("xtask stands in the root").to_owned()

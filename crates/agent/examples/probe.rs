@@ -1,12 +1,12 @@
-//! The probes of this machine by themselves: what they read and what they cost, here and in an
-//! agent.
+//! Runs the probes of this machine separately: their readings and their cost, in this process and
+//! in an agent.
 //!
 //! ```text
 //! cargo run --release -p agent --example probe -- [seconds] [period in ms] [process id …]
 //! ```
-//! Prints the mean of each series, to be held against `mpstat`, `iostat -x`, `sar` and `pidstat`
-//! over the same seconds, then what each probe has cost, and then what the same costs in an agent:
-//! by its own account, and all that agent and this process have used, as the kernel counts it.
+//! Prints the mean of each series, for comparison with `mpstat`, `iostat -x`, `sar` and `pidstat`
+//! over the same seconds. Then prints the cost of each probe, here and in an agent. It has the
+//! agent's own account, and the total CPU time of agent and this process from the kernel.
 #![expect(clippy::print_stdout, reason = "its output is its purpose")]
 
 use anyhow::{Context, Result};
@@ -68,7 +68,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// What all threads of an agent have used, those that have ended too.
+/// Returns the CPU time of all threads of an agent, including those that have ended.
 fn cpu_ns_of(agent: &Agent) -> Result<u64> {
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", agent.process().pid))?;
     let (_, columns) = stat.rsplit_once(')').context("its stat has no name")?;

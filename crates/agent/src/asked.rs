@@ -1,4 +1,4 @@
-//! What an agent is asked that takes few words: of processes, of the machine, of what it watches.
+//! Small calls of an agent: processes, machine, probes.
 
 use crate::state::AgentState;
 use anyhow::Result;

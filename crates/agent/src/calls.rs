@@ -1,4 +1,4 @@
-//! All calls that an agent answers: nothing else imports this but the agent's own course.
+//! Table of all calls that an agent answers. Only the agent's main loop imports it.
 
 use crate::state::AgentState;
 use host::calls::{

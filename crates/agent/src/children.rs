@@ -1,5 +1,5 @@
-//! The processes that an agent has started: each has a thread that waits for its end, takes its
-//! status and says so.
+//! Processes that an agent has started. Each has a thread that waits for its end, takes its status
+//! and reports it.
 
 use anyhow::{Context, Result, bail};
 use host::calls::Note;
@@ -13,7 +13,7 @@ use std::process::Command;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// All of them, whether they run or have ended.
+/// All processes, running or ended.
 pub(crate) struct Children {
     known: Arc<Ended>,
     outbox: Outbox,
@@ -21,9 +21,9 @@ pub(crate) struct Children {
 
 #[derive(Default)]
 struct Ended {
-    /// The status of those that have ended.
+    /// Status by process. `None` while a process runs.
     processes: Mutex<HashMap<Identity, Option<i32>>>,
-    /// Those that somebody wanted to end.
+    /// Processes that were ended on purpose.
     told: Mutex<HashSet<Identity>>,
     news: Condvar,
 }
@@ -57,9 +57,10 @@ impl Children {
         std::thread::Builder::new()
             .name(format!("await {}", identity.pid))
             .spawn(move || {
-                // Comes back when the last thread is gone, and with it ports and files.
+                // Returns when the last thread is gone, and with it ports and files.
                 let status = child.wait().map_or(0, ExitStatusExt::into_raw);
-                // Told before it is known here: an agent that is ending waits for the latter.
+                // Reported before it is recorded here, because an agent that is ending waits for
+                // the record.
                 outbox.note(&Note::Ended(identity, status));
                 known.lock().insert(identity, Some(status));
                 known.news.notify_all();
@@ -73,7 +74,7 @@ impl Children {
         known.iter().map(|(one, status)| (*one, *status)).collect()
     }
 
-    /// Whether it is one of them.
+    /// Checks that the agent has started this process.
     pub fn check(&self, process: Identity) -> Result<()> {
         if !self.known.lock().contains_key(&process) {
             bail!("process {} was not started here", process.pid);
@@ -81,19 +82,20 @@ impl Children {
         Ok(())
     }
 
-    /// Whether it has not ended, with all of its threads.
+    /// Returns true if it has not ended, with all of its threads.
     pub fn runs(&self, process: Identity) -> bool {
         self.known.lock().get(&process) == Some(&None)
     }
 
-    /// Whether it has ended, and nobody wanted it to.
+    /// Returns true if it has ended, but not on purpose.
     pub fn has_failed(&self, process: Identity) -> bool {
         let told = self.known.told.lock();
         let is_told = told.unwrap_or_else(PoisonError::into_inner).contains(&process);
         !is_told && self.known.lock().get(&process).is_some_and(Option::is_some)
     }
 
-    /// SIGTERM with `grace`, then SIGKILL; at once without. Whether it went by itself.
+    /// Sends SIGTERM, and after `grace` SIGKILL; without grace, SIGKILL at once. Returns true if it
+    /// ended by itself.
     pub fn end(&self, process: Identity, grace: Duration) -> Result<bool> {
         self.check(process)?;
         self.known.tell(process);
@@ -110,8 +112,8 @@ impl Children {
         Err(process.stuck())
     }
 
-    /// Asks all of `processes` to end, with `grace` for all together, then kills what is left of
-    /// them; at once without.
+    /// Asks all of `processes` to end, waits `grace` in total, and kills the rest. Without grace,
+    /// kills at once.
     pub fn end_all(&self, processes: &[Identity], grace: Duration) -> Result<()> {
         processes.iter().try_for_each(|one| self.check(*one))?;
         processes.iter().for_each(|one| self.known.tell(*one));
@@ -128,7 +130,7 @@ impl Children {
         stuck.map_or(Ok(()), |process| Err(process.stuck()))
     }
 
-    /// Kills all of them.
+    /// Kills all processes.
     pub fn kill(&self) -> Result<()> {
         let all = self.all();
         for (process, _) in &all {
@@ -139,7 +141,7 @@ impl Children {
         stuck.map_or(Ok(()), |(process, _)| Err(process.stuck()))
     }
 
-    /// True if it has ended within `limit`.
+    /// Returns true if it has ended within `limit`.
     fn wait(&self, process: Identity, limit: Duration) -> bool {
         let deadline = Deadline::after(limit);
         let mut known = self.known.lock();

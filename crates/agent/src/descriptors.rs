@@ -1,9 +1,9 @@
-//! The files that a process has open, and may open.
+//! Open files of a process, and their limit.
 
 use anyhow::{Context, Result};
 use host::process::Identity;
 
-/// The numbers of the files that a process has open, in order.
+/// Returns the file descriptors of a process, ascending.
 pub(crate) fn numbers(process: Identity) -> Result<Vec<u64>> {
     let folder = format!("/proc/{}/fd", process.pid);
     let entries = std::fs::read_dir(&folder).with_context(|| format!("list {folder}"))?;
@@ -14,7 +14,7 @@ pub(crate) fn numbers(process: Identity) -> Result<Vec<u64>> {
     Ok(numbers)
 }
 
-/// How many files a process may open: now, and at the most. Without a limit it is none.
+/// Returns the soft and hard limit of a process's open files. `None` means unlimited.
 pub(crate) fn files_limit(process: Identity) -> Result<(Option<u64>, Option<u64>)> {
     let path = format!("/proc/{}/limits", process.pid);
     let text = std::fs::read_to_string(&path).with_context(|| format!("read {path}"))?;

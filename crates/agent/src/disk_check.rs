@@ -1,7 +1,8 @@
-//! A disk that is tried by a process of its own.
+//! Disk test in a separate process.
 //!
-//! What must hold: it is in the groups of its host, and so as slow as all there are; it leaves
-//! nothing on the disk, whenever it is killed; and where it waits for ever, nobody waits with it.
+//! Invariants: the process is in the control groups of its host, and so is as slow as the host's
+//! other processes. It leaves nothing on the disk, whenever it is killed. If it hangs, the agent
+//! does not.
 
 use crate::state::AgentState;
 use anyhow::{Context, Result, ensure};
@@ -18,33 +19,33 @@ use std::io::{PipeReader, Read};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The argument, after the agent's own, that makes this program try a disk; its folder follows, and
-/// how much it writes and reads.
+/// Argument after the agent's own that makes this program test a disk. The folder and the amount of
+/// I/O follow.
 pub const ARGUMENT: &str = "try-disk";
 
-/// How many processes may wait for a disk that does nothing. As long as they do, no further one is
+/// Maximum number of processes that hang on a disk. While there are as many, no further one is
 /// started.
 const WAITING_MAX: usize = 4;
 
 const POLL: Duration = Duration::from_millis(5);
 
-/// How many files and folders are looked at for one that can be read.
+/// Maximum number of files and folders examined for a readable file.
 const ENTRIES_MAX: usize = 10_000;
 
-/// Files that are the laboratory's own begin so: that which takes the room has nothing to read.
+/// Prefix of cassay's own files, which are not read: the file that fills the disk has no readable
+/// content.
 const OWN: &str = ".cassay";
 
-/// What one trial says of its two halves.
+/// Results of writing and reading.
 type Attempts = (Attempt, Attempt);
 
-/// The most that one trial may write and read.
+/// Maximum bytes of a disk test.
 const WORK_MAX_BYTES: u64 = 64 << 20;
 
-/// Tries the disk of `folder` with so many requests of so many bytes, and says on its output what
-/// came of it.
+/// Tests the disk of `folder` with requests of a given number and size, and prints the results.
 ///
 /// # Errors
-/// There is nobody who listens; the work is none, or too much.
+/// The output is closed; or the amount of I/O is zero or too large.
 pub fn run(folder: &Path, requests: &str, bytes: &str) -> Result<()> {
     let number = |text: &str| text.parse::<u64>().context("a trial needs two numbers");
     let work = DiskWork {
@@ -87,7 +88,7 @@ pub fn run(folder: &Path, requests: &str, bytes: &str) -> Result<()> {
     let written = writing.join().ok().context("the thread that writes has failed")??;
     match (found, written) {
         (Some(_), _) => Ok(()),
-        // Then that which was written.
+        // Otherwise the file that was written.
         (None, Some(file)) => {
             let begun_ns = clock::now_ns();
             say("read", begun_ns, read(&file, work))
@@ -96,7 +97,7 @@ pub fn run(folder: &Path, requests: &str, bytes: &str) -> Result<()> {
     }
 }
 
-/// Into a file without a name, on the disk, each request over the one before.
+/// Writes to an unnamed file on disk, each request over the one before.
 fn write(folder: &Path, work: DiskWork) -> Result<File, Errno> {
     let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::DIRECT | OFlags::CLOEXEC;
     let file = rustix::fs::open(folder, flags, Mode::from_raw_mode(0o600))?;
@@ -108,14 +109,14 @@ fn write(folder: &Path, work: DiskWork) -> Result<File, Errno> {
     Ok(File::from(file))
 }
 
-/// The begin of a file that was opened to be read past every cache, as often.
+/// Reads the beginning of a file opened for direct I/O, as often as requested.
 fn read(file: &File, work: DiskWork) -> Result<(), Errno> {
     let mut reads = (0..work.requests).map(|_| Blocks::read(file, 0, work.bytes));
     let read = reads.try_for_each(|read| read.map(drop));
     read.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))
 }
 
-/// A file that has so much to be read.
+/// Finds a file with at least this many bytes.
 fn file_below(folder: &Path, bytes: u64) -> Option<PathBuf> {
     let mut folders = vec![folder.to_owned()];
     let mut left = ENTRIES_MAX;
@@ -151,10 +152,11 @@ fn tell(line: &str) -> Result<()> {
     written.map(drop).context("say what came of a trial")
 }
 
-/// Has the disk of `folder` tried; what has not happened within `limit` is silent.
+/// Tests the disk of `folder`. A part without result within `limit` is [`Attempt::Silent`].
 ///
 /// # Errors
-/// The folder is none of the agent's, or its volume is not mounted; no process can be started.
+/// The folder does not belong to the agent, its volume is not mounted, or no process can be
+/// started.
 pub(crate) fn look(
     here: &AgentState,
     folder: &Path,
@@ -162,7 +164,7 @@ pub(crate) fn look(
     limit: Duration,
 ) -> Result<QueryAnswer> {
     let seen = |(write, read): Attempts| QueryAnswer::Disk { write, read };
-    // Below the mount point of a volume that is not there, another disk would be tried.
+    // Below an unmounted volume's mount point, another disk would be tested.
     here.files.admit(folder)?;
     let deadline = Deadline::after(limit);
     let mut waiting = here.trials();
@@ -174,7 +176,7 @@ pub(crate) fn look(
         if deadline.passed() {
             return Ok(seen((Attempt::Silent, Attempt::Silent)));
         }
-        // One that was waiting may just be ending.
+        // A hanging process may just be ending.
         drop(waiting);
         clock::sleep(POLL);
         waiting = here.trials();
@@ -200,7 +202,7 @@ pub(crate) fn look(
     Ok(seen(said))
 }
 
-/// All that comes until the pipe ends or the time is over.
+/// Reads the output until it ends or the time is over.
 fn listen(mut pipe: PipeReader, deadline: Deadline) -> Result<String> {
     let mut said = Vec::new();
     let mut buffer = [0; 256];

@@ -1,8 +1,8 @@
-//! Things of a host that are broken on purpose, by its agent, and healed.
+//! Injection and healing of faults by a host's agent.
 //!
-//! What must hold: what heals is written down before anything is broken, on the undo list too if it
-//! is for whoever outlives the agent; and the agent heals by itself when the time is over, though
-//! its controller be silent or gone.
+//! Invariants: healing is recorded before anything is broken, and also on the undo list if it must
+//! be done after the agent's end. The agent heals by itself when the time is over, even if its
+//! controller is silent or gone.
 
 mod commands;
 mod corrupt;
@@ -32,7 +32,7 @@ use reach::Serve;
 use state::{Breakable, State};
 use std::time::Duration;
 
-/// What breaks and heals it.
+/// Returns the implementation of a fault.
 fn breakable(what: Injection, broken: Broken) -> Box<dyn Breakable> {
     use emptied::{Emptied, When};
     use volume::{Alone, DiskFailure, Failing, Full, Stalled};
@@ -100,9 +100,10 @@ fn breakable(what: Injection, broken: Broken) -> Box<dyn Breakable> {
 }
 
 impl AgentState {
-    /// Heals what is still broken.
+    /// Heals a fault that is still there.
     fn heal(&self, Broken(number): Broken) -> Result<Healed> {
-        // Held while it is done: who ends everything waits, and nothing is started after that.
+        // The lock is held meanwhile: ending the agent waits for it, and nothing is started
+        // afterwards.
         let mut all = self.faults.lock();
         let state = all.get_mut(number as usize).context("nothing was broken by this number")?;
         let by_itself = matches!(state, State::Whole(_));
@@ -130,7 +131,7 @@ impl AgentState {
 impl Serve<AgentState> for Inject {
     fn serve(self, here: &AgentState) -> Result<Broken> {
         let own = here.own().context("this agent is ending")?;
-        // Held while it is done: nobody heals what is not broken yet.
+        // The lock is held meanwhile, so that nothing is healed before it is broken.
         let mut all = here.faults.lock();
         let broken = Broken(all.len() as u64);
         let mut what = breakable(self.what, broken);
@@ -141,7 +142,7 @@ impl Serve<AgentState> for Inject {
                 if !own.faults.is_left(broken) {
                     return;
                 }
-                // Whoever asks for it hears how that went.
+                // A later call gets the result.
                 if own.heal(broken).is_ok() {
                     own.keep_up();
                 }

@@ -1,4 +1,4 @@
-//! Files, as an agent reads and changes them: all by the door of [`crate::folders`].
+//! Reading and changing files, always through the checks of [`crate::folders`].
 
 use crate::folders::{Inside, check_below, enter, open, parent};
 use crate::state::AgentState;
@@ -22,18 +22,18 @@ use std::num::NonZeroU64;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// What an entry takes of a message beside its name.
+/// Size of an entry in a message, without its name.
 const ENTRY_BYTES: usize = 160;
 
-/// The longest file that comes with its entry.
+/// Maximum size of a file that is returned with its entry.
 const TEXT_BYTES_MAX: usize = 64;
 
-/// How much of a file is summed at a time, and what direct reads are a multiple of on all devices
-/// that are sold, in memory as in the file.
+/// Bytes that are summed at a time, and the alignment of direct reads in memory and file. The
+/// alignment suffices for all devices.
 const READ_BYTES: usize = 1 << 20;
 const ALIGNMENT: usize = 4096;
 
-/// Does not wait where somebody has put what is no file.
+/// Does not block if the path is a FIFO instead of a file.
 const READ: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK);
 
 impl Serve<AgentState> for Change {
@@ -43,7 +43,7 @@ impl Serve<AgentState> for Change {
 }
 
 impl AgentState {
-    /// Does one step.
+    /// Performs one step.
     ///
     /// # Errors
     /// It cannot be done, or leads out of the host's folders.
@@ -116,7 +116,7 @@ impl AgentState {
 
 impl AgentState {
     fn link_tree(&self, from: &Path, to: &Path) -> Result<()> {
-        // It would never come to an end.
+        // It would never end.
         ensure!(
             !to.starts_with(from),
             "the second is below the first, whose files it was to hold"
@@ -131,7 +131,7 @@ fn write(path: Inside<'_>, flags: OFlags, mode: u32, bytes: &Bytes) -> std::io::
     let open = path.open(OFlags::WRONLY | flags, Mode::from_raw_mode(mode))?;
     let mut file = File::from(open);
     file.write_all(&bytes.0)?;
-    // What a node is configured by is there after a loss of power, too.
+    // The configuration of a node must survive a power loss.
     file.sync_data()
 }
 
@@ -170,11 +170,11 @@ fn clear(folder: Inside<'_>, but: &[String]) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Removes a file or a tree of a folder, if it is there.
+/// Removes a file or a tree in a folder, if it exists.
 fn remove(folder: &OwnedFd, name: &OsStr) -> std::io::Result<()> {
     let removed = match stat(folder, name) {
         Err(error) => Err(error.into()),
-        // By a path that leads through the folder that is open.
+        // Uses a path through the open folder.
         Ok(found) if is_folder(&found) => {
             let path = format!("/proc/self/fd/{}", folder.as_raw_fd());
             std::fs::remove_dir_all(Path::new(&path).join(name))
@@ -213,7 +213,7 @@ impl Serve<AgentState> for List {
             }
             bytes += name.as_bytes().len() + ENTRY_BYTES;
             match entry(&folder, &name, self.text_of.as_deref()) {
-                // Whoever owns them deletes files at any time.
+                // Their owner deletes files at any time.
                 Err(Errno::NOENT) => {}
                 found => page.entries.push(found.with_context(context)?),
             }
@@ -304,7 +304,7 @@ struct Summed {
     is_whole: bool,
 }
 
-/// Goes on with a file, past the page cache where its file system can do that.
+/// Continues the checksum of a file, bypassing the page cache if the file system supports it.
 fn sum(folder: &OwnedFd, name: &Path, begun: Begun, limit: u64) -> std::io::Result<Summed> {
     let (parent, last) = parent(folder, name, false)?;
     let by = |flags: OFlags| {
@@ -315,7 +315,7 @@ fn sum(folder: &OwnedFd, name: &Path, begun: Begun, limit: u64) -> std::io::Resu
 }
 
 fn sum_from(mut file: File, mut begun: Begun, limit: u64) -> std::io::Result<Summed> {
-    // Behind the end of a file of odd size a direct read is refused by some file systems.
+    // Some file systems refuse a direct read beyond the end of a file of odd size.
     let mut left = file.metadata()?.len().saturating_sub(begun.bytes);
     let end = begun.bytes + limit;
     file.seek(SeekFrom::Start(begun.bytes))?;
@@ -367,7 +367,7 @@ impl Serve<AgentState> for Uncache {
     fn serve(self, here: &AgentState) -> Result<()> {
         let folder = here.files.admit(&self.0)?.folder(false);
         let uncache = |folder: OwnedFd| {
-            // The kernel keeps what is not written to disk yet.
+            // The kernel keeps pages that are not written to disk yet.
             syncfs(open(&folder, OsStr::new("."), READ, Mode::empty())?)?;
             uncache(&folder)
         };
@@ -377,8 +377,8 @@ impl Serve<AgentState> for Uncache {
     }
 }
 
-/// Drops all files below a folder. Whoever owns them deletes them at any time: what is gone is
-/// dropped.
+/// Drops all files below a folder. Their owner deletes files at any time: a missing file is dropped
+/// already.
 fn uncache(folder: &OwnedFd) -> Result<(), Errno> {
     for name in names(folder)? {
         let name = OsStr::from_bytes(name.as_bytes());
@@ -391,7 +391,7 @@ fn uncache(folder: &OwnedFd) -> Result<(), Errno> {
                 return Ok(());
             }
             let file = open(folder, name, READ, Mode::empty())?;
-            // No length: to the end of the file.
+            // No length means up to the end of the file.
             let to_the_end: Option<NonZeroU64> = None;
             fadvise(&file, 0, to_the_end, Advice::DontNeed)
         };

@@ -1,8 +1,8 @@
-//! The door to a host's files: which an agent touches, and which it does not.
+//! Access check for a host's files: decides which of them an agent may touch.
 //!
-//! What must hold: a path leads to what stands below a folder that the agent was given when it
-//! began. So it goes only down, and no part of it below that folder is a symbolic link, also when
-//! somebody puts one there meanwhile: each part is opened by itself, in the one before it.
+//! Invariants: a path leads to a file below a folder that the agent was given at its start. So it
+//! goes only downwards, and no component below that folder may be a symbolic link, even if one is
+//! created meanwhile. Each component is opened separately, relative to the one before.
 
 use anyhow::{Result, ensure};
 use rustix::fd::OwnedFd;
@@ -12,7 +12,7 @@ use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
 
-/// The folders that an agent was given, and has at present.
+/// Folders that an agent was given, or has at present.
 pub(crate) struct Folders(RwLock<Vec<Folder>>);
 
 struct Folder {
@@ -20,20 +20,20 @@ struct Folder {
     bar: Bar,
 }
 
-/// Why a folder cannot be touched for a while.
+/// Reason why a folder cannot be accessed for a while.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Bar {
-    /// It can.
+    /// It can be accessed.
     None,
-    /// Its volume is frozen: who wrote there would wait.
+    /// Its volume is frozen, and writing would block.
     Frozen,
-    /// Its volume is not mounted, and what would be found is not its own.
+    /// Its volume is not mounted, and files found there would not be its own.
     Away,
-    /// It is somebody else's, and only read.
+    /// It belongs to another user, and is read-only.
     Lent,
 }
 
-/// A path that was let in.
+/// A path that passed the check.
 pub(crate) struct Inside<'a> {
     folder: Arc<Path>,
     below: &'a Path,
@@ -44,12 +44,12 @@ impl Folders {
         Folders(RwLock::new(folders.into_iter().map(Folder::new).collect()))
     }
 
-    /// One more.
+    /// Adds a folder.
     pub fn add(&self, path: &Path) {
         self.all_mut().push(Folder::new(path.to_owned()));
     }
 
-    /// One more, which is only read.
+    /// Adds a read-only folder.
     pub fn lend(&self, path: &Path) {
         let mut all = self.all_mut();
         if all.iter().any(|folder| *folder.path == *path) {
@@ -61,12 +61,12 @@ impl Folders {
         });
     }
 
-    /// One less.
+    /// Removes a folder.
     pub fn remove(&self, path: &Path) {
         self.all_mut().retain(|folder| *folder.path != *path);
     }
 
-    /// Lets nobody in any more, or everybody again.
+    /// Changes the accessibility of a folder.
     pub fn bar(&self, path: &Path, bar: Bar) {
         let mut all = self.all_mut();
         let own = all.iter_mut().filter(|folder| *folder.path == *path);
@@ -77,7 +77,7 @@ impl Folders {
         self.0.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Lets a path in, for reading.
+    /// Admits a path for reading.
     pub fn admit<'a>(&self, path: &'a Path) -> Result<Inside<'a>> {
         let (inside, bar) = self.find(path)?;
         ensure!(
@@ -88,7 +88,7 @@ impl Folders {
         Ok(inside)
     }
 
-    /// Lets a path in, also for writing.
+    /// Admits a path for reading and writing.
     pub fn admit_to_write<'a>(&self, path: &'a Path) -> Result<Inside<'a>> {
         let inside = self.admit(path)?;
         let why = match self.find(path)?.1 {
@@ -142,17 +142,17 @@ impl Folder {
 }
 
 impl<'a> Inside<'a> {
-    /// The folder that the path names, to go on from; it is made if that is wanted.
+    /// Opens the folder that the path names; creates it if requested.
     pub fn folder(&self, is_made: bool) -> Result<OwnedFd, Errno> {
         enter(&self.given()?, self.below, is_made)
     }
 
-    /// What the path names, by the folder that it stands in and its name there.
+    /// Opens the parent of the path's last component. Returns it with that component.
     pub fn parent(&self, is_made: bool) -> Result<(OwnedFd, &'a OsStr), Errno> {
         parent(&self.given()?, self.below, is_made)
     }
 
-    /// The file that the path names.
+    /// Opens the file that the path names.
     pub fn open(&self, flags: OFlags, mode: Mode) -> Result<OwnedFd, Errno> {
         let (parent, name) = self.parent(false)?;
         open(&parent, name, flags, mode)
@@ -164,7 +164,7 @@ impl<'a> Inside<'a> {
     }
 }
 
-/// Refuses what is no plain path downwards.
+/// Refuses anything but a plain relative path downwards.
 pub(crate) fn check_below(path: &str) -> Result<&Path> {
     let parts = Path::new(path).components();
     let is_down = |part: Component<'_>| matches!(part, Component::Normal(_));
@@ -175,7 +175,7 @@ pub(crate) fn check_below(path: &str) -> Result<&Path> {
     Ok(Path::new(path))
 }
 
-/// The folder `below` another.
+/// Opens the folder `below` another one.
 pub(crate) fn enter(from: &OwnedFd, below: &Path, is_made: bool) -> Result<OwnedFd, Errno> {
     let flags = OFlags::PATH | OFlags::DIRECTORY;
     let mut at = open(from, OsStr::new("."), flags, Mode::empty())?;
@@ -191,19 +191,19 @@ pub(crate) fn enter(from: &OwnedFd, below: &Path, is_made: bool) -> Result<Owned
     Ok(at)
 }
 
-/// What stands `below` a folder, by the folder that it stands in and its name there.
+/// Opens the parent of a path `below` a folder. Returns it with the last component.
 pub(crate) fn parent<'a>(
     from: &OwnedFd,
     below: &'a Path,
     is_made: bool,
 ) -> Result<(OwnedFd, &'a OsStr), Errno> {
-    // The folder that was given is nobody's to rename or remove.
+    // The given folder itself must not be renamed or removed.
     let name = below.file_name().ok_or(Errno::BUSY)?;
     let above = below.parent().unwrap_or(Path::new(""));
     Ok((enter(from, above, is_made)?, name))
 }
 
-/// Something in a folder, unless it is a symbolic link.
+/// Opens an entry of a folder, unless it is a symbolic link.
 pub(crate) fn open(
     folder: &OwnedFd,
     name: &OsStr,

@@ -1,7 +1,7 @@
-//! The guard of an agent: a process that does nothing but outlive it, to undo what it could not.
+//! Guard of an agent: a process that outlives it, and undoes what the agent could not.
 //!
-//! It gets the whole list each time that the list changes, by a pipe that ends with the agent. An
-//! agent that ends in order has an empty list by then.
+//! It gets the complete undo list whenever that changes, through a pipe that ends with the agent.
+//! An agent that ends in order has sent an empty list before.
 
 use anyhow::{Context, Result};
 use host::noted::undo_of_another;
@@ -11,22 +11,25 @@ use reach::frame;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use std::fs::File;
-use std::io::Write;
+use std::io::{PipeWriter, Write};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, ChildStdin, Stdio};
+use std::process::{Child, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The argument, after the agent's own, that makes this program a guard.
+/// Argument after the agent's own that makes this program a guard.
 pub const ARGUMENT: &str = "guard";
 
-/// How often the guard looks whether its agent still lives.
+/// Interval between two checks that the agent lives.
 const LOOK: Timespec = Timespec {
     tv_sec: 1,
     tv_nsec: 0,
 };
 
-/// An agent's guard, as the agent has it: there is always one.
+/// Capacity of a pipe in bytes: Linux uses 16 pages of 4 KiB.
+const PIPE_BYTES: usize = 64 << 10;
+
+/// An agent's guard, from the agent's side. A killed one is replaced.
 pub struct Guard {
     name: String,
     state: Mutex<State>,
@@ -34,21 +37,21 @@ pub struct Guard {
 
 #[derive(Default)]
 struct State {
-    /// The pipe to the present one, and its process.
-    pipe: Option<ChildStdin>,
+    /// Pipe to the present guard, and its process.
+    pipe: Option<PipeWriter>,
     pid: u32,
     last: Vec<Undo>,
     dismissed: bool,
 }
 
-/// The guard's own life.
+/// Runs the guard.
 pub fn run() -> Result<()> {
     let copy = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3);
     let mut pipe = File::from(copy.context("copy the pipe")?);
     let agent =
         rustix::process::getppid().and_then(|pid| Identity::of(pid.as_raw_nonzero().get() as u32));
     let mut all = Vec::new();
-    // What cannot be read is the end as well: the last list stands.
+    // An unreadable message counts as the end, and the last list is used.
     while has_news(&pipe, agent)
         && let Ok(Some(newer)) = frame::read(&mut pipe)
     {
@@ -57,8 +60,8 @@ pub fn run() -> Result<()> {
     undo_of_another(&all)
 }
 
-/// Waits for the next list, or the end of the pipe; false if the agent was killed, and one of its
-/// threads holds the pipe, since it waits for a volume that is frozen.
+/// Waits for the next list, or the end of the pipe. Returns false if the agent was killed, but one
+/// of its threads still holds the pipe because it waits for a frozen volume.
 fn has_news(pipe: &File, agent: Option<Identity>) -> bool {
     loop {
         let mut polled = [PollFd::new(pipe, PollFlags::IN)];
@@ -66,7 +69,7 @@ fn has_news(pipe: &File, agent: Option<Identity>) -> bool {
             Ok(0) | Err(Errno::INTR) => {}
             _ => return true,
         }
-        // Of a process whose first thread has ended there is no state.
+        // A process whose first thread has ended has no state.
         if agent.is_some_and(|agent| process::state(agent).is_none()) {
             return false;
         }
@@ -74,7 +77,7 @@ fn has_news(pipe: &File, agent: Option<Identity>) -> bool {
 }
 
 impl Guard {
-    /// Starts one for the agent `name`.
+    /// Starts a guard for the agent `name`.
     ///
     /// # Errors
     /// It cannot be started.
@@ -87,7 +90,7 @@ impl Guard {
         Ok(guard)
     }
 
-    /// Gives it the list as it is now.
+    /// Sends the present list to the guard.
     ///
     /// # Errors
     /// There is no guard, and none can be started.
@@ -96,38 +99,46 @@ impl Guard {
         state.last = all.to_vec();
         match state.send() {
             Ok(()) => Ok(()),
-            // It was killed: the next one gets the list, too.
+            // The guard was killed: the next one gets the list, too.
             Err(_) => self.begin(&mut state),
         }
     }
 
-    /// Lets it go: nothing is left to be undone.
+    /// Dismisses the guard: nothing is left to undo.
     pub fn dismiss(&self) {
         let mut state = self.lock();
         state.dismissed = true;
         state.pipe = None;
     }
 
+    /// Writes the list to the pipe before the guard starts. So every guard has a list, however soon
+    /// the agent ends.
     fn begin(self: &Arc<Guard>, state: &mut State) -> Result<()> {
+        let (reader, mut pipe) = std::io::pipe().context("make a pipe to the guard")?;
+        let mut list = Vec::new();
+        frame::write(&mut list, &state.last)?;
+        let (early, late) = list.split_at(list.len().min(PIPE_BYTES));
+        pipe.write_all(early).context("tell the guard")?;
         let mut command = process::command(Path::new("/proc/self/exe"));
         command
             .arg0("cassay")
             .args([reach::ARGUMENT, &self.name, ARGUMENT])
             .current_dir("/")
-            .stdin(Stdio::piped())
+            .stdin(reader)
             .stdout(Stdio::null());
-        let mut child = process::spawn(command, Life::Detached).context("start the guard")?;
-        state.pipe = child.stdin.take();
+        let child = process::spawn(command, Life::Detached).context("start the guard")?;
         state.pid = child.id();
         let guard = Arc::clone(self);
         std::thread::Builder::new()
             .name("guard".to_owned())
             .spawn(move || guard.replace(child))
             .context("start a thread that looks after the guard")?;
-        state.send()
+        pipe.write_all(late).context("tell the guard")?;
+        state.pipe = Some(pipe);
+        Ok(())
     }
 
-    /// Waits for the end of a guard, which needs another then.
+    /// Waits for the end of a guard, and then starts another one.
     fn replace(self: Arc<Guard>, mut child: Child) {
         let pid = child.id();
         let ended = child.wait();
@@ -136,7 +147,7 @@ impl Guard {
             return;
         }
         if let Err(error) = self.begin(&mut state) {
-            // This is the agent's log.
+            // Stderr is the agent's log.
             let _ = writeln!(std::io::stderr(), "the guard ended ({ended:?}): {error:#}");
         }
     }
@@ -169,8 +180,8 @@ mod tests {
         writer.write_all(b"x").unwrap();
         assert!(has_news(&pipe, agent));
         std::io::Read::read_exact(&mut &pipe, &mut [0]).unwrap();
-        // Nobody takes its status, and the pipe stays open: what is left is as of a process with a
-        // thread that cannot be killed.
+        // Its status is not taken, and the pipe stays open, like a process with a thread that
+        // cannot be killed.
         child.kill().unwrap();
         assert!(!has_news(&pipe, agent));
         drop(writer);

@@ -1,5 +1,5 @@
-//! A machine that nodes are to be put on, looked at by an agent there; and what is ours in a
-//! folder, removed.
+//! Inspection of a machine before nodes are placed on it, and removal of cassay's files in a
+//! folder.
 
 use crate::remote::is_in_memory;
 use crate::state::AgentState;
@@ -15,7 +15,7 @@ use std::fs;
 use std::path::Path;
 use supply::java;
 
-/// How the names of what is ours begin or are, beside clusters.
+/// Names and prefixes of cassay's files in a folder, besides clusters.
 const JARS: &str = "supply";
 const PROGRAM: &str = "agent-";
 const TEMPORARY: &str = "cassay-";
@@ -44,7 +44,7 @@ impl Serve<AgentState> for Inspect {
     }
 }
 
-/// What is there of clusters: folders that their agents have.
+/// Returns the clusters in a folder: subfolders that have agents.
 fn clusters(folder: &Path) -> Result<Vec<LeftCluster>> {
     let mut found = Vec::new();
     let pids = process::all_pids();
@@ -64,7 +64,7 @@ fn clusters(folder: &Path) -> Result<Vec<LeftCluster>> {
     Ok(found)
 }
 
-/// The names of what stands in a folder, in their order.
+/// Returns the names in a folder.
 fn names(folder: &Path) -> Result<Vec<String>> {
     let entries = fs::read_dir(folder).with_context(|| format!("list {}", folder.display()))?;
     let mut names = Vec::new();
@@ -88,7 +88,7 @@ impl Serve<AgentState> for CleanFolder {
                 digest.len() >= 64 && digest.chars().take(64).all(|c| c.is_ascii_hexdigit())
             });
             let is_ours = name == JARS || is_program || name.starts_with(TEMPORARY);
-            // Its own folder goes when this agent does.
+            // The folder of this agent is removed when it ends.
             if !is_ours || here.folder.starts_with(&path) {
                 continue;
             }

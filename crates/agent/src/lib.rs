@@ -1,11 +1,11 @@
 //! The only crate that knows how what a host is asked is done there: by this program again, with a
 //! lease and a guard.
 //!
-//! It begins with one message that says what it stands for, answers calls, and ends what it began
-//! when its controller says so, hangs up or is silent for too long. One that is kept waits for the
-//! next controller instead. What must hold: whoever of controller, agent and guard is killed,
-//! what was begun ends: processes with the agent, by the kernel; the rest by the agent or, when
-//! that was killed, by its guard.
+//! An agent begins with a message that gives its role, and answers calls. It ends what it started
+//! when its controller says so, disconnects or is silent for too long. A kept agent waits for the
+//! next controller instead. Invariant: if controller, agent or guard is killed, everything that was
+//! started still ends. The kernel ends processes with the agent; the agent undoes the rest, or its
+//! guard if the agent was killed.
 
 mod asked;
 mod calls;
@@ -46,19 +46,19 @@ use undo_list::UndoList;
 #[doc(hidden)]
 pub use thread::in_thread;
 
-/// How long a controller may take to say what is to be done: it does so as soon as it has started
-/// an agent, and a slow line may lie in between.
+/// Time limit of the controller's first message. It is sent as soon as the agent has started, but
+/// the network may be slow.
 const BEGIN_LIMIT: Duration = Duration::from_secs(60);
 
-/// Names the build, then does what this program does if it was started as an agent, or as the guard
-/// of one; `None` if it was not. The exit code. To be called first of all: no thread may run yet.
+/// Sets the build id. If this program was started as an agent or guard, runs it and returns its
+/// exit code; otherwise returns `None`. Must be called first, before any thread is started.
 pub fn answer() -> Option<u8> {
     reach::name_build(env!("CASSAY_BUILD"));
     let words: Vec<String> =
         std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let done = match words[..] {
-        // Those are of another crate.
+        // Clients belong to another crate.
         [_, reach::ARGUMENT, name] if name.starts_with(reach::CLIENT) => return None,
         [_, reach::ARGUMENT, name] if is_asked_by_a_program() => run(name),
         [_, reach::ARGUMENT, _, guard::ARGUMENT] if is_asked_by_a_program() => guard::run(),
@@ -79,7 +79,7 @@ pub fn answer() -> Option<u8> {
     let Err(error) = done else {
         return Some(0);
     };
-    // Of an agent, this is its log.
+    // For an agent, stderr is its log.
     let _ = writeln!(std::io::stderr(), "error: {error:#}");
     Some(2)
 }
@@ -88,7 +88,7 @@ fn is_asked_by_a_program() -> bool {
     !std::io::stdin().is_terminal()
 }
 
-/// The agent `name`, from its first message to its end.
+/// Runs the agent `name`, from its first message to its end.
 fn run(name: &str) -> Result<()> {
     // SAFETY: no handler is installed, and no other thread runs yet.
     unsafe { libc::signal(libc::SIGPIPE, libc::SIG_IGN) };
@@ -115,8 +115,8 @@ fn run(name: &str) -> Result<()> {
     };
     loop {
         let ending = serve::serve(CALLS, &here, &outbox, reader, writer, lease);
-        // A controller on this machine that hangs up has ended: the kernel closes its pipes, and
-        // nothing lies between that could have cut us off.
+        // A controller on this machine that hangs up has ended, because the kernel closes its
+        // pipes, and no network in between could have cut the connection.
         match (ending, here.door()) {
             (Ending::Left | Ending::HungUp | Ending::Silent, Some(door)) => {
                 outbox.disconnect();
@@ -145,7 +145,7 @@ fn begin(name: &str, begin: Begin) -> Result<Begun> {
     if let Some(tree) = begin.tree {
         undo.add(Undo::Tree(tree))?;
     }
-    // Who does not own the tree does not make it either: its owner may just be removing it.
+    // An agent that does not own the tree must not create it, because its owner may be removing it.
     let mut private = DirBuilder::new();
     let made = private.recursive(owns).mode(0o700).create(&begin.folder);
     made.with_context(|| format!("make {}", begin.folder.display()))?;

@@ -1,4 +1,4 @@
-//! What an agent does where what runs on its host is somebody else's.
+//! Calls of an agent on a machine with attached nodes.
 
 use crate::state::AgentState;
 use anyhow::{Context, Result};
@@ -11,7 +11,7 @@ use std::net::{IpAddr, UdpSocket};
 
 impl Serve<AgentState> for OwnAddresses {
     fn serve(self, _: &AgentState) -> Result<Vec<IpAddr>> {
-        // An address can be bound where it belongs, and nowhere else.
+        // An address can be bound only on the host that owns it.
         let is_own = |ip: &IpAddr| UdpSocket::bind((*ip, 0)).is_ok();
         Ok(self.0.into_iter().filter(is_own).collect())
     }

@@ -1,4 +1,4 @@
-//! What an agent sees of its host: it asks the kernel, or tries.
+//! Queries of an agent's host: it asks the kernel, or tries.
 
 mod bytes;
 
@@ -71,7 +71,7 @@ impl Serve<AgentState> for See {
     }
 }
 
-/// How many cores a group gets while it wants one more than it uses.
+/// Returns the cores that a group gets while it wants one more than it uses.
 fn cores(group: &Group, length: Duration) -> Result<f64> {
     let mut busy = process::command(Path::new("/bin/sh"));
     busy.args(["-c", "while :; do :; done"]);

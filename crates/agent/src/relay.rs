@@ -1,5 +1,5 @@
-//! The way to a kept agent of a machine, for a controller that comes by `ssh`: bytes go from one to
-//! the other until either hangs up.
+//! Relay to a kept agent of a machine, for a controller that connects by `ssh`. Copies bytes in
+//! both directions until one side hangs up.
 
 use anyhow::{Context, Result};
 use std::fs::File;
@@ -7,9 +7,9 @@ use std::io::{self, Read};
 use std::net::Shutdown;
 use std::path::Path;
 
-/// Bytes that are read into memory. Between a pipe and a socket the standard library would have the
-/// kernel splice them, which holds the pipe while it waits for the socket: the sshd at its other
-/// end could not even look at it, and would answer nobody.
+/// Reader that copies through memory. Between a pipe and a socket, the standard library would use
+/// splice, which holds the pipe while it waits for the socket. The sshd at the pipe's other end
+/// would then block.
 struct Unspliced<R>(R);
 
 impl<R: Read> Read for Unspliced<R> {
@@ -18,10 +18,10 @@ impl<R: Read> Read for Unspliced<R> {
     }
 }
 
-/// Leads to the agent that listens in `folder`.
+/// Relays to the agent that listens in `folder`.
 ///
 /// # Errors
-/// Nobody listens there.
+/// No agent listens there.
 pub fn lead(folder: &Path, input: File, mut output: &File) -> Result<()> {
     let agent = host::agent::knock(folder)
         .context("no kept agent is there: its machine was started anew, or it was ended")?;
@@ -29,12 +29,12 @@ pub fn lead(folder: &Path, input: File, mut output: &File) -> Result<()> {
     std::thread::Builder::new()
         .name("relay".to_owned())
         .spawn(move || {
-            // Whichever end is gone, the other has to hear of it.
+            // Whichever side is gone, the other one must notice.
             let _ = io::copy(&mut Unspliced(input), &mut to_agent);
             let _ = to_agent.shutdown(Shutdown::Write);
         })
         .context("start a thread for what comes in")?;
-    // The controller sees that it has ended.
+    // The controller notices the end.
     let _ = io::copy(&mut Unspliced(agent), &mut output);
     Ok(())
 }

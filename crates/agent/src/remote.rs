@@ -1,5 +1,5 @@
-//! A machine as a host of nodes, by its own agent: made ready, asked, and cleared of what an
-//! earlier command has left.
+//! A machine as a host of nodes, on its agent's side: preparation, checks, and removal of what an
+//! earlier command left.
 
 use crate::faults::packets;
 use crate::state::AgentState;
@@ -27,7 +27,7 @@ use target::{Ability, HostSpec};
 /// `TMPFS_MAGIC` of `statfs(2)`.
 const TMPFS: u64 = 0x0102_1994;
 
-/// Abilities that control groups bring.
+/// Abilities that depend on control groups.
 const OF_GROUPS: [Ability; 3] = [Ability::CpuSet, Ability::CpuLimit, Ability::MemoryLimit];
 
 impl Serve<AgentState> for Settle {
@@ -41,7 +41,7 @@ impl Serve<AgentState> for Settle {
         };
         let above = self.folder.ancestors().nth(2).context("a folder of a cluster's")?;
         let jars = supply_folder(above);
-        // It stays, for the next cluster.
+        // It stays for the next cluster.
         create_dir_all(&jars).with_context(|| format!("make {}", jars.display()))?;
         here.undo.add(Undo::Volume(self.folder.clone()))?;
         let _ = here.machine.set(self.group.clone());
@@ -69,7 +69,8 @@ impl Serve<AgentState> for Settle {
     }
 }
 
-/// Limits what runs here. Without groups nothing can be limited, which was said before.
+/// Limits the processes of this host. Without control groups there are no limits, which was
+/// reported before.
 pub(crate) fn limit(here: &AgentState, limits: &HostSpec) -> Result<()> {
     able::require_of_machine(&HostSpec {
         volume_bytes: None,
@@ -86,13 +87,13 @@ fn are_groups_permitted() -> bool {
     all.any(|one| one.present && OF_GROUPS.contains(&one.ability))
 }
 
-/// Whether a folder is on a file system in memory.
+/// Returns true if a folder is on a file system in memory.
 pub(crate) fn is_in_memory(folder: &Path) -> Result<bool> {
     let system = statfs(folder).with_context(|| format!("look at {}", folder.display()))?;
     Ok(system.f_type as u64 == TMPFS)
 }
 
-/// That what is mounted here goes with this process, and is seen by nobody else.
+/// Checks that mounts of this process are private and end with it.
 fn check_mounts() -> Result<()> {
     let of = |pid: &str| std::fs::read_link(format!("/proc/{pid}/ns/mnt"));
     let parent = rustix::process::getppid().map(|pid| pid.as_raw_nonzero().to_string());
@@ -155,12 +156,13 @@ impl Serve<AgentState> for ClearCluster {
         ensure!(is_one(&self.host), "{:?} is no name of a host", self.host);
         let group = host::group_name(&self.id, &self.host);
         let mut places = cgroup::places(&cgroup::hierarchies()?, &group);
-        // Those of another login are below another group.
+        // The groups of a cluster may be below another parent if it was started in another login.
         places.extend(self.places.into_iter().filter(|place| place.dir.ends_with(&group)));
         let folder = self.folder.join(&self.host);
-        // Who waits for a frozen volume cannot be killed.
+        // A process that waits for a frozen volume cannot be killed.
         undo(&[Undo::Thaw(folder.clone())])?;
-        // They go with their agent. Machines may share their processes, as containers do.
+        // Nodes end with their agent. Machines may share processes, as containers do, so the folder
+        // is checked.
         let below = folder.display().to_string();
         let is_here = |node: &Identity| {
             let line = process::command_line(node.pid).unwrap_or_default();

@@ -1,6 +1,6 @@
-//! A scope of systemd's for an agent and all that it starts, with every control group below it
-//! handed over. Who makes groups among those that systemd manages breaks its rules: it may take
-//! controllers away again, and what is in the session of a login ends with that login.
+//! A systemd scope for an agent and all that it starts, with delegated control groups. Creating
+//! groups below those that systemd manages breaks its rules. It may withdraw controllers, and
+//! processes in a login session end with that session.
 
 use anyhow::{Result, ensure};
 use host::invocation;
@@ -10,21 +10,21 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use target::Invocation;
 
-/// Where a running systemd has its folder: `sd_booted(3)`.
+/// Folder that exists while systemd runs: `sd_booted(3)`.
 const BOOTED: &str = "/run/systemd/system";
 
-/// How long the manager may take to answer.
+/// Time limit of the manager's answer.
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// How often it is looked whether this process has been moved.
+/// Interval of checking that this process has been moved.
 const POLL: Duration = Duration::from_millis(5);
 
 /// Moves this process into a scope of its own, if systemd manages this machine and this is root.
-/// Another user's processes are in a session that only its own manager could hand
-/// something over from, without the controllers that limit a disk or CPUs.
+/// Other users are in a session whose own manager could delegate, but without the controllers that
+/// limit disks or CPUs.
 ///
 /// # Errors
-/// The manager refuses, or does not answer in time: this process is where it was.
+/// The manager refuses, or does not answer in time. This process was not moved then.
 pub(crate) fn enter(agent: &str) -> Result<()> {
     if !rustix::process::geteuid().is_root() || !Path::new(BOOTED).is_dir() {
         return Ok(());
@@ -32,7 +32,7 @@ pub(crate) fn enter(agent: &str) -> Result<()> {
     let own = Identity::own();
     let unit = format!("cassay-{agent}-{}-{}.scope", own.pid, own.start_ticks);
     invocation::succeed(&asking_for(&unit, agent, own.pid), LIMIT)?;
-    // The answer is that of a job which has begun.
+    // The answer only means that the job has begun.
     let deadline = Deadline::after(LIMIT);
     while !is_in(&std::fs::read_to_string("/proc/self/cgroup")?, &unit) {
         ensure!(
@@ -45,8 +45,8 @@ pub(crate) fn enter(agent: &str) -> Result<()> {
     Ok(())
 }
 
-/// `StartTransientUnit` of `org.freedesktop.systemd1(5)`. The unit goes with its last process,
-/// however that ends.
+/// Builds `StartTransientUnit` of `org.freedesktop.systemd1(5)`. The unit ends with its last
+/// process.
 fn asking_for(unit: &str, agent: &str, pid: u32) -> Invocation {
     let about = format!("cassay: nodes of a laboratory, and their agent {agent}");
     let pid = pid.to_string();
@@ -61,7 +61,7 @@ fn asking_for(unit: &str, agent: &str, pid: u32) -> Invocation {
         "ssa(sv)a(sa(sv))",
         unit,
         "fail",
-        // Four properties, by their names, types and values.
+        // Number of properties. Each has name, type and value.
         "4",
         "Description",
         "s",
@@ -76,7 +76,7 @@ fn asking_for(unit: &str, agent: &str, pid: u32) -> Invocation {
         "au",
         "1",
         &pid,
-        // No units beside it.
+        // No auxiliary units.
         "0",
     ];
     Invocation {
@@ -85,7 +85,7 @@ fn asking_for(unit: &str, agent: &str, pid: u32) -> Invocation {
     }
 }
 
-/// Whether a process whose `cgroup` this is belongs to a unit.
+/// Returns true if a process with this `cgroup` file belongs to a unit.
 fn is_in(cgroups: &str, unit: &str) -> bool {
     let mut paths = cgroups.lines().filter_map(|line| line.splitn(3, ':').nth(2));
     paths.any(|path| path.split('/').any(|part| part == unit))

@@ -1,4 +1,4 @@
-//! A stand-in for a machine, and the switch between such, made and limited by their agents.
+//! Creates and limits simulated hosts and the switch between them, on their agents' side.
 
 use crate::remote;
 use crate::scope;
@@ -18,8 +18,8 @@ use rustix::mount::{MountPropagationFlags, mount_change};
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 use target::LinkSpec;
 
-/// Makes this process what it stands for, and all that it starts from now on: to be called
-/// before any thread is started. What it does without is said, for its log.
+/// Puts this process, and all that it starts from now on, into the namespaces of its role. Must be
+/// called before any thread is started. Returns what is missing, for its log.
 ///
 /// # Errors
 /// The kernel refuses.
@@ -30,7 +30,7 @@ pub(crate) fn enter(role: Role, name: &str) -> Result<Option<String>> {
         Role::Switch => UnshareFlags::NEWNET,
         Role::StandIn => UnshareFlags::NEWNET | UnshareFlags::NEWNS,
     };
-    // SAFETY: no other thread runs yet, so nobody else's view of files or links changes.
+    // SAFETY: no other thread runs yet, so no other thread's view of files or links changes.
     unsafe { unshare_unsafe(flags) }
         .context("have a network and mounts of its own (root, or CAP_SYS_ADMIN)")?;
     if role == Role::StandIn {
@@ -39,20 +39,20 @@ pub(crate) fn enter(role: Role, name: &str) -> Result<Option<String>> {
     Ok(None)
 }
 
-/// The machine's mounts go on coming in, and none of ours goes out.
+/// Mounts of the machine propagate here, but ours do not propagate back.
 fn keep_mounts() -> Result<()> {
     let downstream = MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC;
     mount_change("/", downstream).context("keep mounts to itself")
 }
 
-/// A machine that hosts nodes has mounts of its own if it may: who asks for a volume is told
-/// otherwise. Its groups are handed over where somebody manages them.
+/// Gives a machine that hosts nodes a mount namespace of its own if permitted; requests for a
+/// volume are refused otherwise. Its control groups are delegated if a manager like systemd runs.
 fn enter_host(name: &str) -> Result<Option<String>> {
-    // SAFETY: as in `enter`. What starts programs is a thread, and comes after it.
+    // SAFETY: as in `enter`. The thread that starts programs is created later.
     if unsafe { unshare_unsafe(UnshareFlags::NEWNS) }.is_ok() {
         keep_mounts()?;
     }
-    // Without a scope, groups are where they would be on a machine without such a manager.
+    // Without a scope, groups are created as on a machine without systemd.
     let why = scope::enter(name).err();
     cgroup::step_aside()?;
     Ok(why.map(|why| format!("its control groups are not handed over by systemd: {why:#}")))

@@ -1,7 +1,7 @@
-//! A host as its own agent has it: what it was given, what was made and what runs there.
+//! State of a host at its own agent: its folders, its objects and its processes.
 //!
-//! What must hold: what would outlive the agent is on its list, and known to its guard, before it
-//! is made.
+//! Invariant: everything that would outlive the agent is on its undo list, and known to its guard,
+//! before it is created.
 
 use crate::children::Children;
 use crate::faults::state::Faults;
@@ -21,40 +21,40 @@ use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
-/// A host as its own agent has it.
+/// State of a host at its own agent.
 pub struct AgentState {
-    /// The agent's own folder.
+    /// Folder of the agent itself.
     pub(crate) folder: PathBuf,
-    /// Those that it may touch.
+    /// Folders that it may access.
     pub(crate) files: Folders,
     pub(crate) watching: ActiveWatches,
     pub(crate) undo: UndoList,
     pub(crate) children: Children,
     pub(crate) faults: Faults,
-    /// Processes that try a disk.
+    /// Processes that test a disk.
     trials: Mutex<Vec<Identity>>,
-    /// For what is done without being asked.
+    /// Reference for threads that act on their own.
     own: Weak<AgentState>,
-    /// Of a switch, once its bridge is made.
+    /// Set once the bridge of a switch exists.
     pub(crate) bridge: OnceLock<()>,
-    /// Of a stand-in, once it has one.
+    /// Set once a simulated host has a network.
     pub(crate) network: OnceLock<()>,
-    /// Of a machine, once it is ready: how what is made in its kernel for nodes is called.
+    /// Set once a machine is ready: prefix of the kernel objects created there for nodes.
     pub(crate) machine: OnceLock<String>,
-    /// Of a host, once they are made.
+    /// Control groups of a host, once they exist.
     pub(crate) group: OnceLock<Group>,
     pub(crate) data: OnceLock<PathBuf>,
-    /// Held open as long as the agent is there.
+    /// Volume, held open while the agent runs.
     pub(crate) volume: OnceLock<Volume>,
-    /// The number of its volume.
+    /// Device number of its volume.
     pub(crate) device: OnceLock<String>,
-    /// Where the next controller is awaited, once there is to be one.
+    /// Socket for the next controller, if the agent is kept.
     pub(crate) door: OnceLock<UnixListener>,
 }
 
 impl AgentState {
-    /// A host on which nothing was done yet: `folder` is its agent's own, and below `files` is
-    /// what the agent may touch.
+    /// Creates the state of an unchanged host. `folder` is its agent's own, and `files` are the
+    /// folders that the agent may access.
     pub fn new(
         folder: PathBuf,
         files: Vec<PathBuf>,
@@ -81,35 +81,35 @@ impl AgentState {
         })
     }
 
-    /// The same, for a thread of its own.
+    /// Returns a reference for a thread.
     pub(crate) fn own(&self) -> Option<Arc<AgentState>> {
         self.own.upgrade()
     }
 
-    /// Its agent's name: `host1`, `machine`.
+    /// Returns the name of its agent: `host1`, `machine`.
     pub(crate) fn name(&self) -> &OsStr {
         self.folder.file_name().unwrap_or_default()
     }
 
-    /// Those that try a disk, some of which have ended.
+    /// Returns the processes that test a disk, some of which may have ended.
     pub(crate) fn trials(&self) -> MutexGuard<'_, Vec<Identity>> {
         self.trials.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Where the next controller comes in, if the agent is to stay without one.
+    /// Returns the socket for the next controller, if the agent is kept.
     pub fn door(&self) -> Option<&UnixListener> {
         self.door.get()
     }
 
-    /// Its controller has left, and another may come.
+    /// Ends the probes of a controller that has left. Another one may come.
     pub fn leave(&self) {
         self.watching.end();
     }
 
-    /// Ends all processes, and undoes what was done.
+    /// Ends all processes, and undoes all changes.
     ///
     /// # Errors
-    /// The first thing that does not go; all others are undone all the same.
+    /// The first failure. All other changes are undone all the same.
     pub fn end(&self) -> Result<()> {
         self.undo.close();
         self.faults.end();
@@ -145,20 +145,20 @@ impl AgentState {
         Ok(process)
     }
 
-    /// That it is the switch between stand-ins, which has a network of its own.
+    /// Checks that this is the agent of a switch, which has a network namespace of its own.
     pub(crate) fn check_switch(&self) -> Result<()> {
         let bridge = self.bridge.get();
         bridge.copied().context("this is not the agent of a switch")
     }
 
-    /// That it is a stand-in, which has a network of its own.
+    /// Checks that this is a simulated host, which has a network namespace of its own.
     pub(crate) fn check_stand_in(&self) -> Result<()> {
         let network = self.network.get();
         network.copied().context("this host has no network of its own")
     }
 
-    /// That it is a machine with nodes, whose network is not ours alone: what is made there in the
-    /// kernel has names that begin so.
+    /// Checks that this is a machine with nodes, whose network has other users. Returns the prefix
+    /// of the kernel objects that are created there.
     pub(crate) fn machine(&self) -> Result<&str> {
         let machine = self.machine.get();
         machine
@@ -170,12 +170,12 @@ impl AgentState {
         self.group.get().context("this host has no groups of its own")
     }
 
-    /// Its volume, for what is broken there.
+    /// Returns its volume, for faults.
     pub(crate) fn volume(&self) -> Result<&Volume> {
         self.volume.get().context("this host has no volume of its own; give it one")
     }
 
-    /// The number of its volume's device; none without a volume.
+    /// Returns the device number of its volume. `None` without a volume.
     pub(crate) fn device(&self) -> Option<&str> {
         self.device.get().map(String::as_str)
     }

@@ -1,4 +1,4 @@
-//! An agent that is a thread of this process, for tests: what it is asked takes the same way.
+//! An agent that is a thread of this process, for tests. Calls take the same way as to a real one.
 
 use crate::calls::CALLS;
 use crate::state::AgentState;
@@ -10,10 +10,10 @@ use reach::serve::{self, Outbox};
 use std::path::Path;
 use std::time::Duration;
 
-/// One that has what is in `folder`.
+/// Starts an agent for the files in `folder`.
 ///
 /// # Errors
-/// The folder is not there, or there is one already.
+/// The folder does not exist, or there is an agent already.
 pub fn in_thread(folder: &Path) -> Result<Agent> {
     let own = folder_of(folder, MACHINE);
     std::fs::create_dir_all(&own).with_context(|| format!("make {}", own.display()))?;

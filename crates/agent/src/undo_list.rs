@@ -1,4 +1,4 @@
-//! What an agent has to undo, as it and its guard know it.
+//! Undo list of an agent, which its guard has as well.
 
 use anyhow::{Context, Result, ensure};
 use host::noted::Noted;
@@ -6,21 +6,21 @@ use host::undo::{Undo, undo};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// By whom an agent lets somebody else know its list.
+/// Function that sends the list to the guard.
 type Tell = Box<dyn Fn(&[Undo]) -> Result<()> + Send + Sync>;
 
-/// What an agent has to undo. An entry is told to its guard before the thing is done.
+/// Undo list of an agent. The guard gets an entry before the change is made.
 pub struct UndoList {
     entries: Mutex<Vec<Undo>>,
     tell: Tell,
-    /// Where it is written down besides, once that is asked for.
+    /// File to which it is also written, once requested.
     noted: Mutex<Option<Noted>>,
-    /// Whether all ends, so that nothing more is begun.
+    /// True once the agent ends, so that nothing more is begun.
     is_closed: AtomicBool,
 }
 
 impl UndoList {
-    /// Nothing yet.
+    /// Creates an empty list.
     pub fn new(tell: Tell) -> UndoList {
         UndoList {
             entries: Mutex::default(),
@@ -30,26 +30,27 @@ impl UndoList {
         }
     }
 
-    /// From now on nothing is added by [`UndoList::add_noted`]: all ends.
+    /// Makes [`UndoList::add_noted`] refuse further entries, because the agent ends.
     pub fn close(&self) {
         let _entries = self.entries();
         self.is_closed.store(true, Ordering::Relaxed);
     }
 
-    /// From now on, what is added by [`UndoList::add_noted`] is written down there.
+    /// Makes [`UndoList::add_noted`] write to this file from now on.
     pub fn note(&self, noted: Noted) {
         let mut known = self.noted();
-        // One that was begun has what it stands for.
+        // A file that exists already has entries, so it is kept.
         if known.is_none() {
             *known = Some(noted);
         }
     }
 
-    /// One more, which is about to be done, and which nobody else would undo if agent and guard
-    /// were killed, or the machine lost its power: it is on the disk before.
+    /// Adds an entry for a change that is about to be made. If agent and guard were killed, or the
+    /// machine lost power, nothing else would undo it. So it is on disk before.
     ///
     /// # Errors
-    /// The guard cannot be told, or it cannot be written down: then it must not be done.
+    /// The guard cannot be informed, or the entry cannot be written. The change must not be made
+    /// then.
     pub fn add_noted(&self, undo: Undo) -> Result<()> {
         let mut entries = self.entries();
         ensure!(
@@ -69,17 +70,17 @@ impl UndoList {
         (self.tell)(&entries)
     }
 
-    /// One more, which is about to be done.
+    /// Adds an entry for a change that is about to be made.
     ///
     /// # Errors
-    /// The guard cannot be told: then it must not be done.
+    /// The guard cannot be informed. The change must not be made then.
     pub fn add(&self, undo: Undo) -> Result<()> {
         let mut entries = self.entries();
         entries.push(undo);
         (self.tell)(&entries)
     }
 
-    /// One more, which is written down if anything is.
+    /// Adds an entry, which is written to the file if there is one.
     ///
     /// # Errors
     /// As [`UndoList::add`] and [`UndoList::add_noted`].
@@ -92,10 +93,10 @@ impl UndoList {
         }
     }
 
-    /// One less, which somebody has undone.
+    /// Removes an entry that was undone.
     ///
     /// # Errors
-    /// The guard cannot be told.
+    /// The guard cannot be informed.
     pub fn forget(&self, undo: &Undo) -> Result<()> {
         let mut entries = self.entries();
         if let Some(at) = entries.iter().rposition(|one| one == undo) {
@@ -108,7 +109,8 @@ impl UndoList {
         }
     }
 
-    /// Undoes what keeps processes from ending when they are killed. It stays on the list.
+    /// Undoes changes that prevent processes from ending when they are killed. Their entries stay
+    /// on the list.
     ///
     /// # Errors
     /// As [`undo`].
@@ -119,7 +121,7 @@ impl UndoList {
         undo(&keeping)
     }
 
-    /// Undoes all of it; nothing is left on the list then.
+    /// Undoes everything, and empties the list.
     ///
     /// # Errors
     /// As [`undo`].

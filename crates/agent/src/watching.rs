@@ -1,4 +1,4 @@
-//! What an agent looks at for its controller.
+//! Probes that an agent runs for its controller.
 
 use anyhow::{Context, Result};
 use host::Watch;
@@ -7,7 +7,7 @@ use kernel::probe::{ProbeCost, Probes, Reading};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// All watches of the controller that is there.
+/// All watches of the present controller.
 #[derive(Default)]
 pub(crate) struct ActiveWatches(Mutex<Watches>);
 
@@ -17,18 +17,18 @@ struct Watches {
     all: HashMap<u64, Arc<Mutex<ActiveWatch>>>,
 }
 
-/// One of them.
+/// A watch.
 struct ActiveWatch {
-    /// Until it ends.
+    /// Its probes. `None` once it was ended.
     probes: Option<Probes>,
     costs: Vec<ProbeCost>,
-    /// What was read and is not sent yet.
+    /// Readings that were not sent yet.
     waiting: std::vec::IntoIter<Reading>,
     encoder: Encoder,
 }
 
 impl ActiveWatches {
-    /// Ends all: who has asked for them is gone.
+    /// Ends all watches, because their controller is gone.
     pub fn end(&self) {
         lock(&self.0).all.clear();
     }
@@ -84,7 +84,7 @@ impl ActiveWatch {
     }
 }
 
-/// Nothing is left half-done under these locks.
+/// Locks a mutex, poisoned or not: no update under it can be left half-done.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,20 +1,20 @@
-//! Which of a row of builds is the first one that is worse: what is compared next, and what the
-//! comparisons say together.
+//! Bisects a row of builds for the first one that is worse: which build to compare next, and the
+//! result of all comparisons.
 //!
-//! Every build is compared with the first one, which is good. Whether it is on the good or on the
-//! bad side is not asked of it alone, but beside the last one, which is bad: nearer to which of the
-//! two its ratio is, on a logarithmic scale. So a small difference of all builds, or a run that was
-//! unlucky, does not lead astray; and an interval that holds the middle is no answer.
+//! Every build is compared with the first one, which is good. Its side is decided relative to the
+//! last build, which is bad: by which of the two its ratio is nearer to, on a logarithmic scale. So
+//! a small difference of all builds, or an unlucky run, does not mislead. An interval that contains
+//! the middle decides nothing.
 
 use std::fmt;
 
-/// How often a comparison is made at the most that has not said enough.
+/// Maximum number of comparisons of one build that has not been decided.
 pub const ATTEMPTS: usize = 3;
 
 /// Half a 95 % interval of a normal distribution, in standard errors.
 const Z95: f64 = 1.959_964;
 
-/// What a comparison has found: build ÷ good one.
+/// Result of a comparison: build ÷ good build.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Effect {
     /// Ratio of geometric means, above 0.
@@ -24,8 +24,8 @@ pub struct Effect {
 }
 
 impl Effect {
-    /// Several of the same, each with the weight of its precision (the inverse of its variance, on
-    /// the logarithmic scale); none of none, or of what has no interval.
+    /// Pools several effects, each weighted by its precision (the inverse of its variance, on the
+    /// logarithmic scale). `None` without effects, or if one has no interval.
     pub fn pooled(all: &[Effect]) -> Option<Effect> {
         let mut sums = (0.0, 0.0);
         for effect in all {
@@ -47,7 +47,7 @@ impl Effect {
         })
     }
 
-    /// Whether its interval holds no difference.
+    /// Returns true if the interval contains no difference.
     fn may_be_none(self) -> bool {
         let [low, high] = self.ci95;
         low <= 1.0 && high >= 1.0
@@ -62,61 +62,61 @@ impl fmt::Display for Effect {
     }
 }
 
-/// What is known of a build.
+/// Facts about a build.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SeenBuild {
-    /// Its comparisons with the first one.
+    /// Comparisons of the build with the first one.
     pub effects: Vec<Effect>,
-    /// Whether it cannot be compared: it is not built, does not start, or loses its rows.
+    /// True if it cannot be compared: it does not build, does not start, or loses its rows.
     pub is_skipped: bool,
 }
 
-/// What is to be done, or was found.
+/// Next step of the bisection, or its result.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Next {
-    /// A build is to be compared with the first one.
+    /// Compare a build with the first one.
     Compare {
-        /// Its place in the row, from 0.
+        /// Index of the build in the row, from 0.
         build: usize,
-        /// How often it was compared before.
+        /// Number of earlier comparisons of it.
         before: usize,
     },
-    /// The first one that is worse.
+    /// The first build that is worse.
     Found {
-        /// Its place in the row.
+        /// Index of the build in the row.
         build: usize,
-        /// How much worse it is than the first one of all.
+        /// Its effect compared with the first build of the row.
         effect: Effect,
     },
-    /// The first one that is worse, or one of those before it that cannot be compared.
+    /// The first worse build is `bad`, or one of those before it that cannot be compared.
     Between {
-        /// The last one that is known to be good.
+        /// Last build that is known to be good.
         good: usize,
-        /// The first one that is known to be bad.
+        /// First build that is known to be bad.
         bad: usize,
-        /// How much worse that is than the first one of all.
+        /// Effect of `bad` compared with the first build of the row.
         effect: Effect,
     },
-    /// The last one is not seen to be worse than the first one.
+    /// The last build is not seen to be worse than the first one.
     NotWorse {
-        /// What is seen of it.
+        /// Effect of the last build.
         effect: Effect,
     },
-    /// Nobody can say of one on which side it is.
+    /// One build cannot be assigned to a side.
     Unclear {
-        /// The last one that is known to be good.
+        /// Last build that is known to be good.
         good: usize,
-        /// The one that nobody can tell.
+        /// Build that cannot be assigned.
         build: usize,
-        /// What is seen of it.
+        /// Effect of that build.
         effect: Effect,
-        /// The first one that is known to be bad.
+        /// First build that is known to be bad.
         bad: usize,
     },
 }
 
-/// What is next for a row of builds, of which `seen` has the comparisons of each with the first;
-/// `higher_is_better` of what is compared.
+/// Returns the next step for a row of builds. `seen` has the comparisons of each build with the
+/// first. `higher_is_better` tells the direction of the metric.
 ///
 /// A row has at least two builds.
 pub fn next(seen: &[SeenBuild], higher_is_better: bool) -> Next {
@@ -157,7 +157,7 @@ pub fn next(seen: &[SeenBuild], higher_is_better: bool) -> Next {
             }
         }
     }
-    // The last one has an effect, and so has every one that was found to be bad.
+    // The last build has an effect, and so has every build that was found to be bad.
     let effect = Effect::pooled(&seen[bad].effects).unwrap_or(whole);
     if bad - good > 1 {
         return Next::Between { good, bad, effect };
@@ -165,7 +165,7 @@ pub fn next(seen: &[SeenBuild], higher_is_better: bool) -> Next {
     Next::Found { build: bad, effect }
 }
 
-/// Of the builds between two, that one nearest to their middle that can be compared.
+/// Returns the build nearest to the middle of two that can be compared.
 fn between(seen: &[SeenBuild], good: usize, bad: usize) -> Option<usize> {
     let middle = good.midpoint(bad);
     let can = (good + 1..bad).filter(|build| !seen[*build].is_skipped);
@@ -177,7 +177,7 @@ enum Side {
     Bad,
 }
 
-/// To which of both ends a build is nearer; none if its interval holds the middle between them.
+/// Returns to which end a build is nearer. `None` if its interval contains the middle.
 fn side(effect: Effect, whole: Effect) -> Option<Side> {
     let middle = whole.ratio.ln() / 2.0;
     let [low, high] = effect.ci95.map(f64::ln);
@@ -194,7 +194,7 @@ mod tests {
     use super::*;
     use crate::synthetic::Chance;
 
-    /// As a comparison of so many pairs sees a build that is so much slower.
+    /// Simulates a comparison of `pairs` pairs with a build whose true ratio is `ratio`.
     fn compared(chance: &mut Chance, ratio: f64, noise: f64, pairs: f64) -> Effect {
         let error = noise * (2.0 / pairs).sqrt();
         let middle = ratio.ln() + error * chance.normal();
@@ -211,8 +211,8 @@ mod tests {
         }
     }
 
-    /// The course for builds of which those from `first` on are slower; how it ends, and after how
-    /// many comparisons.
+    /// Runs a bisection of builds of which those from `first` on are slower. Returns the result and
+    /// the number of comparisons.
     fn course(seed: u64, count: usize, first: usize, (ratio, noise): (f64, f64)) -> (Next, usize) {
         let mut chance = Chance::new(seed);
         let mut seen = vec![SeenBuild::default(); count];
@@ -279,7 +279,7 @@ mod tests {
             }]),
         ];
         assert!(matches!(next(&better, true), Next::NotWorse { .. }));
-        // Of a latency, that is worse.
+        // For a latency, higher is worse.
         assert!(matches!(next(&better, false), Next::Found { build: 1, .. }));
     }
 
@@ -309,7 +309,7 @@ mod tests {
         };
     }
 
-    /// Of builds of which some cannot be compared.
+    /// Builds of which some cannot be compared.
     #[test]
     fn what_cannot_be_compared_is_passed_over_and_said_where_it_hides_the_answer() {
         let effect = |ratio: f64| Effect {

@@ -31,12 +31,12 @@ const LOGIT_HALF_MAX: f64 = 2.0;
 const BLOCKS_MAX: usize = 64;
 const _: () = assert!(BLOCKS_MAX.is_multiple_of(2), "joined blocks must be whole");
 
-/// The histograms of one kind in one window.
+/// Histograms of one kind in one window.
 #[derive(Clone, Debug)]
 pub struct Blocks {
     times: Times,
     blocks: Vec<Block>,
-    /// Intervals in each block but perhaps the last.
+    /// Number of intervals in each block, except perhaps the last.
     intervals_per_block: usize,
     intervals_in_last: usize,
 }
@@ -51,7 +51,7 @@ impl Default for Blocks {
 }
 
 impl Blocks {
-    /// No values.
+    /// Returns blocks without values.
     pub fn new() -> Blocks {
         Blocks {
             times: Times::default(),
@@ -66,7 +66,7 @@ impl Blocks {
         self.push_times(interval, &Histogram::new());
     }
 
-    /// Adds the next interval: values that are known, and lower bounds of those that are not.
+    /// Adds the next interval: known values, and lower bounds of unknown ones.
     pub fn push_times(&mut self, known: &Histogram, censored: &Histogram) {
         self.times.add(known, censored);
         let values = joined(&values_of(known), &values_of(censored));
@@ -84,7 +84,7 @@ impl Blocks {
         self.intervals_in_last = 1;
     }
 
-    /// Adds what ended after the last interval and belongs to the window all the same.
+    /// Adds values that ended after the last interval and still belong to the window.
     pub fn push_drain(&mut self, known: &Histogram, censored: &Histogram) {
         self.times.add(known, censored);
         let values = joined(&values_of(known), &values_of(censored));
@@ -94,19 +94,19 @@ impl Blocks {
         }
     }
 
-    /// All values of the window in one histogram.
+    /// Returns all values of the window in one histogram.
     pub fn histogram(&self) -> &Histogram {
         self.times.all()
     }
 
-    /// All values of the window, and which of them are lower bounds.
+    /// Returns all values of the window, with the lower bounds marked.
     pub fn times(&self) -> &Times {
         &self.times
     }
 
-    /// 95 % confidence interval of quantile `q`, in ns. None with fewer than
-    /// [`VALUES_ABOVE_MIN`] values above it, with fewer than five blocks, or when the tail lies, or
-    /// may well lie, in so few blocks that its end cannot be bounded.
+    /// Returns the 95 % confidence interval of quantile `q`, in ns. `None` with fewer than
+    /// [`VALUES_ABOVE_MIN`] values above it, or with fewer than five blocks. Also `None` if the
+    /// tail lies, or may lie, in too few blocks to bound its end.
     pub fn quantile_ci95_ns(&self, q: f64) -> Option<[u64; 2]> {
         let merged = self.times.all();
         let count = merged.count() as f64;
@@ -127,7 +127,7 @@ impl Blocks {
         // Centred on q itself: the histogram's steps can put the share above some way below.
         let logit = ((1.0 - q) / q).ln();
         let below = |logit_above: f64| 1.0 / (1.0 + logit_above.exp());
-        // More above the value that was read as the quantile: the true one lies higher.
+        // If more values lie above the estimate, the true quantile is higher.
         let [low, high] = [below(logit + fewer), below(logit - more)];
         let is_at_least = |q: f64| self.times.quantile_ns(q).is_at_least();
         if is_at_least(q) || is_at_least(high) {
@@ -136,7 +136,7 @@ impl Blocks {
         Some([merged.quantile_ns(low), merged.quantile_ns(high)])
     }
 
-    /// Whether the interval of quantile `q` rests on few incidents: blocks with far more
+    /// Returns true if the interval of quantile `q` rests on few incidents: blocks with far more
     /// values above it than most.
     pub fn has_few_incidents(&self, q: f64) -> bool {
         let all = self.times.all();
@@ -145,15 +145,16 @@ impl Blocks {
         series::mean_estimate(&self.excess(value, share)).has_few_incidents()
     }
 
-    /// Whether the worst of a few incidents, if it came as often as it may well come, has as many
-    /// values above a value as quantile `q` has: then the true one may be as long as an incident.
+    /// Returns true if the worst incident, at its highest plausible rate, alone puts as many values
+    /// above as quantile `q` has. Then the true quantile may be as long as an incident.
     fn may_lie_in_an_incident(&self, excess: &[f64], q: f64) -> bool {
         let worst = excess.iter().copied().fold(0.0, f64::max);
         let often = worst * (1.0 + INCIDENTS_MORE) / self.times.all().count().max(1) as f64;
         often > 1.0 - q
     }
 
-    /// How much smaller and larger the share of values above a value may be, on the logit scale.
+    /// Returns how much smaller and larger the share of values above a value may be, on the logit
+    /// scale.
     fn half_widths(&self, spread: &Estimate, share: f64) -> [f64; 2] {
         let count = self.times.all().count() as f64;
         let per_block = count / self.blocks.len() as f64;
@@ -164,7 +165,7 @@ impl Blocks {
             .map(|clustered| (clustered / per_block).max(binomial) / odds)
     }
 
-    /// By how many values more than its `share` each block lies above `value`, as a series.
+    /// Returns, as a series, how many values more than its `share` each block has above `value`.
     fn excess(&self, value: u64, share: f64) -> Vec<f64> {
         let excess = self.blocks.iter().map(|block| {
             let all: u64 = block.iter().map(|(_, count)| count).sum();
@@ -175,12 +176,12 @@ impl Blocks {
         excess.collect()
     }
 
-    /// How many intervals each block has, but perhaps the last.
+    /// Returns the number of intervals in each block, except perhaps the last.
     pub fn intervals_per_block(&self) -> usize {
         self.intervals_per_block
     }
 
-    /// What `of` says of each block that is whole and has values, in order.
+    /// Applies `of` to each complete block that has values, in order.
     pub fn each(&self, of: impl Fn(&[(u64, u64)]) -> f64) -> Vec<f64> {
         let is_whole = self.intervals_in_last == self.intervals_per_block;
         let whole = self.blocks.len().saturating_sub(usize::from(!is_whole));
@@ -188,7 +189,8 @@ impl Blocks {
         blocks.filter(|block| !block.is_empty()).map(|block| of(block)).collect()
     }
 
-    /// The intervals of [`QUANTILES`] in ms, as records hold them; without those that have none.
+    /// Returns the intervals of [`QUANTILES`] in ms, as in records. Quantiles without an interval
+    /// are left out.
     pub fn ci95_ms(&self) -> BTreeMap<String, [f64; 2]> {
         QUANTILES
             .iter()
@@ -199,7 +201,7 @@ impl Blocks {
             .collect()
     }
 
-    /// Names of the [`QUANTILES`] that have an interval which rests on few incidents.
+    /// Returns the names of the [`QUANTILES`] whose interval rests on few incidents.
     pub fn few_incidents(&self) -> Vec<String> {
         let few =
             |&(_, q): &(&str, f64)| self.quantile_ci95_ns(q).is_some() && self.has_few_incidents(q);
@@ -208,7 +210,7 @@ impl Blocks {
     }
 }
 
-/// Quantile `q` of a block (values in ns with their counts, in rising order), in ms.
+/// Returns quantile `q` of a block (values in ns with their counts, in rising order), in ms.
 pub fn quantile_ms(block: &[(u64, u64)], q: f64) -> f64 {
     let all: u64 = block.iter().map(|(_, count)| count).sum();
     let rank = (all as f64 * q).ceil().max(1.0) as u64;
@@ -220,7 +222,7 @@ pub fn quantile_ms(block: &[(u64, u64)], q: f64) -> f64 {
     reaches.next().map_or(0.0, |(ns, _)| *ns as f64 / 1e6)
 }
 
-/// The mean of a block, in ms.
+/// Returns the mean of a block, in ms.
 pub fn mean_ms(block: &[(u64, u64)]) -> f64 {
     let all: u64 = block.iter().map(|(_, count)| count).sum();
     let sum: f64 = block.iter().map(|(ns, count)| *ns as f64 * *count as f64).sum();
@@ -239,7 +241,7 @@ fn values_of(histogram: &Histogram) -> Block {
         .collect()
 }
 
-/// The values of both, by value.
+/// Merges two blocks, by value.
 fn joined(left: &[(u64, u64)], right: &[(u64, u64)]) -> Block {
     let mut all: Block = Vec::with_capacity(left.len() + right.len());
     all.extend_from_slice(left);

@@ -1,26 +1,27 @@
-//! What a throughput is worth: for its price, and in nodes.
+//! Computes the value of a throughput: for its price, and in nodes.
 
-/// How many nodes are asked for.
+/// Demand for which nodes are counted.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Demand {
-    /// Operations per second in all.
+    /// Total operations per second.
     pub ops_per_s: f64,
     /// Growth on top of it, as a share.
     pub growth: f64,
     /// Load of the busiest node ÷ mean load of a node.
     pub skew: f64,
-    /// Nodes that may be lost together.
+    /// Number of nodes that may fail together.
     pub failures: u64,
     /// Copies of each row: fewer nodes cannot hold them.
     pub copies: u64,
 }
 
-/// Nodes beyond so many times those measured are a guess: how it scales was not seen.
+/// Factor over the number of measured nodes beyond which the result is a guess: the scaling was not
+/// measured.
 pub const BEYOND_MAX: f64 = 2.0;
 
-/// Nodes for a demand, from what one node held: f + max(copies, ⌈skew × demand × (1 + growth) ÷
-/// held⌉). None if a node held nothing. Work per operation is taken not to depend on the number of
-/// nodes.
+/// Returns the number of nodes for a demand, from the throughput that one node held: f +
+/// max(copies, ⌈skew × demand × (1 + growth) ÷ held⌉). `None` if a node held nothing. It assumes
+/// that work per operation does not depend on the number of nodes.
 pub fn nodes(demand: Demand, held_per_node: f64) -> Option<u64> {
     if !(held_per_node.is_finite() && held_per_node > 0.0) {
         return None;
@@ -29,8 +30,8 @@ pub fn nodes(demand: Demand, held_per_node: f64) -> Option<u64> {
     Some(demand.failures + demand.copies.max(by_load.ceil() as u64))
 }
 
-/// A ratio of two sides' throughput, with its interval, for the ratio of their prices. A price has
-/// no error, so the interval is only shifted.
+/// Divides a ratio of throughputs, and its interval, by the ratio of the prices. A price has no
+/// error, so the interval is only shifted.
 pub fn for_price(ratio: f64, ci95: Option<[f64; 2]>, prices: f64) -> (f64, Option<[f64; 2]>) {
     (
         ratio / prices,

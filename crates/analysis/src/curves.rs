@@ -1,29 +1,29 @@
 //! The Universal Scalability Law: throughput against the operations in flight as one curve.
 //!
-//! X(N) = λ N ÷ (1 + σ (N − 1) + κ N (N − 1)) (Gunther, "Guerrilla Capacity Planning", 2007): λ is
-//! what one operation in flight does by itself, σ the share that has to wait in line, κ the cost of
-//! keeping all in agreement, for which throughput falls again beyond N* = √((1 − σ) ÷ κ).
+//! X(N) = λ N ÷ (1 + σ (N − 1) + κ N (N − 1)) (Gunther, "Guerrilla Capacity Planning", 2007). λ is
+//! the throughput of one operation in flight, σ the share of the work that is serialized. κ is the
+//! cost of coherency, which makes throughput fall beyond N* = √((1 − σ) ÷ κ).
 //!
 //! Fitted to ln X by least squares with 0 ≤ σ ≤ 1 and κ ≥ 0 (see [`crate::least_squares`]).
 //!
-//! A curve can be drawn through anything. So there is none of few loads, of loads that end before
-//! throughput bends, and of points that lie off it; and where κ cannot be told from 0 there is no
-//! peak, whatever the formula gives. Nor is there one at or before the first place measured:
-//! throughput falls from there on, and where it rose nobody saw.
+//! A curve can be drawn through anything. So there is none for few loads, for loads that end before
+//! throughput bends, or if points lie off the curve. If κ cannot be told from 0 there is no peak,
+//! whatever the formula gives. Nor is there one at or before the first load measured: throughput
+//! falls from there on, and where it rose was not measured.
 
 use crate::least_squares::{self, Curve, Fit, Held, Measured, Observations};
 
 pub use crate::least_squares::BLOCKS_MIN;
 
-/// Fewer loads than this are no curve of three coefficients.
+/// Minimum number of loads: fewer cannot determine three coefficients.
 pub const LOADS_MIN: usize = 6;
-/// The highest throughput seen must be at least this share of the curve's peak.
+/// Minimum ratio of the highest throughput seen to the curve's peak.
 const SEEN_MIN: f64 = 0.6;
-/// Points may lie off the curve by so much (root of the mean square of ln).
+/// Maximum distance of points from the curve (root of the mean square of ln).
 pub(crate) const OFF_MAX: f64 = 0.05;
-/// A peak further out than so many times the last load is not said.
+/// Maximum ratio of a reported peak's load to the last load measured.
 const BEYOND_MAX: f64 = 2.0;
-/// Below this a coefficient is none: N* would lie beyond a hundred thousand.
+/// Value below which a coefficient counts as zero: N* would lie beyond a hundred thousand.
 pub(crate) const NONE_MAX: f64 = 1e-10;
 
 /// One load of a closed loop.
@@ -31,22 +31,22 @@ pub(crate) const NONE_MAX: f64 = 1e-10;
 pub struct Load {
     /// Operations in flight.
     pub threads: f64,
-    /// Throughput by block; none where the trial may not be used.
+    /// Throughput by block, op/s. `None` if the trial may not be used.
     pub ops_per_s: Vec<Option<f64>>,
 }
 
 /// The three coefficients.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Coefficients {
-    /// Throughput of one operation in flight.
+    /// Throughput of one operation in flight, op/s.
     pub lambda: f64,
-    /// Contention: the share of the work that is done by one at a time.
+    /// Contention: the share of the work that is serialized.
     pub sigma: f64,
-    /// Coherency: what each pair costs to agree with each other.
+    /// Coherency: the cost of agreement for each pair.
     pub kappa: f64,
 }
 
-/// A curve.
+/// A fitted curve.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Usl {
     /// Its coefficients.
@@ -57,47 +57,47 @@ pub struct Usl {
     pub kappa_ci95: [f64; 2],
     /// Root of the mean square of ln (seen ÷ curve).
     pub off: f64,
-    /// Where throughput is highest.
+    /// Peak of the throughput.
     pub peak: Peak,
 }
 
-/// What a curve says of its peak.
+/// Statement of a curve about its peak.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Peak {
-    /// Within the loads that were offered.
+    /// The peak is within the loads that were offered.
     At {
         /// Operations in flight.
         threads: f64,
         /// Their 95 % confidence interval.
         threads_ci95: [f64; 2],
-        /// Throughput there.
+        /// Throughput there, op/s.
         ops_per_s: f64,
     },
-    /// At the first place measured or before it: from there on throughput falls. Where it rose was
-    /// not seen, and the formula may put N* below one, or at 0 where σ is 1.
+    /// The peak is at the first load measured or before it: throughput falls from there on. Its
+    /// rise was not measured, and the formula may put N* below one, or at 0 if σ is 1.
     First {
-        /// The first place measured, in operations in flight.
+        /// First load measured, operations in flight.
         threads: f64,
     },
     /// κ cannot be told from 0: throughput levels off, as far as this shows.
     Untold,
-    /// Further out than a curve should be drawn.
+    /// The peak is further out than a curve should be drawn.
     Beyond,
 }
 
 /// Why there is no curve.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum NoCurve {
-    /// There are so many usable loads only.
+    /// There are only this many usable loads.
     FewLoads(usize),
     /// The loads end before throughput bends.
     StillGrowing,
-    /// Points lie off the best curve by this (root of the mean square of ln).
+    /// Distance of the points from the best curve (root of the mean square of ln).
     OffCurve(f64),
 }
 
 impl NoCurve {
-    /// The reason in words.
+    /// Returns the reason in words.
     pub fn words(self) -> String {
         match self {
             NoCurve::FewLoads(count) => {
@@ -116,12 +116,12 @@ impl NoCurve {
 }
 
 impl Coefficients {
-    /// Throughput with so many operations in flight.
+    /// Returns the throughput at a number of operations in flight.
     pub fn at(self, threads: f64) -> f64 {
         (self.lambda * threads) / slowing(threads, [self.sigma, self.kappa])
     }
 
-    /// Where throughput is highest; infinite without κ.
+    /// Returns the operations in flight with the highest throughput. Infinite if κ is zero.
     pub fn peak_threads(self) -> f64 {
         if self.kappa > NONE_MAX {
             ((1.0 - self.sigma) / self.kappa).sqrt()
@@ -130,7 +130,7 @@ impl Coefficients {
         }
     }
 
-    /// The most that it comes to from a place on; infinite where it grows without end.
+    /// Returns the highest throughput from a load on. Infinite if it grows without end.
     fn most(self, first: f64) -> f64 {
         match self.peak_threads() {
             peak if peak.is_finite() => self.at(peak.max(first)),
@@ -159,12 +159,12 @@ impl Curve<2> for Law {
     }
 }
 
-/// By how much a load is slower than if each operation went by itself.
+/// Returns the factor by which a load is slower than if its operations did not affect each other.
 pub(crate) fn slowing(threads: f64, [sigma, kappa]: [f64; 2]) -> f64 {
     1.0 + sigma * (threads - 1.0) + kappa * threads * (threads - 1.0)
 }
 
-/// Nothing is held: all is looked for.
+/// No coefficient is held: all are fitted.
 const FREE: Held<2> = [None; 2];
 
 /// Fits the curve. The same loads give the same curve and intervals.
@@ -208,7 +208,7 @@ pub(crate) fn coefficients(ln_scale: f64, [sigma, kappa]: [f64; 2]) -> Coefficie
     }
 }
 
-/// The first and the last place that was measured.
+/// Returns the first and the last load measured.
 pub(crate) fn ends(seen: &Observations<'_, f64>) -> [f64; 2] {
     let places = seen.places.iter().map(|place| **place);
     [
@@ -217,7 +217,7 @@ pub(crate) fn ends(seen: &Observations<'_, f64>) -> [f64; 2] {
     ]
 }
 
-/// Where throughput is highest, if the interval of κ and the first and last place tell.
+/// Returns the peak, if the interval of κ and the first and last load determine it.
 pub(crate) fn peak(
     found: Coefficients,
     kappa_ci95: [f64; 2],
@@ -234,14 +234,15 @@ pub(crate) fn peak(
     } else {
         Peak::At {
             threads,
-            // The law begins at one in flight.
+            // The law begins at one operation in flight.
             threads_ci95: threads_ci95.map(|end| end.max(1.0)),
             ops_per_s: found.at(threads),
         }
     }
 }
 
-/// Intervals of σ, κ and N*: from drawing blocks again, or from the squares where these are few.
+/// Returns the intervals of σ, κ and N*: by resampling blocks, or by the growth of the squares if
+/// there are few blocks.
 fn intervals(
     measured: &Measured<'_, f64>,
     seen: &Observations<'_, f64>,
@@ -259,7 +260,7 @@ fn intervals(
     [sigma, kappa, threads_between(seen, found, kappa)]
 }
 
-/// The intervals of σ, κ and N* between draws of the blocks.
+/// Returns the intervals of σ, κ and N* over the resamples of the blocks.
 fn between_draws(draws: &[[f64; 2]], blocks: usize) -> [[f64; 2]; 3] {
     let of = |pick: fn(Coefficients) -> f64| {
         let values = draws.iter().map(|drawn| pick(coefficients(0.0, *drawn)));
@@ -272,7 +273,7 @@ fn between_draws(draws: &[[f64; 2]], blocks: usize) -> [[f64; 2]; 3] {
     ]
 }
 
-/// The interval of N* that goes with one of κ: N* falls as κ grows, with the σ that fits best then.
+/// Returns the interval of N* for an interval of κ: N* falls as κ grows, with the σ that fits best.
 pub(crate) fn threads_between(
     seen: &Observations<'_, f64>,
     found: &Fit<2>,

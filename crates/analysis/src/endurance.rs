@@ -1,10 +1,10 @@
-//! What hours under one load show: drift, changes, cycles, what grows, and whether a long run did
-//! what short ones did.
+//! Analyses hours under one load: drift, changes of level, cycles, growth, and whether a long run
+//! agrees with short ones.
 //!
-//! All of it is of *blocks* of a window: seconds follow each other, and a test that takes them as
-//! independent calls every swing a trend. The sources stand beside each part. What must hold:
-//! throughput and latency are judged apart, since the one is often steady while the other is not;
-//! and nothing here says why.
+//! All of it works on *blocks* of a window: consecutive seconds are correlated, and a test that
+//! assumes independence calls every swing a trend. Each part names its sources. Invariants:
+//! throughput and latency are judged apart, since one is often steady while the other is not. No
+//! part names a cause.
 
 mod agreement;
 mod changes;
@@ -22,20 +22,20 @@ pub use growth::{Growing, Growth, HORIZON_S, growth};
 
 use crate::series;
 
-/// The least blocks that tell a course, and the most that a series is joined to.
+/// Minimum number of blocks for a trend, and maximum number that a series is joined to.
 pub const BLOCKS: [usize; 2] = [20, 64];
 
 /// A series in blocks of equal length.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Joined {
-    /// The mean of each block.
+    /// Mean of each block.
     pub means: Vec<f64>,
-    /// How many values of the series each block has.
+    /// Number of values of the series in each block.
     pub size: usize,
 }
 
-/// Joins a series to at most 64 blocks, of at least `size_min` values each as long as that leaves
-/// [`BLOCKS`]`[0]`. What is left at its end, and too short for a block, is left out.
+/// Joins a series to at most 64 blocks. Each has at least `size_min` values, as long as that leaves
+/// [`BLOCKS`]`[0]` blocks. A remainder too short for a block is left out.
 pub fn joined(values: &[f64], size_min: usize) -> Joined {
     let [least, most] = BLOCKS;
     let wanted = if size_min > 0 && values.len() / size_min >= least {

@@ -1,39 +1,39 @@
-//! Where a series of runs has changed: change points with their means and how sure they are.
+//! Finds where a series of runs has changed: change points with means and p values.
 //!
 //! The method is that of Fleming et al., "Hunter: Using Change Point Detection to Hunt for
-//! Performance Regressions" (ICPE 2023, arXiv 2301.03034), as Apache Otava does it: the divisive
-//! search by energy distance of Matteson and James (arXiv 1306.4933), tested by Student's t instead
-//! of permutations, so that the same series has the same answer every time. Windows overlap by
-//! half, the first pass takes ten times the level, and what is weak once its neighbours are known
-//! is taken out again.
+//! Performance Regressions" (ICPE 2023, arXiv 2301.03034), as Apache Otava implements it. It is the
+//! divisive search by energy distance of Matteson and James (arXiv 1306.4933). Student's t replaces
+//! their permutation test, so that the same series always gives the same answer. Windows overlap by
+//! half. The first pass uses ten times the level, and removes changes that are weak once their
+//! neighbours are known.
 //!
-//! One thing differs. Otava hands the t test deviations that divide by n where it expects n − 1:
-//! for 4 and 3 values its p is 0.00093 where 0.00195 is right. Here it is the right one, so fewer
-//! changes of few runs are called.
+//! One thing differs. Otava passes the t test deviations that divide by n where it expects n − 1:
+//! for 4 and 3 values its p is 0.00093 where 0.00195 is right. Here it is correct, so fewer changes
+//! are found in few runs.
 
 use crate::series;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// How large and how sure a change must be.
+/// Minimum size and significance of a change.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
-    /// Values that are looked at together.
+    /// Number of values in a window.
     pub window: usize,
-    /// The most probability of such a difference if nothing has changed.
+    /// Maximum probability of such a difference if nothing has changed.
     pub p_max: f64,
-    /// The least change, as a share of the smaller mean.
+    /// Minimum change, as a share of the smaller mean.
     pub magnitude_min: f64,
 }
 
 impl Limits {
-    /// Otava's own limits, for its vectors.
+    /// Limits of Otava itself, for its test vectors.
     pub const OTAVA: Limits = Limits {
         window: 50,
         p_max: 0.001,
         magnitude_min: 0.0,
     };
 
-    /// The same with a least change.
+    /// Returns Otava's limits with a minimum change.
     pub fn of_magnitude(magnitude_min: f64) -> Limits {
         Limits {
             magnitude_min,
@@ -42,48 +42,48 @@ impl Limits {
     }
 }
 
-/// Below so many runs no change is called: a machine's first few show nothing but themselves.
+/// Minimum number of runs: the first few of a machine show only its noise.
 pub const RUNS_MIN: usize = 10;
 
-/// A change is confirmed when so many runs have it: one is an accident, as is a spike.
+/// Number of runs that confirm a change: a single one may be an accident, as a spike is.
 pub const CONFIRMED_BY: usize = 3;
 
-/// A change of a series: from one level to another.
+/// A change of a series from one level to another.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shift {
-    /// Index of the first value after it.
+    /// Index of the first value after the change.
     pub at: usize,
-    /// Mean of the values since the change before.
+    /// Mean of the values since the previous change.
     pub before: f64,
-    /// Mean of the values until the change after.
+    /// Mean of the values until the next change.
     pub after: f64,
-    /// How many values `before` is the mean of.
+    /// Number of values in `before`.
     pub before_count: usize,
-    /// How many values `after` is the mean of.
+    /// Number of values in `after`.
     pub after_count: usize,
     /// Probability of such a difference if nothing has changed.
     pub p: f64,
 }
 
 impl Shift {
-    /// By how much it changed, as a share of the mean before.
+    /// Returns the change as a share of the mean before.
     pub fn change(&self) -> f64 {
         self.after / self.before - 1.0
     }
 
-    /// Whether enough runs have had it.
+    /// Returns true if there are enough runs on both sides.
     pub fn is_confirmed(&self) -> bool {
         self.after_count >= CONFIRMED_BY && self.before_count >= CONFIRMED_BY
     }
 
-    /// The same seen from either side: 10 to 9 is as large as 9 to 10.
+    /// Returns the size of the change, the same from either side: 10 to 9 is as large as 9 to 10.
     fn magnitude(&self) -> f64 {
         let back = self.before / self.after - 1.0;
         self.change().abs().max(back.abs())
     }
 }
 
-/// The changes of a series, in order.
+/// Returns the changes of a series, in order.
 pub fn shifts(values: &[f64], limits: Limits) -> Vec<Shift> {
     let mut at = weak(values, limits);
     loop {
@@ -112,7 +112,7 @@ pub fn shifts(values: &[f64], limits: Limits) -> Vec<Shift> {
     }
 }
 
-/// Where it may have changed: found in windows that overlap by half, at ten times the level.
+/// Returns candidates: changes in windows that overlap by half, at ten times the level.
 fn weak(values: &[f64], limits: Limits) -> Vec<usize> {
     let (window, step) = (limits.window.max(2), (limits.window / 2).max(1));
     let (mut found, mut start) = (Vec::new(), 0);
@@ -129,7 +129,7 @@ fn weak(values: &[f64], limits: Limits) -> Vec<usize> {
     found
 }
 
-/// Divides where the two sides differ most, as long as they differ for sure.
+/// Divides where the two sides differ most, as long as the difference is significant.
 fn divisive(values: &[f64], p_max: f64) -> Vec<usize> {
     let distances = Distances::of(values);
     let mut found: Vec<usize> = Vec::new();
@@ -148,14 +148,14 @@ fn divisive(values: &[f64], p_max: f64) -> Vec<usize> {
     }
 }
 
-/// The stretches between changes: first index, and the one after the last.
+/// Returns the stretches between changes: first index, and the one after the last.
 fn parts(at: &[usize], len: usize) -> impl Iterator<Item = [usize; 2]> {
     let begins = std::iter::once(0).chain(at.iter().copied());
     let ends = at.iter().copied().chain(std::iter::once(len));
     begins.zip(ends).map(|(from, to)| [from, to])
 }
 
-/// Each change by the values on both sides of it, up to its neighbours.
+/// Describes each change by the values on both sides of it, up to its neighbours.
 fn described(values: &[f64], at: &[usize]) -> Vec<Shift> {
     let parts: Vec<[usize; 2]> = parts(at, values.len()).collect();
     let shift = |two: &[[usize; 2]]| {
@@ -172,13 +172,13 @@ fn described(values: &[f64], at: &[usize]) -> Vec<Shift> {
     parts.windows(2).map(shift).collect()
 }
 
-/// Sums of the distances between values, so that those of any two stretches take no time.
+/// Sums of the distances between values, so that any two stretches are compared in constant time.
 struct Distances {
     /// `sums[i][j]`: over all pairs of one of the first i and one of the first j values.
     sums: Vec<Vec<f64>>,
 }
 
-/// Where a stretch is divided, and what that gains.
+/// Division of a stretch, and its gain.
 #[derive(Clone, Copy)]
 struct Split {
     at: usize,
@@ -199,14 +199,14 @@ impl Distances {
         Distances { sums }
     }
 
-    /// The sum over all pairs of one of the one stretch and one of the other.
+    /// Returns the sum over all pairs with one value in each stretch.
     fn between(&self, [a, b]: [usize; 2], [c, d]: [usize; 2]) -> f64 {
         let sums = &self.sums;
         sums[b][d] - sums[a][d] - sums[b][c] + sums[a][c]
     }
 
-    /// The division of a stretch into a beginning and what follows it, up to any end, that has the
-    /// largest energy distance; the first of equals.
+    /// Returns the division of a stretch into a beginning and a following part, with any end, that
+    /// has the largest energy distance. The first one wins a tie.
     fn best_split(&self, part: [usize; 2]) -> Option<Split> {
         let [from, to] = part;
         let mut best: Option<Split> = None;
@@ -221,14 +221,14 @@ impl Distances {
         best
     }
 
-    /// Matteson and James' Q: how far the stretches are apart beyond how far each spreads.
+    /// Returns Matteson and James' Q: the distance between the stretches beyond the spread of each.
     fn gain(&self, left: [usize; 2], right: [usize; 2]) -> f64 {
         let [n, m] = [left, right].map(|[from, to]| (to - from) as f64);
         let within = |stretch: [usize; 2], own: f64, other: f64| {
             if own < 2.0 {
                 return 0.0;
             }
-            // Each pair stands twice in the square.
+            // Each pair occurs twice in the square.
             let pairs = self.between(stretch, stretch) / 2.0;
             2.0 * other / (n + m) / (own - 1.0) * pairs
         };
@@ -236,8 +236,8 @@ impl Distances {
     }
 }
 
-/// Probability that two means of values of one distribution differ as much: Student's t test with
-/// a common variance, two-sided.
+/// Returns the probability that the means of two samples of one distribution differ by as much:
+/// Student's t test with a common variance, two-sided.
 fn p_of_difference(left: &[f64], right: &[f64]) -> f64 {
     let (n, m) = (left.len() as f64, right.len() as f64);
     let freedom = n + m - 2.0;

@@ -1,13 +1,13 @@
-//! Curves of throughput that are fitted by least squares: a scale, and a few bounded coefficients.
+//! Fits curves of throughput by least squares: a scale, and a few bounded coefficients.
 //!
-//! A curve says what is done at a place as a multiple of a scale, X = scale × relative(place). It
-//! is fitted to ln X. Every block of trials has a level of its own, and the scale is the mean of
-//! these, so that a block that lacks a trial does not bend the curve. Levels follow from the
-//! coefficients as means, so only these are looked for: Gauss and Newton's steps, damped after
-//! Levenberg and Marquardt, and kept within the bounds.
+//! A curve gives the throughput at a place as a multiple of a scale, X = scale × relative(place).
+//! It is fitted to ln X. Every block of trials has a level of its own, and the scale is the mean of
+//! these. A block that lacks a trial therefore does not bend the curve. Levels follow from the
+//! coefficients as means, so only the coefficients are searched for. The search uses Gauss-Newton
+//! steps, damped as by Levenberg and Marquardt, and kept within the bounds.
 //!
-//! Intervals come from drawing blocks again where there are enough of them, or else from how fast
-//! the squares grow. The same points give the same fit and the same intervals.
+//! Intervals come from resampling blocks if there are enough of them, or else from the growth of
+//! the squares. The same points give the same fit and the same intervals.
 
 mod noise;
 mod seen;
@@ -17,46 +17,47 @@ pub(crate) use noise::EXACT;
 pub use noise::{Noise, free_count, of_places, of_trials, off_by_more, profiled};
 pub use seen::{Measured, Observations, Trial, blocks_count, by_block, by_place, once, usable};
 
-/// From so many blocks on, the spread between them is what intervals come from.
+/// Number of blocks from which on intervals come from the spread between blocks.
 pub const BLOCKS_MIN: usize = 5;
-/// Resamples of blocks. Of five blocks the ends of an interval are the second from each side.
+/// Number of resamples. With five blocks, the ends of an interval are the second value from each
+/// side.
 const RESAMPLES: u64 = 2000;
-/// Steps of the fit; it needs about ten.
+/// Maximum number of steps of the fit; it needs about ten.
 const STEPS_MAX: usize = 200;
-/// Squares below this are none: what is left is how numbers are rounded.
+/// Squares below this count as zero: the rest is rounding.
 const SQUARES_MIN: f64 = 1e-18;
 
-/// A curve of `P` coefficients beside its scale.
+/// A curve with `P` coefficients in addition to its scale.
 pub trait Curve<const P: usize> {
-    /// Where something is done: so many in flight, so many units.
+    /// Type of a place: a number in flight, or a number of units.
     type At;
-    /// Least and most of each coefficient.
+    /// Minimum and maximum of each coefficient.
     const BOUNDS: [[f64; 2]; P];
-    /// How far up a profile follows each coefficient, where nothing bounds it.
+    /// Distance to which a profile follows each coefficient upwards, if it has no bound.
     const FAR: [f64; P];
-    /// Where the fit begins. Wherever it does it ends at the same place but for curves that are
-    /// nearly flat or straight: the best of a few is taken.
+    /// Starting points of the fit. All lead to the same end, except for curves that are nearly flat
+    /// or straight: the best of a few is taken.
     const BEGINS: &'static [[f64; P]];
 
-    /// The logarithm of what is done there, as a multiple of the scale.
+    /// Returns the logarithm of the throughput at a place, as a multiple of the scale.
     fn ln_relative(at: &Self::At, coefficients: &[f64; P]) -> f64;
-    /// By how much that changes with each coefficient.
+    /// Returns the derivatives of that logarithm by each coefficient.
     fn slopes(at: &Self::At, coefficients: &[f64; P]) -> [f64; P];
 }
 
-/// The coefficients that fit best.
+/// Coefficients of the best fit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fit<const P: usize> {
-    /// The logarithm of the scale: the mean of the blocks' levels.
+    /// Logarithm of the scale: the mean of the blocks' levels.
     pub ln_scale: f64,
-    /// The others.
+    /// Other coefficients.
     pub coefficients: [f64; P],
 }
 
-/// Coefficients that are held at a value and not looked for.
+/// Coefficients that are held at a value and not fitted.
 pub type Held<const P: usize> = [Option<f64>; P];
 
-/// What a curve says of each place.
+/// Returns the curve at each place.
 fn relative<const P: usize, C: Curve<P>>(
     seen: &Observations<'_, C::At>,
     at: &[f64; P],
@@ -65,7 +66,7 @@ fn relative<const P: usize, C: Curve<P>>(
     places.map(|place| C::ln_relative(place, at)).collect()
 }
 
-/// What is left of each trial.
+/// Returns the residual of each trial.
 pub fn left<const P: usize, C: Curve<P>>(
     seen: &Observations<'_, C::At>,
     at: &[f64; P],
@@ -73,7 +74,7 @@ pub fn left<const P: usize, C: Curve<P>>(
     seen.left(&relative::<P, C>(seen, at)).0
 }
 
-/// ln of the level of each block; none of a block without a trial.
+/// Returns ln of the level of each block. `None` for a block without a trial.
 pub fn levels<const P: usize, C: Curve<P>>(
     seen: &Observations<'_, C::At>,
     at: &[f64; P],
@@ -81,24 +82,24 @@ pub fn levels<const P: usize, C: Curve<P>>(
     seen.left(&relative::<P, C>(seen, at)).1
 }
 
-/// The weighted sum of the squares of what is left.
+/// Returns the weighted sum of the squared residuals.
 pub fn squares<const P: usize, C: Curve<P>>(seen: &Observations<'_, C::At>, at: &[f64; P]) -> f64 {
     seen.weighted(&left::<P, C>(seen, at))
 }
 
-/// Root of the mean square of ln (seen ÷ curve), of the places.
+/// Returns the root of the mean square of ln (seen ÷ curve), over the places.
 pub fn off<const P: usize, C: Curve<P>>(seen: &Observations<'_, C::At>, at: &[f64; P]) -> f64 {
     let places = seen.of_places(&left::<P, C>(seen, at));
     let squares: f64 = places.iter().map(|(off, weight)| weight * off * off).sum();
     (squares / seen.weights()).sqrt()
 }
 
-/// Fits a curve. There must be a place.
+/// Fits a curve. There must be at least one place.
 pub fn fit<const P: usize, C: Curve<P>>(seen: &Observations<'_, C::At>, held: &Held<P>) -> Fit<P> {
     fit_from::<P, C>(seen, held, C::BEGINS)
 }
 
-/// The same from other beginnings.
+/// Fits a curve from these starting points.
 fn fit_from<const P: usize, C: Curve<P>>(
     seen: &Observations<'_, C::At>,
     held: &Held<P>,
@@ -118,7 +119,7 @@ fn fit_from<const P: usize, C: Curve<P>>(
     }
 }
 
-/// Goes down to the least squares from a beginning, changing the coefficients that are free.
+/// Descends to the least squares from a starting point, changing the free coefficients.
 pub fn descend<const P: usize, C: Curve<P>>(
     seen: &Observations<'_, C::At>,
     begin: [f64; P],
@@ -128,7 +129,7 @@ pub fn descend<const P: usize, C: Curve<P>>(
     let mut least = squares::<P, C>(seen, &at);
     for _ in 0..STEPS_MAX {
         let (hessian, gradient) = slopes::<P, C>(seen, &at);
-        // What stands at its bound and would leave it, stays.
+        // A coefficient at its bound that would leave it stays.
         let moves = std::array::from_fn(|i| {
             let [low, high] = C::BOUNDS[i];
             let leaves =
@@ -160,14 +161,15 @@ pub fn descend<const P: usize, C: Curve<P>>(
     at
 }
 
-/// Gauss and Newton's matrix, and half the gradient, of the squares by the coefficients.
+/// Returns the Gauss-Newton matrix, and half the gradient, of the squares by the coefficients.
 fn slopes<const P: usize, C: Curve<P>>(
     seen: &Observations<'_, C::At>,
     at: &[f64; P],
 ) -> ([[f64; P]; P], [f64; P]) {
     let left = left::<P, C>(seen, at);
     let slopes: Vec<[f64; P]> = seen.places.iter().map(|of| C::slopes(of, at)).collect();
-    // The levels move with them, which takes the mean of each block out of each slope.
+    // The levels move with the coefficients, which subtracts the mean of each block from each
+    // slope.
     let means: [Vec<(f64, f64)>; P] = std::array::from_fn(|i| {
         seen.sums(seen.blocks_end(), |trial| {
             (trial.block, slopes[trial.place][i])
@@ -189,8 +191,8 @@ fn slopes<const P: usize, C: Curve<P>>(
     (hessian, gradient)
 }
 
-/// A damped step of the coefficients that move (Gauss's elimination; the matrix has no negative
-/// direction, so it needs no change of rows).
+/// Returns a damped step of the coefficients that move (Gaussian elimination; the matrix is
+/// positive semidefinite, so it needs no pivoting).
 fn solve<const P: usize>(
     mut matrix: [[f64; P]; P],
     gradient: [f64; P],
@@ -202,7 +204,7 @@ fn solve<const P: usize>(
         if moves[i] {
             matrix[i][i] = matrix[i][i].mul_add(damping, matrix[i][i]).max(1e-300)
         } else {
-            // It takes no step, and none of the others'.
+            // A fixed coefficient takes no step, and does not affect the others.
             (0..P).for_each(|j| (matrix[i][j], matrix[j][i]) = (0.0, 0.0));
             (matrix[i][i], right[i]) = (1.0, 0.0);
         }
@@ -225,9 +227,9 @@ fn solve<const P: usize>(
     step
 }
 
-/// Coefficients of whole blocks that are drawn again and again (Efron 1979): what differs from
-/// block to block is what a repetition would change. `seen` makes what is fitted of how often each
-/// block counts. The draws are the same every time; their fits begin where they are told to.
+/// Fits resamples of whole blocks (the bootstrap; Efron 1979): the variation between blocks is what
+/// a repetition would change. `seen` builds the observations from the number of times that each
+/// block counts. The resamples are the same every time; their fits begin at `begins`.
 pub fn resampled<'a, const P: usize, C: Curve<P>>(
     blocks: usize,
     seen: impl Fn(&[u32]) -> Observations<'a, C::At>,
@@ -245,16 +247,16 @@ where
             counts[at as usize] += 1;
         }
         let seen = seen(&counts);
-        // A draw in which a place has no block, or none that binds it, is another curve.
+        // A resample in which a place has no block, or no connecting one, is another curve.
         let is_same = seen.places.len() == places && seen.is_bound();
         is_same.then(|| fit_from::<P, C>(&seen, held, begins).coefficients)
     };
     (0..RESAMPLES).filter_map(draw).collect()
 }
 
-/// The 95 % interval of what was found in such fits. Percentiles of few blocks are too near to
-/// each other, so those are taken that are as far out as Student's t for as many blocks (Hesterberg
-/// 2015, "What teachers should know about the bootstrap").
+/// Returns the 95 % interval of values from such fits. Percentiles of few blocks are too narrow. So
+/// the percentiles are those of Student's t for the number of blocks (Hesterberg 2015, "What
+/// teachers should know about the bootstrap").
 pub fn between(mut values: Vec<f64>, blocks: usize) -> [f64; 2] {
     let count = blocks as f64;
     let far = series::t_quantile(0.975, count - 1.0) * (count / (count - 1.0)).sqrt();

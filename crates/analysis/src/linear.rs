@@ -5,7 +5,8 @@
 //! given. The search is Wing and Gong's (1993): take any operation that nobody else had returned
 //! before, see whether the register would have answered so, go on, and go back where that leads
 //! nowhere. With Lowe's memoisation (2017): a set of operations that were taken, with the value
-//! that they led to, is not looked at twice. That is the method of Knossos and Porcupine.
+//! that they led to, is not looked at twice. That is the method of Knossos and Porcupine. An
+//! operation of unknown outcome is taken only where the next one needs its value.
 //! Linearizability is local (Herlihy and Wing, 1990), so that each register is judged alone.
 //!
 //! What must hold: an operation of unknown outcome may take effect at any time after its
@@ -138,11 +139,27 @@ impl<'h> Search<'h> {
     /// The next operation, from a place on, that may be the next to take effect, and the value that
     /// it leaves.
     fn next(&self, from: usize) -> Option<(usize, Option<i64>)> {
-        let mut candidates = self.candidates();
+        let mut candidates = self.candidates().filter(|&place| place >= from);
         candidates.find_map(|place| {
-            let value = self.effect(place).filter(|_| place >= from)?;
-            Some((place, value))
+            let value = self.effect(place, self.value)?;
+            (self.returned(place) || self.is_worth_taking(place, value)).then_some((place, value))
         })
+    }
+
+    /// Returns true if no other order covers the one in which an operation of unknown outcome takes
+    /// effect now. If the next operation does not need `value`, the order without this one is valid
+    /// too. Of two that do the same, the search takes the one that was sent first.
+    fn is_worth_taking(&self, place: usize, value: Option<i64>) -> bool {
+        let what = |place: usize| &self.history[self.order[place]].what;
+        let mut others = self.candidates().filter(|&other| other != place);
+        let is_needed = others.any(|other| {
+            !matches!(what(other), RegisterEvent::Write(_)) && self.effect(other, value).is_some()
+        });
+        let before = (self.first..place).filter(|&other| !self.is_taken(other));
+        let mut twins = before.filter(|&other| !self.returned(other));
+        value != self.value
+            && is_needed
+            && !twins.any(|other| same_effect(what(other), what(place)))
     }
 
     /// Places that nobody left has returned before.
@@ -160,25 +177,26 @@ impl<'h> Search<'h> {
         })
     }
 
-    /// The value after an operation, if a register would have answered so.
-    fn effect(&self, place: usize) -> Option<Option<i64>> {
+    /// Returns the value after an operation on a register with the value `before`. `None` if such a
+    /// register would have answered otherwise.
+    fn effect(&self, place: usize, before: Option<i64>) -> Option<Option<i64>> {
         let operation = &self.history[self.order[place]];
         let is_known = operation.returned_ns.is_some();
         match operation.what {
-            RegisterEvent::Read(value) => (value == self.value).then_some(value),
+            RegisterEvent::Read(value) => (value == before).then_some(value),
             RegisterEvent::Write(value) => Some(value),
             RegisterEvent::Swap {
                 from,
                 to,
                 applied,
                 instead,
-            } => match (is_known, from == self.value) {
+            } => match (is_known, from == before) {
                 // Without effect it need not be taken at all.
                 (false, holds) => holds.then_some(to),
                 (true, true) => applied.then_some(to),
                 (true, false) => {
-                    let says_so = instead.is_none_or(|instead| instead == self.value);
-                    (!applied && says_so).then_some(self.value)
+                    let says_so = instead.is_none_or(|instead| instead == before);
+                    (!applied && says_so).then_some(before)
                 }
             },
         }
@@ -239,6 +257,15 @@ impl<'h> Search<'h> {
     fn is_taken(&self, place: usize) -> bool {
         self.taken[place / 64] >> (place % 64) & 1 == 1
     }
+}
+
+/// Returns true if two operations of unknown outcome do the same. Their `applied` has no meaning.
+fn same_effect(one: &RegisterEvent, other: &RegisterEvent) -> bool {
+    let asked = |event: &RegisterEvent| match *event {
+        RegisterEvent::Swap { from, to, .. } => (Some(from), to),
+        RegisterEvent::Write(to) | RegisterEvent::Read(to) => (None, to),
+    };
+    asked(one) == asked(other)
 }
 
 #[cfg(test)]

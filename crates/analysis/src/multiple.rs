@@ -1,46 +1,47 @@
-//! Many comparisons of one study: how much a single one may say.
+//! Adjusts the comparisons of one study for their number.
 //!
-//! Of ten points with three metrics each, taken one by one at 3 %, six studies in ten in which
-//! nothing differs have a "difference". So one metric at one point is *primary* and keeps the
-//! whole 3 %; all others are secondary, and their p values are adjusted by Holm's method (1979, "A
-//! simple sequentially rejective multiple test procedure"): the probability that even one of
-//! them is called different though nothing differs is at most 3 %, however they depend on each
-//! other. Several contenders at the primary point are adjusted among themselves in the same way.
+//! With ten points and three metrics each, judged one by one at 3 %, six in ten studies without any
+//! difference report one. So one metric at one point is *primary* and keeps the whole 3 %. All
+//! others are secondary, and their p values are adjusted by Holm's method (1979, "A simple
+//! sequentially rejective multiple test procedure"). The probability that even one of them is
+//! falsely called different is then at most 3 %, however they depend on each other. Several
+//! contenders at the primary point are adjusted among themselves in the same way.
 //!
 //! Equivalence is not adjusted: it is asserted at 2.5 % a side, and an interval that lies within
 //! the margin by chance alone needs a true difference of more than the margin.
 
 use crate::compare::{Comparison, DIFFERENCE_LEVEL, Finding};
 
-/// What one comparison says among the others.
+/// Finding of one comparison among the others.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judged {
-    /// What it says.
+    /// The finding.
     pub finding: Finding,
-    /// Its p value; none with one block a side.
+    /// The p value. `None` with one block a side.
     pub p: Option<f64>,
-    /// The same, adjusted for the comparisons of its family.
+    /// The p value, adjusted for the comparisons of its family.
     pub p_adjusted: Option<f64>,
     /// See [`Comparison::could_see`], at the level that holds among the others.
     pub could_see: Option<f64>,
-    /// See [`Comparison::blocks_to_settle`], likewise.
+    /// See [`Comparison::blocks_to_settle`], at the same level.
     pub blocks_to_settle: Option<usize>,
 }
 
-/// How many false findings there would be if nothing differed.
+/// Expected number of false findings if nothing differed.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct FalseFindings {
-    /// Comparisons that could have called a difference: those with an interval.
+    /// Comparisons with an interval: only these can be called different.
     pub compared: usize,
-    /// Of them, those that are primary.
+    /// Primary comparisons among them.
     pub primary: usize,
-    /// Called different by chance if each were judged by itself.
+    /// Expected number if each comparison were judged by itself.
     pub one_by_one: f64,
-    /// The most to be expected as they are judged: one level for each of the two families.
+    /// Upper bound of the expected number as they are judged: one level for each of the two
+    /// families.
     pub expected: f64,
 }
 
-/// Judges the comparisons of a study, each with whether it is primary.
+/// Judges the comparisons of a study. The flag of each is true if it is primary.
 pub fn judge_all(comparisons: &[(Comparison, bool)]) -> (Vec<Judged>, FalseFindings) {
     let p: Vec<Option<f64>> = comparisons.iter().map(|(seen, _)| seen.p()).collect();
     let mut adjusted = p.clone();
@@ -56,7 +57,7 @@ pub fn judge_all(comparisons: &[(Comparison, bool)]) -> (Vec<Judged>, FalseFindi
     }
     let with_p = comparisons.iter().zip(p).zip(adjusted);
     let judged = with_p.map(|(((seen, is_primary), p), p_adjusted)| {
-        // Where Holm begins, and the strictest that a comparison can come under.
+        // Holm's first step, the strictest level that a comparison can get.
         let level = DIFFERENCE_LEVEL / sizes[usize::from(*is_primary)].max(1) as f64;
         Judged {
             finding: seen.finding(p_adjusted),
@@ -77,15 +78,15 @@ pub fn judge_all(comparisons: &[(Comparison, bool)]) -> (Vec<Judged>, FalseFindi
     (judged.collect(), chances)
 }
 
-/// Of each of some comparisons that describe, whether it differs by more than its margin, and by
-/// more than chance would make of any of them.
+/// Returns, for each of some descriptive comparisons, whether it differs by more than its margin
+/// and significantly, adjusted for their number.
 pub fn differing(comparisons: &[Comparison]) -> Vec<bool> {
     let p: Vec<f64> = comparisons.iter().map(|one| one.p().unwrap_or(1.0)).collect();
     let judged = comparisons.iter().zip(holm(&p));
     judged.map(|(one, p)| p <= DIFFERENCE_LEVEL && one.is_beyond_margin()).collect()
 }
 
-/// Holm's adjusted p values, in the order given.
+/// Returns Holm's adjusted p values, in the order given.
 pub fn holm(p: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..p.len()).collect();
     order.sort_by(|a, b| p[*a].total_cmp(&p[*b]));

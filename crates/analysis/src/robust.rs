@@ -1,37 +1,38 @@
-//! What a comparison comes to where one block differs from the others: without its weight.
+//! Computes a ratio without the influence of one block that differs from the others.
 //!
 //! The estimator of Hodges and Lehmann (1963, "Estimates of location based on rank tests"): the
-//! median of the means of all pairs of values, with the interval of Wilcoxon's signed ranks. It
-//! stands beside the ratio and decides nothing, and no block is deleted: only the rules of validity
-//! may leave a trial out, and they do not look at what came of it.
+//! median of the means of all pairs of values, with the interval of Wilcoxon's signed ranks. It is
+//! shown beside the ratio and decides nothing, and no block is deleted. Only the rules of validity
+//! may leave a trial out, and they do not look at its result.
 
 use crate::series;
 
-/// Beside a ratio of which one block differs.
+/// Robust ratio, shown if one block differs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Robust {
-    /// Which pair differs most, by its place among the pairs that were given.
+    /// Index of the pair that differs most, among the given pairs.
     pub at: usize,
-    /// By how many deviations, robustly measured (distance from the median ÷ 1.4826 MAD).
+    /// Its distance in robust deviations (distance from the median ÷ 1.4826 MAD).
     pub z: f64,
-    /// The ratio without its weight.
+    /// Ratio without its influence.
     pub ratio: f64,
-    /// Interval of it, by signed ranks.
+    /// Interval of that ratio, by signed ranks.
     pub interval: [f64; 2],
-    /// With which probability that holds the true ratio: at least 95 %.
+    /// Coverage of the interval: at least 95 %.
     pub covers: f64,
 }
 
 /// Robust deviations from which on a block is said to differ.
 const Z_MIN: f64 = 5.0;
-/// Pairs that it takes: of five, the least p value of signed ranks is 6 %.
+/// Minimum number of pairs: with five, the least p value of signed ranks is 6 %.
 const PAIRS_MIN: usize = 6;
-/// Where all others are equal, any other value is infinitely far: a record holds no infinity.
+/// Maximum distance: if all others are equal, any other value is infinitely far, and a record holds
+/// no infinity.
 const Z_MOST: f64 = 1e6;
-/// Pairs up to which the distribution of signed ranks is counted out; beyond, it is normal.
+/// Number of pairs up to which the distribution of signed ranks is counted; beyond, it is normal.
 const EXACT_MAX: usize = 60;
 
-/// Of logarithms of ratios; none where no value differs so much.
+/// Computes the ratio from logarithms of ratios. `None` if no value differs by that much.
 pub fn beside(logs: &[f64]) -> Option<Robust> {
     let (median, deviation) = series::median_and_deviation(logs);
     let distances: Vec<f64> = logs.iter().map(|log| (log - median).abs()).collect();
@@ -57,7 +58,7 @@ pub fn beside(logs: &[f64]) -> Option<Robust> {
     })
 }
 
-/// How many of the sorted means lie beyond each end of the interval, and what it covers.
+/// Returns how many of the sorted means lie beyond each end of the interval, and its coverage.
 fn signed_ranks(pairs: usize) -> (usize, f64) {
     let all = pairs * (pairs + 1) / 2;
     if pairs > EXACT_MAX {
@@ -104,7 +105,7 @@ mod tests {
         close(seen.interval[0], 0.9046, 5e-5);
         close(seen.interval[1], 1.0580, 5e-5);
         close(seen.covers, 0.961, 5e-4);
-        // The mean that decides has it still.
+        // The mean that decides still includes it.
         close(series::mean(&logs).exp(), 1.0130, 5e-5);
     }
 
@@ -134,7 +135,7 @@ mod tests {
         ] {
             assert_eq!(signed_ranks(pairs).0, critical, "{pairs}");
         }
-        // The normal distribution goes on where counting ends.
+        // The normal distribution continues where counting ends.
         let (counted, beyond) = (signed_ranks(60).0 as f64, signed_ranks(61).0 as f64);
         assert!(
             beyond > counted && beyond < counted * 1.05,

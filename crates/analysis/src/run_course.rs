@@ -1,53 +1,50 @@
-//! Where all trials of a run go together, in the order in which they ran: a node that warms up for
+//! Finds a trend over all trials of a run, in the order in which they ran: a node that warms up for
 //! the whole run, or one that becomes slower with every trial.
 //!
-//! Trials are compared with those of their own configuration only (the same variant at the same
-//! load), so that neither what a variant does nor what a load does is taken for a course. The test
-//! is Kendall's, summed over the configurations (Hirsch, Slack and Smith 1982, "Techniques of trend
-//! analysis for monthly water quality data", who sum it over months), with the exact distribution
-//! of the sum, since a run has few trials of each: of two configurations with three trials each,
-//! all rising is chance in 1 of 36.
+//! Trials are compared only with those of the same variant at the same load, so that neither a
+//! variant nor a load looks like a trend. The test is Kendall's, summed over the configurations
+//! (Hirsch, Slack and Smith 1982, "Techniques of trend analysis for monthly water quality data";
+//! they sum it over months). It uses the exact distribution of the sum, since a run has few trials
+//! of each. With two configurations of three trials each, all rising is chance in 1 of 36.
 
 use crate::series;
 
-/// One trial of a run, as far as its course is asked for.
+/// One trial of a run, for the trend.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RunStep {
-    /// Which configuration it is of: trials are compared with those of the same number.
+    /// Number of its configuration: trials are compared with those of the same number.
     pub configuration: usize,
-    /// When it ran, seconds since any moment.
+    /// Time at which it ran, s since any moment.
     pub at_s: f64,
-    /// What it came to: above 0.
+    /// Its result: above 0.
     pub value: f64,
 }
 
-/// How what trials came to has changed over a run.
+/// Trend of the trials' results over a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RunCourse {
-    /// By which factor: what trials of the run's end came to ÷ those of its beginning.
+    /// Factor between the results at the run's end and at its beginning.
     pub factor: f64,
-    /// What its first trial came to, and its last.
+    /// Results of the first trial and of the last.
     pub ends: [f64; 2],
-    /// With which probability chance alone would have made as clear a course, in either direction.
+    /// Probability that chance alone would give as clear a trend, in either direction.
     pub p: f64,
-    /// Seconds after the first trial from which on trials came within [`ARRIVED`] of what the last
-    /// ones of their configuration came to; none where only the last did.
+    /// Time after the first trial from which on results are within [`ARRIVED`] of the last ones of
+    /// their configuration, s. `None` if only the last was.
     pub arrived_s: Option<f64>,
 }
 
-/// Two-sided: a cause that is named and is none costs less than one that is not named; see
-/// [`crate::trend`].
+/// Two-sided. Naming a false cause costs less than missing a true one; see [`crate::trend`].
 const P_MAX: f64 = 0.10;
-/// Below this factor, or above its inverse, a course is said: what V12 allows within one window.
+/// Minimum factor, or its inverse, of a reported trend: what V12 allows within one window.
 const FACTOR_MIN: f64 = 1.10;
-/// Who is within this factor of the end has arrived there.
+/// Factor within which a result counts as that of the end.
 const ARRIVED: f64 = 1.10;
-/// Trials of one configuration beyond which the distribution is taken as normal.
+/// Number of trials of one configuration beyond which the distribution is taken as normal.
 const EXACT_MAX: usize = 40;
 
 impl RunCourse {
-    /// The course of a run; none where there is none that chance does not explain, or none that
-    /// matters.
+    /// Returns the trend of a run. `None` if chance explains it, or if it is too small to matter.
     pub fn of(steps: &[RunStep]) -> Option<RunCourse> {
         let mut ordered: Vec<RunStep> =
             steps.iter().copied().filter(|step| step.value > 0.0).collect();
@@ -66,13 +63,13 @@ impl RunCourse {
         })
     }
 
-    /// Whether trials came to more with time.
+    /// Returns true if results rose with time.
     pub fn is_rising(&self) -> bool {
         self.factor > 1.0
     }
 }
 
-/// The trials of each configuration that has several, in the order of time.
+/// Returns the trials of each configuration that has several, in order of time.
 fn by_configuration(ordered: &[RunStep]) -> Vec<Vec<RunStep>> {
     let mut groups: Vec<Vec<RunStep>> = Vec::new();
     for step in ordered {
@@ -85,7 +82,7 @@ fn by_configuration(ordered: &[RunStep]) -> Vec<Vec<RunStep>> {
     groups
 }
 
-/// The median of the slopes of logarithms between all pairs of one configuration, per second.
+/// Returns the median slope of the logarithms over all pairs of one configuration, per second.
 fn slope_of_logs(groups: &[Vec<RunStep>]) -> Option<f64> {
     let slopes: Vec<f64> = pairs(groups)
         .filter(|(a, b)| b.at_s > a.at_s)
@@ -94,7 +91,7 @@ fn slope_of_logs(groups: &[Vec<RunStep>]) -> Option<f64> {
     (!slopes.is_empty()).then(|| series::median(&slopes))
 }
 
-/// All pairs of trials of one configuration, the earlier first.
+/// Returns all pairs of trials of one configuration, the earlier first.
 fn pairs(groups: &[Vec<RunStep>]) -> impl Iterator<Item = (&RunStep, &RunStep)> {
     groups.iter().flat_map(|group| {
         let each = group.iter().enumerate();
@@ -102,7 +99,7 @@ fn pairs(groups: &[Vec<RunStep>]) -> impl Iterator<Item = (&RunStep, &RunStep)> 
     })
 }
 
-/// The probability of a sum of Kendall's S as far from 0 as this, or farther, if nothing changes.
+/// Returns the probability of a sum of Kendall's S at least as far from 0, if nothing changes.
 fn p_of_sum(groups: &[Vec<RunStep>]) -> f64 {
     let step = |(a, b): (&RunStep, &RunStep)| {
         f64::from(i8::from(b.value > a.value)) - f64::from(i8::from(b.value < a.value))
@@ -114,8 +111,9 @@ fn p_of_sum(groups: &[Vec<RunStep>]) -> f64 {
         let z = (s.abs() - 1.0).max(0.0) / variance.sqrt();
         return 2.0 * (1.0 - series::normal_below(z));
     }
-    // How many pairs are out of order: S is all of them less twice that. Its shares are those of
-    // the inversions of a random order, one more place at a time, one group after the other.
+    // Number of pairs out of order: S is the number of pairs minus twice that. Its distribution is
+    // that of the inversions of a random order, one more place at a time, one group after the
+    // other.
     let mut shares = vec![1.0];
     for places in groups.iter().flat_map(|group| 2..=group.len()) {
         let mut next = vec![0.0; shares.len() + places - 1];
@@ -132,7 +130,7 @@ fn p_of_sum(groups: &[Vec<RunStep>]) -> f64 {
     far.map(|(_, share)| share).sum::<f64>().min(1.0)
 }
 
-/// When the first trial ran from which on all are near the last of their configuration.
+/// Returns when the first trial ran from which on all are near the last of their configuration.
 fn arrived_s(groups: &[Vec<RunStep>], first_s: f64, is_rising: bool) -> Option<f64> {
     let is_away = |step: &RunStep, end: &RunStep| {
         let short = if is_rising {
@@ -142,13 +140,13 @@ fn arrived_s(groups: &[Vec<RunStep>], first_s: f64, is_rising: bool) -> Option<f
         };
         short > ARRIVED
     };
-    // Of each configuration the trials up to the last one that is still away.
+    // For each configuration, the trials up to the last one that is still away.
     let arrival_s = |group: &Vec<RunStep>| {
         let end = group.last()?;
         let Some(away) = group.iter().rposition(|step| is_away(step, end)) else {
             return Some(0.0);
         };
-        // That only the last one is there tells nothing: it is compared with itself.
+        // If only the last one is near, that means nothing: it is compared with itself.
         (away + 2 < group.len()).then(|| group[away + 1].at_s - first_s)
     };
     let all_s: Option<Vec<f64>> = groups.iter().map(arrival_s).collect();
@@ -224,7 +222,7 @@ mod tests {
         assert!(!course.is_rising() && course.factor < 0.4, "{course:?}");
     }
 
-    /// Chance alone is called a course in no more than one of ten runs, and less of many do.
+    /// Chance alone gives a trend in at most one of ten runs.
     #[test]
     fn noise_is_rarely_called_a_course() {
         let mut chance = Chance::new(77);

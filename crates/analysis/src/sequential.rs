@@ -1,18 +1,19 @@
-//! Looking at a comparison while its blocks come, without being fooled by having looked.
+//! Looks at a comparison while its blocks come, without inflating the error rate.
 //!
-//! Whoever looks at a 95 % interval after each block and stops when it leaves out 1 calls 18 % of
-//! equal variants different by the twelfth block. Two ways of looking hold what they promise:
+//! Suppose that a 95 % interval is looked at after each block, and that the study stops when it
+//! excludes 1. By the twelfth block this calls 18 % of equal variants different. Two ways of
+//! looking keep their level:
 //!
-//! - [`Looks::Repeated`]: where the least and the most blocks were stated before the first. Every
-//!   look is at one constant nominal level (Pocock 1977, "Group sequential methods in the design
-//!   and analysis of clinical trials"), chosen so that all intervals together hold the truth with
+//! - [`Looks::Repeated`]: if the least and the most blocks were stated before the first. Every look
+//!   is at one constant nominal level (Pocock 1977, "Group sequential methods in the design and
+//!   analysis of clinical trials"). It is chosen so that all intervals together hold the truth with
 //!   the overall level (repeated confidence intervals: Jennison and Turnbull 1989). The path of t
 //!   statistics does not depend on mean or variance, so that the levels are a table ([`levels`]).
-//! - [`Looks::Anytime`]: where blocks are added to what was seen. The t interval of Lai (1976, "On
-//!   confidence sequences") with g = 1, as Wang and Ramdas (2023) and Lindon and others (2022) have
-//!   it: holds at every number of blocks at once, and takes one to three blocks more.
+//! - [`Looks::Anytime`]: if blocks are added after the result was seen. The t interval of Lai
+//!   (1976, "On confidence sequences") with g = 1, as in Wang and Ramdas (2023) and Lindon and
+//!   others (2022). It holds at every number of blocks at once, and takes one to three blocks more.
 //!
-//! What must hold: min and max come from the study, never from what was measured; nor does g.
+//! Invariant: min and max come from the study, never from measurements; nor does g.
 
 mod expect;
 mod levels;
@@ -22,7 +23,7 @@ pub use levels::{BLOCKS_LEAST, BLOCKS_MOST, nominal_of, overall_of};
 
 use crate::series;
 
-/// How often a comparison is looked at.
+/// When a comparison is looked at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Looks {
     /// Once, when all blocks are there.
@@ -35,12 +36,12 @@ pub enum Looks {
         /// Blocks at the last look.
         max: usize,
     },
-    /// At any time, and as often as anybody likes.
+    /// At any time, as often as wanted.
     Anytime,
 }
 
 impl Looks {
-    /// The word in records: `once`, `repeated`, `anytime`.
+    /// Returns the word in records: `once`, `repeated`, `anytime`.
     pub fn name(self) -> &'static str {
         match self {
             Looks::Once => "once",
@@ -49,8 +50,8 @@ impl Looks {
         }
     }
 
-    /// Half of the two-sided interval at an overall `level` with so many `blocks`, in standard
-    /// errors; none where no interval is finite, or before the first look.
+    /// Returns the half-width of the two-sided interval at an overall `level` with `blocks` blocks,
+    /// in standard errors. `None` if no interval is finite, or before the first look.
     pub fn reach(self, level: f64, blocks: usize, freedom: f64) -> Option<f64> {
         let of_t = |level: f64| series::t_quantile(1.0 - level / 2.0, freedom);
         match self {
@@ -62,8 +63,8 @@ impl Looks {
         }
     }
 
-    /// The two-sided p value of a t statistic that is so far from 0, at any of the looks; none
-    /// before the first.
+    /// Returns the two-sided p value of a t statistic, over all of the looks. `None` before the
+    /// first.
     pub fn p(self, t: f64, blocks: usize, freedom: f64) -> Option<f64> {
         let once = || 2.0 * series::t_above(t, freedom);
         match self {
@@ -73,7 +74,7 @@ impl Looks {
         }
     }
 
-    /// The nominal level of an interval at an overall `level`; none of what has no such.
+    /// Returns the nominal level of an interval at an overall `level`. `None` if there is none.
     pub fn nominal(self, level: f64) -> Option<f64> {
         match self {
             Looks::Once => Some(level),
@@ -83,11 +84,11 @@ impl Looks {
     }
 }
 
-/// The scale of the mixture, chosen before any data: good for stopping near a dozen blocks.
+/// Scale of the mixture, chosen before any data: good for stopping near a dozen blocks.
 const G: f64 = 1.0;
 
-/// The logarithm of the e value of a t statistic of so many pairs (Lindon and others 2022): with
-/// ν = n − 1 and r = g ÷ (g + n), √r · ((1 + t²/ν) ÷ (1 + r·t²/ν))^(n/2).
+/// Returns the logarithm of the e value of a t statistic of `blocks` pairs (Lindon and others
+/// 2022): with ν = n − 1 and r = g ÷ (g + n), √r · ((1 + t²/ν) ÷ (1 + r·t²/ν))^(n/2).
 fn anytime_log_e(t: f64, blocks: usize) -> f64 {
     let n = blocks as f64;
     let (freedom, share) = ((n - 1.0).max(1.0), G / (G + n));
@@ -95,7 +96,7 @@ fn anytime_log_e(t: f64, blocks: usize) -> f64 {
     share.ln() / 2.0 + n / 2.0 * (squared.ln_1p() - (share * squared).ln_1p())
 }
 
-/// Where that e value is 1 ÷ `level`; none as long as no t reaches it.
+/// Returns the t at which that e value is 1 ÷ `level`. `None` if no t reaches it.
 fn anytime_reach(blocks: usize, level: f64) -> Option<f64> {
     let n = blocks as f64;
     let share = G / (G + n);
@@ -103,13 +104,12 @@ fn anytime_reach(blocks: usize, level: f64) -> Option<f64> {
     (blocks > 1 && root > share).then(|| ((n - 1.0) * (1.0 - root) / (root - share)).sqrt())
 }
 
-/// Whether most blocks of a comparison were lost. What made their trials invalid, and a load at its
-/// limit does that by itself, has then chosen those that are left, and nothing sees to it that each
-/// side was first in half of them.
+/// Returns true if most blocks of a comparison were lost. Their loss then selects the rest, as a
+/// load at its limit does. The order of the two sides is then no longer balanced.
 pub fn too_few_blocks(used: usize, planned: usize, looks: Looks) -> bool {
     match looks {
         Looks::Once => used * 2 < planned,
-        // Their number was to be what decides.
+        // Their number was to be decisive.
         Looks::Repeated { .. } | Looks::Anytime => planned.saturating_sub(used) * 3 > planned,
     }
 }

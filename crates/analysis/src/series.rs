@@ -1,63 +1,63 @@
 //! The error of a mean whose values are not independent.
 //!
-//! One-second throughputs follow each other: a compaction or a collector slows several seconds in
-//! a row. Treating them as independent makes error bars too short. Here neighbours are joined into
+//! One-second throughputs are correlated: a compaction or a collector slows several seconds in a
+//! row. Treating them as independent makes error bars too short. Here neighbours are joined into
 //! batches until the batch means look uncorrelated (batch means; Schmeiser 1982, "Batch size
-//! effects in the analysis of simulation output", holds 10 to 30 batches to be enough), and what
-//! correlation is left widens the interval by the factor of an AR(1) series, (1 + r) / (1 − r).
+//! effects in the analysis of simulation output", holds 10 to 30 batches to be enough). The
+//! remaining correlation widens the interval by the factor of an AR(1) series, (1 + r) / (1 − r).
 //!
-//! A rare incident (a pause, a flush) is seen too often or not often enough in a short window, and
-//! a window with few of them looks surer than it is. So the end of the interval on the side of the
-//! worst value, if that stands out, lies where it would if the incident had come more often by as
-//! much as one that was seen once may have been rarer than usual. And where fewer than
-//! [`FEW_INCIDENTS`] were seen, the interval is labelled. Simulated at 30 s with pauses of 0.3 s in
-//! every 8 s: 93 % coverage instead of 85 %. What has not come in the window at all cannot be in
-//! its interval: see [`SHORT_WINDOW_S`].
+//! A rare incident (a pause, a flush) comes too often or not often enough in a short window. A
+//! window with few of them looks more certain than it is. So if the worst value stands out, the
+//! interval is widened on its side: to where it would end if the incident came as often as an
+//! incident that was seen once may truly come. And with fewer than [`FEW_INCIDENTS`] incidents, the
+//! interval is labelled. Simulated at 30 s with pauses of 0.3 s in every 8 s: 93 % coverage instead
+//! of 85 %. An incident that has not come in the window cannot be in its interval: see
+//! [`SHORT_WINDOW_S`].
 
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
-/// Fewer values than this give no interval: a variance of four values says next to nothing.
+/// Minimum number of values for an interval: a variance of four values says almost nothing.
 pub const VALUES_MIN: usize = 5;
 /// Batches are not joined below this number (Schmeiser's lower end).
 const BATCHES_MIN: usize = 10;
 /// One-sided 5 % point of the normal distribution: correlation below it may be chance.
 const CORRELATION_Z: f64 = 1.645;
-/// A lag-1 correlation above this is taken as this (the interval is then 3 times as long), and the
-/// degrees of freedom are never taken as fewer than [`FREEDOM_MIN`]. Simulated on AR(1) series of
-/// 10 to 240 values: with 0.95 and 1 instead, coverage is the same to 0.3 points, and one interval
-/// in twenty is 3 to 8 times as long for nothing.
+/// Maximum lag-1 correlation (the interval is then 3 times as long); the degrees of freedom are
+/// never taken as fewer than [`FREEDOM_MIN`]. Simulated on AR(1) series of 10 to 240 values: with
+/// 0.95 and 1 instead, coverage is the same to 0.3 points. One interval in twenty is then 3 to 8
+/// times as long for no gain.
 const CORRELATION_MAX: f64 = 0.8;
 /// See [`CORRELATION_MAX`].
 const FREEDOM_MIN: f64 = 3.0;
-/// A value further from the median than so many (robust) standard deviations is an incident: of
-/// 30 independent normal values one is in 8 % of series, which costs little.
+/// Distance from the median, in robust standard deviations, from which on a value is an incident.
+/// One of 30 independent normal values is in 8 % of series, which costs little.
 const INCIDENT_DEVIATIONS: f64 = 3.0;
-/// How often more the worst incident might have come: of what is seen once, 5.57 may have been
-/// expected (the exact 97.5 % limit of a Poisson count, Garwood 1936).
+/// Additional occurrences of the worst incident that are assumed: an event seen once may have an
+/// expected count up to 5.57 (the exact 97.5 % limit of a Poisson count, Garwood 1936).
 pub(crate) const INCIDENTS_MORE: f64 = 4.57;
-/// A value this far from the median is an incident that is counted; so far lies one of 30 normal
-/// values in 3 % of series.
+/// Distance from the median from which on a value counts as an incident; one of 30 normal values
+/// lies that far in 3 % of series.
 const COUNTED_DEVIATIONS: f64 = 4.0;
-/// With fewer incidents than this the interval is labelled: how often they come is then known to a
-/// factor of two at best.
+/// Number of incidents below which the interval is labelled: their rate is then known to a factor
+/// of two at best.
 pub const FEW_INCIDENTS: usize = 5;
 /// Median absolute deviation to standard deviation, of normal values.
 const MAD_TO_DEVIATION: f64 = 1.4826;
 /// Quantile 0.975 of the normal distribution: half of a 95 % interval in standard errors.
 pub const NORMAL_975: f64 = 1.96;
 
-/// Windows shorter than this, in seconds, have intervals that are labelled: with incidents that
-/// come once in ten seconds or less often, those of 5 to 10 s cover the truth in 70 to 85 % of
-/// windows, not in 95 %.
+/// Length below which the intervals of a window are labelled, s. Suppose that incidents come once
+/// in ten seconds or less often. Then windows of 5 to 10 s cover the truth in 70 to 85 % of cases,
+/// not in 95 %.
 pub const SHORT_WINDOW_S: f64 = 30.0;
 
-/// Whether the intervals of a window of so many seconds are to be labelled.
+/// Returns true if the intervals of a window of this length are to be labelled.
 pub fn is_short_window(seconds: f64) -> bool {
     // The last interval may end a little early.
     seconds < SHORT_WINDOW_S * 0.99
 }
 
-/// A mean and how sure it is.
+/// A mean and its uncertainty.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Estimate {
     /// Arithmetic mean.
@@ -66,22 +66,22 @@ pub struct Estimate {
     pub standard_error: f64,
     /// Degrees of freedom behind the standard error.
     pub freedom: f64,
-    /// 95 % confidence interval; none with fewer than [`VALUES_MIN`] values.
+    /// 95 % confidence interval. `None` with fewer than [`VALUES_MIN`] values.
     pub ci95: Option<[f64; 2]>,
-    /// How many independent values the series is worth.
+    /// Effective sample size: the number of independent values that the series is worth.
     pub effective_count: f64,
-    /// Stretches of values that stand out.
+    /// Number of stretches of values that stand out.
     pub incidents_count: usize,
 }
 
 impl Estimate {
-    /// Whether its interval rests on few incidents.
+    /// Returns true if the interval rests on few incidents.
     pub fn has_few_incidents(&self) -> bool {
         self.ci95.is_some() && (1..FEW_INCIDENTS).contains(&self.incidents_count)
     }
 }
 
-/// Mean of a stationary series with its 95 % confidence interval.
+/// Returns the mean of a stationary series with its 95 % confidence interval.
 pub fn mean_estimate(values: &[f64]) -> Estimate {
     let mean = mean(values);
     if values.len() < VALUES_MIN {
@@ -112,8 +112,8 @@ pub fn mean_estimate(values: &[f64]) -> Estimate {
     }
 }
 
-/// 95 % confidence interval of the mean of blocks, which are independent; none with fewer than
-/// three, where it would be wider than it is worth.
+/// Returns the 95 % confidence interval of the mean of blocks, which are independent. `None` with
+/// fewer than three, where it would be too wide to be useful.
 pub fn mean_of_blocks_ci95(values: &[f64]) -> Option<[f64; 2]> {
     let count = values.len();
     if count < 3 {
@@ -124,8 +124,8 @@ pub fn mean_of_blocks_ci95(values: &[f64]) -> Option<[f64; 2]> {
     Some([mean(values) - half, mean(values) + half])
 }
 
-/// Joins neighbours until the batches look uncorrelated; returns the batch means and the lag-1
-/// correlation that is left.
+/// Joins neighbours until the batches look uncorrelated. Returns the batch means and the remaining
+/// lag-1 correlation.
 fn join(values: &[f64]) -> (Vec<f64>, f64) {
     let mut size = 1;
     loop {
@@ -139,7 +139,7 @@ fn join(values: &[f64]) -> (Vec<f64>, f64) {
     }
 }
 
-/// How far the worst value lies below or above the median, if it stands out; else zeros.
+/// Returns how far the worst value lies below or above the median, if it stands out; else zeros.
 fn incident(values: &[f64]) -> [f64; 2] {
     let (middle, usual) = median_and_deviation(values);
     let far = |value: &&f64| (**value - middle).abs() > INCIDENT_DEVIATIONS * usual;
@@ -152,7 +152,7 @@ fn incident(values: &[f64]) -> [f64; 2] {
     })
 }
 
-/// In how many stretches neighbours stand out on the same side of the median.
+/// Counts the stretches in which neighbours stand out on the same side of the median.
 fn incidents_count(values: &[f64]) -> usize {
     let (middle, usual) = median_and_deviation(values);
     let far = COUNTED_DEVIATIONS * usual;
@@ -168,13 +168,15 @@ fn incidents_count(values: &[f64]) -> usize {
     sides.iter().filter(|side| **side != 0.0).count()
 }
 
-/// The estimated correlation of a short series is too small by about (1 + 4 r) / n (Marriott and
-/// Pope 1954); negative correlation is taken as none, which can only lengthen the interval.
+/// Corrects the estimated correlation of a short series, which is too small by about (1 + 4 r) / n
+/// (Marriott and Pope 1954). Negative correlation counts as none, which can only lengthen the
+/// interval.
 pub(crate) fn unbiased(raw: f64, count: usize) -> f64 {
     (raw + (1.0 + 4.0 * raw) / count as f64).clamp(0.0, CORRELATION_MAX)
 }
 
-/// Number of independent values with the same standard error; at most the number of values.
+/// Returns the number of independent values with the same standard error; at most the number of
+/// values.
 fn effective_count(values: &[f64], standard_error: f64) -> f64 {
     let count = values.len() as f64;
     let spread = variance(values);
@@ -184,7 +186,8 @@ fn effective_count(values: &[f64], standard_error: f64) -> f64 {
     (spread / (standard_error * standard_error)).min(count)
 }
 
-/// Correlation of a series with itself `lag` values later; 0 for a constant or too short series.
+/// Returns the correlation of a series with itself `lag` values later; 0 for a constant or too
+/// short series.
 pub fn autocorrelation(values: &[f64], lag: usize) -> f64 {
     if values.len() <= lag + 1 {
         return 0.0;
@@ -198,7 +201,7 @@ pub fn autocorrelation(values: &[f64], lag: usize) -> f64 {
     pairs.map(|(a, b)| (a - mean) * (b - mean)).sum::<f64>() / total
 }
 
-/// Arithmetic mean; 0 of nothing.
+/// Returns the arithmetic mean; 0 without values.
 pub fn mean(values: &[f64]) -> f64 {
     if values.is_empty() {
         return 0.0;
@@ -206,7 +209,7 @@ pub fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// Sample variance (divisor n − 1); 0 with fewer than two values.
+/// Returns the sample variance (divisor n − 1); 0 with fewer than two values.
 pub fn variance(values: &[f64]) -> f64 {
     if values.len() < 2 {
         return 0.0;
@@ -216,22 +219,22 @@ pub fn variance(values: &[f64]) -> f64 {
     squares.sum::<f64>() / (values.len() - 1) as f64
 }
 
-/// Middle value (mean of the middle two); 0 of nothing.
+/// Returns the middle value (mean of the middle two); 0 without values.
 pub fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     median_of_sorted(&sorted)
 }
 
-/// The median, and the standard deviation that normal values with as large a median absolute
-/// deviation have: a few values far off hardly move either.
+/// Returns the median, and the standard deviation of normal values with the same median absolute
+/// deviation: a few outliers hardly move either.
 pub fn median_and_deviation(values: &[f64]) -> (f64, f64) {
     let middle = median(values);
     let distances: Vec<f64> = values.iter().map(|v| (v - middle).abs()).collect();
     (middle, MAD_TO_DEVIATION * median(&distances))
 }
 
-/// The median of values in rising order.
+/// Returns the median of values in rising order.
 pub fn median_of_sorted(sorted: &[f64]) -> f64 {
     match sorted.len() {
         0 => 0.0,
@@ -240,34 +243,34 @@ pub fn median_of_sorted(sorted: &[f64]) -> f64 {
     }
 }
 
-/// Share of Student's t distribution above `t`; `freedom` as in [`t_quantile`].
+/// Returns the share of Student's t distribution above `t`; `freedom` as in [`t_quantile`].
 pub fn t_above(t: f64, freedom: f64) -> f64 {
     StudentsT::new(0.0, 1.0, freedom.clamp(1.0, 1e6))
         .expect("location 0, scale 1 and a freedom of 1 or more are valid")
         .sf(t)
 }
 
-/// Share of the standard normal distribution below `z`.
+/// Returns the share of the standard normal distribution below `z`.
 pub fn normal_below(z: f64) -> f64 {
     Normal::standard().cdf(z)
 }
 
-/// Quantile `p` of the standard normal distribution.
+/// Returns quantile `p` of the standard normal distribution.
 pub fn normal_quantile(p: f64) -> f64 {
     Normal::standard().inverse_cdf(p)
 }
 
-/// Quantile `p` of Student's t distribution; `freedom` may be a fraction and is at least 1.
+/// Returns quantile `p` of Student's t distribution; `freedom` may be a fraction and is at least 1.
 pub fn t_quantile(p: f64, freedom: f64) -> f64 {
-    // Beyond a million it is the normal distribution, and the inverse is not found by the library.
+    // Beyond a million it is the normal distribution, and the library does not find the inverse.
     StudentsT::new(0.0, 1.0, freedom.clamp(1.0, 1e6))
         .expect("location 0, scale 1 and a freedom of 1 or more are valid")
         .inverse_cdf(p)
 }
 
-/// The mean latency, ms, of so many requests in flight at a throughput per second (Little 1961,
-/// "A proof for the queuing formula: L = λW"): what holds of every system that neither loses nor
-/// hoards requests.
+/// Returns the mean latency, ms, for a number of requests in flight at a throughput per second
+/// (Little 1961, "A proof for the queuing formula: L = λW"). It holds for every system that neither
+/// loses nor hoards requests.
 pub fn little_ms(in_flight: f64, ops_per_s: f64) -> f64 {
     in_flight / ops_per_s * 1000.0
 }
@@ -328,8 +331,8 @@ mod tests {
         }
     }
 
-    /// Share of windows whose interval holds the true throughput, and of those the share whose
-    /// interval is said to rest on few incidents.
+    /// Returns the share of windows whose interval holds the true throughput, and the share of
+    /// labelled intervals among those.
     fn coverage(pauses: Pauses, seconds: usize, windows: u32, seed: u64) -> [f64; 2] {
         let mut chance = Chance::new(seed);
         let (mut hits, mut few) = (0, 0);
@@ -343,8 +346,8 @@ mod tests {
         [hits, few].map(|count| f64::from(count) / f64::from(windows))
     }
 
-    /// Every so many seconds a pause of so many: coverage at least and at most, labelled at least
-    /// and at most.
+    /// Seconds between pauses, seconds of a pause; then least and most coverage, and least and most
+    /// labelled.
     const PAUSES: [(f64, f64, [f64; 2], [f64; 2]); 9] = [
         (1e9, 1.0, [0.92, 0.98], [0.0, 0.08]),
         (2.0, 0.1, [0.94, 1.0], [0.0, 1.0]),
@@ -353,9 +356,9 @@ mod tests {
         (8.0, 0.3, [0.90, 0.98], [0.8, 1.0]),
         (8.0, 1.0, [0.89, 0.98], [0.8, 1.0]),
         (10.0, 0.2, [0.89, 0.98], [0.7, 1.0]),
-        // In 5 % of windows there is none.
+        // 5 % of windows have no pause.
         (10.0, 1.0, [0.87, 0.95], [0.8, 1.0]),
-        // In 22 % of windows there is none; almost all others are labelled. The document says so.
+        // 22 % of windows have no pause; almost all others are labelled. The document says so.
         (20.0, 1.0, [0.70, 0.78], [0.65, 0.78]),
     ];
 
@@ -392,7 +395,7 @@ mod tests {
     fn stretches_that_stand_out_are_incidents() {
         let mut values: Vec<f64> = (0..30).map(|n| 10.0 + f64::from(n % 3)).collect();
         assert_eq!(incidents_count(&values), 0);
-        // Two neighbours are one; one on the other side is another.
+        // Two neighbours are one incident; one on the other side is another.
         (values[4], values[5], values[6], values[20]) = (2.0, 3.0, 20.0, 1.0);
         assert_eq!(incidents_count(&values), 3);
         assert!(mean_estimate(&values).has_few_incidents());

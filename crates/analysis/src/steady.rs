@@ -1,25 +1,25 @@
-//! When warm-up is over.
+//! Detects the end of warm-up.
 //!
 //! Fed with one value of throughput and of p99 a second, it looks for a *trend* (Theil and Sen's
 //! slope, Mann and Kendall's test): a test of variance alone does not see drift. Over the last
-//! window of seconds the drift must be small, or not to be told from noise; over the last two
-//! windows, where noise matters less, there must be no clear drift of twice that size. A series so
-//! noisy that one window cannot show its drift has to fill two.
+//! window of seconds the drift must be small, or lost in noise. Over the last two windows, where
+//! noise matters less, there must be no clear drift of twice that size. A series so noisy that one
+//! window cannot show its drift has to fill two.
 
 use crate::series;
 use crate::trend::trend;
 
-/// When to look and when to give up.
+/// Limits of the detection.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SteadyLimits {
-    /// Seconds before which nothing is steady: a JVM's just-in-time compiler needs about ten for a
-    /// hot path.
+    /// Minimum time before anything counts as steady, s: a JVM's just-in-time compiler needs about
+    /// ten seconds for a hot path.
     pub min_s: usize,
-    /// Seconds after which waiting is given up.
+    /// Maximum time of the warm-up, s.
     pub max_s: usize,
-    /// Seconds of the window that must be without trend.
+    /// Length of the window that must be without trend, s.
     pub window_s: usize,
-    /// Drift of throughput over the window, as a share of its median, that does not matter.
+    /// Drift of throughput over the window that does not matter, as a share of its median.
     pub throughput_drift: f64,
     /// The same for p99.
     pub p99_drift: f64,
@@ -39,13 +39,13 @@ impl Default for SteadyLimits {
 }
 
 measure::word_enum! {
-    /// What the detector says.
+    /// State of the detector.
     pub enum SteadyState {
-        /// Go on.
+        /// The warm-up goes on.
         Warming = "warming",
         /// A steady state was seen.
         Detected = "detected",
-        /// The limit came first.
+        /// The time limit came first.
         Forced = "forced",
     }
 }
@@ -59,7 +59,7 @@ pub struct Steady {
 }
 
 impl Steady {
-    /// A detector that has seen nothing.
+    /// Returns a detector without values.
     pub fn new(limits: SteadyLimits) -> Steady {
         Steady {
             limits,
@@ -68,7 +68,7 @@ impl Steady {
         }
     }
 
-    /// Takes one second; says whether warm-up is over.
+    /// Takes one second. Returns whether warm-up is over.
     pub fn push(&mut self, ops_per_s: f64, p99_ms: f64) -> SteadyState {
         self.ops_per_s.push(ops_per_s);
         self.p99_ms.push(p99_ms);
@@ -107,7 +107,7 @@ mod tests {
     use super::*;
     use crate::synthetic::Chance;
 
-    /// Feeds seconds until the detector stops; returns how, and after how many.
+    /// Feeds seconds until the detector stops. Returns its state, and the number of seconds.
     fn feed(mut second: impl FnMut(f64) -> (f64, f64)) -> (SteadyState, usize) {
         let mut steady = Steady::new(SteadyLimits::default());
         for t in 1.. {

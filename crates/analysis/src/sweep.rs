@@ -1,10 +1,10 @@
-//! Reading a sweep: where it was best, where latency passed a bound, where it saturated.
+//! Reads a sweep: where it was best, where latency passed a bound, where it saturated.
 //!
-//! The knee is where more load stops paying. How much a step pays depends on how long it is, so it
-//! is the *elasticity* that is looked at, d ln throughput ÷ d ln load: 1 where throughput grows as
-//! the load does, 0 where it does not grow. It is fitted over **all** points from the knee on, and
-//! its upper end, not its estimate, must be small: one noisy pair decides nothing, and a sweep of
-//! 64, 65, … 70 threads, whose steps are shorter than its noise, has no knee that could be told.
+//! The knee is where more load stops paying. The gain of a step depends on its length, so the
+//! *elasticity* is used, d ln throughput ÷ d ln load: 1 if throughput grows as the load does, 0 if
+//! it does not grow. It is fitted over **all** points from the knee on, and its upper end, not its
+//! estimate, must be small. So one noisy pair decides nothing. A sweep of 64, 65, … 70 threads,
+//! whose steps are shorter than its noise, has no detectable knee.
 
 use crate::series;
 use measure::Known;
@@ -18,73 +18,75 @@ pub struct Rung {
     pub ops_per_s: Vec<f64>,
     /// p99 latency of all its operations, ms.
     pub p99_ms: Known,
-    /// Whether it may be used, and for what.
+    /// Usability of the step.
     pub state: State,
 }
 
-/// What a point may be used for.
+/// Usability of a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// All of it.
+    /// Throughput and latency.
     Kept,
-    /// Less was done than was offered because the target could not do more (open loop). Its
-    /// throughput is what the target can do; its latency grows as long as the trial lasts.
+    /// Throughput only: less was done than was offered because the target could not do more (open
+    /// loop). Its latency grows as long as the trial lasts.
     Saturated,
     /// Nothing: its trial is invalid, or there is none.
     Unusable,
 }
 
-/// Where more load stops paying.
+/// The point from which on more load does not pay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Knee {
-    /// At this point: the last before throughput stops growing while p99 grows.
+    /// The knee is at this point: the last before throughput stops growing while p99 grows.
     At(usize),
     /// There is none: throughput still grows at the end.
     Growing,
-    /// It cannot be told: the load grows by too little, or the noise is too large.
+    /// Unknown: the load grows by too little, or the noise is too large.
     Untold,
 }
 
-/// What a sweep shows; indexes into its points. Points that are unusable are passed over.
+/// Reading of a sweep; values are indexes of its points. Unusable points are skipped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reading {
-    /// The highest throughput of the points that were kept; of the saturated ones if none was.
+    /// Highest throughput of the points that kept up; of the saturated ones if none did.
     pub best: Option<usize>,
-    /// The highest throughput with p99 within the bound, for certain. None when there is no bound.
+    /// Highest throughput with p99 certainly within the bound. `None` without a bound.
     pub best_within_bound: Option<usize>,
-    /// The highest throughput of which nobody knows whether p99 is within the bound, since it is
-    /// only a lower bound itself; none unless it is above that of `best_within_bound`.
+    /// Highest throughput with unknown p99, which is only a lower bound itself. `None` unless it is
+    /// above that of `best_within_bound`.
     pub untold_within_bound: Option<usize>,
-    /// The first point whose p99 is above the bound for certain, or that is saturated.
+    /// First point whose p99 is certainly above the bound, or that is saturated.
     pub first_over_bound: Option<usize>,
-    /// The first point that is saturated, when all after it are too.
+    /// First saturated point, if all after it are saturated too.
     pub saturated_from: Option<usize>,
-    /// The knee.
+    /// The knee of the sweep.
     pub knee: Knee,
-    /// Whether the best point is the last usable one: the peak may lie beyond the sweep.
+    /// True if the best point is the last usable one: the peak may lie beyond the sweep.
     pub best_is_last: bool,
 }
 
-/// Elasticity below which load does not pay: twice the load brings under a tenth more.
+/// Elasticity below which load does not pay: doubling the load gains less than a tenth.
 const ELASTICITY_MIN: f64 = 0.1375;
-/// p99 must grow at least with the square root of the load, or it is not the target that is full.
+/// Minimum elasticity of p99: it must grow at least with the square root of the load, or the target
+/// is not full.
 const LATENCY_ELASTICITY_MIN: f64 = 0.5;
-/// By how much the load must grow beyond a knee: over less, noise is larger than any gain.
+/// Factor by which the load must grow beyond a knee: over less, noise is larger than any gain.
 const RANGE_MIN: f64 = 2.0;
-/// Trials of one point differ by at least this, as a share, on a quiet machine: half of the margin
-/// of throughput is the deviation whose 95 % are the margin. Points of one block show no more.
+/// Smallest assumed deviation of trials of one point, as a share, on a quiet machine: half of the
+/// margin of throughput, since 95 % of trials are within two deviations. Points of one block show
+/// no more.
 const TRIAL_DEVIATION_MIN: f64 = 0.015;
 /// One-sided 5 %.
 const ONE_SIDED: f64 = 0.95;
 
 impl Rung {
-    /// Mean throughput over the blocks.
+    /// Returns the mean throughput over the blocks.
     pub fn mean_ops_per_s(&self) -> f64 {
         series::mean(&self.ops_per_s)
     }
 }
 
-/// Reads a sweep. `p99_bound_ms`: the latency that may not be passed, if there is one.
+/// Reads a sweep. `p99_bound_ms` is the bound on latency, if there is one.
 pub fn read_sweep(points: &[Rung], p99_bound_ms: Option<f64>) -> Reading {
     let of = |state: State| -> Vec<usize> {
         (0..points.len()).filter(|&i| points[i].state == state).collect()
@@ -96,7 +98,7 @@ pub fn read_sweep(points: &[Rung], p99_bound_ms: Option<f64>) -> Reading {
     };
     let highest = |indexes: &[usize]| {
         indexes.iter().copied().max_by(|&a, &b| {
-            // Of equals the first: less load for the same.
+            // The first of equal points: less load for the same throughput.
             let (left, right) = (points[a].mean_ops_per_s(), points[b].mean_ops_per_s());
             left.total_cmp(&right).then(b.cmp(&a))
         })
@@ -124,14 +126,14 @@ pub fn read_sweep(points: &[Rung], p99_bound_ms: Option<f64>) -> Reading {
     }
 }
 
-/// The first saturated point, if the target kept up nowhere beyond it.
+/// Returns the first saturated point, if the target kept up nowhere beyond it.
 fn saturated_from(kept: &[usize], saturated: &[usize]) -> Option<usize> {
     let first = saturated.first().copied()?;
     kept.iter().all(|kept| *kept < first).then_some(first)
 }
 
 fn knee(points: &[Rung], usable: &[usize], kept: &[usize], saturated: &[usize]) -> Knee {
-    // An open loop that cannot be kept up with says by itself where it ends.
+    // An open loop that is not kept up with shows its end by itself.
     if let (Some(last), Some(_)) = (kept.last(), saturated_from(kept, saturated)) {
         return Knee::At(*last);
     }
@@ -152,7 +154,7 @@ fn knee(points: &[Rung], usable: &[usize], kept: &[usize], saturated: &[usize]) 
     }
 }
 
-/// Whether nothing pays beyond the first of `tail`.
+/// Returns true if no load beyond the first of `tail` pays.
 fn is_knee(tail: &[&Rung], noise: Noise) -> bool {
     let (Some(first), Some(last)) = (tail.first(), tail.last()) else {
         return false;
@@ -174,14 +176,15 @@ fn is_knee(tail: &[&Rung], noise: Noise) -> bool {
         && !tail[1..].iter().any(pays)
 }
 
-/// Whether p99 has grown with the load for certain: at least so much is enough of the last one, and
-/// never of the first.
+/// Returns true if p99 has certainly grown with the load: a lower bound is enough for the last
+/// point, but not for the first.
 fn has_grown(first_ms: Known, last_ms: Known, load: f64) -> bool {
     let least = (last_ms.least() / first_ms.least()).ln();
     !first_ms.is_at_least() && least >= LATENCY_ELASTICITY_MIN * load
 }
 
-/// Whether throughput grows with the load over the last stretch that is long enough to tell.
+/// Returns true if throughput grows with the load over the last stretch that is long enough to
+/// tell.
 fn still_grows(points: &[&Rung], noise: Noise) -> bool {
     let Some(last) = points.last() else {
         return false;
@@ -194,8 +197,8 @@ fn still_grows(points: &[&Rung], noise: Noise) -> bool {
     slope - noise.quantile() * error > ELASTICITY_MIN
 }
 
-/// Elasticity over the points by least squares, and its standard error: by the noise of the points,
-/// or by how far they lie from the line, whichever is larger.
+/// Returns the elasticity over the points by least squares, and its standard error: from the noise
+/// of the points, or from their distances to the line, whichever is larger.
 fn elasticity(points: &[&Rung], noise: Noise) -> (f64, f64) {
     let x: Vec<f64> = points.iter().map(|p| p.load.ln()).collect();
     let y: Vec<f64> = points.iter().map(|p| p.mean_ops_per_s().ln()).collect();
@@ -212,7 +215,7 @@ fn elasticity(points: &[&Rung], noise: Noise) -> (f64, f64) {
     (slope, (residual.max(known) / square).sqrt())
 }
 
-/// How far trials of one point lie apart.
+/// Noise of trials of one point.
 #[derive(Clone, Copy)]
 struct Noise {
     /// Standard deviation of the logarithm of one trial's throughput.
@@ -221,7 +224,7 @@ struct Noise {
 }
 
 impl Noise {
-    /// Pooled over all points that have several blocks.
+    /// Pools the noise over all points that have several blocks.
     fn of(points: &[&Rung]) -> Noise {
         let (mut sum, mut freedom) = (0.0, 0.0);
         for point in points {
@@ -238,7 +241,7 @@ impl Noise {
         };
         Noise {
             deviation: seen.max(TRIAL_DEVIATION_MIN),
-            // The least deviation is not an estimate.
+            // The smallest assumed deviation is not an estimate.
             freedom: if seen > TRIAL_DEVIATION_MIN {
                 freedom
             } else {
@@ -247,7 +250,7 @@ impl Noise {
         }
     }
 
-    /// Standard error of the logarithm of a point's mean.
+    /// Returns the standard error of the logarithm of a point's mean.
     fn of_point(self, point: &Rung) -> f64 {
         self.deviation / (point.ops_per_s.len().max(1) as f64).sqrt()
     }

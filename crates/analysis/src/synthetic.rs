@@ -9,7 +9,7 @@ use crate::Blocks;
 use measure::Histogram;
 use random::Draws;
 
-/// The same draws everywhere.
+/// Random draws that are the same everywhere.
 pub(crate) struct Chance(Draws);
 
 impl Chance {
@@ -17,18 +17,18 @@ impl Chance {
         Chance(Draws::sequence(seed))
     }
 
-    /// Uniform in (0, 1).
+    /// Returns a uniform value in (0, 1).
     pub(crate) fn uniform(&mut self) -> f64 {
         self.0.unit()
     }
 
-    /// Standard normal (Box and Muller 1958).
+    /// Returns a standard normal value (Box and Muller 1958).
     pub(crate) fn normal(&mut self) -> f64 {
         let radius = (-2.0 * self.uniform().ln()).sqrt();
         radius * (std::f64::consts::TAU * self.uniform()).cos()
     }
 
-    /// A stationary AR(1) series: mean 0, variance 1, lag-1 correlation `phi`.
+    /// Returns a stationary AR(1) series: mean 0, variance 1, lag-1 correlation `phi`.
     pub(crate) fn autocorrelated(&mut self, count: usize, phi: f64) -> Vec<f64> {
         let mut value = self.normal();
         let mut series = Vec::with_capacity(count);
@@ -40,25 +40,25 @@ impl Chance {
     }
 }
 
-/// A server that pauses: after gaps, and for lengths, that are exponential.
+/// A server that pauses: gaps and lengths are exponential.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pauses {
-    /// Mean time from the end of one to the begin of the next, s.
+    /// Mean time from the end of one pause to the begin of the next, s.
     pub every_s: f64,
-    /// Mean length, s.
+    /// Mean length of a pause, s.
     pub long_s: f64,
 }
 
-/// Seconds that a server has run for before anybody looks.
+/// Seconds that the server runs before the window.
 const BEFORE_S: f64 = 30.0;
 
 impl Pauses {
-    /// The share of the time in pauses.
+    /// Returns the share of the time in pauses.
     pub(crate) fn share(self) -> f64 {
         self.long_s / (self.every_s + self.long_s)
     }
 
-    /// Begins and ends in a window of so many seconds.
+    /// Returns begins and ends of the pauses in a window of `seconds` seconds.
     fn draw(self, chance: &mut Chance, seconds: usize) -> Vec<(f64, f64)> {
         let mut at_s = -BEFORE_S;
         let mut pauses = Vec::new();
@@ -70,8 +70,8 @@ impl Pauses {
         pauses
     }
 
-    /// Throughput of a closed loop, second by second: 1 without a pause, with a noise of 3 % that
-    /// is correlated by 0.3.
+    /// Returns the throughput of a closed loop, second by second: 1 without a pause, with a noise
+    /// of 3 % that is correlated by 0.3.
     pub(crate) fn throughput(self, chance: &mut Chance, seconds: usize) -> Vec<f64> {
         let pauses = self.draw(chance, seconds);
         let noise = chance.autocorrelated(seconds, 0.3);
@@ -84,8 +84,8 @@ impl Pauses {
         noise.into_iter().enumerate().map(second).collect()
     }
 
-    /// Latencies of an open loop of so many operations a second: exponential with a mean of 1 ms,
-    /// and what is left of a pause before that; each with the second in which it ended.
+    /// Passes on the latencies of an open loop: exponential with a mean of 1 ms, plus the rest of a
+    /// pause; each with the second in which it ended.
     fn each(
         self,
         chance: &mut Chance,
@@ -105,7 +105,7 @@ impl Pauses {
         }
     }
 
-    /// Those of one window, as it is measured.
+    /// Returns the latencies of one window, as measured.
     pub(crate) fn window(self, chance: &mut Chance, seconds: usize, per_s: usize) -> Blocks {
         let mut by_end = vec![Histogram::new(); seconds + 1];
         self.each(chance, (seconds, per_s), &mut |second, ns| {
@@ -117,7 +117,7 @@ impl Pauses {
         blocks
     }
 
-    /// Those of hours together: the truth.
+    /// Returns the latencies of hours together: the truth.
     pub(crate) fn truth(self, chance: &mut Chance) -> Histogram {
         let mut all = Histogram::new();
         self.each(chance, (20_000, 50), &mut |_, ns| all.record(ns));
@@ -125,10 +125,11 @@ impl Pauses {
     }
 }
 
-/// What `cargo xtask audit --seed S --runs N` asks of the long simulations.
+/// Returns the seed and the number of runs of `cargo xtask audit --seed S --runs N`.
 pub(crate) fn audit() -> (u64, u32) {
     let given = |text: Option<&str>| text?.parse::<u32>().ok();
-    // When they are built: this crate reads nothing while it runs, its tests neither.
+    // They are fixed at build time: this crate reads nothing while it runs, and neither do its
+    // tests.
     let seed = given(option_env!("CASSAY_AUDIT_SEED")).unwrap_or(1);
     (
         seed.into(),

@@ -1,8 +1,8 @@
 //! Trends: Theil and Sen's slope, Mann and Kendall's test.
 //!
-//! Neither is moved by single values far off, as least squares are: one spike among twelve values
-//! makes of a slope of 2.5 one of 2.04. What must hold: values that follow each other are no more
-//! evidence than there is in them.
+//! Neither is affected by single outliers, as least squares are: one spike among twelve values
+//! turns a slope of 2.5 into 2.04. Invariant: correlated values count only as much as the evidence
+//! in them.
 
 use crate::series;
 
@@ -13,23 +13,23 @@ pub struct Trend {
     pub drift: f64,
     /// Mann and Kendall's z: within ±1.645 the trend may be chance.
     pub z: f64,
-    /// Values in the series.
+    /// Number of values in the series.
     pub count: usize,
 }
 
 impl Trend {
-    /// Whether it is more than chance.
+    /// Returns true if the trend is significant.
     pub fn is_significant(self) -> bool {
         self.z.abs() > Z_SIGNIFICANT
     }
 
-    /// Whether it is more than chance and more than `drift`.
+    /// Returns true if the trend is significant and larger than `drift`.
     pub fn matters(self, drift: f64) -> bool {
         self.is_significant() && self.drift.abs() > drift
     }
 
-    /// Whether it is more than `drift` by size, and of too few values for a test to tell: of six
-    /// in a line, a rise of 94 % with two of fifteen pairs falling is "no more than chance".
+    /// Returns true if the trend is larger than `drift`, but has too few values for the test. With
+    /// six values, a rise of 94 % with two of fifteen pairs falling is "no more than chance".
     pub fn is_untold(self, drift: f64) -> bool {
         !self.is_significant() && self.drift.abs() > drift && self.count < VALUES_TO_TELL
     }
@@ -37,21 +37,20 @@ impl Trend {
 
 /// Two-sided 10 %: in warm-up, a trend overlooked costs more than a second too many.
 const Z_SIGNIFICANT: f64 = 1.645;
-/// From so many values on the normal distribution of S holds, and a trend as large as the scatter
-/// is seen (Kendall 1975 and Gilbert 1987 give 10).
+/// Number of values from which the normal distribution of S holds, and a trend as large as the
+/// scatter is found. Kendall 1975 and Gilbert 1987 give 10.
 pub const VALUES_TO_TELL: usize = 10;
 
-/// The trend of a series of equally spaced values. O(n²): for up to a few thousand values. Takes
-/// the values as independent: for a detector that had better see a trend too many.
+/// Returns the trend of a series of equally spaced values. O(n²): for up to a few thousand values.
+/// It assumes independent values: for a detector that should rather see a trend too many.
 pub fn trend(values: &[f64]) -> Trend {
     of_spaced(values, independent)
 }
 
-/// The trend of a series whose values follow each other. What is called a trend by [`trend`] is
-/// often a slow swing: of AR(1) series of 60 values with a correlation of 0.6, in two of five (13 %
-/// here).
-/// The variance is corrected by the autocorrelation of the ranks around the trend (Hamed and Rao
-/// 1998, "A modified Mann-Kendall trend test for autocorrelated data").
+/// Returns the trend of a series of correlated values. A trend by [`trend`] is often a slow swing:
+/// in two of five AR(1) series of 60 values with a correlation of 0.6 (13 % here). The variance is
+/// corrected by the autocorrelation of the ranks around the trend (Hamed and Rao 1998, "A modified
+/// Mann-Kendall trend test for autocorrelated data").
 pub fn trend_of_correlated(values: &[f64]) -> Trend {
     of_spaced(values, hamed_rao)
 }
@@ -70,25 +69,25 @@ fn of_spaced(values: &[f64], widening: fn(&[f64]) -> f64) -> Trend {
 /// A line through points, by Theil and Sen.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Line {
-    /// The median of the slopes between all pairs of points.
+    /// Median of the slopes between all pairs of points.
     pub slope: f64,
-    /// Its 95 % interval (Sen 1968); none with fewer than [`VALUES_TO_TELL`] points.
+    /// 95 % interval of the slope (Sen 1968). `None` with fewer than [`VALUES_TO_TELL`] points.
     pub ci95: Option<[f64; 2]>,
-    /// Kendall's S: pairs that rise less pairs that fall.
+    /// Kendall's S: number of rising pairs minus number of falling pairs.
     pub s: f64,
-    /// Its variance under no trend.
+    /// Variance of S without a trend.
     pub variance: f64,
     /// Mann and Kendall's z.
     pub z: f64,
 }
 
-/// The line through points whose values follow each other, in the order of their places; see
-/// [`trend_of_correlated`]. O(n²).
+/// Returns the line through points with correlated values, in order; see [`trend_of_correlated`].
+/// O(n²).
 pub fn line(points: &[(f64, f64)]) -> Line {
     fitted(points, hamed_rao)
 }
 
-/// The values at 0, 1, 2, ….
+/// Returns the values at 0, 1, 2, ….
 pub fn spaced(values: &[f64]) -> Vec<(f64, f64)> {
     let at = |(at, value): (usize, &f64)| (at as f64, *value);
     values.iter().enumerate().map(at).collect()
@@ -98,7 +97,7 @@ fn independent(_: &[f64]) -> f64 {
     1.0
 }
 
-/// `widening` of the variance is told what is left beside the line.
+/// Fits the line. `widening` gets the residuals, and returns the factor on the variance.
 fn fitted(points: &[(f64, f64)], widening: fn(&[f64]) -> f64) -> Line {
     let count = points.len();
     let mut slopes = Vec::with_capacity(count * count.saturating_sub(1) / 2);
@@ -130,13 +129,13 @@ fn fitted(points: &[(f64, f64)], widening: fn(&[f64]) -> f64) -> Line {
     }
 }
 
-/// Between the slopes whose ranks are (M ∓ 1.96 √variance) / 2, of M in rising order (Gilbert 1987,
-/// "Statistical Methods for Environmental Pollution Monitoring", 16.5); none where the ranks lie
-/// beyond them. Of values that are all equal there is one slope, for certain.
+/// Returns the slopes with the ranks (M ∓ 1.96 √variance) / 2, of M in rising order (Gilbert 1987,
+/// "Statistical Methods for Environmental Pollution Monitoring", 16.5). `None` if the ranks lie
+/// beyond them. Equal values have one slope, with certainty.
 fn sen_ci95(slopes: &[f64], variance: f64) -> Option<[f64; 2]> {
     let half = series::NORMAL_975 * variance.sqrt();
     let count = slopes.len() as f64;
-    // As ranks from 1, to the next whole one outwards.
+    // As ranks from 1, rounded outwards.
     let low = ((count - half) / 2.0).floor();
     let high = ((count + half) / 2.0).ceil() + 1.0;
     let at = |rank: f64| slopes.get((rank - 1.0) as usize).copied();
@@ -147,7 +146,7 @@ fn sen_ci95(slopes: &[f64], variance: f64) -> Option<[f64; 2]> {
     (low >= 1.0).then(|| Some([at(low)?, at(high)?])).flatten()
 }
 
-/// Variance of Kendall's S under no trend; equal values make it smaller.
+/// Returns the variance of Kendall's S without a trend; equal values make it smaller.
 fn variance_of_s(values: &[f64]) -> f64 {
     let term = |n: f64| n * (n - 1.0) * (2.0 * n + 5.0);
     let mut sorted = values.to_vec();
@@ -156,17 +155,18 @@ fn variance_of_s(values: &[f64]) -> f64 {
     (term(values.len() as f64) - ties.sum::<f64>()) / 18.0
 }
 
-/// By how much the autocorrelation of the ranks around the trend widens the variance of S; never
-/// below 1. The correlation of far lags is taken from that of neighbours, as of an AR(1) series:
-/// one by one they are estimated from too few pairs, and leaving out those that may be chance, as
-/// the paper does, leaves 18 % false trends instead of 10 % at 60 values and a correlation of 0.3.
+/// Returns the factor by which the autocorrelation of the ranks around the trend widens the
+/// variance of S; never below 1. The correlation of far lags is derived from that of neighbours, as
+/// in an AR(1) series: one by one they are estimated from too few pairs. Leaving out those that may
+/// be chance, as the paper does, leaves 18 % false trends instead of 10 % at 60 values and a
+/// correlation of 0.3.
 fn hamed_rao(left: &[f64]) -> f64 {
     let count = left.len();
     if count < VALUES_TO_TELL {
         return 1.0;
     }
     let n = count as f64;
-    // A fitted line takes as much correlation out as a mean does, once more.
+    // A fitted line removes as much correlation as a mean does, once more.
     let raw = series::autocorrelation(&ranks(left), 1) + 1.0 / n;
     let rho = series::unbiased(raw, count);
     let sum = (1..count).map(|lag| {
@@ -176,7 +176,7 @@ fn hamed_rao(left: &[f64]) -> f64 {
     1.0 + 2.0 / (n * (n - 1.0) * (n - 2.0)) * sum.sum::<f64>()
 }
 
-/// Ranks from 1, equal values having their mean rank.
+/// Returns ranks from 1; equal values get their mean rank.
 fn ranks(values: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_by(|a, b| values[*a].total_cmp(&values[*b]));
@@ -266,12 +266,12 @@ mod tests {
 
     #[test]
     fn six_values_cannot_tell_a_drift_from_chance() {
-        // As it was seen: "drifted by 94 %, no more than chance".
+        // A case from a real run: "drifted by 94 %, no more than chance".
         let six = [100.0, 60.0, 140.0, 150.0, 80.0, 190.0];
         let seen = trend_of_correlated(&six);
         assert!(!seen.is_significant() && seen.drift > 0.5, "{seen:?}");
         assert!(seen.is_untold(0.10));
-        // Ten in which it is chance, and six that do not drift, are no such case.
+        // Ten values in which it is chance, and six that do not drift, are no such case.
         let ten = [
             100.0, 60.0, 140.0, 150.0, 80.0, 190.0, 100.0, 60.0, 140.0, 150.0,
         ];

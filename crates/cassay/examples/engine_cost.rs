@@ -1,13 +1,14 @@
-//! What an operation costs the engine: CPU of its worker, kernel included, against the null target.
+//! Measures the engine's cost of an operation: CPU time of its worker, including the kernel,
+//! against the null target.
 //!
 //! ```text
 //! cargo run --release -p cassay --example engine_cost -- [seconds] [in flight] [what] [rounds]
 //! ```
-//! `what` is a named workload, of which the writes are offered, or one of the shapes that an
-//! operation may have: `plain`, `retries` (they are allowed, and none is needed), `stamped` (the
-//! client states the time), `text` (not prepared), `batch10`, `pages3`, `chain2`. The worker is on
-//! CPU 0 and the null target on CPU 1, in one process. The best interval is what counts: on a busy
-//! machine every disturbance only adds.
+//! `what` is a named workload, whose writes are offered, or one of the shapes of an operation:
+//! `plain`, `retries` (permitted, but not needed), `stamped` (the client sets the timestamp),
+//! `text` (not prepared), `batch10`, `pages3`, `chain2`. The worker runs on CPU 0 and the null
+//! target on CPU 1, in one process. The best interval counts: on a busy machine every disturbance
+//! only adds time.
 #![expect(clippy::print_stdout, reason = "its output is its purpose")]
 
 use anyhow::{Context, Result, anyhow};
@@ -99,7 +100,7 @@ fn round(config: &Config, what: &str) -> Result<()> {
     Ok(())
 }
 
-/// A named workload's writes, or, where there is a space, the command line of another tool.
+/// Returns a named workload's writes, or, if there is a space, the command line of another tool.
 fn named(name: &str) -> Result<Program> {
     if let Some((tool, words)) = name.split_once(' ') {
         return imported(tool, words);
@@ -111,7 +112,7 @@ fn named(name: &str) -> Result<Program> {
     workload::compile(&spec).map_err(|problems| anyhow!("{problems:?}"))
 }
 
-/// The last step of a command line: `stress write n=1M`, `ycsb run -P workloada`.
+/// Returns the last step of a command line: `stress write n=1M`, `ycsb run -P workloada`.
 fn imported(name: &str, words: &str) -> Result<Program> {
     let tool = Tool::ALL
         .into_iter()
@@ -124,7 +125,7 @@ fn imported(name: &str, words: &str) -> Result<Program> {
     Ok(Program::clone(&step.program))
 }
 
-/// A program of one shape; all of them with the values of a standard1 write.
+/// Returns a program of one shape; all shapes have the values of a standard1 write.
 fn shape(name: &str) -> Option<Program> {
     const INSERT: &str = "INSERT INTO k.s (key, c0, c1, c2, c3, c4) VALUES (?, ?, ?, ?, ?, ?)";
     let mut kind = Kind::new("write", true);

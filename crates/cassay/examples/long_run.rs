@@ -1,13 +1,14 @@
-//! Makes runs that would take days, through the store's own writers: what is read of them is what a
-//! real run leaves. `cargo xtask long` measures the program on them.
+//! Makes runs that would take days, through the store's own writers, so that their files are like
+//! those of a real run. `cargo xtask long` measures the program on them.
 //!
 //! ```text
 //! cargo run --profile launch -p cassay --example long_run -- RESULTS STUDY SECONDS NODES RUNS
 //! ```
-//! Every trial of the study's plan gets `SECONDS` seconds of intervals of three kinds, and what the
-//! probes of `NODES` hosts and nodes read each second. The files of the first trial are linked into
-//! the folders of the others. A single run is left without findings, as one that was interrupted
-//! after its last trial, so that `cassay resume` does its analysis; of several, each has findings.
+//! Every trial of the study's plan gets `SECONDS` seconds of intervals of three kinds, and the
+//! readings per second of the probes of `NODES` hosts and nodes. The files of the first trial are
+//! linked into the folders of the others. A single run is left without findings, like a run that
+//! was interrupted after its last trial, so that `cassay resume` does its analysis. If there are
+//! several runs, each has findings.
 
 use anyhow::{Context, Result};
 use measure::{Interval, KindInterval, Times, clock};
@@ -20,9 +21,9 @@ use store::record::{
 use store::{RunWriter, TrialWriter, convert};
 use study::settings::Overrides;
 
-/// Kinds of operation, and how many of each are done in a second.
+/// Kinds of operation, and the number per second of each.
 const KINDS: [(&str, u64); 3] = [("read", 4_000), ("scan", 200), ("write", 4_000)];
-/// Of a host: those that the panels show, and as many others as a real probe reads.
+/// Series of a host: those in the panels, and as many others as a real probe reads.
 const HOST: [&str; 18] = [
     "mpstat.%usr",
     "mpstat.%nice",
@@ -43,7 +44,7 @@ const HOST: [&str; 18] = [
     "vmstat.free",
     "vmstat.cs",
 ];
-/// Of a node.
+/// Series of a node.
 const NODE: [&str; 16] = [
     "compactions.pending",
     "thread_pools.MutationStage.pending",
@@ -62,7 +63,7 @@ const NODE: [&str; 16] = [
     "tables.sstables",
     "compactions.bytes/s",
 ];
-/// Of a JVM, and of the client's machine.
+/// Series of a JVM, and of the client's machine.
 const JVM: [&str; 3] = ["jvm.heap_used", "gc.pause.young", "jvm.threads"];
 const MACHINE: [&str; 8] = [
     "cpu.others",
@@ -74,7 +75,7 @@ const MACHINE: [&str; 8] = [
     "psi.io.some",
     "disk.busy_for_others",
 ];
-/// Probes: name, series with names, how many a real one reads at one place.
+/// Probes: name, names of series, and the number of series that a real probe reads at one place.
 const PROBES: [(&str, &[&str], usize); 3] = [
     ("hosts", &HOST, 62),
     ("cassandra", &NODE, 84),
@@ -104,12 +105,12 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// What a run is made of.
+/// Size of a run.
 struct Shape {
     seconds: u64,
     nodes: usize,
     run: u64,
-    /// Whether it is left for `resume` to end.
+    /// True if it is left for `resume` to finish.
     is_last: bool,
 }
 
@@ -154,7 +155,7 @@ impl Shape {
         Ok(())
     }
 
-    /// Writes the trial second by second; what it found.
+    /// Writes the trial second by second; returns its findings.
     fn fill(&self, files: &mut TrialWriter) -> Result<TrialFinding> {
         let mut chance = Chance(self.run + 1);
         let mut sums: Vec<(Times, Times)> = KINDS.iter().map(|_| Default::default()).collect();
@@ -183,7 +184,7 @@ impl Shape {
         Ok(found)
     }
 
-    /// What all probes read in a second.
+    /// Returns the readings of all probes in a second.
     fn samples(&self, second: u64, chance: &mut Chance) -> Vec<(&'static str, Vec<SampleRecord>)> {
         let mut all = Vec::new();
         let mut sample = |name: String, place: &str| SampleRecord {
@@ -211,7 +212,8 @@ impl Shape {
         all
     }
 
-    /// The finding of the first trial as that of another: a little faster or slower.
+    /// Returns the finding of the first trial, changed for another trial: a little faster or
+    /// slower.
     fn of_trial(&self, trial: &TrialRecord, found: TrialFinding) -> TrialFinding {
         let load = trial.point.map_or(1.0, store::record::Point::value);
         let factor = (1.0 + load).ln() * (1.0 + 0.01 * Chance(trial.index as u64).share());
@@ -257,7 +259,7 @@ impl Shape {
     }
 }
 
-/// A second of one kind: latencies as a server has them, most of them short.
+/// Returns a second of one kind: latencies like those of a server, most of them short.
 fn interval(count: u64, chance: &mut Chance) -> KindInterval {
     let mut kind = KindInterval::default();
     let buckets = 250;
@@ -310,7 +312,7 @@ fn link(from: &Path, to: &Path) -> Result<()> {
         if entry.file_type()?.is_dir() {
             link(&entry.path(), &target)?;
         } else if name != "trial.json" && name != "finding.json" {
-            // An empty one of its own may be there.
+            // The folder may have an empty one already.
             _ = std::fs::remove_file(&target);
             std::fs::hard_link(entry.path(), &target)
                 .with_context(|| format!("link {}", target.display()))?;
@@ -319,7 +321,7 @@ fn link(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Shares that look like chance and are the same in every run (SplitMix64).
+/// Pseudo-random shares that are the same in every run (SplitMix64).
 struct Chance(u64);
 
 impl Chance {

@@ -1,11 +1,11 @@
-//! The probes of a node by themselves: what they read of a real Cassandra and what they cost it.
+//! Runs the probes of a node alone: what they read from a real Cassandra, and what they cost it.
 //!
 //! ```text
 //! cargo run --release -p cassay --example node_probe -- [seconds] [period in ms]
 //! ```
-//! Starts a node in a folder of its own, writes rows while one probe after the other looks, prints
-//! the mean of each series, then the CPU time of the node and of the probe per look while nothing
-//! else goes on. The last part attaches to the node as if it were somebody else's, by CQL alone.
+//! Starts a node in a folder of its own, and writes rows while one probe after the other runs.
+//! Prints the mean of each series, then the CPU time of the node and of the probe per reading while
+//! the node is idle. The last part attaches to the node as to an external cluster, by CQL alone.
 #![expect(clippy::print_stdout, reason = "its output is its purpose")]
 
 use anyhow::{Context, Result};
@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 use target::{AttachSpec, LocalSpec, Target};
 
-/// Where rows are written to, and whose figures are read.
+/// Keyspace of the rows, whose figures are read.
 const KEYSPACE: &str = "watched";
 const TABLE: &str = "rows";
 
@@ -64,7 +64,7 @@ fn main() -> Result<()> {
     ours.stop()
 }
 
-/// The probes one by one, each with the cluster that it looks at.
+/// Returns the probes one by one, each with the cluster that it reads.
 fn one_by_one<'a>(
     ours: &'a Cluster,
     theirs: &'a Cluster,
@@ -109,7 +109,7 @@ fn show_costs(
 ) -> Result<()> {
     println!("\nprobe      looks  own CPU µs/look  node's CPU ms/look  longest ms  values/look");
     for (name, cluster, spec) in one_by_one(ours, theirs, spec) {
-        // Before each, for the node does ever less by itself.
+        // Measured before each probe, because an idle node uses less and less CPU.
         let before = cpu_seconds(pid, seconds)?;
         let probes = cluster.probe(&spec, KEYSPACE, &[TABLE])?;
         let busy = cpu_seconds(pid, seconds)?;
@@ -139,7 +139,7 @@ fn prepare(cluster: &Cluster) -> Result<()> {
     ))
 }
 
-/// Writes and reads rows one by one for a while; how many were written.
+/// Writes and reads rows one by one for a while; returns the number of written rows.
 fn write(cluster: &Cluster, duration: Duration) -> Result<u64> {
     let mut session = cluster.session()?;
     let end_ns = clock::now_ns() + duration.as_nanos() as u64;
@@ -156,7 +156,7 @@ fn write(cluster: &Cluster, duration: Duration) -> Result<u64> {
     Ok(rows)
 }
 
-/// CPU seconds that the process takes in `duration`, which is in ticks of 10 ms.
+/// Returns the CPU seconds that the process uses in `duration`, measured in ticks of 10 ms.
 fn cpu_seconds(pid: u32, duration: Duration) -> Result<f64> {
     let ticks = || -> Result<u64> {
         let text = std::fs::read_to_string(format!("/proc/{pid}/stat"))?;
@@ -177,7 +177,7 @@ fn show(readings: Vec<Reading>, costs: &[ProbeCost]) {
     }
     for ((name, unit), values) in series {
         let mean = values.iter().map(|(_, value)| value).sum::<f64>() / values.len() as f64;
-        // What a rate has counted: each value stands for the time since the one before.
+        // The total of a rate: each value covers the time since the one before.
         let counted: f64 = values
             .windows(2)
             .map(|pair| pair[1].1 * (pair[1].0 - pair[0].0) as f64 / SECOND_NS as f64)

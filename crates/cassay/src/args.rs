@@ -17,14 +17,16 @@ pub use bisect::BisectArgs;
 pub use examples::command;
 pub use hosts::{HostsCommand, InsideArgs, KubernetesCommand, RbacArgs};
 pub use ssh::{BrokenArgs, CleanArgs, Elsewhere, MachineAt, SshArgs, WayInArgs};
-pub use studies::{CopyArgs, DemoArgs, DemoTarget, StudiesCommand};
+pub use studies::{CopyArgs, DemoArgs, DemoTarget, PlanArgs, StudiesCommand};
 pub use supply::{FetchArgs, SupplyCommand, SupplyExportArgs, SupplyImportArgs};
 pub use topology::{
     ApplyArgs, ExportArgs, MachineArgs, PlacementArgs, PlacingArgs, ReadArgs, TopologyCommand,
 };
 pub use unseen::unseen;
 pub use workload::{CheckArgs, RecordedArgs, TwinArgs, WorkloadCommand};
-pub use written::{CompletionsArgs, ExplainArgs, ManArgs, NewArgs, SchemaArgs, SchemaOf, Shell};
+pub use written::{
+    CompletionsArgs, DeleteArgs, ExplainArgs, ManArgs, NewArgs, SchemaArgs, SchemaOf, Shell,
+};
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use std::num::NonZeroUsize;
@@ -89,7 +91,7 @@ pub enum Command {
     #[command(subcommand)]
     Studies(StudiesCommand),
     /// Show every trial of a study, what it will take, and how many client machines; start nothing.
-    Plan(StudyArgs),
+    Plan(PlanArgs),
     /// Run a study.
     Run(RunArgs),
     /// Find the first of a row of builds that is worse than the first one: each step is a study of
@@ -104,6 +106,10 @@ pub enum Command {
     List,
     /// Give a run a name, to compare later ones with; without one, list all names.
     Tag(TagArgs),
+    /// Delete runs from the results folder.
+    ///
+    /// Lists them first, and asks. With --older-than, runs that have a tag are kept.
+    Delete(DeleteArgs),
     /// Show a run.
     Show(ShowArgs),
     /// Show a study over its runs: where it has changed, and what changed with it.

@@ -1,5 +1,5 @@
-//! The output of the tool whose command line is run, instead of our own: on stdout, as scripts
-//! read it there. Warnings and the name of our report go to stderr as always.
+//! Prints the output of the tool whose command line is run, instead of cassay's own, so that
+//! scripts can read it on stdout. Warnings and the report's name go to stderr as always.
 
 mod settings;
 mod stress;
@@ -11,7 +11,7 @@ use anyhow::{Result, bail};
 use engine::Event;
 use imports::{Import, Tool};
 
-/// Speaks for a tool.
+/// Output in the form of a tool.
 pub enum Compat {
     /// The output of cassandra-stress.
     Stress(Box<stress::Stress>),
@@ -20,7 +20,7 @@ pub enum Compat {
 }
 
 impl Compat {
-    /// For a command line and what it comes to.
+    /// Creates the output for a command line and its import.
     ///
     /// # Errors
     /// The tool has no output that scripts would read.
@@ -42,7 +42,7 @@ impl Compat {
         })
     }
 
-    /// Takes an event of the run.
+    /// Handles an event of the run.
     pub fn event(&mut self, event: &Event) {
         match event {
             Event::Said(text) => terminal::say(text),

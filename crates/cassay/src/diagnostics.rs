@@ -1,16 +1,16 @@
-//! Mistakes in a study as a compiler shows them: the line, a caret, what to do.
+//! Shows mistakes in a study as a compiler does: the line, a caret, a hint.
 
 use crate::exit::Exit;
 use crate::terminal;
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use yaml::{Diagnostic, Diagnostics};
 
-/// Says all mistakes.
+/// Prints all mistakes.
 pub fn say(diagnostics: &Diagnostics) {
     terminal::styled(&render(&plain(diagnostics)));
 }
 
-/// Says all mistakes, as data too where that is asked for, and how a command ends that has them.
+/// Prints all mistakes, also as JSON if requested, and returns the exit of the command.
 pub fn refuse(diagnostics: &Diagnostics, json: bool) -> Exit {
     if json {
         terminal::json(&to_json(diagnostics));
@@ -19,9 +19,9 @@ pub fn refuse(diagnostics: &Diagnostics, json: bool) -> Exit {
     Exit::Usage
 }
 
-/// The same mistakes, where no text commands the terminal. Within the lines of a source the
-/// renderer replaces what it knows of by itself; here the rest is, each by one of the same length,
-/// so that places still fit.
+/// Returns the same mistakes with texts that cannot control the terminal. The renderer replaces
+/// only some characters in source lines. This replaces the rest, each by one of the same length, so
+/// that places still match.
 fn plain(diagnostics: &Diagnostics) -> Diagnostics {
     let mut plain = diagnostics.clone();
     for source in &mut plain.sources {
@@ -36,7 +36,7 @@ fn plain(diagnostics: &Diagnostics) -> Diagnostics {
     plain
 }
 
-/// All mistakes, ready for stderr.
+/// Renders all mistakes for stderr.
 fn render(diagnostics: &Diagnostics) -> String {
     let renderer = if terminal::has_colour() {
         Renderer::styled()
@@ -53,7 +53,7 @@ fn render(diagnostics: &Diagnostics) -> String {
     text + &format!("{count} {noun}; nothing was started\n")
 }
 
-/// For `--json`: the same as data.
+/// Formats mistakes for `--json`.
 pub fn to_json(diagnostics: &Diagnostics) -> serde_json::Value {
     let mistake = |diagnostic: &Diagnostic| {
         let source = diagnostics.sources.get(diagnostic.place.source);
@@ -73,7 +73,7 @@ fn groups<'a>(diagnostics: &'a Diagnostics, diagnostic: &'a Diagnostic) -> Vec<G
     let source = diagnostics.sources.get(diagnostic.place.source);
     let mut groups = Vec::new();
     match source {
-        // A line with a secret is named and not shown.
+        // A line with a secret is named, but not shown.
         Some(source) if diagnostic.secret => {
             let place = format!("{}:{}:{}", source.name, diagnostic.line, diagnostic.column);
             groups.push(title.element(Level::NOTE.message(format!("in {place}, not shown here"))));

@@ -1,28 +1,28 @@
-//! Exit codes: how a command ended, for scripts.
+//! Exit codes of commands, for scripts.
 
 use std::process::ExitCode;
 
-/// How a command ended.
+/// Result of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
-    /// Done; of a run: valid or suspect.
+    /// Success; for a run: valid or suspect.
     Done,
-    /// It could not be done.
+    /// The command failed.
     Error,
     /// The command line or the study has mistakes.
     Usage,
-    /// The run was done, and may not be believed.
+    /// The run has ended, and is invalid.
     Invalid,
     /// A stated requirement was missed.
     Missed,
-    /// Files of a run are not what they were.
+    /// Files of a run are damaged.
     Damaged,
     /// The user pressed Ctrl-C.
     Interrupted,
 }
 
 impl Exit {
-    /// All of them, in the order of their numbers.
+    /// All exits, in the order of their codes.
     pub const ALL: [Exit; 7] = [
         Exit::Done,
         Exit::Error,
@@ -33,7 +33,7 @@ impl Exit {
         Exit::Interrupted,
     ];
 
-    /// What it says to who reads the number.
+    /// Returns the meaning of the code.
     pub fn what(self) -> &'static str {
         match self {
             Exit::Done => "done",
@@ -46,7 +46,7 @@ impl Exit {
         }
     }
 
-    /// The number that a shell sees.
+    /// Returns the exit code.
     pub fn code(self) -> u8 {
         match self {
             Exit::Done => 0,

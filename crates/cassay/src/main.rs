@@ -1,9 +1,9 @@
 //! The only crate that knows the terminal: arguments, progress, exit codes, wiring.
 //!
-//! `main` is the sentence: be an agent or a client if we were started as one, or tell nodes what
-//! an agent started us to tell them; otherwise read the arguments, clear what a killed run
-//! left, do the command, say what went wrong once, exit with the code that says how it ended.
-//! stdout is data, stderr is conversation.
+//! `main` runs as an agent or a client if the process was started as one, or tells nodes what an
+//! agent started it to tell them. Otherwise it reads the arguments, clears the leftovers of a
+//! killed run, runs the command, prints any error once, and exits with the code of the result. Data
+//! goes to stdout, messages to stderr.
 
 mod args;
 mod command;
@@ -17,14 +17,14 @@ mod terminal;
 use args::{Args, Command};
 use clap::FromArgMatches;
 use imports::Tool;
-// A static program allocates and copies by it.
+// Links the allocator and memcpy of static builds.
 use memory as _;
 
-/// What a client of several makes its load with.
+/// Makes the load of a client among several.
 static MAKER: engine::StudyMaker = engine::StudyMaker::new();
 
 fn main() -> std::process::ExitCode {
-    // First of all: a thread that runs already would stay outside of the agent's host.
+    // This comes first: a thread that runs already would stay outside of the agent's host.
     if let Some(code) = agent::answer() {
         return code.into();
     }
@@ -52,6 +52,7 @@ fn main() -> std::process::ExitCode {
         Command::Confirm(confirm) => command::run::confirm(confirm, &args.common),
         Command::List => command::list::run(&args.common),
         Command::Tag(tag) => command::tag::run(tag, &args.common),
+        Command::Delete(delete) => command::delete::run(delete, &args.common),
         Command::Show(show) => command::show::show(show, &args.common),
         Command::History(history) => command::history::run(history, &args.common),
         Command::Compare(compare) => command::show::compare(compare, &args.common),

@@ -1,8 +1,8 @@
-//! What a run says while it goes on: a full screen or a line that moves on a terminal, plain lines
+//! Shows the progress of a run: a full screen or a status line on a terminal, plain lines
 //! elsewhere.
 //!
-//! The run's own thread only takes note of what happens. The screen is painted by a thread of its
-//! own, a few times a second, so that no terminal delays a run.
+//! The run's own thread only records events. A separate thread paints the screen a few times a
+//! second, so that a slow terminal cannot delay a run.
 
 mod course;
 mod lines;
@@ -18,7 +18,7 @@ use engine::Event;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 pub use lines::{FigureColumns, tone_of};
-use lines::{begun, finished, going, moving};
+use lines::{begun, finished, moving, still};
 use measure::clock;
 use state::RunState;
 pub use state::TrialFigures;
@@ -30,19 +30,25 @@ use std::time::Duration;
 use study::human;
 use view::Now;
 
-/// Between two plain lines of the same phase: enough to see that it lives, few enough to read.
-const PLAIN_EVERY_S: f64 = 10.0;
-/// Between two pictures of a screen: often enough for a key to be obeyed at once.
+/// Maximum silence on plain lines, so that a waiting person sees that the run is alive.
+const SILENCE_MAX: Duration = Duration::from_millis(4500);
+/// The same for a run longer than [`LONG_RUN`], whose log should stay readable.
+const SILENCE_MAX_LONG: Duration = Duration::from_secs(10);
+const LONG_RUN: Duration = Duration::from_secs(600);
+/// Interval between paintings of the screen, short enough to react to a key at once.
 const PAINT_EVERY: Duration = Duration::from_millis(200);
 
-/// How a run is shown.
+/// Interval of the heartbeat; a status line counts the time down in this step.
+const BEAT_EVERY: Duration = Duration::from_secs(1);
+
+/// Manner of showing a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Manner {
-    /// A full screen.
+    /// On the full screen.
     Screen,
-    /// A line that moves.
+    /// As a status line that is rewritten.
     Moving,
-    /// A line for each phase, and some while it goes on.
+    /// As a line for each phase, and some during the phase.
     Plain,
 }
 
@@ -51,40 +57,43 @@ pub struct Show {
     shared: Arc<Shared>,
     manner: Manner,
     painter: Option<JoinHandle<()>>,
-    /// The folder of the run.
+    /// Prints lines after a silence, unless the screen is full.
+    heartbeat: Option<JoinHandle<()>>,
+    /// Folder of the run.
     path: Option<PathBuf>,
-    plain_last_s: f64,
-    /// What was said of the last trial that was left out.
+    /// Message about the last trial that was left out.
     left_out: String,
 }
 
-/// What the run's thread and the painter have in common.
+/// State shared by the run's thread and the painter.
 struct Shared {
     state: Mutex<RunState>,
-    /// Whether the painter is to end.
+    /// True if the painter should end.
     is_over: AtomicBool,
-    /// Whether the run was asked to end.
+    /// True if the user asked the run to end.
     interrupt: Arc<AtomicBool>,
 }
 
 impl Show {
-    /// Nothing shown yet; `interrupt` tells when the run was asked to end.
+    /// Creates a display without events; `interrupt` is true once the user asked the run to end.
     pub fn new(mode: ViewMode, interrupt: Arc<AtomicBool>) -> Show {
+        let shared = Arc::new(Shared {
+            state: Mutex::default(),
+            is_over: AtomicBool::new(false),
+            interrupt,
+        });
+        let manner = manner(mode);
         Show {
-            shared: Arc::new(Shared {
-                state: Mutex::default(),
-                is_over: AtomicBool::new(false),
-                interrupt,
-            }),
-            manner: manner(mode),
+            heartbeat: beat(manner, &shared),
+            shared,
+            manner,
             painter: None,
             path: None,
-            plain_last_s: 0.0,
             left_out: String::new(),
         }
     }
 
-    /// Shows one event.
+    /// Handles one event.
     pub fn event(&mut self, event: Event) {
         let now_ns = clock::now_ns();
         self.shared.state().event(&event, now_ns);
@@ -107,25 +116,14 @@ impl Show {
                     path.display()
                 ));
                 self.path = Some(path);
-                // Not before: what ends a run before it begins is said on lines.
+                // Not earlier: an error before the run begins is printed on lines.
                 if self.manner == Manner::Screen {
                     self.painter = Screen::take().and_then(|screen| paint(screen, &self.shared));
                 }
             }
             Event::Said(text) => self.said(&text),
             Event::PhaseStarted { .. } => self.phase(now_ns),
-            Event::Interval {
-                progress, phase, ..
-            } => match self.manner() {
-                Manner::Screen => {}
-                Manner::Moving => self.shared.move_line(now_ns),
-                Manner::Plain if progress.seconds - self.plain_last_s >= PLAIN_EVERY_S => {
-                    self.plain_last_s = progress.seconds;
-                    terminal::say(&going(&self.shared.state(), phase, progress, now_ns));
-                }
-                Manner::Plain => {}
-            },
-            Event::TrialFinished { name, finding, .. } => match self.manner() {
+            Event::TrialFinished { name, finding, .. } => match shown_as(self.manner) {
                 Manner::Plain => terminal::say(&finished(&name, &finding)),
                 Manner::Moving | Manner::Screen => {
                     let names = self.shared.state().trials.clone();
@@ -139,7 +137,7 @@ impl Show {
             }
             Event::TrialSkipped { name, reason, .. } => {
                 let line = format!("  {name}: left out: {reason}");
-                // A search that has ended leaves out all its other points alike.
+                // A search that has ended leaves out all its other points with the same message.
                 if self.left_out != line {
                     terminal::say(&line);
                     self.left_out = line;
@@ -149,22 +147,13 @@ impl Show {
         }
     }
 
-    /// Gives the terminal back; the folder of the run, if it came to have one.
+    /// Restores the terminal; returns the run's folder, if it got one.
     pub fn done(mut self) -> Option<PathBuf> {
         self.path.take()
     }
 
-    /// How it is shown now: without its screen, one that was to have it is a line that moves.
-    fn manner(&self) -> Manner {
-        match self.manner {
-            Manner::Screen if !terminal::is_full() => Manner::Moving,
-            manner => manner,
-        }
-    }
-
-    fn phase(&mut self, now_ns: u64) {
-        self.plain_last_s = 0.0;
-        match self.manner() {
+    fn phase(&self, now_ns: u64) {
+        match shown_as(self.manner) {
             Manner::Screen => {}
             Manner::Moving => self.shared.move_line(now_ns),
             Manner::Plain => terminal::say(&begun(&self.shared.state(), now_ns)),
@@ -172,7 +161,7 @@ impl Show {
     }
 
     fn said(&self, text: &str) {
-        match self.manner() {
+        match shown_as(self.manner) {
             Manner::Screen => {}
             Manner::Moving => {
                 let state = self.shared.state();
@@ -188,8 +177,12 @@ impl Show {
 impl Drop for Show {
     fn drop(&mut self) {
         self.shared.is_over.store(true, Ordering::Relaxed);
+        if let Some(heartbeat) = self.heartbeat.take() {
+            heartbeat.thread().unpark();
+            let _ = heartbeat.join();
+        }
         if let Some(painter) = self.painter.take() {
-            // What it panicked of was said.
+            // The panic has been reported.
             let _ = painter.join();
         }
         terminal::end_moving();
@@ -197,7 +190,7 @@ impl Drop for Show {
 }
 
 impl Shared {
-    /// Half an event is better than none: whoever panicked has said so.
+    /// Returns the state, even if a thread panicked with it: the panic has been reported.
     fn state(&self) -> MutexGuard<'_, RunState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -209,7 +202,7 @@ impl Shared {
     }
 }
 
-/// How a run is shown: as was asked for, as far as the terminal can.
+/// Returns how a run is shown: as requested, if the terminal can.
 fn manner(mode: ViewMode) -> Manner {
     let is_ours = terminal::has_reader() && !terminal::is_dumb();
     let is_watched = || std::env::var_os("CI").is_none_or(|value| value.is_empty());
@@ -224,8 +217,58 @@ fn manner(mode: ViewMode) -> Manner {
     }
 }
 
-/// Starts the painter, which leaves the screen for lines once that is too small; none, and lines
-/// from the begin, where no thread can be had.
+/// Returns how a run is shown now: as a status line while its screen is not taken.
+fn shown_as(manner: Manner) -> Manner {
+    match manner {
+        Manner::Screen if !terminal::is_full() => Manner::Moving,
+        manner => manner,
+    }
+}
+
+/// Starts the thread that rewrites the status line every second, and ends a silence of plain lines;
+/// `None` if no thread can be started.
+fn beat(manner: Manner, shared: &Arc<Shared>) -> Option<JoinHandle<()>> {
+    let shared = Arc::clone(shared);
+    let begin_ns = clock::now_ns();
+    let beat = move || {
+        let mut pause = BEAT_EVERY;
+        loop {
+            std::thread::park_timeout(pause);
+            if shared.is_over.load(Ordering::Relaxed) {
+                break;
+            }
+            let now_ns = clock::now_ns();
+            pause = BEAT_EVERY;
+            match shown_as(manner) {
+                _ if shared.state().phase.name.is_empty() => {}
+                Manner::Screen => {}
+                Manner::Moving => shared.move_line(now_ns),
+                Manner::Plain => {
+                    let elapsed = Duration::from_nanos(now_ns.saturating_sub(begin_ns));
+                    let silence =
+                        Duration::from_nanos(now_ns.saturating_sub(terminal::last_line_ns()));
+                    match silence_max(elapsed).checked_sub(silence) {
+                        Some(rest) if !rest.is_zero() => pause = rest.min(BEAT_EVERY),
+                        _ => terminal::say(&still(&shared.state(), now_ns)),
+                    }
+                }
+            }
+        }
+    };
+    std::thread::Builder::new().name("heartbeat".to_owned()).spawn(beat).ok()
+}
+
+/// Returns the maximum silence of a run after `elapsed`.
+fn silence_max(elapsed: Duration) -> Duration {
+    if elapsed < LONG_RUN {
+        SILENCE_MAX
+    } else {
+        SILENCE_MAX_LONG
+    }
+}
+
+/// Starts the painter, which changes to lines when the screen is too small. `None`, with lines from
+/// the start, if no thread can be started.
 fn paint(mut screen: Screen, shared: &Arc<Shared>) -> Option<JoinHandle<()>> {
     let shared = Arc::clone(shared);
     let paint = move || {
@@ -254,7 +297,7 @@ fn paint(mut screen: Screen, shared: &Arc<Shared>) -> Option<JoinHandle<()>> {
     painter.ok()
 }
 
-/// Now by the user's clock.
+/// Returns the user's local time.
 fn local_time() -> jiff::Zoned {
     let now = Timestamp::from_nanosecond(i128::from(clock::unix_ns())).unwrap_or_default();
     now.to_zoned(TimeZone::system())

@@ -1,13 +1,12 @@
-//! Speaking: data to stdout, conversation to stderr.
+//! Output: data to stdout, messages to stderr.
 //!
-//! What must hold: data that was not written is not lost in silence. A reader that has gone (a
-//! closed pipe) wanted no more, and is no error; any other (a full disk) is, at the end of the
-//! command, which is then not done.
+//! Data that could not be written is never lost silently. If the reader has closed the pipe, it
+//! wanted no more, which is not an error. Any other failure, such as a full disk, makes the command
+//! fail at its end.
 //!
-//! What is said holds names, questions and servers' words, which may come from anybody: nothing in
-//! them may move the cursor, set a title or turn the order of the text round. So every text goes
-//! through [`shown()`] here or in a [`Line`], and nothing else in the program writes to the
-//! terminal.
+//! Messages contain names, questions and texts from servers, which may come from anyone. No such
+//! text may move the cursor, set a title or reverse the direction of the text. So every text passes
+//! through [`shown()`], here or in a [`Line`], and no other module writes to the terminal.
 
 mod abilities;
 mod ask;
@@ -23,7 +22,7 @@ pub use line::{Line, Tone, shortened, shortened_name};
 pub use screen::{Screen, Size, give_back, is_full, size};
 use shown::is_command;
 pub use shown::{shown, shown_in_place};
-pub use stage::{end_moving, show_moving};
+pub use stage::{end_moving, last_line_ns, show_moving};
 
 use crate::exit::Exit;
 use std::io::{self, ErrorKind, IsTerminal, Write};
@@ -33,23 +32,23 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use study::plan::PlanError;
 use study::resolve::StudyError;
 
-/// Why data could not be written, once it could not.
+/// Error of the first write that failed.
 static UNWRITTEN: OnceLock<String> = OnceLock::new();
 
-/// Whether the program was started without a stdout (`>&-`). The runtime opens `/dev/null` in its
-/// place before `main`, and what is written there is lost without an error.
+/// True if the program was started without a stdout (`>&-`). The runtime then opens `/dev/null` in
+/// its place before `main`, and writes to it are lost without an error.
 static WAS_CLOSED: AtomicBool = AtomicBool::new(false);
 
-/// Whether what is done is a step of something larger, whose data alone is wanted.
+/// True while the command is a step of a larger one, whose data alone is wanted.
 static IS_STEP: AtomicBool = AtomicBool::new(false);
 
-/// Runs before the runtime does that.
+/// Runs before the runtime opens `/dev/null`.
 #[used]
-// SAFETY: a pointer to a C function is what this section holds.
+// SAFETY: this section holds pointers to C functions, as this one is.
 #[unsafe(link_section = ".init_array")]
 static LOOK: extern "C" fn() = {
     extern "C" fn look() {
-        // SAFETY: the number is only asked about: nothing is read, written or closed by it.
+        // SAFETY: the descriptor is only queried: nothing is read, written or closed through it.
         let stdout = unsafe { BorrowedFd::borrow_raw(1) };
         let is_closed = rustix::io::fcntl_getfd(stdout).is_err();
         WAS_CLOSED.store(is_closed, Ordering::Relaxed);
@@ -57,7 +56,7 @@ static LOOK: extern "C" fn() = {
     look
 };
 
-/// Writes data. Whether it arrived is said by [`end`].
+/// Writes data. [`end`] reports if it could not be written.
 pub fn data(text: &str) {
     if IS_STEP.load(Ordering::Relaxed) {
         return say(text);
@@ -65,7 +64,7 @@ pub fn data(text: &str) {
     write_data(&shown(text));
 }
 
-/// What is done now is a step of what was asked for: its data is conversation.
+/// Runs a step of a larger command: its data is written as messages.
 pub fn as_step<T>(work: impl FnOnce() -> T) -> T {
     IS_STEP.store(true, Ordering::Relaxed);
     let done = work();
@@ -73,7 +72,7 @@ pub fn as_step<T>(work: impl FnOnce() -> T) -> T {
     done
 }
 
-/// The one way to stdout.
+/// Writes to stdout; no other function does.
 #[expect(
     clippy::disallowed_methods,
     reason = "this is where data is written; nobody else does"
@@ -90,7 +89,7 @@ fn write_data(text: &str) {
     }
 }
 
-/// Writes lines of data; with their tones, if a person looks at them.
+/// Writes lines of data, with their tones if a person reads them.
 #[expect(
     clippy::disallowed_methods,
     reason = "only asked whether it is a terminal"
@@ -101,11 +100,11 @@ pub fn data_lines(lines: &[Line]) {
     }
     let has_colour = io::stdout().is_terminal() && wants_colour();
     let text: String = lines.iter().map(|line| line.ansi(has_colour) + "\n").collect();
-    // Every line has taken its texts through `shown`.
+    // Every line has passed its texts through `shown`.
     write_data(&text);
 }
 
-/// Writes a text and a line break; why not, unless the reader has gone.
+/// Writes a text and a line break; returns the error, unless the reader has closed the pipe.
 fn write(out: &mut dyn Write, text: &str) -> Option<String> {
     let end: &[u8] = if text.ends_with('\n') { b"" } else { b"\n" };
     let written = out
@@ -118,7 +117,7 @@ fn write(out: &mut dyn Write, text: &str) -> Option<String> {
     }
 }
 
-/// How the command ended, once all that it had to say is written.
+/// Returns the exit of the command, once its output is written.
 pub fn end(exit: Exit) -> Exit {
     let Some(why) = UNWRITTEN.get() else {
         return exit;
@@ -127,7 +126,7 @@ pub fn end(exit: Exit) -> Exit {
         "error: write to stdout: {why}; what was printed is not whole\n\
          hint: what a run has found stands in its folder: cassay show"
     ));
-    // A command that has failed has said why, and how.
+    // A command that has failed has already printed its error.
     if exit == Exit::Done {
         Exit::Error
     } else {
@@ -140,8 +139,8 @@ pub fn json(value: &serde_json::Value) {
     data(&json_text(value));
 }
 
-/// The JSON of a value. Characters that [`shown`] would spell out stand in strings only, and are
-/// spelled as JSON spells them.
+/// Formats a value as JSON. Characters that [`shown`] would escape occur only in strings, and are
+/// escaped in JSON's form.
 fn json_text(value: &serde_json::Value) -> String {
     let mut out = String::new();
     for c in format!("{value:#}").chars() {
@@ -155,24 +154,24 @@ fn json_text(value: &serde_json::Value) -> String {
     out
 }
 
-/// Writes a line of conversation.
+/// Writes a message.
 pub fn say(text: &str) {
     styled(&shown(text));
 }
 
-/// Writes a line of conversation with its tones.
+/// Writes a message with its tones.
 pub fn say_line(line: &Line) {
     styled(&line.ansi(has_colour()));
 }
 
-/// Writes a line of conversation as it is: it has colours of our own, and whoever made it has put
-/// all else through [`shown`].
+/// Writes a message as it is: it contains only cassay's own colours, and the caller has passed
+/// everything else through [`shown`].
 pub fn styled(text: &str) {
     stage::stay(text);
 }
 
-/// Lines of a table: columns as wide as their widest cell, two spaces apart, numbers to the right
-/// where `is_right` says so. A row has as many cells as there are columns.
+/// Formats the lines of a table: columns as wide as their widest cell, two spaces apart,
+/// right-aligned if `is_right` says so. A row has as many cells as there are columns.
 pub fn table(rows: &[Vec<String>], is_right: &[bool]) -> String {
     let width = |column: usize| {
         let cells = rows.iter().filter_map(|row| row.get(column));
@@ -195,7 +194,7 @@ pub fn table(rows: &[Vec<String>], is_right: &[bool]) -> String {
     text
 }
 
-/// Says an error, whole, once.
+/// Prints an error completely, and returns its exit.
 pub fn error(error: &anyhow::Error) -> Exit {
     say(&format!("error: {error:#}"));
     if error.is::<store::Damaged>() {
@@ -207,23 +206,27 @@ pub fn error(error: &anyhow::Error) -> Exit {
     }
 }
 
-/// Whether it is what only trust in whoever wrote the study would allow, or what else a study that
-/// was resolved again has of mistakes.
+/// Returns true if a study that was resolved again has mistakes, or needs trust in its author.
 fn is_mistake(error: &anyhow::Error) -> bool {
     matches!(
         error.downcast_ref(),
-        Some(PlanError::Untrusted(_) | PlanError::Unreadable(_))
+        Some(
+            PlanError::Untrusted(_)
+                | PlanError::Unreadable(_)
+                | PlanError::Levels(_)
+                | PlanError::AccordOff(_)
+        )
     ) || matches!(error.downcast_ref(), Some(StudyError::Mistakes(_)))
 }
 
-/// Says what clap has to say: help is data, mistakes are conversation.
+/// Prints clap's output: help is data, mistakes are messages.
 #[expect(
     clippy::disallowed_methods,
     reason = "only asked whether it is a terminal"
 )]
 pub fn usage(usage: &clap::Error) -> Exit {
     if usage.use_stderr() {
-        // Nobody is left to hear that this could not be written.
+        // If this cannot be written, no message can.
         let _ = usage.print();
         return Exit::Usage;
     }

@@ -1,17 +1,17 @@
-//! What a target of a description will be able to do, before anything starts.
+//! The abilities that a target will have, derived from its description before anything starts.
 
 use crate::attach::{NO_AGENTS, NO_METRICS, described, pods, seen};
 use crate::capability::{Answer, BY_METRICS, OnMachines, Sources, of_attached, of_local};
 use crate::local::place;
 use target::{AttachSpec, Capability, Target};
 
-/// Every ability of such a target, in the order of [`Ability::ALL`], before
-/// anything starts: this machine is probed, nodes of somebody else are not asked.
+/// Returns every ability of the described target, in the order of [`Ability::ALL`]. Probes this
+/// machine, but contacts no node of an attached cluster.
 pub fn abilities_of(target: &Target) -> Vec<Capability> {
     let attached = |spec: &AttachSpec, metrics: Answer| {
         let agents = spec.kubernetes.as_ref().and_then(|described| described.agents.as_ref());
         let on_machines = match (&spec.hosts[..], agents) {
-            // Their pods are named when they are looked for.
+            // The pod names are not known before discovery, so a placeholder stands for them.
             (_, Some(agents)) => seen::expected(&[described::placeholder(agents)]),
             ([], None) => OnMachines::none(),
             (hosts, None) => seen::expected(hosts),
@@ -34,7 +34,7 @@ pub fn abilities_of(target: &Target) -> Vec<Capability> {
     }
 }
 
-/// What stand-in hosts could have on the machine of `agent`; asked there.
+/// Returns the abilities of simulated hosts on the machine of `agent`, as that agent reports them.
 ///
 /// # Errors
 /// The agent is gone.
@@ -44,8 +44,8 @@ pub fn abilities_there(agent: &host::Agent) -> anyhow::Result<Vec<Capability>> {
     Ok(all)
 }
 
-/// Whether the nodes of a local target will have agents: they come with the jars that cassay
-/// fetches; a distribution of the user's own has them only once those were fetched.
+/// Tells if the nodes of a local target will have Jolokia agents. The agents come with the jars
+/// that cassay fetches. A user's own distribution has them only if they were fetched before.
 fn local_mbeans() -> Answer {
     match std::env::var_os("CASSANDRA_HOME").filter(|home| !home.is_empty()) {
         None => Ok("the Jolokia agent in every node's JVM".to_string()),

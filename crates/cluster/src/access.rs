@@ -1,5 +1,5 @@
-//! What a client needs to get in besides an address: user, password and TLS, each read from where
-//! it is kept and never shown.
+//! Client access to a cluster besides its address: user, password and TLS. Each is read from where
+//! it is kept and is never shown.
 
 use crate::door::Door;
 use crate::moves::Moves;
@@ -11,25 +11,25 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use target::{Secret, SecretSource};
 
-/// All that a client needs besides an address.
+/// Credentials, TLS and connection state that a client needs besides an address.
 #[derive(Clone, Debug, Default)]
 pub struct Access {
-    /// User and password, if the cluster wants them.
+    /// User and password, if the cluster requires authentication.
     pub credentials: Option<Credentials>,
-    /// The user of the load, with the same password, where it is not that of control sessions.
+    /// User of the load, with the same password, if it differs from the user of control sessions.
     pub(crate) load_user: Option<&'static str>,
-    /// TLS, if the cluster wants it.
+    /// TLS, if the cluster requires it.
     pub tls: Option<Tls>,
-    /// The door of a cluster that is not ours.
+    /// Permission check of an attached cluster. `None` for a managed one.
     pub(crate) door: Option<Door>,
-    /// Where nodes are now that have moved.
+    /// Current addresses of nodes that have moved.
     pub moves: Moves,
-    /// Which version of the protocol they speak.
+    /// Version of the protocol that the nodes speak.
     pub spoken: SpokenVersion,
 }
 
 impl Access {
-    /// The way in to a cluster of ours: no door stands before it.
+    /// Access to a managed cluster, which has no permission check.
     pub fn new(credentials: Option<Credentials>, tls: Option<Tls>) -> Access {
         Access {
             credentials,
@@ -41,15 +41,15 @@ impl Access {
         }
     }
 
-    /// User and password of the load: those of an ordinary user where cassay has made one, so that
-    /// guardrails and permissions bind it as they bind an application.
+    /// Returns user and password of the load. If cassay made an ordinary user, it is that one, so
+    /// that guardrails and permissions apply to the load as they do to an application.
     pub fn load_credentials(&self) -> Option<(String, String)> {
         let own = self.credentials.as_ref()?;
         let user = self.load_user.unwrap_or(&own.user);
         Some((user.to_owned(), own.password.reveal().to_owned()))
     }
 
-    /// The way in to a cluster that is not ours, behind its door.
+    /// Access to an attached cluster, with its permission check.
     pub(crate) fn of_others(credentials: Option<Credentials>, tls: Option<Tls>) -> Access {
         Access {
             door: Some(Door::default()),
@@ -58,23 +58,24 @@ impl Access {
     }
 }
 
-/// The version of the protocol that the nodes of a cluster speak with us: what the last session
-/// found, and version 4 before there is one.
+/// Version of the native protocol in use: the one that the last session negotiated, version 4
+/// before the first session.
 #[derive(Clone, Debug, Default)]
 pub struct SpokenVersion(Arc<Mutex<Version>>);
 
 impl SpokenVersion {
-    /// The version.
+    /// Returns the current version.
     pub fn now(&self) -> Version {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes note of another one.
+    /// Stores the version that a session negotiated.
     pub fn note(&self, version: Version) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = version;
     }
 
-    /// All that can be spoken, in the order in which a node is asked for them.
+    /// Returns all supported versions in the order in which sessions try them, the current one
+    /// first.
     pub(crate) fn order(&self) -> impl Iterator<Item = Version> + use<> {
         let first = self.now();
         let others = Version::ALL.into_iter().filter(move |version| *version != first);
@@ -85,46 +86,46 @@ impl SpokenVersion {
 /// User and password.
 #[derive(Clone, Debug)]
 pub struct Credentials {
-    /// User name, as the cluster knows it.
+    /// Name of the role in the cluster.
     pub user: String,
-    /// The password, which is never shown.
+    /// Its password, which is never shown.
     pub password: Secret,
 }
 
 /// TLS as the client engine and the control session use it.
 #[derive(Clone)]
 pub struct Tls {
-    /// Trust, protocol versions, ciphers.
+    /// Trusted authorities, protocol versions and ciphers.
     pub config: Arc<rustls::ClientConfig>,
-    /// The name that the certificate must carry; the node's address when absent.
+    /// Name that the server's certificate must carry. `None` means the node's address.
     pub server_name: Option<String>,
-    /// What it was made of.
+    /// Material that `config` was built from.
     pub material: Arc<TlsMaterial>,
 }
 
-/// What TLS is made of, for another process that is to make the same of it.
+/// Inputs of a TLS configuration, from which another process builds the same one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TlsMaterial {
-    /// Certificates of authorities as PEM, and where they were read; none: the system's trust
-    /// store.
+    /// Certificates of authorities as PEM, with the place where they were read. `None` means the
+    /// system's trust store.
     pub roots: Option<(String, Vec<u8>)>,
-    /// Whether the server's certificate is verified.
+    /// True if the server's certificate is verified.
     pub verify: bool,
-    /// The name that the certificate must carry; the node's address when absent.
+    /// Name that the server's certificate must carry. `None` means the node's address.
     pub server_name: Option<String>,
-    /// The name that every certificate must carry, whatever name is asked for: that of a proxy
-    /// which is asked for nodes.
+    /// Name that every certificate must carry, whatever name the client asks for. It is the name of
+    /// a proxy in front of the nodes.
     pub certified_name: Option<String>,
-    /// Who the client says that it is; none: nobody.
+    /// Client certificate. `None` if the client presents none.
     pub identity: Option<ClientIdentity>,
 }
 
-/// A client's certificate and its private key, which is never shown.
+/// Client certificate and its private key, which is never shown.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClientIdentity {
-    /// The certificate, with those that lead to its authority, as PEM, and where they were read.
+    /// Certificate chain as PEM, with the place where it was read.
     pub(crate) certificates: (String, Vec<u8>),
-    /// The private key as PEM, and where it was read.
+    /// Private key as PEM, with the place where it was read.
     pub(crate) key: (String, Vec<u8>),
 }
 
@@ -148,7 +149,8 @@ impl fmt::Debug for Tls {
 /// Reads a secret from where it is kept.
 ///
 /// # Errors
-/// The file or variable is missing, unreadable or empty; the message names it, not its content.
+/// The file or variable is missing, unreadable or empty. The message names the source, not its
+/// content.
 pub(crate) fn read(source: &SecretSource) -> Result<Secret> {
     let (text, place) = match source {
         SecretSource::Held(secret) => return Ok(secret.clone()),
@@ -176,8 +178,8 @@ pub(crate) fn read(source: &SecretSource) -> Result<Secret> {
     Ok(Secret::new(line.to_string()))
 }
 
-/// An error of a connection; where a key in the section `section` of a study is the way out, with
-/// that: of a certificate that nobody vouches for, and of a port without TLS.
+/// Adds a hint to a connection error if a key in the study's section `section` would fix it: an
+/// untrusted certificate, or a port without TLS.
 pub(crate) fn explained<E>(error: E, section: &str) -> anyhow::Error
 where
     E: std::error::Error + Send + Sync + 'static,
@@ -201,8 +203,8 @@ where
     anyhow::anyhow!("{error}\nhint: {hint}")
 }
 
-/// Whether a server says by it that it does not like the certificate that it was shown, or that it
-/// was shown none. Java's TLS 1.2 says the latter by `bad_certificate`.
+/// Returns true if the alert means that the server rejected the client's certificate or got none.
+/// Java's TLS 1.2 reports a missing one as `bad_certificate`.
 fn is_about_clients(alert: rustls::AlertDescription) -> bool {
     use rustls::AlertDescription as Alert;
     matches!(
@@ -218,12 +220,12 @@ fn is_about_clients(alert: rustls::AlertDescription) -> bool {
     )
 }
 
-/// What TLS has failed with, whichever library tells of it.
+/// Finds the TLS error inside an error of any library.
 fn of_tls<'e>(error: &'e (dyn std::error::Error + 'static)) -> Option<&'e rustls::Error> {
     if let Some(error) = error.downcast_ref() {
         return Some(error);
     }
-    // Neither tells what it holds as its source.
+    // Neither library exposes the inner error through `source`.
     let inner = match error.downcast_ref::<ureq::Error>() {
         Some(ureq::Error::Rustls(error)) => return Some(error),
         Some(ureq::Error::Io(error)) => Some(error),

@@ -1,5 +1,5 @@
-//! Attaching to a cluster that somebody else runs: nothing is started, nothing is changed, and
-//! nothing but CQL is needed. Where its JVMs have Jolokia agents, more can be seen and done.
+//! Attaches to a cluster that cassay did not start. Nothing is started or changed, and only CQL is
+//! required. Jolokia agents in its JVMs allow more to be read and done.
 
 mod allowed;
 mod bundle;
@@ -20,7 +20,7 @@ use crate::jolokia::Jolokia;
 use crate::metrics;
 use crate::moves::Moves;
 use crate::node::NodeInfo;
-use crate::session::{QueryResult, ServerError, Session};
+use crate::session::{NoPassword, QueryResult, ServerError, Session};
 use anyhow::{Context, Result, anyhow, bail};
 use bundle::BehindProxy;
 pub use bundle::bundle_host;
@@ -40,14 +40,14 @@ use target::fault::STARTED_WITHIN;
 use target::{AttachSpec, Capability, JolokiaAccess};
 use tls::tls_of;
 
-/// How long discovery may take per request.
+/// Time limit of each discovery request.
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// Connects to the first contact point that answers and learns the others from it.
+/// Connects to the first contact point that answers and discovers the other nodes from it.
 ///
 /// # Errors
-/// No contact point answers (each with its reason), the data center has no node, credentials or
-/// TLS files cannot be read.
+/// No contact point answers (with the reason of each), the data center has no node, or credentials
+/// or TLS files cannot be read.
 pub(crate) fn attach(spec: &AttachSpec, say: &mut dyn FnMut(&str)) -> Result<Cluster> {
     let (described, pods);
     let (spec, pods) = match &spec.kubernetes {
@@ -75,7 +75,7 @@ pub(crate) fn attach(spec: &AttachSpec, say: &mut dyn FnMut(&str)) -> Result<Clu
     if spec.contact_points.is_empty() {
         bail!("attaching needs at least one contact point (host or host:port)");
     }
-    // Before the nodes: an earlier command may have left them stopped.
+    // Hosts come before nodes, because an earlier command may have left the nodes stopped.
     let hosts = AttachedHosts::reach(&spec.hosts, say)?;
     let patience = if hosts.is_mended() {
         STARTED_WITHIN
@@ -90,16 +90,16 @@ pub(crate) fn attach(spec: &AttachSpec, say: &mut dyn FnMut(&str)) -> Result<Clu
         }
     };
     let nodes = pods.named(of_datacenter(nodes, spec.datacenter.as_deref())?);
-    say(&format!(
-        "attached to {} nodes through {point}",
-        nodes.len()
-    ));
+    let count = nodes.len();
+    let noun = if count == 1 { "node" } else { "nodes" };
+    say(&format!("attached to {count} {noun} through {point}"));
     let agents = agents_of(&nodes, spec.jolokia.as_ref(), &access.moves, say)?;
     with_hosts(spec, nodes, (access, hosts, pods), agents, say)
 }
 
-/// Undoes what earlier commands of this machine have left that were killed with their agents. What
-/// cannot be undone need not be of this cluster: that is told, and no reason to stay away.
+/// Undoes what earlier commands on this machine left behind when they and their agents were killed.
+/// A leftover that cannot be undone may belong to another cluster, so it is reported and does not
+/// prevent attaching.
 fn mend_here(say: &mut dyn FnMut(&str)) {
     match host::noted::mend(None) {
         Ok(undone) => {
@@ -113,10 +113,10 @@ fn mend_here(say: &mut dyn FnMut(&str)) {
     }
 }
 
-/// The first contact point that answers, and the nodes that it knows.
+/// Returns the first contact point that answers, and the nodes that it knows.
 ///
 /// # Errors
-/// None answers: why each does not.
+/// No contact point answers, with the reason of each.
 fn first_that_answers<'a>(
     spec: &'a AttachSpec,
     access: &Access,
@@ -125,16 +125,18 @@ fn first_that_answers<'a>(
     for point in &spec.contact_points {
         match discover(point, access) {
             Ok(nodes) => return Ok((point, nodes)),
+            // This node did answer, and the others would answer the same.
+            Err(error) if error.is::<NoPassword>() => return Err(error),
             Err(error) => failures.push(format!("{point}: {error:#}")),
         }
     }
     bail!("no contact point answers:\n  {}", failures.join("\n  "))
 }
 
-/// Between two looks whether a node answers that was just started.
+/// Interval between two attempts to reach a node that was just started.
 const POLL: Duration = Duration::from_secs(1);
 
-/// The cluster, with the machines of its nodes as far as there is a way to them.
+/// Builds the cluster, with the machines of its nodes where they are reachable.
 fn with_hosts(
     spec: &AttachSpec,
     mut nodes: Vec<NodeInfo>,
@@ -160,11 +162,11 @@ fn with_hosts(
     Ok(Cluster::of_attached(nodes, access, capabilities, attached))
 }
 
-/// How long an agent may take to say that it is there.
+/// Time limit for the first answer of a Jolokia agent.
 const AGENT_LIMIT: Duration = Duration::from_secs(5);
 
-/// The agents of the nodes, in their order, each asked one question; none at all when no access is
-/// given. An agent that does not answer is no error: what it would have shown stays out of sight.
+/// Returns the agents of the nodes in node order, after one request to each. Returns none if no
+/// access is given. An agent that does not answer is no error: its values are missing.
 fn agents_of(
     nodes: &[NodeInfo],
     access: Option<&JolokiaAccess>,
@@ -212,7 +214,8 @@ fn access_of(spec: &AttachSpec) -> Result<Access> {
     })
 }
 
-/// All nodes that the contact point knows, itself first. A proxy is asked for it by its id.
+/// Returns all nodes that the contact point knows, itself first. With a proxy, `point` is the id by
+/// which the proxy is asked for the node.
 fn discover(point: &str, access: &Access) -> Result<Vec<NodeInfo>> {
     if let Some(proxy) = access.moves.proxy() {
         let mut session = Session::open_named(proxy.address(), Some(point), access, LIMIT)?;
@@ -232,7 +235,7 @@ fn discover(point: &str, access: &Access) -> Result<Vec<NodeInfo>> {
     Err(last)
 }
 
-/// The nodes that have joined, the asked one first, as it knows them.
+/// Returns the nodes that have joined, as the queried node knows them, itself first.
 pub(crate) fn ask(session: &mut Session) -> Result<Vec<NodeInfo>> {
     if let Some(proxy) = session.moves().proxy().cloned() {
         return bundle::nodes(session, &proxy);
@@ -250,7 +253,7 @@ pub(crate) fn ask(session: &mut Session) -> Result<Vec<NodeInfo>> {
             let port = port.and_then(|port| u16::try_from(port).ok()).unwrap_or(own.port());
             Ok(session.known(SocketAddr::new(ip_of(row.first())?, port)))
         })?,
-        // Cassandra before 4.0 has no peers_v2, and the same port on all nodes.
+        // Before 4.0 there is no `peers_v2`, and all nodes use the same port.
         Err(error) if error.downcast_ref::<ServerError>().is_some() => {
             let peers = session
                 .query(&format!("SELECT rpc_address, {columns} FROM system.peers"))
@@ -272,8 +275,8 @@ fn ip_of(value: Option<&Value>) -> Result<IpAddr> {
     }
 }
 
-/// Nodes of a result with the columns data_center, rack, tokens, release_version. Peers that have
-/// not finished joining have no tokens and are left out.
+/// Returns the nodes of a result with the columns data_center, rack, tokens, release_version. Peers
+/// that are still joining have no tokens and are left out.
 fn nodes_of(
     result: &QueryResult,
     address_of: impl Fn(&[Value]) -> Result<SocketAddr>,
@@ -303,7 +306,7 @@ fn nodes_of(
     Ok(nodes)
 }
 
-/// Tokens are a set of texts; only those of the Murmur3 partitioner are numbers of 64 bits.
+/// Parses a set of token texts. Only tokens of the Murmur3 partitioner are 64-bit integers.
 fn tokens_of(value: &Value) -> Result<Vec<i64>> {
     let items = match value {
         Value::Set(items) | Value::List(items) => items.as_slice(),
@@ -338,7 +341,8 @@ fn of_datacenter(nodes: Vec<NodeInfo>, datacenter: Option<&str>) -> Result<Vec<N
     Ok(found)
 }
 
-/// What can be done by CQL, by the agents where every node has one, and on the nodes' machines.
+/// Returns what is possible by CQL, by Jolokia agents if every node has one, and on the nodes'
+/// machines.
 fn capabilities(
     nodes: &[NodeInfo],
     agents: &[Agent],
@@ -370,14 +374,14 @@ fn capabilities(
     capability::of_attached(&shown, &on_machines, &in_pods)
 }
 
-/// Why metrics are not read by CQL.
+/// Why metrics cannot be read by CQL.
 pub(crate) const NO_METRICS: &str = "metrics are tables from Cassandra 6.0 on";
 
-/// Why there are no MBeans, and what would bring them.
+/// Why MBeans are not available, and what makes them so.
 pub(crate) const NO_AGENTS: &str = "no MBeans: no access to Jolokia agents is given; `attach: \
      {jolokia: {port: 8778}}` would bring them";
 
-/// How MBeans are reached, or why not and what would bring it.
+/// Returns how MBeans are reached, or why they are not and what makes them reachable.
 fn mbeans(nodes: &[NodeInfo], agents: &[Agent]) -> std::result::Result<String, String> {
     if agents.is_empty() {
         return Err(NO_AGENTS.to_string());

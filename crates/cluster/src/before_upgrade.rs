@@ -1,33 +1,32 @@
-//! The files of a node of ours as they were before its upgrade: kept while it runs as the other
-//! release, and put back when it is to be what it was.
+//! Keeps the files of a managed node before its upgrade, and restores them for a downgrade.
 //!
-//! What must hold: the node was drained and does not run, whenever either is done. Files with data
-//! are never changed, so that a second name keeps them; the commit log of a drained node holds
-//! nothing that they do not, so that it is left out, and an empty one is put back.
+//! Invariants: the node was drained and does not run when files are kept or restored. Data files
+//! are immutable, so a hard link preserves them. The commit log of a drained node holds nothing
+//! that the data files lack. It is not kept, and an empty one is restored.
 
 use crate::handle::{NodeHandle, OwnNode};
 use anyhow::{Context, Result, ensure};
 use host::{Agent, Step};
 use std::path::{Path, PathBuf};
 
-/// The folder that they are kept in: in that of the node, so on the same file system, and gone with
+/// Folder of the kept files, inside the node's folder: on the same file system, and removed with
 /// it.
 const FOLDER: &str = "before-upgrade";
 
 impl NodeHandle {
-    /// Keeps all files of the node, which does not run and was drained.
+    /// Keeps all files of the node, which must be drained and stopped.
     ///
     /// # Errors
-    /// It is not ours, or its host does not do it.
+    /// The node is not managed, or its host fails to do it.
     pub fn keep_files(&self) -> Result<()> {
         let kept = self.agent.change(keeping(self.own()?));
         kept.with_context(|| format!("keep the files of {}", self.name))
     }
 
-    /// Gives the node, which does not run, the files that were kept, in place of those that it has.
+    /// Replaces the files of the stopped node by the kept ones.
     ///
     /// # Errors
-    /// None were kept, it is not ours, or its host does not do it.
+    /// No files were kept, the node is not managed, or its host fails to do it.
     pub fn put_files_back(&self) -> Result<()> {
         let put = put_back(&self.agent, self.own()?);
         put.with_context(|| format!("put the files of {} back that were kept", self.name))
@@ -43,7 +42,7 @@ fn keeping(own: &OwnNode) -> Vec<Step> {
     std::iter::once(left).chain(own.immutable().map(link)).collect()
 }
 
-/// Nothing is removed where nothing was kept.
+/// Removes nothing if no files were kept.
 fn put_back(agent: &Agent, own: &OwnNode) -> Result<()> {
     let folder = own.folder.join(FOLDER);
     let is_kept = agent.list(&folder, None)?.is_some();
@@ -66,7 +65,7 @@ fn put_back(agent: &Agent, own: &OwnNode) -> Result<()> {
 }
 
 impl OwnNode {
-    /// The folders of files that are never changed, and where each is kept.
+    /// Returns the folders whose files are immutable, each with its backup location.
     fn immutable(&self) -> impl Iterator<Item = (&Path, PathBuf)> {
         let others = self.kept.iter().filter(|folder| **folder != self.commit_log);
         others.filter_map(|folder| {
@@ -109,7 +108,8 @@ mod tests {
         names
     }
 
-    /// Segments of a newer release keep an older one from starting; hints of one are not read.
+    /// Commit log segments of a newer release prevent an older one from starting; it cannot read
+    /// hints of a newer one.
     #[test]
     fn a_node_has_its_files_of_before_and_nothing_of_those_since() {
         let root = tempfile::tempdir().unwrap();
@@ -122,7 +122,7 @@ mod tests {
         write(node.join("hints/1.hints"), "older").unwrap();
         write(node.join("commitlog/CommitLog-7-1.log"), "drained").unwrap();
         agent.change(keeping(&own)).unwrap();
-        // What the other release does: compacts, writes hints, segments and tables of its own.
+        // The newer release compacts and writes its own hints, segments and tables.
         remove_file(table.join("nb-1-big-Data.db")).unwrap();
         write(table.join("da-2-bti-Data.db"), "newer").unwrap();
         remove_file(node.join("hints/1.hints")).unwrap();

@@ -1,34 +1,34 @@
-//! What a target can do, so that a plan that asks for more is refused before anything starts.
+//! The abilities of a target, so that a plan that needs more is refused before anything starts.
 //!
-//! The same questions are answered twice: by [`crate::abilities_of`] from a description, before
-//! anything starts, and by [`crate::Cluster::capabilities`] of what runs. What only a running
-//! target can tell (the version of somebody else's nodes) counts as there in the first answer, so
-//! that nothing is refused on a guess.
+//! The questions are answered twice: by [`crate::abilities_of`] from a description before the
+//! start, and by [`crate::Cluster::capabilities`] from the running target. Facts that only a
+//! running target reveals (the version of an attached node) count as present in the first answer,
+//! so that nothing is refused on a guess.
 
 use crate::attach::pods;
 use std::collections::BTreeMap;
 use target::{Ability, Capability};
 
-/// Where the server's own counts of operations are from, as capabilities and reports say it.
+/// Source of the server's operation counts, as capabilities and reports name it.
 pub(crate) const COUNTS_SOURCE: &str =
     "system_views.coordinator_{write,read,scan}_latency, column count";
 
-/// How something is done, or why not and what would bring it.
+/// Means by which something is done, or why it cannot be done and what would enable it.
 pub(crate) type Answer = Result<String, String>;
 
-/// What can be had of hosts that are kept apart, by ability, or why nodes share the machine.
-/// [`Ability::DropPageCache`] is one of them: a host's whole cache at once.
+/// Abilities of isolated hosts, or why the nodes share the machine. [`Ability::DropPageCache`] is
+/// one of them, because it drops a host's whole cache at once.
 pub(crate) type HostsAnswer = Result<BTreeMap<Ability, Answer>, String>;
 
-/// Why nothing of hosts can be had where none were asked for.
+/// Reason for missing host abilities if the target asks for no hosts.
 pub(crate) const NO_HOSTS: &str =
     "the nodes share this machine; `target: {local: {hosts: 3}}` would bring hosts of their own";
 
-/// Why nothing of hosts can be had where they were asked for without isolation.
+/// Reason for missing host abilities if the hosts have no isolation.
 pub(crate) const LOOPBACK: &str =
     "the hosts are addresses of this machine and nothing more (isolation loopback)";
 
-/// Abilities of nodes of our own.
+/// Abilities of managed nodes.
 pub(crate) fn of_local(mbeans: &Answer, hosts: &HostsAnswer) -> Vec<Capability> {
     all(|ability| local(ability, mbeans, hosts))
 }
@@ -79,7 +79,7 @@ fn local(ability: Ability, mbeans: &Answer, hosts: &HostsAnswer) -> Answer {
             Some(answer) => answer.clone(),
             None => Err(pods::NO_PODS.to_owned()),
         },
-        // Left are those that are a matter of hosts alone.
+        // The remaining abilities depend on the hosts alone.
         _ => of_host(hosts, ability),
     }
 }
@@ -93,7 +93,7 @@ fn of_host(hosts: &HostsAnswer, ability: Ability) -> Answer {
 const NO_AGENT: &str = "no Jolokia agent beside this distribution (run once without \
                         CASSANDRA_HOME to fetch it)";
 
-/// MBeans of running nodes of our own.
+/// Tells if running managed nodes have MBeans.
 pub(crate) fn running_mbeans(has_agents: bool) -> Answer {
     if has_agents {
         Ok("the Jolokia agent in every node's JVM".to_string())
@@ -102,24 +102,24 @@ pub(crate) fn running_mbeans(has_agents: bool) -> Answer {
     }
 }
 
-/// What can be had on the machines of nodes that are not ours, by what there is a way to.
+/// Abilities on the machines of attached nodes, by the access that there is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct OnMachines {
-    /// Figures of the machines.
+    /// Metrics of the machines.
     pub figures: Answer,
-    /// The processes of nodes.
+    /// The nodes' processes.
     pub processes: Answer,
-    /// Their logs.
+    /// The nodes' logs.
     pub logs: Answer,
-    /// That processes are stopped and killed by signals.
+    /// Pausing and killing processes by signals.
     pub signals: Answer,
-    /// That nodes are stopped and started.
+    /// Stopping and starting nodes.
     pub control: Answer,
-    /// That their machines lose packets of nodes, and connections, by what that needs.
+    /// Dropping nodes' packets and connections on their machines, by the ability that it needs.
     pub network: BTreeMap<Ability, Answer>,
 }
 
-/// What faults of the network need of the machines of nodes that are not ours.
+/// Abilities that network faults on the machines of attached nodes need.
 pub(crate) const OF_NETWORK: [Ability; 4] = [
     Ability::HostCut,
     Ability::PacketFilter,
@@ -128,7 +128,7 @@ pub(crate) const OF_NETWORK: [Ability; 4] = [
 ];
 
 impl OnMachines {
-    /// That there is no way to them.
+    /// Returns the value for no reachable machine.
     pub(crate) fn none() -> OnMachines {
         let no = |why: &str| -> Answer { Err(format!("{why}; {BY_HOSTS}")) };
         OnMachines {
@@ -145,31 +145,31 @@ impl OnMachines {
     }
 }
 
-/// What would bring the machines of a cluster that is not ours.
+/// Hint that gives access to the machines of an attached cluster.
 const BY_HOSTS: &str = "`attach: {hosts: {ssh: [HOST, …]}}` would bring the nodes' machines";
 
-/// What nodes that are not ours show of themselves to whoever asks.
+/// Data that attached nodes reveal to any client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Sources {
     /// Virtual tables.
     pub tables: Answer,
-    /// MBeans by agents.
+    /// MBeans, through Jolokia agents.
     pub mbeans: Answer,
-    /// Metrics as tables.
+    /// Metrics in tables.
     pub metrics: Answer,
 }
 
-/// What is missing where neither MBeans nor metrics show compactions.
+/// Limits of watching compactions without MBeans and metrics.
 const WITHOUT_MBEANS: &str = "without them running compactions are seen in virtual tables, but \
                               memtables are not flushed, and before Cassandra 6.0 what is pending \
                               is not known";
 
-/// How compactions are seen where metrics are tables.
+/// Means of watching compactions if metrics are in tables.
 pub(crate) const BY_METRICS: &str = "system_metrics and system_views: running and pending \
                                      compactions; memtables are not flushed";
 
-/// Abilities of a cluster that somebody else runs: tables where its version has them, MBeans where
-/// there is access to agents, machines where there is a way to them.
+/// Abilities of an attached cluster: virtual tables if its version has them, MBeans if agents are
+/// accessible, and machines if they are reachable.
 pub(crate) fn of_attached(
     shown: &Sources,
     on_machines: &OnMachines,
@@ -209,7 +209,7 @@ fn attached(ability: Ability, shown: &Sources, there: &OnMachines) -> Answer {
         Ability::NodeSignals => there.signals.clone(),
         Ability::NodeControl => there.control.clone(),
         Ability::Hosts => there.figures.clone(),
-        // Left are those that are a matter of hosts alone.
+        // The remaining abilities depend on the hosts alone.
         _ => match there.network.get(&ability) {
             Some(answer) => answer.clone(),
             None => no("the cluster's hosts are not ours to make or limit"),
@@ -233,7 +233,7 @@ pub(crate) mod tests {
             .expect("every ability is answered")
     }
 
-    /// A machine that can do all but delay a link.
+    /// Answers of a machine that can do everything except delay a link.
     fn machine() -> HostsAnswer {
         let of_hosts = Ability::ALL.into_iter().filter(|one| *one >= Ability::Hosts);
         let answer = |ability: Ability| match ability {

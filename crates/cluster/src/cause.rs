@@ -1,8 +1,8 @@
-//! Why nodes refuse, as far as their own logs and volumes tell.
+//! Finds why nodes refuse requests, from their logs and volumes.
 //!
-//! What a client is answered is the last thing that went wrong: a node whose volume is full says
-//! that it is shutting down, and to a client that is "overloaded". The cause stands in the node's
-//! log and on its volume, and is looked for there before anybody is told to ask for less.
+//! The error that a client gets is only the last symptom. A node with a full volume reports that it
+//! is shutting down, which a client sees as "overloaded". So the cause is looked up in the node's
+//! log and on its volume before the user is told to lower the load.
 
 use crate::cluster::Cluster;
 use crate::node_files::NodeFiles;
@@ -11,18 +11,18 @@ use host::{Agent, From, VolumeUse};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// Most of a log that is read: what went wrong just now stands at its end.
+/// Bytes read from the end of a log, where recent failures are.
 const LOG_BYTES_MAX: u64 = 8 << 20;
 
-/// How much of a line is repeated.
+/// Characters of a log line that are repeated.
 const LINE_CHARS_SHOWN: usize = 240;
 
 const MIB: u64 = 1 << 20;
 
-/// Less than a segment of the commit log, and the next write may fail.
+/// Less free space than one commit log segment: the next write may fail.
 const ROOM_BYTES_MIN: u64 = 32 * MIB;
 
-/// What stands in a log, and what it means. What causes others comes before what it causes.
+/// Texts found in logs, and their meaning. Causes come before their consequences.
 const SIGNS: [(&[&str], &str); 6] = [
     (
         &["No space left on device", "Disk quota exceeded"],
@@ -62,12 +62,12 @@ const SIGNS: [(&[&str], &str); 6] = [
     ),
 ];
 
-/// How far the logs of the nodes went at some time.
+/// Lengths of the nodes' logs at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LogMarks(Vec<u64>);
 
 impl LogMarks {
-    /// How far they go now.
+    /// Reads the current lengths.
     pub(crate) fn of(places: &[NodeFiles<'_>]) -> LogMarks {
         let marks = places.iter().map(|place| size(place.host, &place.log()));
         LogMarks(marks.map(|size| size.unwrap_or(0)).collect())
@@ -75,7 +75,8 @@ impl LogMarks {
 }
 
 impl Cluster {
-    /// How far the nodes' logs go now; of an attached cluster, of those that are in sight.
+    /// Returns the current lengths of the nodes' logs. On an attached cluster, only reachable logs
+    /// count.
     pub fn log_marks(&self) -> LogMarks {
         match self.local() {
             Some(nodes) => LogMarks::of(&nodes.files()),
@@ -87,8 +88,8 @@ impl Cluster {
         }
     }
 
-    /// Why nodes refuse, a sentence for each of which something is known: the state of its
-    /// volume, and the first line of its log since `marks` that says why it stopped.
+    /// Returns a sentence for each node with a known cause: the state of its volume, and the first
+    /// log line since `marks` that names the reason.
     pub fn causes(&self, marks: &LogMarks) -> Vec<String> {
         match self.local() {
             Some(nodes) => causes(&nodes.files(), marks),
@@ -103,7 +104,7 @@ impl Cluster {
         }
     }
 
-    /// The servers' own logs of nodes that are not ours, where they are in sight.
+    /// Returns the server logs of attached nodes that are reachable.
     fn attached_logs(&self) -> Vec<AttachedLog<'_>> {
         let hosts = self.attached_hosts();
         let nodes = self.nodes().iter().enumerate();
@@ -121,14 +122,14 @@ impl Cluster {
     }
 }
 
-/// The log of a node that is not ours.
+/// Server log of an attached node.
 struct AttachedLog<'a> {
     node: &'a str,
     host: &'a Agent,
     log: PathBuf,
 }
 
-/// See [`Cluster::causes`].
+/// Implements [`Cluster::causes`].
 pub(crate) fn causes(places: &[NodeFiles<'_>], marks: &LogMarks) -> Vec<String> {
     let cause = |(index, place): (usize, &NodeFiles<'_>)| {
         let mark = marks.0.get(index).copied().unwrap_or(0);
@@ -142,7 +143,7 @@ pub(crate) fn causes(places: &[NodeFiles<'_>], marks: &LogMarks) -> Vec<String> 
     places.iter().enumerate().filter_map(cause).collect()
 }
 
-/// What a volume and a log tell of a node, if they tell anything.
+/// Returns what a volume and a log reveal about a node. `None` if they reveal nothing.
 fn of_node(name: &str, volume: Option<VolumeUse>, log: &str) -> Option<String> {
     let mut parts = Vec::new();
     if let Some(volume) = volume.filter(|volume| volume.available_bytes < ROOM_BYTES_MIN) {
@@ -159,7 +160,7 @@ fn of_node(name: &str, volume: Option<VolumeUse>, log: &str) -> Option<String> {
     (!parts.is_empty()).then(|| format!("{name}: {}", parts.join(", ")))
 }
 
-/// The deepest cause that a log tells, with its first line.
+/// Returns the deepest cause that a log names, with the first line that names it.
 pub(crate) fn sign(log: &str) -> Option<(&'static str, &str)> {
     SIGNS.iter().find_map(|(texts, what)| {
         let says = |line: &&str| texts.iter().any(|text| line.contains(text));
@@ -167,7 +168,7 @@ pub(crate) fn sign(log: &str) -> Option<(&'static str, &str)> {
     })
 }
 
-/// What was written to a log behind `mark`; all of it if it has begun anew since.
+/// Reads a log from `mark` on, or from the start if the file was replaced since.
 fn log_since(host: &Agent, path: &Path, mark: u64) -> String {
     let read = || -> Result<Vec<u8>> {
         let bytes = size(host, path)?;
@@ -178,11 +179,11 @@ fn log_since(host: &Agent, path: &Path, mark: u64) -> String {
         log.read_to_end(&mut text)?;
         Ok(text)
     };
-    // A log may hold any bytes, and one that cannot be read tells nothing.
+    // A log may hold any bytes. An unreadable one tells nothing.
     String::from_utf8_lossy(&read().unwrap_or_default()).into_owned()
 }
 
-/// How long a log is; one that is not there has no length.
+/// Returns the length of a log, 0 if the file does not exist.
 fn size(host: &Agent, path: &Path) -> Result<u64> {
     let end = host.piece(path, From::End(0))?;
     Ok(end.map_or(0, |end| end.size))
@@ -196,7 +197,7 @@ mod tests {
                         left on device\nERROR [x] Stopping gossiper by operator request\n\
                         INFO [x] Announcing shutdown\n";
 
-    /// A full volume was told as "overloaded (Server is shutting down): a lower load may help".
+    /// A full volume was reported as "overloaded (Server is shutting down): a lower load may help".
     #[test]
     fn the_cause_is_said_before_what_it_has_caused() {
         let said = of_node("node1", None, FULL).unwrap();

@@ -1,4 +1,4 @@
-//! The statements that drop tables which cassay has left on a cluster that it did not start.
+//! The statements that drop tables which cassay left on an attached cluster.
 
 use crate::mark::MarkedTable;
 use crate::session::Session;
@@ -7,10 +7,11 @@ use cql::text::quoted_name;
 use std::collections::BTreeSet;
 use target::Object;
 
-/// The statements that drop `ours`: keyspaces where nothing else is in them, tables otherwise.
+/// Returns the statements that drop `ours`: the whole keyspace if nothing else is in it, single
+/// tables otherwise.
 ///
 /// # Errors
-/// The cluster cannot be asked.
+/// The cluster cannot be queried.
 pub(crate) fn statements_for(ours: &[MarkedTable], session: &mut Session) -> Result<Vec<String>> {
     let keyspaces: BTreeSet<&String> = ours.iter().map(|one| &one.table.keyspace).collect();
     let mut drops = Vec::new();
@@ -28,7 +29,7 @@ pub(crate) fn statements_for(ours: &[MarkedTable], session: &mut Session) -> Res
     Ok(drops)
 }
 
-/// Whether a keyspace has no other tables, and no functions, which cassay never makes.
+/// Returns true if a keyspace has no other tables and no functions. Cassay never makes functions.
 fn has_only(session: &mut Session, keyspace: &str, own: &BTreeSet<&Object>) -> Result<bool> {
     let named = cql::text::literal(keyspace);
     let mut ask = |source: &str, column: &str| -> Result<Vec<String>> {

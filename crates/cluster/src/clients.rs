@@ -1,5 +1,5 @@
-//! Who else a cluster serves, and how much each of its tables holds: what somebody should know who
-//! is about to offer load to it.
+//! Other clients of a cluster, and the sizes of its tables, to judge whether it is safe to offer
+//! load.
 
 use crate::cluster::Cluster;
 use crate::node::NodeInfo;
@@ -8,26 +8,26 @@ use anyhow::{Context, Result};
 use cql::Value;
 use std::collections::BTreeMap;
 
-/// Connections of other clients, as Cassandra shows them since 4.0.
+/// Connections of other clients, which Cassandra lists since 4.0.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OtherClients(pub Vec<OtherConnection>);
 
-/// A connection of a client that is not this program.
+/// A client connection that does not belong to this program.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct OtherConnection {
-    /// The node that it goes to.
+    /// Node that it is connected to.
     pub node: String,
-    /// Where it comes from: `10.0.0.7:41234`.
+    /// Client address: `10.0.0.7:41234`.
     pub from: String,
-    /// The driver that it names; empty: it names none.
+    /// Driver that the client names; empty if it names none.
     pub driver: String,
-    /// Requests that came on it so far.
+    /// Requests on the connection so far.
     pub requests: u64,
 }
 
 impl OtherClients {
-    /// Requests per second since an `earlier` look, `seconds` ago: of connections that were there
-    /// at both.
+    /// Returns requests per second since an `earlier` snapshot, taken `seconds` ago. Only
+    /// connections in both snapshots count.
     pub fn requests_per_s(&self, earlier: &OtherClients, seconds: f64) -> f64 {
         let earlier: BTreeMap<(&str, &str), u64> =
             earlier.0.iter().map(|one| (one.place(), one.requests)).collect();
@@ -38,7 +38,7 @@ impl OtherClients {
         sent.sum::<u64>() as f64 / seconds
     }
 
-    /// How many connections each driver has.
+    /// Returns the number of connections per driver.
     pub fn drivers(&self) -> BTreeMap<&str, usize> {
         let mut drivers = BTreeMap::new();
         for one in &self.0 {
@@ -49,27 +49,27 @@ impl OtherClients {
 }
 
 impl OtherConnection {
-    /// Both its ends: what makes it the same at two looks.
+    /// Returns both endpoints, which identify the connection in two snapshots.
     fn place(&self) -> (&str, &str) {
         (&self.node, &self.from)
     }
 }
 
-/// How much a table holds by the estimates that Cassandra makes every few minutes.
+/// Size of a table, from the estimates that Cassandra refreshes every few minutes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Estimate {
-    /// Partitions, each counted once however many replicas it has.
+    /// Partitions, each counted once regardless of its replicas.
     pub partitions: u64,
-    /// Their bytes, uncompressed.
+    /// Uncompressed bytes.
     pub bytes: u64,
 }
 
 impl Cluster {
-    /// The connections that other clients have to it; none if a node does not show them to this
-    /// user, or is older than Cassandra 4.0.
+    /// Returns the connections of other clients. `None` if a node does not show them to this user,
+    /// or is older than Cassandra 4.0.
     ///
     /// # Errors
-    /// A node cannot be asked.
+    /// A node cannot be queried.
     pub fn other_clients(&self) -> Result<Option<OtherClients>> {
         let mut others = Vec::new();
         for node in self.nodes() {
@@ -84,11 +84,11 @@ impl Cluster {
         Ok(Some(OtherClients(others)))
     }
 
-    /// What the tables of a keyspace hold, by their names; none if a node does not show it to this
-    /// user.
+    /// Returns the estimated size of each table in a keyspace. `None` if a node does not show it to
+    /// this user.
     ///
     /// # Errors
-    /// A node cannot be asked.
+    /// A node cannot be queried.
     pub fn estimates(&self, keyspace: &str) -> Result<Option<BTreeMap<String, Estimate>>> {
         let mut all: BTreeMap<String, Estimate> = BTreeMap::new();
         let named = cql::text::literal(keyspace);
@@ -119,7 +119,7 @@ fn ask(node: &NodeInfo, what: &str) -> String {
     format!("ask {} for {what}", node.name)
 }
 
-/// The rows that are not of this program: another one that runs on this machine counts as ours.
+/// Returns the connections of other programs. Another cassay on this machine counts as this one.
 fn of_others(node: &str, found: &QueryResult, session: &Session) -> Result<Vec<OtherConnection>> {
     let here = session.local_address()?;
     let at = |name| found.column(name);

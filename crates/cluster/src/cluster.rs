@@ -1,10 +1,11 @@
-//! A running target, local or attached: its nodes, how to reach them, what it can do.
+//! A running target, managed or attached: its nodes, access to them and its capabilities.
 //!
-//! What is done with a target is an `impl Cluster` beside the work that it is: how it settles is in
-//! `settle.rs`, its snapshots are in `snapshot/cluster.rs`. They all know this file, and it knows
-//! none of them: whether nodes are ours is told here, by [`Cluster::local`].
+//! Each operation is an `impl Cluster` in the file of its subject: settling in `settle.rs`,
+//! snapshots in `snapshot/cluster.rs`. Those files depend on this one, and it depends on none of
+//! them. [`Cluster::local`] tells managed nodes from attached ones.
 //!
-//! Dropping a [`Cluster`] stops and removes all that [`crate::start`] started, and nothing else.
+//! Dropping a [`Cluster`] stops and removes everything that [`crate::start`] started, and nothing
+//! else.
 
 use crate::access::Access;
 use crate::attach::Attached;
@@ -24,7 +25,7 @@ use null::NullServer;
 use std::time::Duration;
 use target::{Ability, Capability, Object};
 
-/// How long a control statement may take: schema changes on a busy laptop take seconds.
+/// Time limit of a control statement: schema changes on a busy laptop take seconds.
 pub(crate) const CONTROL_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A running target.
@@ -38,12 +39,12 @@ pub struct Cluster {
     null: Option<NullServer>,
 }
 
-/// By what a target is controlled.
+/// Control of a target.
 #[derive(Debug)]
 enum Control {
-    /// Its processes, which are ours.
+    /// By the processes that cassay started.
     Local(Box<Nodes>),
-    /// By what its owner gives us.
+    /// By the access that the owner gives.
     Attached(Box<Attached>),
 }
 
@@ -73,7 +74,7 @@ impl Cluster {
         }
     }
 
-    /// With the server of ours that is behind it.
+    /// Adds the server behind a null target, and removes the permission check.
     pub(crate) fn with_null(self, server: NullServer) -> Cluster {
         Cluster {
             null: Some(server),
@@ -85,68 +86,68 @@ impl Cluster {
         }
     }
 
-    /// Whether it was there before, so that nothing may be done to it which is not permitted.
+    /// Returns true if the cluster existed before, so that changes need permission.
     pub fn is_attached(&self) -> bool {
         self.access.door.is_some()
     }
 
-    /// Says what may be done to a cluster that is not ours; until then it is only read.
+    /// Grants permissions on an attached cluster. Until then it is only read.
     pub fn permit(&self, permit: Permit) {
         if let Some(door) = &self.access.door {
             door.permit(permit);
         }
     }
 
-    /// The tables of earlier runs that statements were let through for.
+    /// Returns the tables of earlier runs that statements were allowed to change.
     pub fn earlier(&self) -> Vec<MarkedTable> {
         self.access.door.as_ref().map(Door::earlier).unwrap_or_default()
     }
 
-    /// The user's own tables that stay on a cluster that cassay did not start: those that this run
-    /// made or wrote to, and did not drop.
+    /// Returns the user's tables that remain on an attached cluster: those that this run made or
+    /// wrote to and did not drop.
     pub fn left(&self) -> Vec<Object> {
         self.access.door.as_ref().map(Door::left).unwrap_or_default()
     }
 
-    /// All tables whose comment says that cassay made them, with the run that it names.
+    /// Returns all tables whose comment says that cassay made them, with the run that it names.
     ///
     /// # Errors
-    /// The cluster cannot be asked.
+    /// The cluster cannot be queried.
     pub fn marked_tables(&self) -> Result<Vec<MarkedTable>> {
         all_marked(&mut self.session()?)
     }
 
-    /// The statements that drop such tables: a keyspace where nothing else is in it, tables
-    /// otherwise.
+    /// Returns the statements that drop such tables: the whole keyspace if nothing else is in it,
+    /// single tables otherwise.
     ///
     /// # Errors
-    /// The cluster cannot be asked.
+    /// The cluster cannot be queried.
     pub fn drops(&self, own: &[MarkedTable]) -> Result<Vec<String>> {
         statements_for(own, &mut self.session()?)
     }
 
-    /// The nodes that take load, at least one.
+    /// Returns the nodes that take load, at least one.
     pub fn nodes(&self) -> &[NodeInfo] {
         &self.nodes
     }
 
-    /// How a client gets in.
+    /// Returns the credentials and TLS of clients.
     pub fn access(&self) -> &Access {
         &self.access
     }
 
-    /// Every [`Ability`], in the order of [`Ability::ALL`], there or not.
+    /// Returns every [`Ability`], present or not, in the order of [`Ability::ALL`].
     pub fn capabilities(&self) -> &[Capability] {
         &self.capabilities
     }
 
-    /// Whether the target has an ability.
+    /// Returns true if the target has an ability.
     pub fn can(&self, ability: Ability) -> bool {
         let found = self.capabilities.iter().find(|one| one.ability == ability);
         found.is_some_and(|one| one.present)
     }
 
-    /// A control session on the first node.
+    /// Opens a control session with the first node.
     ///
     /// # Errors
     /// See [`Session::open`].
@@ -154,8 +155,8 @@ impl Cluster {
         self.session_to(self.nodes.first().context("the cluster has no node")?)
     }
 
-    /// A control session on `node`; if that is not where it was, on where the others know it to be
-    /// now.
+    /// Opens a control session with `node`. If the node has moved, its current address is learned
+    /// from the others.
     ///
     /// # Errors
     /// See [`Session::open`].
@@ -167,8 +168,8 @@ impl Cluster {
         }
     }
 
-    /// Whether its first node is a null target that another process runs: it keeps no options of
-    /// tables, and says nothing of Cassandra.
+    /// Returns true if the first node is a null target of another process. It keeps no table
+    /// options and reports nothing about Cassandra.
     ///
     /// # Errors
     /// The node does not answer.
@@ -181,8 +182,8 @@ impl Cluster {
         Ok(name == Some(null::CLUSTER_NAME))
     }
 
-    /// The nodes of ours that have ended, and how, but for those that are `expected` to be away.
-    /// None of an attached cluster, whose processes are out of sight.
+    /// Returns the managed nodes that have ended, except those `expected` to be down. Empty for an
+    /// attached cluster, whose processes are not visible.
     pub fn died(&self, expected: &[&str]) -> Vec<NodeDied> {
         match &self.control {
             Control::Local(nodes) => nodes.died(expected),
@@ -190,11 +191,11 @@ impl Cluster {
         }
     }
 
-    /// What it is broken and healed by. Nodes that are not ours are broken by programs of their
-    /// owner's, which an agent of ours on this machine runs.
+    /// Returns the handles for breaking and healing the cluster. An agent on this machine runs the
+    /// owner's programs against attached nodes.
     ///
     /// # Errors
-    /// Its logs cannot be looked at, or that agent cannot be started.
+    /// Its logs cannot be read, or that agent cannot be started.
     pub fn handles(&self) -> Result<Handles> {
         match &self.control {
             Control::Local(nodes) => nodes.handles(),
@@ -202,8 +203,8 @@ impl Cluster {
         }
     }
 
-    /// The index of a node, of which a study has the index too. Those that are not ours are counted
-    /// by their contact points there.
+    /// Converts the node index of a study to an index into [`Cluster::nodes`]. In a study, attached
+    /// nodes are counted by their contact points.
     ///
     /// # Errors
     /// There is no such node.
@@ -217,7 +218,7 @@ impl Cluster {
         }
     }
 
-    /// What its hosts are called, in their order; nothing where nodes share the machine.
+    /// Returns the names of the hosts in order. Empty if the nodes share the machine.
     pub fn host_names(&self) -> Vec<String> {
         match &self.control {
             Control::Local(nodes) => {
@@ -230,17 +231,16 @@ impl Cluster {
         }
     }
 
-    /// Takes note that the process of a node of ours is another one now.
+    /// Records the new process of a managed node.
     ///
     /// # Errors
-    /// It cannot be written down.
+    /// It cannot be written to disk.
     pub fn started(&mut self, node: usize, process: Identity) -> Result<()> {
         let not_ours = "the nodes are not ours to start";
         self.restarting(not_ours, |nodes| nodes.started(node, process))
     }
 
-    /// Stops and removes what was started, and says what went wrong; dropping does the same
-    /// silently.
+    /// Stops and removes what was started, and reports failures. Dropping does the same silently.
     ///
     /// # Errors
     /// A process or a folder could not be removed.
@@ -251,14 +251,14 @@ impl Cluster {
         }
     }
 
-    /// The MBeans of all nodes, by name and in their order, if every node shows them.
+    /// Returns the MBean access of all nodes, by name and in node order. `None` if a node has none.
     pub(crate) fn agents(&self) -> Option<Vec<(&str, &Jolokia)>> {
         let of = |node: &'_ NodeInfo| self.agent(&node.name).ok();
         let agents = self.nodes.iter().map(|node| Some((node.name.as_str(), of(node)?)));
         agents.collect()
     }
 
-    /// The MBeans of one node, or why they are out of sight.
+    /// Returns the MBean access of one node, or why there is none.
     pub(crate) fn agent(&self, name: &str) -> std::result::Result<&Jolokia, String> {
         match &self.control {
             Control::Local(nodes) => {
@@ -277,7 +277,7 @@ impl Cluster {
         }
     }
 
-    /// The processes, where they are ours.
+    /// Returns the managed nodes. `None` for an attached cluster.
     pub(crate) fn local(&self) -> Option<&Nodes> {
         match &self.control {
             Control::Local(nodes) => Some(nodes.as_ref()),
@@ -285,7 +285,7 @@ impl Cluster {
         }
     }
 
-    /// By what nodes are controlled that are not ours.
+    /// Returns the control of an attached cluster. `None` for a managed one.
     pub(crate) fn attached(&self) -> Option<&Attached> {
         match &self.control {
             Control::Attached(attached) => Some(attached),
@@ -293,18 +293,19 @@ impl Cluster {
         }
     }
 
-    /// The machines of nodes that are not ours, where there is a way to them.
+    /// Returns the machines of attached nodes. `None` if none is reachable.
     pub(crate) fn attached_hosts(&self) -> Option<&AttachedHosts> {
         let hosts = &self.attached()?.hosts;
         Some(hosts).filter(|hosts| !hosts.all.is_empty())
     }
 
-    /// The server of ours behind a null target.
+    /// Returns the server behind a null target.
     pub(crate) fn null_server(&self) -> Option<&NullServer> {
         self.null.as_ref()
     }
 
-    /// Does what may restart nodes of ours, and describes them anew, however it ended.
+    /// Does work that may restart managed nodes, then describes the nodes again, whatever the
+    /// result.
     pub(crate) fn restarting<T>(
         &mut self,
         not_ours: &str,

@@ -1,5 +1,4 @@
-//! The server's own counts of operations: what a client says it has done must be what the server
-//! says it was asked.
+//! The server's own counts of operations, which must match the operations that a client counted.
 //!
 //! The `count` columns of `system_views.coordinator_{write,read,scan}_latency` are exact counters
 //! per table and node; their other columns are decaying estimates and are not read. Seen on a real
@@ -19,25 +18,25 @@
 //! the node never took in (overload, a broken connection) does not.
 //!
 //! Requests on tables of Accord (`transactional_mode` of 6.0) are not in these tables: 6.0-alpha2
-//! counts them in the client-request metrics only, for all keyspaces together and a conditional
-//! write as a write. So of a keyspace with such a table the counts tell nothing.
+//! counts them only in the client-request metrics, for all keyspaces together. It counts a
+//! conditional write as a write. So of a keyspace with such a table the counts tell nothing.
 
 use crate::capability::COUNTS_SOURCE;
 use crate::cluster::Cluster;
 use crate::session::Session;
 use anyhow::{Context, Result};
-use cql::text::Kind;
+use cql::text::transactional_mode;
 
-/// How many client operations the coordinators have counted since their start.
+/// Client operations that the coordinators have counted since their start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OperationCounts {
-    /// Where the counts are from, for the report.
+    /// Source of the counts, for the report.
     pub source: String,
     /// Reads: single partitions and ranges.
     pub reads: u64,
-    /// The number of writes.
+    /// Number of writes.
     pub writes: u64,
-    /// Why the counts lack operations of the keyspace, if they do.
+    /// Reason why the counts lack operations of the keyspace, if they do.
     pub incomplete: Option<String>,
 }
 
@@ -53,8 +52,8 @@ impl OperationCounts {
 }
 
 impl Cluster {
-    /// The server's own exact counts of client operations on `keyspace`, summed over the nodes
-    /// since they started; `None` when the server keeps none. Compare two readings.
+    /// Returns the server's exact counts of client operations on `keyspace`, summed over the nodes
+    /// since they started. `None` if the server keeps none. Compare two readings.
     ///
     /// # Errors
     /// A node does not answer.
@@ -98,14 +97,14 @@ fn read(cluster: &Cluster, keyspace: &str) -> Result<Option<OperationCounts>> {
     }))
 }
 
-/// A table of the keyspace whose requests Accord carries out. No table of `system_schema` says so
-/// (6.0-alpha2): only DESCRIBE does.
+/// Returns a table of the keyspace whose requests Accord executes. In 6.0-alpha2 no table of
+/// `system_schema` shows that, only DESCRIBE.
 fn accord_table(session: &mut Session, keyspace: &str) -> Result<Option<String>> {
     let named = cql::text::literal(keyspace);
     let tables = session.query(&format!(
         "SELECT * FROM system_schema.tables WHERE keyspace_name = {named}"
     ))?;
-    // The path of Accord's transactions: lines before 6.0 have no such column.
+    // The column with Accord's transaction path. Releases before 6.0 lack it.
     if tables.rows.is_empty() || tables.column("fast_path").is_err() {
         return Ok(None);
     }
@@ -113,30 +112,15 @@ fn accord_table(session: &mut Session, keyspace: &str) -> Result<Option<String>>
     let Some(described) = session.query_if_shown(&format!("DESCRIBE KEYSPACE {keyspace}"))? else {
         return Ok(None);
     };
-    let (name, statement) = (
-        described.column("name")?,
-        described.column("create_statement")?,
-    );
-    let is_accord = |row: &&Vec<cql::Value>| row[statement].as_str().is_some_and(is_of_accord);
-    let found = described.rows.iter().find(is_accord);
-    Ok(found.and_then(|row| row[name].as_str().map(str::to_owned)))
+    let all = described.described()?;
+    let mut of_accord = all.iter().filter(|one| transactional_mode(one.statement).is_some());
+    Ok(of_accord.next().map(|one| one.name.to_owned()))
 }
 
-/// Whether a definition has `transactional_mode` with another value than `off`.
-fn is_of_accord(statement: &str) -> bool {
-    let tokens = cql::text::tokens(statement).unwrap_or_default();
-    tokens.windows(3).any(|three| {
-        three[0].kind == Kind::Word
-            && three[0].text == "transactional_mode"
-            && three[1].text == "="
-            && three[2].text != "off"
-    })
-}
-
-/// The sum over the keyspace's tables; `None` if the node has no such virtual table.
+/// Returns the sum over the keyspace's tables. `None` if the node has no such virtual table.
 fn of_keyspace(session: &mut Session, table: &str, keyspace: &str) -> Result<Option<u64>> {
     let keyspace = cql::text::literal(keyspace);
-    // A part of the key is not enough for the lines before 5.0.
+    // Before 5.0, a partial key is not enough for the query.
     let cql = format!(
         "SELECT * FROM system_views.{table} WHERE keyspace_name = {keyspace} ALLOW FILTERING"
     );
@@ -148,24 +132,4 @@ fn of_keyspace(session: &mut Session, table: &str, keyspace: &str) -> Result<Opt
     let counts: Option<Vec<u64>> = result.rows.iter().map(count).collect();
     let counts = counts.with_context(|| format!("a count of {table} is not a number"))?;
     Ok(Some(counts.iter().sum()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_table_of_accord_is_told_by_its_definition() {
-        let with = |options: &str| format!("CREATE TABLE k.t (a int PRIMARY KEY) WITH {options}");
-        assert!(is_of_accord(&with(
-            "transactional_mode = 'full' AND comment = ''"
-        )));
-        assert!(is_of_accord(&with(
-            "comment = '' AND transactional_mode = 'mixed_reads'"
-        )));
-        assert!(!is_of_accord(&with("transactional_mode = 'off'")));
-        assert!(!is_of_accord(&with(
-            "comment = 'transactional_mode = full'"
-        )));
-    }
 }

@@ -1,30 +1,30 @@
-//! Files with data of nodes of ours, as they lie on a disk.
+//! Data files of managed nodes on disk.
 
 use anyhow::Result;
 use host::Agent;
 use std::path::{Path, PathBuf};
 
-/// A file with data of a table.
+/// A data file of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DataFile {
-    /// The name of the table's keyspace.
+    /// Name of the table's keyspace.
     pub keyspace: String,
-    /// The folder of the table: its name and its identifier.
+    /// Folder of the table: its name and id.
     pub table: PathBuf,
-    /// The name of the file.
+    /// File name.
     pub name: String,
-    /// Its size.
+    /// Size in bytes.
     pub bytes: u64,
 }
 
 impl DataFile {
-    /// The letters of the format that it is written in, with which its name begins: `nb`, `oa`,
+    /// Returns the SSTable format version, the letters at the start of the file name: `nb`, `oa`,
     /// `da`.
     pub fn format(&self) -> &str {
         self.name.split('-').next().unwrap_or_default()
     }
 
-    /// Whether it is one of a table, which has the folder `NAME-IDENTIFIER`.
+    /// Returns true if the file belongs to a table, whose folder is `NAME-IDENTIFIER`.
     pub(crate) fn is_of(&self, table: &str) -> bool {
         let folder = self.table.file_name().and_then(|name| name.to_str());
         folder
@@ -33,8 +33,8 @@ impl DataFile {
     }
 }
 
-/// The files with data below the folder of a node, of these keyspaces, of all if none is named; of
-/// their snapshot of a name, if one is given.
+/// Returns the data files below a node's folder in these keyspaces, or in all keyspaces if none is
+/// named. If a snapshot name is given, returns the files of that snapshot.
 pub(crate) fn all(
     agent: &Agent,
     node: &Path,
@@ -59,7 +59,7 @@ pub(crate) fn all(
     Ok(files)
 }
 
-/// The folders of tables below the folder of a node, each with the name of its keyspace.
+/// Returns the table folders below a node's folder, each with the name of its keyspace.
 pub(crate) fn tables(
     agent: &Agent,
     node: &Path,

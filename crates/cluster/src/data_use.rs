@@ -1,4 +1,4 @@
-//! How much data there is: in the tables of a node, and on the volume under it.
+//! Data volume: bytes in the tables of each node, and use of the volume below.
 
 use crate::cluster::Cluster;
 use crate::metrics::Metrics;
@@ -9,32 +9,32 @@ use anyhow::{Context, Result, bail};
 use cql::text::literal;
 use host::{Host, VolumeUse};
 
-/// What a node keeps of a keyspace.
+/// Bytes of a keyspace on one node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DataUse {
-    /// The node.
+    /// Name of the node.
     pub node: String,
-    /// The host it lives on.
+    /// Name of its host.
     pub host: String,
-    /// Bytes of the live SSTables of the keyspace: what is in memtables is not counted, nor is what
-    /// is no longer read and waits to be deleted.
+    /// Bytes of the keyspace's live SSTables. Memtables do not count, nor do obsolete SSTables that
+    /// wait for deletion.
     pub live_bytes: u64,
-    /// The volume that its data is on; none where it shares the machine's, or is out of sight.
+    /// Volume of its data. `None` if it shares the machine's volume or is not visible.
     pub volume: Option<VolumeUse>,
 }
 
 impl Cluster {
-    /// What each node keeps of `keyspace`. Flush first (see [`Cluster::settle`]): what is in memory
-    /// takes no room yet.
+    /// Returns the data of `keyspace` on each node. Flush first (see [`Cluster::settle`]):
+    /// memtables do not count.
     ///
     /// # Errors
-    /// There is no such keyspace, or a node does not answer or shows nothing of it.
+    /// There is no such keyspace, or a node does not answer or reports nothing about it.
     pub fn data_use(&self, keyspace: &str) -> Result<Vec<DataUse>> {
         read(self, keyspace)
     }
 }
 
-/// See [`Cluster::data_use`].
+/// Implements [`Cluster::data_use`].
 fn read(cluster: &Cluster, keyspace: &str) -> Result<Vec<DataUse>> {
     let known = schema::tables(&mut cluster.session()?, keyspace, &[])?;
     let tables: Vec<&str> = known.keys().map(String::as_str).collect();
@@ -51,7 +51,8 @@ fn read(cluster: &Cluster, keyspace: &str) -> Result<Vec<DataUse>> {
     cluster.nodes().iter().enumerate().map(of).collect()
 }
 
-/// Bytes of the tables on the node that has most of them; `None` where no node tells.
+/// Returns the bytes of the tables on the node that has most. `None` if a node does not report
+/// them.
 pub(crate) fn largest(cluster: &Cluster, keyspace: &str, tables: &[&str]) -> Option<u64> {
     let of = |node: &NodeInfo| live_bytes(cluster, node, keyspace, tables).ok();
     let all: Option<Vec<u64>> = cluster.nodes().iter().map(of).collect();
@@ -74,7 +75,7 @@ fn by_metrics(metrics: &Metrics, keyspace: &str, tables: &[&str]) -> Result<u64>
     Ok(sum)
 }
 
-/// The server's own table of disk use counts in MiB, of memtables and SSTables that are live.
+/// Reads the virtual table of disk use, in MiB. It counts live memtables and SSTables.
 fn by_virtual_table(
     cluster: &Cluster,
     node: &NodeInfo,

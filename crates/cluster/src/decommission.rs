@@ -1,5 +1,5 @@
-//! A node of ours that leaves its ring because this program was started to tell it so: by an agent
-//! whose controller is gone, which speaks to no MBeans itself.
+//! Decommissions a managed node from a helper process. The agent starts it after its controller has
+//! died, because agents have no MBean client.
 
 use crate::handle::NodeControl;
 use crate::jolokia::Jolokia;
@@ -13,18 +13,18 @@ use std::path::Path;
 use std::time::Duration;
 use target::Invocation;
 
-/// The argument that makes this program do that. The one behind it is the file by which the node's
-/// MBeans are reached, with their password.
+/// First argument of the helper process. The second one is the file that says how to reach the
+/// node's MBeans, with their password.
 const ARGUMENT: &str = "leave-its-ring";
 
-/// How long the node may take to leave.
+/// Time limit for leaving the ring.
 const LEFT_WITHIN: Duration = Duration::from_secs(540);
 
-/// How long it may take to say where it stands, and how often it is asked.
+/// Time limit of each status request, and the interval between them.
 const TOLD_WITHIN: Duration = Duration::from_secs(10);
 const POLL: Duration = Duration::from_millis(500);
 
-/// What has the node leave that is configured in `conf`.
+/// Returns the helper program for the node configured in `conf`.
 pub(crate) fn program(conf: &Path) -> Invocation {
     let file = properties(conf).display().to_string();
     Invocation {
@@ -33,7 +33,7 @@ pub(crate) fn program(conf: &Path) -> Invocation {
     }
 }
 
-/// Does it, if this program was started to; `None` if it was not.
+/// Decommissions the node if this process was started for that. Returns `None` otherwise.
 pub(crate) fn answer() -> Option<Result<()>> {
     let words: Vec<_> = std::env::args_os().collect();
     let [_, argument, file] = &words[..] else {
@@ -56,9 +56,9 @@ fn leave(file: &Path) -> Result<()> {
             "NORMAL" => {
                 control.perform(&Operation::Decommission, deadline.left())?;
             }
-            // Somebody else has told it.
+            // Another process has started the decommission.
             "LEAVING" => clock::sleep(POLL),
-            // The ring forgets who is gone before it has joined, and has forgotten who has left.
+            // The ring forgets a node that failed to join, and has forgotten one that has left.
             _ => return Ok(()),
         }
         if deadline.passed() {
@@ -67,7 +67,7 @@ fn leave(file: &Path) -> Result<()> {
     }
 }
 
-/// Of the lines of a file that configures an agent of ours.
+/// Parses the configuration file of a managed node's Jolokia agent.
 fn control_of(text: &str) -> Result<NodeControl> {
     let value = |key: &str| {
         let mut lines = text.lines().filter_map(|line| line.split_once('='));

@@ -1,10 +1,10 @@
-//! The door to a cluster that cassay did not start: every statement of a control session goes
-//! through it, and the load's are shown to it before they are sent.
+//! Permission check for a cluster that cassay did not start. Every statement of a control session
+//! passes it, and statements of the load are checked before they are sent.
 //!
-//! What must hold: nothing that was there before the run is dropped, emptied, altered or written
-//! to, and nothing is made, unless the command line names it. A run's own tables are those that it
-//! made through this door, and those whose [`Mark`] names one of the user's own runs. No session
-//! with such a cluster can be had without its door, which is part of [`crate::Access`].
+//! Invariants: nothing that existed before the run is dropped, truncated, altered or written to,
+//! and nothing is created, unless the command line names it. A run's own tables are those that it
+//! created through this check, and those whose [`Mark`] names one of the user's runs. Every session
+//! with such a cluster has the check, which is part of [`crate::Access`].
 
 use crate::mark::{Mark, MarkedTable, OwnRuns};
 use crate::session::{QueryResult, ServerError, Session};
@@ -17,19 +17,20 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use target::{Act, Allow, NodeAct, Object};
 
-/// What may be done to a cluster by whom.
+/// Permissions on an attached cluster.
 #[derive(Clone, Debug, Default)]
 pub struct Permit {
-    /// What the command line names.
+    /// Actions that the command line names.
     pub allow: Allow,
-    /// Whether the command line itself is that of a tool that makes its tables: what is not there
-    /// may be made then.
+    /// True if the command line imitates a tool that creates its tables. Then missing objects may
+    /// be created.
     pub makes: bool,
-    /// The runs whose tables are the user's own.
+    /// Runs whose tables are the user's own.
     pub own: OwnRuns,
 }
 
-/// A door, shared by all sessions with a cluster. Closed, until it is told what is permitted.
+/// Permission check shared by all sessions with a cluster. It refuses changes until it gets a
+/// [`Permit`].
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Door(Arc<Mutex<State>>);
 
@@ -37,18 +38,18 @@ pub(crate) struct Door(Arc<Mutex<State>>);
 struct State {
     permit: Permit,
     made: BTreeSet<Object>,
-    /// Tables of earlier runs that statements were let through for.
+    /// Tables of earlier runs that statements were allowed to change.
     earlier: BTreeSet<MarkedTable>,
-    /// The user's own tables that are there when the run ends.
+    /// The user's own tables that exist when the run ends.
     left: BTreeSet<Object>,
 }
 
-/// What becomes of a statement.
+/// Decision about a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
-    /// It is sent.
+    /// Send it.
     Send,
-    /// What it would make is there already: it is not sent, and the user needs no right to make it.
+    /// Skip it: the object exists already, and the user needs no permission to create it.
     Skip,
 }
 
@@ -57,17 +58,18 @@ impl Door {
         self.state().permit = permit;
     }
 
-    /// Whether the command line names what is done to the processes of nodes.
+    /// Returns true if the command line names this action on node processes.
     pub(crate) fn may_do(&self, act: NodeAct) -> bool {
         self.state().permit.allow.names_of_nodes(act)
     }
 
-    /// The tables of earlier runs that statements were let through for.
+    /// Returns the tables of earlier runs that statements were allowed to change.
     pub(crate) fn earlier(&self) -> Vec<MarkedTable> {
         self.state().earlier.iter().cloned().collect()
     }
 
-    /// The user's own tables that stay on the cluster: those that this run made or wrote to.
+    /// Returns the user's tables that remain on the cluster: those that this run created or wrote
+    /// to.
     pub(crate) fn left(&self) -> Vec<Object> {
         self.state().left.iter().cloned().collect()
     }
@@ -76,7 +78,7 @@ impl Door {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Lets a statement through, or says why not.
+    /// Decides about a statement, or explains the refusal.
     pub(crate) fn pass(&self, session: &mut Session, cql: &str) -> Result<Way> {
         let changes = changes(cql, session.used());
         for change in changes.map_err(|fault| unreadable(&fault, cql))? {
@@ -87,14 +89,14 @@ impl Door {
                     session.node()
                 );
             };
-            // A write is asked for row by row: the server is not asked for the table each time.
+            // Writes are checked row by row, so the server is not queried for the table each time.
             let is_of_there = matches!(change.act, Act::Create | Act::Drop | Act::Truncate);
             let there = is_of_there && self.is_there(session, &change, object)?;
             if change.act == Act::Create && there {
                 if change.if_absent {
                     return Ok(Way::Skip);
                 }
-                // What the server would say, to a user who may make it.
+                // The answer that the server would give to a user who may create it.
                 bail!(ServerError {
                     node: session.node(),
                     code: ErrorCode::AlreadyExists,
@@ -102,7 +104,7 @@ impl Door {
                     statement: cql.to_owned(),
                 });
             }
-            // What is not there cannot be taken away.
+            // A missing object cannot be removed.
             let nothing = matches!(change.act, Act::Drop | Act::Truncate) && !there;
             if !nothing && !self.may(session, &change, object)? {
                 let mark = mark_of(session, object)?;
@@ -112,7 +114,7 @@ impl Door {
         Ok(Way::Send)
     }
 
-    /// Takes note of what a statement that went through has made, and removed.
+    /// Records the objects that an accepted statement created and removed.
     pub(crate) fn passed(&self, cql: &str, used: Option<&str>) -> Vec<Object> {
         let mut made = Vec::new();
         for Change {
@@ -143,7 +145,7 @@ impl Door {
         made
     }
 
-    /// The statement that marks a table as made by this run.
+    /// Returns the statement that marks a table as made by this run.
     pub(crate) fn mark(&self, table: &Object) -> String {
         format!(
             "ALTER TABLE {}.{} WITH comment = {}",
@@ -168,17 +170,17 @@ impl Door {
             return Ok(true);
         }
         match (change.act, &change.sort) {
-            // An index is work for a table that is there.
+            // Excludes indexes: an index adds work to an existing table.
             (Act::Create, Sort::Table | Sort::Type | Sort::View | Sort::Keyspace) => {
                 Ok(made || makes)
             }
-            // Of a keyspace that is dropped others may have made a part.
+            // Other users may have created parts of a keyspace that is dropped.
             (_, Sort::Keyspace) => self.is_all_ours(session, object, made),
             _ => Ok(made || self.is_own(session, object)?),
         }
     }
 
-    /// Whether a table has the mark of one of the user's own runs.
+    /// Returns true if a table has the mark of one of the user's runs.
     fn is_own(&self, session: &mut Session, object: &Object) -> Result<bool> {
         let Some(mark) = mark_of(session, object)? else {
             return Ok(false);
@@ -195,7 +197,7 @@ impl Door {
         Ok(is_own)
     }
 
-    /// Whether the user's own runs have made a keyspace and all the tables that are in it now.
+    /// Returns true if the user's runs created a keyspace and all tables that it has now.
     fn is_all_ours(&self, session: &mut Session, object: &Object, made: bool) -> Result<bool> {
         let tables = tables(session, &object.keyspace)?;
         let is_any = made || !tables.is_empty();
@@ -212,7 +214,7 @@ impl Door {
     }
 
     fn is_there(&self, session: &mut Session, change: &Change, object: &Object) -> Result<bool> {
-        // What a rehearsal has made is not on the server.
+        // Objects of a rehearsal do not exist on the server.
         if self.state().made.contains(object) && !matches!(change.sort, Sort::Index(_)) {
             return Ok(true);
         }
@@ -241,21 +243,21 @@ fn unreadable(fault: &Fault, cql: &str) -> anyhow::Error {
     )
 }
 
-/// The mark of a table that is there.
+/// Returns the mark of an existing table.
 fn mark_of(session: &mut Session, object: &Object) -> Result<Option<Mark>> {
     let tables = tables(session, &object.keyspace)?;
     let found = tables.into_iter().find(|(name, _)| Some(name) == object.name.as_ref());
     Ok(found.and_then(|(_, comment)| Mark::read(&comment)))
 }
 
-/// The tables of a keyspace, with their comments.
+/// Returns the tables of a keyspace, with their comments.
 fn tables(session: &mut Session, keyspace: &str) -> Result<Vec<(String, String)>> {
     let found = look(session, "tables", keyspace)?;
     let tables = commented(&found)?.into_iter();
     Ok(tables.map(|(_, name, comment)| (name, comment)).collect())
 }
 
-/// All tables with a mark.
+/// Returns all tables with a mark.
 pub(crate) fn all_marked(session: &mut Session) -> Result<Vec<MarkedTable>> {
     let found = session.query("SELECT * FROM system_schema.tables")?;
     let marked = commented(&found)?.into_iter().filter_map(|(keyspace, name, comment)| {
@@ -270,10 +272,10 @@ pub(crate) fn all_marked(session: &mut Session) -> Result<Vec<MarkedTable>> {
     Ok(marked)
 }
 
-/// Keyspace, name and comment of each table.
+/// Returns keyspace, name and comment of each table.
 fn commented(found: &QueryResult) -> Result<Vec<(String, String, String)>> {
     let (keyspace, name) = (found.column("keyspace_name")?, found.column("table_name")?);
-    // A server that keeps no comments has none that could be a mark.
+    // A server without table comments has no marks.
     let comment = found.column("comment").ok();
     let text = |row: &[Value], at: usize| {
         let cell = row.get(at).and_then(Value::as_str);

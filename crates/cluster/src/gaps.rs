@@ -1,5 +1,4 @@
-//! What of a cluster's nodes cannot be had any more: their logs, and what their hosts have seen of
-//! them. A host that is lost takes both with it.
+//! Logs and observations of nodes that cannot be read any more. A lost host takes both with it.
 
 use crate::cluster::Cluster;
 use crate::local::LocalNode;
@@ -7,19 +6,20 @@ use crate::log_marks::Marks;
 use crate::node::NodeInfo;
 use std::path::PathBuf;
 
-/// Something of a node that is gone, or was never in reach.
+/// Data of a node that was lost, or was never reachable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Gap {
-    /// The node.
+    /// Name of the node.
     pub node: String,
-    /// The host it lives on.
+    /// Name of its host.
     pub host: String,
-    /// Why it cannot be had.
+    /// Why it cannot be read.
     pub why: String,
 }
 
 impl Cluster {
-    /// Nodes of whose host nothing is heard any more: what its probes read since then is lost.
+    /// Returns the nodes on hosts that no longer answer. What their probes have read since then is
+    /// lost.
     pub fn unheard(&self) -> Vec<Gap> {
         let nodes = self.nodes().iter().enumerate();
         nodes
@@ -30,7 +30,7 @@ impl Cluster {
             .collect()
     }
 
-    /// Where a node's logs are, and by whom they are read; none where its host is out of sight.
+    /// Returns the log location of a node. `None` if its host is not reachable.
     pub(crate) fn log_place(&self, index: usize) -> Option<LogPlace<'_>> {
         match self.local() {
             Some(nodes) => Some(LogPlace::of_own(nodes.all().get(index)?)),
@@ -48,11 +48,11 @@ impl Cluster {
     }
 }
 
-/// Where a node's logs are.
+/// Location of a node's logs.
 pub(crate) struct LogPlace<'a> {
     pub host: &'a str,
     pub agent: &'a host::Agent,
-    /// Their folder, if they are in sight, and how far they had come when somebody attached.
+    /// Log folder, if reachable, and the lengths of its files when cassay attached.
     pub folder: Option<(PathBuf, Option<&'a Marks>)>,
 }
 
@@ -66,7 +66,7 @@ impl<'a> LogPlace<'a> {
     }
 }
 
-/// What is missing of a node.
+/// Builds the gap of a node.
 pub(crate) fn gap(node: &NodeInfo, host: &str, why: String) -> Gap {
     Gap {
         node: node.name.clone(),

@@ -1,5 +1,5 @@
-//! A cluster as somebody holds it who breaks and heals it, on a thread of his own: by its
-//! hosts' agents, and as a client sees its nodes.
+//! Handles with which a separate thread breaks and heals a cluster: through the agents of its
+//! hosts, and as a CQL client of its nodes.
 
 use crate::access::Access;
 use crate::door::Door;
@@ -21,159 +21,164 @@ use std::time::Duration;
 use target::{NodeAct, Origin};
 use versions::Release;
 
-/// All nodes and hosts of a cluster.
+/// Handles of all nodes and hosts of a cluster.
 #[derive(Debug)]
 pub struct Handles {
-    /// In the order of [`crate::Cluster::nodes`].
+    /// Handles of the nodes, in the order of [`crate::Cluster::nodes`].
     pub nodes: Vec<NodeHandle>,
-    /// Those that could be added to them, by host; none where nodes share the machine.
+    /// Nodes that can be added, by host. Empty if the nodes share the machine.
     pub newcomers: Vec<AddedNode>,
-    /// Those that are more than addresses, in their order; none where nodes share the machine.
+    /// Hosts with an isolation of their own, in order. Empty if the nodes share the machine.
     pub hosts: Vec<HostHandle>,
-    /// The agent of the switch between them; none between machines.
+    /// Agent of the switch between the hosts. `None` between machines.
     pub switch: Option<Arc<Agent>>,
-    /// Who runs them in Kubernetes, if they are not ours.
+    /// Kubernetes operator of an attached cluster's nodes, if there is one.
     pub operator: Option<OperatorHandle>,
 }
 
-/// A node of ours, or of a cluster that is attached to.
+/// Handle of a managed or attached node.
 #[derive(Debug)]
 pub struct NodeHandle {
-    /// Its name.
+    /// Name of the node.
     pub name: String,
-    /// That of its host, by which it is started; that of this machine, if it is not ours.
+    /// Agent of the node's host, which starts it. For an attached node, the agent of this machine.
     pub agent: Arc<Agent>,
-    /// The index of its host among [`Handles::hosts`].
+    /// Index of its host in [`Handles::hosts`].
     pub host: Option<usize>,
-    /// Its process; none while it is stopped, or if it is not ours.
+    /// Process of the node. `None` while it is stopped, or if it is attached.
     pub process: Option<Identity>,
-    /// What only a node of ours has.
+    /// Start commands and files of a managed node.
     pub own: Option<OwnNode>,
-    /// How it is started as another release, once an upgrade was prepared.
+    /// Start as the newer release, once an upgrade was prepared.
     pub upgraded: Option<UpgradedNode>,
-    /// How it is started as the release that it was, once it was upgraded.
+    /// Start as the older release, once the node was upgraded.
     pub former: Option<OwnNode>,
-    /// What only a node has that is not ours, and whose machine there is a way to.
+    /// Service of an attached node whose machine is reachable.
     pub service: Option<NodeService>,
-    /// The pod that it is; none where it is none, or it is ours.
+    /// Pod of an attached node. `None` if it does not run in a pod, or is managed.
     pub pod: Option<PodHandle>,
-    /// Where it answers CQL.
+    /// CQL address.
     pub address: SocketAddr,
-    /// Where it answers other nodes; where it answers CQL, if it is not ours.
+    /// Address for other nodes. For an attached node, its CQL address.
     pub storage: SocketAddr,
-    /// All ports at which it answers anybody.
+    /// All ports on which the node listens.
     pub ports: Vec<u16>,
-    /// How a client gets in.
+    /// Credentials and TLS of clients.
     pub access: Access,
-    /// By what it is told to do something; none where it shows no MBeans.
+    /// MBeans of the node. `None` if they are not accessible.
     pub control: Option<NodeControl>,
 }
 
-/// A node that is none yet.
+/// A node that has not joined yet.
 #[derive(Debug)]
 pub struct AddedNode {
-    /// As it is when it has been added, without a process.
+    /// Handle of the node once it was added, without a process.
     pub node: NodeHandle,
-    /// How it joins the others.
+    /// Steps by which it joins the ring.
     pub join: Join,
 }
 
-/// How a node of ours is started, and where its files are.
+/// Start commands and file locations of a managed node.
 #[derive(Debug)]
 pub struct OwnNode {
-    /// What starts it, and the file that gets what it says.
+    /// Usual start command, and the file for its output.
     pub start: (Command, PathBuf),
-    /// What starts it though a part of its commit log cannot be read.
+    /// Start command that tolerates an unreadable part of the commit log.
     pub forgiving: Command,
-    /// What starts it when the ring has nothing of it: it joins, and streams what it is to own.
+    /// Start command for a node that the ring does not know: it joins, and streams the data that it
+    /// is to own.
     pub joining: Command,
-    /// The same, if the ring should have it still: it takes its own place.
+    /// Start command for joining if the ring may still know the node: it takes its own place.
     pub claiming: Command,
-    /// What starts it when it has lost its data: it takes its own place, and streams what it had.
+    /// Start command for a node that lost its data: it takes its own place, and streams the data
+    /// that it had.
     pub replacing: Command,
-    /// The folders of all that it keeps of its data, as its host has them.
+    /// Data folders, as paths on its host.
     pub kept: Vec<PathBuf>,
-    /// The one of them with its commit log.
+    /// The one among `kept` with the commit log.
     pub commit_log: PathBuf,
-    /// Everything of the node is in here, as its host has it.
+    /// Folder of all files of the node, as a path on its host.
     pub folder: PathBuf,
-    /// The folder of its configuration.
+    /// Configuration folder.
     pub conf: PathBuf,
-    /// The release that it runs, and where that comes from.
+    /// Release that the node runs, and the origin of that release.
     pub release: (Release, Origin),
-    /// Where on its machine it runs, however it is started.
+    /// CPUs and memory nodes that it is confined to, however it is started.
     pub confinement: Option<Confinement>,
 }
 
-/// How a node is started as another release.
+/// Start of a node as another release.
 #[derive(Debug)]
 pub struct UpgradedNode {
-    /// What makes its configuration, beside the one that it has.
+    /// Steps that write its configuration, beside the existing one.
     pub files: Vec<Step>,
-    /// How it is started.
+    /// Start as the other release.
     pub own: OwnNode,
-    /// How it is started as what it was, after that.
+    /// Start as the present release afterwards.
     pub former: OwnNode,
 }
 
-/// How a node is started that has nothing of its data.
+/// Mode of starting a node without its data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RestartMode {
-    /// The ring has nothing of it.
+    /// The ring does not know the node.
     Joining,
-    /// The ring holds it to be down.
+    /// The ring considers the node down.
     Replacing,
 }
 
-/// What a node is asked and told by its MBeans.
+/// Client of a node's MBeans.
 #[derive(Clone, Debug)]
 pub struct NodeControl(pub(crate) Jolokia);
 
-/// A host of ours.
+/// Handle of a host.
 #[derive(Debug)]
 pub struct HostHandle {
-    /// `host1`.
+    /// Name such as `host1`.
     pub name: String,
-    /// Its place among them, counted from 1; of a stand-in that on the switch, too.
+    /// Position among the hosts, counted from 1. For a simulated host, also its position on the
+    /// switch.
     pub number: usize,
-    /// Its own address; of a machine of others, those by which its nodes reach others.
+    /// Address of the host. For an attached machine, the addresses by which its nodes reach others.
     pub addresses: Vec<Ipv4Addr>,
-    /// Its agent.
+    /// Agent of the host.
     pub agent: Arc<Agent>,
-    /// Where its volume is mounted; its plain folder without one.
+    /// Mount point of its volume, or its plain folder if it has no volume.
     pub folder: PathBuf,
-    /// The name of its volume's device; none without a volume.
+    /// Name of its volume's device. `None` without a volume.
     pub device: Option<String>,
-    /// The pod that it is, of others or of ours; none where it is none.
+    /// Pod of the host, managed or attached. `None` if it is no pod.
     pub pod: Option<PodHandle>,
-    /// The door of a cluster that is not ours.
+    /// Permission check of an attached cluster.
     pub(crate) door: Option<Door>,
 }
 
 impl HostHandle {
-    /// That it may lose packets of its nodes: they are ours, or the command line names it.
+    /// Checks that packets of its nodes may be dropped: the nodes are managed, or the command line
+    /// names it.
     ///
     /// # Errors
-    /// It does not.
+    /// The command line does not permit it.
     pub fn may_lose(&self) -> Result<()> {
         may(self.door.as_ref(), NodeAct::Network, &self.name)
     }
 }
 
 impl NodeHandle {
-    /// Asks it over CQL, on a new connection: nothing, if it has answered.
+    /// Sends a CQL query on a new connection, and returns if the node answers.
     ///
     /// # Errors
-    /// It has not, within `limit`; why.
+    /// It does not answer within `limit`, with the reason.
     pub fn ask(&self, limit: Duration) -> Result<()> {
         let mut session = Session::open(self.address, &self.access, limit)?;
         session.query("SELECT key FROM system.local").map(drop)
     }
 
-    /// How far its wall clock is from ours: at least and at most, ms; below 0, behind.
+    /// Returns bounds of the node's wall clock offset from ours in ms: at least and at most,
+    /// negative if it is behind.
     ///
     /// # Errors
-    /// It does not tell within `limit`.
+    /// It does not answer within `limit`.
     pub fn clock_off_ms(&self, limit: Duration) -> Result<[i64; 2]> {
         let mut session = Session::open(self.address, &self.access, limit)?;
         let wall_ms = || (clock::unix_ns() / clock::MILLISECOND_NS) as i64;
@@ -185,8 +190,8 @@ impl NodeHandle {
         Ok([ms - after_ms, ms - before_ms])
     }
 
-    /// Takes note of its process if it has another one now: an agent starts a node again that a
-    /// killed command had broken.
+    /// Updates the node's process if it has changed: an agent restarts a node that a killed command
+    /// had broken.
     pub fn refresh(&mut self) {
         if let Some(service) = &self.service {
             self.process = service.process();
@@ -205,10 +210,10 @@ impl NodeHandle {
         own.with_context(|| format!("{} is not ours", self.name))
     }
 
-    /// What stops it in order, so that healing starts it.
+    /// Returns the injection that stops the node in order and restarts it on healing.
     ///
     /// # Errors
-    /// It does not run, or is not ours and nothing stops it that the command line names.
+    /// It does not run, or it is attached and the command line names nothing that stops it.
     pub fn stopping(&self) -> Result<Injection> {
         match &self.service {
             Some(service) => service.breaking(ServiceBreak::Stop, self.process),
@@ -216,7 +221,7 @@ impl NodeHandle {
         }
     }
 
-    /// What kills it, so that healing starts it.
+    /// Returns the injection that kills the node and restarts it on healing.
     ///
     /// # Errors
     /// As [`NodeHandle::stopping`].
@@ -227,7 +232,7 @@ impl NodeHandle {
         }
     }
 
-    /// What pauses its process.
+    /// Returns the injection that pauses its process.
     ///
     /// # Errors
     /// As [`NodeHandle::stopping`].
@@ -241,10 +246,10 @@ impl NodeHandle {
         }
     }
 
-    /// Its process, and what starts it again.
+    /// Returns its process, and the start that brings it back.
     ///
     /// # Errors
-    /// It does not run, or is not ours.
+    /// It does not run, or is not managed.
     pub fn restartable(&self) -> Result<Restartable> {
         let stopped = || format!("{} does not run", self.name);
         let process = self.process.with_context(stopped)?;
@@ -252,9 +257,8 @@ impl NodeHandle {
         Ok(Restartable::by(process, start))
     }
 
-    /// Writes down how it is configured as the release that it is to be brought to, and gives what
-    /// stops it, so that healing starts it as that one; so does everything that starts it from now
-    /// on.
+    /// Writes the configuration for the release `to`. Returns the injection that stops the node and
+    /// restarts it on healing as that release. Every later start uses that release too.
     ///
     /// # Errors
     /// It does not run, its configuration cannot be written, or no such upgrade was prepared.
@@ -269,8 +273,8 @@ impl NodeHandle {
         self.restartable().map(Injection::Stop)
     }
 
-    /// What stops it, so that healing starts it as the release that it was before its upgrade; so
-    /// does everything that starts it from now on.
+    /// Returns the injection that stops the node and restarts it on healing as the release before
+    /// its upgrade. Every later start uses that release too.
     ///
     /// # Errors
     /// It was not upgraded.
@@ -280,16 +284,16 @@ impl NodeHandle {
         self.restartable().map(Injection::Stop)
     }
 
-    /// The release that it runs, or is about to; none if it is not ours.
+    /// Returns the release that the node runs or is about to run. `None` if it is not managed.
     pub fn release(&self) -> Option<&Release> {
         self.own.as_ref().map(|own| &own.release.0)
     }
 
-    /// What gives its `cassandra.yaml` other values for some keys, and what brings back what stands
-    /// there now.
+    /// Returns the step that changes keys of `cassandra.yaml`, and the step that restores the
+    /// present file.
     ///
     /// # Errors
-    /// The file cannot be read, or a key is not to be set.
+    /// The file cannot be read, or a key must not be set.
     pub fn configured(&self, yaml: &Map<String, Value>) -> Result<(Step, Step)> {
         let own = self.own()?;
         let path = own.conf.join("cassandra.yaml");
@@ -306,32 +310,34 @@ impl NodeHandle {
         Ok((write(after.into_bytes()), write(before)))
     }
 
-    /// As [`NodeHandle::restartable`], started so that it skips what of its files cannot be
-    /// read. A segment whose head was not synced when the power went keeps a node from starting.
+    /// Returns the same as [`NodeHandle::restartable`], but the start skips unreadable parts of the
+    /// node's files. A commit log segment whose header was not synced before a power loss prevents
+    /// a normal start.
     ///
     /// # Errors
-    /// It does not run, or is not ours.
+    /// It does not run, or is not managed.
     pub fn forgiving(&self) -> Result<Restartable> {
         let (before, own) = (self.restartable()?, self.own()?);
         let start = own.started_by(&own.forgiving)?;
         Ok(Restartable::by(before.process, start))
     }
 
-    /// The same, started with a wall clock that is off by so many milliseconds (below 0, behind);
-    /// what is done to its files for that, and what undoes it.
+    /// Returns the same as [`NodeHandle::restartable`], started with a wall clock that is off by
+    /// `by_ms` (negative: behind). Also returns the steps that change its files for that and undo
+    /// it.
     ///
     /// # Errors
-    /// It does not run, or is not ours.
+    /// It does not run, or is not managed.
     pub fn shifted(&self, by_ms: i64) -> Result<(Restartable, [Step; 2])> {
         let library = self.own()?.folder.join("clock.so");
         let (one, file) = self.restartable()?.shifted(by_ms, &library)?;
         Ok((one, [file, Step::Remove(library)]))
     }
 
-    /// The same, started without its data.
+    /// Returns the same as [`NodeHandle::restartable`], started without its data.
     ///
     /// # Errors
-    /// It does not run, or is not ours.
+    /// It does not run, or is not managed.
     pub fn anew(&self, how: RestartMode) -> Result<Restartable> {
         let (before, own) = (self.restartable()?, self.own()?);
         let (command, forgiving) = match how {
@@ -342,18 +348,18 @@ impl NodeHandle {
         Ok(Restartable::by(before.process, start))
     }
 
-    /// The folders of all that it keeps of its data, as its host has them.
+    /// Returns the node's data folders, as paths on its host.
     ///
     /// # Errors
-    /// It is not ours.
+    /// It is not managed.
     pub fn kept(&self) -> Result<&[PathBuf]> {
         Ok(&self.own()?.kept)
     }
 
-    /// Whether nothing stands in the folders of its data.
+    /// Returns true if its data folders are empty.
     ///
     /// # Errors
-    /// They cannot be listed, or it is not ours.
+    /// They cannot be listed, or it is not managed.
     pub fn is_empty(&self) -> Result<bool> {
         for folder in self.kept()? {
             let entries = self.agent.list(folder, None)?;
@@ -366,14 +372,14 @@ impl NodeHandle {
 }
 
 impl OwnNode {
-    /// What starts it in the usual way, and has its agent keep it up, after healing, where it
-    /// answers CQL.
+    /// Returns the usual start, after which the agent keeps the node up, checked on its CQL
+    /// address.
     pub(crate) fn usual(&self, cql: SocketAddr) -> Result<Start> {
         let start = self.started_by(&self.start.0)?;
         start.kept_up(cql, &self.forgiving)
     }
 
-    /// Started by another command, with its output to the same file and in the same place.
+    /// Returns a start by another command, with the same output file and confinement.
     pub(crate) fn started_by(&self, command: &Command) -> Result<Start> {
         let start = Start::new(command, &self.start.1)?;
         Ok(start.confined(self.confinement.clone()))
@@ -381,10 +387,10 @@ impl OwnNode {
 }
 
 impl NodeControl {
-    /// The nodes that it holds to be up, by their addresses.
+    /// Returns the addresses of the nodes that this node considers up.
     ///
     /// # Errors
-    /// It does not tell within `limit`.
+    /// It does not answer within `limit`.
     pub fn live(&self, limit: Duration) -> Result<Vec<String>> {
         let attribute = ("org.apache.cassandra.db:type=StorageService", "LiveNodes");
         let answer = self.0.with_limit(limit).read(&[attribute])?;

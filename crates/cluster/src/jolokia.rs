@@ -1,6 +1,6 @@
-//! MBeans of a node over HTTP and JSON: the Jolokia agent in the node's JVM. On nodes of ours it is
-//! on their own address, behind a password that is random for every cluster; on others it is where
-//! and behind what the user says.
+//! Client of the Jolokia agent in a node's JVM, which serves MBeans as JSON over HTTP. On managed
+//! nodes the agent listens on the node's own address, with a password that is random for every
+//! cluster. On attached nodes the user gives address and credentials.
 
 use crate::access;
 use crate::access::ClientIdentity;
@@ -16,17 +16,17 @@ use target::{JolokiaAccess, Secret, TlsSpec};
 use ureq::tls::{Certificate, ClientCert, PemItem, PrivateKey, RootCerts, TlsConfig};
 use ureq::unversioned::transport::DefaultConnector;
 
-/// How long a request may take: flushing a whole memtable is one.
+/// Time limit of a request: flushing a whole memtable takes long.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Asked of the agent with every request: neither the echo of the question nor the frames of an
-/// exception, which are most of the answer to an MBean that is not there (yet).
+/// Query string that leaves out the echo of the request and stack traces. These make up most of the
+/// response for an MBean that does not exist (yet).
 const ANSWER_BRIEFLY: &str = "?includeRequest=false&includeStackTrace=false";
 
-/// Longest part of an answer that an error repeats.
+/// Characters of a response that an error repeats.
 const ANSWER_CHARS_SHOWN: usize = 200;
 
-/// The agent of one node.
+/// Client of one node's agent.
 #[derive(Clone, Debug)]
 pub(crate) struct Jolokia {
     url: String,
@@ -35,7 +35,7 @@ pub(crate) struct Jolokia {
     limit: Duration,
 }
 
-/// Attributes that are read together again and again: the request is written once.
+/// Prepared request for attributes that are read together again and again.
 #[derive(Clone, Debug)]
 pub(crate) struct Bulk {
     body: Vec<u8>,
@@ -43,12 +43,12 @@ pub(crate) struct Bulk {
 }
 
 impl Bulk {
-    /// A request for the values of attributes, each of an MBean.
+    /// Prepares a request for attributes, each with its MBean.
     pub fn of(attributes: &[(&str, &str)]) -> Bulk {
         Self::written(attributes, |_| ())
     }
 
-    /// A request for attributes of which the entries of a map are given as texts.
+    /// Prepares a request that returns the entries of map attributes as texts.
     pub fn of_entries_as_texts(attributes: &[(&str, &str)]) -> Bulk {
         Self::written(attributes, |read| read["config"] = json!({ "maxDepth": 1 }))
     }
@@ -68,12 +68,12 @@ impl Bulk {
 }
 
 impl Jolokia {
-    /// The agent of a node of ours.
+    /// Creates a client for the agent of a managed node.
     pub fn new(address: SocketAddr, user: &str, password: &str) -> Jolokia {
         let config = ureq::Agent::config_builder()
-            // Nothing on loopback goes through a proxy of the environment.
+            // Loopback connections must not use a proxy from the environment.
             .proxy(None)
-            // A refusal carries its reason as text.
+            // An error response carries its reason as text.
             .http_status_as_error(false)
             .build();
         Jolokia {
@@ -84,8 +84,8 @@ impl Jolokia {
         }
     }
 
-    /// The agent of a node at `address` that is not ours, or where that has moved to. Nothing is
-    /// asked of it yet.
+    /// Creates a client for the agent of an attached node at `address`, or at the address that it
+    /// has moved to. Sends no request yet.
     ///
     /// # Errors
     /// Half of the credentials is missing, or they or the certificates cannot be read.
@@ -101,8 +101,8 @@ impl Jolokia {
         let config = ureq::Agent::config_builder()
             .proxy(None)
             .http_status_as_error(false)
-            // A kept connection makes every request wait 40 ms for a delayed acknowledgement,
-            // unless the JVM was started with sun.net.httpserver.nodelay=true; a new one does not.
+            // On a kept connection every request waits 40 ms for a delayed acknowledgement, unless
+            // the JVM runs with sun.net.httpserver.nodelay=true. A new connection does not wait.
             .max_idle_connections(0);
         let (scheme, host, config) = match &access.tls {
             None => ("http", None, config.build()),
@@ -128,7 +128,7 @@ impl Jolokia {
         })
     }
 
-    /// The same agent, where no request may take longer than `limit`.
+    /// Returns the same client with `limit` as the time limit of each request.
     pub fn with_limit(&self, limit: Duration) -> Jolokia {
         Jolokia {
             limit,
@@ -136,7 +136,7 @@ impl Jolokia {
         }
     }
 
-    /// Values of attributes, in one request; `None` where there is no such MBean or attribute.
+    /// Reads attribute values in one request. `None` where the MBean or attribute does not exist.
     ///
     /// # Errors
     /// The agent does not answer.
@@ -144,7 +144,7 @@ impl Jolokia {
         self.read_bulk(&Bulk::of(attributes))
     }
 
-    /// As [`Jolokia::read`], of a request that is written already.
+    /// Reads attributes like [`Jolokia::read`], with a prepared request.
     ///
     /// # Errors
     /// The agent does not answer.
@@ -166,7 +166,7 @@ impl Jolokia {
     /// Calls an operation of an MBean.
     ///
     /// # Errors
-    /// The agent does not answer, or the operation throws; the message has the exception.
+    /// The agent does not answer, or the operation throws. The message contains the exception.
     pub fn call(&self, mbean: &str, operation: &str, arguments: &[Value]) -> Result<Value> {
         let request = json!({
             "type": "exec", "mbean": mbean, "operation": operation, "arguments": arguments,
@@ -215,7 +215,7 @@ impl Jolokia {
     }
 }
 
-/// Trust as in [`TlsSpec`].
+/// Builds the TLS configuration of the HTTP client from [`TlsSpec`].
 fn tls_of(spec: &TlsSpec) -> Result<TlsConfig> {
     if let (Some(path), false) = (&spec.ca, spec.verify) {
         bail!(
@@ -255,15 +255,15 @@ fn tls_of(spec: &TlsSpec) -> Result<TlsConfig> {
         .build())
 }
 
-/// A client's certificate as a server of HTTP is shown it.
+/// Builds the client certificate for the HTTP client.
 ///
 /// # Errors
-/// It or its key cannot be read.
+/// The certificate or its key cannot be read.
 pub(crate) fn client_cert(identity: &ClientIdentity) -> Result<ClientCert> {
     let chain = identity.chain()?;
     let chain: Vec<Certificate<'static>> =
         chain.iter().map(|one| Certificate::from_der(one).to_owned()).collect();
-    // What is wrong with a key is said without a word of it.
+    // Reports problems of the key without repeating any of it.
     identity.private_key()?;
     let (place, pem) = &identity.key;
     let key = PrivateKey::from_pem(pem)
@@ -272,14 +272,14 @@ pub(crate) fn client_cert(identity: &ClientIdentity) -> Result<ClientCert> {
     Ok(ClientCert::new_with_certs(&chain, key))
 }
 
-/// The header that carries user and password.
+/// Returns the header value with user and password.
 fn basic(user: &str, password: &str) -> Secret {
     let plain = format!("{user}:{password}");
     let encoded = base64::engine::general_purpose::STANDARD.encode(plain);
     Secret::new(format!("Basic {encoded}"))
 }
 
-/// The value of one answer of a bulk request.
+/// Returns the value of one response in a bulk request.
 fn value_of(mut answer: Value) -> Option<Value> {
     (answer["status"] == 200).then(|| answer["value"].take())
 }
@@ -343,7 +343,7 @@ mod tests {
         }
     }
 
-    /// The result of one reading, of an agent that answers with `status` and `body`.
+    /// Returns the result of one reading from an agent that answers with `status` and `body`.
     fn answered(status: &str, body: &str) -> Result<Vec<Option<Value>>> {
         use std::io::{BufRead, BufReader, Read, Write};
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

@@ -1,6 +1,7 @@
 //! Clusters that outlive the command that starts them: `target up`, `status`, `down`.
 //!
-//! They run in sessions of their own, without a death signal, until [`down`] ends them.
+//! Their processes run in separate sessions, without a parent death signal, until [`down`] ends
+//! them.
 
 use crate::Access;
 use crate::cluster::Cluster;
@@ -15,59 +16,59 @@ use std::path::PathBuf;
 use std::time::Duration;
 use target::{Authentication, LocalSpec};
 
-/// How long `status` waits for a node's answer.
+/// Time that `status` waits for a node's answer.
 const STATUS_LIMIT: Duration = Duration::from_secs(2);
 
 /// A cluster on this machine, as [`status`] sees it.
 #[derive(Clone, Debug)]
 pub struct KeptCluster {
-    /// Its name, in the order of time.
+    /// Name of the cluster; names sort by time.
     pub id: String,
-    /// Whether it outlives its command; otherwise it belongs to one that runs now.
+    /// True if it outlives its command. Otherwise it belongs to a running command.
     pub keep: bool,
-    /// When it was started, in nanoseconds since 1970.
+    /// Start time in nanoseconds since 1970.
     pub started_unix_ns: u64,
-    /// Version of Cassandra.
+    /// Cassandra version.
     pub version: String,
-    /// Its data center.
+    /// Name of its data center.
     pub datacenter: String,
-    /// The folder with everything of it.
+    /// Folder of all its files.
     pub folder: PathBuf,
-    /// Its nodes.
+    /// Nodes of the cluster.
     pub nodes: Vec<KeptNode>,
-    /// Who may connect; none: every user of this machine.
+    /// Credentials for clients. `None` if every user of this machine may connect.
     pub login: Option<Login>,
-    /// The same, as we use it.
+    /// The same credentials, for our own sessions.
     pub(crate) access: Access,
 }
 
-/// How one logs in to a cluster that asks for it.
+/// Credentials for a cluster with authentication.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Login {
     /// Name of the role.
     pub user: String,
-    /// The file whose first line is the password; only its owner can read it.
+    /// File with the password in its first line. Only its owner can read it.
     pub password_file: PathBuf,
 }
 
 /// A node as [`status`] sees it.
 #[derive(Clone, Debug)]
 pub struct KeptNode {
-    /// `node1`.
+    /// Name such as `node1`.
     pub name: String,
-    /// The host it lives on: `host1`.
+    /// Host of the node, such as `host1`.
     pub host: String,
-    /// Where it answers CQL.
+    /// CQL address.
     pub address: SocketAddr,
-    /// Its rack.
+    /// Name of the rack.
     pub rack: String,
-    /// Process id, while it runs.
+    /// Process id while it runs.
     pub pid: Option<u32>,
-    /// Whether it answers CQL now.
+    /// True if it answers CQL now.
     pub answers: bool,
 }
 
-/// Starts a cluster that goes on when we end.
+/// Starts a cluster that outlives this command.
 ///
 /// # Errors
 /// As [`crate::start`]; nothing is left running then.
@@ -76,11 +77,11 @@ pub fn up(spec: &LocalSpec, dirs: &Dirs, say: &mut dyn FnMut(&str)) -> Result<Ke
     Ok(look(folder, &state))
 }
 
-/// The kept cluster `id`, or the only one there is, to be worked on. It goes on when the returned
-/// value is dropped, with the changes that were made.
+/// Opens the kept cluster `id`, or the only one. Dropping the returned value leaves it running,
+/// with the changes that were made.
 ///
 /// # Errors
-/// There is no such kept cluster or more than one, or another command works on it.
+/// There is no such kept cluster or more than one, or another command is using it.
 pub fn open(dirs: &Dirs, id: Option<&str>, say: &mut dyn FnMut(&str)) -> Result<Cluster> {
     let (states, _) = state::all(dirs);
     let kept: Vec<_> = states.into_iter().filter(|(_, one)| one.keep).collect();
@@ -111,7 +112,7 @@ pub fn open(dirs: &Dirs, id: Option<&str>, say: &mut dyn FnMut(&str)) -> Result<
     Ok(Cluster::of_local(nodes))
 }
 
-/// That there is no kept cluster `id`, and which there are.
+/// Builds the message that there is no kept cluster `id`, with the list of those that exist.
 fn no_such(id: Option<&str>, names: &[&str]) -> String {
     let known = if names.is_empty() {
         "none".to_string()
@@ -122,14 +123,15 @@ fn no_such(id: Option<&str>, names: &[&str]) -> String {
     format!("there is no kept cluster{name}; there are: {known}")
 }
 
-/// All clusters of ours on this machine, oldest first; those of running commands too.
+/// Returns all clusters of cassay on this machine, oldest first, including those of running
+/// commands.
 pub fn status(dirs: &Dirs) -> Vec<KeptCluster> {
     let (states, _) = state::all(dirs);
     states.iter().map(|(folder, state)| look(folder.clone(), state)).collect()
 }
 
-/// Ends the kept cluster `id`, or all kept clusters; their data goes with them. Returns those that
-/// were ended.
+/// Ends the kept cluster `id`, or all kept clusters, and deletes their data. Returns the ids of
+/// those that were ended.
 ///
 /// # Errors
 /// There is no such kept cluster, or it cannot be removed.
@@ -161,11 +163,11 @@ fn look(folder: PathBuf, state: &state::State) -> KeptCluster {
         user: roles::USER.to_string(),
         password_file: roles::password_file(&folder),
     });
-    // Without the password, the nodes themselves say what they want.
+    // Without the password, the session reports that the nodes require one.
     let access = roles::read(authentication.unwrap_or_default(), &folder).unwrap_or_default();
     let runs = |process: &Identity| processes.contains(process);
     let node = |node: &state::NodeState| {
-        // Of a process on another machine, the node's answer tells.
+        // Processes on another machine are judged by the node's CQL answer.
         let process = node.process.filter(|one| is_elsewhere || runs(one));
         let address = node.cql_address();
         let answers = process.is_some()

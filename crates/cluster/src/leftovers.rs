@@ -1,25 +1,25 @@
-//! Clearing what killed runs have left. Every command calls [`clear`] first.
+//! Removes what killed runs left behind. Every command calls [`clear`] first.
 //!
-//! Nodes die with the command that started them; folders do not, and a machine that was switched
-//! off in between leaves both states. Clusters that are kept, and those of commands that still
-//! run, are not touched.
+//! Nodes die with the command that started them, but folders remain. A machine that is switched off
+//! in between leaves both the folders and the state files. Kept clusters, and those of running
+//! commands, are not touched.
 
 use crate::dirs::Dirs;
 use crate::local::state;
 
-/// What was found and removed.
+/// Summary of what was removed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cleared {
     /// Clusters whose folders were removed.
     pub clusters: usize,
-    /// Processes that were still there and were killed.
+    /// Processes that were still running and were killed.
     pub processes: usize,
-    /// What could not be read or removed, in words.
+    /// Leftovers that could not be read or removed, one message each.
     pub problems: Vec<String>,
 }
 
-/// Kills the processes and removes the folders of clusters whose command has ended without doing
-/// so. Never fails: what cannot be cleared is in [`Cleared::problems`].
+/// Kills the processes and removes the folders of clusters whose command ended without doing so.
+/// Never fails: what cannot be removed is in [`Cleared::problems`].
 pub fn clear(dirs: &Dirs, say: &mut dyn FnMut(&str)) -> Cleared {
     let mut cleared = Cleared::default();
     let (states, errors) = state::all(dirs);
@@ -50,7 +50,7 @@ mod tests {
     use state::State;
     use std::path::Path;
 
-    /// A cluster in `dirs` whose starter is `owner`.
+    /// Writes the state of a cluster in `dirs` that `owner` started.
     fn leave(dirs: &Dirs, id: &str, keep: bool, owner: Identity) -> std::path::PathBuf {
         let folder = state::clusters_folder(dirs).join(id);
         std::fs::create_dir_all(folder.join("node1/data")).unwrap();
@@ -69,14 +69,14 @@ mod tests {
             data: root.path().join("data"),
         };
         let own = Identity::own();
-        // Our process id, but started at another time: the process that wrote it is gone.
+        // Our process id with another start time: the process that wrote it is gone.
         let gone = Identity {
             start_ticks: own.start_ticks + 1,
             ..own
         };
         let running = leave(&dirs, "a-running", false, own);
         let killed = leave(&dirs, "b-killed", false, gone);
-        // Of another machine that shares our folder: there, it may run.
+        // A cluster of another machine that shares our folder may run there.
         let elsewhere = leave(&dirs, "e-elsewhere", false, gone);
         let mut theirs = State::read(&elsewhere).unwrap();
         theirs.machine = Some(Machine::called("other"));

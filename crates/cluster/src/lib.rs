@@ -67,7 +67,7 @@ pub use gaps::Gap;
 pub use handle::{AddedNode, Handles, HostHandle, NodeControl, NodeHandle, OwnNode, RestartMode};
 pub use host::VolumeUse;
 pub use mark::{Mark, MarkedTable, OwnRuns};
-// What whoever breaks pods says and hears of them.
+// Types for faults that break pods.
 pub use kubernetes::{Deletion, Isolation, PodSeen};
 pub use local::{
     Effect, HostInfo, NodeConfiguration, NodePlace, Observed, Proof, SchemaOption, free_disk_bytes,
@@ -81,7 +81,7 @@ pub use operation::{Operation, UpgradeStep, is_own};
 pub use pod::{OperatorHandle, PodHandle};
 pub use ring::{Replication, Ring};
 pub use service::NodeService;
-pub use session::{QueryResult, ServerError, Session};
+pub use session::{DescribedRow, QueryResult, ServerError, Session};
 pub use settle::{Settle, SettleOutcome};
 pub use snapshot::{
     ComparedTable, Comparison, Export, ExportedNode, Fingerprint, Imported, NodeContents,
@@ -96,15 +96,15 @@ pub use views::{Row, View};
 use anyhow::Context;
 use null::NullServer;
 
-/// Tells nodes something, if an agent of ours has started this program for that; `None` if not.
+/// Runs the MBean client if an agent started this program for that. Returns `None` otherwise.
 pub fn answer() -> Option<anyhow::Result<()>> {
     decommission::answer().or_else(order::answer)
 }
 
-/// Starts a target, or attaches to it. `say` hears what goes on, a line at a time.
+/// Starts a target, or attaches to it. Progress goes to `say`, one line at a time.
 ///
 /// # Errors
-/// The target cannot be had; the message says why and what to do. Nothing is left running.
+/// The target is not available. The message says why and what to do. Nothing is left running.
 pub fn start(target: &Target, dirs: &Dirs, say: &mut dyn FnMut(&str)) -> anyhow::Result<Cluster> {
     match target {
         Target::Local(spec) => Ok(Cluster::of_local(local::start(spec, dirs, say)?)),

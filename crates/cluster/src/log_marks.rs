@@ -1,37 +1,37 @@
-//! How far the logs of a node had come at some time, and what is new since.
+//! Lengths of a node's log files at one moment, and the parts that are new since.
 
 use host::{Agent, Entry, FileId};
 use std::path::Path;
 
-/// What a rotated log ends with that was packed: it holds what was read before, or nobody can.
+/// Suffixes of compressed rotated logs. Their content was read before rotation, or cannot be read.
 const PACKED: [&str; 3] = [".zip", ".gz", ".xz"];
 
-/// How far the files of a folder had come at some time.
+/// Lengths of the files in a folder at one moment.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Marks(Vec<(FileId, u64)>);
 
 impl Marks {
-    /// As they are now; a folder that cannot be read has none.
+    /// Returns the present lengths. An unreadable folder has none.
     pub fn of(agent: &Agent, folder: &Path) -> Marks {
         let entries = agent.list(folder, None).ok().flatten().unwrap_or_default();
         Marks(entries.iter().map(|entry| (entry.id, entry.bytes)).collect())
     }
 
-    /// From where on a file is new, if anything of it is. One that was begun anew under its name is
-    /// new from its beginning, as is one that was not there.
+    /// Returns the offset of new content in a file, or `None` if it has none. A file that was
+    /// truncated or replaced, or did not exist, is new from its beginning.
     pub fn new_from(&self, entry: &Entry) -> Option<u64> {
         let known = self.0.iter().find(|(id, _)| is_same(id, entry)).map(|(_, bytes)| *bytes);
         let from = known.filter(|bytes| *bytes <= entry.bytes).unwrap_or(0);
         (from < entry.bytes).then_some(from)
     }
 
-    /// Takes note of how far a file was copied.
+    /// Records how much of a file was copied.
     pub fn set(&mut self, entry: &Entry, bytes: u64) {
         self.0.retain(|(id, _)| !is_same(id, entry));
         self.0.push((entry.id, bytes));
     }
 
-    /// Forgets files that are gone: others may get their inodes.
+    /// Forgets files that are gone, because new files may get their inodes.
     pub fn keep(&mut self, entries: &[Entry]) {
         self.0.retain(|(id, _)| entries.iter().any(|entry| is_same(id, entry)));
     }
@@ -41,7 +41,7 @@ fn is_same(id: &FileId, entry: &Entry) -> bool {
     (id.device, id.inode) == (entry.id.device, entry.id.inode)
 }
 
-/// Whether a file of others is one that is kept.
+/// Returns true if a file in an attached node's log folder is a log to keep.
 pub(crate) fn is_log(entry: &Entry) -> bool {
     let is_packed = PACKED.iter().any(|end| entry.name.ends_with(end));
     !entry.is_folder && entry.name.contains("log") && !is_packed

@@ -1,5 +1,5 @@
-//! Logs of nodes as a run keeps them: copied piece by piece, each time what has come since, so that
-//! a host that is lost takes no more with it than what came last.
+//! Copies nodes' logs into a run, piece by piece, so that a lost host takes only the latest lines
+//! with it.
 
 use crate::cluster::Cluster;
 use crate::gaps::{Gap, gap};
@@ -11,28 +11,27 @@ use std::io::{BufRead, BufReader, BufWriter, Read, Write};
 use std::path::Path;
 use target::hidden::hidden;
 
-/// The log in which a node writes the options of its JVM, and what that line has.
+/// Log in which a node writes its JVM options, and the text that marks that line.
 const WITH_OPTIONS: &str = "system.log";
 const OPTIONS: &[u8] = b"JVM Arguments:";
 
-/// How far the logs of a cluster's nodes were copied, each node by its index.
+/// Lengths of the logs copied so far, by node index.
 #[derive(Debug, Default)]
 pub struct LogsTaken(BTreeMap<usize, Marks>);
 
-/// Up to where logs are copied.
+/// End of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogsUntil {
-    /// The last line that is whole: there will be another time.
+    /// The last complete line: there will be another copy.
     WholeLine,
-    /// As far as they go.
+    /// The present end of the file.
     Now,
 }
 
 impl Cluster {
-    /// Copies what has come to the logs of every node since the last time to `into/<node>/`, behind
-    /// what is there. The first time that is all of a node of ours, and of others what has come
-    /// since somebody attached, where they are in sight. The nodes whose logs cannot be had do not
-    /// keep the others' from coming.
+    /// Appends what is new in every node's logs to `into/<node>/`. The first call copies all logs
+    /// of managed nodes. For attached nodes it copies what is new since attaching, if the logs are
+    /// readable. Nodes whose logs cannot be read do not prevent copying the others.
     pub fn collect_logs(&self, taken: &mut LogsTaken, into: &Path, until: LogsUntil) -> Vec<Gap> {
         let mut missing = Vec::new();
         for (index, node) in self.nodes().iter().enumerate() {
@@ -42,7 +41,8 @@ impl Cluster {
             let Some((folder, marks)) = &place.folder else {
                 continue;
             };
-            // Of ours whatever is there; a folder of others may have anything.
+            // Managed nodes: all files. Attached nodes: only logs, because the folder may hold
+            // anything.
             let is_kept = |entry: &&Entry| !entry.is_folder && (marks.is_none() || is_log(entry));
             let marks = taken.0.entry(index).or_insert_with(|| marks.cloned().unwrap_or_default());
             let to = into.join(&node.name);
@@ -59,10 +59,10 @@ impl Cluster {
     }
 }
 
-/// Copies what is new of the logs in `folder` into `to`.
+/// Copies the new parts of the logs in `folder` to `to`.
 ///
 /// # Errors
-/// One cannot be read or written.
+/// A log cannot be read or written.
 fn collect(
     (agent, folder): (&Agent, &Path),
     is_kept: impl Fn(&&Entry) -> bool,
@@ -80,7 +80,7 @@ fn collect(
             continue;
         };
         let path = folder.join(&entry.name);
-        // It may be written to still: as far as it goes now.
+        // The node may still write to it, so only its present length is copied.
         let log = agent.reader(&path, from).take(entry.bytes - from);
         let copied = append(log, &entry.name, &to.join(&entry.name), until)
             .with_context(|| format!("copy {} to {}", path.display(), to.display()))?;
@@ -89,8 +89,8 @@ fn collect(
     Ok(())
 }
 
-/// Copies a part of a log behind what is there; how much of it, in bytes. A node writes the options
-/// of its JVM into its own log; secrets stay out of the copy.
+/// Appends a part of a log, and returns the number of bytes copied. A node logs its JVM options:
+/// secrets in them are not copied.
 fn append(log: impl Read, name: &str, to: &Path, until: LogsUntil) -> std::io::Result<u64> {
     let file = foreign::append(to)?;
     let mut writer = BufWriter::new(file);
@@ -127,7 +127,7 @@ mod tests {
         let to = folder.path().join("copy");
         let log = b"INFO a\nJVM Arguments: [-Dx.password=hunter2, -ea]\n\xff\nend".as_slice();
         let hidden = b"INFO a\nJVM Arguments: [-Dx.password=***, -ea]\n\xff\nend".as_slice();
-        // Cut in the middle of what is hidden: the line waits until it is whole.
+        // The part ends within a secret, so the line waits until it is complete.
         let first = append(&log[..40], "system.log", &to, LogsUntil::WholeLine).unwrap();
         assert_eq!(first, 7);
         let rest = append(&log[7..], "system.log", &to, LogsUntil::Now).unwrap();

@@ -1,5 +1,5 @@
-//! Machines that nodes of ours are to be put on, looked at before anything is: all at once, with
-//! all that is in the way; and cleared of what earlier commands have left.
+//! Checks of machines before nodes are placed on them, with all problems reported at once. Also
+//! removes what earlier commands left there.
 
 use crate::local::marks::mark;
 use crate::local::room;
@@ -14,31 +14,32 @@ use std::path::PathBuf;
 use std::time::Duration;
 use target::{HostSpec, JavaWanted, LocalSpec, RemoteHost, memory_bytes};
 
-/// Nodes take the later of two writes by their wall clocks: from here on, two machines tell
-/// another order than the one in which writes were acknowledged, sooner than a network would.
+/// Cassandra resolves write conflicts by the nodes' wall clocks. From this offset on, the order of
+/// two machines' timestamps contradicts the order of acknowledgement more easily than network delay
+/// would.
 const WALL_LIMIT_NS: u64 = 100_000_000;
 
-/// A machine, looked at by an agent there, which ends with this.
+/// A machine inspected by an agent, which ends with this value.
 #[derive(Debug)]
 pub struct MachineSeen {
-    /// As `ssh` knows it.
+    /// Name for `ssh`.
     pub name: String,
-    /// The folder there that everything of ours is below.
+    /// Folder of all cassay files on the machine.
     pub folder: PathBuf,
-    /// The address by which others reach it; none if it is not known.
+    /// Address for other machines. `None` if unknown.
     pub address: Option<Ipv4Addr>,
-    /// What it is.
+    /// Properties of the machine.
     pub seen: Inspected,
-    /// How far its clocks are from ours.
+    /// Offset of its clocks from ours.
     pub clock: ClockSeen,
     agent: Agent,
 }
 
-/// Reaches all machines and looks at them; `limits` is what each is to be limited to. Each that is
-/// reached, in their order, and of the others a sentence with why and what to do.
+/// Connects to all machines and inspects them, where `limits` applies to each host. Returns each
+/// reachable machine in order. For the others it returns the reason and what to do.
 ///
 /// # Errors
-/// What stands for a machine is none.
+/// A name in `machines` is not that of a machine.
 pub fn look(
     machines: &[RemoteHost],
     (limits, java): (&HostSpec, &JavaWanted),
@@ -68,12 +69,12 @@ pub fn look(
 }
 
 impl MachineSeen {
-    /// By which more is asked there.
+    /// Returns the agent for further requests.
     pub fn agent(&self) -> &Agent {
         &self.agent
     }
 
-    /// Why so many nodes with such a heap, bytes, cannot be put there, a sentence each.
+    /// Returns the reasons why `nodes` nodes of this heap size (bytes) do not fit on the machine.
     pub fn hindrances(&self, nodes: usize, heap_bytes: u64, limits: &HostSpec) -> Vec<String> {
         let mut found = Vec::new();
         if let Err(why) = &self.seen.java {
@@ -117,7 +118,7 @@ impl MachineSeen {
         found
     }
 
-    /// What does not keep nodes from being put there, and should be known, a sentence each.
+    /// Returns facts that do not prevent placement but that the user should know.
     pub fn remarks(&self) -> Vec<String> {
         let mut said = Vec::new();
         if self.seen.is_in_memory {
@@ -146,11 +147,11 @@ impl MachineSeen {
         said
     }
 
-    /// Ends what clusters have left there that nobody has; with `all`, those that run too, and
-    /// removes jars and programs of ours. What was done, a sentence each.
+    /// Removes clusters that no command holds. With `all`, it also removes running ones, jars and
+    /// cassay programs. Returns one sentence for each action.
     ///
     /// # Errors
-    /// Something does not go.
+    /// A removal fails.
     pub fn clean(&self, all: bool) -> Result<Vec<String>> {
         let mut done = Vec::new();
         for left in self.seen.clusters.iter().filter(|left| all || !left.is_held) {
@@ -175,8 +176,8 @@ impl MachineSeen {
     }
 }
 
-/// Why the nodes of a spec cannot be put on its machines, a line for each machine; none if they
-/// can, or are on none.
+/// Returns why the nodes of a spec cannot be placed on its machines, a line for each machine.
+/// `None` if they can, or if the spec names no machines.
 pub fn unready(spec: &LocalSpec) -> Vec<String> {
     let Some(hosts) = spec.hosts.as_ref().filter(|hosts| hosts.are_machines()) else {
         return Vec::new();
@@ -196,20 +197,20 @@ pub fn unready(spec: &LocalSpec) -> Vec<String> {
     machines.iter().zip(spec.nodes_of_hosts()).filter_map(of_machine).collect()
 }
 
-/// What the disk of a machine does, one request at a time and past every cache.
+/// Disk throughput of a machine with one request at a time, bypassing all caches.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DiskSpeed {
-    /// Writes of 4 KiB in a second, and the sync at their end.
+    /// Writes of 4 KiB per second, including the final sync.
     pub writes_per_s: Option<f64>,
-    /// Reads of 4 KiB in a second, of one block again and again.
+    /// Reads of 4 KiB per second, always of the same block.
     pub reads_per_s: Option<f64>,
-    /// Bytes written in a second, 1 MiB at a time.
+    /// Bytes written per second, 1 MiB at a time.
     pub write_bytes_per_s: Option<f64>,
-    /// Bytes read in a second, 1 MiB at a time.
+    /// Bytes read per second, 1 MiB at a time.
     pub read_bytes_per_s: Option<f64>,
 }
 
-/// Requests by which it shows how many it does, and how much.
+/// Small requests, which measure requests per second.
 const SMALL: DiskWork = DiskWork {
     requests: 2000,
     bytes: 4 << 10,
@@ -219,23 +220,23 @@ const LARGE: DiskWork = DiskWork {
     bytes: 1 << 20,
 };
 
-/// How long a disk may take for either.
+/// Time limit of each disk test.
 const DISK_LIMIT: Duration = Duration::from_secs(60);
 
-/// How much is sent from one machine to another.
+/// Bytes sent from one machine to another.
 const TRANSFER_BYTES: u64 = 256 << 20;
 
-/// How long that may take: 70 Mbit/s do it.
+/// Time limit of the transfer: 70 Mbit/s suffice.
 const TRANSFER_LIMIT: Duration = Duration::from_secs(30);
 
-/// How often a machine connects to another one.
+/// Number of connections from one machine to another.
 const CONNECTS_COUNT: usize = 20;
 
 impl MachineSeen {
-    /// What the disk of its folder does.
+    /// Measures the disk of the machine's folder.
     ///
     /// # Errors
-    /// The agent is gone, or the disk cannot be tried.
+    /// The agent is gone, or the disk test fails.
     pub fn disk_speed(&self) -> Result<DiskSpeed> {
         let tried = |work: DiskWork| -> Result<[Option<f64>; 2]> {
             let what = Query::TryDisk {
@@ -265,9 +266,9 @@ impl MachineSeen {
         })
     }
 
-    /// How fast one connection carries bytes to another machine, in bit/s, and the shortest time in
-    /// which one was made to its sshd, if that listens where it usually does; none where no way
-    /// leads there.
+    /// Measures the throughput of one connection to another machine in bit/s, and its shortest
+    /// connect time. The latter is measured to sshd on its usual port, if it listens there. `None`
+    /// if the other machine is not reachable.
     ///
     /// # Errors
     /// An agent is gone, or the kernel refuses.
@@ -288,7 +289,7 @@ impl MachineSeen {
         };
         let mut shortest: Option<Duration> = None;
         for _ in 0..CONNECTS_COUNT {
-            // Its sshd listens there, or says at once that it does not.
+            // Either sshd listens there, or the connection is refused at once.
             let what = Query::Reach {
                 address: SocketAddr::from((address, SSH_PORT)),
                 limit: Duration::from_secs(1),
@@ -302,5 +303,5 @@ impl MachineSeen {
     }
 }
 
-/// Where sshd usually listens.
+/// Default port of sshd.
 const SSH_PORT: u16 = 22;

@@ -1,34 +1,34 @@
-//! The mark of a table that cassay has made on a cluster of others: its comment names the run.
+//! The mark of a table that cassay made on an attached cluster: its comment names the run.
 //!
-//! What must hold: a comment is a claim, and anybody may write one. It counts as leave only where
-//! the run is known by other means: it is this one, it is in the user's results folder, or it is of
-//! the study that runs now.
+//! Invariant: a comment is only a claim, since anyone may write one. It counts as permission only
+//! if the run is otherwise known: it is this run, it is in the user's results folder, or it belongs
+//! to the study that runs now.
 
 use std::collections::BTreeSet;
 use std::fmt;
 use target::Object;
 
-/// The beginning of the comment; the run's name follows.
+/// Prefix of the comment, before the name of the run.
 const MARK: &str = "made by cassay, run ";
 
-/// The runs whose tables count as the user's own.
+/// Runs whose tables count as the user's own.
 #[derive(Clone, Debug, Default)]
 pub struct OwnRuns {
-    /// This run: `STUDY/STAMP`; empty before it has a name.
+    /// This run, as `STUDY/STAMP`. Empty before it has a name.
     pub run: String,
-    /// The study whose earlier runs count, wherever their results are.
+    /// Study whose earlier runs count, wherever their results are.
     pub study: Option<String>,
-    /// The runs in the user's results folder, each as `STUDY/STAMP`.
+    /// Runs in the user's results folder, each as `STUDY/STAMP`.
     pub known: BTreeSet<String>,
 }
 
 impl OwnRuns {
-    /// Whether a run is this one. A mark of an earlier version has no name of a study.
+    /// Returns true if the mark names this run. Marks of earlier versions lack the study's name.
     fn is_this(&self, mark: &Mark) -> bool {
         !self.run.is_empty() && mark.is_of(&self.run)
     }
 
-    /// Whether the tables of a run are the user's own.
+    /// Returns true if tables with this mark are the user's own.
     pub fn has(&self, mark: &Mark) -> bool {
         let study = mark.0.split_once('/').map(|(study, _)| study);
         self.is_this(mark)
@@ -37,34 +37,34 @@ impl OwnRuns {
             || study.is_some() && study == self.study.as_deref()
     }
 
-    /// Whether the table is of an earlier run.
+    /// Returns true if the table belongs to an earlier run.
     pub(crate) fn is_earlier(&self, mark: &Mark) -> bool {
         self.has(mark) && !self.is_this(mark)
     }
 }
 
-/// The run that a table's comment says has made it.
+/// Run that made a table, according to the table's comment.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Mark(String);
 
 impl Mark {
-    /// The mark of a run.
+    /// Returns the mark of a run.
     pub(crate) fn of_run(run: &str) -> Mark {
         Mark(run.to_owned())
     }
 
-    /// Reads a table's comment, if it has a mark.
+    /// Parses the mark in a table's comment.
     pub(crate) fn read(comment: &str) -> Option<Mark> {
         comment.strip_prefix(MARK).map(|run| Mark(run.to_owned()))
     }
 
-    /// The comment.
+    /// Returns the comment for a table.
     pub(crate) fn comment(&self) -> String {
         format!("{MARK}{}", self.0)
     }
 
-    /// Whether it is of the run `STUDY/STAMP`: by its whole name, or by its stamp alone, which is
-    /// all that version 0.1.0 wrote at first.
+    /// Returns true if the mark names the run `STUDY/STAMP`: by the full name, or by the stamp
+    /// alone, which is all that version 0.1.0 wrote at first.
     fn is_of(&self, run: &str) -> bool {
         let stamp = run.rsplit('/').next().unwrap_or(run);
         self.0 == run || self.0 == stamp
@@ -80,9 +80,9 @@ impl fmt::Display for Mark {
 /// A table with a mark.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct MarkedTable {
-    /// The table.
+    /// Keyspace and name of the table.
     pub table: Object,
-    /// The run that its comment names.
+    /// Run that its comment names.
     pub mark: Mark,
 }
 

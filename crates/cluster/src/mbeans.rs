@@ -1,7 +1,7 @@
-//! What cassay asks a node's MBeans to do with the tables of a keyspace: flush, snapshot, import,
-//! compactions on and off.
+//! Operations of a node's MBeans on the tables of a keyspace: flush, snapshot, import, enable and
+//! disable compactions.
 //!
-//! Operations that are overloaded are named with their signature; without it the agent refuses.
+//! Overloaded operations are named with their signature; the agent refuses them without it.
 
 use crate::jolokia::{Bulk, Jolokia};
 use anyhow::{Context, Result, bail};
@@ -9,13 +9,13 @@ use measure::clock::{self, Deadline};
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// The domain of MBeans that are metrics.
+/// JMX domain of metrics.
 pub(crate) const METRICS: &str = "org.apache.cassandra.metrics";
 
-/// The MBean with what `nodetool` does.
+/// MBean with the operations of `nodetool`.
 pub(crate) const STORAGE: &str = "org.apache.cassandra.db:type=StorageService";
 
-/// Writes the memtables of tables to disk; returns when they are there.
+/// Flushes the memtables of tables, and returns when they are on disk.
 ///
 /// # Errors
 /// The node does not answer, or refuses.
@@ -24,8 +24,8 @@ pub(crate) fn flush(agent: &Jolokia, keyspace: &str, tables: &[&str]) -> Result<
     of_tables(agent, OPERATION, keyspace, tables).with_context(|| format!("flush {keyspace}"))
 }
 
-/// Lets compactions of tables begin, and looks at once whether one is due. The node forgets it
-/// when it is restarted.
+/// Enables compactions of tables, and makes the server check at once if one is due. A restart of
+/// the node resets it.
 ///
 /// # Errors
 /// As [`flush`].
@@ -35,7 +35,7 @@ pub(crate) fn enable_compaction(agent: &Jolokia, keyspace: &str, tables: &[&str]
         .with_context(|| format!("enable the compactions of {keyspace}"))
 }
 
-/// Lets no compaction of tables begin; what runs goes on.
+/// Prevents new compactions of tables. Running ones continue.
 ///
 /// # Errors
 /// As [`flush`].
@@ -54,10 +54,10 @@ fn of_tables(agent: &Jolokia, operation: &str, keyspace: &str, tables: &[&str]) 
     agent.call(STORAGE, operation, &arguments).map(drop)
 }
 
-/// Makes the server's own snapshot `tag` of tables: hard links in the tables' folders.
+/// Makes the server snapshot `tag` of tables: hard links in the tables' folders.
 ///
 /// # Errors
-/// As [`flush`]; there is one of this name already.
+/// As [`flush`], or a snapshot of this name exists.
 pub(crate) fn take_snapshot(
     agent: &Jolokia,
     tag: &str,
@@ -71,7 +71,7 @@ pub(crate) fn take_snapshot(
     taken.map(drop).with_context(|| format!("take the snapshot {tag}"))
 }
 
-/// Removes the server's own snapshot `tag` of a keyspace; that there is none is fine.
+/// Removes the server snapshot `tag` of a keyspace. It is no error if there is none.
 ///
 /// # Errors
 /// As [`flush`].
@@ -84,7 +84,7 @@ pub(crate) fn clear_snapshot(agent: &Jolokia, tag: &str, keyspace: &str) -> Resu
     cleared.map(drop).with_context(|| format!("clear the snapshot {tag}"))
 }
 
-/// A table's snapshot on a node.
+/// Snapshot of a table on a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SnapshotOfTable {
     pub snapshot: String,
@@ -92,13 +92,13 @@ pub(crate) struct SnapshotOfTable {
     pub table: String,
 }
 
-/// All snapshots that a node has, of each table.
+/// Returns all snapshots of a node, one entry per table.
 ///
 /// # Errors
 /// The node does not answer.
 pub(crate) fn snapshots(agent: &Jolokia) -> Result<Vec<SnapshotOfTable>> {
-    // As trees they cannot be read: 4.1 has columns that are null in the key of its table of
-    // snapshots, on which the agent breaks off in the middle of its answer.
+    // Reads them as text, not as JSON trees. In 4.1 the key of the snapshot table has null columns,
+    // on which the agent aborts in the middle of its response.
     let asked = Bulk::of_entries_as_texts(&[(STORAGE, "SnapshotDetails")]);
     let mut answers = agent.read_bulk(&asked)?.into_iter().flatten();
     let details = answers.next().context("the node does not list its snapshots")?;
@@ -106,8 +106,8 @@ pub(crate) fn snapshots(agent: &Jolokia) -> Result<Vec<SnapshotOfTable>> {
     Ok(texts.flat_map(snapshots_in).collect())
 }
 
-/// The rows of a table of snapshots, as Java writes it: the cells of a row are in the order of
-/// their names, and columns are more in newer releases.
+/// Parses the text form of Java's snapshot table. The cells of a row are sorted by column name, and
+/// newer releases have more columns.
 fn snapshots_in(text: &str) -> Vec<SnapshotOfTable> {
     const FIRST_CELL: &str = "{Column family name=";
     let cell = |text: &str| text.split([',', '}']).next().map(str::to_owned);
@@ -122,14 +122,14 @@ fn snapshots_in(text: &str) -> Vec<SnapshotOfTable> {
     text.split(FIRST_CELL).skip(1).filter_map(row).collect()
 }
 
-/// Links the SSTables of a folder into a table, which must be empty: a server imports the same
-/// SSTables any number of times, and doubles them.
+/// Links the SSTables of a folder into a table, which must be empty. A server imports the same
+/// SSTables again without complaint, and so duplicates them.
 ///
-/// Nothing is verified, moved or changed: levels and repair marks stay as they are, since
-/// resetting them rewrites the files of the source.
+/// Nothing is verified, moved or changed. Levels and repair marks stay, because resetting them
+/// rewrites the files of the source.
 ///
 /// # Errors
-/// The folder is out of reach, or its SSTables are refused.
+/// The folder is not accessible, or its SSTables are refused.
 pub(crate) fn import(
     agent: &Jolokia,
     version: &str,
@@ -159,7 +159,8 @@ pub(crate) fn import(
     }
 }
 
-/// SSTables per level of each table, where its compaction strategy has levels.
+/// Returns the number of SSTables per level for each table. `None` if its compaction strategy has
+/// no levels.
 ///
 /// # Errors
 /// The node does not answer.
@@ -176,7 +177,7 @@ pub(crate) fn levels(
     Ok(answers.into_iter().map(levels).collect())
 }
 
-/// Which of the tables have their compactions disabled.
+/// Returns the tables whose compactions are disabled.
 ///
 /// # Errors
 /// The node does not answer.
@@ -191,7 +192,7 @@ pub(crate) fn disabled<'a>(
     Ok(disabled.map(|(_, table)| *table).collect())
 }
 
-/// An attribute of the MBean of each table.
+/// Reads an attribute of each table's MBean.
 fn attribute(
     agent: &Jolokia,
     keyspace: &str,
@@ -203,12 +204,12 @@ fn attribute(
     agent.read(&attributes)
 }
 
-/// Bytes of the data in the memtables of all tables of a node that have yet to be written out; none
-/// if the node does not tell.
+/// Returns the bytes of data in all memtables of a node that are not flushed yet. `None` if the
+/// node does not report it.
 ///
-/// The server sums up, over all tables, the memtable that is written to now
-/// (`TableMetrics.allMemtablesLiveDataSize` of 5.0.8): one that is on its way to the disk is not
-/// in it. So those on their way are waited for first.
+/// The server sums only the current memtable of each table (`TableMetrics.allMemtablesLiveDataSize`
+/// of 5.0.8). A memtable that is being flushed is not included, so this waits for pending flushes
+/// first.
 pub(crate) fn memtables_bytes(agent: &Jolokia) -> Option<u64> {
     const SIZE: &str = "org.apache.cassandra.metrics:type=Table,name=AllMemtablesLiveDataSize";
     const PENDING: &str = "org.apache.cassandra.metrics:type=Table,name=PendingFlushes";
@@ -223,14 +224,14 @@ pub(crate) fn memtables_bytes(agent: &Jolokia) -> Option<u64> {
     }
 }
 
-/// How long flushes that run may take: a memtable is at most a quarter of the heap.
+/// Time limit for running flushes: a memtable is at most a quarter of the heap.
 const FLUSHES_LIMIT: Duration = Duration::from_secs(30);
 
-/// Between two looks at them.
+/// Interval between two checks of pending flushes.
 const FLUSHES_POLL: Duration = Duration::from_millis(100);
 
-/// Whether a table is compacted now, or was since the node started; false too if the node does not
-/// tell.
+/// Returns true if a table is being compacted, or was since the node started. False if the node
+/// does not report it.
 pub(crate) fn compacts(agent: &Jolokia, keyspace: &str, table: &str) -> bool {
     const RUNNING: &str = "org.apache.cassandra.db:type=CompactionManager";
     let written = table_metric(keyspace, table, "CompactionBytesWritten");
@@ -244,7 +245,7 @@ pub(crate) fn compacts(agent: &Jolokia, keyspace: &str, table: &str) -> bool {
     running || answer(0).and_then(Value::as_u64) > Some(0)
 }
 
-/// Flushes the node and closes it for clients: it can only be ended afterwards.
+/// Flushes the node and closes it for clients. Afterwards it can only be stopped.
 ///
 /// # Errors
 /// As [`flush`].
@@ -252,7 +253,7 @@ pub(crate) fn drain(agent: &Jolokia) -> Result<()> {
     agent.call(STORAGE, "drain", &[]).map(drop).context("drain the node")
 }
 
-/// Forgets what the node has cached of keys, rows and counters.
+/// Clears the node's key, row and counter caches.
 ///
 /// # Errors
 /// As [`flush`].
@@ -268,7 +269,7 @@ pub(crate) fn invalidate_caches(agent: &Jolokia) -> Result<()> {
     Ok(())
 }
 
-/// Removes hints that wait for other nodes, of all keyspaces.
+/// Deletes the hints for other nodes, in all keyspaces.
 ///
 /// # Errors
 /// As [`flush`].
@@ -278,7 +279,7 @@ pub(crate) fn delete_hints(agent: &Jolokia) -> Result<()> {
     deleted.map(drop).context("remove the hints")
 }
 
-/// The nodes that this one holds to be up, itself too, and those that it cannot reach.
+/// Returns the nodes that this one considers up, including itself, and those that it cannot reach.
 ///
 /// # Errors
 /// The node does not answer.
@@ -294,7 +295,7 @@ pub(crate) fn ring(agent: &Jolokia) -> Result<(Vec<String>, Vec<String>)> {
     names(0).zip(names(1)).context("the node does not list the nodes of the ring")
 }
 
-/// The folders of Cassandra's data on the node, as the node calls them.
+/// Returns the node's data folders, as the node names them.
 ///
 /// # Errors
 /// The node does not answer.
@@ -311,7 +312,7 @@ fn tables_mbean(keyspace: &str, table: &str) -> String {
     format!("org.apache.cassandra.db:type=Tables,keyspace={keyspace},table={table}")
 }
 
-/// The MBean of a metric of a table.
+/// Returns the MBean name of a table metric.
 pub(crate) fn table_metric(keyspace: &str, table: &str, metric: &str) -> String {
     format!("{METRICS}:type=Table,keyspace={keyspace},scope={table},name={metric}")
 }
@@ -320,7 +321,7 @@ pub(crate) fn table_metric(keyspace: &str, table: &str, metric: &str) -> String 
 mod tests {
     use super::*;
 
-    /// As 4.1.10 answers, and 4.0.19, which has two columns less.
+    /// Answers of 4.1.10, and of 4.0.19, which has two columns less.
     #[test]
     fn a_table_of_snapshots_is_read_as_java_writes_it() {
         const TYPE: &str = "CompositeDataSupport(compositeType=CompositeType(name=SnapshotDetails,\

@@ -1,5 +1,5 @@
-//! The members of a ring as one of its nodes has them by its MBeans: who belongs to it, who comes
-//! or goes, who is down.
+//! Members of a ring as one node reports them by its MBeans: status of each, and pending joins and
+//! leaves.
 
 use crate::handle::NodeControl;
 use anyhow::{Context, Result};
@@ -11,7 +11,7 @@ use std::time::Duration;
 const STORAGE: &str = "org.apache.cassandra.db:type=StorageService";
 const STREAMS: &str = "org.apache.cassandra.net:type=StreamManager";
 
-/// What is asked for, in the order of the answers.
+/// Requested attributes, in the order of the answers.
 const ATTRIBUTES: [(&str, &str); 7] = [
     (STORAGE, "OperationMode"),
     (STORAGE, "EndpointWithPortToHostId"),
@@ -22,43 +22,43 @@ const ATTRIBUTES: [(&str, &str); 7] = [
     (STREAMS, "CurrentStreams"),
 ];
 
-/// What a node says of itself and of the others.
+/// Report of a node about itself and the other members.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Members {
-    /// Its own mode: `NORMAL`, `JOINING`, `DECOMMISSIONED`.
+    /// Operation mode of the node itself: `NORMAL`, `JOINING`, `DECOMMISSIONED`.
     pub mode: String,
-    /// The streams that it takes part in now.
+    /// Number of streams that the node takes part in.
     pub streams_count: usize,
-    /// All members, by the addresses where nodes reach them.
+    /// All members, by the addresses that nodes use among each other.
     pub all: BTreeMap<SocketAddr, Member>,
 }
 
-/// A member of a ring, as another one has it.
+/// A member of a ring, as reported by another node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
-    /// Its host id.
+    /// Host id of the member.
     pub host_id: String,
-    /// Where it stands.
+    /// Status of the member.
     pub standing: MemberStatus,
 }
 
-/// Where a member of a ring stands.
+/// Status of a ring member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MemberStatus {
-    /// It is up, and owns its part.
+    /// Up, and owns its tokens.
     Normal,
-    /// It owns its part, and is down.
+    /// Down, and owns its tokens.
     Down,
-    /// It streams what it is to own.
+    /// Streaming the data that it is to own.
     Joining,
-    /// It streams what it owned to others.
+    /// Streaming its data to other nodes.
     Leaving,
-    /// It takes other tokens.
+    /// Changing its tokens.
     Moving,
 }
 
 impl MemberStatus {
-    /// In words: `up and normal`, `down`, `joining`, `leaving`, `moving`.
+    /// Returns the status in words: `up and normal`, `down`, `joining`, `leaving`, `moving`.
     pub fn words(self) -> &'static str {
         match self {
             MemberStatus::Normal => "up and normal",
@@ -71,17 +71,17 @@ impl MemberStatus {
 }
 
 impl NodeControl {
-    /// What the node says of the ring now.
+    /// Asks the node for the members of the ring.
     ///
     /// # Errors
-    /// It does not tell within `limit`.
+    /// It does not answer within `limit`.
     pub fn members(&self, limit: Duration) -> Result<Members> {
         let answers = self.0.with_limit(limit).read(&ATTRIBUTES)?;
         members_of(&answers).context("a node does not tell who is in the ring")
     }
 }
 
-/// Of the answers to [`ATTRIBUTES`]; none if one is missing.
+/// Parses the answers to [`ATTRIBUTES`]. `None` if one is missing.
 fn members_of(answers: &[Option<Value>]) -> Option<Members> {
     let answer = |index: usize| answers.get(index)?.as_ref();
     let nodes = |index: usize| -> Option<Vec<SocketAddr>> {
@@ -109,7 +109,7 @@ fn members_of(answers: &[Option<Value>]) -> Option<Members> {
     })
 }
 
-/// Of `10.0.0.1:7000`; Java may put a slash in front.
+/// Parses an address such as `10.0.0.1:7000`; Java may put a slash in front.
 fn address_of(name: &str) -> Option<SocketAddr> {
     name.trim_start_matches('/').parse().ok()
 }

@@ -1,8 +1,8 @@
-//! Cassandra's own metrics of one node, by what it shows them with: MBeans over a Jolokia agent, or
-//! the tables of `system_metrics`, which Cassandra has since 6.0 and for which CQL is enough.
+//! Reads Cassandra's metrics of one node: from MBeans through a Jolokia agent, or from the
+//! `system_metrics` tables, which exist since 6.0 and need only CQL.
 //!
-//! Both are asked by the names of MBeans and their attributes. What is no metric (an MBean outside
-//! of `org.apache.cassandra.metrics`) has no value where there are only tables.
+//! Both are addressed by MBean name and attribute. MBeans outside of `org.apache.cassandra.metrics`
+//! have no value if there are only tables.
 
 mod tables;
 
@@ -18,23 +18,23 @@ use std::time::Duration;
 use tables::MetricTables;
 use versions::Release;
 
-/// Where the metrics of a node are read.
+/// Source of a node's metrics.
 #[derive(Clone, Debug)]
 pub(crate) enum Metrics {
-    /// In its JVM.
+    /// The Jolokia agent in its JVM.
     ByAgent(Jolokia),
-    /// Over CQL.
+    /// CQL tables.
     ByTables {
-        /// Where it answers.
+        /// CQL address.
         node: SocketAddr,
-        /// How a client gets in.
+        /// Credentials and TLS of clients.
         access: Access,
     },
 }
 
-/// Attributes of MBeans that are read again and again, by a request that is written once.
+/// Repeated reading of a fixed set of MBean attributes.
 pub(crate) trait Ask: Send {
-    /// Their values, in their order; `None` where there is no such MBean or attribute.
+    /// Returns the values in order. `None` where the MBean or attribute does not exist.
     ///
     /// # Errors
     /// The node does not answer.
@@ -53,7 +53,7 @@ impl Ask for AskAgent {
 }
 
 impl Metrics {
-    /// What asks for attributes, each of an MBean; no answer takes longer than `limit`.
+    /// Returns a reader of attributes, each with its MBean. Each read takes at most `limit`.
     pub fn asking(&self, attributes: &[(&str, &str)], limit: Duration) -> Box<dyn Ask> {
         match self {
             Metrics::ByAgent(agent) => Box::new(AskAgent {
@@ -66,7 +66,7 @@ impl Metrics {
         }
     }
 
-    /// Asks once.
+    /// Reads attributes once.
     ///
     /// # Errors
     /// The node does not answer.
@@ -74,7 +74,7 @@ impl Metrics {
         self.asking(attributes, CONTROL_TIMEOUT).ask()
     }
 
-    /// Count and bytes of the live SSTables of a table, as the server keeps them.
+    /// Returns count and bytes of a table's live SSTables, as the server reports them.
     ///
     /// # Errors
     /// The node does not answer, or has no such table.
@@ -96,7 +96,7 @@ impl From<&Jolokia> for Metrics {
 }
 
 impl Cluster {
-    /// The metrics of one node, or why they are out of sight.
+    /// Returns the metrics source of one node, or why there is none.
     pub(crate) fn metrics(&self, node: &NodeInfo) -> std::result::Result<Metrics, String> {
         match self.agent(&node.name) {
             Ok(agent) => Ok(Metrics::ByAgent(agent.clone())),
@@ -109,7 +109,7 @@ impl Cluster {
     }
 }
 
-/// Whether a node of such a version shows its metrics as tables.
+/// Returns true if nodes of this version have metrics in tables.
 pub(crate) fn has_tables(version: &str) -> bool {
     Release::built(version).is_some_and(|release| release.line().has_metric_tables)
 }

@@ -1,8 +1,8 @@
-//! Where nodes are reached that are known by other addresses: a pod that is made again has another
-//! one, and what a cluster calls its nodes may be translated on the way.
+//! Current addresses of nodes that are known by other ones. A pod that was recreated has a new
+//! address, and addresses that a cluster reports may need translation.
 //!
-//! What must hold: whoever holds a node's address goes on to hold it, and is led to where the node
-//! is. Of ours no node moves.
+//! Invariants: callers keep the first address of a node, and this module maps it to where the node
+//! is now. Managed nodes never move.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -11,29 +11,29 @@ use target::Translation;
 use ureq::unversioned::resolver::{ResolvedSocketAddrs, Resolver};
 use ureq::unversioned::transport::NextTimeout;
 
-/// The port of CQL where none is given.
+/// Default port of CQL.
 pub(crate) const CQL_PORT: u16 = 9042;
 
-/// The addresses of nodes, each as it was at first, as the cluster calls it now, and where that is
+/// Addresses of nodes: the first one, the one that the cluster uses now, and the one where that is
 /// reached.
 #[derive(Clone, Debug, Default)]
 pub struct Moves {
-    /// By the address at first, what the cluster calls the node now.
+    /// Address that the cluster uses now, by the first address.
     moved: Arc<Mutex<BTreeMap<SocketAddr, SocketAddr>>>,
     translation: Arc<Translation>,
     proxy: Option<Proxy>,
 }
 
-/// One address by which all nodes are reached that it knows by names.
+/// A single address in front of all nodes, which selects a node by name.
 #[derive(Clone, Debug)]
 pub(crate) struct Proxy {
     address: SocketAddr,
-    /// By what the cluster calls a node, what the proxy does.
+    /// The proxy's name of a node, by the address that the cluster uses.
     names: Arc<Mutex<BTreeMap<SocketAddr, String>>>,
 }
 
 impl Proxy {
-    /// One that knows no node yet.
+    /// Creates a proxy that knows no node yet.
     pub fn at(address: SocketAddr) -> Proxy {
         Proxy {
             address,
@@ -41,12 +41,12 @@ impl Proxy {
         }
     }
 
-    /// Where it is.
+    /// Address of the proxy.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Takes note of how a node is asked for.
+    /// Records the proxy's name of a node.
     pub fn note(&self, called: SocketAddr, name: &str) {
         let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
         names.insert(called, name.to_owned());
@@ -59,7 +59,7 @@ impl Proxy {
 }
 
 impl Moves {
-    /// Of a cluster whose addresses are translated; nothing has moved yet.
+    /// Addresses of a cluster that need translation. No node has moved yet.
     pub fn translated(translation: Translation) -> Moves {
         Moves {
             translation: Arc::new(translation),
@@ -67,7 +67,7 @@ impl Moves {
         }
     }
 
-    /// Of a cluster whose nodes are behind a proxy.
+    /// Addresses of a cluster whose nodes are behind a proxy.
     pub(crate) fn behind(proxy: Proxy) -> Moves {
         Moves {
             proxy: Some(proxy),
@@ -75,18 +75,18 @@ impl Moves {
         }
     }
 
-    /// The proxy that nodes are behind.
+    /// Returns the proxy in front of the nodes.
     pub(crate) fn proxy(&self) -> Option<&Proxy> {
         self.proxy.as_ref()
     }
 
-    /// The name by which a proxy is asked for a node, where nodes are behind one; it is the name
-    /// that TLS asks for.
+    /// Returns the name by which a proxy selects the node, which is also the name for TLS. `None`
+    /// without a proxy.
     pub fn proxied_name(&self, known: SocketAddr) -> Option<String> {
         self.proxy.as_ref()?.name(self.called(known))
     }
 
-    /// Where a node answers CQL that is known by an address.
+    /// Returns the CQL address where a known node is reached now.
     pub fn now(&self, known: SocketAddr) -> SocketAddr {
         let called = self.called(known);
         match &self.proxy {
@@ -95,12 +95,12 @@ impl Moves {
         }
     }
 
-    /// What the cluster calls a node now that is known by an address.
+    /// Returns the address that the cluster uses now for a known node.
     pub fn called(&self, known: SocketAddr) -> SocketAddr {
         self.all().get(&known).copied().unwrap_or(known)
     }
 
-    /// Where a port beside that of CQL is reached.
+    /// Returns where a port other than CQL of a known node is reached now.
     pub fn same_port(&self, known: SocketAddr) -> SocketAddr {
         let all = self.all();
         let is_it = |(one, _): &(&SocketAddr, &SocketAddr)| one.ip() == known.ip();
@@ -108,19 +108,19 @@ impl Moves {
         self.translation.beside(SocketAddr::new(ip, known.port()))
     }
 
-    /// By which address a node is known that the cluster calls so now.
+    /// Returns the first address of the node that the cluster calls `now`.
     pub fn known(&self, now: SocketAddr) -> SocketAddr {
         let all = self.all();
         let is_there = |(_, at): &(&SocketAddr, &SocketAddr)| **at == now;
         all.iter().find(is_there).map_or(now, |(known, _)| *known)
     }
 
-    /// What the cluster calls a node that a contact point leads to.
+    /// Returns the cluster's address of a node that was reached through a contact point.
     pub(crate) fn of_contact(&self, reached: SocketAddr) -> SocketAddr {
         self.translation.said(reached, CQL_PORT).unwrap_or(reached)
     }
 
-    /// Takes note of what the cluster calls a node now; whether that is news.
+    /// Records the cluster's present address of a node. Returns true if it has changed.
     pub fn note(&self, known: SocketAddr, now: SocketAddr) -> bool {
         self.all().insert(known, now).unwrap_or(known) != now
     }
@@ -130,8 +130,8 @@ impl Moves {
     }
 }
 
-/// Leads all requests to one end point of a node, or to where that has moved, whatever name its
-/// address has.
+/// Resolver that sends every request to one endpoint of a node, or to where it has moved, whatever
+/// host name the request has.
 #[derive(Debug)]
 pub struct Led {
     address: SocketAddr,
@@ -139,7 +139,7 @@ pub struct Led {
 }
 
 impl Led {
-    /// To an end point beside that of CQL, as it was at first.
+    /// Creates a resolver for an endpoint other than CQL, by its first address.
     pub fn to(address: SocketAddr, moves: &Moves) -> Led {
         Led {
             address,
@@ -174,14 +174,14 @@ mod tests {
         assert!(!moves.note(first, first));
         assert!(moves.note(first, second) && !moves.note(first, second));
         assert_eq!((moves.now(first), moves.known(second)), (second, first));
-        // Whoever shares it sees it.
+        // Clones share the state.
         assert!(moves.clone().note(first, third));
         assert_eq!((moves.now(first), moves.known(third)), (third, first));
         let beside = |text: &str| moves.same_port(at(text)).to_string();
         assert_eq!(beside("10.0.0.1:8778"), "10.0.0.3:8778");
         assert_eq!(beside("10.0.0.9:8778"), "10.0.0.9:8778");
         assert_eq!(moves.known(second), second);
-        // Another node has the address that it had.
+        // Another node takes over the old address.
         assert!(moves.note(second, first));
         assert_eq!((moves.known(first), moves.now(first)), (second, third));
     }
@@ -212,7 +212,7 @@ mod tests {
             (moves.of_contact(stranger), moves.now(stranger)),
             (stranger, stranger)
         );
-        // It takes the place of another one: what it is called then is translated too.
+        // The node takes the place of another one, and its new address is translated too.
         assert!(moves.note(five, at("10.1.0.6:9042")));
         assert_eq!(moves.now(five), at("127.0.0.1:9044"));
     }

@@ -1,34 +1,34 @@
-//! A node as those see it who use it.
+//! A node as its clients see it.
 
 use std::net::SocketAddr;
 
-/// One Cassandra process, as far as it can be seen.
+/// A Cassandra process, with its visible properties.
 #[derive(Clone, Debug)]
 pub struct NodeInfo {
-    /// `node1` for a node of ours, the address for an attached one.
+    /// Name such as `node1` for a managed node, the address for an attached one.
     pub name: String,
-    /// The host it lives on: `host1`, or the address for an attached one.
+    /// Host such as `host1`, or the address for an attached node.
     pub host: String,
-    /// Where it answers CQL.
+    /// CQL address.
     pub address: SocketAddr,
-    /// Data center.
+    /// Name of the data center.
     pub datacenter: String,
-    /// The name of the rack.
+    /// Name of the rack.
     pub rack: String,
-    /// The tokens it owns, ascending.
+    /// Tokens that the node owns, ascending.
     pub tokens: Vec<i64>,
-    /// Process id, when it runs on this machine as our child.
+    /// Process id if the node is our child on this machine.
     pub pid: Option<u32>,
-    /// Version of Cassandra.
+    /// Cassandra version.
     pub version: String,
 }
 
-/// A node of ours that is not there any more.
+/// A managed node that no longer runs.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{name} {how}")]
 pub struct NodeDied {
-    /// Which node.
+    /// Name of the node.
     pub name: String,
-    /// What has become of it, with the last lines of its log if it has died.
+    /// Reason, with the last lines of its log if it died.
     pub how: String,
 }

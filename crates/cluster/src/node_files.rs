@@ -1,16 +1,16 @@
-//! Where the files of a node of ours are, and by whom everything is done with them.
+//! Location of a managed node's files, and the agent through which they are accessed.
 
 use crate::jolokia::Jolokia;
 use anyhow::{Context, Result};
 use host::Agent;
 use std::path::{Path, PathBuf};
 
-/// A node of ours, as those need it who work on its files.
+/// File access for a managed node.
 pub(crate) struct NodeFiles<'a> {
     pub name: &'a str,
-    /// By which everything is done with its files.
+    /// Agent through which the files are accessed.
     pub host: &'a Agent,
-    /// Its folder, as its host has it.
+    /// Folder of the node, as a path on its host.
     pub folder: &'a Path,
     pub version: &'a str,
     pub agent: Option<&'a Jolokia>,
@@ -27,17 +27,17 @@ impl<'a> NodeFiles<'a> {
         })
     }
 
-    /// The server's own log.
+    /// Returns the path of the server's main log.
     pub(crate) fn log(&self) -> PathBuf {
         self.folder.join("logs").join("system.log")
     }
 
-    /// Whether there is a folder.
+    /// Returns true if the folder exists.
     pub(crate) fn has(&self, folder: &Path) -> Result<bool> {
         Ok(self.host.list(folder, None)?.is_some())
     }
 
-    /// The folder of a table's live files, by its id (hexadecimal digits).
+    /// Returns the folder of a table's live files, by the table's id (hexadecimal digits).
     pub(crate) fn table_folder(&self, keyspace: &str, table: &str, id: &str) -> PathBuf {
         let folder = self.folder.join("data").join(keyspace);
         folder.join(format!("{table}-{id}"))

@@ -1,4 +1,4 @@
-//! Work that a node is told to do by its MBeans, and that takes it a while.
+//! Long-running operations that a node performs through its MBeans.
 
 use crate::handle::NodeControl;
 use crate::mbeans::{self, STORAGE};
@@ -7,86 +7,86 @@ use measure::clock::{self, Deadline};
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// The MBean of what a node compacts and validates.
+/// MBean of compactions and validations.
 const COMPACTIONS: &str = "org.apache.cassandra.db:type=CompactionManager";
 
-/// The MBean of the cluster's metadata, of lines that have a log of it.
+/// MBean of the cluster metadata log, in releases that have one.
 const METADATA: &str = "org.apache.cassandra.tcm:type=CMSOperations";
 
-/// Between two looks at a repair, which is not waited for by the one who asks for it.
+/// Interval between two status checks of a repair, which runs asynchronously.
 const REPAIR_POLL: Duration = Duration::from_millis(200);
-/// How long a node may take to begin a repair that it has given a number.
+/// Time limit for a repair with a number to become known to the node.
 const REPAIR_BEGINS: Duration = Duration::from_secs(30);
 
-/// Something that a node is told to do.
+/// An operation on a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Operation {
-    /// What tables of keyspaces have in memory is written to disk.
+    /// Flushes the memtables of keyspaces.
     Flush {
-        /// Their names.
+        /// Names of the keyspaces.
         keyspaces: Vec<String>,
     },
-    /// All data of keyspaces is compacted into one file per table (or as its strategy has it).
+    /// Compacts all data of keyspaces into one SSTable per table, or as its strategy determines.
     Compact {
-        /// Their names.
+        /// Names of the keyspaces.
         keyspaces: Vec<String>,
     },
-    /// The compactions that run now are stopped.
+    /// Stops the running compactions.
     StopCompactions,
-    /// All that the node has of keyspaces is compared with its other replicas, and differences are
-    /// streamed: a full repair, of one keyspace after the other.
+    /// Runs a full repair, one keyspace after the other: compares all data of the node with its
+    /// other replicas, and streams the differences.
     Repair {
-        /// Their names.
+        /// Names of the keyspaces.
         keyspaces: Vec<String>,
     },
-    /// The repairs that the node has begun are ended.
+    /// Ends the repairs that the node has begun.
     StopRepairs,
-    /// A snapshot is made of all tables of keyspaces.
+    /// Takes a snapshot of all tables of keyspaces.
     Snapshot {
-        /// Its name.
+        /// Name of the snapshot.
         tag: String,
-        /// Their names.
+        /// Names of the keyspaces.
         keyspaces: Vec<String>,
     },
-    /// A snapshot is removed, if it is there.
+    /// Removes a snapshot, if it exists.
     ClearSnapshot {
-        /// Its name.
+        /// Name of the snapshot.
         tag: String,
-        /// The names of its keyspaces.
+        /// Names of the keyspaces.
         keyspaces: Vec<String>,
     },
-    /// A step of an upgrade is made.
+    /// Performs a step of an upgrade.
     Upgrade(UpgradeStep),
-    /// It leaves the ring, and streams its data to those who own it then; though copies become
-    /// fewer than a keyspace asks for.
+    /// Leaves the ring and streams the data to the new owners, even if fewer copies than the
+    /// replication factor remain.
     Decommission,
-    /// It takes another node out of the ring that is down, whose data the others stream to each
-    /// other.
+    /// Removes another node that is down from the ring. The remaining nodes stream its data among
+    /// each other.
     RemoveNode {
-        /// The other one's.
+        /// Host id of the node to remove.
         host_id: String,
     },
 }
 
-/// What a node is told while it is brought to another release.
+/// Step of an upgrade that a node performs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum UpgradeStep {
-    /// It takes no more writes, and writes what it has in memory to files.
+    /// Stops accepting writes, and flushes all memtables.
     Drain,
-    /// All files of keyspaces are written anew that are not in the newest format that it writes.
+    /// Rewrites the SSTables of keyspaces that are not in the newest format.
     Sstables {
-        /// Their names.
+        /// Names of the keyspaces.
         keyspaces: Vec<String>,
     },
-    /// The log of the cluster's metadata begins: the last step to a line that has it.
+    /// Begins the cluster metadata log: the last step of an upgrade to a release with one.
     BeginMetadataLog,
 }
 
 impl NodeControl {
-    /// Tells a node to do something, and waits until it has; what it said of it.
+    /// Performs an operation and waits for its end. Returns a description of the result.
     ///
     /// # Errors
-    /// It refuses, fails, or has not done it within `limit`.
+    /// The node refuses, fails, or does not finish within `limit`.
     pub fn perform(&self, what: &Operation, limit: Duration) -> Result<String> {
         let deadline = Deadline::after(limit);
         match what {
@@ -164,7 +164,8 @@ impl NodeControl {
                 const UPGRADE: &str =
                     "upgradeSSTables(java.lang.String,boolean,int,[Ljava.lang.String;)";
                 for keyspace in keyspaces {
-                    // Without those that have the format, as many at once as it compacts.
+                    // Skips SSTables in the newest format; runs as many jobs as there are
+                    // compactors.
                     let arguments = [json!(keyspace), json!(true), json!(0), json!([])];
                     self.told(deadline.left(), STORAGE, UPGRADE, &arguments)?;
                 }
@@ -181,11 +182,11 @@ impl NodeControl {
         }
     }
 
-    /// The keyspaces with replicas on other nodes: those of clients or, if there are none,
+    /// Returns the keyspaces with replicas on other nodes: those of clients or, if there are none,
     /// Cassandra's own.
     ///
     /// # Errors
-    /// It does not tell within `limit`.
+    /// The node does not answer within `limit`.
     pub fn keyspaces(&self, limit: Duration) -> Result<Vec<String>> {
         let answer = self.0.with_limit(limit).read(&[(STORAGE, "NonLocalStrategyKeyspaces")])?;
         let names = answer
@@ -201,7 +202,7 @@ impl NodeControl {
         Ok(others)
     }
 
-    /// Does something to one keyspace after the other, as long as there is time.
+    /// Performs an action on one keyspace after the other, within the deadline.
     fn each(
         &self,
         keyspaces: &[String],
@@ -236,18 +237,18 @@ impl NodeControl {
 
 const STOP: &str = "stopCompaction";
 
-/// Whether a keyspace is one of Cassandra's own.
+/// Returns true if a keyspace is one of Cassandra's own.
 pub fn is_own(keyspace: &str) -> bool {
     keyspace.starts_with("system")
 }
 
-/// `a, b were`.
+/// Returns the subject of a sentence: `a, b were`.
 fn were(names: &[String]) -> String {
     let verb = if names.len() == 1 { "was" } else { "were" };
     format!("{} {verb}", names.join(", "))
 }
 
-/// One keyspace of several, and the time that there is for all of them.
+/// One keyspace of several, with the deadline that they share.
 struct KeyspaceWork<'a> {
     control: &'a NodeControl,
     keyspace: &'a str,
@@ -274,7 +275,7 @@ impl KeyspaceWork<'_> {
         compacted.map(drop).with_context(|| format!("compact {}", self.keyspace))
     }
 
-    /// Whether there was anything to be repaired: of a keyspace with one replica there is not.
+    /// Repairs the keyspace. Returns false if there is nothing to repair, as with a single replica.
     fn repair(&self) -> Result<bool> {
         const REPAIR: &str = "repairAsync(java.lang.String,java.util.Map)";
         let options = json!({"incremental": "false", "primaryRange": "false"});
@@ -292,7 +293,7 @@ impl KeyspaceWork<'_> {
                 _ => None,
             };
             match words.as_deref().map(<[_]>::split_first) {
-                // The number is given before the thread of the repair runs, which makes it known.
+                // The number is returned before the repair thread registers it.
                 None if !begin.passed() => {}
                 None => bail!(
                     "the node knows nothing of its repair {number} of {}",

@@ -1,8 +1,8 @@
-//! What nodes that are not ours are told and what takes it back, whoever is killed meanwhile.
+//! Operations on attached nodes that are undone even if processes are killed.
 //!
-//! An agent of ours on this machine starts this program to tell them, and starts it again to take
-//! it back: when that is asked for, when the time is over, or when its controller is gone. What the
-//! program needs stands in its one argument; where a secret is, but never the secret itself.
+//! An agent on this machine starts this program to perform the operation. It starts the program
+//! again to undo it: on request, after a time limit, or when its controller is gone. All parameters
+//! are in one argument, which says where a secret is, but never contains it.
 
 use crate::jolokia::Jolokia;
 use crate::mbeans;
@@ -16,42 +16,42 @@ use std::sync::Arc;
 use std::time::Duration;
 use target::{Invocation, JolokiaAccess, SecretSource, TlsSpec};
 
-/// The arguments that make this program do that; what is meant stands behind.
+/// Arguments that select this mode; the parameters follow.
 const GIVE: &str = "tell-nodes";
 const TAKE_BACK: &str = "take-back-what-nodes-were-told";
 
-/// This program, as whoever starts it has it, though its file may be another one by now.
+/// Path of this program for the process that starts it, even if the file was replaced since.
 pub(crate) const OURSELVES: &str = "/proc/self/exe";
 
-/// What nodes are told.
+/// Operation on the nodes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Act {
-    /// To begin no compaction of tables.
+    /// Disables compactions of tables.
     NoCompactions,
-    /// To put tables away under this name, which they have until it is taken back.
+    /// Takes a snapshot of tables under this name, which exists until it is undone.
     Snapshot(String),
 }
 
 impl Act {
-    /// After so long it is taken back, though whoever has told it lives.
+    /// Returns the time after which the agent undoes the operation even if its controller lives.
     fn at_most(&self) -> Duration {
         const HOUR: Duration = Duration::from_secs(60 * 60);
         match self {
-            // Longer than any import takes, which makes links and reads the index of each SSTable.
+            // Longer than any import, which makes links and reads the index of each SSTable.
             Act::NoCompactions => 2 * HOUR,
-            // As long as a run takes.
+            // Longer than any run.
             Act::Snapshot(_) => 366 * 24 * HOUR,
         }
     }
 }
 
-/// What is told to whom, and how they are reached.
+/// An operation, the nodes it is for, and access to them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Order {
     act: Act,
     keyspace: String,
-    /// The agents of the nodes, and the tables on each.
+    /// Addresses of the nodes' agents, with the tables on each.
     nodes: Vec<(SocketAddr, Vec<String>)>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     user: Option<String>,
@@ -61,7 +61,7 @@ pub(crate) struct Order {
     tls: Option<TlsWords>,
 }
 
-/// Where a password is.
+/// Location of a password.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum PasswordPlace {
@@ -81,10 +81,10 @@ struct TlsWords {
 }
 
 impl Order {
-    /// One for these tables; each node by the address of its agent.
+    /// Builds the operation for these tables; each node is given by the address of its agent.
     ///
     /// # Errors
-    /// The password is nowhere from where another process could read it.
+    /// The password is not where another process could read it.
     pub fn of(
         act: Act,
         keyspace: &str,
@@ -133,7 +133,7 @@ impl Order {
         })
     }
 
-    /// Has it told, to all nodes of it or to none.
+    /// Performs the operation on all nodes or on none.
     ///
     /// # Errors
     /// A node does not answer, or refuses.
@@ -151,7 +151,7 @@ impl Order {
 
     fn access(&self) -> JolokiaAccess {
         JolokiaAccess {
-            // The addresses have it.
+            // The addresses include the port.
             port: 0,
             user: self.user.clone(),
             password: self.password.clone().map(|kept| match kept {
@@ -168,7 +168,7 @@ impl Order {
         }
     }
 
-    /// Does it on all nodes, also when one has failed.
+    /// Performs an action on all nodes, even if one fails.
     fn on_all(&self, what: impl Fn(&Jolokia, &[&str]) -> Result<()>) -> Result<()> {
         let access = self.access();
         let of_node = |(address, tables): &(SocketAddr, Vec<String>)| -> Result<()> {
@@ -197,7 +197,7 @@ impl Order {
     }
 }
 
-/// What nodes were told, until it is taken back.
+/// An operation that was performed, until it is undone.
 #[derive(Debug)]
 pub(crate) struct GivenOrder {
     agent: Arc<host::Agent>,
@@ -205,7 +205,7 @@ pub(crate) struct GivenOrder {
 }
 
 impl GivenOrder {
-    /// Takes it back.
+    /// Undoes the operation.
     ///
     /// # Errors
     /// A node does not answer. The agent tries once more when it ends.
@@ -214,7 +214,7 @@ impl GivenOrder {
     }
 }
 
-/// Does what this program was started for; `None` if it was started for something else.
+/// Performs the operation that this process was started for. Returns `None` otherwise.
 pub(crate) fn answer() -> Option<Result<()>> {
     let words: Vec<_> = std::env::args_os().collect();
     let [_, argument, order] = &words[..] else {

@@ -1,4 +1,5 @@
-//! The page cache of the nodes' data, dropped, so that a trial reads from disk what it first reads.
+//! Drops the page cache of the nodes' data, so that a trial's first read of each block comes from
+//! disk.
 
 use crate::cluster::Cluster;
 use crate::local::Nodes;
@@ -6,12 +7,12 @@ use anyhow::Result;
 use host::{Host, Hosts};
 
 impl Cluster {
-    /// Takes the files of all nodes' data out of the page cache. `false`: not all of it, because
-    /// the nodes are not ours, or map their files (`disk_access_mode: mmap`), and what is mapped
-    /// stays.
+    /// Drops the files of all nodes' data from the page cache. Returns `false` if pages remain: the
+    /// nodes are not managed, or they map their files (`disk_access_mode: mmap`), and mapped pages
+    /// stay.
     ///
-    /// On hosts that are kept apart, each host's whole cache goes, mapped or not. Otherwise no root
-    /// is needed, and nothing else on the machine loses its cache.
+    /// On isolated hosts, each host's whole cache is dropped, mapped or not. Otherwise no root is
+    /// needed, and other programs on the machine keep their cache.
     ///
     /// # Errors
     /// A file cannot be read.
@@ -23,7 +24,7 @@ impl Cluster {
     }
 }
 
-/// See [`Cluster::drop_page_cache`], of which `nodes` are.
+/// Implements [`Cluster::drop_page_cache`]; `nodes` are its nodes.
 fn drop_of(cluster: &Cluster, nodes: &Nodes) -> Result<bool> {
     let has_groups = |hosts: &&Hosts| hosts.all().iter().all(Host::has_groups);
     if let Some(hosts) = nodes.hosts().filter(has_groups) {

@@ -1,5 +1,5 @@
-//! A pod as somebody holds it who breaks it: only what the command line names is done to one of
-//! others, and its node is followed to where it comes back.
+//! Handles of pods for faults. Only actions that the command line names are done to attached pods.
+//! A node is followed to the address of its new pod.
 
 use crate::door::Door;
 use crate::moves::Moves;
@@ -11,20 +11,21 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use target::{Invocation, NodeAct};
 
-/// Who runs all nodes in Kubernetes.
+/// Operator that runs all nodes in Kubernetes.
 #[derive(Clone, Debug)]
 pub struct OperatorHandle {
     pub(crate) operator: Operator,
-    /// The pods of the nodes.
+    /// Pods of the nodes.
     pub(crate) pods: Vec<Arc<NodePod>>,
     pub(crate) door: Option<Door>,
 }
 
 impl OperatorHandle {
-    /// Has all nodes restarted in its way, and does not wait for that; what it was told.
+    /// Makes the operator restart all nodes in its way, without waiting for it. Returns the request
+    /// in words.
     ///
     /// # Errors
-    /// The command line does not name it, or it refuses it.
+    /// The command line does not name it, or the operator refuses it.
     pub fn restart(&self) -> Result<String> {
         may(self.door.as_ref(), NodeAct::Pods, "the cluster")?;
         let pods: Vec<&NodePod> = self.pods.iter().map(Arc::as_ref).collect();
@@ -32,23 +33,24 @@ impl OperatorHandle {
     }
 }
 
-/// The pod of a node or of a host.
+/// Handle of the pod of a node or host.
 #[derive(Clone, Debug)]
 pub struct PodHandle {
     pub(crate) pod: Arc<NodePod>,
-    /// That of its node.
+    /// Name of its node.
     pub(crate) name: String,
-    /// Where its node answers CQL, as it is known.
+    /// First CQL address of its node.
     pub(crate) known: SocketAddr,
     pub(crate) moves: Moves,
     pub(crate) door: Option<Door>,
 }
 
 impl PodHandle {
-    /// What the cluster tells of it. Where its node is now is known to all from then on.
+    /// Reads the pod's status from Kubernetes, and records the node's present address for all
+    /// users.
     ///
     /// # Errors
-    /// It does not tell.
+    /// Kubernetes does not answer.
     pub fn seen(&self) -> Result<PodSeen> {
         let seen = self.pod.seen()?;
         if let Some(ip) = seen.address.filter(|_| seen.is_ready) {
@@ -57,27 +59,28 @@ impl PodHandle {
         Ok(seen)
     }
 
-    /// Whether pods may be put on a machine of its cluster.
+    /// Returns true if a Kubernetes node accepts new pods.
     ///
     /// # Errors
-    /// The cluster does not tell.
+    /// Kubernetes does not answer.
     pub fn is_schedulable(&self, machine: &str) -> Result<bool> {
         self.pod.is_schedulable(machine)
     }
 
-    /// Has it deleted.
+    /// Deletes the pod.
     ///
     /// # Errors
-    /// The command line does not name it, nobody would make it again, or the cluster refuses it.
+    /// The command line does not name it, no controller would recreate it, or Kubernetes refuses
+    /// it.
     pub fn delete(&self, how: Deletion) -> Result<()> {
         self.may(NodeAct::Pods)?;
         self.pod.delete(how)
     }
 
-    /// The programs that keep pods off its machine, and let them there again.
+    /// Returns the programs that cordon and uncordon its Kubernetes node.
     ///
     /// # Errors
-    /// The command line does not name it, or the cluster does not tell where it is.
+    /// The command line does not name it, or Kubernetes does not report where the pod runs.
     pub fn cordon(&self) -> Result<[Invocation; 2]> {
         self.may(NodeAct::Pods)?;
         let program = |words| Invocation {
@@ -87,10 +90,10 @@ impl PodHandle {
         Ok(self.pod.cordon()?.map(program))
     }
 
-    /// Cuts it off by a network policy, as long as what is returned is held.
+    /// Isolates the pod by a network policy until the returned value is dropped.
     ///
     /// # Errors
-    /// The command line does not name it, or the cluster refuses it.
+    /// The command line does not name it, or Kubernetes refuses it.
     pub fn isolate(&self) -> Result<Isolation> {
         self.may(NodeAct::Network)?;
         self.pod.isolate()

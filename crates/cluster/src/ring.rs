@@ -1,44 +1,45 @@
-//! Which nodes hold which part of the data: replicas of each token range, and each node's share.
+//! Replicas of each token range, and each node's share of the data.
 //!
 //! Pure arithmetic on tokens, racks and a replication strategy, as Cassandra 4.0 to 5.0 does it
-//! (`SimpleStrategy`, `NetworkTopologyStrategy`): from a token onwards around the ring,
+//! (`SimpleStrategy`, `NetworkTopologyStrategy`). From a token onwards around the ring, the
+//! replicas are:
 //!
-//! - simple: the first nodes that differ, whatever their data center and rack;
-//! - by data center: in each of them the first nodes of racks not yet used; a node of a used rack
-//!   is taken only while the rest of the copies still suffices for one in every rack.
+//! - simple: the first distinct nodes, whatever their data center and rack;
+//! - by data center: in each data center the first nodes of racks not yet used. A node of a used
+//!   rack is taken only while the remaining copies suffice for one in every rack.
 //!
-//! What must hold: shares are exact fractions of 2^64 until the last division, and those of a
-//! keyspace add up to its number of copies, as far as there are nodes for them.
+//! Invariants: shares are exact fractions of 2^64 until the last division, and those of a keyspace
+//! add up to its number of copies, if there are enough nodes.
 
 use crate::node::NodeInfo;
 use anyhow::{Context, Result, bail};
 use std::collections::BTreeMap;
 
-/// Positions on the ring: tokens of the Murmur3 partitioner have 64 bits, and it wraps around.
+/// Positions on the ring: Murmur3 tokens have 64 bits, and the ring wraps around.
 const RING: u128 = 1 << 64;
 
-/// How a keyspace's rows are copied.
+/// Replication of a keyspace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Replication {
-    /// So many copies, whatever the data centers.
+    /// Number of copies, regardless of data centers.
     Simple(usize),
-    /// Copies by data center.
+    /// Number of copies by data center.
     ByDatacenter(BTreeMap<String, usize>),
-    /// Every node has everything.
+    /// Every node has all data.
     Everywhere,
-    /// Every node has what is its own; there are no copies.
+    /// Every node has only its own data; there are no copies.
     Local,
 }
 
 impl Replication {
-    /// Reads the map of `system_schema.keyspaces`: `class` and its options.
+    /// Parses the map of `system_schema.keyspaces`: `class` and its options.
     ///
     /// # Errors
-    /// The strategy is not one that Cassandra comes with, or a number of copies is none.
+    /// The strategy is not one of Cassandra's own, or a number of copies is not a number.
     pub fn parse(options: &BTreeMap<String, String>) -> Result<Replication> {
         let class = options.get("class").context("replication has no class")?;
         let copies = |(name, text): (&String, &String)| -> Result<usize> {
-            // `3/1` is three copies, one of them transient: it holds its range all the same.
+            // `3/1` means three copies, one of them transient, which holds its range all the same.
             let whole = text.split('/').next().unwrap_or_default();
             let number = whole.parse();
             number.with_context(|| format!("replication says {text:?} copies for {name:?}"))
@@ -62,34 +63,34 @@ impl Replication {
     }
 }
 
-/// The ring of a cluster: its tokens in order, and where each node stands.
+/// Token ring of a cluster, with data center and rack of each node.
 #[derive(Clone, Debug)]
 pub struct Ring {
-    /// Ascending, each with the index of its node.
+    /// Tokens, ascending, each with the index of its node.
     tokens: Vec<(i64, usize)>,
-    /// Data center and rack of each node, as indices into a list of either's names.
+    /// Data center and rack of each node, as indices.
     places: Vec<RackId>,
-    /// Names of the data centers; a place's `datacenter` is an index into them.
+    /// Names of the data centers, to which `datacenter` of a place is an index.
     datacenters: Vec<String>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct RackId {
     datacenter: usize,
-    /// Unique over data centers: two racks of one name in two of them are two racks.
+    /// Index over all data centers: racks of the same name in two data centers differ.
     rack: usize,
 }
 
-/// What one data center still has to take of a range.
+/// Copies that a data center still needs for a range.
 #[derive(Clone, Copy, Debug)]
 struct Remaining {
     copies: usize,
-    /// Nodes of used racks that may be taken before every rack has one.
+    /// Nodes in used racks that may be taken before every rack has one.
     repeats: usize,
 }
 
 impl Ring {
-    /// The ring of `nodes`, in their order.
+    /// Builds the ring of `nodes`, in their order.
     pub fn new(nodes: &[NodeInfo]) -> Ring {
         let mut datacenters: Vec<String> = Vec::new();
         let mut racks: Vec<(usize, &str)> = Vec::new();
@@ -102,7 +103,7 @@ impl Ring {
             tokens.extend(node.tokens.iter().map(|token| (*token, index)));
         }
         tokens.sort_unstable();
-        // No two nodes of one ring share a token; should it be claimed, the first one has it.
+        // Nodes of a ring never share a token. If two claim one, the first keeps it.
         tokens.dedup_by_key(|(token, _)| *token);
         Ring {
             tokens,
@@ -111,18 +112,18 @@ impl Ring {
         }
     }
 
-    /// How many token ranges there are.
+    /// Returns the number of token ranges.
     pub fn ranges_count(&self) -> usize {
         self.tokens.len()
     }
 
-    /// The range before the token of this index, and up to it: `(after, up to and with]`.
+    /// Returns the range that ends at the token of this index: `(after, up to and including]`.
     pub fn range(&self, index: usize) -> (i64, i64) {
         let before = index.checked_sub(1).unwrap_or(self.tokens.len() - 1);
         (self.tokens[before].0, self.tokens[index].0)
     }
 
-    /// Indices of the nodes that hold the range of this index, its owner first.
+    /// Returns the indices of the nodes that hold the range of this index, its owner first.
     pub fn replicas(&self, index: usize, replication: &Replication) -> Vec<usize> {
         match replication {
             Replication::Simple(copies) => self.distinct_from(index, *copies),
@@ -132,18 +133,19 @@ impl Ring {
         }
     }
 
-    /// Indices of the nodes that hold what has this token, its owner first; none of no ring.
+    /// Returns the indices of the nodes that hold this token, its owner first. Empty if the ring
+    /// is.
     pub fn replicas_of(&self, token: i64, replication: &Replication) -> Vec<usize> {
         if self.tokens.is_empty() {
             return Vec::new();
         }
-        // A range goes up to its token and with it; behind the last one the first begins.
+        // A range includes its end token. After the last range, the first one begins.
         let index = self.tokens.partition_point(|(up_to, _)| *up_to < token);
         self.replicas(index % self.tokens.len(), replication)
     }
 
-    /// Each node's share of the data: 1.0 is one whole copy. This is what `nodetool status`
-    /// calls effective ownership when it is given a keyspace.
+    /// Returns each node's share of the data, where 1.0 is a whole copy. `nodetool status` with a
+    /// keyspace calls this effective ownership.
     pub fn shares(&self, replication: &Replication) -> Vec<f64> {
         let mut owned = vec![0u128; self.places.len()];
         let demand = match replication {
@@ -160,26 +162,26 @@ impl Ring {
                 owned[node] += size;
             }
         }
-        // Exact up to 2^53 parts of the ring: far below anything that is shown.
+        // Exact up to 2^53 parts of the ring, far finer than any displayed value.
         owned.iter().map(|size| *size as f64 / RING as f64).collect()
     }
 
-    /// Each node's share of the ranges themselves, copies aside; they add up to 1.
+    /// Returns each node's share of the token ranges, without copies. The shares add up to 1.
     pub fn primary_shares(&self) -> Vec<f64> {
         self.shares(&Replication::Simple(1))
     }
 
-    /// How many positions a range has.
+    /// Returns the number of positions in a range.
     fn size(&self, index: usize) -> u128 {
         let (after, to) = self.range(index);
         match to.wrapping_sub(after).cast_unsigned() {
-            // One token: its range is the whole ring.
+            // There is a single token, whose range is the whole ring.
             0 => RING,
             size => u128::from(size),
         }
     }
 
-    /// Nodes from a token onwards, one for each token.
+    /// Iterates over the owners of all tokens from this one onwards.
     fn walk(&self, index: usize) -> impl Iterator<Item = usize> + '_ {
         let (before, from) = self.tokens.split_at(index);
         from.iter().chain(before).map(|(_, node)| *node)
@@ -198,7 +200,7 @@ impl Ring {
         replicas
     }
 
-    /// What each data center is to take of every range.
+    /// Returns what each data center needs for every range.
     fn demand(&self, copies: &BTreeMap<String, usize>) -> Vec<Remaining> {
         let of = |(index, name): (usize, &String)| {
             let here = |node: &usize| self.places[*node].datacenter == index;
@@ -248,7 +250,7 @@ impl Ring {
     }
 }
 
-/// Index of an item in a list, which it is added to if it is new.
+/// Returns the index of an item in a list, and appends a new item.
 fn index_of<T: PartialEq>(list: &mut Vec<T>, item: T) -> usize {
     let found = list.iter().position(|known| *known == item);
     found.unwrap_or_else(|| {

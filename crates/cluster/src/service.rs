@@ -1,5 +1,5 @@
-//! A node that is not ours as somebody holds it who restarts it or tells it by signals: by the
-//! agent of its own machine, and only what the command line names.
+//! Service of an attached node: restarts and signals through the agent of the node's machine. Only
+//! actions that the command line names are performed.
 
 use crate::door::Door;
 use anyhow::{Context, Result, bail};
@@ -9,27 +9,27 @@ use std::sync::Arc;
 use std::time::Duration;
 use target::NodeAct;
 
-/// How a node that is not ours is stopped, started and told on its machine.
+/// Handle of an attached node's service on its machine.
 #[derive(Clone, Debug)]
 pub struct NodeService {
-    /// The agent of its machine.
+    /// Agent of the machine.
     pub agent: Arc<Agent>,
-    /// The name of that.
+    /// Name of the machine.
     pub host: String,
     pub(crate) service: Service,
     pub(crate) door: Option<Door>,
 }
 
 impl NodeService {
-    /// Its process as its machine has it now; none if it does not run, or nobody can tell.
+    /// Returns the node's present process. `None` if it does not run or cannot be determined.
     pub fn process(&self) -> Option<Identity> {
         self.agent.find(&self.service).ok().flatten()
     }
 
-    /// What breaks it so, by its agent.
+    /// Returns the injection that breaks the node in this way.
     ///
     /// # Errors
-    /// The command line does not name it, or it does not run.
+    /// The command line does not name it, or the node does not run.
     pub fn breaking(&self, how: ServiceBreak, process: Option<Identity>) -> Result<Injection> {
         for act in acts(how) {
             self.may(*act)?;
@@ -43,11 +43,11 @@ impl NodeService {
         }))
     }
 
-    /// Starts it again, as an operator would; its process, if that shows soon. One that runs and
-    /// serves nobody is stopped before.
+    /// Starts the node as an operator would, and returns its process if it appears within the
+    /// limit. A process that runs without serving is stopped first.
     ///
     /// # Errors
-    /// The command line does not name it, or it cannot be done.
+    /// The command line does not name it, or the start fails.
     pub fn restart(&self, within: Duration) -> Result<Option<Identity>> {
         self.may(NodeAct::Restart)?;
         match self.process() {
@@ -60,7 +60,7 @@ impl NodeService {
         }
     }
 
-    /// That it is done to it: the command line names it.
+    /// Checks that the command line names this action on the node.
     ///
     /// # Errors
     /// It does not.
@@ -69,10 +69,11 @@ impl NodeService {
     }
 }
 
-/// That something is done to `what`: it is ours and has no door, or the command line names it.
+/// Checks that an action on `what` is permitted: the target is managed and has no permission check,
+/// or the command line names the action.
 ///
 /// # Errors
-/// It does not, with what would.
+/// It is not permitted. The message says what would permit it.
 pub(crate) fn may(door: Option<&Door>, act: NodeAct, what: &str) -> Result<()> {
     match door {
         Some(door) if !door.may_do(act) => bail!("{}", refusal(act, what)),
@@ -80,7 +81,7 @@ pub(crate) fn may(door: Option<&Door>, act: NodeAct, what: &str) -> Result<()> {
     }
 }
 
-/// What has to be allowed for it.
+/// Returns the actions that must be permitted for this kind of break.
 pub(crate) fn acts(how: ServiceBreak) -> &'static [NodeAct] {
     match how {
         ServiceBreak::Pause => &[NodeAct::Signal],
@@ -89,7 +90,7 @@ pub(crate) fn acts(how: ServiceBreak) -> &'static [NodeAct] {
     }
 }
 
-/// Why something is not done to `node`, with what would allow it.
+/// Returns why an action on `node` is refused, and what would permit it.
 fn refusal(act: NodeAct, node: &str) -> String {
     let what = match act {
         NodeAct::Restart => "is not stopped and started",

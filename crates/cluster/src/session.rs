@@ -2,9 +2,9 @@
 //!
 //! Long because the way from a socket to rows is one, with its handshakes, deadlines and pages.
 //!
-//! Nothing here is fast, and nothing has to be: schema, metadata, virtual tables. Every answer has
-//! a deadline; after a failed read or write the session is broken and says so, because the next
-//! bytes might belong to the last question.
+//! Speed does not matter here: sessions carry schema, metadata and virtual tables. Every answer has
+//! a deadline. After a failed read or write the session refuses further requests, because the next
+//! bytes might belong to the last one.
 
 use crate::access::{self, Access, Tls};
 use crate::door::{Door, Way};
@@ -25,44 +25,44 @@ use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::time::Duration;
 use target::Object;
 
-/// How long connecting may take: on any network that a laboratory uses, less than a second does.
+/// Time limit of connecting: on a laboratory's network it takes less than a second.
 const CONNECT_LIMIT: Duration = Duration::from_secs(5);
 
-/// Rows per page: whole virtual tables fit, and an answer stays in the order of a megabyte.
+/// Rows per page: whole virtual tables fit, and an answer takes about a megabyte.
 const PAGE_ROWS: i32 = 5000;
 
-/// The largest answer: a page of rows of 13 kB.
+/// Largest accepted answer: a page of rows of 13 kB.
 const ANSWER_BYTES_MAX: u32 = 64 << 20;
 
-/// How long nodes may take to agree on a schema. Drivers wait 10 s; a busy laptop is slower.
+/// Time limit of schema agreement. Drivers wait 10 s; a busy laptop is slower.
 const SCHEMA_AGREEMENT_LIMIT: Duration = Duration::from_secs(30);
 
-/// Between two looks at schema versions.
+/// Interval between two checks of schema versions.
 const SCHEMA_POLL: Duration = Duration::from_millis(50);
 
-/// Where a study says how sessions are encrypted.
+/// Section of a study that configures encryption of sessions.
 const SECTION: &str = "target.attach";
 
-/// What an error says of what was asked before there were statements.
+/// Name of the request in errors before the first statement.
 const HANDSHAKE: &str = "the CQL handshake";
 
-/// Longest part of a statement that an error repeats.
+/// Characters of a statement that an error repeats.
 const STATEMENT_CHARS_SHOWN: usize = 200;
 
-/// Rows of one statement, all pages.
+/// Rows of one statement, over all pages.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct QueryResult {
     /// Names of the columns.
     pub columns: Vec<String>,
-    /// Cells in the order of the columns.
+    /// Rows, with cells in the order of the columns.
     pub rows: Vec<Vec<Value>>,
 }
 
 impl QueryResult {
-    /// Index of a column.
+    /// Returns the index of a column.
     ///
     /// # Errors
-    /// The server did not send it; the message lists those it did.
+    /// The server did not send it. The message lists the columns that it sent.
     pub fn column(&self, name: &str) -> Result<usize> {
         let index = self.columns.iter().position(|column| column == name);
         index.with_context(|| {
@@ -72,48 +72,93 @@ impl QueryResult {
             )
         })
     }
+
+    /// Returns the rows of an answer to `DESCRIBE`.
+    ///
+    /// # Errors
+    /// As [`QueryResult::column`], if the answer is of another kind.
+    pub fn described(&self) -> Result<Vec<DescribedRow<'_>>> {
+        let columns = [
+            self.column("type")?,
+            self.column("name")?,
+            self.column("create_statement")?,
+        ];
+        let rows = self.rows.iter().map(|row| {
+            let text = |index: usize| row.get(index).and_then(Value::as_str).unwrap_or_default();
+            let [kind, name, statement] = columns.map(text);
+            DescribedRow {
+                kind,
+                name,
+                statement,
+            }
+        });
+        Ok(rows.collect())
+    }
 }
 
-/// An error that the server answered with.
+/// Schema element in an answer to `DESCRIBE`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DescribedRow<'r> {
+    /// Type of the element: `table`, `type`, `index` ….
+    pub kind: &'r str,
+    /// Name of the element, quoted if necessary.
+    pub name: &'r str,
+    /// Statement that creates it.
+    pub statement: &'r str,
+}
+
+/// The node requires authentication, and no credentials were given.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{node} wants a user and password ({class}), and none are given\nhint: write `user: NAME` and \
+     `password: {{secret: db}}` below `target.attach`, and say --secret db=file:PATH"
+)]
+pub(crate) struct NoPassword {
+    node: SocketAddr,
+    /// Class name of the node's authenticator.
+    class: String,
+}
+
+/// Error response of the server.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{node} answered {code}: {message} (statement: {statement})")]
 pub struct ServerError {
     /// The node that answered.
     pub node: SocketAddr,
-    /// The error code of the server.
+    /// Error code of the server.
     pub code: ErrorCode,
-    /// The server's words.
+    /// Message of the server.
     pub message: String,
     /// The statement, shortened.
     pub statement: String,
 }
 
 impl ServerError {
-    /// Whether what was to be created is there already.
+    /// Returns true if the object to be created exists already.
     pub fn says_that_it_exists(&self) -> bool {
         match self.code {
             ErrorCode::AlreadyExists => true,
-            // A type that is there has no code of its own.
+            // An existing type has no error code of its own.
             ErrorCode::Invalid => self.message.ends_with("already exists"),
             _ => false,
         }
     }
 
-    /// Of a statement that is right: whether the server has no such table or column.
+    /// Returns true if a valid statement failed because the server lacks the table or column.
     fn says_that_it_is_absent(&self) -> bool {
         self.code == ErrorCode::Invalid
     }
 
-    /// Whether asking again is for nothing: there is no such thing, or it is not shown to this
-    /// user. An overloaded node refuses too.
+    /// Returns true if a retry is useless: the object does not exist or is hidden from this user.
+    /// An overloaded node refuses too, but only for a while.
     fn is_lasting(&self) -> bool {
         let is_hidden = matches!(self.code, ErrorCode::Unauthorized | ErrorCode::SyntaxError);
         is_hidden || self.says_that_it_is_absent()
     }
 }
 
-/// A statement that is right and is asked again and again: not of who has no such table or column,
-/// or does not show it to this user.
+/// Statement that is repeated until the node refuses it for good, because it lacks the table or
+/// column or hides it from this user.
 pub(crate) struct RepeatedQuery {
     cql: String,
     is_refused: bool,
@@ -127,14 +172,14 @@ impl RepeatedQuery {
         }
     }
 
-    /// What is asked.
+    /// Returns the statement.
     #[cfg(test)]
     pub fn cql(&self) -> &str {
         &self.cql
     }
 
-    /// Asks, unless it is for nothing; a refusal that somebody should know of is put where
-    /// `refusal` is. What a line does not have is missed by nobody.
+    /// Runs the statement, unless it was refused for good. A refusal that the user should know goes
+    /// to `refusal`. A table that this Cassandra version lacks is no such refusal.
     ///
     /// # Errors
     /// The connection has failed.
@@ -161,12 +206,12 @@ impl RepeatedQuery {
     }
 }
 
-/// Nothing more comes.
+/// The connection ended.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 #[error("the node closed the connection")]
 struct Closed;
 
-/// Bytes to and from a node, plain or encrypted.
+/// Byte stream to and from a node, plain or encrypted.
 trait Stream: Read + Write + Send {}
 impl<T: Read + Write + Send> Stream for T {}
 
@@ -174,18 +219,18 @@ impl<T: Read + Write + Send> Stream for T {}
 pub struct Session {
     node: SocketAddr,
     stream: Box<dyn Stream>,
-    /// For the time-outs; shares the socket with `stream`.
+    /// Socket of `stream`, for setting time-outs.
     socket: TcpStream,
     timeout: Duration,
     broken: bool,
-    /// Of a cluster that is not ours.
+    /// Permission check of an attached cluster.
     door: Option<Door>,
     moves: Moves,
-    /// The keyspace of names that say none.
+    /// Keyspace of unqualified names.
     used: Option<String>,
     version: Version,
     request: Vec<u8>,
-    /// The request in segments, in a version that has them.
+    /// Request in segments, for protocol versions that have them.
     wrapped: Vec<u8>,
     segments: Option<SegmentReader>,
     body: Vec<u8>,
@@ -198,18 +243,17 @@ impl fmt::Debug for Session {
 }
 
 impl Session {
-    /// Connects, does the TLS and CQL handshakes, and authenticates. Each request of the session
-    /// may take `timeout`.
+    /// Connects, performs the TLS and CQL handshakes, and authenticates. Each request of the
+    /// session may take `timeout`.
     ///
     /// # Errors
-    /// The node is not reachable, its certificate is not trusted, it wants credentials that are
-    /// missing or wrong, or it speaks none of our versions of the protocol. The password is in no
-    /// message.
+    /// The node is not reachable, its certificate is not trusted, credentials are missing or wrong,
+    /// or the node supports none of our protocol versions. No message contains the password.
     pub fn open(node: SocketAddr, access: &Access, timeout: Duration) -> Result<Session> {
         Session::open_named(node, None, access, timeout)
     }
 
-    /// As [`Session::open`], for a node that was given by a host name, which its certificate may
+    /// Connects like [`Session::open`], for a node given by a host name, which the certificate may
     /// carry instead of the address.
     pub(crate) fn open_named(
         node: SocketAddr,
@@ -226,12 +270,13 @@ impl Session {
                 message,
                 statement: HANDSHAKE.to_owned(),
             }),
+            Err(HandshakeError::NoCredentials { class }) => bail!(NoPassword { node, class }),
             Err(why) => bail!("{node} does not let us in: {why}"),
         }
     }
 
-    /// Connects and does the handshakes in the first version of the protocol that the node does not
-    /// refuse, with what else it has against it.
+    /// Connects and performs the handshakes in the first protocol version that the node accepts.
+    /// Also returns any other reason why the node rejects the session.
     fn enter(
         node: SocketAddr,
         host: Option<&str>,
@@ -261,11 +306,10 @@ impl Session {
         )
     }
 
-    /// What a node wants to be told before it serves, by the class that judges it; none if it
-    /// serves everybody.
+    /// Returns the class name of the node's authenticator. `None` if it requires no authentication.
     ///
     /// # Errors
-    /// The node is not reachable, or speaks none of our versions of the protocol.
+    /// The node is not reachable, or supports none of our protocol versions.
     pub(crate) fn authenticator(node: SocketAddr, timeout: Duration) -> Result<Option<String>> {
         let nobody = Access::default();
         match Session::enter(node, None, &nobody, timeout)?.1 {
@@ -275,7 +319,7 @@ impl Session {
         }
     }
 
-    /// A connection on which nothing was said yet.
+    /// Opens a connection without any handshake of CQL.
     fn connect(
         node: SocketAddr,
         host: Option<&str>,
@@ -314,22 +358,22 @@ impl Session {
         })
     }
 
-    /// Where nodes are that are known by addresses.
+    /// Returns the current addresses of nodes.
     pub(crate) fn moves(&self) -> &Moves {
         &self.moves
     }
 
-    /// By which address a node is known that says another one of itself now.
+    /// Returns the first address of the node that calls itself `now`.
     pub(crate) fn known(&self, now: SocketAddr) -> SocketAddr {
         self.moves.known(now)
     }
 
-    /// The node's address, as it is known by.
+    /// Returns the first address of the node.
     pub fn node(&self) -> SocketAddr {
         self.node
     }
 
-    /// The address at our end.
+    /// Returns the local address of the connection.
     ///
     /// # Errors
     /// The socket is gone.
@@ -338,17 +382,17 @@ impl Session {
         own.with_context(|| format!("ask for our own address to {}", self.node))
     }
 
-    /// Runs one statement at LOCAL_ONE, following its pages to the end.
+    /// Runs one statement at LOCAL_ONE, and reads all its pages.
     ///
     /// # Errors
-    /// [`ServerError`] if the server refuses it; otherwise the connection has failed, and so will
-    /// every later call.
+    /// [`ServerError`] if the server refuses it. Otherwise the connection has failed, and every
+    /// later call fails too.
     pub fn query(&mut self, cql: &str) -> Result<QueryResult> {
         self.query_at(cql, Consistency::LocalOne)
     }
 
-    /// As [`Session::query`]; none if the server refuses it: it has no such table, or shows it to
-    /// others.
+    /// Executes like [`Session::query`], but returns `None` if the server refuses: the table does
+    /// not exist, or is not visible to this user.
     ///
     /// # Errors
     /// The connection has failed.
@@ -359,7 +403,15 @@ impl Session {
         }
     }
 
-    /// As [`Session::query`], at `consistency`.
+    /// Reads rows of a table that a study names, at ONE: Accord tables (6.0) refuse LOCAL_ONE.
+    ///
+    /// # Errors
+    /// As [`Session::query`].
+    pub fn query_rows(&mut self, cql: &str) -> Result<QueryResult> {
+        self.query_at(cql, Consistency::One)
+    }
+
+    /// Executes like [`Session::query`], at `consistency`.
     ///
     /// # Errors
     /// As [`Session::query`].
@@ -367,7 +419,8 @@ impl Session {
         self.ask(cql, cql, consistency)
     }
 
-    /// As [`Session::query`], of a statement with a secret in it: errors repeat `shown` instead.
+    /// Executes like [`Session::query`], for a statement that contains a secret: errors repeat
+    /// `shown` instead.
     pub(crate) fn query_secret(&mut self, cql: &str, shown: &str) -> Result<QueryResult> {
         let answer = self.ask(cql, shown, Consistency::LocalOne);
         self.request.fill(0);
@@ -375,12 +428,12 @@ impl Session {
         answer
     }
 
-    /// What would become of a statement on a cluster that is not ours, without sending it: whether
-    /// it would be sent. What it would make counts as made from then on, so that a whole run can be
-    /// gone through in a session of its own cluster.
+    /// Checks a statement without sending it, and returns true if it would be sent. Objects that it
+    /// would create count as created from then on. So a whole run can be rehearsed in a session of
+    /// its own.
     ///
     /// # Errors
-    /// It would be refused; the message says what allows it.
+    /// It would be refused. The message says what would permit it.
     pub fn rehearse(&mut self, cql: &str) -> Result<bool> {
         let Some(door) = self.door.clone() else {
             return Ok(true);
@@ -392,8 +445,8 @@ impl Session {
         Ok(way == Way::Send)
     }
 
-    /// As if a statement had been sent: what it makes counts as made, so that what follows from its
-    /// refusal is not said as well.
+    /// Treats the objects that a statement creates as created, so that errors which only follow
+    /// from its refusal are not reported.
     pub fn suppose(&mut self, cql: &str) {
         if let Some(door) = self.door.clone() {
             self.take_note(&door, cql);
@@ -404,16 +457,16 @@ impl Session {
         self.used.as_deref()
     }
 
-    /// The tables that a statement has made.
+    /// Records a statement with the permission check, and returns the tables that it created.
     fn take_note(&mut self, door: &Door, cql: &str) -> Vec<Object> {
         self.used = statement_change::used(cql).or(self.used.take());
         door.passed(cql, self.used())
     }
 
-    /// Whether a statement may be sent, now or by the load.
+    /// Checks if a statement may be sent, now or by the load.
     ///
     /// # Errors
-    /// It may not; the message says what allows it.
+    /// It may not. The message says what would permit it.
     pub fn may_send(&mut self, cql: &str) -> Result<()> {
         match self.door.clone() {
             Some(door) => door.pass(self, cql).map(drop),
@@ -470,7 +523,8 @@ impl Session {
         }
     }
 
-    /// Has a statement prepared; its markers and the columns of its rows, as the server has them.
+    /// Prepares a statement. Returns its bind markers and result columns as the server describes
+    /// them.
     ///
     /// # Errors
     /// As [`Session::query`].
@@ -485,7 +539,7 @@ impl Session {
         }
     }
 
-    /// Runs one statement that changes the schema, then waits until all nodes agree on it.
+    /// Runs one statement that changes the schema, then waits for schema agreement.
     ///
     /// # Errors
     /// As [`Session::query`], or the nodes still disagree after 30 s.
@@ -497,8 +551,8 @@ impl Session {
             .with_context(|| format!("wait for the schema after {}", shorten(cql)))
     }
 
-    /// An error of a replication that names a datacenter which the cluster has not, with those that
-    /// it has: `dc1` of our own nodes meets `datacenter1`, which is what Cassandra calls its own.
+    /// Adds the existing data centers to an error about a replication that names an unknown one.
+    /// Managed nodes are in `dc1`, while Cassandra's default is `datacenter1`.
     fn with_datacenters(&mut self, error: anyhow::Error) -> anyhow::Error {
         let refused = error.downcast_ref::<ServerError>();
         let names = ["datacenter", "strategy option"];
@@ -519,7 +573,7 @@ impl Session {
         )
     }
 
-    /// As [`Session::execute_schema`]; that what is to be created exists already is fine.
+    /// Executes like [`Session::execute_schema`], but an existing object is no error.
     ///
     /// # Errors
     /// As [`Session::execute_schema`].
@@ -534,11 +588,11 @@ impl Session {
         }
     }
 
-    /// Waits until this node and all that it knows have the same schema version. With a `limit` of
-    /// zero it looks once.
+    /// Waits until this node and all that it knows have the same schema version. A `limit` of zero
+    /// checks once.
     ///
     /// # Errors
-    /// They still differ; the message lists the versions.
+    /// They still differ. The message lists the versions.
     pub fn wait_for_schema_agreement(&mut self, limit: Duration) -> Result<()> {
         let deadline = Deadline::after(limit);
         loop {
@@ -562,7 +616,7 @@ impl Session {
         }
     }
 
-    /// A table of two text columns, name and value, as a map.
+    /// Reads a table with two text columns, name and value, into a map.
     pub(crate) fn pairs(&mut self, cql: &str) -> Result<BTreeMap<String, String>> {
         let result = self.query(cql)?;
         let text = |value: &Value| match value {
@@ -573,7 +627,7 @@ impl Session {
         Ok(result.rows.iter().filter_map(pair).collect())
     }
 
-    /// The handshake, with what the node has against it.
+    /// Performs the CQL handshake, and returns the node's objection, if any.
     fn begin(&mut self, access: &Access) -> Result<Result<(), HandshakeError>> {
         let credentials = access
             .credentials
@@ -584,13 +638,13 @@ impl Session {
             Ok(handshake) => handshake,
             Err(why) => return Ok(Err(why)),
         };
-        // It may refuse the version, and does so in one of its own.
+        // A node may refuse the version, and answers in one of its own.
         let mut version = None;
         loop {
             let answer = self
                 .exchange_in(version, HANDSHAKE)
                 .map_err(|error| with_what_may_help(error, access.tls.as_ref()));
-            // The password may be in there.
+            // The request may contain the password.
             self.request.fill(0);
             self.wrapped.fill(0);
             let header = answer?;
@@ -606,13 +660,13 @@ impl Session {
         }
     }
 
-    /// Sends `self.request` and receives the answer's body into `self.body`. Events, which nobody
-    /// has asked for, are passed over.
+    /// Sends `self.request` and receives the answer's body into `self.body`. Skips events, which we
+    /// never register for.
     fn exchange(&mut self, what: &str) -> Result<Header> {
         self.exchange_in(Some(self.version), what)
     }
 
-    /// The same, with an answer in a version or in whatever version.
+    /// As `exchange`, accepting an answer in `version`, or in any version if `None`.
     fn exchange_in(&mut self, version: Option<Version>, what: &str) -> Result<Header> {
         if self.broken {
             bail!(
@@ -664,7 +718,7 @@ impl Session {
     }
 }
 
-/// An error of the handshake of CQL; where a node has hung up, with what it may have wanted.
+/// Adds a hint to an error of the CQL handshake if the node closed the connection.
 fn with_what_may_help(error: anyhow::Error, tls: Option<&Tls>) -> anyhow::Error {
     use std::io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof};
     let kind = error.downcast_ref().map(std::io::Error::kind);
@@ -677,7 +731,7 @@ fn with_what_may_help(error: anyhow::Error, tls: Option<&Tls>) -> anyhow::Error 
         None if error.is::<Closed>() => {
             anyhow!("{error:#}\nhint: if it speaks TLS only, say `tls: {{}}` in `{SECTION}`")
         }
-        // What it has said of that may be lost with the connection.
+        // The node's explanation may be lost with the connection.
         Some(tls) if has_hung_up && tls.material.identity.is_none() => anyhow!(
             "{error:#}\nhint: if it wants a certificate of its clients, name that and its private \
              key, PEM files, by `tls: {{cert: FILE, key: FILE}}` of `{SECTION}`"
@@ -712,7 +766,7 @@ fn receive(
     Ok(())
 }
 
-/// Begins TLS; the handshake itself is done by the first write.
+/// Begins TLS. The handshake itself happens with the first write.
 fn encrypted(
     socket: TcpStream,
     tls: &Tls,
@@ -725,14 +779,14 @@ fn encrypted(
             .with_context(|| format!("use {name:?} as the server's name for TLS"))?,
         None => ServerName::IpAddress(IpAddr::into(node.ip())),
     };
-    // The handshake must not wait for ever on a server that does not speak TLS.
+    // A server that does not speak TLS must not block the handshake for ever.
     socket.set_read_timeout(Some(CONNECT_LIMIT)).context("set a time-out")?;
     let connection = rustls::ClientConnection::new(tls.config.clone(), name)
         .with_context(|| format!("begin TLS with {node}"))?;
     Ok(rustls::StreamOwned::new(connection, socket))
 }
 
-/// The response in a body; a server's ERROR becomes a [`ServerError`].
+/// Parses the response in a body. An ERROR of the server becomes a [`ServerError`].
 fn parse<'a>(
     header: &Header,
     body: &'a [u8],
@@ -769,7 +823,7 @@ fn unreadable(fault: &Fault, cql: &str, shown: &str) -> anyhow::Error {
     anyhow!("a statement cannot be read as Cassandra would read it: {at} (statement: {shown})")
 }
 
-/// A statement as an error repeats it: one line, not too long.
+/// Shortens a statement to one line for an error.
 fn shorten(statement: &str) -> String {
     let line = statement.split_whitespace().collect::<Vec<_>>().join(" ");
     if line.chars().count() <= STATEMENT_CHARS_SHOWN {

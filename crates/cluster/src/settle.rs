@@ -1,14 +1,14 @@
-//! Waiting until memtables are flushed and compactions have come to rest.
+//! Waits until memtables are flushed and compactions are idle.
 //!
-//! A measurement that begins while the server still compacts what was loaded measures the load
-//! phase. The rule, per node: no compaction runs for several looks in a row, and either nothing is
-//! pending or what is pending does not move.
+//! A measurement that begins while the server still compacts loaded data measures the load phase.
+//! The rule, per node: no compaction runs in several samples in a row, and the number of pending
+//! compactions is zero or does not change.
 //!
-//! "Nothing pending" is only what the server found when it last looked, and "pending" may be left
-//! lying until something makes it look. So tables are kicked after the flush: compactions are
-//! enabled, which they are, and which makes the server look. Work that is pending and does not
-//! begin after a second kick is *stalled* (some strategies estimate work that they never do):
-//! waiting longer would change nothing, and the report says so.
+//! "Nothing pending" is only what the server found at its last check, and pending work may wait
+//! until something triggers a check. So compactions of the tables are enabled again after the
+//! flush, which makes the server check. Pending work that does not begin after a second trigger is
+//! *stalled*: some strategies estimate work that they never do. Waiting longer would change
+//! nothing, and the report says so.
 
 use crate::cluster::Cluster;
 use crate::data_use;
@@ -21,51 +21,52 @@ use measure::clock::{self, Deadline};
 use serde_json::Value;
 use std::time::Duration;
 
-/// How waiting ended.
+/// Result of waiting for compactions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SettleOutcome {
-    /// Nothing runs, and nothing is pending.
+    /// No compaction is running or pending.
     Settled,
-    /// Work is said to be pending, but nothing runs and no byte is compacted. Worth a warning.
+    /// Compactions are reported as pending, but none runs and no byte is compacted. Worth a
+    /// warning.
     Stalled,
-    /// Compactions were still running at the limit.
+    /// Compactions were still running at the time limit.
     Timeout,
-    /// The target cannot tell: pending work is out of sight.
+    /// Pending compactions are not visible on this target.
     Unknown,
 }
 
-/// Result of waiting for compactions.
+/// Result, duration and last state of waiting for compactions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settle {
-    /// How it ended.
+    /// Outcome of waiting.
     pub outcome: SettleOutcome,
-    /// How long it took, in seconds.
+    /// Waiting time in seconds.
     pub seconds: f64,
-    /// What was seen last, per node: running and pending tasks, SSTables.
+    /// Last sample per node: running and pending tasks, SSTables.
     pub detail: String,
 }
 
-/// When waiting ends.
+/// Conditions under which waiting ends.
 #[derive(Clone, Copy, Debug)]
 pub struct Rule {
-    /// Between two looks.
+    /// Interval between two samples.
     pub sample: Duration,
-    /// So many looks in a row must see nothing running.
+    /// Number of consecutive samples without running compactions.
     pub idle_samples: u32,
-    /// Pending work that has not moved for so long is stalled.
+    /// Time after which unchanged pending work counts as stalled.
     pub stalled_after: Duration,
-    /// Waiting ends here in any case.
+    /// Time limit of waiting.
     pub limit: Duration,
 }
 
-/// Data of one node from which on the published rule holds: what is compacted once in about a
-/// minute at Cassandra's default of 64 MiB/s. With less, the rule's own 30 s of rest would be most
-/// of the wait.
+/// Data per node from which the published rule applies: the amount that is compacted in about a
+/// minute at Cassandra's default of 64 MiB/s. With less data, the 30 s of rest in that rule would
+/// be most of the wait.
 const LARGE_DATA_BYTES: u64 = 4 << 30;
 
 impl Rule {
-    /// The rule for so many bytes in the tables of the fullest node. Where they are out of sight,
-    /// they may be many.
+    /// Returns the rule for `bytes` of table data on the fullest node. Unknown sizes count as
+    /// large.
     pub fn for_data(bytes: Option<u64>, limit: Duration) -> Rule {
         match bytes {
             Some(bytes) if bytes < LARGE_DATA_BYTES => Rule::for_small_data(limit),
@@ -73,19 +74,20 @@ impl Rule {
         }
     }
 
-    /// For data that is flushed in a second and compacted in seconds. A compaction that is due
-    /// starts within milliseconds of the flush that makes it due, so that two quiet seconds tell
-    /// as much as the published thirty.
+    /// Returns the rule for data that is flushed within a second and compacted within seconds. A
+    /// due compaction starts within milliseconds of the flush that triggers it. So three samples
+    /// within half a second tell as much as the published thirty seconds.
     fn for_small_data(limit: Duration) -> Rule {
         Rule {
-            sample: Duration::from_millis(500),
-            idle_samples: 4,
+            sample: Duration::from_millis(250),
+            idle_samples: 3,
             stalled_after: Duration::from_secs(10),
             limit,
         }
     }
 
-    /// For any data: a look every 5 s, 6 of them at rest; stalled after two minutes.
+    /// Returns the rule for any data: a sample every 5 s, 6 of them idle; stalled after two
+    /// minutes.
     fn published(limit: Duration) -> Rule {
         Rule {
             sample: Duration::from_secs(5),
@@ -96,24 +98,24 @@ impl Rule {
     }
 }
 
-/// One look at one node.
+/// One sample of one node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Sample {
-    /// Compactions that run now.
+    /// Number of running compactions.
     running: u64,
-    /// What they have done of what they have to do, in bytes.
+    /// Bytes compacted so far and in total by the running compactions.
     progress: (u64, u64),
-    /// The server's estimate of compactions to come; `None` when it is out of sight.
+    /// Server's estimate of pending compactions. `None` if not visible.
     pending: Option<u64>,
-    /// Bytes compacted since the start of the node.
+    /// Bytes compacted since the node started.
     bytes_compacted: Option<u64>,
-    /// Live SSTables of the tables.
+    /// Number of live SSTables of the tables.
     sstables: Option<u64>,
 }
 
 impl Cluster {
-    /// Flushes the tables of `keyspace`, asks for the compactions that are due, and waits until
-    /// they have come to rest, at most for `limit`.
+    /// Flushes the tables of `keyspace`, triggers due compactions, and waits until they are idle,
+    /// at most for `limit`.
     ///
     /// # Errors
     /// A node does not answer.
@@ -174,8 +176,8 @@ fn run(
     })
 }
 
-/// On each node, the tables that may be kicked: enabling compactions must not undo what their
-/// definition says, nor what an operator has switched off on a node that is not ours.
+/// Returns the tables of each node whose compactions may be enabled. Excludes tables whose
+/// definition disables compaction, and those that an operator has disabled on an attached node.
 fn kicks_of<'a>(
     cluster: &Cluster,
     agents: &[(&'a str, &'a Jolokia)],
@@ -231,14 +233,14 @@ fn wait(
     }
 }
 
-/// One line about all nodes, for the terminal.
+/// Summarizes all nodes in one line for the terminal.
 fn summary(samples: &[Sample]) -> String {
     let running: u64 = samples.iter().map(|sample| sample.running).sum();
     let pending: u64 = samples.iter().filter_map(|sample| sample.pending).sum();
     let (done, all) = samples.iter().fold((0, 0), |(done, all), sample| {
         (done + sample.progress.0, all + sample.progress.1)
     });
-    // In tens, so that a long compaction is not a line for each look.
+    // Rounds to tens, so that a long compaction does not print a line per sample.
     let progress = match all {
         0 => String::new(),
         _ => format!(" ({} % done)", done.saturating_mul(10) / all * 10),
@@ -252,30 +254,30 @@ impl Sample {
     }
 }
 
-/// What is to be done after a look.
+/// Decision after a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// Look again.
+    /// Take another sample.
     Open,
-    /// Kick the tables once more.
+    /// Trigger compactions once more.
     Stuck,
-    /// It has ended.
+    /// Waiting has ended.
     Over(SettleOutcome),
 }
 
-/// What the looks so far amount to.
+/// State derived from the samples so far.
 #[derive(Debug, Default)]
 struct Watch {
     idle_samples: u32,
     last: Vec<Sample>,
-    /// Since when no look has differed from the one before.
+    /// Time since which the samples have not changed, ns.
     unchanged_since_ns: u64,
-    /// Whether the tables were kicked again because nothing moved.
+    /// True if compactions were triggered again because nothing changed.
     kicked_again: bool,
 }
 
 impl Watch {
-    /// What to do, now that this was seen.
+    /// Decides what to do after these samples.
     fn judge(&mut self, samples: &[Sample], now_ns: u64, rule: &Rule) -> State {
         if samples != self.last {
             self.last = samples.to_vec();
@@ -316,7 +318,7 @@ fn look_by_agent(agent: &Jolokia, keyspace: &str, tables: &[&str]) -> Result<Sam
         .and_then(Option::as_ref)
         .and_then(Value::as_array)
         .context("the node does not list its compactions")?;
-    // The node writes numbers as texts here.
+    // The node writes these numbers as texts.
     let sum = |key: &str| {
         let number = |task: &Value| task[key].as_str()?.parse::<u64>().ok();
         running.iter().filter_map(number).sum()
@@ -328,7 +330,7 @@ fn look_by_agent(agent: &Jolokia, keyspace: &str, tables: &[&str]) -> Result<Sam
     })
 }
 
-/// What metrics tell, which is all but what runs.
+/// Reads what metrics report: everything but the running compactions.
 fn counted(metrics: &Metrics, keyspace: &str, tables: &[&str]) -> Result<Sample> {
     let of_compactions = |name: &str| format!("{METRICS}:type=Compaction,name={name}");
     let (pending, bytes) = (
@@ -349,7 +351,7 @@ fn counted(metrics: &Metrics, keyspace: &str, tables: &[&str]) -> Result<Sample>
     })
 }
 
-/// By tables of nodes alone, of which older ones know only what runs.
+/// Samples by virtual tables alone, which in older releases show only running compactions.
 fn look_by_tables(cluster: &Cluster, keyspace: &str, tables: &[&str]) -> Result<Vec<Sample>> {
     let look = |node| -> Result<Sample> {
         let mut session = cluster.session_to(node)?;
@@ -371,7 +373,7 @@ fn look_by_tables(cluster: &Cluster, keyspace: &str, tables: &[&str]) -> Result<
     cluster.nodes().iter().map(look).collect()
 }
 
-/// How it ended, in words, and what was seen last of each node.
+/// Describes the outcome, and the last sample of each node.
 fn describe_all(
     cluster: &Cluster,
     outcome: SettleOutcome,

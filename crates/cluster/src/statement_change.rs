@@ -1,25 +1,25 @@
-//! What a statement would do to a cluster.
+//! Finds the changes that a CQL statement would make.
 //!
-//! What must hold: a statement is read as the server reads it, one that cannot be read is a fault,
-//! and what cannot be told of it counts as a change of everything.
+//! Invariants: a statement is read as the server reads it, and an unreadable one is an error. A
+//! statement whose effect is unknown counts as a change of everything.
 
 use cql::text::{Fault, Kind, Token};
 use target::{Act, Object};
 
-/// One thing that a statement does.
+/// A single change by a statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// What it does.
+    /// Kind of change.
     pub act: Act,
-    /// To what; none: to something that no name of a keyspace tells.
+    /// Changed object. `None` if it cannot be named within a keyspace.
     pub object: Option<Object>,
-    /// Whether it asks to be passed over where the object is there (`IF NOT EXISTS`).
+    /// True if an existing object is not an error (`IF NOT EXISTS`).
     pub if_absent: bool,
-    /// What sort of thing it makes or changes.
+    /// Sort of object that is created or changed.
     pub sort: Sort,
 }
 
-/// A sort of thing in a schema.
+/// Sort of schema object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Sort {
     /// A keyspace.
@@ -30,32 +30,32 @@ pub enum Sort {
     Type,
     /// A materialized view.
     View,
-    /// An index of this name on the table; one without a name is none that could be looked for.
+    /// Index of this name on the table. An unnamed one cannot be looked up.
     Index(Option<String>),
 }
 
-/// The keyspace that a statement makes the session's own (`USE`).
+/// Returns the keyspace that a `USE` statement selects.
 pub fn used(cql: &str) -> Option<String> {
     let tokens = cql::text::tokens(cql).ok()?;
     let words = Words(&tokens, None);
     (words.word(0) == Some("use")).then(|| words.name(1))?
 }
 
-/// The changes that a statement makes, in a session that uses a keyspace. A statement without any
-/// only reads.
+/// Returns the changes that a statement makes, in a session that uses the keyspace `used`. A
+/// statement without changes only reads.
 ///
 /// # Errors
-/// The text is not CQL, or can be read in two ways.
+/// The text is not CQL, or is ambiguous.
 pub fn changes(cql: &str, used: Option<&str>) -> Result<Vec<Change>, Fault> {
     let tokens = cql::text::tokens(cql)?;
     let words = Words(&tokens, used);
     let first_end = tokens.iter().position(is_end).unwrap_or(tokens.len());
     if words.word(0) != Some("begin") && !tokens[first_end..].iter().all(is_end) {
-        // More than one statement, which Cassandra refuses and another server may not.
+        // Several statements, which Cassandra refuses but another server may accept.
         return Ok(vec![change(Act::Alter, None, Sort::Keyspace)]);
     }
     Ok(match words.word(0).unwrap_or_default() {
-        // An empty statement is refused by the server, and changes nothing.
+        // The server refuses an empty statement, which changes nothing.
         "" | "select" | "describe" | "desc" | "list" | "use" => Vec::new(),
         "create" => vec![words.created()],
         "alter" => vec![words.defined(Act::Alter)],
@@ -82,7 +82,7 @@ fn change(act: Act, object: Option<Object>, sort: Sort) -> Change {
     }
 }
 
-/// The words of a statement, and the keyspace that its session uses.
+/// Tokens of a statement, and the keyspace that its session uses.
 struct Words<'a>(&'a [Token], Option<&'a str>);
 
 impl Words<'_> {
@@ -106,7 +106,7 @@ impl Words<'_> {
         token.is_some_and(|token| token.kind == Kind::Symbol && token.text == symbol)
     }
 
-    /// `keyspace.name` at a place; a name without a keyspace is in the one that the session uses.
+    /// Parses `keyspace.name` at a position. An unqualified name is in the session's keyspace.
     fn qualified(&self, at: usize) -> Option<Object> {
         let first = self.name(at)?;
         let (keyspace, name) = if self.is_symbol(at + 1, ".") {
@@ -128,7 +128,7 @@ impl Words<'_> {
         })
     }
 
-    /// Behind `IF NOT EXISTS` or `IF EXISTS`, and whether the former stands there.
+    /// Skips `IF NOT EXISTS` or `IF EXISTS`. Returns true with the former.
     fn behind_if(&self, at: usize) -> (usize, bool) {
         match (self.word(at), self.word(at + 1), self.word(at + 2)) {
             (Some("if"), Some("not"), Some("exists")) => (at + 3, true),
@@ -155,7 +155,7 @@ impl Words<'_> {
         }
     }
 
-    /// `CREATE`, `ALTER` or `DROP` of what has a name of its own.
+    /// Parses `CREATE`, `ALTER` or `DROP` of a named object.
     fn defined(&self, act: Act) -> Change {
         let (at, sort) = match self.word(1) {
             Some("keyspace" | "schema") => (2, Sort::Keyspace),
@@ -163,7 +163,7 @@ impl Words<'_> {
             Some("type") => (2, Sort::Type),
             Some("materialized") => (3, Sort::View),
             Some("index") => (2, Sort::Index(None)),
-            // Roles, functions, triggers: nothing that a name of a keyspace allows.
+            // Roles, functions and triggers cannot be permitted by the name of a keyspace.
             _ => return change(act, None, Sort::Keyspace),
         };
         let (at, if_absent) = self.behind_if(at);
@@ -177,7 +177,7 @@ impl Words<'_> {
         }
     }
 
-    /// The tables that `INSERT`, `UPDATE`, `DELETE` or a batch of them writes to.
+    /// Returns the tables that `INSERT`, `UPDATE`, `DELETE` or a batch of them writes to.
     fn written(&self) -> Vec<Change> {
         let is_before = |at: &usize| match self.word(*at) {
             Some("into") => true,
@@ -189,7 +189,7 @@ impl Words<'_> {
         let mut all: Vec<Change> = before
             .map(|at| change(Act::Write, self.qualified(at + 1), Sort::Table))
             .collect();
-        // A column may be named like a word, so that not every place is one of a table.
+        // A column may have the name of a keyword, so not every match is a table.
         if all.iter().any(|change| change.object.is_some()) {
             all.retain(|change| change.object.is_some());
         }
@@ -266,7 +266,7 @@ mod tests {
                  APPLY BATCH",
                 "write a.b, write d.e",
             ),
-            // What no name of a keyspace tells.
+            // Changes that cannot be named within a keyspace.
             ("CREATE ROLE me", "create ?"),
             ("GRANT ALL ON KEYSPACE s TO me", "alter ?"),
             ("TRUNCATE users", "truncate ?"),

@@ -1,10 +1,10 @@
-//! How the nodes of a target are, as `nodetool status` would say it: state, load, tokens, and
-//! which share of a keyspace each of them holds.
+//! Status of a target's nodes as `nodetool status` shows it: state, load, tokens, and ownership of
+//! a keyspace.
 //!
-//! Everything comes over CQL: who answers, the ring of `system.local` and `system.peers_v2`, and
-//! gossip as `system_views.gossip_info` shows it since Cassandra 4.1. Where MBeans are in sight,
-//! the failure detector's word and the exact load come from them. What nobody tells is absent, and
-//! a node that is down never makes the whole fail.
+//! Everything comes over CQL: availability, the ring of `system.local` and `system.peers_v2`, and
+//! gossip from `system_views.gossip_info`, which exists since Cassandra 4.1. With MBeans, the
+//! failure detector's verdict and the exact load come from them. Unknown values are absent, and a
+//! node that is down never makes the whole query fail.
 
 mod gossip;
 
@@ -22,10 +22,10 @@ use gossip::{Gossip, Mode};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// How long a node may take for each answer: one that is down must not hold up the table.
+/// Time limit of each answer, so that a node that is down does not delay the table.
 const LIMIT: Duration = Duration::from_secs(2);
 
-/// Keyspaces that Cassandra makes for itself; nobody asks who owns them.
+/// Keyspaces of Cassandra itself, whose ownership is not shown.
 const SYSTEM_KEYSPACES: [&str; 8] = [
     "system",
     "system_auth",
@@ -37,37 +37,38 @@ const SYSTEM_KEYSPACES: [&str; 8] = [
     "system_virtual_schema",
 ];
 
-/// How one node is.
+/// Status of one node.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NodeState {
-    /// Its name.
+    /// Name of the node.
     pub node: String,
-    /// Up or Down, then Normal, Joining, Leaving or Moving, by their first letters as nodetool
-    /// writes them: `UN`, `DN`, `UJ`; `?` for what nobody tells.
+    /// Up or Down, then Normal, Joining, Leaving or Moving, as in nodetool: `UN`, `DN`, `UJ`; `?`
+    /// for an unknown part.
     pub state: String,
-    /// Whether it answers CQL.
+    /// True if it answers CQL.
     pub answers: bool,
-    /// Bytes of its SSTables. From gossip it may be a minute old.
+    /// Bytes of its SSTables. A value from gossip may be a minute old.
     pub load_bytes: Option<u64>,
-    /// How many tokens it owns; absent if no node tells.
+    /// Number of tokens that it owns. `None` if no node reports it.
     pub tokens: Option<usize>,
 }
 
-/// How a cluster is.
+/// Status of a cluster.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Overview {
-    /// In the order of the cluster's nodes.
+    /// Nodes, in the order of the cluster.
     pub nodes: Vec<NodeState>,
-    /// Share of the token ranges by node, copies aside; they add up to 1 over the whole ring.
+    /// Share of the token ranges by node, without copies. The shares add up to 1 over the whole
+    /// ring.
     pub primary: BTreeMap<String, f64>,
-    /// By keyspace, then by node: 1.0 is one whole copy of the data.
+    /// Ownership by keyspace and node, where 1.0 is a whole copy of the data.
     pub owned: BTreeMap<String, BTreeMap<String, f64>>,
-    /// What could not be learnt, and what does not fit together: a sentence each.
+    /// Failed queries and inconsistencies, one sentence each.
     pub problems: Vec<String>,
 }
 
 impl Cluster {
-    /// How every node is.
+    /// Returns the state of every node.
     ///
     /// # Errors
     /// No node answers.
@@ -75,17 +76,18 @@ impl Cluster {
         states(self)
     }
 
-    /// Each node's share of `keyspace`, 1.0 being one whole copy: what `nodetool status` calls
-    /// effective ownership.
+    /// Returns each node's share of `keyspace`, where 1.0 is a whole copy. `nodetool status` calls
+    /// it effective ownership.
     ///
     /// # Errors
     /// The first node does not answer, there is no such keyspace, or its replication strategy is
-    /// not known.
+    /// unknown.
     pub fn ownership(&self, keyspace: &str) -> Result<BTreeMap<String, f64>> {
         ownership(self, keyspace)
     }
 
-    /// The indexes of the nodes that hold a partition of `keyspace`, by its token: its owner first.
+    /// Returns the indices of the nodes that hold a partition of `keyspace`, by its token: its
+    /// owner first.
     ///
     /// # Errors
     /// As [`Cluster::ownership`].
@@ -93,13 +95,13 @@ impl Cluster {
         replicas(self, keyspace, token)
     }
 
-    /// States and ownership in one look: of `keyspace`, or of all that are not Cassandra's own.
+    /// Returns states and ownership from one snapshot: of `keyspace`, or of all user keyspaces.
     pub fn overview(&self, keyspace: Option<&str>) -> Overview {
         overview(self.nodes(), look_at(self), keyspace)
     }
 }
 
-/// See [`Cluster::states`].
+/// Implements [`Cluster::states`].
 fn states(cluster: &Cluster) -> Result<Vec<NodeState>> {
     let states = look_at(cluster).states;
     let any = states.iter().any(|state| state.answers);
@@ -107,7 +109,7 @@ fn states(cluster: &Cluster) -> Result<Vec<NodeState>> {
     Ok(states)
 }
 
-/// The members of the ring, and how a keyspace is copied to them.
+/// Returns the members of the ring, and the replication of a keyspace.
 fn owners(cluster: &Cluster, keyspace: &str) -> Result<(Vec<NodeInfo>, Replication)> {
     let mut session = cluster.session()?;
     let ring = attach::ask(&mut session)?;
@@ -118,7 +120,7 @@ fn owners(cluster: &Cluster, keyspace: &str) -> Result<(Vec<NodeInfo>, Replicati
     Ok((ring, replication))
 }
 
-/// See [`Cluster::replicas`].
+/// Implements [`Cluster::replicas`].
 fn replicas(cluster: &Cluster, keyspace: &str, token: i64) -> Result<Vec<usize>> {
     let (members, replication) = owners(cluster, keyspace)?;
     let nodes = cluster.nodes().iter();
@@ -130,7 +132,7 @@ fn replicas(cluster: &Cluster, keyspace: &str, token: i64) -> Result<Vec<usize>>
     Ok(replicas.into_iter().filter_map(index_of).collect())
 }
 
-/// See [`Cluster::ownership`].
+/// Implements [`Cluster::ownership`].
 fn ownership(cluster: &Cluster, keyspace: &str) -> Result<BTreeMap<String, f64>> {
     let (ring, replication) = owners(cluster, keyspace)?;
     Ok(shares(cluster.nodes(), &ring, |ring| {
@@ -145,7 +147,7 @@ fn look_at(cluster: &Cluster) -> StatusView {
 }
 
 impl KeptCluster {
-    /// States and ownership in one look: of `keyspace`, or of all that are not Cassandra's own.
+    /// Returns states and ownership from one snapshot: of `keyspace`, or of all user keyspaces.
     pub fn overview(&self, keyspace: Option<&str>) -> Overview {
         let info = |node: &crate::kept::KeptNode| NodeInfo {
             name: node.name.clone(),
@@ -163,12 +165,12 @@ impl KeptCluster {
     }
 }
 
-/// What a look has found.
+/// One snapshot of a cluster.
 struct StatusView {
     states: Vec<NodeState>,
-    /// The ring as the first node that answers knows it.
+    /// Ring, as the first node that answers knows it.
     ring: Vec<NodeInfo>,
-    /// Replication of every keyspace, as that node says it.
+    /// Replication of every keyspace, as reported by that node.
     keyspaces: BTreeMap<String, BTreeMap<String, String>>,
     problems: Vec<String>,
 }
@@ -217,7 +219,7 @@ fn look(nodes: &[NodeInfo], access: &Access, agents: &[Option<&Jolokia>]) -> Sta
     looked
 }
 
-/// A session on every node that answers, asked at the same time.
+/// Opens a session with every node that answers, all at the same time.
 fn open_all(nodes: &[NodeInfo], access: &Access) -> Vec<Option<Session>> {
     let open = |node: &NodeInfo| {
         let mut session = Session::open(node.address, access, LIMIT).ok()?;
@@ -247,7 +249,7 @@ fn state_of(
     };
     let mode = match (gossip.mode(node.address), in_ring) {
         (Some(mode), _) => mode.letter(),
-        // A node has tokens in the others' tables once it has joined.
+        // A node has tokens in its peers' tables once it has joined.
         (None, Some(_)) => Mode::Normal.letter(),
         (None, None) => '?',
     };
@@ -267,8 +269,8 @@ fn load_by_agent(agent: &Jolokia) -> Option<u64> {
     answer.into_iter().next()??.as_u64()
 }
 
-/// In its first minute a node has told nobody its load; its tables are there from the start, in
-/// whole MiB each.
+/// Reads the load from tables, in whole MiB per table. A new node gossips no load for a minute, but
+/// has these tables from the start.
 fn load_by_tables(session: &mut Session) -> Option<u64> {
     let tables = session.query("SELECT mebibytes FROM system_views.disk_usage").ok()?;
     let sizes = tables.rows.iter().map(|row| row.first()?.as_i64());
@@ -307,7 +309,7 @@ fn overview(nodes: &[NodeInfo], looked: StatusView, keyspace: Option<&str>) -> O
     overview
 }
 
-/// Shares by the names of `nodes`; the ring may have more nodes than those.
+/// Returns the shares by the names of `nodes`. The ring may have further nodes.
 fn shares(
     nodes: &[NodeInfo],
     ring: &[NodeInfo],
@@ -332,7 +334,7 @@ fn no_keyspace(name: &str, all: &BTreeMap<String, BTreeMap<String, String>>) -> 
     format!("there is no keyspace {name}; there are: {known}")
 }
 
-/// The replication map of every keyspace.
+/// Returns the replication map of every keyspace.
 pub(crate) fn replications(
     session: &mut Session,
 ) -> Result<BTreeMap<String, BTreeMap<String, String>>> {

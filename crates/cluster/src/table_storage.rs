@@ -1,4 +1,4 @@
-//! What tables have on the disks of the nodes, and what was written there, as Cassandra counts it.
+//! Size of tables on the nodes' disks, and bytes written, as Cassandra counts them.
 
 use crate::cluster::Cluster;
 use crate::data_file;
@@ -9,22 +9,22 @@ use anyhow::{Context, Result};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// Some tables on all nodes together.
+/// Storage of some tables, summed over all nodes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TableStorage {
-    /// SSTables that are live.
+    /// Number of live SSTables.
     pub sstables: u64,
-    /// Their bytes, with indexes and filters.
+    /// Their bytes, including indexes and filters.
     pub live_bytes: u64,
-    /// Bytes that they would have if nothing were compressed, at the ratio of each table.
+    /// Bytes without compression, calculated from each table's compression ratio.
     pub uncompressed_bytes: f64,
     /// Bytes written by flushes since the nodes started, before compression.
     pub flushed_bytes: u64,
-    /// Bytes written by compactions that have ended since then, after compression.
+    /// Bytes written by finished compactions since the nodes started, after compression.
     pub compacted_bytes: u64,
 }
 
-/// What is asked of each table: metric and attribute.
+/// Metrics of each table: name and attribute.
 const ASKED: [(&str, &str); 5] = [
     ("LiveSSTableCount", "Value"),
     ("LiveDiskSpaceUsed", "Count"),
@@ -34,11 +34,11 @@ const ASKED: [(&str, &str); 5] = [
 ];
 
 impl Cluster {
-    /// Flushes tables of nodes of ours and reads what they have on disk; none of other nodes, which
-    /// nobody has asked us to flush.
+    /// Flushes tables of managed nodes and reads their storage. `None` for attached nodes, which
+    /// must not be flushed without permission.
     ///
     /// # Errors
-    /// A node does not answer, or does not count.
+    /// A node does not answer, or does not report it.
     pub fn flushed_storage(&self, keyspace: &str, tables: &[&str]) -> Result<Option<TableStorage>> {
         if self.local().is_none() {
             return Ok(None);
@@ -49,8 +49,8 @@ impl Cluster {
         self.storage(keyspace, tables).map(Some)
     }
 
-    /// What tables of nodes of ours have on disk now: what is in memory is not counted. None of
-    /// other nodes.
+    /// Reads the storage of tables on managed nodes. Memtables do not count. `None` for attached
+    /// nodes.
     ///
     /// # Errors
     /// As [`Cluster::flushed_storage`].
@@ -58,8 +58,8 @@ impl Cluster {
         self.local().map(|_| self.storage(keyspace, tables)).transpose()
     }
 
-    /// How many SSTables of these tables nodes of ours have on their disks in each format, by the
-    /// letters in the names of their files; none of other nodes.
+    /// Returns the number of SSTables of these tables by format version, as in the file names.
+    /// `None` for attached nodes.
     ///
     /// # Errors
     /// Their folders cannot be listed.
@@ -107,12 +107,12 @@ impl TableStorage {
         self.compacted_bytes += other.compacted_bytes;
     }
 
-    /// Of the answers to [`ASKED`].
+    /// Parses the answers to [`ASKED`].
     fn of(answers: &[Option<Value>]) -> Option<TableStorage> {
         let answer = |index: usize| answers.get(index)?.as_ref();
         let count = |index: usize| answer(index)?.as_u64();
         let live_bytes = count(1)?;
-        // Compressed ÷ uncompressed; below 0 where no SSTable is compressed.
+        // Ratio compressed / uncompressed; below 0 if no SSTable is compressed.
         let ratio = answer(2)?.as_f64().filter(|ratio| *ratio > 0.0).unwrap_or(1.0);
         Some(TableStorage {
             sstables: count(0)?,

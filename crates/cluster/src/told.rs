@@ -1,11 +1,9 @@
-//! What nodes tell of themselves that should be the same after a measurement as before it:
-//! exceptions that they did not expect, and the cluster's metadata, which are its schema and its
-//! ring.
+//! State that should not change during a measurement: uncaught exceptions of the nodes, and the
+//! cluster's metadata (schema and ring).
 //!
-//! Exceptions are counted since a node's start. Since 6.0 a table tells them apart by class and
-//! place; of older nodes there is a metric without names, where MBeans are in sight. What the
-//! metadata is, 6.0 says by an epoch and a log of what was changed, older nodes by the version of
-//! the schema alone.
+//! Exceptions are counted since a node's start. Since 6.0 a table lists them by class and location.
+//! Older nodes have a metric without names, if MBeans are accessible. 6.0 describes its metadata by
+//! an epoch and a log of changes, older nodes by the schema version alone.
 
 use crate::cluster::Cluster;
 use crate::mbeans::METRICS;
@@ -15,45 +13,45 @@ use anyhow::{Context, Result};
 use cql::Value;
 use std::collections::BTreeMap;
 
-/// What was told at one moment.
+/// Reports of all nodes at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SelfReport {
-    /// By node: exceptions since its start, by what they are; none of nodes that do not tell.
+    /// Uncaught exceptions since the start, by node. Nodes that do not report them are absent.
     exceptions: BTreeMap<String, BTreeMap<Exception, u64>>,
-    /// As the first node that answers knows it.
+    /// Metadata, as the first node that answers knows it.
     metadata: Option<Metadata>,
 }
 
-/// An exception that nothing caught.
+/// Kind of uncaught exception.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Exception {
-    /// Its class and where it was thrown; empty where only their number is known.
+    /// Class and location; empty if only the number is known.
     name: String,
-    /// What it said last.
+    /// Message of its last occurrence.
     message: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Metadata {
     schema: String,
-    /// Since 6.0: what each epoch changed.
+    /// Changes by epoch, since 6.0.
     log: BTreeMap<i64, String>,
 }
 
-/// What differs between two moments.
+/// Differences between two moments.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReportedChanges {
-    /// Exceptions that nodes did not expect, a sentence each; none where no node tells.
+    /// Uncaught exceptions, one sentence each. `None` if no node reports them.
     pub exceptions: Option<Vec<String>>,
-    /// How the metadata was changed, a sentence each.
+    /// Changes of the metadata, one sentence each.
     pub metadata: Vec<String>,
 }
 
-/// Longest part of an exception's message that is repeated.
+/// Characters of an exception's message that are repeated.
 const MESSAGE_CHARS_SHOWN: usize = 160;
 
 impl Cluster {
-    /// What its nodes tell of themselves now: what one does not tell is left out.
+    /// Asks all nodes for their report. Values that a node does not report are left out.
     pub fn told(&self) -> SelfReport {
         let mut told = SelfReport::default();
         for node in self.nodes() {
@@ -83,7 +81,7 @@ fn exceptions(
     })
 }
 
-/// None if the node has no such table.
+/// Reads the table of exceptions. `None` if the node has no such table.
 fn by_table(session: &mut Session) -> Result<Option<BTreeMap<Exception, u64>>> {
     let asked = "SELECT exception_class, exception_location, count, last_message FROM \
                  system_views.uncaught_exceptions";
@@ -122,7 +120,7 @@ fn metadata(session: &mut Session) -> Result<Metadata> {
 }
 
 impl SelfReport {
-    /// What has come since `before`.
+    /// Returns what has changed since `before`.
     pub fn since(&self, before: &SelfReport) -> ReportedChanges {
         let told: Vec<String> = self
             .exceptions
@@ -146,9 +144,9 @@ impl SelfReport {
     }
 }
 
-/// How many of an exception are new. A node that was started again counts anew.
+/// Returns the number of new exceptions of a kind. A restarted node counts from zero.
 fn new_of(exception: &Exception, count: u64, known: Option<&BTreeMap<Exception, u64>>) -> u64 {
-    // What it said last may be another thing than before.
+    // The last message may differ from the one before.
     let same = |(one, _): &(&Exception, &u64)| one.name == exception.name;
     let before = known.and_then(|known| known.iter().find(same)).map_or(0, |(_, count)| *count);
     if count < before {

@@ -1,5 +1,4 @@
-//! What a node of ours shows of itself to whoever has not told it to do anything: to a client, and
-//! on its disk.
+//! Independent observation of a managed node: virtual tables over CQL, and files on its disk.
 
 use crate::data_file::{self, DataFile};
 use crate::handle::NodeHandle;
@@ -12,20 +11,20 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// A virtual table of a node.
+/// Virtual table of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum View {
-    /// The repairs that it has begun: `id`, `completed`.
+    /// Repairs that the node has begun: `id`, `completed`.
     Repairs,
-    /// What it has compared for repairs, its own and those of others: `id`, `initiator` (the
-    /// address of who has begun the repair), `keyspace_name`, `table_name`, `completed`.
+    /// Validations for repairs, its own and those of other nodes: `id`, `initiator` (address of the
+    /// node that began the repair), `keyspace_name`, `table_name`, `completed`.
     Validations,
-    /// What it compacts now: `task_id`, `keyspace_name`, `table_name`, `kind`, `sstables` (how many
-    /// go into it), `completion_ratio`.
+    /// Running compactions: `task_id`, `keyspace_name`, `table_name`, `kind`, `sstables` (number of
+    /// inputs), `completion_ratio`.
     Tasks,
-    /// Its settings: `name`, `value`.
+    /// Settings: `name`, `value`.
     Settings,
-    /// What it is: `release_version`, `schema_version`.
+    /// Versions: `release_version`, `schema_version`.
     Itself,
 }
 
@@ -47,15 +46,14 @@ impl View {
     }
 }
 
-/// A row of a view: what stands there as text, by the names of its columns. What is absent is
-/// empty.
+/// A row of a view: cells as text, by column name. Absent values are empty.
 pub type Row = BTreeMap<String, String>;
 
 impl NodeHandle {
-    /// What it shows to a client.
+    /// Reads a view over CQL.
     ///
     /// # Errors
-    /// It does not answer within `limit`, or has no such view.
+    /// The node does not answer within `limit`, or has no such view.
     pub fn rows(&self, view: View, limit: Duration) -> Result<Vec<Row>> {
         let mut session = Session::open(self.address, &self.access, limit)?;
         let result = session.query(view.statement())?;
@@ -70,7 +68,8 @@ impl NodeHandle {
         Ok(result.rows.iter().map(row).collect())
     }
 
-    /// Its largest file with data, and its bytes: of tables of clients, or else of Cassandra's own.
+    /// Returns the largest data file and its size in bytes. Files of user tables come before
+    /// Cassandra's own.
     ///
     /// # Errors
     /// It has none, or its folders cannot be listed.
@@ -82,8 +81,8 @@ impl NodeHandle {
         largest.with_context(|| format!("{} has no file with data", self.name))
     }
 
-    /// The files with data that are on its disk of these keyspaces, of all if none is named; of
-    /// their snapshot of a name, if one is given.
+    /// Returns the data files of these keyspaces, or of all keyspaces if none is named. If a
+    /// snapshot name is given, returns the files of that snapshot.
     ///
     /// # Errors
     /// Its folders cannot be listed.
@@ -95,7 +94,7 @@ impl NodeHandle {
         data_file::all(&self.agent, &self.own()?.folder, keyspaces, snapshot)
     }
 
-    /// What removes a snapshot of keyspaces from its disk, whoever does it.
+    /// Returns the steps that remove a snapshot of keyspaces from the node's disk.
     ///
     /// # Errors
     /// Its folders cannot be listed.

@@ -1,9 +1,9 @@
-//! Compression of bodies, as version 4 of the protocol has it: LZ4 and Snappy.
+//! Compresses bodies with LZ4 and Snappy, as in version 4 of the protocol.
 //!
-//! A body of LZ4 is the length of the uncompressed one (4 bytes, big-endian) and one LZ4 block; one
-//! of Snappy is a raw block, which begins with that length. The length is the peer's word; before
-//! memory is reserved for it, it is held against the caller's limit and against what the format can
-//! make of the bytes at hand.
+//! A body of LZ4 is the length of the uncompressed one (4 bytes, big-endian) and one LZ4 block. A
+//! body of Snappy is a raw block, which begins with that length. The peer states the length. Before
+//! memory is reserved for it, it is checked against the caller's limit and against the largest
+//! expansion of the bytes that arrived.
 
 use std::cell::RefCell;
 
@@ -11,9 +11,9 @@ use lz4_flex::block::{self, CompressTable};
 
 use crate::frame::{self, FrameError, HEADER_BYTES, flag};
 
-/// LZ4 turns one byte into at most 255 (a run of length bytes of 255 each).
+/// Largest expansion of LZ4: one byte gives at most 255 (a run of length bytes of 255 each).
 const EXPANSION_MAX: usize = 255;
-/// Snappy turns three bytes into at most 64.
+/// Largest expansion of Snappy: three bytes give at most 64.
 const SNAPPY_EXPANSION_MAX: usize = 64;
 
 /// Bytes of the length in front of the block.
@@ -22,7 +22,7 @@ const PREFIX_BYTES: usize = 4;
 /// Offset of the flags within a header.
 const FLAGS_OFFSET: usize = 1;
 
-/// How frames are compressed.
+/// Compression of frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compression {
     /// LZ4 blocks.
@@ -40,13 +40,13 @@ impl Compression {
         }
     }
 
-    /// That of a name; `None` if no such compression is spoken.
+    /// Returns the compression with this name. `None` if it is not supported.
     pub fn named(name: &str) -> Option<Compression> {
         let all = [Compression::Lz4, Compression::Snappy];
         all.into_iter().find(|compression| compression.name() == name)
     }
 
-    /// As [`compress_frame`], in this compression's format.
+    /// Compresses a frame like [`compress_frame`], in this format.
     pub fn compress(self, out: &mut Vec<u8>, start: usize, scratch: &mut Vec<u8>) {
         match self {
             Compression::Lz4 => compress_frame(out, start, scratch),
@@ -54,10 +54,10 @@ impl Compression {
         }
     }
 
-    /// As [`decompress_body`], from this compression's format.
+    /// Decompresses a body like [`decompress_body`], in this format.
     ///
     /// # Errors
-    /// Those of [`decompress_body`].
+    /// The errors of [`decompress_body`].
     pub fn decompress(
         self,
         body: &[u8],
@@ -74,25 +74,25 @@ impl Compression {
 thread_local! {
     /// The compressor's table of 8 KiB, one per worker, so that a frame does not allocate one.
     static TABLE: RefCell<CompressTable> = RefCell::new(CompressTable::small());
-    /// Snappy's, likewise.
+    /// Snappy's encoder, also one per worker.
     static SNAPPY: RefCell<snap::raw::Encoder> = RefCell::new(snap::raw::Encoder::new());
 }
 
-/// Compresses into an LZ4 block, and says how long that is; `None` if the room is too small.
+/// Compresses into an LZ4 block and returns its length. `None` if `room` is too small.
 pub(crate) fn lz4_into(bytes: &[u8], room: &mut [u8]) -> Option<usize> {
     let compressed =
         TABLE.with_borrow_mut(|table| block::compress_into_with_table(bytes, room, table));
     compressed.ok()
 }
 
-/// How many bytes one LZ4 block of `bytes` has.
+/// Returns the length of one LZ4 block of `bytes`.
 pub fn lz4_block_bytes(bytes: &[u8]) -> usize {
     block::compress(bytes).len()
 }
 
 /// Compresses the uncompressed frame at `out[start..]` in place: sets the flag and the new length.
-/// A body that does not get shorter stays as it is, without the flag, which the protocol allows
-/// for every frame by itself. `scratch` is work space to reuse; it grows to the largest body once.
+/// A body that would not become shorter stays as it is, without the flag, which the protocol allows
+/// for each frame. `scratch` is reusable work space; it grows once to the largest body.
 pub fn compress_frame(out: &mut Vec<u8>, start: usize, scratch: &mut Vec<u8>) {
     let body_start = start + HEADER_BYTES;
     let Some(body) = out.get(body_start..).filter(|body| !body.is_empty()) else {
@@ -116,12 +116,12 @@ pub fn compress_frame(out: &mut Vec<u8>, start: usize, scratch: &mut Vec<u8>) {
     frame::end(out, start);
 }
 
-/// Expands a compressed body into `out`, replacing what was there. Does not allocate if `out` has
-/// room. `limit` is the largest uncompressed body that is accepted.
+/// Decompresses a body into `out`, replacing its content. Does not allocate if `out` has room.
+/// `limit` is the largest uncompressed body that is accepted.
 ///
 /// # Errors
-/// The body announces more than `limit`, or more than its bytes can hold, or is no LZ4 block of
-/// the length it announces; `out` is then empty.
+/// The body announces more than `limit`, or more than its bytes can expand to, or is not an LZ4
+/// block of the announced length. `out` is then empty.
 pub fn decompress_body(body: &[u8], out: &mut Vec<u8>, limit: usize) -> Result<(), FrameError> {
     out.clear();
     let bytes = body.len();
@@ -181,7 +181,7 @@ fn snappy_body(body: &[u8], out: &mut Vec<u8>, limit: usize) -> Result<(), Frame
     let bytes = body.len();
     let refuse = |what| FrameError::Compression { bytes, what };
     let length = match snap::raw::decompress_len(body) {
-        // The library takes no bytes for a block of none.
+        // The library accepts zero bytes as an empty block.
         Ok(length) if bytes > 0 => length,
         _ => return Err(refuse("it has no length in front")),
     };

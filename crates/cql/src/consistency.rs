@@ -1,7 +1,7 @@
-//! Consistency levels: how many replicas must answer before an operation counts as done.
+//! Consistency levels: the number of replicas that must answer before an operation counts as done.
 //!
-//! Names and codes are those of section 3 of the protocol specification; a name is read without
-//! regard to case, and with `-` for `_`, because people write studies by hand.
+//! Names and codes are those of section 3 of the protocol specification. Names are case-insensitive
+//! and may have `-` for `_`, because people write studies by hand.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,7 +10,7 @@ use std::str::FromStr;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u16)]
 pub enum Consistency {
-    /// Writes only: a hint counts as an answer.
+    /// Writes only. A hint counts as an answer.
     Any = 0x0000,
     /// One replica.
     One = 0x0001,
@@ -34,7 +34,7 @@ pub enum Consistency {
     LocalOne = 0x000A,
 }
 
-/// A name or a code that is no consistency level.
+/// A name or code that is not a consistency level.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is no consistency level; the levels are {names}", names = names())]
 pub struct UnknownConsistency(pub String);
@@ -83,7 +83,7 @@ impl Consistency {
         }
     }
 
-    /// Whether the level is one of the two that only lightweight transactions know.
+    /// Returns true for the two levels that only lightweight transactions use.
     pub fn is_serial(self) -> bool {
         matches!(self, Consistency::Serial | Consistency::LocalSerial)
     }

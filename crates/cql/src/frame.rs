@@ -8,14 +8,14 @@ use crate::version::Version;
 /// Length of a frame header, since version 3.
 pub const HEADER_BYTES: usize = 9;
 
-/// Longest body that is read or written: the protocol's own limit (section 2.5 of the
-/// specification), beyond which Cassandra refuses a frame too.
+/// Longest body that is read or written. This is the protocol's own limit (section 2.5 of the
+/// specification), beyond which Cassandra also refuses a frame.
 pub const BODY_BYTES_MAX: u32 = 256 * 1024 * 1024;
 
-/// The oldest version with such a header.
+/// Oldest version with such a header.
 const OLDEST_VERSION: u8 = 3;
 
-/// Bit of the version byte that says that a frame is a response.
+/// Bit of the version byte that marks a response.
 pub const RESPONSE_BIT: u8 = 0x80;
 
 /// Offset of the stream id within a header.
@@ -23,7 +23,7 @@ pub(crate) const STREAM_OFFSET: usize = 2;
 /// Offset of the body length within a header.
 pub(crate) const LENGTH_OFFSET: usize = 5;
 
-/// What a message is.
+/// Kinds of messages.
 pub mod opcode {
     /// Response: the request failed.
     pub const ERROR: u8 = 0x00;
@@ -33,7 +33,7 @@ pub mod opcode {
     pub const READY: u8 = 0x02;
     /// Response: the connection needs credentials first.
     pub const AUTHENTICATE: u8 = 0x03;
-    /// Request: which options STARTUP may carry; also a heartbeat.
+    /// Request: asks for the options that STARTUP may carry. Also a heartbeat.
     pub const OPTIONS: u8 = 0x05;
     /// Response to OPTIONS.
     pub const SUPPORTED: u8 = 0x06;
@@ -45,7 +45,7 @@ pub mod opcode {
     pub const PREPARE: u8 = 0x09;
     /// Request: executes a prepared statement.
     pub const EXECUTE: u8 = 0x0A;
-    /// Request: asks for events.
+    /// Request: registers for events.
     pub const REGISTER: u8 = 0x0B;
     /// Response without a request: something happened in the cluster.
     pub const EVENT: u8 = 0x0C;
@@ -59,7 +59,7 @@ pub mod opcode {
     pub const AUTH_SUCCESS: u8 = 0x10;
 }
 
-/// What a header says about its body.
+/// Flags that a header sets for its body.
 pub mod flag {
     /// The body is compressed.
     pub const COMPRESSED: u8 = 0x01;
@@ -86,70 +86,71 @@ pub struct Header {
     pub length: u32,
 }
 
-/// Why bytes are not a frame that can be read. After one of these the connection is of no use:
-/// where the next frame begins is not known.
+/// Errors in reading a frame. After such an error the connection is unusable, because the start of
+/// the next frame is unknown.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FrameError {
-    /// The peer speaks another protocol version.
+    /// The peer uses another protocol version.
     #[error(
         "the peer speaks native protocol version {version}, and version {expected} was to be spoken"
     )]
     Version {
-        /// The version without its direction bit.
+        /// Version without its direction bit.
         version: u8,
-        /// That of the connection, likewise.
+        /// Version of the connection, without its direction bit.
         expected: u8,
-        /// The stream id to answer on, where versions 3 and later keep it.
+        /// Stream id for the answer, at its position in versions 3 and later.
         stream: i16,
     },
-    /// The peer speaks a version whose frames begin otherwise.
+    /// The peer speaks a version with a different frame layout.
     #[error(
         "the peer speaks native protocol version {version}; versions 3, 4 and 5 are spoken here"
     )]
     Old {
-        /// The version without its direction bit.
+        /// Version without its direction bit.
         version: u8,
     },
-    /// A request came where a response belongs, or the reverse; more likely no CQL at all.
+    /// The direction bit is wrong: a request came instead of a response, or the reverse. The peer
+    /// probably does not speak CQL.
     #[error("version byte {version:#04x} has the wrong direction: is this a CQL native port?")]
     Direction {
         /// The version byte.
         version: u8,
     },
-    /// The body is longer than is allowed.
+    /// The body is longer than allowed.
     #[error("a frame with a body of {length} bytes is over the limit of {limit} bytes")]
     TooLong {
         /// Length that the header announces.
         length: u64,
-        /// Largest length that is read.
+        /// Largest accepted length.
         limit: u64,
     },
-    /// A compressed body that is not what it says.
+    /// A compressed body is invalid.
     #[error("a compressed body of {bytes} bytes cannot be expanded: {what}")]
     Compression {
         /// Length of the compressed body.
         bytes: usize,
-        /// What is wrong with it.
+        /// The fault of the body.
         what: &'static str,
     },
 }
 
 impl Header {
-    /// Reads the header of a response in this version. `Ok(None)`: fewer than [`HEADER_BYTES`]
-    /// bytes so far.
+    /// Reads the header of a response in this version. Returns `Ok(None)` if fewer than
+    /// [`HEADER_BYTES`] bytes have arrived.
     ///
     /// # Errors
-    /// The peer speaks another version, or no CQL, or announces too long a body.
+    /// The peer speaks another version, or does not speak CQL, or announces too long a body.
     #[inline]
     pub fn parse_response(bytes: &[u8], version: Version) -> Result<Option<Header>, FrameError> {
         Self::parse(bytes, version.number() | RESPONSE_BIT)
     }
 
-    /// Reads the header of the first response of a connection, which may be in another version than
-    /// the request: a server refuses a version in one of its own.
+    /// Reads the header of the first response of a connection. It may have another version than the
+    /// request: a server that refuses a version answers in one of its own.
     ///
     /// # Errors
-    /// The peer speaks a version of long ago, or no CQL, or announces too long a body.
+    /// The peer speaks a very old version, or does not speak CQL, or announces too long a body.
     pub fn parse_first_response(bytes: &[u8]) -> Result<Option<Header>, FrameError> {
         match bytes.first().map(|byte| byte & !RESPONSE_BIT) {
             Some(version @ 1..OLDEST_VERSION) if bytes[0] & RESPONSE_BIT != 0 => {
@@ -162,12 +163,12 @@ impl Header {
         }
     }
 
-    /// Reads the header of a request in version 4, the one that servers of ours speak. `Ok(None)`:
-    /// fewer than [`HEADER_BYTES`] bytes so far.
+    /// Reads the header of a request in version 4, which cassay's own servers speak. Returns
+    /// `Ok(None)` if fewer than [`HEADER_BYTES`] bytes have arrived.
     ///
     /// # Errors
     /// As for a response. [`FrameError::Version`] carries the stream id, so that a server can
-    /// answer a newer client with PROTOCOL_ERROR, from which drivers step down to version 4.
+    /// answer a newer client with PROTOCOL_ERROR. Drivers then fall back to version 4.
     #[inline]
     pub fn parse_request(bytes: &[u8]) -> Result<Option<Header>, FrameError> {
         Self::parse(bytes, Version::V4.number())
@@ -227,30 +228,31 @@ impl Header {
         out.extend_from_slice(&bytes);
     }
 
-    /// Bytes of the whole frame, header included.
+    /// Returns the bytes of the whole frame, header included.
     #[inline]
     pub fn frame_bytes(&self) -> usize {
         HEADER_BYTES + self.length as usize
     }
 }
 
-/// The smallest room that a frame is received in.
+/// Smallest buffer in which a frame is received.
 const ROOM_BYTES_MIN: usize = 64 << 10;
 
-/// How large the buffer for a frame of `frame_bytes` should be when `arrived` of them are there: no
-/// more than twice what has come. The length in a header is the peer's word; memory is only given
-/// for bytes, and growing by doubling still copies each byte no more than once on average.
+/// Returns the size for the buffer of a frame of `frame_bytes` when `arrived` of them are there. It
+/// is at most twice the arrived bytes. The peer states the length in the header, so memory is
+/// reserved only for bytes that arrive. Growing by doubling copies each byte at most once on
+/// average.
 pub fn room_bytes(arrived: usize, frame_bytes: usize) -> usize {
     let earned = arrived.saturating_mul(2).max(ROOM_BYTES_MIN);
     frame_bytes.min(earned)
 }
 
-/// Reads the next answer in this version, or the first one in whatever version: its header, and its
-/// body into `body`. Events, which nobody has asked for, are passed over. `fill` fills the whole of
-/// the room that it is given with what comes next.
+/// Reads the next response in this version, or the first one in any version: its header, and its
+/// body into `body`. Unsolicited events are skipped. `fill` fills the whole slice that it gets with
+/// the next bytes.
 ///
 /// # Errors
-/// Those of `fill`; or what comes is no CQL, or longer than `limit`.
+/// The errors of `fill`; or the bytes are not CQL, or longer than `limit`.
 pub fn receive<E>(
     version: Option<Version>,
     body: &mut Vec<u8>,
@@ -283,8 +285,8 @@ pub fn receive<E>(
     }
 }
 
-/// Opens a frame of this version byte: a header whose length [`end`] fills in. Returns where the
-/// frame begins.
+/// Opens a frame with this version byte: writes a header whose length [`end`] fills in. Returns the
+/// offset of the frame.
 pub(crate) fn begin(out: &mut Vec<u8>, version: u8, stream: i16, opcode: u8) -> usize {
     let start = out.len();
     Header {
@@ -364,7 +366,7 @@ mod tests {
         assert_eq!(room_bytes(HEADER_BYTES, 100), 100);
         let (mut room, mut growths) = (room_bytes(0, claimed), 0);
         while room < claimed {
-            // Full, as it is when more is asked for.
+            // The buffer is full when more is requested.
             let more = room_bytes(room, claimed);
             assert!(more > room && more <= 2 * room);
             (room, growths) = (more, growths + 1);

@@ -1,8 +1,8 @@
-//! How a connection begins: STARTUP, then a user and a password if the node wants them. Sans-I/O:
-//! whoever owns the socket sends what is in the buffer and hands over what is answered.
+//! Opens a connection: STARTUP, then a user and a password if the node requires them. Sans-I/O: the
+//! owner of the socket sends the buffer and passes on the answers.
 //!
-//! Only the mechanism SASL PLAIN is spoken, which says everything at once: a node that asks for
-//! more is refused.
+//! Only the mechanism SASL PLAIN is supported, which sends the credentials in one message. A node
+//! that asks for more is refused.
 
 use crate::compression::Compression;
 use crate::frame::{Header, RESPONSE_BIT};
@@ -12,7 +12,7 @@ use crate::segment::Segments;
 use crate::version::Version;
 use crate::wire::ParseError;
 
-/// What a node is told first.
+/// First message to a node.
 const FIRST: &str = "STARTUP";
 
 /// A handshake under way.
@@ -20,28 +20,28 @@ const FIRST: &str = "STARTUP";
 pub struct Handshake {
     version: Version,
     compression: Option<Compression>,
-    /// What the node is being told.
+    /// The message to the node that is being answered.
     telling: &'static str,
 }
 
-/// Why a connection does not begin.
+/// Reasons for which a connection does not open.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HandshakeError {
-    /// The node asks who is there, and nobody was named.
+    /// The node requires credentials, but there are none.
     #[error("it wants a user and password ({class}), and none are given")]
     NoCredentials {
         /// Class name of the node's authenticator.
         class: String,
     },
-    /// The node does not speak the version, or does not want to.
+    /// The node does not support the version, or refuses it.
     #[error("it refuses native protocol {version}: {message}")]
     Version {
-        /// That which it was asked for.
+        /// The requested version.
         version: Version,
-        /// In its words.
+        /// The node's message.
         message: String,
     },
-    /// Version 5 compresses its segments by LZ4 and by nothing else.
+    /// Version 5 compresses its segments only with LZ4.
     #[error(
         "native protocol {version}, which it wants, has no compression by {}; use lz4 or none",
         .compression.name()
@@ -49,28 +49,28 @@ pub enum HandshakeError {
     NoCompression {
         /// The version.
         version: Version,
-        /// What was asked for.
+        /// The requested compression.
         compression: Compression,
     },
-    /// The node says no.
+    /// The node refuses the request.
     #[error("{telling} was refused: {code}: {message}")]
     Refused {
-        /// What it was told.
+        /// The message that it refused.
         telling: &'static str,
-        /// Why it refuses.
+        /// The error code.
         code: ErrorCode,
-        /// In its words.
+        /// The node's message.
         message: String,
     },
-    /// An answer that does not belong here.
+    /// An answer that does not fit the request.
     #[error("{telling} was answered with opcode {opcode:#04x}; only SASL PLAIN is spoken here")]
     Unexpected {
-        /// What it was told.
+        /// The message that was answered.
         telling: &'static str,
-        /// The answer's.
+        /// Opcode of the answer.
         opcode: u8,
     },
-    /// An answer that cannot be read.
+    /// An answer that cannot be parsed.
     #[error(transparent)]
     Parse(#[from] ParseError),
 }
@@ -79,7 +79,7 @@ impl Handshake {
     /// Appends the first request.
     ///
     /// # Errors
-    /// The version has no such compression.
+    /// The version does not support the compression.
     pub fn begin(
         out: &mut Vec<u8>,
         version: Version,
@@ -101,16 +101,17 @@ impl Handshake {
         })
     }
 
-    /// How frames are wrapped after the first answer; `None`: they are not.
+    /// Returns the segments that wrap frames after the first answer. `None` if frames are not
+    /// wrapped.
     pub fn segments(&self) -> Option<Segments> {
         self.version.has_segments().then(|| Segments::new(self.compression))
     }
 
-    /// Takes an answer, whose body is not compressed: whether the connection is open now. If not,
-    /// the next request has been appended, which carries the password.
+    /// Processes an answer, whose body must not be compressed. Returns true if the connection is
+    /// now open. If not, it has appended the next request, which carries the password.
     ///
     /// # Errors
-    /// The connection is of no use; the password is in no message.
+    /// The connection is unusable. No error message contains the password.
     pub fn answered(
         &mut self,
         (header, body): (&Header, &[u8]),
@@ -144,7 +145,7 @@ impl Handshake {
         Ok(false)
     }
 
-    /// Refuses an answer in another version, and an error that is about the version.
+    /// Refuses an answer in another version, and an error about the version.
     fn check_version(
         &self,
         header: &Header,
@@ -160,7 +161,7 @@ impl Handshake {
             {
                 error.message.to_owned()
             }
-            // Whatever it has against us, it says it in a version of its own.
+            // Other errors may come in a version of the server's own.
             Response::Error(_) => return Ok(()),
             _ if answered != version.number() => format!("it answers in version {answered}"),
             _ => return Ok(()),
@@ -179,7 +180,7 @@ mod tests {
         Handshake::begin(&mut Vec::new(), version, None).expect("no compression is refused")
     }
 
-    /// What the frame leads to, with the next request.
+    /// Returns the result of the frame, and the next request.
     fn answered(
         handshake: &mut Handshake,
         credentials: Option<(&str, &str)>,
@@ -226,8 +227,8 @@ mod tests {
         }
     }
 
-    /// What servers of other versions and makes say to a version that they do not take, by their
-    /// sources: the answer is in a version of their own.
+    /// Answers of servers of other versions and makes to a version that they do not accept, from
+    /// their sources. The answer is in a version of their own.
     #[test]
     fn a_version_that_is_refused_is_told_from_all_else_that_is() {
         for (asked, answers, message) in [
@@ -306,7 +307,7 @@ mod tests {
         );
     }
 
-    /// What servers of other makes offer, by their documents: nothing of it changes what is said.
+    /// Options that other servers offer, from their documents. None of them changes the requests.
     #[test]
     fn options_that_others_offer_are_read_and_left_alone() {
         let shards: &[(&str, &[&str])] = &[

@@ -2,10 +2,10 @@
 //! points; sans-I/O.
 //!
 //! It speaks versions 3 to 5 of the native protocol (Cassandra 2.1 and later), and answers in
-//! version 4. What must hold:
-//! - bytes from the network never panic and never reserve memory that they do not themselves
-//!   justify: every count is checked against the bytes that are left before anything is reserved;
-//! - the hot path (`template`, `frame`, `response::{result_kind, error_code, RawRows}`, `token`)
+//! version 4. Invariants:
+//! - Bytes from the network never cause a panic, and never reserve more memory than they justify.
+//!   Every count is checked against the remaining bytes before anything is reserved.
+//! - The hot path (`template`, `frame`, `response::{result_kind, error_code, RawRows}`, `token`)
 //!   does not allocate when the caller's buffer has room.
 
 pub mod compression;

@@ -1,4 +1,4 @@
-//! Responses encoded in version 4, as a server writes them: what the null target answers with.
+//! Encodes responses in version 4, as a server writes them. The null target uses them.
 //!
 //! Each function appends ONE whole uncompressed frame to `out`, like those in `request`.
 
@@ -25,21 +25,21 @@ pub fn ready(out: &mut Vec<u8>, stream: i16) {
     begin(out, stream, opcode::READY);
 }
 
-/// AUTHENTICATE, with the class name of an authenticator.
+/// Appends AUTHENTICATE, with the class name of an authenticator.
 pub fn authenticate(out: &mut Vec<u8>, stream: i16, class: &str) {
     let start = begin(out, stream, opcode::AUTHENTICATE);
     append_string(out, class);
     frame::end(out, start);
 }
 
-/// AUTH_SUCCESS with a null token.
+/// Appends AUTH_SUCCESS with a null token.
 pub fn auth_success(out: &mut Vec<u8>, stream: i16) {
     let start = begin(out, stream, opcode::AUTH_SUCCESS);
     append_i32(out, -1);
     frame::end(out, start);
 }
 
-/// SUPPORTED: options and their possible values.
+/// Appends SUPPORTED: options and their possible values.
 pub fn supported(out: &mut Vec<u8>, stream: i16, options: &[(&str, &[&str])]) {
     let start = begin(out, stream, opcode::SUPPORTED);
     append_count(out, options.len());
@@ -51,20 +51,20 @@ pub fn supported(out: &mut Vec<u8>, stream: i16, options: &[(&str, &[&str])]) {
     frame::end(out, start);
 }
 
-/// RESULT of kind Void.
+/// Appends a RESULT of kind Void.
 pub fn void(out: &mut Vec<u8>, stream: i16) {
     let start = begin_result(out, stream, ResultKind::Void);
     frame::end(out, start);
 }
 
-/// RESULT of kind SetKeyspace.
+/// Appends a RESULT of kind SetKeyspace.
 pub fn set_keyspace(out: &mut Vec<u8>, stream: i16, keyspace: &str) {
     let start = begin_result(out, stream, ResultKind::SetKeyspace);
     append_string(out, keyspace);
     frame::end(out, start);
 }
 
-/// RESULT of kind SchemaChange.
+/// Appends a RESULT of kind SchemaChange.
 pub fn schema_change(out: &mut Vec<u8>, stream: i16, change: &SchemaChange) {
     let start = begin_result(out, stream, ResultKind::SchemaChange);
     append_string(
@@ -100,7 +100,7 @@ pub fn schema_change(out: &mut Vec<u8>, stream: i16, change: &SchemaChange) {
     frame::end(out, start);
 }
 
-/// RESULT of kind Prepared.
+/// Appends a RESULT of kind Prepared.
 pub fn prepared(out: &mut Vec<u8>, stream: i16, prepared: &Prepared) {
     let start = begin_result(out, stream, ResultKind::Prepared);
     append_short_bytes(out, &prepared.id);
@@ -125,8 +125,8 @@ pub fn prepared(out: &mut Vec<u8>, stream: i16, prepared: &Prepared) {
     frame::end(out, start);
 }
 
-/// RESULT of kind Rows. Each row has as many values as there are columns; the columns are described
-/// unless `skip_metadata`, as the request asked.
+/// Appends a RESULT of kind Rows. Each row has as many values as there are columns. The columns are
+/// described unless the request asked to skip them (`skip_metadata`).
 pub fn rows(
     out: &mut Vec<u8>,
     stream: i16,
@@ -144,7 +144,7 @@ pub fn rows(
     frame::end(out, start);
 }
 
-/// As [`rows`], with the same row `rows_count` times: `cells` are its values, encoded.
+/// Like [`rows`], with the same row `rows_count` times. `cells` are its encoded values.
 pub fn same_rows(
     out: &mut Vec<u8>,
     stream: i16,
@@ -198,7 +198,7 @@ fn append_columns(out: &mut Vec<u8>, columns: &[ColumnSpec]) {
     }
 }
 
-/// ERROR. The detail's variant must be the code's, as [`ErrorDetail`] pairs them.
+/// Appends an ERROR. The variant of the detail must match the code, as in [`ErrorDetail`].
 pub fn error(out: &mut Vec<u8>, stream: i16, code: ErrorCode, message: &str, detail: &ErrorDetail) {
     let start = begin(out, stream, opcode::ERROR);
     append_i32(out, code.code());

@@ -1,8 +1,8 @@
-//! Requests, encoded and (for the null target) parsed again.
+//! Encodes requests and, for the null target, parses them.
 //!
 //! Each encoder appends ONE whole uncompressed frame to `out`. Lengths that do not fit the
-//! protocol's fields (65,535 values, an id of 64 KiB) are mistakes of the program, not of its
-//! input, and panic.
+//! protocol's fields (65,535 values, an id of 64 KiB) are errors of the program, not of its input,
+//! and panic.
 
 mod parse;
 
@@ -17,7 +17,7 @@ use crate::version::Version;
 use crate::wire::{ParseError, Reader, append_u16};
 use crate::wire::{append_count, append_i32, append_long_bytes, append_short_bytes, append_string};
 
-/// Version of CQL that is asked for: the only one that Cassandra 3 to 5 take.
+/// Requested version of CQL: the only one that Cassandra 3 to 5 accept.
 pub const CQL_VERSION: &str = "3.0.0";
 
 /// The name under which the client appears in `system_views.clients`.
@@ -34,18 +34,18 @@ pub(crate) mod param {
     pub const NAMES: u8 = 0x40;
 }
 
-/// By what a server knows a prepared statement.
+/// Identifiers by which a server knows a prepared statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StatementId<'a> {
-    /// The statement.
+    /// Id of the statement.
     pub id: &'a [u8],
-    /// The columns of its rows, as they were when it was prepared: version 5 names them, so that a
-    /// server can tell who does not know them any more. Empty in older versions.
+    /// Id of its result columns as they were when it was prepared. In version 5 it lets a server
+    /// detect clients with outdated metadata. Empty in older versions.
     pub result_metadata: &'a [u8],
 }
 
 impl<'a> StatementId<'a> {
-    /// Reads what a server says of a statement that it has prepared.
+    /// Reads the identifiers in a server's answer to PREPARE.
     pub(crate) fn read(reader: &mut Reader<'a>, version: Version) -> Result<Self, ParseError> {
         Ok(StatementId {
             id: reader.short_bytes("statement id")?,
@@ -58,7 +58,7 @@ impl<'a> StatementId<'a> {
 }
 
 impl<'a> From<&'a [u8]> for StatementId<'a> {
-    /// Of a version before 5.
+    /// Returns the identifier of a version before 5.
     fn from(id: &'a [u8]) -> StatementId<'a> {
         StatementId {
             id,
@@ -79,29 +79,29 @@ impl<'a> From<&'a Vec<u8>> for StatementId<'a> {
     }
 }
 
-/// What a statement is executed with.
+/// Parameters of a statement's execution.
 #[derive(Clone, Copy, Debug)]
 pub struct QueryParams<'a> {
-    /// Version of the protocol that the frame is in.
+    /// Protocol version of the frame.
     pub version: Version,
     /// Consistency of the statement.
     pub consistency: Consistency,
     /// Values of the bind markers in order, encoded; `None` is null. At most 65,535.
     pub values: &'a [Option<&'a [u8]>],
-    /// Rows per page; `None`: all rows at once.
+    /// Rows per page. `None` returns all rows at once.
     pub page_size: Option<i32>,
-    /// Where a former page ended.
+    /// Position at which the previous page ended.
     pub paging_state: Option<&'a [u8]>,
     /// Consistency of the Paxos part of a lightweight transaction.
     pub serial_consistency: Option<Consistency>,
-    /// Write time in microseconds since 1970; `None`: the coordinator's clock.
+    /// Write time in microseconds since 1970. `None` uses the coordinator's clock.
     pub timestamp_us: Option<i64>,
-    /// Asks the server to leave the description of the columns out of the rows.
+    /// Asks the server to omit the description of the columns from the rows.
     pub skip_metadata: bool,
 }
 
 impl Default for QueryParams<'_> {
-    /// LOCAL_ONE in version 4, and nothing else.
+    /// Returns LOCAL_ONE in version 4, with all else unset.
     fn default() -> Self {
         QueryParams {
             version: Version::V4,
@@ -116,11 +116,11 @@ impl Default for QueryParams<'_> {
     }
 }
 
-/// How a batch is applied.
+/// Ways of applying a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum BatchKind {
-    /// Through the batch log: all or, after some time, all.
+    /// Through the batch log: either all statements apply now, or all of them eventually.
     Logged = 0,
     /// Without the batch log.
     Unlogged = 1,
@@ -129,14 +129,14 @@ pub enum BatchKind {
 }
 
 impl BatchKind {
-    /// Every kind, by its name in lower case.
+    /// Every kind, with its name in lower case.
     pub const NAMES: [(&str, BatchKind); 3] = [
         ("logged", BatchKind::Logged),
         ("unlogged", BatchKind::Unlogged),
         ("counter", BatchKind::Counter),
     ];
 
-    /// The kind of a name, whatever its case.
+    /// Returns the kind with this name, in any case.
     pub fn of_name(name: &str) -> Option<BatchKind> {
         let named = |(known, _): &&(&str, BatchKind)| known.eq_ignore_ascii_case(name);
         BatchKind::NAMES.iter().find(named).map(|(_, kind)| *kind)
@@ -146,13 +146,13 @@ impl BatchKind {
 /// One statement of a batch.
 #[derive(Clone, Copy, Debug)]
 pub struct BatchEntry<'a> {
-    /// What is executed.
+    /// Statement to execute.
     pub statement: BatchStatement<'a>,
     /// Values of its bind markers in order, encoded; `None` is null.
     pub values: &'a [Option<&'a [u8]>],
 }
 
-/// A kind of event that a connection can ask for.
+/// A kind of event for which a connection can register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventKind {
     /// Nodes that join, leave or move.
@@ -181,8 +181,8 @@ impl EventKind {
     }
 }
 
-/// STARTUP: opens a connection; answered with READY or AUTHENTICATE. With `compression`, frames
-/// after it may be compressed in both directions.
+/// Appends STARTUP, which opens a connection. The answer is READY or AUTHENTICATE. With
+/// `compression`, later frames may be compressed in both directions.
 pub fn startup(out: &mut Vec<u8>, version: Version, stream: i16, compression: Option<Compression>) {
     let start = frame::begin(out, version.number(), stream, opcode::STARTUP);
     let options = [
@@ -202,25 +202,27 @@ pub fn startup(out: &mut Vec<u8>, version: Version, stream: i16, compression: Op
     frame::end(out, start);
 }
 
-/// OPTIONS in version 4: asks what STARTUP may carry; answered with SUPPORTED. Also a heartbeat.
+/// Appends OPTIONS in version 4, which asks for the options that STARTUP may carry. The answer is
+/// SUPPORTED. Also a heartbeat.
 pub fn options(out: &mut Vec<u8>, stream: i16) {
     frame::begin(out, Version::V4.number(), stream, opcode::OPTIONS);
 }
 
-/// AUTH_RESPONSE: answers AUTHENTICATE or AUTH_CHALLENGE.
+/// Appends AUTH_RESPONSE, which answers AUTHENTICATE or AUTH_CHALLENGE.
 pub fn auth_response(out: &mut Vec<u8>, version: Version, stream: i16, token: &[u8]) {
     let start = frame::begin(out, version.number(), stream, opcode::AUTH_RESPONSE);
     append_long_bytes(out, token);
     frame::end(out, start);
 }
 
-/// The token of the SASL PLAIN mechanism (RFC 4616) with no authorization identity, which is what
-/// Cassandra's PasswordAuthenticator takes.
+/// Returns the token of the SASL PLAIN mechanism (RFC 4616) without an authorization identity, as
+/// Cassandra's PasswordAuthenticator expects it.
 pub fn sasl_plain(user: &str, password: &str) -> Vec<u8> {
     [b"\0", user.as_bytes(), b"\0", password.as_bytes()].concat()
 }
 
-/// REGISTER in version 4: asks for events on this connection; answered with READY.
+/// Appends REGISTER in version 4, which registers for events on this connection. The answer is
+/// READY.
 pub fn register(out: &mut Vec<u8>, stream: i16, events: &[EventKind]) {
     let start = frame::begin(out, Version::V4.number(), stream, opcode::REGISTER);
     append_count(out, events.len());
@@ -230,25 +232,25 @@ pub fn register(out: &mut Vec<u8>, stream: i16, events: &[EventKind]) {
     frame::end(out, start);
 }
 
-/// PREPARE: answered with a RESULT of kind Prepared. The text is sent without its comments.
+/// Appends PREPARE. The answer is a RESULT of kind Prepared. The text is sent without its comments.
 ///
 /// # Errors
-/// The text is not CQL, or can be read in two ways; `out` then ends within the frame.
+/// The text is not CQL, or is ambiguous; `out` then ends within the frame.
 pub fn prepare(out: &mut Vec<u8>, version: Version, stream: i16, cql: &str) -> Result<(), Fault> {
     let start = frame::begin(out, version.number(), stream, opcode::PREPARE);
     append_statement_text(out, cql)?;
     if version >= Version::V5 {
-        // Flags, of which the only one would say that a keyspace follows.
+        // Flags. The only one defined would announce a keyspace.
         append_i32(out, 0);
     }
     frame::end(out, start);
     Ok(())
 }
 
-/// QUERY: executes a statement given as text, which is sent without its comments.
+/// Appends QUERY, which executes a statement given as text. The text is sent without its comments.
 ///
 /// # Errors
-/// As [`prepare`].
+/// As for [`prepare`].
 pub fn query(out: &mut Vec<u8>, stream: i16, cql: &str, params: &QueryParams) -> Result<(), Fault> {
     let start = frame::begin(out, params.version.number(), stream, opcode::QUERY);
     append_statement_text(out, cql)?;
@@ -259,8 +261,8 @@ pub fn query(out: &mut Vec<u8>, stream: i16, cql: &str, params: &QueryParams) ->
     Ok(())
 }
 
-/// EXECUTE: executes the prepared statement `id`. For many of the same, see
-/// [`Template`](crate::template::Template).
+/// Appends EXECUTE, which executes the prepared statement `id`. For many executions of the same
+/// statement, see [`Template`](crate::template::Template).
 pub fn execute<'i>(
     out: &mut Vec<u8>,
     stream: i16,
@@ -275,11 +277,11 @@ pub fn execute<'i>(
     frame::end(out, start);
 }
 
-/// BATCH in version 4: executes several statements as one. `timestamp` is in microseconds since
-/// 1970.
+/// Appends BATCH in version 4, which executes several statements as one. `timestamp` is in
+/// microseconds since 1970.
 ///
 /// # Errors
-/// As [`prepare`], of a statement that is given as text.
+/// As for [`prepare`], for statements given as text.
 pub fn batch(
     out: &mut Vec<u8>,
     stream: i16,
@@ -318,7 +320,7 @@ pub fn batch(
     Ok(())
 }
 
-/// Appends by what a server knows a statement.
+/// Appends the identifiers of a statement.
 pub(crate) fn append_statement(out: &mut Vec<u8>, statement: StatementId<'_>, version: Version) {
     append_short_bytes(out, statement.id);
     if version >= Version::V5 {
@@ -351,7 +353,7 @@ pub(crate) fn append_params_head(out: &mut Vec<u8>, values_count: u16, params: &
     }
 }
 
-/// Appends what comes after the values, in the order that the protocol demands.
+/// Appends the fields after the values, in the order of the protocol.
 pub(crate) fn append_params_tail(out: &mut Vec<u8>, params: &QueryParams) {
     if let Some(page_size) = params.page_size {
         append_i32(out, page_size);

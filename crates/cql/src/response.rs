@@ -1,8 +1,8 @@
-//! Responses parsed: results, rows, errors and events.
+//! Parses responses: results, rows, errors and events.
 //!
-//! [`parse`] is for the control plane: it allocates what it returns. The data plane asks
+//! [`parse`] is for the control plane and allocates its result. The data plane uses
 //! [`result_kind`], [`error_code`] and [`RawRows`], which do not allocate. Text and cells borrow
-//! from the body wherever they can.
+//! from the body wherever possible.
 
 mod error;
 mod event;
@@ -44,14 +44,14 @@ pub enum Response<'a> {
     AuthSuccess(Option<&'a [u8]>),
 }
 
-/// What a statement resulted in.
+/// Result of a statement.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ResultBody<'a> {
-    /// Nothing to return.
+    /// No data.
     Void,
     /// A result with rows.
     Rows(Rows<'a>),
-    /// USE: the connection's keyspace is now this one.
+    /// USE: the new keyspace of the connection.
     SetKeyspace(&'a str),
     /// PREPARE: the statement's id and columns.
     Prepared(Prepared),
@@ -63,7 +63,7 @@ pub enum ResultBody<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(i32)]
 pub enum ResultKind {
-    /// Nothing to return.
+    /// No data.
     Void = 1,
     /// A result with rows.
     Rows = 2,
@@ -75,11 +75,11 @@ pub enum ResultKind {
     SchemaChange = 5,
 }
 
-/// Parses a response's body, uncompressed. Tracing id, warnings and custom payload are passed over,
-/// as the header's flags say.
+/// Parses a response's uncompressed body. Tracing id, warnings and custom payload are skipped
+/// according to the header's flags.
 ///
 /// # Errors
-/// An opcode that is no response's, or a body that does not hold what its opcode promises.
+/// The opcode is not a response's, or the body does not fit its opcode.
 pub fn parse<'a>(header: &Header, body: &'a [u8]) -> Result<Response<'a>> {
     let body = payload(header.flags, body)?;
     let version = version_of(header);
@@ -106,11 +106,11 @@ pub fn parse<'a>(header: &Header, body: &'a [u8]) -> Result<Response<'a>> {
     })
 }
 
-/// The part of an uncompressed body that follows tracing id, warnings and custom payload. With none
-/// of these flags, which is the rule, it is the whole body at the cost of one comparison.
+/// Returns the part of an uncompressed body after tracing id, warnings and custom payload. Usually
+/// none of these flags is set; then this is the whole body, at the cost of one comparison.
 ///
 /// # Errors
-/// The body ends within what the flags promise.
+/// The body ends within the parts that the flags announce.
 #[inline]
 pub fn payload(flags: u8, body: &[u8]) -> Result<&[u8]> {
     if flags & (flag::TRACING | flag::WARNING | flag::CUSTOM_PAYLOAD) == 0 {
@@ -134,23 +134,25 @@ fn skip_prefix(flags: u8, body: &[u8]) -> Result<&[u8]> {
     Ok(reader.rest())
 }
 
-/// The version of a response; one that is not spoken has the bodies of version 4, as far as they
-/// can be read: it refuses.
+/// Returns the version of a response. Bodies of an unsupported version are parsed as version 4,
+/// because such a response is a refusal.
 fn version_of(header: &Header) -> Version {
     Version::of_number(header.version & !RESPONSE_BIT).unwrap_or_default()
 }
 
-/// The id in the [`payload`] of a RESULT of kind Prepared, for who has seen its metadata before.
+/// Returns the id in the [`payload`] of a RESULT of kind Prepared, for callers that already know
+/// its metadata.
 ///
 /// # Errors
-/// The body ends within it.
+/// The body ends within the id.
 pub fn prepared_id<'a>(header: &Header, body: &'a [u8]) -> Result<StatementId<'a>> {
     let mut reader = Reader::new(body);
     reader.i32("kind of result")?;
     StatementId::read(&mut reader, version_of(header))
 }
 
-/// The kind of a RESULT from its [`payload`]. `None`: too short, or a kind that does not exist.
+/// Returns the kind of a RESULT from its [`payload`]. `None` if it is too short or the kind does
+/// not exist.
 #[inline]
 pub fn result_kind(body: &[u8]) -> Option<ResultKind> {
     match i32::from_be_bytes(*body.first_chunk()?) {

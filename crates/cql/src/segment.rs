@@ -1,105 +1,104 @@
-//! Segments of version 5: frames between checksums, after the answer to STARTUP and in both
-//! directions.
+//! Segments of version 5: frames between checksums, in both directions after the answer to STARTUP.
 //!
-//! A segment is a header (17 bits of length, with LZ4 17 more of the length before compression, and
-//! a bit that says whether it holds whole frames) with a CRC of 24 bits, then at most 131,071 bytes
-//! of payload and a CRC of 32 bits; all of it little-endian. The payloads one behind the other are
-//! the frames, so that whoever reads need not look at that bit.
+//! A segment begins with a header. It has 17 bits of length, with LZ4 another 17 bits of the length
+//! before compression, a bit that is set if it holds whole frames, and a CRC of 24 bits. At most
+//! 131,071 bytes of payload and a CRC of 32 bits follow. All of it is little-endian. The
+//! concatenated payloads are the frames, so a reader can ignore that bit.
 
 use crate::compression::{self, Compression};
 use crate::frame::{HEADER_BYTES, LENGTH_OFFSET};
 use lz4_flex::block;
 
-/// The most bytes of frames in a segment.
+/// Maximum bytes of frames in a segment.
 pub const PAYLOAD_BYTES_MAX: usize = (1 << LENGTH_BITS) - 1;
 
-/// The most bytes of a segment.
+/// Maximum bytes of a segment.
 pub const SEGMENT_BYTES_MAX: usize = PAYLOAD_BYTES_MAX + LZ4_HEADER_BYTES + TRAILER_BYTES;
 
 /// Bits of a length.
 const LENGTH_BITS: u32 = 17;
-/// Length and flag, and their CRC.
+/// Length, flag and CRC.
 const PLAIN_HEADER_BYTES: usize = 3 + HEADER_CRC_BYTES;
-/// Both lengths and the flag, and their CRC.
+/// Both lengths, flag and CRC.
 const LZ4_HEADER_BYTES: usize = 5 + HEADER_CRC_BYTES;
 const HEADER_CRC_BYTES: usize = 3;
-/// The CRC of the payload.
+/// CRC of the payload.
 const TRAILER_BYTES: usize = 4;
-/// What the CRC of a payload begins with.
+/// Initial bytes of a payload's CRC.
 const CRC32_BEGIN: [u8; 4] = [0xFA, 0x2D, 0x55, 0xCA];
-/// Beginning and polynomial of the CRC of a header.
+/// Initial value and polynomial of a header's CRC.
 const CRC24_BEGIN: u32 = 0x87_5060;
 const CRC24_POLYNOMIAL: u32 = 0x197_4F0B;
 
-/// Why bytes are no segment. After one of these the connection is of no use.
+/// Errors in a segment. After such an error the connection is unusable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SegmentError {
-    /// The header is not what was sent, or no header.
+    /// The header is corrupt, or is not a header.
     #[error(
         "the header of a segment has the checksum {found:#08x} in the place of {expected:#08x}"
     )]
     Header {
-        /// By its bytes.
+        /// Checksum computed from its bytes.
         expected: u32,
-        /// As it came.
+        /// Checksum received.
         found: u32,
     },
-    /// The payload is not what was sent.
+    /// The payload is corrupt.
     #[error(
         "a segment of {bytes} bytes has the checksum {found:#010x} in the place of {expected:#010x}"
     )]
     Payload {
-        /// Its length.
+        /// Length of the payload.
         bytes: usize,
-        /// By its bytes.
+        /// Checksum computed from its bytes.
         expected: u32,
-        /// As it came.
+        /// Checksum received.
         found: u32,
     },
-    /// What it holds does not come to the length that it says.
+    /// The content does not expand to the announced length.
     #[error("a compressed segment of {bytes} bytes does not come to the {expanded} that it says")]
     Compression {
-        /// Its length.
+        /// Length of the payload.
         bytes: usize,
-        /// What it should come to.
+        /// Announced length after decompression.
         expanded: usize,
     },
 }
 
-/// How the segments of a connection are written and read.
+/// Format of a connection's segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segments {
     is_lz4: bool,
 }
 
-/// What the header of a segment says.
+/// Content of a segment's header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct SegmentHeader {
-    /// Bytes of the payload as it comes.
+    /// Bytes of the payload as received.
     bytes: usize,
-    /// Bytes that it has expanded; none: it is not compressed.
+    /// Bytes of the payload after decompression. `None` if it is not compressed.
     expanded: Option<usize>,
 }
 
 impl Segments {
-    /// Of a connection that was opened with this compression. The protocol has no Snappy here;
-    /// [`Handshake`](crate::Handshake) refuses it.
+    /// Returns the format for a connection that was opened with this compression. The protocol has
+    /// no Snappy here; [`Handshake`](crate::Handshake) refuses it.
     pub fn new(compression: Option<Compression>) -> Segments {
         Segments {
             is_lz4: compression == Some(Compression::Lz4),
         }
     }
 
-    /// Room for the segments of so many bytes of frames: two that follow each other have more than
-    /// one can hold.
+    /// Returns the room for the segments of this many bytes of frames. Any two adjacent segments
+    /// hold together more than one segment can.
     pub fn room_bytes(frames_bytes: usize) -> usize {
         let segments = 2 * (frames_bytes / PAYLOAD_BYTES_MAX) + 2;
         let each = LZ4_HEADER_BYTES + TRAILER_BYTES;
         frames_bytes + segments * each + block::get_maximum_output_size(PAYLOAD_BYTES_MAX)
     }
 
-    /// Appends whole frames as segments: as many frames in one as fit, and one that does not fit
-    /// in several. Nothing is allocated where `out` has [`Segments::room_bytes`].
+    /// Appends whole frames as segments. A segment holds as many frames as fit; a frame that does
+    /// not fit is split over several. Nothing is allocated if `out` has [`Segments::room_bytes`].
     pub fn wrap(self, frames: &[u8], out: &mut Vec<u8>) {
         let mut rest = frames;
         while !rest.is_empty() {
@@ -153,19 +152,20 @@ impl Segments {
         out.extend_from_slice(&crc.to_le_bytes());
     }
 
-    /// Bytes of the segment that begins with these; `None`: its header is not there yet.
+    /// Returns the bytes of the segment that begins with these bytes. `None` if its header is not
+    /// complete yet.
     ///
     /// # Errors
-    /// It is no header.
+    /// It is not a header.
     pub fn segment_bytes(self, bytes: &[u8]) -> Result<Option<usize>, SegmentError> {
         let header = self.header(bytes)?;
         Ok(header.map(|header| self.header_bytes() + header.bytes + TRAILER_BYTES))
     }
 
-    /// Puts what a whole segment holds into `payload`, in the place of what was there.
+    /// Puts the content of a whole segment into `payload`, replacing the previous content.
     ///
     /// # Errors
-    /// It is not what was sent.
+    /// The segment is corrupt.
     pub fn unwrap(self, segment: &[u8], payload: &mut Vec<u8>) -> Result<(), SegmentError> {
         let header = self.header(segment)?.expect("a whole segment has a header");
         let body = &segment[self.header_bytes()..];
@@ -212,7 +212,7 @@ impl Segments {
         }
         let says = number(says);
         let length = |shift: u32| (says >> shift) as usize & PAYLOAD_BYTES_MAX;
-        // Of a segment that did not become shorter the second length is 0.
+        // If a segment did not become shorter, the second length is 0.
         let expanded = Some(length(LENGTH_BITS)).filter(|bytes| self.is_lz4 && *bytes > 0);
         Ok(Some(SegmentHeader {
             bytes: length(0),
@@ -221,18 +221,18 @@ impl Segments {
     }
 }
 
-/// Reads segments of a connection that blocks, and hands on what they hold.
+/// Reads segments of a blocking connection, and passes on their content.
 #[derive(Debug)]
 pub struct SegmentReader {
     segments: Segments,
     segment: Vec<u8>,
     payload: Vec<u8>,
-    /// What of the payload was handed on.
+    /// Bytes of the payload that were passed on.
     taken: usize,
 }
 
 impl SegmentReader {
-    /// Of a connection with such segments.
+    /// Returns a reader for a connection with this format.
     pub fn new(segments: Segments) -> SegmentReader {
         SegmentReader {
             segments,
@@ -242,15 +242,15 @@ impl SegmentReader {
         }
     }
 
-    /// How its segments are written.
+    /// Returns the format of its segments.
     pub fn segments(&self) -> Segments {
         self.segments
     }
 
-    /// Fills the whole of `room` with what comes next; `fill` does so with what the socket has.
+    /// Fills the whole of `room` with the next bytes. `fill` does the same from the socket.
     ///
     /// # Errors
-    /// Those of `fill`; or what comes is no segment.
+    /// The errors of `fill`; or the bytes are not a segment.
     pub fn fill<E>(
         &mut self,
         mut room: &mut [u8],
@@ -271,7 +271,7 @@ impl SegmentReader {
         Ok(())
     }
 
-    /// Whether all that has come was handed on.
+    /// Returns true if all received bytes were passed on.
     pub fn is_empty(&self) -> bool {
         self.taken == self.payload.len()
     }
@@ -292,7 +292,7 @@ impl SegmentReader {
     }
 }
 
-/// Bytes of the frame that these begin with, as far as they are there.
+/// Returns the bytes of the first frame, limited to those present.
 fn frame_bytes(frames: &[u8]) -> usize {
     let length = frames
         .get(LENGTH_OFFSET..)
@@ -301,7 +301,7 @@ fn frame_bytes(frames: &[u8]) -> usize {
     frames.len().min(HEADER_BYTES + length)
 }
 
-/// Bytes of the frames at the beginning that fit one segment together.
+/// Returns the total bytes of the leading frames that fit together into one segment.
 fn whole_frames_bytes(frames: &[u8]) -> usize {
     let mut whole = 0;
     while whole < frames.len() {
@@ -314,7 +314,7 @@ fn whole_frames_bytes(frames: &[u8]) -> usize {
     whole
 }
 
-/// The number of up to eight bytes, the lowest first.
+/// Returns the number in up to eight bytes, the lowest first.
 fn number(bytes: &[u8]) -> u64 {
     bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte))
 }

@@ -1,11 +1,10 @@
-//! EXECUTE, QUERY and BATCH frames that are encoded once and patched per operation: the hot path
-//! of requests.
+//! EXECUTE, QUERY and BATCH frames that are encoded once and patched per operation: the hot path of
+//! requests.
 //!
-//! A frame is head, values, tail. Head and tail never change for a statement; per operation only
-//! the values are written and the stream id, the body length and (where the client states it) the
-//! timestamp are patched. A further page adds the paging state, a batch is a list of entries
-//! between its own head and tail. Nothing is allocated when `out` has room for
-//! [`Template::bytes`] and the values.
+//! A frame is head, values, tail. Head and tail are constant for a statement. Each operation writes
+//! the values and patches the stream id, the body length and, if the client sets it, the timestamp.
+//! A further page adds the paging state. A batch is a list of entries between its own head and
+//! tail. Nothing is allocated if `out` has room for [`Template::bytes`] and the values.
 
 use crate::frame::{self, HEADER_BYTES, opcode};
 use crate::request::{self, BatchKind, QueryParams, StatementId, param};
@@ -13,11 +12,11 @@ use crate::text::{Fault, append_statement_text};
 use crate::version::Version;
 use crate::wire::{append_long_bytes, append_short_bytes, append_u16};
 
-/// Bytes of a page size, the first thing in the tail of a statement that is read in pages.
+/// Bytes of a page size, which comes first in the tail of a paged statement.
 const PAGE_SIZE_BYTES: usize = 4;
-/// Bytes of a timestamp, the last thing in the tail of a statement that has one.
+/// Bytes of a timestamp, which comes last in the tail of a statement that has one.
 const TIMESTAMP_BYTES: usize = 8;
-/// The most statements that a BATCH can say it has.
+/// Maximum number of statements in a BATCH.
 pub const BATCH_ENTRIES_MAX: usize = u16::MAX as usize;
 
 /// An EXECUTE or QUERY frame encoded once: head (header, id or text, consistency, flags, number of
@@ -25,26 +24,26 @@ pub const BATCH_ENTRIES_MAX: usize = u16::MAX as usize;
 ///
 /// Budget: 25 ns per standard1 write frame (6 values, 236 bytes with the header). Measured: 11 ns,
 /// by `tests/it/cost.rs`, on one of 2 shared vCPUs, the best of 1000 rounds in a warm buffer of 64
-/// frames; a [`token`](crate::token::murmur3) of its key takes as long again.
+/// frames. A [`token`](crate::token::murmur3) of its key takes as long again.
 #[derive(Clone, Debug)]
 pub struct Template {
     head: Vec<u8>,
     tail: Vec<u8>,
-    /// How the statement stands in a BATCH: its kind, id or text, and number of values.
+    /// The statement's entry in a BATCH: its kind, id or text, and number of values.
     entry: Vec<u8>,
-    /// What names the columns of its rows in version 5.
+    /// Id of the description of its result columns in version 5.
     result_metadata: Vec<u8>,
-    /// Where in the head the flags of the parameters are, or the last of four bytes of them.
+    /// Offset in the head of the parameter flags, or of the last of their four bytes.
     flags_offset: usize,
     has_page_size: bool,
     has_timestamp: bool,
 }
 
 impl Template {
-    /// An EXECUTE. `id` is the prepared statement's, `values_count` the number of values that will
-    /// be appended between [`begin`](Self::begin) and [`finish`](Self::finish); `params.values`
-    /// and `params.paging_state` are not looked at. A timestamp in `params` only makes room for
-    /// the one that [`stamp`] writes.
+    /// Encodes an EXECUTE. `id` is the prepared statement's. `values_count` is the number of values
+    /// that will be appended between [`begin`](Self::begin) and [`finish`](Self::finish).
+    /// `params.values` and `params.paging_state` are ignored. A timestamp in `params` only makes
+    /// room for the one that [`stamp`] writes.
     pub fn execute<'i>(
         id: impl Into<StatementId<'i>>,
         values_count: u16,
@@ -60,11 +59,11 @@ impl Template {
         }
     }
 
-    /// A QUERY: as [`Template::execute`], of a statement that is sent as text every time, without
-    /// its comments.
+    /// Encodes a QUERY: like [`Template::execute`], for a statement that is sent as text every
+    /// time, without its comments.
     ///
     /// # Errors
-    /// The text is not CQL, or can be read in two ways.
+    /// The text is not CQL, or is ambiguous.
     pub fn query(cql: &str, values_count: u16, params: &QueryParams) -> Result<Template, Fault> {
         let (mut entry, mut text) = (vec![0], Vec::new());
         append_statement_text(&mut text, cql)?;
@@ -73,7 +72,8 @@ impl Template {
         Ok(Self::new(opcode::QUERY, sent, values_count, params))
     }
 
-    /// Of how it stands in a BATCH, without the number of values, and alone.
+    /// Encodes a template from the statement's entry in a BATCH (without the number of values) and
+    /// its form outside one.
     fn new(
         opcode: u8,
         (mut entry, alone): (Vec<u8>, &[u8]),
@@ -103,7 +103,7 @@ impl Template {
         }
     }
 
-    /// Appends the head to `out`; returns where the frame begins, for [`finish`](Self::finish).
+    /// Appends the head to `out`. Returns the offset of the frame, for [`finish`](Self::finish).
     #[inline]
     pub fn begin(&self, out: &mut Vec<u8>) -> usize {
         let start = out.len();
@@ -121,7 +121,7 @@ impl Template {
         patch(out, start, stream);
     }
 
-    /// As [`finish`](Self::finish), for the page that begins at `paging_state`.
+    /// Like [`finish`](Self::finish), for the page that begins at `paging_state`.
     pub fn finish_page(&self, out: &mut Vec<u8>, start: usize, stream: i16, paging_state: &[u8]) {
         out[start + self.flags_offset] |= param::PAGING_STATE;
         let before = if self.has_page_size {
@@ -136,12 +136,12 @@ impl Template {
         patch(out, start, stream);
     }
 
-    /// Whether a frame ends with a timestamp, which [`stamp`] is to set.
+    /// Returns true if a frame ends with a timestamp, which [`stamp`] must set.
     pub fn has_timestamp(&self) -> bool {
         self.has_timestamp
     }
 
-    /// The id under which the statement was prepared; `None`: it is sent as text.
+    /// Returns the id under which the statement was prepared. `None` if it is sent as text.
     pub fn prepared_id(&self) -> Option<&[u8]> {
         match self.entry.as_slice() {
             [1, _, _, id @ .., _, _] => Some(id),
@@ -149,17 +149,18 @@ impl Template {
         }
     }
 
-    /// Whether it executes the statement that a server knows by this.
+    /// Returns true if it executes the statement with these identifiers.
     pub fn executes(&self, id: StatementId<'_>) -> bool {
         self.prepared_id() == Some(id.id) && self.result_metadata == id.result_metadata
     }
 
-    /// Bytes of head and tail: a frame is this and its values, each with 4 bytes of length.
+    /// Returns the bytes of head and tail. A frame has these and its values, each with 4 bytes of
+    /// length.
     pub fn bytes(&self) -> usize {
         self.head.len() + self.tail.len()
     }
 
-    /// Appends the statement to a BATCH; its values come next.
+    /// Appends the statement to a BATCH. Its values must follow.
     #[inline]
     pub fn append_entry(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.entry);
@@ -178,8 +179,8 @@ pub struct BatchTemplate {
 }
 
 impl BatchTemplate {
-    /// Encodes what does not change. Of `params` only version, consistency, serial consistency and
-    /// the presence of a timestamp are looked at: a BATCH has nothing else.
+    /// Encodes the constant parts. Only the version, consistency, serial consistency and presence
+    /// of a timestamp in `params` are used, because a BATCH has no other parameters.
     pub fn new(kind: BatchKind, params: &QueryParams) -> BatchTemplate {
         let params = QueryParams {
             version: params.version,
@@ -199,7 +200,7 @@ impl BatchTemplate {
         }
     }
 
-    /// Appends the head of a batch of `entries_count`; returns where the frame begins.
+    /// Appends the head of a batch of `entries_count`. Returns the offset of the frame.
     #[inline]
     pub fn begin(&self, out: &mut Vec<u8>, entries_count: u16) -> usize {
         let start = frame::begin(out, self.version.number(), 0, opcode::BATCH);
@@ -215,12 +216,12 @@ impl BatchTemplate {
         patch(out, start, stream);
     }
 
-    /// Whether a frame ends with a timestamp, which [`stamp`] is to set.
+    /// Returns true if a frame ends with a timestamp, which [`stamp`] must set.
     pub fn has_timestamp(&self) -> bool {
         self.has_timestamp
     }
 
-    /// Bytes of head and tail.
+    /// Returns the bytes of head and tail.
     pub fn bytes(&self) -> usize {
         HEADER_BYTES + 3 + self.tail.len()
     }

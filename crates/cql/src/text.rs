@@ -1,13 +1,13 @@
-//! The words of CQL: names, texts, symbols, without comments. Reads as Cassandra's own lexer does
-//! (`Lexer.g`, the same in 4.0 to 6.0).
+//! Splits CQL into tokens: names, texts and symbols, without comments. Follows Cassandra's own
+//! lexer (`Lexer.g`, the same in 4.0 to 6.0).
 //!
-//! What must hold: no text that this reader accepts means something else to a server, and no
-//! comment is ever sent to one (the encoders of [`crate::request`] see to it). Where programs
-//! disagree on a line's end, the reader refuses the text ([`AMBIGUOUS`]).
+//! Invariants: an accepted text has the same meaning for a server, and no comment is ever sent to
+//! one (the encoders of [`crate::request`] ensure this). If programs disagree on the end of a line,
+//! the text is refused ([`AMBIGUOUS`]).
 
 use std::borrow::Cow;
 
-/// The sorts of tokens.
+/// Kinds of tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A word or number.
@@ -20,20 +20,20 @@ pub enum Kind {
     Symbol,
 }
 
-/// A piece of CQL that cannot be cut further.
+/// A token of CQL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Token {
-    /// Its sort.
+    /// Its kind.
     pub kind: Kind,
     /// Words in lower case, names and texts without their quotes.
     pub text: String,
-    /// Its first byte's offset.
+    /// Offset of its first byte.
     pub at: usize,
-    /// The offset behind its last byte.
+    /// Offset after its last byte.
     pub end: usize,
 }
 
-/// The first place at which a text is not CQL, or can be read in two ways.
+/// The first place at which a text is not CQL, or is ambiguous.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("byte {at}: {message}")]
 pub struct Fault {
@@ -44,7 +44,8 @@ pub struct Fault {
 }
 
 impl Fault {
-    /// The mistake with its line and column in the text, both from 1. A line feed ends a line.
+    /// Returns the mistake with its line and column in the text, both from 1. A line feed ends a
+    /// line.
     pub fn said(&self, text: &str) -> String {
         let before = &text[..self.at];
         let line_at = before.rfind('\n').map_or(0, |end| end + 1);
@@ -54,27 +55,38 @@ impl Fault {
     }
 }
 
-/// Characters that end a line, or turn its direction, for some programs and not for Cassandra.
+/// Characters that end a line, or change its direction, for some programs but not for Cassandra.
 const AMBIGUOUS: [char; 14] = [
     '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}', // ends of lines
     '\u{202a}', '\u{202b}', '\u{202c}', '\u{202d}', '\u{202e}', // directions
     '\u{2066}', '\u{2067}', '\u{2068}', '\u{2069}',
 ];
 
-/// A text as a statement has it: in single quotes, those within it doubled.
+/// Returns a text as a literal: in single quotes, with inner quotes doubled.
 pub fn literal(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }
 
-/// A name as a statement has it, whatever its letters: in double quotes, those within it doubled.
+/// Returns a name for a statement, for any characters: in double quotes, with inner quotes doubled.
 pub fn quoted_name(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
-/// The statements of a text, split at `;` outside of texts and comments, each with its offset.
+/// Returns the `transactional_mode` in the definition of an Accord table (6.0). `None` if it is
+/// off. Only `DESCRIBE` shows it; no table of `system_schema` has it (6.0-alpha2).
+pub fn transactional_mode(statement: &str) -> Option<String> {
+    let tokens = tokens(statement).unwrap_or_default();
+    let found = tokens.windows(3).find(|three| {
+        three[0].kind == Kind::Word && three[0].text == "transactional_mode" && three[1].text == "="
+    });
+    found.map(|three| three[2].text.clone()).filter(|mode| mode != "off")
+}
+
+/// Splits a text into statements at each `;` outside texts and comments, and returns each with its
+/// offset.
 ///
 /// # Errors
-/// As [`tokens`].
+/// As for [`tokens`].
 pub fn split(text: &str) -> Result<Vec<(usize, &str)>, Fault> {
     let mut statements = Vec::new();
     let mut start = None;
@@ -95,20 +107,20 @@ pub fn split(text: &str) -> Result<Vec<(usize, &str)>, Fault> {
     Ok(statements)
 }
 
-/// The tokens of a text, comments left out.
+/// Returns the tokens of a text without its comments.
 ///
 /// # Errors
-/// A comment, a name or a text is not closed; a character outside of them is none of CQL; or a
-/// comment has a character that ends a line for some programs and not for others.
+/// A comment, name or text is not closed; a character outside them is not part of CQL; or a comment
+/// contains a character that ends a line only for some programs.
 pub fn tokens(cql: &str) -> Result<Vec<Token>, Fault> {
     let tokens = Pieces::of(cql).filter_map(|piece| piece.map(|one| one.token(cql)).transpose());
     tokens.collect()
 }
 
-/// A text as it is sent: without its comments, each of which is a blank then.
+/// Returns a text as it is sent: each comment is replaced by a blank.
 ///
 /// # Errors
-/// As [`tokens`].
+/// As for [`tokens`].
 pub fn without_comments(cql: &str) -> Result<Cow<'_, str>, Fault> {
     let mut has_comment = false;
     for piece in Pieces::of(cql) {
@@ -124,10 +136,10 @@ pub fn without_comments(cql: &str) -> Result<Cow<'_, str>, Fault> {
     Ok(Cow::Owned(text))
 }
 
-/// Appends a text as the protocol's *long string*, without its comments; allocates nothing else.
+/// Appends a text without its comments as the protocol's *long string*. Makes no other allocation.
 ///
 /// # Errors
-/// As [`tokens`]; `out` then ends in the middle of the text.
+/// As for [`tokens`]; `out` then ends in the middle of the text.
 pub(crate) fn append_statement_text(out: &mut Vec<u8>, cql: &str) -> Result<(), Fault> {
     let start = out.len();
     out.extend_from_slice(&[0; 4]);
@@ -139,7 +151,7 @@ pub(crate) fn append_statement_text(out: &mut Vec<u8>, cql: &str) -> Result<(), 
     Ok(())
 }
 
-/// The forms that Cassandra's lexer knows, as far as they matter here.
+/// The token forms of Cassandra's lexer that matter here.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
     Blank,
@@ -158,7 +170,7 @@ impl Form {
     }
 }
 
-/// A stretch of a text that is of one form.
+/// A part of a text with a single form.
 struct Piece {
     form: Form,
     at: usize,
@@ -194,7 +206,7 @@ impl Piece {
     }
 }
 
-/// The pieces of a text, one after another without a gap; ends behind the first fault.
+/// Iterator over the adjacent pieces of a text. It ends after the first fault.
 struct Pieces<'a> {
     cql: &'a str,
     at: usize,
@@ -205,7 +217,8 @@ impl Pieces<'_> {
         Pieces { cql, at: 0 }
     }
 
-    /// The form and length of the piece that begins here; or the offset of a fault, and its words.
+    /// Returns the form and length of the piece that begins here, or the offset of a fault and its
+    /// message.
     fn next_piece(&self, first: char) -> Result<(Form, usize), (usize, String)> {
         let rest = &self.cql[self.at..];
         let open = |what: &str| (0, format!("the {what} that begins here does not end"));
@@ -258,7 +271,7 @@ impl Iterator for Pieces<'_> {
     }
 }
 
-/// The four characters that CQL takes as blanks.
+/// Returns true for the four characters that CQL treats as blanks.
 fn is_white(c: char) -> bool {
     matches!(c, ' ' | '\t' | '\n' | '\r')
 }
@@ -267,7 +280,8 @@ fn is_word(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_'
 }
 
-/// The length of a quoted token with its quotes, if it is closed; a doubled quote is one.
+/// Returns the length of a quoted token with its quotes, if it is closed. A doubled quote stands
+/// for one.
 fn quoted(rest: &str, quote: &str) -> Option<usize> {
     let mut at = quote.len();
     loop {
@@ -279,9 +293,9 @@ fn quoted(rest: &str, quote: &str) -> Option<usize> {
     }
 }
 
-/// The length of a comment that goes to the end of its line, without that end. Cassandra ends it at
-/// a carriage return as well, which other programs take for a part of the comment: so nothing but
-/// blanks may stand between a lone one and the end of the line.
+/// Returns the length of a comment up to the end of its line, without that end. Cassandra also ends
+/// it at a carriage return, which other programs treat as part of the comment. Only blanks may
+/// therefore stand between a lone carriage return and the end of the line.
 fn line_comment(rest: &str) -> Result<usize, (usize, String)> {
     let length = rest.find(['\n', '\r']).unwrap_or(rest.len());
     is_read_in_one_way(&rest[..length])?;

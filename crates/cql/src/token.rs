@@ -1,14 +1,14 @@
-//! Tokens of Murmur3Partitioner: which node owns a partition key.
+//! Computes tokens of Murmur3Partitioner, which determine the node that owns a partition key.
 //!
-//! Cassandra's MurmurHash3 x64 128 differs from Austin Appleby's in one thing: the bytes of the
-//! tail are signed, so that one of 0x80 or more sets every higher bit as well. A client that gets
-//! this wrong sends such keys to the wrong node and everything still works, only slower.
+//! Cassandra's MurmurHash3 x64 128 differs from Austin Appleby's in one respect: the bytes of the
+//! tail are signed. A byte of 0x80 or more therefore also sets every higher bit. A client that gets
+//! this wrong sends such keys to the wrong node. Everything still works, only slower.
 
 const C1: u64 = 0x87c3_7b91_1142_53d5;
 const C2: u64 = 0x4cf5_ad43_2745_937f;
 
-/// The token of a serialized partition key. The partitioner has no use for `i64::MIN` (it marks the
-/// ring's beginning), and maps it to `i64::MAX`.
+/// Returns the token of a serialized partition key. The partitioner maps `i64::MIN`, which marks
+/// the start of the ring, to `i64::MAX`.
 #[inline]
 pub fn murmur3(key: &[u8]) -> i64 {
     match hash3_x64_128(key, 0).0 {
@@ -17,7 +17,7 @@ pub fn murmur3(key: &[u8]) -> i64 {
     }
 }
 
-/// Both halves of Cassandra's variant of MurmurHash3 x64 128.
+/// Returns both halves of Cassandra's variant of MurmurHash3 x64 128.
 #[inline]
 pub fn hash3_x64_128(data: &[u8], seed: u64) -> (i64, i64) {
     let (mut h1, mut h2) = (seed, seed);
@@ -30,7 +30,7 @@ pub fn hash3_x64_128(data: &[u8], seed: u64) -> (i64, i64) {
         h2 = h2.rotate_left(31).wrapping_add(h1).wrapping_mul(5).wrapping_add(0x3849_5ab5);
     }
     let (k1, k2) = signed_tail(tail);
-    // A half of zeroes mixes to zero, so that a tail of any length needs no branch here.
+    // A half of zeroes mixes to zero, so a tail of any length needs no branch here.
     h2 ^= mix2(k2);
     h1 ^= mix1(k1);
 
@@ -51,14 +51,14 @@ fn halves(block: &[u8; 16]) -> (u64, u64) {
     (both as u64, (both >> 64) as u64)
 }
 
-/// The two halves of a tail of up to 15 bytes, each byte sign-extended before it is shifted to its
+/// Returns the two halves of a tail of up to 15 bytes. Each byte is sign-extended, shifted to its
 /// place and XORed in.
 #[inline]
 fn signed_tail(tail: &[u8]) -> (u64, u64) {
     let count = tail.len();
     match (tail.first_chunk::<8>(), tail.last_chunk::<8>()) {
-        // The last 8 bytes overlap the first; shifting drops the bytes that the low half has. With
-        // exactly 8 there is no high half, and a shift by all 64 bits is not defined.
+        // The last 8 bytes overlap the first; shifting removes the bytes that are in the low half.
+        // With exactly 8 there is no high half, and a shift by all 64 bits is undefined.
         (Some(low), Some(last)) if count > 8 => {
             let high = u64::from_le_bytes(*last) >> (8 * (16 - count));
             (extend_signs(u64::from_le_bytes(*low)), extend_signs(high))
@@ -71,9 +71,9 @@ fn signed_tail(tail: &[u8]) -> (u64, u64) {
     }
 }
 
-/// Flips, for each byte that is 0x80 or more, every bit above that byte: what XORing sign-extended
-/// bytes comes to. Bytes above an odd number of such bytes are flipped, so a prefix parity of the
-/// sign bits says which; keys of ASCII have none.
+/// For each byte of 0x80 or more, flips every bit above that byte, which equals XORing
+/// sign-extended bytes. Bytes above an odd number of such bytes are flipped; the prefix parity of
+/// the sign bits tells which. ASCII keys have none.
 #[inline]
 fn extend_signs(bytes: u64) -> u64 {
     const LOWEST_BITS: u64 = 0x0101_0101_0101_0101;

@@ -1,7 +1,7 @@
-//! CQL types and values: cells of the control plane, decoded and encoded.
+//! CQL types and values: decoded and encoded cells of the control plane.
 //!
-//! The data plane never comes here; it compares and writes bytes. Decoding reserves no more than a
-//! small multiple of the cell's own bytes, whatever counts they hold.
+//! The data plane does not use this; it compares and writes bytes. Decoding reserves at most a
+//! small multiple of the cell's own bytes, whatever counts they contain.
 
 mod class;
 mod decode;
@@ -25,7 +25,7 @@ pub enum CqlType {
     Ascii,
     /// 64-bit integer.
     Bigint,
-    /// Bytes without a meaning.
+    /// Uninterpreted bytes.
     Blob,
     /// True or false.
     Boolean,
@@ -73,7 +73,7 @@ pub enum CqlType {
     Udt(Box<UdtType>),
     /// A fixed number of elements of one type (Cassandra 5).
     Vector(Box<CqlType>, u32),
-    /// Another type, by the name of its Java class.
+    /// Another type, named by its Java class.
     Custom(String),
 }
 
@@ -93,7 +93,7 @@ pub struct UdtType {
 pub enum Value {
     /// No value.
     Null,
-    /// No bytes where the type needs some: a relic of Thrift that Cassandra still allows.
+    /// Zero bytes for a type that needs some: a relic of Thrift that Cassandra still allows.
     Empty,
     /// `ascii` and `text`.
     Text(String),
@@ -128,7 +128,7 @@ pub enum Value {
     Timeuuid([u8; 16]),
     /// `inet`.
     Inet(IpAddr),
-    /// `date`: days, 2^31 being 1970-01-01.
+    /// `date`: days, where 2^31 is 1970-01-01.
     Date(u32),
     /// `time`: nanoseconds since midnight.
     Time(i64),
@@ -136,7 +136,7 @@ pub enum Value {
     Smallint(i16),
     /// `tinyint`.
     Tinyint(i8),
-    /// `duration`: three numbers of one sign.
+    /// `duration`: three numbers of the same sign.
     Duration {
         /// The number of months.
         months: i32,
@@ -151,9 +151,9 @@ pub enum Value {
     Set(Vec<Value>),
     /// `map`.
     Map(Vec<(Value, Value)>),
-    /// `tuple`; shorter than its type if it was written before the type grew.
+    /// `tuple`. Shorter than its type if it was written before the type grew.
     Tuple(Vec<Value>),
-    /// User-defined type: fields by name, without those that were added to the type after the
+    /// User-defined type: fields by name, without fields that were added to the type after the
     /// value was written.
     Udt(Vec<(Arc<str>, Value)>),
     /// `vector`.
@@ -163,8 +163,8 @@ pub enum Value {
 }
 
 impl Value {
-    /// The value as an integer: every integer type, counters, dates and times, and a varint that
-    /// fits. `None` for other types.
+    /// Returns the value as an integer, for integer types, counters, dates, times, and varints that
+    /// fit. `None` for other types.
     pub fn as_i64(&self) -> Option<i64> {
         match self {
             Value::Bigint(v) | Value::Counter(v) | Value::Timestamp(v) | Value::Time(v) => Some(*v),
@@ -177,8 +177,8 @@ impl Value {
         }
     }
 
-    /// The value as a floating point number: floats, doubles, decimals and whatever
-    /// [`as_i64`](Self::as_i64) knows. Big numbers are rounded.
+    /// Returns the value as a floating point number, for floats, doubles, decimals and the types of
+    /// [`as_i64`](Self::as_i64). Large numbers are rounded.
     pub fn as_f64(&self) -> Option<f64> {
         match self {
             Value::Double(v) => Some(*v),
@@ -188,7 +188,7 @@ impl Value {
         }
     }
 
-    /// The value as text; `None` if it is none.
+    /// Returns the value as text. `None` if it is not text.
     pub fn as_str(&self) -> Option<&str> {
         match self {
             Value::Text(text) => Some(text),
@@ -196,7 +196,7 @@ impl Value {
         }
     }
 
-    /// The value as true or false; `None` if it is neither.
+    /// Returns the value as a boolean. `None` if it is not one.
     pub fn as_bool(&self) -> Option<bool> {
         match self {
             Value::Boolean(value) => Some(*value),
@@ -204,13 +204,14 @@ impl Value {
         }
     }
 
-    /// Whether there is no value.
+    /// Returns true if there is no value.
     pub fn is_null(&self) -> bool {
         matches!(self, Value::Null)
     }
 }
 
-/// A two's complement integer of 1 to 8 bytes, or a longer one with nothing but sign in front.
+/// Returns the integer in 1 to 8 bytes of two's complement, or in a longer one that only has sign
+/// bytes in front.
 fn i64_of(bytes: &[u8]) -> Option<i64> {
     let sign = if bytes.first()? & 0x80 == 0 {
         0x00
@@ -224,7 +225,7 @@ fn i64_of(bytes: &[u8]) -> Option<i64> {
     fits.then_some(i64::from_be_bytes(whole))
 }
 
-/// Codes of the types that have no parts, with their names in CQL and their Java classes.
+/// Codes of the types without parts, with their CQL names and their Java classes.
 const SIMPLE: [(u16, CqlType, &str, &str); 20] = [
     (0x0001, CqlType::Ascii, "ascii", "AsciiType"),
     (0x0002, CqlType::Bigint, "bigint", "LongType"),
@@ -248,7 +249,7 @@ const SIMPLE: [(u16, CqlType, &str, &str); 20] = [
     (0x0015, CqlType::Duration, "duration", "DurationType"),
 ];
 
-/// Codes of the types that have parts.
+/// Codes of the types with parts.
 mod code {
     pub const CUSTOM: u16 = 0x0000;
     pub const LIST: u16 = 0x0020;
@@ -259,7 +260,7 @@ mod code {
 }
 
 impl CqlType {
-    /// Reads a type of at most `depth` levels, of which each type takes one from `types_left`.
+    /// Reads a type of at most `depth` levels. Each type takes one from `types_left`.
     pub(crate) fn read(
         reader: &mut Reader<'_>,
         depth: usize,
@@ -304,7 +305,7 @@ impl CqlType {
         })
     }
 
-    /// Passes over a type of at most `depth` levels, without allocating.
+    /// Skips a type of at most `depth` levels, without allocating.
     pub(crate) fn skip(reader: &mut Reader<'_>, depth: usize) -> Result<()> {
         let offset = reader.offset();
         let id = reader.u16("type")?;
@@ -351,8 +352,8 @@ impl CqlType {
         })
     }
 
-    /// Appends the type as metadata describes it. Vectors and durations go by their Java classes,
-    /// as version 4 has no codes for them.
+    /// Appends the type as in metadata. Vectors and durations use their Java classes, because
+    /// version 4 has no codes for them.
     pub(crate) fn append(&self, out: &mut Vec<u8>) {
         use crate::wire::{append_count, append_string, append_u16};
         match self {

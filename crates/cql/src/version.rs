@@ -1,41 +1,41 @@
-//! Versions of the native protocol, and how they differ in what is spoken here.
+//! Versions of the native protocol, and the differences that matter here.
 //!
-//! Version 3 describes no partition key of a prepared statement. Version 5 has flags of 4 bytes
-//! where there was one, names the metadata of a statement's rows when it is executed, says why each
-//! replica has failed, and wraps all frames after the answer to STARTUP in
+//! Version 3 does not describe the partition key of a prepared statement. Version 5 has flags of 4
+//! bytes instead of one, sends the id of the result metadata with EXECUTE, and gives the reason of
+//! each failed replica. It also wraps all frames after the answer to STARTUP in
 //! [segments](crate::segment).
 
 use std::fmt;
 
-/// A version that is spoken.
+/// A supported version.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Version {
-    /// Of Cassandra 2.1 and later.
+    /// Cassandra 2.1 and later.
     V3 = 3,
-    /// Of Cassandra 2.2 and later. It is taken wherever it is offered, since version 5 costs a
-    /// checksum per message.
+    /// Cassandra 2.2 and later. It is used wherever it is offered, since version 5 costs a checksum
+    /// per message.
     #[default]
     V4 = 4,
-    /// Of Cassandra 4.0 and later.
+    /// Cassandra 4.0 and later.
     V5 = 5,
 }
 
 impl Version {
-    /// All of them, in the order in which a server is asked for them.
+    /// All versions, in the order in which they are tried.
     pub const ALL: [Version; 3] = [Version::V4, Version::V5, Version::V3];
 
-    /// Its number, which is its byte in requests.
+    /// Returns its number, which is its byte in requests.
     pub fn number(self) -> u8 {
         self as u8
     }
 
-    /// That of a number; `None` if it is not spoken.
+    /// Returns the version with this number. `None` if it is not supported.
     pub fn of_number(number: u8) -> Option<Version> {
         Version::ALL.into_iter().find(|version| version.number() == number)
     }
 
-    /// Whether frames after the answer to STARTUP are wrapped in segments.
+    /// Returns true if frames after the answer to STARTUP are wrapped in segments.
     pub fn has_segments(self) -> bool {
         self >= Version::V5
     }

@@ -1,41 +1,41 @@
-//! The primitive notations of section 3 of the protocol specification, read and appended.
+//! Reads and appends the primitive notations of section 3 of the protocol specification.
 //!
-//! `Reader` is a cursor that checks before it advances. Nothing here reserves memory on the word
-//! of a count: `Reader::count` refuses a count that the bytes left could not hold.
+//! `Reader` is a cursor that checks before it advances. Nothing here reserves memory based on a
+//! count alone: `Reader::count` refuses a count that the remaining bytes could not hold.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-/// Why a message body cannot be read.
+/// Errors in parsing a message body.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ParseError {
-    /// The body ends in the middle of something.
+    /// The body ends too early.
     #[error("{what} at byte {offset} needs {needed} bytes, but {left} are left")]
     Short {
-        /// What was read.
+        /// Item that was read.
         what: &'static str,
         /// Offset from the start of the bytes that were parsed.
         offset: usize,
-        /// Bytes that it needs; at least, where its elements have no fixed length.
+        /// Bytes that it needs. A minimum if its elements have no fixed length.
         needed: u64,
         /// Bytes that are left.
         left: usize,
     },
-    /// A number outside of what the protocol, or the limit stated, allows.
+    /// A number outside the range that the protocol, or the stated limit, allows.
     #[error("{what} at byte {offset} is {value}; allowed is {allowed}")]
     Value {
-        /// What was read.
+        /// Item that was read.
         what: &'static str,
         /// Offset from the start of the bytes that were parsed.
         offset: usize,
         /// The number.
         value: i64,
-        /// What would have been right.
+        /// Accepted values.
         allowed: &'static str,
     },
-    /// Text that is not UTF-8 (or not ASCII, where that is asked for).
+    /// Text that is not UTF-8, or not ASCII if that is required.
     #[error("{what} at byte {offset} is not valid text")]
     Text {
-        /// What was read.
+        /// Item that was read.
         what: &'static str,
         /// Offset from the start of the bytes that were parsed.
         offset: usize,
@@ -43,7 +43,7 @@ pub enum ParseError {
     /// A word that the protocol does not have in this place.
     #[error("{what} `{word}` is not known here")]
     Word {
-        /// What was read.
+        /// Item that was read.
         what: &'static str,
         /// The word, cut to 64 characters.
         word: String,
@@ -51,7 +51,7 @@ pub enum ParseError {
 }
 
 impl ParseError {
-    /// A word that is not known, cut so that a hostile one does not fill a log.
+    /// Returns the error for an unknown word, truncated so that a hostile word cannot fill a log.
     pub(crate) fn word(what: &'static str, word: &str) -> ParseError {
         const SHOWN_CHARS: usize = 64;
         ParseError::Word {
@@ -63,11 +63,11 @@ impl ParseError {
 
 pub(crate) type Result<T> = std::result::Result<T, ParseError>;
 
-/// A cursor over bytes that somebody else wrote.
+/// A cursor over bytes from another program.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reader<'a> {
     bytes: &'a [u8],
-    /// Offset of the next byte; never more than `bytes.len()`.
+    /// Offset of the next byte. Never more than `bytes.len()`.
     at: usize,
 }
 
@@ -77,13 +77,13 @@ impl<'a> Reader<'a> {
         Reader { bytes, at: 0 }
     }
 
-    /// Offset of the next byte.
+    /// Returns the offset of the next byte.
     #[inline]
     pub fn offset(&self) -> usize {
         self.at
     }
 
-    /// The bytes not yet read.
+    /// Returns the bytes not yet read.
     #[inline]
     pub fn rest(&self) -> &'a [u8] {
         &self.bytes[self.at..]
@@ -142,7 +142,7 @@ impl<'a> Reader<'a> {
         Ok(i64::from_be_bytes(self.array(what)?))
     }
 
-    /// An [int] count of elements of which each takes at least `bytes_each` (not 0) bytes.
+    /// Reads an [int] count of elements, each of which takes at least `bytes_each` (not 0) bytes.
     pub fn count(&mut self, what: &'static str, bytes_each: usize) -> Result<usize> {
         let offset = self.at;
         let value = self.i32(what)?;
@@ -161,13 +161,13 @@ impl<'a> Reader<'a> {
         Ok(count)
     }
 
-    /// [string]: a short length, then UTF-8.
+    /// Reads a [string]: a short length, then UTF-8.
     pub fn string(&mut self, what: &'static str) -> Result<&'a str> {
         let length = usize::from(self.u16(what)?);
         self.text(length, what)
     }
 
-    /// [long string]: an int length, then UTF-8.
+    /// Reads a [long string]: an int length, then UTF-8.
     pub fn long_string(&mut self, what: &'static str) -> Result<&'a str> {
         let length = self.count(what, 1)?;
         self.text(length, what)
@@ -179,14 +179,14 @@ impl<'a> Reader<'a> {
         std::str::from_utf8(bytes).map_err(|_| ParseError::Text { what, offset })
     }
 
-    /// [short bytes].
+    /// Reads [short bytes].
     #[inline]
     pub fn short_bytes(&mut self, what: &'static str) -> Result<&'a [u8]> {
         let length = usize::from(self.u16(what)?);
         self.take(length, what)
     }
 
-    /// [bytes]: an int length, then bytes; a negative length is null.
+    /// Reads [bytes]: an int length, then bytes. A negative length is null.
     #[inline]
     pub fn bytes(&mut self, what: &'static str) -> Result<Option<&'a [u8]>> {
         match usize::try_from(self.i32(what)?) {
@@ -195,19 +195,19 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// [string list].
+    /// Reads a [string list].
     pub fn string_list(&mut self, what: &'static str) -> Result<Vec<String>> {
         let count = self.u16(what)?;
         (0..count).map(|_| self.string(what).map(str::to_owned)).collect()
     }
 
-    /// Passes over a [string list].
+    /// Skips a [string list].
     pub fn skip_string_list(&mut self, what: &'static str) -> Result<()> {
         let count = self.u16(what)?;
         (0..count).try_for_each(|_| self.short_bytes(what).map(drop))
     }
 
-    /// Passes over a [bytes map].
+    /// Skips a [bytes map].
     pub fn skip_bytes_map(&mut self, what: &'static str) -> Result<()> {
         let count = self.u16(what)?;
         (0..count).try_for_each(|_| {
@@ -216,7 +216,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// [inet]: an address of 4 or 16 bytes with its length in front, then a port as an int.
+    /// Reads an [inet]: an address of 4 or 16 bytes preceded by its length, then a port as an int.
     pub fn inet(&mut self, what: &'static str) -> Result<SocketAddr> {
         let offset = self.at;
         let ip = match self.u8(what)? {

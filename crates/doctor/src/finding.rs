@@ -1,16 +1,16 @@
-//! What is found of one setting of one host.
+//! The result for one setting of one host.
 
 measure::word_enum! {
-    /// How a setting is to be taken.
+    /// Severity of a finding.
     #[derive(PartialOrd, Ord)]
     pub enum Level {
-        /// It costs performance or stability, or loses something.
+        /// It reduces performance or stability, or something is lost.
         Warning = "warning",
-        /// Another value is recommended; it matters for some.
+        /// Another value is recommended, and matters in some cases.
         Advice = "advice",
-        /// It could not be seen.
+        /// It could not be determined.
         NotTold = "not told",
-        /// As it should be.
+        /// The value is good.
         Ok = "ok",
     }
 }
@@ -20,20 +20,20 @@ measure::word_enum! {
 pub struct Finding {
     /// Its name: `vm.max_map_count`, `limit.nofile`, `heap.size`.
     pub setting: &'static str,
-    /// What of the host has it: a node, a device; empty for the host itself.
+    /// Node or device with the setting. Empty for the host itself.
     pub on: String,
-    /// What was found; why nothing was, if it is not told.
+    /// Value found, or the reason why it is unknown.
     pub value: String,
-    /// What is wanted.
+    /// Recommended value.
     pub wanted: String,
-    /// How that is to be taken.
+    /// Severity of the finding.
     pub level: Level,
-    /// Why it is wanted.
+    /// Reason for the recommendation.
     pub why: String,
-    /// The command that sets it so, or what is to be done.
+    /// Command that sets it, or advice on what to do.
     pub fix: String,
-    /// Who wants it so.
+    /// Source of the recommendation.
     pub source: &'static str,
-    /// What Cassandra itself checks of it when it starts; empty for nothing.
+    /// Check that Cassandra itself makes when it starts. Empty if there is none.
     pub start_check: &'static str,
 }

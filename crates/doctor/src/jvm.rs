@@ -1,4 +1,4 @@
-//! What a node's Java machine was told, by itself or by its command line, and what it makes of its
+//! The settings of a node's JVM, as reported by itself or by its command line, and its view of its
 //! CPUs.
 
 use cluster::NodeConfiguration;
@@ -8,7 +8,7 @@ use target::java_major;
 use topology::CpuSet;
 use versions::Release;
 
-/// The arguments that matter here. What follows one can only be a number.
+/// The relevant arguments. Only a number can follow one.
 pub(super) const ARGUMENTS: &[&str] = &[
     "-Xms",
     "-Xmx",
@@ -33,32 +33,33 @@ pub(super) const ARGUMENTS: &[&str] = &[
     "-Dcassandra.available_processors=",
 ];
 
-/// Collectors that reckon their threads by [`parallel_threads`].
+/// Collectors that compute their threads by [`parallel_threads`].
 const RECKONING: [&str; 3] = ["UseG1GC", "UseParallelGC", "UseConcMarkSweepGC"];
 const OTHERS: [&str; 3] = ["UseZGC", "UseShenandoahGC", "UseSerialGC"];
 
-/// A node's Java machine.
+/// A node's JVM.
 pub(super) struct Jvm<'a> {
     pub process: &'a ProcessSettings,
     flags: BTreeMap<String, String>,
-    /// The CPUs that it says it has.
+    /// Number of CPUs that it reports.
     processors: Option<usize>,
-    /// What runs in it, and the version of Java that it is.
+    /// The release of Cassandra that it runs, and its major version of Java.
     runs: Option<(Release, u32)>,
 }
 
-/// How many threads stop the world together: what the JVM makes of `cpus`.
+/// Returns the number of stop-the-world threads that the JVM computes from `cpus`.
 pub(super) fn parallel_threads(cpus: usize) -> usize {
     topology::parallel_gc_threads(cpus as u32) as usize
 }
 
-/// How many work beside the application, of so many that stop it.
+/// Returns the number of concurrent threads for this number of parallel threads.
 pub(super) fn concurrent_threads(parallel: usize) -> usize {
     topology::conc_gc_threads(parallel as u32) as usize
 }
 
 impl<'a> Jvm<'a> {
-    /// `told` is what nodes say of themselves; what a node says counts before its arguments.
+    /// Returns the JVM of a process. `told` are the nodes' own reports, which take precedence over
+    /// arguments.
     pub fn of(process: &'a ProcessSettings, told: &[NodeConfiguration]) -> Jvm<'a> {
         let arguments = process.arguments.as_deref().unwrap_or_default();
         let mut flags: BTreeMap<String, String> =
@@ -81,13 +82,13 @@ impl<'a> Jvm<'a> {
         }
     }
 
-    /// The release of Cassandra that it runs, and the major version of Java that it is, where it
-    /// says both.
+    /// Returns the release of Cassandra that it runs, and the major version of Java, if both are
+    /// known.
     pub fn runs(&self) -> Option<(&Release, u32)> {
         self.runs.as_ref().map(|(release, java)| (release, *java))
     }
 
-    /// Its node.
+    /// Returns the name of its node.
     pub fn name(&self) -> String {
         self.process.name.clone()
     }
@@ -96,7 +97,7 @@ impl<'a> Jvm<'a> {
         self.flags.get(flag).is_some_and(|value| value == "true")
     }
 
-    /// A flag that is a number, or a size in bytes.
+    /// Returns a flag that is a number, or a size in bytes.
     pub fn number(&self, flag: &str) -> Option<u64> {
         size(self.flags.get(flag)?)
     }
@@ -105,38 +106,39 @@ impl<'a> Jvm<'a> {
         usize::try_from(self.number(flag)?).ok()
     }
 
-    /// The CPUs that the kernel lets it use; with a quota of CPU time as many as that is worth.
+    /// Returns the number of CPUs that the kernel lets it use, limited by its quota of CPU time.
     pub fn allowed(&self) -> Option<usize> {
         let cpus = self.cpus()?.len();
         let quota = self.process.cpu_quota.map(|quota| quota.ceil().max(1.0) as usize);
         Some(cpus.min(quota.unwrap_or(usize::MAX)))
     }
 
-    /// Those CPUs.
+    /// Returns these CPUs.
     pub fn cpus(&self) -> Option<CpuSet> {
         list(&self.process.cpus)
     }
 
-    /// The CPUs that it reckons with.
+    /// Returns the number of CPUs on which it bases its settings.
     pub fn reckons_with(&self) -> Option<usize> {
         let told = self.count("ActiveProcessorCount").filter(|count| *count > 0);
         told.or(self.processors).or_else(|| self.allowed())
     }
 
-    /// The CPUs that its collector should reckon with: those that it may use, or fewer if it was
-    /// told a number, which another rule judges.
+    /// Returns the number of CPUs on which its collector should be based: those that it may use, or
+    /// a smaller number if it was set. Another rule judges the latter.
     pub fn counted(&self) -> Option<usize> {
         let allowed = self.allowed()?;
         let told = self.count("ActiveProcessorCount").filter(|count| (1..allowed).contains(count));
         Some(told.unwrap_or(allowed))
     }
 
-    /// Whether its collector reckons its threads in the usual way; that of Java 17 does.
+    /// Returns true if its collector computes its threads in the usual way. The default one of Java
+    /// 17 does.
     pub fn reckons(&self) -> bool {
         RECKONING.iter().any(|one| self.is_on(one)) || !OTHERS.iter().any(|one| self.is_on(one))
     }
 
-    /// The threads that stop the world together, where it is known how many.
+    /// Returns the number of stop-the-world threads, if it is known.
     pub fn parallel(&self) -> Option<usize> {
         let reckoned = || {
             Some(parallel_threads(
@@ -147,13 +149,13 @@ impl<'a> Jvm<'a> {
     }
 }
 
-/// The numbers of a list that was told.
+/// Returns the numbers in a reported list.
 pub(super) fn list(told: &Reported<String>) -> Option<CpuSet> {
     let set = CpuSet::parse_list(told.as_ref().ok()?).ok()?;
     Some(set).filter(|set| !set.is_empty())
 }
 
-/// Name and value of an argument.
+/// Returns name and value of an argument.
 fn flag_of(argument: &str) -> Option<(String, String)> {
     let pair = |name: &str, value: &str| Some((name.to_owned(), value.to_owned()));
     if let Some(value) = argument.strip_prefix("-Xmx") {
@@ -173,7 +175,7 @@ fn flag_of(argument: &str) -> Option<(String, String)> {
     pair(name, value)
 }
 
-/// A number with the JVM's letter for its unit perhaps.
+/// Parses a number, optionally with the JVM's letter for its unit.
 fn size(text: &str) -> Option<u64> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let factor = match text[digits.len()..].to_ascii_lowercase().as_str() {

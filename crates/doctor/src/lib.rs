@@ -1,7 +1,7 @@
 //! The only crate that knows how a host should be set up for Cassandra: each setting with what is
 //! wanted, why, who says so and what sets it.
 //!
-//! Nothing is changed. Facts come from [`host::settings`], read by the agent of each host;
+//! It changes nothing. Facts come from [`host::settings`], read by the agent of each host.
 //! [`rules`] judges them, and is a pure function of them.
 
 mod finding;
@@ -17,34 +17,34 @@ use host::settings::{HostSettings, Question};
 use std::net::{IpAddr, UdpSocket};
 use std::path::{Path, PathBuf};
 
-/// A host that was looked at.
+/// An examined host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Examined {
     /// Its name.
     pub host: String,
-    /// What it is, in words: CPUs, memory, what runs there.
+    /// Description: CPUs, memory, and its programs.
     pub about: Vec<String>,
-    /// Whether it was looked at from inside a container, where the kernel is the machine's.
+    /// True if it was examined from inside a container, whose kernel is the machine's.
     pub is_contained: bool,
     /// All settings, the worst first.
     pub findings: Vec<Finding>,
-    /// What could not be looked at, a sentence each.
+    /// A sentence for each part that could not be examined.
     pub unseen: Vec<String>,
 }
 
-/// The argument by which a Java machine runs Cassandra.
+/// Argument by which a JVM runs Cassandra.
 const MAIN_CLASS: &str = "org.apache.cassandra.service.CassandraDaemon";
 
-/// Where packages of Cassandra keep its data: looked at where no node says where.
+/// Data folder of Cassandra's packages, which is examined if no node reports its own.
 const USUAL_FOLDER: &str = "/var/lib/cassandra";
 
-/// This machine, with all nodes that run on it.
+/// Examines this machine, with all nodes that run on it.
 pub fn here() -> Examined {
     let settings = HostSettings::read(Path::new("/"), &of_all());
     examine("this machine", &settings, &[])
 }
 
-/// The machine of an agent, with all nodes that run on it.
+/// Examines the machine of an agent, with all nodes that run on it.
 ///
 /// # Errors
 /// The agent is gone.
@@ -55,14 +55,14 @@ pub fn there(agent: &Agent, name: &str) -> Result<Examined> {
     Ok(examine(name, &settings, &[]))
 }
 
-/// The hosts of a cluster, as their agents see them; `told` is what its nodes say of their JVMs. Of
-/// a cluster that is not ours nobody reaches the hosts, unless it is this machine.
+/// Examines the hosts of a cluster, as their agents see them. `told` are the nodes' reports on
+/// their JVMs. The hosts of an attached cluster cannot be reached, unless it is this machine.
 ///
 /// # Errors
 /// An agent is gone, or no host can be reached.
 pub fn of_cluster(cluster: &Cluster, told: &[NodeConfiguration]) -> Result<Vec<Examined>> {
     let Some(hosts) = cluster.host_settings(&question())? else {
-        // An address can be bound where it belongs, and nowhere else.
+        // An address can be bound only on the machine to which it belongs.
         let is_own = |ip: IpAddr| ip.is_loopback() || UdpSocket::bind((ip, 0)).is_ok();
         let mut all = cluster.nodes().iter();
         anyhow::ensure!(
@@ -77,7 +77,7 @@ pub fn of_cluster(cluster: &Cluster, told: &[NodeConfiguration]) -> Result<Vec<E
     Ok(hosts.map(|(name, settings)| examine(name, settings, told)).collect())
 }
 
-/// What every host is asked.
+/// Returns the question for every host.
 fn question() -> Question {
     Question {
         arguments: jvm::ARGUMENTS.iter().map(|one| (*one).to_owned()).collect(),
@@ -86,7 +86,7 @@ fn question() -> Question {
     }
 }
 
-/// What a host is asked whose nodes nobody names.
+/// Returns the question for a host whose nodes are not named.
 fn of_all() -> Question {
     let file = |from: &str, to: &str| (from.to_owned(), to.to_owned());
     Question {

@@ -1,6 +1,6 @@
-//! What each setting should be: one row per rule, and the pure function over them.
+//! The recommended value of each setting: one row per rule, and the pure function over them.
 //!
-//! Who adds a setting adds a row to one of the four tables, and, if the kernel's value is new, its
+//! To add a setting, add a row to one of the four tables. If it needs a new kernel value, add its
 //! name to the tables of `crates/kernel/src/settings/kernel.rs`.
 
 mod cpu;
@@ -15,7 +15,7 @@ use cluster::NodeConfiguration;
 use host::settings::HostSettings;
 use rule::{Bound, Check, Judged, Rule, View, unless};
 
-/// All settings of a host. `told` is what its nodes say of their JVMs, where they can be asked.
+/// Judges all settings of a host. `told` are its nodes' reports on their JVMs, if available.
 pub(super) fn judge(facts: &HostSettings, told: &[NodeConfiguration]) -> Vec<Finding> {
     let jvms = facts.processes.iter().map(|one| Jvm::of(one, told));
     let view = View {

@@ -1,4 +1,4 @@
-//! Facts as tables, and what the rules make of them.
+//! Tests the rules with tables of facts.
 //!
 //! Long because every rule has its cases beside those of the others.
 
@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 const GIB: u64 = 1 << 30;
 
-/// A node with all that is wanted, on four CPUs.
+/// Returns a node with all recommended values, on four CPUs.
 fn node(name: &str) -> ProcessSettings {
     let limit = |(name, limit): (&str, Option<u64>)| (name.to_owned(), limit);
     ProcessSettings {
@@ -33,7 +33,7 @@ fn node(name: &str) -> ProcessSettings {
     }
 }
 
-/// A host with all that is wanted.
+/// Returns a host with all recommended values.
 fn well() -> HostSettings {
     let value = |(name, value): (&str, &str)| (name.to_owned(), Ok(value.to_owned()));
     let values = [
@@ -102,7 +102,7 @@ fn well() -> HostSettings {
     }
 }
 
-/// The settings that are not well, `level setting on: value`.
+/// Returns the settings that deviate, as `level setting on: value`.
 fn deviating(facts: &HostSettings, told: &[NodeConfiguration]) -> Vec<String> {
     let all = rules::judge(facts, told);
     let bad = all.iter().filter(|one| one.level != Level::Ok);
@@ -140,7 +140,7 @@ fn arguments(facts: &mut HostSettings, all: &[&str]) {
     facts.processes[0].arguments = Ok(all.iter().map(|one| (*one).to_owned()).collect());
 }
 
-/// What is changed of a host that is well, and what is said then.
+/// Changes to a healthy host, and the expected findings.
 const OF_KERNEL: &[(Change, &[&str])] = &[
     (
         |f| limit(f, "nofile", Some(1024)),
@@ -256,7 +256,7 @@ fn disk(facts: &mut HostSettings) -> &mut Device {
     &mut facts.mounts[0].devices[0]
 }
 
-/// The same of disks and their interrupts.
+/// The same for disks and their interrupts.
 const OF_DISKS: &[(Change, &[&str])] = &[
     (
         |f| disk(f).read_ahead_kib = Ok(128),
@@ -283,7 +283,7 @@ const OF_DISKS: &[(Change, &[&str])] = &[
     ),
     (
         |f| {
-            // A mirror: its own read-ahead, and the scheduler of what it is made of.
+            // A mirror: its own read-ahead, and the scheduler of its parts.
             let part = Device {
                 read_ahead_kib: Ok(128),
                 ..disk(f).clone()
@@ -375,7 +375,7 @@ const OF_JVMS: &[(Change, &[&str])] = &[
         &["advice jvm.use_numa node1: off, with several NUMA nodes"],
     ),
     (
-        // Two groups of 16 GiB are 32, one that both are in is 16.
+        // Two groups of 16 GiB have 32 in total; a shared group has 16.
         |f| in_groups(f, ["/a", "/b"]),
         &["advice cpu.gc_threads_of_all: 8 in 2 JVMs on 4 CPUs"],
     ),
@@ -446,7 +446,7 @@ fn in_groups(facts: &mut HostSettings, groups: [&str; 2]) {
     }
 }
 
-/// What the JVM reckons, as Java 17 and 25 were seen to do.
+/// The JVM's computation, as observed with Java 17 and 25.
 #[test]
 fn threads_are_reckoned_as_the_jvm_does() {
     let expected = [
@@ -471,7 +471,8 @@ fn threads_are_reckoned_as_the_jvm_does() {
     }
 }
 
-/// A cpuset that was narrowed after its start: it keeps the threads that it reckoned then.
+/// A cpuset was narrowed after the JVM's start. The JVM keeps the threads that it computed at its
+/// start.
 #[test]
 fn what_a_jvm_says_of_itself_counts_before_its_command_line() {
     let mut facts = well();
@@ -519,7 +520,7 @@ fn a_java_that_the_makers_of_a_line_do_not_run_it_on_is_named() {
     }
 }
 
-/// No fact at all: nothing is held to be well, and everything says why.
+/// Without any facts, no setting counts as good, and every finding says why.
 #[test]
 fn what_is_not_told_is_neither_well_nor_wrong() {
     let no = || Err("no permission".to_owned());
@@ -543,7 +544,7 @@ fn what_is_not_told_is_neither_well_nor_wrong() {
     assert!(all.iter().all(|one| !one.value.is_empty()), "{all:#?}");
 }
 
-/// All rules are told apart, and say what is to be said.
+/// All rules are distinct, and give a reason and advice.
 #[test]
 fn every_rule_has_a_name_of_its_own_a_reason_and_a_way_out() {
     let all = rules::judge(&well(), &[]);
@@ -557,7 +558,7 @@ fn every_rule_has_a_name_of_its_own_a_reason_and_a_way_out() {
     }
 }
 
-/// What looks like one that may be told.
+/// Pattern of arguments that may be reported.
 const ARGUMENT: &str = "-(Xm[sx]|XX:[A-Za-z+-]{1,20}=?)[0-9kmgt.]{0,22}";
 
 proptest! {

@@ -1,7 +1,7 @@
-//! What the procedures of a run have seen, and which trials they still ask for.
+//! Decides which trials the procedures of a run still ask for, from the trials seen so far.
 //!
-//! What must hold: it follows from the findings alone, in the plan's order. So a run that is taken
-//! up again asks for what it would have asked for without the interruption.
+//! Invariant: the decision depends on the findings alone, in the plan's order. A resumed run
+//! therefore asks for the trials that it would have asked for without the interruption.
 
 use crate::found::found;
 use crate::summary::{self, Ended};
@@ -11,18 +11,18 @@ use store::record::TrialFinding;
 use study::plan::{Plan, Trial, Turn};
 use study::settings::{Settings, Study};
 
-/// What the trials of each variant came to in each block, in the order in which they ran.
+/// Trials seen so far, for each variant and block, in the order in which they ran.
 pub struct Histories<'a> {
     study: &'a Study,
     seen: BTreeMap<(usize, usize), Vec<SeenTrial>>,
-    /// What was found, where the study ends when it is answered.
+    /// Findings so far. Kept only if the study ends once it is answered.
     found: Vec<TrialFinding>,
-    /// Up to which block that was looked at, and why it has ended.
+    /// Last block before which the answer was looked for, and why the study has ended, if it has.
     looked: (usize, Option<Ended>),
 }
 
 impl<'a> Histories<'a> {
-    /// Nothing has been seen.
+    /// Returns histories without any trial.
     pub fn new(study: &'a Study) -> Histories<'a> {
         Histories {
             study,
@@ -32,8 +32,8 @@ impl<'a> Histories<'a> {
         }
     }
 
-    /// Adds a trial, with what it came to; none if it could not be done. Whether it was a search's
-    /// trial that was too much, so that the target may still have its backlog to work off.
+    /// Adds a trial. `finding` is `None` if the trial failed. Returns true if it was a search's
+    /// trial beyond what the target can do: the target may still be working off the backlog.
     pub fn note(&mut self, trial: &Trial, finding: Option<&TrialFinding>) -> bool {
         let settings = self.settings(trial.variant);
         let seen = SeenTrial {
@@ -50,8 +50,8 @@ impl<'a> Histories<'a> {
         step.is_some_and(|step| step.is_too_much())
     }
 
-    /// What becomes of a turn when it comes, with what it has `found` already. That is noted if it
-    /// still counts.
+    /// Decides what happens to a turn. `found` is what the turn has already found, if anything; it
+    /// is noted if it still counts.
     pub fn asked(&mut self, turn: &Turn, found: Option<&TrialFinding>) -> NextStep {
         let next = self.next(turn);
         if let Some((finding, ask)) = found.and_then(|finding| still_counts(finding, turn, &next)) {
@@ -64,7 +64,8 @@ impl<'a> Histories<'a> {
         }
     }
 
-    /// Why no block from this one on is measured: the study is answered by those before it.
+    /// Returns why blocks from this one on are not measured: earlier blocks have answered the
+    /// study. `None` if the block is to be measured.
     fn ended_before(&mut self, block: usize) -> Option<&Ended> {
         if self.study.repeat.is_certain(block) {
             return None;
@@ -79,13 +80,13 @@ impl<'a> Histories<'a> {
         ended.as_ref()
     }
 
-    /// Whether a turn that has not come yet may bring a trial.
+    /// Returns true if a future turn may still bring a trial.
     pub fn may_come(&self, turn: &Turn) -> bool {
         let is_over = self.looked.1.is_some() && !self.study.repeat.is_certain(turn.block);
         !is_over && matches!(self.next(turn), Next::Measure(_))
     }
 
-    /// Whether the study has its answer, or cannot have it any more.
+    /// Returns true if the study has its answer, or can no longer get one.
     pub fn is_answered(&self) -> bool {
         self.looked.1.is_some()
     }
@@ -104,21 +105,21 @@ impl<'a> Histories<'a> {
     }
 }
 
-/// What becomes of a turn.
+/// Decision about a turn.
 #[derive(Clone, Debug, PartialEq)]
 pub enum NextStep {
-    /// Its trial is finished.
+    /// The trial is finished.
     Done,
-    /// This is measured.
+    /// Run the trial, and measure this.
     Here(Ask),
-    /// Its point is not asked for as long as others are.
+    /// The procedure currently asks for other points.
     Elsewhere,
-    /// Nothing more is asked for, and why.
+    /// The procedure asks for nothing more; the reason.
     Nowhere(String),
 }
 
 impl NextStep {
-    /// What a trial that is not done measures; otherwise why it does not.
+    /// Returns what the trial measures, or the reason why it is not run.
     pub fn here(self) -> Result<Ask, String> {
         match self {
             NextStep::Here(ask) => Ok(ask),
@@ -129,7 +130,7 @@ impl NextStep {
     }
 }
 
-/// Of a turn that is planned at a point, or nowhere yet.
+/// Decides about a turn that is planned at a point, or at no point yet.
 fn asked(planned: Option<Point>, next: Next) -> NextStep {
     match (next, planned) {
         (Next::Answer(answer), _) => NextStep::Nowhere(answer.words()),
@@ -144,9 +145,9 @@ fn asked(planned: Option<Point>, next: Next) -> NextStep {
     }
 }
 
-/// What a turn has found, with what it was measured for. What was measured where it was planned
-/// counts whatever came before; where a point was found on the way, only if it would be found
-/// again.
+/// Returns the finding of a turn and what it was measured for, if it still counts. A finding at a
+/// planned point always counts. A finding at a point that was chosen during the run counts only if
+/// the procedure would choose that point again.
 fn still_counts<'f>(
     finding: &'f TrialFinding,
     turn: &Turn,
@@ -164,8 +165,8 @@ fn still_counts<'f>(
     is_asked.then_some((finding, ask))
 }
 
-/// How many trials are left to do after those that are `finished`: of those that depend on what is
-/// still to be found, all.
+/// Returns how many trials are left after those that are `finished`. Trials that depend on results
+/// still to be measured all count.
 pub fn left(study: &Study, plan: &Plan, finished: &BTreeMap<usize, TrialFinding>) -> usize {
     let mut histories = Histories::new(study);
     let mut left = 0;
@@ -194,7 +195,7 @@ mod tests {
         resolve("s", &text, &Overrides::default()).unwrap()
     }
 
-    /// A trial in which requests time out beyond so many threads.
+    /// Finding of a trial in which requests time out beyond `limit` threads.
     fn finding(trial: &Trial, limit: f64) -> TrialFinding {
         let mut finding = TrialFinding {
             point: Some(trial.point),
@@ -210,8 +211,8 @@ mod tests {
         finding
     }
 
-    /// The loop of the engine over what is `finished`, `kills` after so many more trials each; the
-    /// slugs of what was begun.
+    /// Runs the engine's loop over the plan, killing it after each number of further trials in
+    /// `kills`. Returns the slugs of the trials that were begun.
     fn run(study: &Study, kills: &[usize]) -> (Vec<String>, usize) {
         let plan = plan(study).unwrap();
         let mut finished = BTreeMap::new();
@@ -228,7 +229,7 @@ mod tests {
                 }
                 now += 1;
                 ran.push(turn.slug.clone());
-                // Variant b breaks a step earlier.
+                // Variant b breaks one step earlier.
                 let limit = [4.0, 2.0][turn.variant];
                 let trial = turn.at(ask, &study.variants[turn.variant].settings);
                 let found = finding(&trial, limit);
@@ -263,7 +264,7 @@ mod tests {
         }
     }
 
-    /// Throughput that depends on nothing but variant and block: `b` is so much faster.
+    /// Finding whose throughput depends on variant and block alone; `b` is faster by `effect`.
     fn known(trial: &Trial, effect: f64) -> TrialFinding {
         let seed = (trial.block * 2 + trial.variant) as u64;
         let mut chance = workload::random::Draws::sequence(seed);
@@ -281,8 +282,8 @@ mod tests {
         found
     }
 
-    /// The loop of the engine over a study that ends when it is answered, killed after so many more
-    /// trials each: what was begun, why it ended, and what it found.
+    /// Runs the engine's loop over a study that ends when it is answered, killing it after each
+    /// number of further trials in `kills`. Returns the trials begun, and why it ended.
     fn run_until_answered(study: &Study, effect: f64, kills: &[usize]) -> (Vec<usize>, String) {
         let plan = plan(study).unwrap();
         let mut finished = BTreeMap::new();
@@ -363,7 +364,7 @@ mod tests {
                     ran.push(turn.block);
                     let trial = turn.at(ask, &study.variants[turn.variant].settings);
                     let mut found = known(&trial, 0.05);
-                    // Of three pairs, one is left.
+                    // One of three pairs is left.
                     if turn.block < 2 && turn.variant == 1 {
                         found.verdict = store::record::Verdict::Invalid;
                     }
@@ -374,7 +375,8 @@ mod tests {
             }
         }
         ran.dedup();
-        // Two of six may be lost: it goes on for the pairs that it needs, and has its answer.
+        // Two of six may be lost: it goes on until it has the pairs that it needs, and has its
+        // answer.
         assert_eq!(ran, [0, 1, 2, 3, 4, 5, 6, 7]);
         assert_eq!(why, "");
         let lost: Vec<TrialFinding> = plan.trials[..6]

@@ -1,8 +1,10 @@
-//! What the instrument can do: the same program on a null target on this machine, as fast as it
-//! goes. Measured again and again: one second by itself came to 132,000 op/s in the morning and to
-//! 970,000 at noon. Three short ones before a program's first trial, and one more before each of
-//! its other trials; those around a trial judge it, and their spread says how far they can be
-//! trusted.
+//! Measures the ceiling of the client: the same program at full speed against a null target on this
+//! machine.
+//!
+//! The ceiling is measured repeatedly, because one second by itself gave 132,000 op/s in the
+//! morning and 970,000 at noon. There are three short measurements before a program's first trial,
+//! and one before each of its other trials. The measurements around a trial judge it; their spread
+//! tells how reliable they are.
 
 use super::offer::{self, Offer};
 use super::running::Running;
@@ -17,39 +19,42 @@ use study::settings::Settings;
 use target::{NullSpec, Target};
 use workload::{Program, Stage};
 
-/// In flight while the ceiling is measured: enough to keep both sides busy, as in the peers' runs.
+/// Operations in flight while the ceiling is measured: enough to keep both sides busy, as in the
+/// runs of comparable tools.
 const IN_FLIGHT: u32 = 128;
-/// The first slice warms up, the rest counts: a tenth of a second is some 10,000 operations.
+/// Length of a slice. The first one warms up, the others count. A slice has about 10,000
+/// operations.
 const SLICE: Duration = Duration::from_millis(100);
-/// Whole slices that are counted.
+/// Number of whole slices that are counted.
 const SLICES: u32 = 3;
-/// When it is given up: client or null target were kept waiting for the machine all the time.
+/// Longest time of a measurement. After it, client or null target have lacked CPU all the time.
 const AT_MOST: Duration = Duration::from_secs(5);
-/// Before the first trial of a program: with fewer there is no spread.
+/// Measurements before the first trial of a program: fewer give no spread.
 const FIRST_COUNT: usize = 3;
-/// The latest that judge a trial: the machine is not what it was an hour ago.
+/// Number of latest measurements that judge a trial: older ones describe another state of the
+/// machine.
 const LATEST_COUNT: usize = 5;
 
-/// What was measured once: op/s.
+/// One measured ceiling, op/s.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Ceiling {
-    /// Of all clients together.
+    /// All clients together, op/s.
     pub ops_per_s: f64,
-    /// Of each of several.
+    /// Each client, op/s, if there are several.
     pub clients: Vec<f64>,
 }
 
-/// The ceilings of one program, oldest first.
+/// Ceilings of one program, oldest first.
 #[derive(Clone, Debug, Default)]
 pub struct Ceilings {
     measured: Vec<Ceiling>,
-    /// Whether it was seen that it cannot be measured.
+    /// True once a measurement has failed: the ceiling of this program cannot be measured.
     is_refused: bool,
 }
 
 impl Ceilings {
-    /// How often it is to be measured before the next trial. Where the client itself is what is
-    /// measured, once is enough.
+    /// Returns how many measurements are due before the next trial. One is enough on a null target,
+    /// where the trial itself measures the client.
     pub fn due(&self, is_null: bool) -> usize {
         match (self.measured.is_empty(), is_null) {
             _ if self.is_refused => 0,
@@ -59,9 +64,9 @@ impl Ceilings {
         }
     }
 
-    /// Measures so often, each time by `measure`, op/s if there was time; a sentence if it cannot
-    /// be done. The null target knows less CQL than Cassandra: what it refuses says nothing of the
-    /// target that is measured.
+    /// Measures `times` times by `measure`, which returns op/s, or `None` if there was no time.
+    /// Returns a sentence if the ceiling cannot be measured. The null target knows less CQL than
+    /// Cassandra: a statement that it refuses says nothing about the measured target.
     pub fn measure(
         &mut self,
         times: usize,
@@ -84,16 +89,16 @@ impl Ceilings {
         None
     }
 
-    /// Those that a trial is judged by.
+    /// Returns the ceilings that judge a trial.
     pub fn latest(&self) -> Vec<Ceiling> {
         let first = self.measured.len().saturating_sub(LATEST_COUNT);
         self.measured[first..].to_vec()
     }
 }
 
-/// What was counted of a measurement. On a machine that has other work the first slice may last as
-/// long as all should, and another may see nothing end: that says nothing about the client, so it
-/// goes on until there are enough slices that do.
+/// Counts of one measurement. On a busy machine the first slice may last as long as all of them
+/// should, and nothing may end in another. That says nothing about the client, so counting
+/// continues until there are enough usable slices.
 #[derive(Debug, Default)]
 struct Counted {
     slices: u32,
@@ -116,13 +121,14 @@ impl Counted {
         }
     }
 
-    /// op/s; `None`: nothing was measured.
+    /// Returns op/s, or `None` if nothing was measured.
     fn ops_per_s(&self) -> Option<f64> {
         (self.seconds > 0.0).then(|| self.ended as f64 / self.seconds)
     }
 }
 
-/// Those of several clients, at the same time; `None` if a machine left one of them no time.
+/// Measures the ceilings of several clients at the same time. `None` if a machine left one of them
+/// no time.
 pub fn of_clients(clients: &Clients) -> Result<Option<Ceiling>> {
     let each: Option<Vec<f64>> = clients.ceilings()?.into_iter().collect();
     Ok(each.map(|clients| Ceiling {
@@ -131,8 +137,8 @@ pub fn of_clients(clients: &Clients) -> Result<Option<Ceiling>> {
     }))
 }
 
-/// Operations per second of `program` with the client of `settings` on a fresh null target; `None`
-/// if the machine left it no time.
+/// Measures op/s of `program` with the client of `settings` on a fresh null target. `None` if the
+/// machine left it no time.
 pub fn measure(settings: &Settings, program: &Arc<Program>, dirs: &Dirs) -> Result<Option<f64>> {
     let target = Target::Null(NullSpec::default());
     let running = Running::start(&target, dirs, &mut |_| {})?;
@@ -162,7 +168,8 @@ mod tests {
     use super::*;
     use measure::KindInterval;
 
-    /// The intervals of a measurement with a slice of one second, and how far it went.
+    /// Counts the intervals of a measurement with slices of one second. Returns how many were used,
+    /// and op/s.
     fn counted(intervals: &[Interval]) -> (usize, Option<f64>) {
         let mut counted = Counted::default();
         let goes_on = |interval: &&Interval| counted.note(interval) == Flow::Continue;
@@ -185,14 +192,14 @@ mod tests {
             ..second(index, 7)
         };
         assert_eq!(counted(&undisturbed), (3, Some(20.0)));
-        // Nothing ended in some: kept waiting by other work.
+        // Nothing ended in some slices: other work kept the client waiting.
         let stalled = [(0, 5), (1, 10), (2, 0), (3, 20), (4, 0), (5, 30)]
             .map(|(index, ended)| second(index, ended));
         assert_eq!(counted(&stalled), (5, Some(20.0)));
-        // The first lasted as long as all should have.
+        // The first slice lasted as long as all of them should have.
         let late = [second(0, 400), second(5, 10), second(6, 20), second(7, 30)];
         assert_eq!(counted(&late), (3, Some(20.0)));
-        // It had no time at all.
+        // The client had no time at all.
         assert_eq!(counted(&[second(0, 400), drain(5)]), (2, None));
         assert_eq!(counted(&[second(0, 0), second(1, 0), drain(2)]), (3, None));
     }

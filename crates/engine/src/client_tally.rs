@@ -1,32 +1,32 @@
-//! What each client of several saw of the measured window, summed up.
+//! Sums up, for each of several clients, its part of the measured window.
 
 use analysis::rules::Window;
 use fleet::{ClientEnd, ClientSecond};
 use measure::{Histogram, Interval, KindInterval, Summed};
 
-/// The clients of a trial, while it is measured.
+/// Clients of a trial, while it is measured.
 #[derive(Debug, Default)]
 pub struct ClientTallies {
-    /// Of the load that goes on: whether it is the one that is measured.
+    /// True while the measured load is offered.
     pub is_main: bool,
-    /// By their places in the fleet.
+    /// Tallies, by the client's place in the fleet.
     pub each: Vec<ClientTally>,
 }
 
-/// One of them.
+/// Tally of one client.
 #[derive(Debug, Default)]
 pub struct ClientTally {
-    /// Its own part of the measured window, without latencies.
+    /// This client's part of the measured window, without latencies.
     pub window: Window,
-    /// Its release lag in it.
+    /// Release lag of this client in the window.
     pub lag: Histogram,
-    /// What is known of it, and at the end what it came to.
+    /// Facts about the client, completed at the end of the load.
     pub end: ClientEnd,
 }
 
 impl ClientTally {
-    /// Adds a second of the load that is measured. Its operations have no latencies here: what the
-    /// rules ask of one client is its time.
+    /// Adds a second of the measured load. Latencies are left out: the rules judge only the time of
+    /// a single client.
     pub fn push(&mut self, second: ClientSecond, window_from_ns: u64) {
         let kind = KindInterval {
             outcomes: second.outcomes,

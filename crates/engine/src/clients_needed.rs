@@ -1,8 +1,8 @@
-//! How many client machines the highest point of a study needs, known before anything starts: by
-//! what a client was measured to do at most, of which V3 wants half, and by what links carry.
+//! Estimates how many client machines the highest point of a study needs, before anything starts.
 //!
-//! Nobody is asked: what earlier runs of the study have measured is read from their files, and this
-//! machine's link from the kernel. What is assumed is said to be.
+//! The estimate uses the measured ceiling of a client, half of which V3 allows, and the rate of the
+//! network links. It contacts no machine: ceilings come from the files of the study's earlier runs,
+//! and the link rate of this machine from the kernel. Assumed values are reported as assumed.
 
 mod facts;
 mod known;
@@ -22,39 +22,39 @@ use study::targets;
 use study::work::Work;
 use target::Target;
 
-/// What the highest point of a variant needs.
+/// Client machines that the highest point of a variant needs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ClientsNeeded {
     /// Name of the variant.
     pub variant: VariantName,
-    /// The highest point: `{"rate": 1200000}`.
+    /// Highest point: `{"rate": 1200000}`.
     #[serde(serialize_with = "axis_and_value")]
     pub point: Point,
-    /// What it comes to, op/s. Absent: threads of which no run has shown it.
+    /// Throughput at that point, op/s. Absent for threads of which no run has shown it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ops_per_s: Option<f64>,
-    /// How many machines it needs, as far as that is known: at least so many without a ceiling.
+    /// Number of machines needed. A lower bound if no ceiling is known. Absent if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub machines: Option<usize>,
-    /// How many offer the load as the study is written.
+    /// Number of machines that the study names.
     pub machines_named: usize,
-    /// What a client was measured to do at most. Absent: no finished run of the study has done so.
+    /// Measured ceiling of a client. Absent if no finished run of the study has measured one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ceiling: Option<MeasuredClient>,
-    /// How much of that V3 wants to be used at most, as a share.
+    /// Largest share of the ceiling that V3 allows.
     pub ceiling_share_max: f64,
     /// Bytes of an operation's requests on the wire.
     pub request_bytes: f64,
-    /// Bytes of the answers to them, about.
+    /// Approximate bytes of the responses to them.
     pub answer_bytes: f64,
-    /// Rate of the slowest link of its machines, bit/s. Absent where the target is on this machine.
+    /// Rate of the slowest link of its machines, bit/s. Absent if the target is on this machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub link_bits_per_s: Option<u64>,
-    /// Whether that rate is assumed.
+    /// True if that rate is assumed.
     pub link_is_assumed: bool,
-    /// The same in a sentence.
+    /// The same as a sentence.
     pub sentence: String,
-    /// What is to be done if it needs more machines than offer the load. Absent if it does not.
+    /// Advice if the point needs more machines than offer the load. Absent if it does not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warning: Option<String>,
 }
@@ -63,8 +63,9 @@ fn axis_and_value<S: serde::Serializer>(point: &Point, to: S) -> Result<S::Ok, S
     to.collect_map([(point.axis(), point.value())])
 }
 
-/// What every variant of a study needs; nothing of null targets, where the client is what is
-/// measured, nor of recorded traffic, which one client offers. `results` is where runs are.
+/// Estimates the clients that each variant of a study needs. Null targets are left out, because
+/// there the client itself is measured; so is recorded traffic, which one client offers. `results`
+/// is the folder of all runs.
 pub fn clients_needed(study: &Study, plan: &Plan, results: &Path) -> Vec<ClientsNeeded> {
     let known = KnownRuns::of(&study.name, results);
     let variants = study.variants.iter().zip(&plan.works);
@@ -75,8 +76,9 @@ pub fn clients_needed(study: &Study, plan: &Plan, results: &Path) -> Vec<Clients
     needed.collect()
 }
 
-/// What is to be said of a plan: the sentence of the variant that needs most machines, or of which
-/// it is not known, with its name if others need something else; and the warning.
+/// Returns the sentence for a plan, and its warning. The sentence is that of the variant that needs
+/// most machines, or of one with an unknown need. It names the variant if the others need something
+/// else.
 pub fn clients_words(all: &[ClientsNeeded]) -> Option<(String, Option<String>)> {
     let most = most_needed(all)?;
     let is_same = |one: &ClientsNeeded| one.sentence == most.sentence;
@@ -87,8 +89,8 @@ pub fn clients_words(all: &[ClientsNeeded]) -> Option<(String, Option<String>)> 
     Some((sentence, most.warning.clone()))
 }
 
-/// The first of those that need most machines; before one that needs a single one come those of
-/// which it is not known.
+/// Returns the first of the variants that need most machines. Variants with an unknown need come
+/// before those that need a single machine.
 fn most_needed(all: &[ClientsNeeded]) -> Option<&ClientsNeeded> {
     let rank = |one: &&ClientsNeeded| match one.machines {
         Some(machines) if machines > 1 => (2, machines),
@@ -109,7 +111,7 @@ fn facts(variant: &Variant, work: &Work, known: &KnownRuns) -> Option<Facts> {
     let client = &settings.client;
     let places = places(client);
     let measured = known.measured(variant, &places);
-    // A machine whose client was measured has as many workers again.
+    // A machine whose client was measured is assumed to have as many workers again.
     let workers = places.iter().zip(workers(client)).map(|(place, stated)| {
         let there = measured.iter().find(|one| one.place == *place);
         stated.or(there.map(|one| one.workers))
@@ -128,7 +130,7 @@ fn facts(variant: &Variant, work: &Work, known: &KnownRuns) -> Option<Facts> {
     })
 }
 
-/// The machines that offer the load.
+/// Returns the places of the machines that offer the load.
 fn places(client: &Client) -> Vec<&str> {
     match &client.machines[..] {
         [] => vec![HERE],

@@ -1,11 +1,11 @@
-//! What is done while load is offered, and when: the one loop, on any clock.
+//! Decides what is done while load is offered, and when: one loop, on any clock.
 //!
-//! [`Conduct`] decides: it is told what happened and what time it is, and says what is to be done.
-//! It waits for nothing and does nothing itself. A [`World`] has the clock, the load and the hands.
+//! [`Conduct`] decides: it is told the events and the time, and returns the actions. It neither
+//! waits nor acts itself. A [`World`] has the clock and the load, and performs the actions.
 //!
-//! What must hold: a dead node and Ctrl-C end the load within [`TICK_NS`], whatever the load does;
-//! what is due is done at its time. So nothing that the world does may take longer than a tick:
-//! what would has a thread of its own, and comes back as something that happened.
+//! Invariants: a dead node and Ctrl-C end the load within [`TICK_NS`], whatever the load does.
+//! Scheduled actions run on time. So no call to the world may take longer than a tick: a longer
+//! action has a thread of its own, and its result comes back as an event.
 
 use super::event::Progress;
 use super::guard::Watch;
@@ -20,94 +20,97 @@ use std::sync::Arc;
 use std::time::Duration;
 use study::plan::PhaseKind;
 
-/// How often it is looked whether all nodes are there, and whether somebody wants an end: as soon
-/// as a person sees it at once, and so seldom that looking costs nothing.
+/// Time between two checks of the nodes and Ctrl-C: short enough to look immediate to a person, and
+/// long enough that checking costs nothing.
 pub const TICK_NS: u64 = 100 * MILLISECOND_NS;
-/// How often what probes have read is written down.
+/// Time between two writes of the probes' readings to disk.
 const READINGS_EVERY_NS: u64 = SECOND_NS;
-/// A stop is told so long before it comes: workers look once in half of that.
-const STOP_AHEAD_NS: u64 = 100 * MILLISECOND_NS;
 
-/// Something that happened.
+/// Time between deciding to end the load and its end, so that each of several clients hears of it
+/// in time.
+const TOLD_AHEAD_NS: u64 = 2 * SECOND_NS;
+
+/// Event that the loop is told.
 #[derive(Debug)]
 pub enum Happened {
-    /// Time has passed: whatever is due is to be done.
+    /// Time has passed: run all scheduled actions that are due.
     Time,
     /// An interval of the load has ended.
     Interval(Box<Summed>),
     /// The load has ended.
     Over,
-    /// A client of several is lost, as the words say.
+    /// One of several clients is lost; the reason.
     ClientLost(String),
-    /// Nodes are not there.
+    /// Nodes are down.
     Died(Vec<Died>),
-    /// A fault, by its number, holds since a time of the monotonic clock: since it is injected, as
-    /// soon as what it hits is whole, or since it was brought about, if that takes a while.
+    /// The fault of this number is in force since a time of the monotonic clock. The time is that
+    /// of the injection, once the fault's target is whole, or of its completion if the injection
+    /// takes a while.
     FaultHolds(usize, u64),
-    /// A fault, by its number, has come to its end, healed or not.
+    /// The fault of this number is over, healed or not.
     FaultOver(usize),
     /// The user pressed Ctrl-C.
     Interrupted,
 }
 
-/// A node that is not there.
+/// A node that is down.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Died {
-    /// Its name.
+    /// Name of the node.
     pub node: String,
-    /// Its name, how it ended, and its last log lines.
+    /// Name of the node, how it ended, and its last log lines.
     pub how: String,
 }
 
-/// What is to be done.
+/// Action for the world.
 #[derive(Debug)]
 pub enum Act {
-    /// Write an interval down, and show it.
+    /// Write an interval to disk, and show it.
     Keep {
-        /// The phase that it belongs to, as in the records.
+        /// Phase of the interval, as in the records.
         phase: &'static str,
-        /// What it came to, for people.
+        /// Progress, for people.
         progress: Progress,
-        /// All its counts.
+        /// All counts of the interval.
         interval: Arc<Interval>,
     },
-    /// A phase has begun, at this time of the monotonic clock.
+    /// Begin a phase at this time of the monotonic clock.
     Begin(PhaseKind, u64),
-    /// Tell the load how it goes on.
+    /// Tell the load how to go on.
     Steer(Flow),
-    /// Look whether all nodes are there.
+    /// Check that all nodes are up.
     LookAtNodes,
-    /// Look what has come of what was broken.
+    /// Check the progress of the faults.
     LookAtFaults,
-    /// Write down what probes have read.
+    /// Write the probes' readings to disk.
     KeepReadings,
-    /// Break what the fault of this number breaks, as soon as it is whole.
+    /// Inject the fault of this number, as soon as its target is whole.
     Inject(usize),
-    /// Write down that there is no time left for it.
+    /// Record that there is no time left for the fault of this number.
     Omit(usize),
-    /// Heal it.
+    /// Heal the fault of this number.
     Heal(usize),
 }
 
-/// Whoever does what is to be done, with its clock.
+/// Performs the actions, and has the clock.
 pub trait World {
-    /// Now, monotonic clock.
+    /// Returns the time of the monotonic clock.
     fn now_ns(&self) -> u64;
 
-    /// Waits for the next interval of the load, until a time at most.
+    /// Waits for the next interval of the load, until `until_ns` at most.
     fn wait(&mut self, until_ns: u64) -> Next;
 
-    /// Whether Ctrl-C was pressed.
+    /// Returns true if Ctrl-C was pressed.
     fn is_interrupted(&self) -> bool;
 
-    /// Does it; what has come of it.
+    /// Performs an action, and returns the resulting event.
     ///
     /// # Errors
-    /// It cannot be done, and the load makes no sense without.
+    /// The action failed, and the load makes no sense without it.
     fn act(&mut self, act: Act) -> Result<Option<Happened>>;
 }
 
-/// What is due at its time.
+/// Scheduled action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Due {
     LookAtNodes,
@@ -115,17 +118,15 @@ enum Due {
     KeepReadings,
     Inject(usize),
     Heal(usize),
-    /// The load is to end then.
-    Stop(u64),
 }
 
 impl Due {
-    /// After how long it is due again.
+    /// Returns the period of an action that repeats, ns.
     fn every_ns(self) -> Option<u64> {
         match self {
             Due::LookAtNodes | Due::LookAtFaults => Some(TICK_NS),
             Due::KeepReadings => Some(READINGS_EVERY_NS),
-            Due::Inject(_) | Due::Heal(_) | Due::Stop(_) => None,
+            Due::Inject(_) | Due::Heal(_) => None,
         }
     }
 
@@ -136,12 +137,11 @@ impl Due {
             Due::KeepReadings => Act::KeepReadings,
             Due::Inject(number) => Act::Inject(number),
             Due::Heal(number) => Act::Heal(number),
-            Due::Stop(at_ns) => Act::Steer(Flow::StopAt(at_ns)),
         }
     }
 }
 
-/// What is due, by its time.
+/// Scheduled actions, by their times.
 #[derive(Debug, Default)]
 struct Agenda(BTreeSet<(u64, Due)>);
 
@@ -150,7 +150,8 @@ impl Agenda {
         self.0.first().map_or(u64::MAX, |(at_ns, _)| *at_ns)
     }
 
-    /// What has come due by now. What was due several times meanwhile is due once.
+    /// Removes and returns the actions that are due. One that was due several times meanwhile is
+    /// returned once.
     fn take(&mut self, now_ns: u64) -> Vec<Due> {
         let later = self.0.split_off(&(now_ns.saturating_add(1), Due::LookAtNodes));
         let due = std::mem::replace(&mut self.0, later);
@@ -164,31 +165,31 @@ impl Agenda {
     }
 }
 
-/// Something that is to be broken while load is measured.
+/// A fault that is planned while load is measured.
 #[derive(Clone, Debug)]
 pub struct Breaking {
-    /// When, after the begin of the measured window, ns.
+    /// Begin of the fault, ns after the begin of the measured window.
     pub at_ns: u64,
-    /// For how long it holds, ns.
+    /// Duration of the fault, ns.
     pub for_ns: u64,
-    /// The number of the one that has to be over before it begins.
+    /// Number of the fault that must be over before this one begins.
     pub after: Option<usize>,
-    /// The nodes that are away until it is healed.
+    /// Nodes that are down until the fault is healed.
     pub takes_away: Vec<String>,
 }
 
-/// What whoever decides says of an interval.
+/// Decision about an interval.
 pub struct Decision {
-    /// The phase that the interval belongs to, as in the records.
+    /// Phase of the interval, as in the records.
     pub phase: &'static str,
-    /// Whether to go on.
+    /// Instruction to the load.
     pub flow: Flow,
-    /// The phase that begins with the next interval, if one does.
+    /// Phase that begins with the next interval, if one does.
     pub next: Option<PhaseKind>,
 }
 
 impl Decision {
-    /// Go on; the interval belongs to `phase`.
+    /// Continue the load; the interval belongs to `phase`.
     pub fn of(phase: &'static str) -> Decision {
         Decision {
             phase,
@@ -197,50 +198,54 @@ impl Decision {
         }
     }
 
-    /// Go on in `phase`; the drain is a phase of its own.
+    /// Continue the load in `phase`; the drain is a phase of its own.
     pub fn go_on(phase: &'static str, interval: &Interval) -> Decision {
         Decision::of(if interval.draining { "drain" } else { phase })
     }
 }
 
-/// How a phase ended, when it did not end as planned.
+/// Reason why a phase ended early.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cut {
     /// The user pressed Ctrl-C.
     Interrupted,
-    /// A node has died; its name, how, and its last log lines.
+    /// A node has died: its name, how, and its last log lines.
     NodeDied(String),
-    /// The load was too much for others who use the target.
+    /// The load was too much for other users of the target.
     Guarded(String),
-    /// A client of several was lost: its name, how, and when.
+    /// One of several clients was lost: its name, how, and when.
     ClientLost(String),
 }
 
-/// The load of one phase while it is offered: what it has come to, and what is due.
+/// Loop state of one phase under load: its results so far, and the scheduled actions.
 pub struct Conduct<'c> {
     decide: &'c mut dyn FnMut(&Summed) -> Decision,
     agenda: Agenda,
     faults: Vec<Breaking>,
-    /// The numbers of those that are on.
+    /// Numbers of the faults in force.
     open: BTreeSet<usize>,
-    /// Those that have come to their ends.
+    /// Numbers of the faults that are over.
     over: BTreeSet<usize>,
-    /// How long is measured, if that is known, ns.
+    /// Length of the measured window, ns, if known.
     measured_ns: Option<u64>,
-    /// When the load ends, if that is known, ns.
+    /// Measured time after the last fault, which then ends the load, ns.
+    after_faults_ns: Option<u64>,
+    /// Begin of the measured window, monotonic clock.
+    measured_from_ns: Option<u64>,
+    /// End of the load, if known, ns.
     ends_ns: Option<u64>,
     progress: Progress,
-    /// What it came to so far.
+    /// Counts so far.
     pub tally: Tally,
-    /// Why it ends before its plan does.
+    /// Why the load ends early.
     pub cut: Option<Cut>,
-    /// What ends it where it is too much; none: nothing does.
+    /// Ends the load if it is too much for the target. `None` if there is no guard.
     pub guard: Option<Watch>,
 }
 
 impl<'c> Conduct<'c> {
-    /// From the start line on, at `start_ns`. `decide` sees each interval, says the phase that it
-    /// belongs to and whether to go on; `faults` come when load is measured.
+    /// Begins at the start line, `start_ns`. `decide` sees each interval, names the phase that it
+    /// belongs to, and says whether to go on. `faults` begin once load is measured.
     pub fn new(
         start_ns: u64,
         tally: Tally,
@@ -256,6 +261,8 @@ impl<'c> Conduct<'c> {
             open: BTreeSet::new(),
             over: BTreeSet::new(),
             measured_ns: None,
+            after_faults_ns: None,
+            measured_from_ns: None,
             ends_ns: None,
             progress: Progress::default(),
             tally,
@@ -264,27 +271,33 @@ impl<'c> Conduct<'c> {
         }
     }
 
-    /// The load ends after so many operations.
+    /// Ends the load after this many operations.
     pub fn ends_after(&mut self, operations: u64) {
         self.progress.of = Some(operations);
     }
 
-    /// The load ends at `at_ns`, if nothing ends it before.
+    /// Ends the load at `at_ns`, if nothing ends it earlier. The load has known this time since its
+    /// start line.
     pub fn ends_at(&mut self, at_ns: u64) {
         self.ends_ns = Some(at_ns);
-        let told_ns = at_ns.saturating_sub(STOP_AHEAD_NS);
-        self.agenda.0.insert((told_ns, Due::Stop(at_ns)));
     }
 
-    /// The load ends when so much has been measured.
+    /// Ends the load when `length` has been measured.
     pub fn measures_for(&mut self, length: Duration) {
         self.measured_ns = Some(length.as_nanos() as u64);
     }
 
-    /// What is measured begins at `at_ns`: from then on the times of faults count.
+    /// Ends the load `length` after its last fault has ended, in whole intervals, if nothing ends
+    /// it earlier.
+    pub fn ends_after_faults(&mut self, length: Duration) {
+        self.after_faults_ns = Some(length.as_nanos() as u64);
+    }
+
+    /// Begins the measured window at `at_ns`: the times of faults count from there.
     pub fn measures_from(&mut self, at_ns: u64) {
         let ends_ns = self.measured_ns.map(|measured_ns| at_ns + measured_ns);
         self.ends_ns = self.ends_ns.or(ends_ns);
+        self.measured_from_ns = Some(at_ns);
         for (number, fault) in self.faults.iter().enumerate() {
             let from_ns = at_ns + fault.at_ns;
             self.agenda.0.insert((from_ns, Due::Inject(number)));
@@ -294,7 +307,7 @@ impl<'c> Conduct<'c> {
         }
     }
 
-    /// Goes on until the load has ended.
+    /// Runs the loop until the load has ended.
     pub fn run(&mut self, world: &mut impl World) -> Result<()> {
         let mut is_over = false;
         while !is_over {
@@ -310,7 +323,7 @@ impl<'c> Conduct<'c> {
                     happened.push_back(Happened::Over);
                 }
             }
-            // Whoever wants an end has nothing more begun.
+            // Once an end is wanted, nothing more is begun.
             if world.is_interrupted() {
                 happened.push_back(Happened::Interrupted);
             }
@@ -324,7 +337,7 @@ impl<'c> Conduct<'c> {
         Ok(())
     }
 
-    /// What is to be done about what happened, in this order.
+    /// Returns the actions for an event, in the order to perform them.
     fn take(&mut self, now_ns: u64, happened: Happened) -> Vec<Act> {
         match happened {
             Happened::Time => {
@@ -332,7 +345,7 @@ impl<'c> Conduct<'c> {
                 due.filter_map(|due| self.due(now_ns, due)).collect()
             }
             Happened::Interval(summed) => self.interval(&summed),
-            // Once more: a node may have died since the last look.
+            // Check once more: a node may have died since the last check.
             Happened::Over => {
                 let mut acts = vec![Act::LookAtNodes, Act::KeepReadings];
                 acts.extend(self.left_out());
@@ -343,13 +356,14 @@ impl<'c> Conduct<'c> {
                 self.agenda.0.insert((to_ns, Due::Heal(number)));
                 Vec::new()
             }
-            // From now on its node is missed if it is away.
+            // From now on the fault's node counts as missing if it is down.
             Happened::FaultOver(number) => {
                 self.open.remove(&number);
                 self.over.insert(number);
-                vec![Act::LookAtNodes]
+                let end = self.end_after_faults(now_ns);
+                [Act::LookAtNodes].into_iter().chain(end).collect()
             }
-            // One that is expected to be away hides no other.
+            // A node that is expected to be down does not hide another one.
             Happened::Died(died) => {
                 let mut died = died.into_iter();
                 let missed = died.find(|died| !self.is_away(&died.node));
@@ -360,8 +374,25 @@ impl<'c> Conduct<'c> {
         }
     }
 
-    /// What is to be done of what is due. Whoever is missed has been missed, who ends breaks
-    /// nothing more, and what is whole needs no healing.
+    /// Ends the load that its last fault ends, once all faults are over. The end is at a whole
+    /// interval: after the time that the study asks for, and late enough for all clients to hear of
+    /// it.
+    fn end_after_faults(&mut self, now_ns: u64) -> Option<Act> {
+        let (after_ns, from_ns) = self.after_faults_ns.zip(self.measured_from_ns)?;
+        if self.cut.is_some() || self.over.len() < self.faults.len() {
+            return None;
+        }
+        let least_ns = now_ns.saturating_sub(from_ns) + after_ns.max(TOLD_AHEAD_NS);
+        let at_ns = from_ns + least_ns.next_multiple_of(SECOND_NS);
+        if self.ends_ns.is_some_and(|ends_ns| ends_ns <= at_ns) {
+            return None;
+        }
+        self.ends_at(at_ns);
+        Some(Act::Steer(Flow::StopAt(at_ns)))
+    }
+
+    /// Returns the action that is due, unless it is void. Nodes are no longer checked and faults no
+    /// longer injected once the load is ending; a fault that is not in force needs no healing.
     fn due(&mut self, now_ns: u64, due: Due) -> Option<Act> {
         let wanted = match due {
             Due::LookAtNodes => self.cut.is_none(),
@@ -372,8 +403,8 @@ impl<'c> Conduct<'c> {
         wanted.then(|| due.act())
     }
 
-    /// A fault begins when the one before it is over; not at all, if that leaves less than half of
-    /// its time until the load ends.
+    /// Begins a fault once the one before it is over. Omits it if less than half of its time is
+    /// left until the load ends.
     fn may_begin(&mut self, now_ns: u64, number: usize) -> Option<Act> {
         if self.cut.is_some() {
             return None;
@@ -397,7 +428,7 @@ impl<'c> Conduct<'c> {
         Some(Act::Inject(number))
     }
 
-    /// Those whose turn has not come, now that the load has ended.
+    /// Omits the faults whose turn has not come when the load ends.
     fn left_out(&mut self) -> impl Iterator<Item = Act> {
         let all: BTreeSet<usize> = (0..self.faults.len()).collect();
         let left = &(&all - &self.open) - &self.over;
@@ -431,13 +462,13 @@ impl<'c> Conduct<'c> {
         acts
     }
 
-    /// The first reason holds.
+    /// Ends the load early. The first reason is kept.
     fn end(&mut self, cut: Cut) -> Vec<Act> {
         if self.cut.is_some() {
             return Vec::new();
         }
         self.cut = Some(cut);
-        // First of all: whoever comes next is to find all whole.
+        // Heal first: the next load must find everything whole.
         let heal = self.open.iter().map(|number| Act::Heal(*number));
         heal.chain([Act::Steer(Flow::Abandon)]).collect()
     }

@@ -1,4 +1,4 @@
-//! The study that confirms what a screening chose.
+//! Builds the study that confirms the choice of a screening.
 
 use crate::record;
 use anyhow::{Context, Result, anyhow, bail};
@@ -7,12 +7,12 @@ use study::confirm;
 use study::resolve::resolve;
 use study::settings::{Granted, Overrides, Study};
 
-/// The study of a screening's run with every combination of what it chose, in blocks, in the place
-/// of `screen`: at the same scale, with the same files.
+/// Returns the study of a screening's run with every combination of the chosen factors, in blocks,
+/// in the place of `screen`. Scale and files stay the same.
 ///
 /// # Errors
-/// The run has not come to its end, it screened nothing, or chose nothing; or the study needs more
-/// than is `granted`, as when a run is resumed.
+/// The run is not finished, it screened nothing, or chose nothing. Or the study needs more than is
+/// `granted`, as when a run is resumed.
 pub fn confirming(run: &Run, granted: Granted) -> Result<Study> {
     let path = run.path.display();
     let Some(findings) = &run.findings else {

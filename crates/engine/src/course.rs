@@ -1,4 +1,5 @@
-//! Warm-up and measured window: when the one ends, and the other begins and is full.
+//! Warm-up and measured window: decides when the warm-up ends, and when the window begins and is
+//! full.
 
 use super::conduct::Decision;
 use analysis::steady::{Steady, SteadyLimits, SteadyState};
@@ -12,36 +13,38 @@ use store::record::{WarmupEnd, WarmupRecord};
 use study::plan::PhaseKind;
 use study::settings::{Settings, Warmup};
 
-/// Warm-up and measured window as a course of intervals.
+/// Warm-up and measured window as a sequence of intervals.
 pub struct Course {
-    /// Intervals of a fixed warm-up; none if it ends by itself.
+    /// Number of intervals of a fixed warm-up. `None` if the warm-up ends by itself.
     pub warmup_count: Option<u64>,
-    /// Length of the measured window, ns: whole seconds, but for recorded traffic.
+    /// Length of the measured window, ns: whole seconds, except for recorded traffic.
     pub measure_ns: u64,
     steady: Steady,
-    /// Intervals in which the load has still to rise: nothing in them can be steady.
+    /// Number of intervals in which the load still rises: none of them can be steady.
     rising: u64,
-    /// Whether the measured window has begun.
+    /// True once the measured window has begun.
     pub measuring: bool,
-    /// How an auto warm-up ended.
+    /// End of an auto warm-up.
     pub ended: Option<SteadyState>,
     warmup_s: f64,
 }
 
 impl Course {
-    /// At the start line of a load that takes so long to rise: that is part of the warm-up.
-    pub fn new(settings: &Settings, rise: Duration) -> Course {
+    /// Begins at the start line of a load that takes `rise` to reach its rate, which is part of the
+    /// warm-up. `is_first` is true for the first load measured on these node processes.
+    pub fn new(settings: &Settings, is_first: bool, rise: Duration) -> Course {
         let window = settings.window;
+        let warmup = window.warmup_of(is_first);
         let rising = (rise.as_nanos() as u64).div_ceil(SECOND_NS);
-        let warmup_count = match window.warmup {
-            // Whole seconds: anything else was refused.
+        let warmup_count = match warmup {
+            // Whole seconds: the study refuses other values.
             Warmup::Fixed(ns) => Some(ns.div_ceil(SECOND_NS).max(rising)),
             Warmup::Auto(_) => None,
         };
         Course {
             warmup_count,
             measure_ns: window.measure_ns,
-            steady: Steady::new(steady_limits(window.warmup)),
+            steady: Steady::new(steady_limits(warmup)),
             rising,
             measuring: warmup_count == Some(0),
             ended: None,
@@ -49,7 +52,7 @@ impl Course {
         }
     }
 
-    /// When the engine's window begins.
+    /// Returns when the engine's window begins.
     pub fn window(&self) -> Window {
         match self.warmup_count {
             Some(count) => Window::After(Duration::from_secs(count)),
@@ -57,12 +60,12 @@ impl Course {
         }
     }
 
-    /// How long the window is.
+    /// Returns the length of the window.
     pub fn measured(&self) -> Duration {
         Duration::from_nanos(self.measure_ns)
     }
 
-    /// When the engine stops by itself.
+    /// Returns the limit at which the load stops by itself.
     pub fn limit(&self) -> Limit {
         match self.warmup_count {
             Some(count) => Limit::Duration(Duration::from_secs(count) + self.measured()),
@@ -70,8 +73,9 @@ impl Course {
         }
     }
 
-    /// Takes the next interval, and says what it belongs to and whether to go on. The window begins
-    /// ahead of time: with the interval after the one in which a steady state is reported.
+    /// Takes the next interval, names its phase, and says whether to go on. The begin of the window
+    /// is decided in advance: it begins with the interval after the one in which a steady state is
+    /// reported.
     pub fn see(&mut self, summed: &Summed) -> Decision {
         let interval = &summed.interval;
         if self.measuring {
@@ -97,7 +101,7 @@ impl Course {
         decision
     }
 
-    /// How the warm-up went.
+    /// Returns the record of the warm-up.
     pub fn warmup_record(&self) -> WarmupRecord {
         let steady = match (self.warmup_count, self.ended) {
             (Some(_), _) => WarmupEnd::Fixed,
@@ -112,16 +116,16 @@ impl Course {
     }
 }
 
-/// An import's step as a course of intervals: the engine ends it by its operations or its time;
-/// here it ends when its rate is known well enough.
+/// Step of an imported command, as a sequence of intervals. The load generator ends it by
+/// operations or time; here it ends once its rate is known accurately enough.
 pub struct StepCourse {
     limit: StepLimit,
-    /// How well the operations per second of whole intervals tell their mean.
+    /// Standard error of the mean of operations per second, over whole intervals.
     uncertainty: Uncertainty,
 }
 
 impl StepCourse {
-    /// At the start line.
+    /// Begins at the start line.
     pub fn new(limit: StepLimit) -> StepCourse {
         StepCourse {
             limit,
@@ -129,20 +133,13 @@ impl StepCourse {
         }
     }
 
-    /// When the engine must stop by itself.
+    /// Returns the limit at which the load must stop by itself.
     pub fn limit(&self) -> Limit {
         match self.limit {
-            StepLimit::Operations(count) | StepLimit::Either(count, _) => Limit::Operations(count),
+            StepLimit::Operations(count) => Limit::Operations(count),
+            StepLimit::Either(count, length) => Limit::Either(count, length),
             StepLimit::Duration(length) => Limit::Duration(length),
             StepLimit::Uncertainty { .. } => Limit::Unlimited,
-        }
-    }
-
-    /// After how long it ends, if its operations have not ended it before.
-    pub fn ends_after(&self) -> Option<Duration> {
-        match self.limit {
-            StepLimit::Either(_, length) => Some(length),
-            _ => None,
         }
     }
 
@@ -161,8 +158,9 @@ impl StepCourse {
     }
 }
 
-/// The second in which the detector's word comes is still of the warm-up, and within its limit. A
-/// limit that comes before the detector can tell makes every warm-up a forced one.
+/// Limits of the steady-state detector. The second in which the detector reports still belongs to
+/// the warm-up, and to its limit. A limit that comes before the detector can report makes every
+/// warm-up a forced one.
 fn steady_limits(warmup: Warmup) -> SteadyLimits {
     let max_s = match warmup {
         Warmup::Auto(ns) => ((ns / SECOND_NS) as usize).saturating_sub(1).max(1),
@@ -201,9 +199,10 @@ mod tests {
         Interval::second(index, vec![kind])
     }
 
-    /// The phases of intervals with so many operations each, and when the engine is to measure.
+    /// Returns the phases of intervals with these numbers of operations, and when the measurement
+    /// is to begin.
     fn phases(window: &str, operations: &[u64]) -> (Vec<&'static str>, Option<(usize, u64)>) {
-        let mut course = Course::new(&settings(window), Duration::ZERO);
+        let mut course = Course::new(&settings(window), false, Duration::ZERO);
         let mut from_ns = match course.window() {
             Window::After(warmup) => warmup.as_nanos() as u64,
             Window::Whole | Window::WhenTold => u64::MAX,
@@ -239,14 +238,31 @@ mod tests {
         assert_eq!(phases("{warmup: 0s, measure: 1s}", &[10]).0, ["measure"]);
     }
 
-    /// While the load rises nothing that is seen of it is the load that is to be measured.
+    #[test]
+    fn the_first_load_on_new_processes_warms_them_for_longer() {
+        let count = |window, is_first| {
+            Course::new(&settings(window), is_first, Duration::ZERO).warmup_count
+        };
+        let fixed = "{warmup: 2s, first_warmup: 30s, measure: 3s}";
+        assert_eq!(
+            (count(fixed, true), count(fixed, false)),
+            (Some(30), Some(2))
+        );
+        let auto = "{warmup: auto, first_warmup: 30s, measure: 3s}";
+        assert_eq!((count(auto, true), count(auto, false)), (Some(30), None));
+        let shorter = "{warmup: 5s, first_warmup: 1s, measure: 3s}";
+        assert_eq!(count(shorter, true), Some(5));
+        assert_eq!(count("{warmup: 2s, measure: 3s}", true), Some(2));
+    }
+
+    /// While the load rises, no interval has the load that is to be measured.
     #[test]
     fn a_load_that_rises_is_warmed_up_no_sooner_than_it_has_risen() {
         let rise = Duration::from_millis(2500);
-        let fixed = |window| Course::new(&settings(window), rise).warmup_count;
+        let fixed = |window| Course::new(&settings(window), false, rise).warmup_count;
         assert_eq!(fixed("{warmup: 0s, measure: 3s}"), Some(3));
         assert_eq!(fixed("{warmup: 5s, measure: 3s}"), Some(5));
-        let mut course = Course::new(&settings("{measure: 3s}"), rise);
+        let mut course = Course::new(&settings("{measure: 3s}"), false, rise);
         let mut seen = 0;
         while course.ended.is_none() {
             let mut interval = interval(seen, 1000);
@@ -295,8 +311,8 @@ mod tests {
         );
     }
 
-    /// The figure that the tool prints is the one that it ends by. Ours was by a factor of
-    /// √(n / (n - 1)) above the printed one, which fell below the target without an end.
+    /// The step ends by the figure that the tool prints. Ours was larger by √(n / (n - 1)): the
+    /// printed figure fell below the target and the step did not end.
     #[test]
     fn a_step_ends_by_the_standard_error_that_is_printed() {
         let limit = StepLimit::Uncertainty {
@@ -313,8 +329,8 @@ mod tests {
         assert_eq!(stops_at, Some(3));
     }
 
-    /// The statements of a read-modify-write are parts of it: with them, a rate that is steady
-    /// looks like one that is not, and another.
+    /// The statements of a read-modify-write are parts of an operation. If they counted, a steady
+    /// rate would look unsteady, and would be another rate.
     #[test]
     fn the_rate_of_a_step_leaves_parts_out() {
         let limit = StepLimit::Uncertainty {
@@ -336,13 +352,13 @@ mod tests {
         assert_eq!(course.uncertainty, steady);
     }
 
-    /// Four equal seconds were a "steady state" where the limit was five.
+    /// Four equal seconds counted as a "steady state" where the limit was five.
     #[test]
     fn no_steady_state_is_seen_in_less_time_than_it_takes() {
         for (limit, ended_after, how) in [(5, 4, WarmupEnd::Forced), (30, 10, WarmupEnd::Detected)]
         {
             let window = format!("{{warmup_max: {limit}s}}");
-            let mut course = Course::new(&settings(&window), Duration::ZERO);
+            let mut course = Course::new(&settings(&window), false, Duration::ZERO);
             let mut index = 0;
             while course.ended.is_none() {
                 let mut interval = interval(index, 1000);
@@ -356,14 +372,14 @@ mod tests {
 
     #[test]
     fn an_auto_warm_up_that_never_calms_is_forced_at_its_limit() {
-        let mut course = Course::new(&settings("{warmup_max: 3s}"), Duration::ZERO);
+        let mut course = Course::new(&settings("{warmup_max: 3s}"), false, Duration::ZERO);
         let mut flows = Vec::new();
         for index in 0..2 {
             let mut interval = interval(index, 0);
             interval.window_from_ns = u64::MAX;
             flows.push(course.see(&summed(interval)).flow);
         }
-        // The third second begins no sooner than the word is there, and is the last one allowed.
+        // The window cannot begin before the third second's report, which is the last one allowed.
         assert_eq!(flows, [Flow::Continue, Flow::Measure(60)]);
         assert_eq!(course.warmup_record().steady, WarmupEnd::Forced);
     }

@@ -1,33 +1,34 @@
-//! What a cluster says of a table: for workloads that leave it to the cluster.
+//! Asks a cluster for the definition of a table, for workloads that leave it to the cluster.
 
 use super::running::Running;
 use anyhow::{Context, Result};
 use cluster::{Dirs, ServerError};
 use target::Target;
 
-/// A table as its cluster describes it.
+/// Table as its cluster describes it.
 #[derive(Clone, Debug)]
 pub struct Described {
-    /// `CREATE TABLE …`
+    /// The `CREATE TABLE …` statement.
     pub table: String,
-    /// `CREATE TYPE …` of its keyspace, in an order in which they can be created.
+    /// The `CREATE TYPE …` statements of its keyspace, in an order in which they can be created.
     pub types: Vec<String>,
-    /// The node that said so.
+    /// Node that answered.
     pub from: String,
 }
 
-/// What came of asking a cluster for a table's definition.
+/// Result of asking a cluster for a table's definition.
 #[derive(Clone, Debug)]
 pub enum Definition {
-    /// It has the table.
+    /// The cluster has the table.
     Found(Described),
-    /// It does not have it, or does not describe any (before 4.0): who was asked, and what for.
+    /// The cluster does not have the table, or cannot describe any (before 4.0). The words say
+    /// which node was asked, and for what.
     Absent(String),
-    /// Nobody was asked: the cluster is still to be started.
+    /// The cluster is still to be started, and was not asked.
     Unasked,
 }
 
-/// Asks a cluster that is there already for a table's definition.
+/// Asks a running cluster for a table's definition.
 ///
 /// # Errors
 /// The cluster cannot be reached.
@@ -62,26 +63,21 @@ pub fn describe(
         }
         Err(error) => return Err(error.context(format!("ask {from} for keyspace {keyspace}"))),
     };
-    let columns = ["type", "name", "create_statement"].map(|name| described.column(name));
-    let [Ok(kind), Ok(name), Ok(statement)] = columns else {
+    let Ok(all) = described.described() else {
         return absent("described something else");
     };
-    let of = |wanted: &str| {
-        let rows = described.rows.iter().filter(move |row| row[kind].to_string() == wanted);
-        rows.map(|row| (row[name].to_string(), row[statement].to_string()))
-            .collect::<Vec<_>>()
-    };
     let (quoted, folded) = (table.trim_matches('"'), table.to_lowercase());
-    let mut found = of("table").into_iter().filter(|(name, _)| {
-        let name = name.trim_matches('"');
+    let mut tables = all.iter().filter(|one| one.kind == "table").filter(|one| {
+        let name = one.name.trim_matches('"');
         name == quoted || name == folded
     });
-    let Some((_, table)) = found.next() else {
+    let Some(table) = tables.next() else {
         return absent("has none of this name");
     };
+    let types = all.iter().filter(|one| one.kind == "type");
     Ok(Definition::Found(Described {
-        table,
-        types: of("type").into_iter().map(|(_, cql)| cql).collect(),
+        table: table.statement.to_owned(),
+        types: types.map(|one| one.statement.to_owned()).collect(),
         from: from.clone(),
     }))
 }

@@ -1,7 +1,7 @@
-//! What a run tells whoever watches it: a closed list, given to one callback.
+//! Events that a run reports to its observer: a closed list, given to one callback.
 //!
-//! The callback is called on the run's own thread and must not block: a slow terminal would delay
-//! the end of a phase, though never the load itself, which has threads of its own.
+//! The callback is called on the run's own thread and must not block. A slow terminal would delay
+//! the end of a phase, though never the load, which has threads of its own.
 
 use fleet::{ClientNow, Population};
 use measure::{Interval, Summed};
@@ -9,112 +9,112 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use store::record::TrialFinding;
 
-/// Something that happened.
+/// Event of a run.
 #[derive(Clone, Debug)]
 pub enum Event {
     /// The run has its folder; nothing has been started yet.
     RunStarted {
-        /// The folder.
+        /// Folder of the run.
         path: PathBuf,
-        /// Trials that are left, at least and at most: where a procedure decides, or an answer ends
-        /// the study, not all of the plan may come.
+        /// Number of trials left, at least and at most. A procedure, or a study that ends when it
+        /// is answered, may not need the whole plan.
         left: (usize, usize),
         /// Name of the study.
         study: String,
-        /// The name of each trial of the plan, as far as it is known before it begins.
+        /// Name of each trial of the plan, as far as it is known before the trial begins.
         names: Vec<String>,
         /// Numbers of the trials that an earlier attempt finished.
         finished: Vec<usize>,
         /// Expected length of the rest, seconds, at least and at most.
         seconds: (f64, f64),
     },
-    /// What a part of the run says of its work.
+    /// Message from a part of the run about its work.
     Said(String),
-    /// The target is there: the names of its nodes.
+    /// The target is ready: the names of its nodes.
     TargetReady(Vec<String>),
     /// The target is stopped.
     TargetStopped,
-    /// Nodes have ended that were not taken away on purpose: their names.
+    /// Nodes have ended that were not taken down on purpose: their names.
     NodesDied(Vec<String>),
-    /// What the CPUs of this machine were used for in the last second.
+    /// CPU use of this machine in the last second.
     CpuUsed(CpuShares),
-    /// How each client of several stands while they offer load, in their order, once a second; none
+    /// State of each of several clients while they offer load, in their order, once a second. Empty
     /// when the load has ended.
     ClientsNow(Vec<ClientNow>),
-    /// What the hosts of the nodes are used for, as it was seen last, once a second while load is
-    /// offered; none when it has ended, or where nobody looks.
+    /// Last seen use of the nodes' hosts, once a second while load is offered. Empty when the load
+    /// has ended, or where no probe reads the hosts.
     HostsNow(Vec<HostNow>),
-    /// What will be broken on purpose while this phase measures, by number; none in most phases.
+    /// Faults planned for the phase that is measured, by number. Empty in most phases.
     FaultsPlanned(Vec<PlannedFault>),
-    /// A fault of the phase, by its number, has come so far.
+    /// The phase's fault of this number has reached this stage.
     FaultReached(usize, FaultStage),
     /// A trial begins.
     TrialStarted {
-        /// Its number, from 0.
+        /// Number of the trial, from 0.
         index: usize,
-        /// Trials of the plan.
+        /// Number of trials in the plan.
         trials: usize,
-        /// Its name: `writes, 28 threads, block 2`.
+        /// Name of the trial: `writes, 28 threads, block 2`.
         name: String,
         /// Expected length of the trials after it, seconds.
         seconds_after: f64,
     },
     /// A phase begins.
     PhaseStarted {
-        /// A phase of a plan, `target` and `restart` among them, or `ceiling`.
+        /// Phase of a plan, including `target` and `restart`, or `ceiling`.
         phase: &'static str,
-        /// What it does, in words.
+        /// Description of the phase.
         what: String,
-        /// Expected length in seconds.
+        /// Expected length, seconds.
         seconds: f64,
         /// Expected length of the trial's phases after it, seconds.
         seconds_after: f64,
     },
     /// An interval has ended.
     Interval {
-        /// For people.
+        /// Progress, for people.
         progress: Progress,
-        /// The phase that it belongs to, as in the records: `warmup`, `measure`, `drain`, ….
+        /// Phase of the interval, as in the records: `warmup`, `measure`, `drain`, ….
         phase: &'static str,
-        /// All its counts.
+        /// All counts of the interval.
         interval: Arc<Interval>,
     },
-    /// The measured load of a trial has ended that several clients offered: what each of them saw,
-    /// in their order.
+    /// The measured load of a trial with several clients has ended: the times of each client, in
+    /// their order.
     ClientsMeasured(Arc<[ClientTimes]>),
     /// A trial has its finding.
     TrialFinished {
-        /// Its number, from 0.
+        /// Number of the trial, from 0.
         index: usize,
-        /// Its name.
+        /// Name of the trial.
         name: String,
-        /// What it found.
+        /// Finding of the trial.
         finding: Box<TrialFinding>,
     },
-    /// A trial could not be done; the others go on unless `RunFinished` says otherwise.
+    /// A trial failed; the others go on unless `RunFinished` says otherwise.
     TrialFailed {
-        /// Its number, from 0.
+        /// Number of the trial, from 0.
         index: usize,
-        /// Its name.
+        /// Name of the trial.
         name: String,
-        /// Why, with the way out.
+        /// Reason, with a hint.
         reason: String,
     },
-    /// A trial is left out, with the reason.
+    /// A trial is left out.
     TrialSkipped {
-        /// Its number, from 0.
+        /// Number of the trial, from 0.
         index: usize,
-        /// Its name.
+        /// Name of the trial.
         name: String,
-        /// Why it is left out.
+        /// Reason for leaving it out.
         reason: String,
     },
 }
 
-/// What one client of several saw of the measured population.
+/// Times that one of several clients measured.
 #[derive(Clone, Debug)]
 pub struct ClientTimes {
-    /// `client1`, ….
+    /// Name of the client: `client1`, ….
     pub name: String,
     /// Its own times, by kind.
     pub population: Population,
@@ -123,30 +123,30 @@ pub struct ClientTimes {
 /// Shares of all CPUs that the client may use, in percent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CpuShares {
-    /// Used by the nodes.
+    /// Share used by the nodes.
     pub nodes: f64,
-    /// Used by the client.
+    /// Share used by the client.
     pub client: f64,
-    /// Used by other programs.
+    /// Share used by other programs.
     pub others: f64,
 }
 
-/// A host of the cluster, as its probe has seen it last.
+/// Host of the cluster, as its probe saw it last.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HostNow {
-    /// `host1`, or the address of an attached one.
+    /// Name of the host: `host1`, or the address of an attached one.
     pub name: String,
-    /// The nodes that live on it.
+    /// Nodes on the host.
     pub nodes: Vec<String>,
-    /// CPU that it used; none if nobody has seen it.
+    /// CPU used by the host. `None` if no probe has read it.
     pub cpu: Option<HostCpu>,
-    /// What its disks read and wrote, bytes per second.
+    /// Bytes per second that its disks read and wrote.
     pub disk_bytes_per_s: Option<f64>,
-    /// For how much of the time the busiest of its disks was, percent.
+    /// Busy time of the busiest of its disks, percent.
     pub disk_busy: Option<f64>,
 }
 
-/// CPU that a host used.
+/// CPU used by a host.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum HostCpu {
     /// Percent of all CPUs of a machine.
@@ -155,38 +155,38 @@ pub enum HostCpu {
     Cores(f64),
 }
 
-/// Something that will be broken on purpose.
+/// A planned fault.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlannedFault {
-    /// Its kind, as a study names it.
+    /// Kind of the fault, as a study names it.
     pub kind: String,
-    /// What it hits, in words.
+    /// Target of the fault, in words.
     pub place: String,
-    /// When, seconds after the begin of the measured window.
+    /// Begin, seconds after the begin of the measured window.
     pub at_s: f64,
-    /// For how long, seconds.
+    /// Duration, seconds.
     pub for_s: f64,
-    /// The nodes that are away meanwhile.
+    /// Nodes that are down meanwhile.
     pub takes_away: Vec<String>,
 }
 
 measure::word_enum! {
-    /// How far a fault has come.
+    /// Stage of a fault.
     pub enum FaultStage {
-        /// It is being brought about.
+        /// The fault is being injected.
         Injecting = "being brought about",
-        /// It is there.
+        /// The fault is in force.
         Holding = "broken",
-        /// It is being healed.
+        /// The fault is being healed.
         Healing = "being healed",
-        /// All is whole again, or will not be.
+        /// The fault is over: healed, or never to be healed.
         Over = "over",
-        /// It was left out: there was no time left for it.
+        /// The fault was omitted: there was no time left for it.
         Omitted = "left out",
     }
 }
 
-/// One interval, for people.
+/// Progress of a phase, for people.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Progress {
     /// Seconds since the begin of the phase.
@@ -199,13 +199,13 @@ pub struct Progress {
     pub p99_ms: f64,
     /// Failed operations since the begin of the phase.
     pub errors: u64,
-    /// After how many operations it ends, if not after a time.
+    /// Number of operations after which the phase ends, if it does not end by time.
     pub of: Option<u64>,
 }
 
 impl Progress {
-    /// How long it goes on, seconds, if it ends after so many operations and goes on as it has on
-    /// average: what a node takes in its first minutes no plan knows.
+    /// Returns the remaining time of a phase that ends after a number of operations, in seconds. It
+    /// assumes the average rate so far: a plan cannot know how fast a node is in its first minutes.
     #[must_use]
     pub fn left_s(&self) -> Option<f64> {
         let left = self.of?.saturating_sub(self.operations);

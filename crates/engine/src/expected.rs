@@ -1,7 +1,8 @@
-//! How many blocks a study is expected to take, before anything is measured.
+//! Estimates how many blocks a study will take, before anything is measured.
 //!
-//! From the noise of the study's last run, where there is one: what a comparison can see is a
-//! property of the machine and the workload, and nobody knows it beforehand.
+//! The estimate uses the noise of the study's last run, if there is one. The smallest difference
+//! that a comparison can detect depends on the machine and the workload, and cannot be known in
+//! advance.
 
 use crate::summary;
 use analysis::{Design, Looks, Metric};
@@ -9,15 +10,15 @@ use measure::number::significant;
 use store::record::FindingsRecord;
 use study::settings::{PrimaryMetric, Study};
 
-/// The difference that is asked about where the study does not say.
+/// Difference to detect if the study names none.
 const DETECT: f64 = 0.05;
-/// Noises that stand for all where nothing was measured yet.
+/// Typical noises, used if nothing has been measured yet.
 const NOISES: [f64; 3] = [0.02, 0.05, 0.10];
-/// Where fewer studies than this find what is there, it is not to be had.
+/// Smallest share of studies that must find a difference for it to count as detectable.
 const SHARE_MIN: f64 = 0.5;
 
-/// What to expect of a study's blocks, a sentence each; none where nothing is compared, and where
-/// nobody asked. `last` is its last run: name and findings.
+/// Returns sentences on what to expect of a study's blocks. Empty if nothing is compared, or if the
+/// study does not ask for it. `last` is the name and the findings of the last run.
 pub fn expected(study: &Study, last: Option<(&str, &FindingsRecord)>) -> Vec<String> {
     let blocks = study.repeat.blocks;
     let has_question = study.repeat.detect.is_some() || study.repeat.first_look.is_some();
@@ -43,7 +44,7 @@ pub fn expected(study: &Study, last: Option<(&str, &FindingsRecord)>) -> Vec<Str
     vec![format!("By the run {name}, {}", of_noise(study, noise))]
 }
 
-/// What a noise comes to: how many blocks find the difference, and whether equivalence can be had.
+/// Says, for a noise, how many blocks find the difference, and whether equivalence can be shown.
 fn of_noise(study: &Study, noise: f64) -> String {
     let most = study.repeat.blocks;
     let (looks, least) = match study.repeat.first_look {
@@ -92,7 +93,7 @@ fn of_noise(study: &Study, noise: f64) -> String {
     format!("at a noise of {noise} %: {found}; {same}.")
 }
 
-/// How the primary comparison is made, as far as that is known before anything is measured.
+/// Returns the metric of the primary comparison, as far as it is known before anything is measured.
 fn metric(study: &Study) -> Metric {
     let outlooks = study.variants.iter();
     let mut points = outlooks.flat_map(|variant| variant.settings.procedure.outlook().points);
@@ -124,7 +125,7 @@ mod tests {
         resolve("s", &text, &Overrides::default()).unwrap()
     }
 
-    /// Pairs whose ratios scatter by so much.
+    /// Findings of a run whose pairs' ratios scatter by `noise`.
     fn ran(noise: f64) -> FindingsRecord {
         let trial = |block: usize, variant: &str, ops: f64| {
             let mut finding = TrialFinding {

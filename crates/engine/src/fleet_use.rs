@@ -1,9 +1,9 @@
-//! How clients on several machines come to a study's load: which there are, what each is told, and
-//! what it makes of that.
+//! Sets up clients on several machines for a study's load: which clients there are, what each is
+//! told, and how it builds its load from that.
 //!
-//! A client resolves the study again, from the text and the files that are on record, and compiles
-//! the variant's program; what only the run knows (rows that were loaded, reads that cannot be
-//! judged, how to get in) is told beside it.
+//! A client resolves the study again, from the recorded text and files, and compiles the variant's
+//! program. The run adds what it alone knows: rows that were loaded, reads that cannot be judged,
+//! and access to the cluster.
 
 use crate::ceiling;
 use crate::offer::Offer;
@@ -28,24 +28,24 @@ use study::work;
 use target::SecretSource;
 use workload::{Program, Stage};
 
-/// The clients of a run, as long as its trials want the same ones.
+/// Clients of a run, kept as long as its trials want the same ones.
 #[derive(Debug)]
 pub struct FleetUse {
-    /// The clients.
+    /// Connected clients.
     pub clients: Clients,
-    /// What was asked for.
+    /// Client settings that were asked for.
     asked: Client,
-    /// The pods that they are in, where they are; gone after them.
+    /// Pods of the clients, if they run in pods. Removed after the clients.
     _pods: Option<ClientJob>,
-    /// Whether the run has said which they are.
+    /// True once the run has reported its clients.
     pub is_told: bool,
 }
 
 impl FleetUse {
-    /// Those that a trial wants, all reached at once; none where this process offers the load.
+    /// Connects to all clients that a trial wants, at once. `None` if this process offers the load.
     ///
     /// # Errors
-    /// All that cannot be had, each with why.
+    /// All clients that are not available, each with the reason.
     pub fn open(client: &Client, say: &mut dyn FnMut(&str)) -> Result<Option<FleetUse>> {
         if client.machines.is_empty() {
             return Ok(None);
@@ -72,11 +72,11 @@ impl FleetUse {
         }))
     }
 
-    /// Reaches all that the trials of a study want, before anything is started or made; those of
-    /// its first variant stay.
+    /// Connects to all clients that the trials of a study want, before anything is started or
+    /// created. Those of the first variant stay connected.
     ///
     /// # Errors
-    /// All that cannot be had, each with why.
+    /// All clients that are not available, each with the reason.
     pub fn first_of(study: &Study, say: &mut dyn FnMut(&str)) -> Result<Option<FleetUse>> {
         let mut first = None;
         let mut reached: Vec<&Client> = Vec::new();
@@ -94,12 +94,12 @@ impl FleetUse {
         Ok(first)
     }
 
-    /// Whether these are what another trial wants, and all are there.
+    /// Returns true if another trial wants these same clients, and all are still connected.
     pub fn serves(&self, client: &Client) -> bool {
         are_seated_alike(&self.asked, client) && self.clients.lost().is_none()
     }
 
-    /// Each of them and its machine, for the record.
+    /// Returns the record of each client and its machine.
     pub fn records(&self) -> Vec<ClientMachineRecord> {
         let clients = self.clients.all().iter();
         let record = |client: &fleet::Client| ClientMachineRecord {
@@ -111,7 +111,7 @@ impl FleetUse {
         clients.map(record).collect()
     }
 
-    /// Which there are, in a sentence.
+    /// Names the clients in a sentence.
     pub fn words(&self) -> String {
         let all = self.clients.all();
         let names: Vec<String> = all.iter().map(fleet::Client::words).collect();
@@ -122,19 +122,19 @@ impl FleetUse {
         )
     }
 
-    /// Whether some run on other machines, whose clocks of the day are their own.
+    /// Returns true if some clients run on other machines, which have wall clocks of their own.
     pub fn has_others(&self) -> bool {
         self.clients.all().iter().any(|one| one.seat.far.is_some())
     }
 
-    /// Process ids of those on this machine.
+    /// Returns the process ids of the clients on this machine.
     pub fn pids_here(&self) -> Vec<u32> {
         let here = self.clients.all().iter().filter(|one| one.seat.far.is_none());
         here.map(fleet::Client::pid).collect()
     }
 }
 
-/// Whether the clients of one variant's load serve for the other's.
+/// Returns true if the clients of one variant's load also serve the other's.
 fn are_seated_alike(one: &Client, other: &Client) -> bool {
     let seated = |client: &Client| {
         (
@@ -146,7 +146,7 @@ fn are_seated_alike(one: &Client, other: &Client) -> bool {
     seated(one) == seated(other)
 }
 
-/// Where the clients of a study's load are to run.
+/// Returns the places where the clients of a study's load are to run.
 fn seats(client: &Client) -> Result<Vec<Seat>> {
     client.machines.iter().map(|machine| seat(machine, client)).collect()
 }
@@ -160,7 +160,8 @@ fn seat(machine: &Machine, client: &Client) -> Result<Seat> {
     })
 }
 
-/// Clients in pods, each as soon as its pod runs: one that nobody comes to ends.
+/// Starts clients in pods, and connects to each as soon as its pod runs: an unconnected client ends
+/// itself.
 fn in_pods(wanted: &ClientPods, say: &mut dyn FnMut(&str)) -> Result<(Clients, ClientJob)> {
     let kubectl = Kubectl::new(wanted.context.as_deref(), wanted.namespace.as_deref())?;
     let mut job = ClientJob::begin(&kubectl, &pods(wanted))?;
@@ -189,36 +190,36 @@ fn pods(wanted: &ClientPods) -> kubernetes::ClientPods {
     }
 }
 
-/// Whether an offer is one of a fleet's: what is read back is read by this process.
+/// Returns true if a fleet offers this load. Rows are read back by this process.
 pub fn is_shared(offer: &Offer<'_>) -> bool {
     matches!(offer.stage, Stage::Load | Stage::Main)
 }
 
-/// What a client is told, as text.
+/// Inputs for a client, as text.
 #[derive(Debug, Serialize, Deserialize)]
 struct Sources {
-    /// What the study is called in messages.
+    /// Name of the study in messages.
     source: String,
     study: String,
     overrides: OverridesRecord,
-    /// Names of the secrets that the study has: what they are, the access below says.
+    /// Names of the secrets that the study has. Their values come with the access below.
     secrets: Vec<String>,
     /// Number of the variant.
     variant: usize,
-    /// Rows, where only loading could tell how many.
+    /// Number of rows, if only loading could tell it.
     rows: u64,
-    /// By statement, whether its rows are judged.
+    /// For each statement, true if its rows are judged.
     judged: Vec<bool>,
     credentials: Option<(String, String)>,
     tls: Option<TlsMaterial>,
-    /// The version of the protocol that the nodes speak.
+    /// Version of the protocol that the nodes speak.
     version: u8,
 }
 
-/// Gives the clients of a trial what they make their load of, if they do not have it.
+/// Sends the clients of a trial the inputs for their load, if they do not have them.
 ///
 /// # Errors
-/// A client cannot make a load of it, or is gone.
+/// A client cannot build the load, or is gone.
 pub fn prepare(
     clients: &Clients,
     study: &Study,
@@ -233,7 +234,7 @@ pub fn prepare(
     clients.prepare(&sources(study, variant, program, running)?)
 }
 
-/// What the clients of a trial are told to make their load of.
+/// Returns the inputs from which the clients of a trial build their load.
 fn sources(study: &Study, variant: usize, program: &Program, running: &Running) -> Result<String> {
     let access = running.cluster.access();
     let sources = Sources {
@@ -251,33 +252,33 @@ fn sources(study: &Study, variant: usize, program: &Program, running: &Running) 
     serde_json::to_string(&sources).context("write down what clients make their load of")
 }
 
-/// How a client makes a load of a study's sources.
+/// Builds a client's load from a study's sources.
 #[derive(Default)]
 pub struct StudyMaker {
-    /// Recorded traffic, which is too large to be a part of sources.
+    /// Recorded traffic, which is too large to be part of the sources.
     recordings: Mutex<Recordings>,
 }
 
 impl StudyMaker {
-    /// One that has nothing yet.
+    /// Returns a maker without recordings.
     pub const fn new() -> StudyMaker {
         StudyMaker {
             recordings: Mutex::new(Recordings::new()),
         }
     }
 
-    /// Each is added whole.
+    /// Locks the recordings. A poisoned lock is fine: each recording is added whole.
     fn recordings(&self) -> MutexGuard<'_, Recordings> {
         self.recordings.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Sources {
-    /// The client's settings, and the program.
+    /// Builds the client's settings and the program.
     fn made(&self, recordings: Recordings) -> Result<(study::settings::Settings, Arc<Program>)> {
         let named = |name: &String| (name.clone(), SecretSource::Named(name.clone()));
         let overrides = Overrides {
-            // It was checked where it was allowed, and nothing that it could do is done here.
+            // Trust was checked where the run was started; none of what it allows is done here.
             granted: Granted {
                 trust: true,
                 secrets: self.secrets.iter().map(named).collect(),

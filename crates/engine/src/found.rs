@@ -1,4 +1,4 @@
-//! What a trial found, as far as a procedure decides by it.
+//! Converts a trial's finding into the outcome by which a procedure decides.
 
 use crate::summary::is_saturated;
 use analysis::procedure::{Judged, Measured, Percentiles, Point, TrialOutcome};
@@ -7,13 +7,14 @@ use measure::Known;
 use store::record::{Outcome, QuantilesRecord, TrialFinding};
 use study::settings::Settings;
 
-/// A rule, what its failure means, and what that makes of a trial.
+/// Rule, what its failure means, and the resulting judgement of the trial.
 type Excuse = (&'static str, &'static str, fn(String) -> Judged);
 
-/// Rules whose failure says nothing of the target, and what it says: of the client at its limit, or
-/// with numbers that contradict each other; of others, who may not come again; and of a client that
-/// was late of its own (V1 does not fail where it was the limit in flight, the target's slowness,
-/// that held operations back). In this order, since a client at its limit is away and late too.
+/// Rules whose failure says nothing about the target, with what it says instead: the client was at
+/// its limit, or its numbers contradict each other; other programs interfered, which may not happen
+/// again; or the client itself was late. V1 does not fail where the limit in flight held operations
+/// back, because the target was slow. The order matters: a client at its limit also stalls and is
+/// late.
 const NOT_OF_TARGET: [Excuse; 7] = [
     ("V3", "the client did all that it can", Judged::Client),
     (
@@ -28,7 +29,7 @@ const NOT_OF_TARGET: [Excuse; 7] = [
     ("V1", "the client sent too late", Judged::Late),
 ];
 
-/// As far as a procedure decides by it.
+/// Returns the outcome by which a procedure decides.
 pub fn found(settings: &Settings, finding: &TrialFinding) -> TrialOutcome {
     let failed: u64 = finding.errors.values().sum();
     let attempts = finding.all.ops + failed;
@@ -47,9 +48,9 @@ pub fn found(settings: &Settings, finding: &TrialFinding) -> TrialOutcome {
     }
 }
 
-/// By which share less was done than a rate offers; failures count as done, they have their own
-/// budget. Arrivals at random are as many as the rate says but for chance: three standard
-/// deviations of a Poisson count are left to that, as by V1.
+/// Returns the share by which less was done than the rate asks for. Failures count as done, since
+/// they have a budget of their own. Random arrivals vary by chance: three standard deviations of a
+/// Poisson count are allowed, as by V1.
 fn shortfall(settings: &Settings, finding: &TrialFinding, failed: u64) -> f64 {
     let rate = match finding.point {
         Some(Point::Rate(rate)) if rate > 0 => rate as f64,
@@ -83,12 +84,12 @@ fn result_of(finding: &TrialFinding, rule: &str) -> Option<Outcome> {
     of.map(|one| one.result)
 }
 
-/// From which share of the CPUs on others are held to be able to bring about what a trial did not
-/// keep: twice what V18 warns of.
+/// Share of the CPUs from which other programs may explain a missed rate: twice the share at which
+/// V18 warns.
 const OTHERS_DISTURB: f64 = 0.20;
 
-/// By whom a trial was disturbed so much that what it did not keep may be their doing; none if it
-/// was not. A client that was away for 1 % of the time has that in its p99.
+/// Returns the disturbance that may explain why a trial missed its rate. `None` if there was none.
+/// A client that stalled for 1 % of the time has that in its p99.
 fn disturbed(finding: &TrialFinding) -> Option<&'static str> {
     let [away_share, _] = Limits::default().silence_share;
     let others = finding.machine.as_ref().and_then(|machine| machine.cpu_others);
@@ -101,8 +102,8 @@ fn disturbed(finding: &TrialFinding) -> Option<&'static str> {
     }
 }
 
-/// Whose doing it is that a trial is invalid. A client that cannot offer what is asked for says
-/// nothing of the target, whatever else went wrong.
+/// Judges whether an invalid trial says something about the target. A client that cannot offer the
+/// requested load says nothing about it, whatever else went wrong.
 fn judged(finding: &TrialFinding) -> Judged {
     if finding.verdict != Verdict::Invalid {
         return Judged::Fair;

@@ -1,8 +1,8 @@
-//! What the probes see of a trial: it goes to disk as it comes, and what the rules need of it is
-//! kept.
+//! Collects the readings of a trial's probes: writes them to disk as they come, and keeps those
+//! that the rules need.
 //!
-//! A probe looks at processes, so that it ends before they are restarted and begins again after;
-//! the files go on.
+//! A probe watches processes, so it ends before they are restarted and begins again afterwards. The
+//! files go on.
 
 mod hosts_now;
 mod kept;
@@ -27,36 +27,37 @@ use study::settings::Settings;
 
 pub use resource_use::ResourceUse;
 
-/// How often: a window of a few seconds must have some looks.
+/// Period of the probe: a window of a few seconds must have several looks.
 const OTHERS_PERIOD: Duration = Duration::from_secs(1);
 
-/// The probes of one trial.
+/// Probes of one trial.
 #[derive(Default)]
 pub struct Gather {
-    /// Those that run.
+    /// Running probes.
     probes: Vec<Probes>,
-    /// Why nobody can tell who else uses the machine.
+    /// Why the other users of the machine cannot be seen.
     others_unseen: Option<String>,
-    /// Since when they run.
+    /// Time since which the probes run.
     began_ns: u64,
-    /// How long those that have ended ran, ns.
+    /// Total running time of the probes that have ended, ns.
     ran_ns: u64,
     costs: Vec<ProbeCost>,
     kept: KeptReadings,
-    /// What an endurance's long trial keeps of its window.
+    /// Readings in the window of an endurance trial.
     watched: Option<Watched>,
-    /// What the machine's CPUs were used for, when it was last looked.
+    /// Latest CPU use of the machine.
     cpu_shares: Option<CpuShares>,
-    /// What the hosts were used for, likewise.
+    /// Latest use of the hosts.
     pub hosts: HostReadings,
 }
 
 impl Gather {
-    /// Starts the probes that `settings` ask for, and the one that watches the machine for others
-    /// than the nodes and our processes, of which `clients` are some.
+    /// Starts the probes that `settings` ask for, and the one that watches the machine for
+    /// processes other than the nodes and our own. `clients` are some of our processes.
     ///
     /// # Errors
-    /// A thread could not be started. What cannot be seen is no error: see `Cluster::unseen`.
+    /// A thread could not be started. Data that cannot be read is not an error: see
+    /// `Cluster::unseen`.
     pub fn start(
         &mut self,
         running: &Running,
@@ -75,7 +76,7 @@ impl Gather {
         };
         match host::probe::others(&ours, OTHERS_PERIOD) {
             Ok(others) => self.probes.push(others),
-            // A machine that does not tell makes a rule unknown, not a trial impossible.
+            // A machine that does not report this makes a rule unknown, not a trial impossible.
             Err(error) => self.others_unseen = Some(format!("{error:#}")),
         }
         let start = || -> Result<Vec<Probes>> {
@@ -91,13 +92,13 @@ impl Gather {
         Ok(())
     }
 
-    /// Writes what was read since the last time.
+    /// Writes the readings since the last call.
     pub fn write(&mut self, files: &mut TrialWriter) -> Result<()> {
         let readings = self.probes.iter().flat_map(Probes::take).collect();
         self.keep(files, readings)
     }
 
-    /// Ends the probes, before the processes that they look at end.
+    /// Ends the probes, before the processes that they watch end.
     pub fn stop(&mut self, files: &mut TrialWriter) -> Result<()> {
         if self.probes.is_empty() {
             return Ok(());
@@ -112,32 +113,33 @@ impl Gather {
         self.keep(files, last)
     }
 
-    /// Keeps what a long window shows, when it begins.
+    /// Starts keeping the readings of a long window.
     pub fn watch(&mut self) {
         self.watched = Some(Watched::default());
     }
 
-    /// The measured window begins.
+    /// Marks the begin of the measured window.
     pub fn window_begins(&mut self, at_ns: u64) {
         self.watched.iter_mut().for_each(|watched| watched.begin(at_ns));
     }
 
-    /// What is read from now on is no part of it.
+    /// Marks the end of the measured window: later readings are not part of it.
     pub fn window_ends(&mut self, at_ns: u64) {
         self.watched.iter_mut().for_each(|watched| watched.end(at_ns));
     }
 
-    /// What the machine's CPUs were used for, when it was last looked.
+    /// Returns the latest CPU use of the machine.
     pub fn cpu_shares(&self) -> Option<CpuShares> {
         self.cpu_shares
     }
 
-    /// What a long window has shown.
+    /// Returns the readings of a long window.
     pub fn watched(&self) -> Option<&Watched> {
         self.watched.as_ref()
     }
 
-    /// What the nodes of a cluster used in the window between two times of the monotonic clock.
+    /// Returns the resources that the nodes of a cluster used between two times of the monotonic
+    /// clock.
     pub fn used(&self, window_ns: (u64, u64), cluster: &Cluster) -> ResourceUse {
         ResourceUse::of_cluster(&self.kept.within(window_ns), cluster)
     }
@@ -162,7 +164,8 @@ impl Gather {
         Ok(())
     }
 
-    /// Puts down what the rules judge, of the window between two times of the monotonic clock.
+    /// Adds the evidence that the rules judge, for the window between two times of the monotonic
+    /// clock.
     pub fn tell(&self, evidence: &mut Evidence, window_ns: (u64, u64)) {
         let kept = self.kept.within(window_ns);
         let of = |name: &'static str| kept.iter().filter(move |series| series.name == name);
@@ -185,7 +188,7 @@ impl Gather {
         evidence.probes_cpu_share = (self.ran_ns > 0).then(|| cpu_ns as f64 / self.ran_ns as f64);
     }
 
-    /// What each probe was and cost; those of one name and place together.
+    /// Returns description and cost of each probe, merged by name and place.
     pub fn records(&self) -> Vec<ProbeRecord> {
         let mut records: Vec<ProbeRecord> = Vec::new();
         for cost in &self.costs {
@@ -223,7 +226,7 @@ impl Gather {
     }
 }
 
-/// A reading as it is written down, by its time since `start_ns`.
+/// Converts a reading to its record, with its time since `start_ns`.
 fn sample(reading: &Reading, start_ns: u64) -> SampleRecord {
     let since_ns = i128::from(reading.at_ns) - i128::from(start_ns);
     SampleRecord {
@@ -235,7 +238,7 @@ fn sample(reading: &Reading, start_ns: u64) -> SampleRecord {
     }
 }
 
-/// What the probe [`OTHERS`] saw last of the machine's CPUs, if it has looked.
+/// Returns the last CPU use that the probe [`OTHERS`] reported, if it has looked.
 fn cpu_shares(readings: &[Reading]) -> Option<CpuShares> {
     let last = |name: &str| {
         let mut newest = readings.iter().rev();
@@ -256,7 +259,8 @@ fn named<'a>(
     series.iter().copied().filter(move |one| one.name == name)
 }
 
-/// From when to when a series has readings, seconds since the window began at `window_ns`.
+/// Returns the period in which a series has readings, seconds since the window began at
+/// `window_ns`.
 fn spell(series: &InWindow<'_>, kept: &KeptReadings, window_ns: u64) -> Spell {
     let began_s = kept.since_s(window_ns);
     let bins = series.stretches.iter().map(|(_, bin)| bin);
@@ -267,7 +271,7 @@ fn spell(series: &InWindow<'_>, kept: &KeptReadings, window_ns: u64) -> Spell {
     }
 }
 
-/// What the looks of the probe [`OTHERS`] in the window came to.
+/// Summarizes the looks of the probe [`OTHERS`] in the window.
 fn machine_of(series: &[&InWindow<'_>], unseen: Option<String>) -> Machine {
     let of = |name: &str| share(named(series, name));
     let cpu = || {
@@ -291,16 +295,16 @@ fn machine_of(series: &[&InWindow<'_>], unseen: Option<String>) -> Machine {
     }
 }
 
-/// What the database's probes look at.
+/// Keyspace and tables that the database's probes read.
 #[derive(Clone, Debug, Default)]
 pub struct DatabaseProbes {
-    /// The workload's keyspace.
+    /// Keyspace of the workload.
     pub keyspace: String,
-    /// Its tables.
+    /// Tables of the workload.
     pub tables: Vec<String>,
 }
 
-/// The target's own form of the settings; none if nothing is to be looked at.
+/// Converts the probe settings to the target's form. `None` if nothing is to be read.
 pub fn spec(settings: &Settings) -> Option<ProbeSpec> {
     let probes = settings.probes.as_ref()?;
     let period = |ns: Option<u64>| ns.map(Duration::from_nanos);
@@ -361,7 +365,7 @@ mod tests {
         assert!((others - 0.5).abs() < 0.001, "{others}");
     }
 
-    /// What the rules are told of a window.
+    /// Returns the evidence that the rules get for a window.
     fn told(gather: &Gather, window_ns: (u64, u64)) -> Evidence {
         let mut evidence = Evidence::default();
         gather.tell(&mut evidence, window_ns);
@@ -388,7 +392,7 @@ mod tests {
                 others(1.5, "cpu.count", 2.0),
                 others(1.5, "cpu.stolen", 4.0),
                 others(1.5, "psi.cpu.some", 50.0),
-                // Of the hosts' own probe: not of the machine as a whole.
+                // From the probe of the hosts: not about the machine as a whole.
                 reading(1.5, "psi.io.some", "host1", 99.0),
             ]),
             ..Gather::default()

@@ -1,28 +1,29 @@
-//! Which data a trial stands on, where data outlives a trial.
+//! Tells which data a trial ran on, if data outlives a trial.
 //!
-//! After an interruption the target is started and loaded anew: the same rows, but in other
-//! SSTables, compacted in another order. A trial before and one after it differ in that too, so
-//! they are no pair.
+//! After an interruption the target is started and loaded again. It has the same rows, but in other
+//! SSTables, compacted in another order. A trial before the interruption and one after it differ in
+//! that too, so they are not a pair.
 
 use store::record::TrialFinding;
 use study::settings::{Load, Reset, Settings};
 use target::Target;
 
-/// The generation of a trial with these settings in the run's start number `start`.
+/// Returns the generation of a trial with these settings in the run's start number `start`.
 pub fn of(settings: &Settings, start: u64) -> Option<u64> {
     let outlives = match (&settings.target, settings.data.reset) {
-        // It stores nothing.
+        // The null target stores nothing.
         (Target::Null(_), _) => false,
-        // Every trial loads its own, also in an uninterrupted run.
+        // Every trial loads its own data, also in an uninterrupted run.
         (_, Reset::Truncate) => false,
-        // What is there was there before us, and stays.
+        // Existing data of an attached cluster was there before the run, and stays.
         (Target::Attach(_), Reset::None) => settings.data.load != Load::None,
         (_, Reset::None | Reset::Snapshot) => true,
     };
     outlives.then_some(start)
 }
 
-/// Whether two trials may be compared: nothing is known of the data of one, or it is the same.
+/// Returns true if two trials may be compared: the generation of one is unknown, or both are the
+/// same.
 pub fn is_same(one: &TrialFinding, other: &TrialFinding) -> bool {
     match (one.generation, other.generation) {
         (Some(one), Some(other)) => one == other,

@@ -1,7 +1,7 @@
-//! Ends the load where it is too much for a target that others use.
+//! Ends the load if it is too much for a target that others use.
 //!
-//! What must hold: a second that is beyond a limit ends the load at its own end. One operation that
-//! is slow or fails ends nothing: of few operations one is not a share.
+//! Invariant: a second that exceeds a limit ends the load at the end of that second. One operation
+//! that is slow or fails ends nothing: one of few operations is not a share.
 
 use super::running::Running;
 use anyhow::Result;
@@ -11,24 +11,24 @@ use measure::{ClientCount, Outcome, Summed, clock};
 use std::time::Duration;
 use study::settings::{Guard, GuardLimits, Guarded, Settings};
 
-/// How long it is counted what others send: a second tells whether it is nothing or a lot.
+/// Time over which requests of other clients are counted: one second tells none from many.
 const LOOKED_FOR: Duration = Duration::from_secs(1);
 
-/// Looks at each second of the load.
+/// Checks each second of the load.
 #[derive(Clone, Debug)]
 pub struct Watch {
     limits: GuardLimits,
-    /// Operations that were awaited when the second before ended.
+    /// Operations in flight when the previous second ended.
     awaited: u64,
 }
 
 impl Watch {
-    /// From the start line on.
+    /// Begins at the start line.
     pub fn new(limits: GuardLimits) -> Watch {
         Watch { limits, awaited: 0 }
     }
 
-    /// Why the load has to end, if it has to.
+    /// Returns why the load has to end, if it has to.
     pub fn see(&mut self, summed: &Summed) -> Option<String> {
         let awaited_before = std::mem::replace(
             &mut self.awaited,
@@ -58,7 +58,7 @@ impl Watch {
                 limits.p99_ms
             ));
         }
-        // By Little's law those that are awaited have waited that long on average.
+        // By Little's law, operations in flight have waited that long on average.
         let seconds = summed.interval.seconds();
         let in_limit = ended as f64 / seconds * limits.p99_ms / 1e3;
         let awaited = self.awaited;
@@ -75,19 +75,19 @@ impl Watch {
     }
 }
 
-/// What a guard does where its target decides whether there is one.
+/// Use of a target by other clients, if the guard depends on it.
 #[derive(Clone, Debug)]
 pub enum GuardState {
-    /// Nobody is to be guarded, or everybody.
+    /// Other clients do not matter: the guard is on or off regardless.
     Unasked,
-    /// Connections of others, or of none.
+    /// Connections of other clients; the list may be empty.
     Others(OtherClients),
-    /// It is not shown who else is there.
+    /// The target does not show its other clients.
     Hidden,
 }
 
 impl GuardState {
-    /// Looks who else uses a target, where that decides.
+    /// Looks for other clients of a target, if the guard depends on them.
     ///
     /// # Errors
     /// A node cannot be asked.
@@ -104,7 +104,7 @@ impl GuardState {
         })
     }
 
-    /// Whether there is a guard. Who cannot be seen may be there.
+    /// Returns true if there is a guard. Hidden clients are assumed to exist.
     pub fn is_guarded(&self, guard: &Guard) -> bool {
         match self {
             GuardState::Unasked => guard.when == Guarded::Always,
@@ -114,23 +114,23 @@ impl GuardState {
     }
 }
 
-/// The guard of a trial on its target; none: its load goes on whatever comes.
+/// Returns the guard of a trial on its target. `None` if the load is never cut.
 ///
 /// # Errors
-/// A node cannot be asked who else uses it.
+/// A node cannot be asked for its other clients.
 pub fn of(settings: &Settings, running: &Running) -> Result<Option<Guard>> {
     let guard = settings.guard;
     let seen = GuardState::look(&guard, running)?;
     Ok(seen.is_guarded(&guard).then_some(guard))
 }
 
-/// How long the load takes to rise.
+/// Returns how long the load takes to rise.
 pub fn rise(guard: Option<&Guard>) -> Duration {
     guard.map_or(Duration::ZERO, |guard| Duration::from_nanos(guard.rise_ns))
 }
 
-/// Says who else uses a target and what they do to it now, and what a guard does about that; none:
-/// there is nothing to be said.
+/// Says which other clients use a target, what they send now, and what a guard does about it.
+/// `None` if there is nothing to say.
 ///
 /// # Errors
 /// A node cannot be asked.
@@ -179,7 +179,8 @@ mod tests {
         error_rate: 0.01,
     };
 
-    /// A second: so many answered after so many ms, so many failed, so many awaited at its end.
+    /// A second: `answered` lists counts and their latency in ms, with failures and operations in
+    /// flight at its end.
     fn second(answered: &[(u64, u64)], failed: u64, awaited: u64) -> Summed {
         let mut kind = KindInterval::default();
         for (count, ms) in answered {
@@ -204,14 +205,14 @@ mod tests {
         let calm = [
             second(&[(1000, 1)], 0, 3),
             second(&[(990, 1), (10, 900)], 10, 3),
-            // One of few is no share of them.
+            // One slow or failed operation of few.
             second(&[(1, 900)], 0, 1),
             second(&[(1, 1)], 1, 1),
             second(&[], 1, 0),
             // One that has just been sent, of a load of one every two seconds.
             second(&[], 0, 1),
             second(&[(1, 1)], 0, 0),
-            // A closed loop of 100 whose answers take 400 ms.
+            // A closed loop of 100 whose responses take 400 ms.
             second(&[(250, 400)], 0, 100),
         ];
         assert_eq!(why(&calm), None);
@@ -235,7 +236,7 @@ mod tests {
         );
     }
 
-    /// Nothing that is recorded is slow yet: what is sent is not answered at all.
+    /// Nothing that is recorded is slow yet: requests are not answered at all.
     #[test]
     fn silence_ends_it_before_anything_has_timed_out() {
         let silent = why(&[second(&[(1000, 1)], 0, 4), second(&[], 0, 4)]);

@@ -1,8 +1,9 @@
 //! The only crate that knows how a plan is run: trials in order on a target that is kept as long as
 //! it fits, findings, resuming.
 //!
-//! What must hold: the journal says what happens before it happens; whoever starts a target stops
-//! it, on every way out; a trial that fails hides no other; a run can be taken up where it was.
+//! Invariants: the journal records each action before it happens. A target that the engine starts
+//! is stopped on every way out. A failed trial hides no other. A run can be resumed where it
+//! stopped.
 
 mod asked;
 mod ceiling;
@@ -60,39 +61,40 @@ use asked::{Histories, NextStep};
 use ceiling::Ceilings;
 use cluster::Dirs;
 use fleet_use::FleetUse;
+use measure::clock;
 use running::Running;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use store::RunWriter;
 use store::record::{FindingsRecord, JournalEvent, RemainsRecord, TrialFinding, TrialRecord};
+use store::{Run, RunWriter};
 use study::inputs::Inputs;
 use study::plan::{Plan, Trial, Turn};
 use study::settings::Study;
 use target::Target;
 use trial::{TrialEnd, TrialRun};
 
-/// What a run needs beside its plan.
+/// Inputs of a run in addition to its plan.
 pub struct Options<'a> {
     /// Folder of all results.
     pub results: PathBuf,
     /// Folders of the target: cache and data.
     pub dirs: Dirs,
-    /// Set by Ctrl-C: the phase that runs is ended, everything is torn down.
+    /// Set by Ctrl-C: ends the current phase and tears everything down.
     pub interrupt: &'a AtomicBool,
-    /// Version of cassay, with the commit that it was built from: stands in the records.
+    /// Version of cassay, with the commit that it was built from. Stands in the records.
     pub version: &'a str,
-    /// Whether the machine is said to be shared: then what others do on it only warns.
+    /// True if the machine is declared as shared: use by other programs then only warns.
     pub shared_machine: bool,
 }
 
-/// How a run ended.
+/// End of a run.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// Folder of the run.
     pub path: PathBuf,
-    /// What was found; none if it was interrupted.
+    /// Findings. `None` if the run was interrupted.
     pub findings: Option<FindingsRecord>,
     /// Tables that the run has left on clusters that cassay did not start.
     pub remains: Vec<RemainsRecord>,
@@ -101,7 +103,8 @@ pub struct Outcome {
 /// Runs a plan from its begin.
 ///
 /// # Errors
-/// It needs what cannot be had, or cannot be recorded. What fails on the target is in the findings.
+/// The run needs something that is not available, or cannot be recorded. Failures on the target are
+/// in the findings.
 pub fn run(
     study: &Study,
     plan: &Plan,
@@ -120,7 +123,7 @@ pub fn run(
     Engine { fleet, ..engine }.run()
 }
 
-/// Why the loop over the trials ended.
+/// Reason why the loop over the trials ended.
 enum End {
     Done,
     Interrupted,
@@ -134,26 +137,26 @@ struct Engine<'a> {
     events: &'a mut dyn FnMut(Event),
     writer: RunWriter,
     findings: BTreeMap<usize, TrialFinding>,
-    /// How often the run was started, this time included.
+    /// Number of starts of the run, this one included.
     start: u64,
-    /// Trials that could not be done: shown, and done again by a resume.
+    /// Failed trials: shown, and repeated by a resume.
     failed: BTreeMap<usize, TrialFinding>,
     running: Option<Running>,
-    /// The clients on other machines, if the trials want some.
+    /// Clients on other machines, if the trials want some.
     fleet: Option<FleetUse>,
     /// Folder name of the last trial on the running target: its logs go there.
     logs: Option<String>,
-    /// By the first variant with the same program; measured when first needed.
+    /// Ceilings, by the first variant with the same program; measured when first needed.
     ceilings: Vec<Ceilings>,
-    /// What the procedures have seen so far.
+    /// Trials that the procedures have seen so far.
     histories: Histories<'a>,
-    /// Whether the last trial on the running target was too much for it.
+    /// True if the last trial on the running target was too much for it.
     too_much: bool,
     /// Targets that could not be started: not tried again for every trial.
     refused: Vec<Target>,
     /// Variants of which every trial would fail as one did.
     hopeless: Vec<usize>,
-    /// Tables that stay on clusters that cassay did not start, by the cluster.
+    /// Tables that stay on clusters that cassay did not start, by cluster.
     remains: BTreeMap<String, BTreeSet<String>>,
 }
 
@@ -191,7 +194,7 @@ impl<'a> Engine<'a> {
     fn run(mut self) -> Result<Outcome> {
         self.begin()?;
         let end = self.trials();
-        // The target is stopped whatever happened, and a failure to stop hides nothing else.
+        // Stop the target whatever happened; a failure to stop hides no other error.
         let stopped = self.stop_target();
         let end = end?;
         if let Err(error) = stopped {
@@ -224,7 +227,8 @@ impl<'a> Engine<'a> {
         })
     }
 
-    /// What the trials say together. Logs that cannot be read back cost percentiles, not the run.
+    /// Combines the trials into the findings. Logs that cannot be read cost percentiles, not the
+    /// run.
     fn findings_of(&mut self, trials: Vec<TrialFinding>, stopped: Option<&str>) -> FindingsRecord {
         let mut found = match summary::read_back(self.writer.path()) {
             Ok(merge) => summary::findings(self.study, trials, &merge, stopped),
@@ -236,11 +240,18 @@ impl<'a> Engine<'a> {
         if let Err(error) = summary::lay_beside(self.study, &mut found, self.writer.path()) {
             (self.events)(Event::Said(format!("{error:#}")));
         }
+        match Run::look(self.writer.path()) {
+            Ok(run) => {
+                let now_ns = clock::unix_ns();
+                found.time_use = Some(store::time_use(&run.journal, now_ns, &found.trials));
+            }
+            Err(error) => (self.events)(Event::Said(format!("{error:#}"))),
+        }
         found.next = next_step::of(self.study, &found, self.writer.path());
         found
     }
 
-    /// Adds what others have recorded meanwhile to the trials that have ended.
+    /// Adds externally recorded data to the trials that have ended.
     fn lay_imports_beside(&mut self) -> Result<()> {
         let findings = self.findings.iter();
         let ended: Vec<(String, &TrialFinding)> = findings
@@ -254,7 +265,7 @@ impl<'a> Engine<'a> {
         Ok(())
     }
 
-    /// Those trials that are not finished yet and may be asked for: how many, and their expected
+    /// Returns how many of the turns are unfinished and may still be asked for, and their expected
     /// length in seconds.
     fn left_of<'t>(&self, turns: impl IntoIterator<Item = &'t Turn>) -> (usize, f64) {
         let left = turns
@@ -305,7 +316,7 @@ impl<'a> Engine<'a> {
             if self.interrupted() {
                 return Ok(End::Interrupted);
             }
-            // What stands there was found at a point that would not be asked for now.
+            // The earlier finding is at a point that would not be asked for now.
             self.findings.remove(&turn.index);
             let trial = match (asked.here(), self.refused(turn)) {
                 (Ok(ask), None) => turn.at(ask, &self.study.variants[turn.variant].settings),
@@ -321,7 +332,7 @@ impl<'a> Engine<'a> {
         Ok(End::Done)
     }
 
-    /// Runs a trial, and puts down what came of it; the end of the run if it ends here.
+    /// Runs a trial and records its outcome. Returns the end of the run if it ends here.
     fn take_turn(&mut self, trial: &Trial) -> Result<Option<End>> {
         let name = trial_name(self.study, trial);
         let record = record::trial_record(self.study, trial);
@@ -345,7 +356,7 @@ impl<'a> Engine<'a> {
                     self.hopeless.push(trial.variant);
                 }
                 if self.is_broken() {
-                    // Others may still be had: this one configuration is not asked for again.
+                    // Other targets may still start: only this configuration is not tried again.
                     let target = &self.study.variants[trial.variant].settings.target;
                     self.refused.push(target.clone());
                     self.stop_target()?;

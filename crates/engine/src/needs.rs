@@ -1,5 +1,5 @@
-//! What of a study's needs this machine or a cluster's access does not give: known before anything
-//! starts.
+//! Checks, before anything starts, which needs of a study this machine or the access to a cluster
+//! does not meet.
 
 use crate::offer::workers;
 use analysis::procedure::Point;
@@ -15,19 +15,19 @@ use study::work::Work;
 use study::{estimate, human};
 use target::{Ability, Capability, LocalSpec, Target};
 
-/// Something needed that is not there.
+/// A need that is not met.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Missing {
-    /// What asks for it.
+    /// The need, and what asks for it.
     pub need: Need,
-    /// Why it is not there, and what would bring it.
+    /// Why it is not met, and what would help.
     pub detail: String,
-    /// Whether the run is refused for it.
+    /// True if the run is refused for it.
     pub refuses: bool,
 }
 
-/// What is missing for a study on this machine, each thing once. This machine is probed; nothing is
-/// started, and nobody else's cluster is asked.
+/// Returns the unmet needs of a study on this machine, each once. It probes this machine; it starts
+/// nothing, and contacts no attached cluster.
 pub fn missing(study: &Study) -> Vec<Missing> {
     let mut all: Vec<Missing> = Vec::new();
     let mut probed: Vec<(&Target, Vec<Capability>)> = Vec::new();
@@ -50,7 +50,7 @@ pub fn missing(study: &Study) -> Vec<Missing> {
     all
 }
 
-/// Those needs that the capabilities do not meet.
+/// Returns the needs that the capabilities do not meet.
 fn lacking(needs: Vec<Need>, capabilities: &[Capability]) -> Vec<Missing> {
     let of = |ability: Ability| capabilities.iter().find(|one| one.ability == ability);
     let apart = of(Ability::Hosts).is_some_and(|hosts| hosts.present);
@@ -70,26 +70,26 @@ fn lacking(needs: Vec<Need>, capabilities: &[Capability]) -> Vec<Missing> {
     needs.into_iter().filter_map(missing).collect()
 }
 
-/// Refuses a study that needs what is not there, all of it at once. Nothing is started.
+/// Refuses a study with unmet needs, all of them at once. Nothing is started.
 ///
 /// # Errors
-/// What is missing, why it is, and what asks for it.
+/// The unmet needs, each with its reason and with what asks for it.
 pub fn check(study: &Study, plan: &Plan, dirs: &Dirs) -> Result<()> {
     refuse(study, not_startable(study, plan, dirs))
 }
 
-/// The same, and what its machines are without, which are reached for it.
+/// Like [`check`], and also connects to the study's machines to check their needs.
 ///
 /// # Errors
-/// As [`check`]; or machines that are not reached, all of them.
+/// As [`check`]; or all machines that cannot be reached.
 pub fn check_with_machines(study: &Study, plan: &Plan, dirs: &Dirs) -> Result<()> {
     let mut others = not_startable(study, plan, dirs);
     others.extend(unready(study));
     refuse(study, others)
 }
 
-/// Machines that cannot have the nodes of a variant, all at once, each sentence once. They are
-/// reached for it, and nothing stays there.
+/// Returns a sentence for each machine that cannot have the nodes of a variant. It connects to the
+/// machines, and leaves nothing on them.
 fn unready(study: &Study) -> Vec<String> {
     let mut asked: Vec<&LocalSpec> = Vec::new();
     let mut all: Vec<String> = Vec::new();
@@ -116,7 +116,7 @@ fn unready(study: &Study) -> Vec<String> {
     all.into_iter().map(|why| why.replace('\n', "\n    ")).collect()
 }
 
-/// Refuses a study that needs what is not there, and for other reasons that are known already.
+/// Refuses a study with unmet needs, or for other reasons that are already known.
 fn refuse(study: &Study, others: Vec<String>) -> Result<()> {
     let refusing: Vec<Missing> = missing(study).into_iter().filter(|one| one.refuses).collect();
     let mut crowded = crowded(study, &Room::here());
@@ -126,7 +126,7 @@ fn refuse(study: &Study, others: Vec<String>) -> Result<()> {
     if refusing.is_empty() && crowded.is_empty() {
         return Ok(());
     }
-    // One reason, such as the want of root, often stands behind several.
+    // One reason, such as the lack of root, often explains several needs.
     let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
     for Missing { need, detail, .. } in &refusing {
         let what = format!("no {} (`{}`)", need.ability.name(), need.why);
@@ -141,18 +141,18 @@ fn refuse(study: &Study, others: Vec<String>) -> Result<()> {
     bail!("the study needs what cannot be had here:{lines}{crowded}");
 }
 
-/// What keeps this machine from starting the nodes now, or from holding what is loaded, each
-/// sentence once.
+/// Returns why this machine cannot start the nodes now, or cannot hold the loaded rows. Each
+/// sentence is there once.
 fn not_startable(study: &Study, plan: &Plan, dirs: &Dirs) -> Vec<String> {
     let mut asked: Vec<&LocalSpec> = Vec::new();
     let mut all: Vec<String> = Vec::new();
     for (variant, work) in study.variants.iter().zip(&plan.works) {
         let settings = &variant.settings;
-        // Machines of their own say it themselves, when they are reached.
+        // Other machines report this themselves, when they are connected.
         let is_here = |local: &&LocalSpec| local.machines().is_empty();
         let locals = [settings.load_target().local(), settings.target.local()];
         for local in locals.into_iter().flatten().filter(is_here) {
-            // What else differs between the variants takes no other room.
+            // Other differences between the variants need no other room.
             let is_same = |other: &&LocalSpec| {
                 let room = (local.nodes, local.heap_bytes) == (other.nodes, other.heap_bytes);
                 let from = (&local.release, &local.origin, &local.java);
@@ -172,11 +172,12 @@ fn not_startable(study: &Study, plan: &Plan, dirs: &Dirs) -> Vec<String> {
     all.into_iter().map(|why| why.replace('\n', "\n    ")).collect()
 }
 
-/// Rows that are loaded may be compressed to so small a share; most random ones are not.
+/// Smallest share to which loaded rows are assumed to be compressed; most random rows compress
+/// less.
 const COMPRESSED_SHARE: f64 = 0.5;
 
-/// Rows that have no room on this machine's disk once they are loaded; none: they have, or nobody
-/// can say.
+/// Says that the loaded rows do not fit on this machine's disk. `None` if they fit, or if it is
+/// unknown.
 fn too_much_to_load(settings: &Settings, work: &Work, dirs: &Dirs) -> Option<String> {
     let loaded = estimate::loaded_bytes(settings, &work.program)?;
     let free = cluster::free_disk_bytes(dirs)?;
@@ -193,7 +194,7 @@ fn too_much_to_load(settings: &Settings, work: &Work, dirs: &Dirs) -> Option<Str
     })
 }
 
-/// Nodes that cannot be placed on this machine as a variant has it, each sentence once.
+/// Returns a sentence for each variant whose nodes cannot be placed on this machine as it asks.
 fn unplaceable(study: &Study) -> Vec<String> {
     let local = study
         .variants
@@ -214,7 +215,7 @@ fn unplaceable(study: &Study) -> Vec<String> {
     all
 }
 
-/// Connections for which there is no room, each sentence once.
+/// Returns a sentence for each variant with more connections than there is room for.
 fn crowded(study: &Study, room: &Room) -> Vec<String> {
     let settings = study.variants.iter().map(|variant| &variant.settings);
     let mut all: Vec<String> = settings.filter_map(|s| connections(s).refusal(room)).collect();
@@ -223,8 +224,8 @@ fn crowded(study: &Study, room: &Room) -> Vec<String> {
     all
 }
 
-/// Operations in flight that the workers cannot hold, as many as this machine gives, each sentence
-/// once. Another machine with more CPUs may have more of them.
+/// Returns sentences about operations in flight that the workers on this machine cannot hold.
+/// Another machine with more CPUs may have more workers.
 fn overfull(study: &Study) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     for variant in &study.variants {
@@ -239,7 +240,7 @@ fn overfull(study: &Study) -> Vec<String> {
     all
 }
 
-/// Operations in flight of each point of one variant, as far as it is known.
+/// Returns the operations in flight of each point of one variant, as far as they are known.
 fn points_in_flight(settings: &Settings) -> Vec<usize> {
     let outlook = settings.procedure.outlook();
     let points = outlook.points.into_iter().chain(outlook.up_to);
@@ -250,13 +251,13 @@ fn points_in_flight(settings: &Settings) -> Vec<usize> {
     in_flight.collect()
 }
 
-/// The connections of one variant at its most crowded point.
+/// Returns the connections of one variant at its point with most operations in flight.
 fn connections(settings: &Settings) -> Connections {
     let client = &settings.client;
     let in_flight = points_in_flight(settings).into_iter().max().unwrap_or(1);
     let (nodes, files_each) = match &settings.target {
         Target::Local(local) => (local.nodes, 1),
-        // It may have more: the engine looks again when it knows them.
+        // The cluster may have more nodes: the engine checks again when it knows them.
         Target::Attach(attach) => (attach.contact_points.len(), 1),
         Target::Null(_) => (1, 2),
     };
@@ -268,7 +269,7 @@ fn connections(settings: &Settings) -> Connections {
     }
 }
 
-/// A sentence where other programs keep this machine's CPUs busy now, as far as the kernel tells
+/// Returns a sentence if other programs keep this machine's CPUs busy now, according to the kernel
 /// (V18).
 pub fn busy_neighbours() -> Option<String> {
     let text = std::fs::read_to_string("/proc/pressure/cpu").ok()?;
@@ -284,19 +285,19 @@ pub fn busy_neighbours() -> Option<String> {
     })
 }
 
-/// The share of the last 10 s in which some task waited, as `/proc/pressure` has it.
+/// Returns the share of the last 10 s in which some task waited, in the format of `/proc/pressure`.
 fn waited_share(text: &str) -> Option<f64> {
     let some = text.lines().find_map(|line| line.strip_prefix("some "))?;
     let avg10 = some.split(' ').find_map(|word| word.strip_prefix("avg10="))?;
     Some(avg10.parse::<f64>().ok()? / 100.0)
 }
 
-/// For the notes of a study: a sentence for each thing that its run will go without.
+/// Returns a note for each thing that the run of a study will go without.
 pub fn notes(missing: &[Missing]) -> Vec<String> {
     let wishes: Vec<&Missing> = missing.iter().filter(|one| !one.refuses).collect();
     let mut notes = Vec::new();
     if let Some(own) = wishes.iter().find(|one| one.need.ability == Ability::Hosts) {
-        // One reason for all of them: what each limit would need by itself says no more.
+        // One reason covers all limits: listing the needs of each would add nothing.
         let limits: String = wishes
             .iter()
             .filter(|one| one.need.strength == Strength::MustIfApart)
@@ -307,15 +308,22 @@ pub fn notes(missing: &[Missing]) -> Vec<String> {
             own.detail
         ));
     }
-    let unseen: Vec<String> = wishes
-        .iter()
-        .filter(|one| one.need.why.starts_with(PROBES))
-        .map(|one| format!("`{}` ({})", one.need.why, one.detail))
-        .collect();
+    let unseen: Vec<&&Missing> =
+        wishes.iter().filter(|one| one.need.why.starts_with(PROBES)).collect();
     if !unseen.is_empty() {
+        let names: Vec<String> = unseen.iter().map(|one| format!("`{}`", one.need.why)).collect();
+        // The remedy follows the cause, and is the same for most.
+        let ways = unseen.iter().filter_map(|one| one.detail.rsplit("; ").next());
+        let mut shown: Vec<&str> = Vec::new();
+        for way in ways {
+            if !shown.contains(&way) {
+                shown.push(way);
+            }
+        }
         notes.push(format!(
-            "out of sight on this target: {}",
-            unseen.join(", ")
+            "not measured on this target: {}; {}",
+            names.join(", "),
+            shown.join("; ")
         ));
     }
     notes

@@ -1,4 +1,4 @@
-//! What to run next, where a run leaves its question open: one command, with its time.
+//! Proposes what to run next if a run leaves its question open: one command, with its time.
 
 use crate::record::rerun;
 use analysis::recovery::HOLD_S;
@@ -12,14 +12,14 @@ use study::settings::Study;
 use words::comparison::BLOCKS_ADDED_MAX;
 use words::data;
 
-/// Lengths that a warm-up is proposed with, s.
+/// Warm-up lengths to propose, s.
 const WARMUPS_S: [f64; 7] = [10.0, 20.0, 30.0, 60.0, 120.0, 300.0, 600.0];
-/// Blocks from which on a difference may be judged, to begin with.
+/// Number of blocks to propose before a difference may first be judged.
 const BLOCKS_TO_BEGIN_WITH: usize = 5;
 
-/// What to run next; none where nothing is open.
+/// Returns what to run next. `None` if no question is open.
 pub fn of(study: &Study, found: &FindingsRecord, run: &Path) -> Option<NextStepRecord> {
-    // Data that is not as it was written is looked at before anything is measured again.
+    // Corrupt data is looked at before anything is measured again.
     if !data::against(&found.trials).is_empty() {
         return Some(look_at_data(found, run));
     }
@@ -75,7 +75,8 @@ pub fn of(study: &Study, found: &FindingsRecord, run: &Path) -> Option<NextStepR
     })
 }
 
-/// Takes the run up again where a trial lost one of its clients: without it, it is no trial.
+/// Proposes to resume the run if a trial lost one of its clients: without the client, the trial
+/// does not count.
 fn without_a_client(found: &FindingsRecord, run: &Path) -> Option<NextStepRecord> {
     let mut clients = found.trials.iter().flat_map(|trial| &trial.clients);
     let is_lost = clients.any(|one| one.lost.is_some());
@@ -89,11 +90,11 @@ fn without_a_client(found: &FindingsRecord, run: &Path) -> Option<NextStepRecord
     })
 }
 
-/// Windows are proposed in steps of so many seconds.
+/// Granularity of proposed window lengths, s.
 const WINDOW_STEP_S: f64 = 30.0;
 
-/// With a window that shows the recovery from faults that ended too late for theirs; none where all
-/// was seen, or where the study is no file.
+/// Proposes a window long enough to show the recovery from faults that ended too late. `None` if
+/// every recovery was seen, or if the study is not a file.
 fn with_longer_window(study: &Study, found: &FindingsRecord) -> Option<NextStepRecord> {
     let needed = found.trials.iter().flat_map(|trial| {
         let window = trial.phases.iter().find(|phase| phase.name == "measure");
@@ -121,7 +122,8 @@ fn with_longer_window(study: &Study, found: &FindingsRecord) -> Option<NextStepR
     })
 }
 
-/// Where to look at rows that were lost, wrong or resurrected, and what reads the first of them.
+/// Says where to look at rows that were lost, wrong or resurrected, and which statement reads the
+/// first of them.
 fn look_at_data(found: &FindingsRecord, run: &Path) -> NextStepRecord {
     let read_by = data::first_row(&found.trials).map(|row| match row.read_by.as_str() {
         "" => format!(", and at row {}", row.row),
@@ -140,8 +142,8 @@ fn look_at_data(found: &FindingsRecord, run: &Path) -> NextStepRecord {
     }
 }
 
-/// With a warm-up as long as it took until trials no longer became faster; none where that is
-/// longer than anybody waits, or where the study is no file.
+/// Proposes a warm-up as long as the trials took to stop getting faster. `None` if no proposed
+/// length is long enough, or if the study is not a file.
 fn with_longer_warmup(
     study: &Study,
     trials: &[TrialFinding],
@@ -161,7 +163,7 @@ fn with_longer_warmup(
     })
 }
 
-/// Wall time of a trial, from its first phase to its last.
+/// Returns the wall time of a trial, from its first phase to its last.
 fn seconds_of(trial: &TrialFinding) -> f64 {
     let from = trial.phases.iter().map(|phase| phase.from_s).reduce(f64::min);
     let to = trial.phases.iter().map(|phase| phase.to_s).reduce(f64::max);
@@ -297,7 +299,7 @@ mod tests {
             Some((run_with(" --set repeat.blocks=5"), 300.0))
         );
         assert_eq!(next(&[], open(4, Some(900))), None, "nobody adds so many");
-        // A node that was back when nobody looked any more: the window is what to change.
+        // A node that was back after the window: the window is what to change.
         let mut late = found(&[CauseKind::Others], open(4, Some(9)));
         late.trials[0] = back_late();
         let step = of(&study(), &late, run).unwrap();

@@ -1,7 +1,7 @@
-//! The hosts and nodes of a trial, as they themselves say that they are.
+//! Reads hosts and nodes of a trial, as they describe themselves.
 //!
-//! Read when the configuration of the measured window is in place. What cannot be read is written
-//! down as unseen, with the reason: a number without its configuration is still a number.
+//! Read when the configuration of the measured window is in place. A value that cannot be read is
+//! recorded as unseen, with the reason: a number without its configuration is still a number.
 
 mod asked;
 mod machines;
@@ -23,8 +23,8 @@ use study::settings::{Keyspace, Settings};
 use target::Target;
 use workload::Program;
 
-/// `nodes.json` of a trial whose keyspace is there. `asked` is what the study says of its tables;
-/// none where an import's own statements do.
+/// Returns `nodes.json` of a trial whose keyspace exists. `asked` is what the study asks of its
+/// tables; `None` if an import's own statements define them.
 pub fn record(
     running: &Running,
     settings: &Settings,
@@ -77,7 +77,7 @@ pub fn record(
     note("ownership", ownership(running, keyspace, &mut record.nodes));
     let of_nodes = observed.or_else(|error| {
         unseen.push(format!("configuration: {error:#}"));
-        // Of nodes that are not ours nothing was asked.
+        // Nodes that cassay did not start were asked for nothing.
         match running.settings {
             Target::Local(_) => Err(error),
             _ => Ok(Vec::new()),
@@ -94,7 +94,7 @@ pub fn record(
     record
 }
 
-/// The nodes as they are when their target is ready, with all settings that can be read.
+/// Returns the nodes as they are when their target is ready, with all settings that can be read.
 pub fn at_start(running: &Running) -> Vec<NodeRecord> {
     let mut nodes = nodes(running);
     for (name, settings) in &running.node_settings {
@@ -105,7 +105,7 @@ pub fn at_start(running: &Running) -> Vec<NodeRecord> {
     nodes
 }
 
-/// Settings that were asked for and are not in effect, a sentence each.
+/// Returns a sentence for each requested setting that is not in effect.
 pub fn not_in_effect(proofs: &[ProofRecord]) -> Vec<String> {
     let failed = proofs.iter();
     failed
@@ -119,8 +119,8 @@ pub fn not_in_effect(proofs: &[ProofRecord]) -> Vec<String> {
         .collect()
 }
 
-/// Settings that were asked for and that nobody shows, a sentence each; nodes that do not show the
-/// same share one.
+/// Returns a sentence for each requested setting that no node shows. Nodes with the same gap share
+/// a sentence.
 pub fn not_shown(proofs: &[ProofRecord]) -> Vec<String> {
     let mut nodes: BTreeMap<(&str, &str), Vec<&str>> = BTreeMap::new();
     for proof in proofs.iter().filter(|proof| proof.outcome() == ProofOutcome::NotShown) {
@@ -162,7 +162,8 @@ fn hosts(running: &Running, into: &mut Vec<HostRecord>) -> Result<()> {
     Ok(())
 }
 
-/// What a host was found to be set to; why, and what would mend it, only where it is not well.
+/// Converts a host's settings to records. Reason and remedy are given only for settings that are
+/// not fine.
 fn host_settings(host: Examined) -> impl Iterator<Item = HostSettingRecord> {
     host.findings.into_iter().map(move |one| {
         let is_well = one.level == Level::Ok;
@@ -221,8 +222,8 @@ fn ownership(running: &Running, keyspace: &str, nodes: &mut [NodeRecord]) -> Res
     Ok(())
 }
 
-/// Every setting that was asked for, and what each node says of it: `asked` of the tables of
-/// `program`.
+/// Returns each requested setting, with the value that each node reports. `asked` is what the study
+/// asks of the tables of `program`.
 ///
 /// # Errors
 /// A node does not answer.
@@ -273,7 +274,8 @@ fn proof_record(proof: Proof) -> ProofRecord {
     }
 }
 
-/// What stands for all proofs where none could be read: that is no trial without wishes.
+/// Stands for all proofs if none could be read. Without it, the trial would look as if no setting
+/// had been requested.
 fn nothing_proved(error: &anyhow::Error) -> ProofRecord {
     proof_record(Proof {
         node: "the nodes".to_owned(),

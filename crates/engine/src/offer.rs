@@ -1,4 +1,4 @@
-//! What is offered in one run of the load engine, and what it came to.
+//! Describes the load of one run of the load generator, and its result.
 
 use super::conduct::Cut;
 use super::running::Running;
@@ -10,56 +10,57 @@ use std::time::Duration;
 use study::settings::{Client, Fault, Settings};
 use workload::{Program, Stage};
 
-/// Length of an interval: what all records and rules are made for.
+/// Length of an interval; all records and rules assume it.
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// Tries after the first of a row that is loaded: what counts there is the row and not its time,
-/// and one time-out in a million rows must not cost the trial. A server that refuses five times in
-/// a row, each time after its own time-out, is not passing through a moment of weakness.
+/// Retries for each row that is loaded. There the row counts and not its time, and one timeout in a
+/// million rows must not fail the trial. A server that refuses five times in a row, each time after
+/// its own timeout, has more than a passing problem.
 pub const LOAD_RETRIES: u8 = 4;
 
-/// What is offered in one phase.
+/// Load of one phase.
 pub struct Offer<'o> {
-    /// Which part of the program.
+    /// Part of the program to run.
     pub stage: Stage,
-    /// Tries after the first of any operation, at least.
+    /// Minimum number of retries of any operation.
     pub retries_min: u8,
-    /// When operations are due.
+    /// Times at which operations are due.
     pub schedule: Schedule,
-    /// When to stop.
+    /// When the load stops.
     pub limit: Limit,
-    /// When to stop at the latest, after the start line.
-    pub ends_after: Option<Duration>,
-    /// Which operations are measured.
+    /// Operations that are measured.
     pub window: Window,
-    /// How long is measured, if time says it.
+    /// Length of the measured window, if it is given as a time.
     pub measures_for: Option<Duration>,
+    /// Measured time after the last fault, which then ends the load.
+    pub ends_after_faults: Option<Duration>,
     /// Number of the first operation.
     pub first_operation: u64,
-    /// Which reads are compared.
+    /// Reads whose rows are compared.
     pub verify: VerifyReads,
-    /// What is written down of its writes.
+    /// Writes that are recorded.
     pub keeps: Keeps,
-    /// What was written before, if it was written down.
+    /// Earlier writes, if they were recorded.
     pub written: Option<Arc<Written>>,
-    /// What is broken on purpose while it is measured.
+    /// Faults while the load is measured.
     pub faults: &'o [Fault],
-    /// Whether it may rise slowly: nothing of the rise is in a window.
+    /// True if the load may rise slowly: the rise is in no window.
     pub may_rise: bool,
 }
 
-/// What a phase came to.
+/// Result of a phase.
 pub struct Offered {
-    /// The engine's own account.
+    /// Summary of the load generator.
     pub summary: Summary,
-    /// Why it ended before its plan did.
+    /// Why the phase ended early.
     pub cut: Option<Cut>,
-    /// What its intervals came to.
+    /// Counts over its intervals.
     pub tally: Tally,
 }
 
 impl Offered {
-    /// Failed operations in words, with the first message of each kind; none if all succeeded.
+    /// Describes the failed operations, with the first message of each kind. `None` if all
+    /// succeeded.
     pub fn errors_words(&self) -> Option<String> {
         let errors = self.tally.outcomes.errors_by_name();
         let words = errors
@@ -75,7 +76,7 @@ impl Offered {
     }
 }
 
-/// A closed loop of at most `in_flight`, and never more than there is to do.
+/// Returns a closed loop of at most `in_flight` operations, and never more than there are.
 pub fn closed(in_flight: u32, operations: u64) -> Schedule {
     let operations = u32::try_from(operations).unwrap_or(u32::MAX);
     Schedule::Closed {
@@ -83,7 +84,7 @@ pub fn closed(in_flight: u32, operations: u64) -> Schedule {
     }
 }
 
-/// The schedule of a point with the arrivals that a variant asks for.
+/// Returns the schedule of a point, with the arrivals that a variant asks for.
 pub fn arrivals(point: Point, settings: &Settings) -> Schedule {
     match settings.workload.recorded.as_ref().and_then(|one| one.speed) {
         Some(speed) => Schedule::Recorded { speed },
@@ -91,7 +92,7 @@ pub fn arrivals(point: Point, settings: &Settings) -> Schedule {
     }
 }
 
-/// The schedule of a point.
+/// Returns the schedule of a point.
 pub fn schedule(point: Point, poisson: bool) -> Schedule {
     match point {
         Point::Threads(in_flight) => Schedule::Closed { in_flight },
@@ -105,16 +106,17 @@ pub fn schedule(point: Point, poisson: bool) -> Schedule {
 }
 
 impl Offer<'_> {
-    /// Operations from number 0 on, all of them measured and none compared.
+    /// Returns an offer of the operations from number 0 on: all are measured, and no read is
+    /// compared.
     pub fn of(stage: Stage, schedule: Schedule, limit: Limit) -> Offer<'static> {
         Offer {
             stage,
             retries_min: 0,
             schedule,
             limit,
-            ends_after: None,
             window: Window::Whole,
             measures_for: None,
+            ends_after_faults: None,
             first_operation: 0,
             verify: VerifyReads::Off,
             keeps: Keeps::Nothing,
@@ -125,7 +127,7 @@ impl Offer<'_> {
     }
 }
 
-/// The engine's settings for an offer.
+/// Returns the load generator's settings for an offer.
 pub fn config(
     settings: &Settings,
     program: &Arc<Program>,
@@ -165,13 +167,14 @@ pub fn config(
     }
 }
 
-/// Event loops for so many operations in flight: a worker without one would have nothing to do.
+/// Returns the number of event loops for `in_flight` operations: a worker without an operation
+/// would have nothing to do.
 pub fn workers(client: &Client, in_flight: usize) -> usize {
     let asked = client.workers.unwrap_or_else(workers_auto);
     asked.clamp(1, in_flight.max(1))
 }
 
-/// The same on these CPUs: unless the study says how many, each has one of its own.
+/// Returns the number of event loops on these CPUs: one for each, unless the study gives a number.
 pub fn workers_on(client: &Client, in_flight: usize, cpus: &[usize]) -> usize {
     let workers = workers(client, in_flight);
     match (client.workers, cpus.len()) {
@@ -180,7 +183,8 @@ pub fn workers_on(client: &Client, in_flight: usize, cpus: &[usize]) -> usize {
     }
 }
 
-/// Half of the CPUs: the other half is for what is measured, or for the kernel's network.
+/// Returns half of the CPUs: the other half is for the measured target, or for the kernel's
+/// network.
 pub fn workers_auto() -> usize {
     std::thread::available_parallelism().map_or(1, |cpus| (cpus.get() / 2).max(1))
 }

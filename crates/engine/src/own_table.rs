@@ -1,8 +1,8 @@
-//! A table that somebody has, read as it is: its columns from the schema, keys and a few rows from
-//! places all over its token ring, and the workload that is made of them.
+//! Reads an existing table of a user: its columns from the schema, and keys and a few rows from
+//! places all over its token ring. Builds a workload from them.
 //!
-//! What must hold: nothing is sent but SELECT. So many partitions are asked for in a second as was
-//! said, and of each a few rows, however many it has.
+//! Invariants: only SELECT is sent. The requested number of partitions per second is kept, and only
+//! a few rows of each partition are read, however large it is.
 
 mod keys;
 mod schema;
@@ -19,13 +19,13 @@ use study::work;
 use target::Target;
 use workload::{KeySource, TableSample, csv_columns};
 
-/// How a table is read.
+/// Reader of a table.
 pub struct TableReader<'a> {
-    /// Where what is needed for a target is kept.
+    /// Folders of the target.
     pub dirs: &'a Dirs,
-    /// Which places of the ring are looked at.
+    /// Seed that chooses the places in the ring.
     pub seed: u64,
-    /// Ends it after the partition that is being read.
+    /// Ends the reading after the current partition.
     pub stop: &'a AtomicBool,
 }
 
@@ -33,7 +33,7 @@ impl TableReader<'_> {
     /// Reads the schema of a table and a sample of its partitions.
     ///
     /// # Errors
-    /// The target cannot be had, has no such table, or it is empty.
+    /// The target is not available, has no such table, or the table is empty.
     pub fn read(
         &self,
         target: &Target,
@@ -53,11 +53,11 @@ impl TableReader<'_> {
         Ok(sample)
     }
 
-    /// The files that the workloads of a study's tables are: for those of its tables that nobody
-    /// has read yet, by their names. At most so many keys are taken.
+    /// Returns the workload files, by name, of those tables of a study that have not been read yet.
+    /// It takes at most `keys_max` keys of each table.
     ///
     /// # Errors
-    /// As [`TableReader::read`]; or a CSV of the study's lacks what it must have.
+    /// As [`TableReader::read`]; or a CSV of the study lacks a column that it needs.
     pub fn files(
         &self,
         study: &Study,
@@ -85,7 +85,7 @@ impl TableReader<'_> {
         Ok(files)
     }
 
-    /// The workload of a table whose keys a CSV has: only its schema is read.
+    /// Builds the workload of a table whose keys are in a CSV: only its schema is read.
     fn of_csv(
         &self,
         study: &Study,

@@ -1,8 +1,8 @@
-//! What a run would do to a cluster that cassay did not start, asked of the cluster before anything
-//! is done: a mistake costs nothing, and a cluster that cannot be reached leaves no folder.
+//! Finds out what a run would do to an attached cluster, before anything is done. A mistake then
+//! costs nothing, and a cluster that cannot be reached leaves no folder.
 //!
-//! What must hold: nothing is sent but questions. Every statement that a trial would send is shown
-//! to the same door as when it is sent.
+//! Invariant: only queries are sent. Every statement that a trial would send passes the same
+//! permission check as when it is sent.
 
 mod pods;
 
@@ -21,22 +21,23 @@ use study::work;
 use target::Target;
 use workload::{Program, Stage};
 
-/// What a cluster that is not ours has, and what would be done to it.
+/// State of an attached cluster, and what the run would do to it.
 #[derive(Clone, Debug, Default)]
 pub struct Preflight {
-    /// What is there, and what would be sent: a sentence each.
+    /// Sentences on what exists, and on what would be sent.
     pub says: Vec<String>,
-    /// What nobody has allowed, with what would allow it; each once.
+    /// Actions that are not allowed, each once, with the option that would allow it.
     pub refusals: Vec<String>,
 }
 
-/// What nobody has allowed to be done to a cluster that is not ours.
+/// Actions on an attached cluster that are not allowed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", .0.join("\n"))]
 pub struct NotAllowed(pub Vec<String>);
 
-/// The runs whose tables a run of `study` takes for its own: those in `results`, and those of its
-/// name unless it is a command line of another tool. `stamp` is this run's, once it has one.
+/// Returns the runs whose tables a run of `study` takes for its own: those in `results`, and those
+/// of its name unless the study is a command line of another tool. `stamp` is the stamp of this
+/// run, once it has one.
 ///
 /// # Errors
 /// The results folder cannot be read.
@@ -49,18 +50,19 @@ pub fn own_runs(study: &Study, results: &Path, stamp: Option<&str>) -> Result<Ow
     })
 }
 
-/// Opens the door of a target that is not ours as far as the study's command line says.
+/// Sets the permissions on an attached target that the study's command line grants.
 pub fn let_in(running: &Running, study: &Study, own: OwnRuns) {
     let overrides = &study.overrides;
     running.cluster.permit(Permit {
         allow: overrides.granted.allow.clone(),
-        // The words of a tool that makes its tables, given to us by the user and no record.
+        // The command line comes from the user and not from a record, and that tool creates its
+        // tables.
         makes: overrides.command.is_some() && !overrides.recorded,
         own,
     });
 }
 
-/// Goes through a plan on every cluster of its study that cassay did not start, sending nothing.
+/// Checks a plan on every attached cluster of its study, without changing anything.
 ///
 /// # Errors
 /// A cluster cannot be reached or asked.
@@ -74,7 +76,7 @@ pub fn preflight(study: &Study, plan: &Plan, dirs: &Dirs, own: &OwnRuns) -> Resu
         let target = &variant.settings.target;
         if matches!(target, Target::Attach(_)) && !seen.contains(&target) {
             seen.push(target);
-            // That it is attached to is said when it is for the run.
+            // Attaching is reported when the run does it.
             let says = &mut found.says;
             let running = Running::start(target, dirs, &mut |text| {
                 if !text.starts_with("attached to ") {
@@ -102,11 +104,11 @@ pub fn preflight(study: &Study, plan: &Plan, dirs: &Dirs, own: &OwnRuns) -> Resu
     Ok(found)
 }
 
-/// Ends a run before it begins where its cluster would refuse it, or where something would be done
-/// to it that nobody has allowed.
+/// Ends a run before it begins if its cluster would refuse it, or if it would do something that is
+/// not allowed.
 ///
 /// # Errors
-/// All that is not allowed, or why the cluster cannot be asked.
+/// All actions that are not allowed, or why the cluster cannot be asked.
 pub fn check(study: &Study, plan: &Plan, dirs: &Dirs, own: &OwnRuns) -> Result<Vec<String>> {
     if let Some((table, _)) = work::unread_tables(study).first() {
         bail!("the table {} was not read before the run", table.name);
@@ -119,7 +121,7 @@ pub fn check(study: &Study, plan: &Plan, dirs: &Dirs, own: &OwnRuns) -> Result<V
     }
 }
 
-/// The words for a table of an earlier run that this one takes for its own.
+/// Says that the run takes over a table of an earlier run.
 fn rewritten(earlier: &MarkedTable) -> String {
     format!(
         "{} is there from the run {}, with the rows that it left; this run takes it for its own \
@@ -128,7 +130,7 @@ fn rewritten(earlier: &MarkedTable) -> String {
     )
 }
 
-/// What a snapshot is called that nobody makes.
+/// Name of the snapshot that the rehearsal supposes: it is never taken.
 const REHEARSED: &str = "rehearsed";
 
 struct Rehearsal<'a> {
@@ -137,7 +139,7 @@ struct Rehearsal<'a> {
     target: &'a Target,
     cluster: &'a Cluster,
     session: &'a mut Session,
-    /// What was gone through already.
+    /// Statements that have been checked.
     sent: BTreeSet<String>,
     found: &'a mut Preflight,
 }
@@ -204,7 +206,7 @@ impl Rehearsal<'_> {
         self.writes(program, Stage::Main)
     }
 
-    /// What would be done to the nodes themselves.
+    /// Checks the actions on the nodes themselves.
     fn breaks(&mut self, settings: &Settings) {
         for fault in &settings.faults {
             for one in self.cluster.capabilities() {
@@ -240,7 +242,7 @@ impl Rehearsal<'_> {
         Ok(())
     }
 
-    /// Statements in their order. Those that drop and make things anew are gone through each time.
+    /// Checks statements in order. Those that drop and create are checked each time.
     fn all<'s>(&mut self, statements: impl IntoIterator<Item = &'s String>) -> Result<()> {
         for cql in statements {
             match self.session.rehearse(cql) {
@@ -248,7 +250,7 @@ impl Rehearsal<'_> {
                     self.found.says.push(format!("would send: {cql}"));
                 }
                 Ok(_) => {}
-                // That it is there is fine for whoever makes it.
+                // An existing table is fine for a statement that creates it.
                 Err(why) if says_that_it_exists(&why) => {}
                 Err(why) => {
                     self.refuse(format!("{why:#}"));
@@ -271,7 +273,7 @@ fn says_that_it_exists(error: &anyhow::Error) -> bool {
     refused.is_some_and(cluster::ServerError::says_that_it_exists)
 }
 
-/// What a keyspace holds, in a sentence.
+/// Says what a keyspace holds.
 fn there(cluster: &Cluster, session: &mut Session, keyspace: &str) -> Result<String> {
     let node = session.node();
     let named = cql::text::literal(keyspace);
@@ -301,7 +303,7 @@ fn there(cluster: &Cluster, session: &mut Session, keyspace: &str) -> Result<Str
     })
 }
 
-/// How much a table holds, as far as the server has estimated it.
+/// Says how much a table holds, if the server has an estimate.
 fn estimated(estimate: Option<&Estimate>) -> String {
     match estimate {
         Some(estimate) if estimate.partitions > 0 => format!(
@@ -313,10 +315,10 @@ fn estimated(estimate: Option<&Estimate>) -> String {
     }
 }
 
-/// Whether the load of a stage may be offered to a cluster that is not ours.
+/// Checks that the load of a stage may be offered to an attached cluster.
 ///
 /// # Errors
-/// It would write to what was there before and nobody has allowed it.
+/// The load would write to existing data, which is not allowed.
 pub fn may_write(running: &Running, program: &Program, stage: Stage) -> Result<()> {
     if !running.cluster.is_attached() {
         return Ok(());
@@ -328,8 +330,8 @@ pub fn may_write(running: &Running, program: &Program, stage: Stage) -> Result<(
     Ok(())
 }
 
-/// Sees that rows which are said to be present are: every table of the workload is there and has
-/// at least one.
+/// Checks that the rows exist that a study says are present: each table of the workload exists and
+/// has at least one row.
 ///
 /// # Errors
 /// A table is missing or empty.
@@ -340,7 +342,7 @@ pub fn look_for_rows(session: &mut Session, program: &Program) -> Result<()> {
     }
     for table in program.tables() {
         let query = format!("SELECT * FROM \"{keyspace}\".\"{table}\" LIMIT 1");
-        let found = session.query(&query).with_context(|| {
+        let found = session.query_rows(&query).with_context(|| {
             format!("look for the rows of {keyspace}.{table}, which `data.present` says are there")
         })?;
         if found.rows.is_empty() {
@@ -354,8 +356,8 @@ pub fn look_for_rows(session: &mut Session, program: &Program) -> Result<()> {
     Ok(())
 }
 
-/// Sees that the tables of recorded traffic are there. They may be empty: what was written before
-/// the recording is not in it.
+/// Checks that the tables of recorded traffic exist. They may be empty: writes before the recording
+/// are not part of it.
 fn look_for_tables(session: &mut Session, program: &Program) -> Result<()> {
     let mut known = BTreeSet::new();
     for statement in program.statements() {

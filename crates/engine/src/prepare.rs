@@ -1,8 +1,8 @@
-//! What a cluster says of a workload file: every statement prepared there, none executed.
+//! Checks a workload file against a cluster: every statement is prepared there, none executed.
 //!
-//! What must hold: no keyspace that was there before is changed. Where all tables of the workload
-//! are, the statements are prepared on them as they are. Where one is missing, its schema is made
-//! in a keyspace of a name of our own, which is dropped however the check ends.
+//! Invariant: no existing keyspace is changed. If all tables of the workload exist, the statements
+//! are prepared on them. If one is missing, the schema is created in a scratch keyspace, which is
+//! dropped however the check ends.
 
 use super::running::Running;
 use anyhow::{Context, Error, Result, anyhow};
@@ -15,34 +15,33 @@ use target::Target;
 use workload::{Checked, Placed};
 use yaml::Diagnostics;
 
-/// How the names of our own keyspaces begin.
+/// Prefix of the names of scratch keyspaces.
 const SCRATCH: &str = "cassay_check_";
 
-/// What came of preparing a workload's statements.
+/// Result of preparing a workload's statements.
 #[derive(Clone, Debug)]
 pub struct Prepared {
-    /// The node that prepared them.
+    /// Node that prepared them.
     pub node: String,
-    /// Its version of Cassandra.
+    /// Cassandra version of the node.
     pub version: String,
-    /// The keyspace in which they were prepared.
+    /// Keyspace in which they were prepared.
     pub keyspace: String,
-    /// Whether that was one of our own, which is gone again.
+    /// True if that was a scratch keyspace, which has been dropped.
     pub is_scratch: bool,
-    /// How many were prepared.
+    /// Number of prepared statements.
     pub statements_count: usize,
-    /// What the server refuses, and what it understands in another way than we.
+    /// Statements that the server refuses, or understands in another way than cassay.
     pub mistakes: Diagnostics,
-    /// Whether it was ended before the last statement.
+    /// True if the check was ended before the last statement.
     pub is_interrupted: bool,
 }
 
-/// Has every statement of a workload prepared on a target. `stop` ends it after the statement that
-/// is being prepared.
+/// Prepares every statement of a workload on a target. `stop` ends it after the current statement.
 ///
 /// # Errors
-/// The target cannot be had, or a keyspace cannot be made or dropped on it. What the server says of
-/// the workload is no error, but in [`Prepared::mistakes`].
+/// The target is not available, or a keyspace cannot be created or dropped on it. The server's
+/// complaints about the workload are in [`Prepared::mistakes`].
 pub fn prepare(
     target: &Target,
     dirs: &Dirs,
@@ -51,7 +50,7 @@ pub fn prepare(
     say: &mut dyn FnMut(&str),
 ) -> Result<Prepared> {
     let running = Running::start(target, dirs, say)?;
-    // A keyspace of a name of our own is all that it makes.
+    // It creates only a scratch keyspace.
     running.cluster.permit(Permit {
         makes: true,
         own: OwnRuns {
@@ -115,13 +114,14 @@ impl Ask<'_> {
         Ok(prepared)
     }
 
-    /// Whether the check goes on: not after Ctrl-C, nor after a mistake that others follow from.
+    /// Returns true if the check goes on: not after Ctrl-C, nor after a mistake that causes others.
     fn goes_on(&self, prepared: &mut Prepared) -> bool {
         prepared.is_interrupted = self.stop.load(Ordering::Relaxed);
         !prepared.is_interrupted
     }
 
-    /// Makes the tables. A refusal ends it: what comes after would be refused because of that.
+    /// Creates the tables. A refusal ends the check: later statements would be refused because of
+    /// it.
     fn schema(
         &self,
         session: &mut Session,
@@ -171,7 +171,7 @@ impl Ask<'_> {
     }
 }
 
-/// The server's words, if it has answered at all.
+/// Returns the server's message, if the server answered.
 fn refusal(node: &str, error: Error) -> Result<String> {
     match error.downcast::<ServerError>() {
         Ok(ServerError { code, message, .. }) => {
@@ -181,7 +181,7 @@ fn refusal(node: &str, error: Error) -> Result<String> {
     }
 }
 
-/// The tables of a keyspace; none where it is not there.
+/// Returns the tables of a keyspace. Empty if the keyspace does not exist.
 fn tables(session: &mut Session, keyspace: &str) -> Result<BTreeSet<String>> {
     let rows = session
         .query(&format!(
@@ -193,7 +193,7 @@ fn tables(session: &mut Session, keyspace: &str) -> Result<BTreeSet<String>> {
     Ok(names.map(str::to_owned).collect())
 }
 
-/// The keyspaces that checks have made and not dropped yet.
+/// Returns the scratch keyspaces that checks have not dropped yet.
 fn scratches(session: &mut Session) -> Result<Vec<String>> {
     let rows = session
         .query("SELECT keyspace_name FROM system_schema.keyspaces")
@@ -204,7 +204,7 @@ fn scratches(session: &mut Session) -> Result<Vec<String>> {
     Ok(ours.map(str::to_owned).collect())
 }
 
-/// A keyspace of a name that nobody has, with nothing in it but empty tables.
+/// A keyspace with an unused name, which holds only empty tables.
 struct Scratch<'a> {
     cluster: &'a Cluster,
     name: String,
@@ -219,7 +219,7 @@ impl<'a> Scratch<'a> {
             name: format!("{SCRATCH}{number:016x}"),
             is_there: true,
         };
-        // Without IF NOT EXISTS: one that is there would be somebody else's.
+        // Without IF NOT EXISTS: an existing keyspace would belong to another user.
         let create = format!(
             "CREATE KEYSPACE {} WITH replication = \
              {{'class': 'SimpleStrategy', 'replication_factor': '1'}}",
@@ -237,13 +237,13 @@ impl<'a> Scratch<'a> {
              hint: make them first, and nothing is created; or use a user who may CREATE on ALL \
              KEYSPACES",
         );
-        // No answer is no proof that nothing was made; that it cannot be dropped either is the
-        // lesser news.
+        // Without an answer the keyspace may exist. That it cannot be dropped either is the lesser
+        // problem.
         let _ = scratch.drop_keyspace();
         Err(error)
     }
 
-    /// Drops the keyspace; the first error is that of the check.
+    /// Drops the keyspace. The first error is that of the check.
     fn end(mut self, result: Result<()>) -> Result<()> {
         match (result, self.drop_keyspace()) {
             (result, Ok(())) => result,

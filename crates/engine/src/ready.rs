@@ -1,4 +1,4 @@
-//! What a trial finds when it begins: its target, its clients, and what these can do by themselves.
+//! Prepares a trial's surroundings: its target, its clients, and the clients' ceilings.
 
 use super::{Engine, Event};
 use crate::ceiling::{self, Ceiling};
@@ -14,7 +14,7 @@ use study::plan::{PhaseKind, Trial};
 use target::{Change, Target};
 
 impl Engine<'_> {
-    /// Starts the trial's target, unless one runs that is the same but for restarts.
+    /// Starts the trial's target, unless an equal one runs, apart from restarts.
     pub(super) fn ready_target(&mut self, trial: &Trial) -> Result<()> {
         let settings = &self.study.variants[trial.variant].settings;
         let running = self.running.as_ref();
@@ -23,7 +23,7 @@ impl Engine<'_> {
             return Ok(());
         }
         self.stop_target()?;
-        // A new target has no data: what comes first is loading.
+        // A new target has no data: loading comes first.
         let target = match &self.plan.works[trial.variant].step {
             Some(_) => &settings.target,
             None => settings.load_target(),
@@ -80,12 +80,12 @@ impl Engine<'_> {
         let logs = self.writer.trial_folder(&slug)?.join("logs");
         let (missing, stopped) =
             running.stop(Some(&logs).filter(|folder| folder.is_dir()).map(|f| &**f));
-        // Logs that came before something failed are logs of the trial too.
+        // Logs from before a failure belong to the trial, too.
         let noted = self.writer.note_added(&slug);
         stopped.and(noted).and(self.note_missing(slug, missing))
     }
 
-    /// Puts down the tables that stay on a cluster that cassay did not start.
+    /// Records the tables that stay on an attached cluster.
     fn note_remains(&mut self, running: &Running) {
         let left = running.cluster.left();
         if let Target::Attach(attach) = &running.settings
@@ -105,7 +105,7 @@ impl Engine<'_> {
         all.collect()
     }
 
-    /// Puts down which logs could not be had.
+    /// Records which logs could not be read.
     fn note_missing(&mut self, slug: String, missing: Vec<Gap>) -> Result<()> {
         let gaps: Vec<GapRecord> = gaps::records(GapKind::Logs, missing).collect();
         if gaps.is_empty() {
@@ -117,12 +117,12 @@ impl Engine<'_> {
         self.writer.journal(None, JournalEvent::FilesMissing { slug, gaps })
     }
 
-    /// Reaches the clients that the trial wants, unless they are there.
+    /// Connects to the clients that the trial wants, unless they are connected.
     pub(super) fn ready_clients(&mut self, trial: &Trial) -> Result<()> {
         let client = &self.study.variants[trial.variant].settings.client;
         let serves = self.fleet.as_ref().is_some_and(|fleet| fleet.serves(client));
         if !serves {
-            // Those that are not wanted any more end first.
+            // Clients that are no longer wanted end first.
             self.fleet = None;
             let say = &mut |said: &str| (self.events)(Event::Said(said.to_owned()));
             self.fleet = FleetUse::open(client, say)?;
@@ -136,8 +136,8 @@ impl Engine<'_> {
         Ok(())
     }
 
-    /// The ceilings of the instrument for the trial's program, one or more of them measured now;
-    /// equal programs share theirs.
+    /// Returns the ceilings of the client for the trial's program, and measures those that are due.
+    /// Equal programs share them.
     pub(super) fn ceilings(&mut self, trial: &Trial) -> Result<Vec<Ceiling>> {
         let settings = &self.study.variants[trial.variant].settings;
         let same = |index: &usize| {
@@ -156,7 +156,7 @@ impl Engine<'_> {
         }
         let program = &self.plan.works[trial.variant].program;
         let fleet = self.fleet.as_ref().filter(|_| due > 0);
-        // What the load needs as well, so that clients make their program once.
+        // The load needs this as well, so that clients build their program once.
         if let (Some(fleet), Some(running)) = (fleet, &self.running) {
             fleet_use::prepare(&fleet.clients, self.study, trial.variant, program, running)?;
         }

@@ -1,4 +1,4 @@
-//! The plan as it stands on disk, and back: the one place where both forms are seen.
+//! Converts the plan to its form on disk, and back: the one place that knows both forms.
 
 use analysis::VariantName;
 use analysis::procedure::Point;
@@ -20,7 +20,7 @@ use study::tree::Tree;
 use target::SecretSource;
 use workload::{Program, Statement};
 
-/// `plan.json` of a plan, made by this version `cassay`.
+/// Returns `plan.json` of a plan, made by this version `cassay`.
 pub fn plan_record(study: &Study, plan: &Plan, cassay: &str) -> PlanRecord {
     PlanRecord {
         format: FORMAT,
@@ -78,7 +78,7 @@ fn resolved(study: &Study, plan: &Plan) -> ResolvedRecord {
     }
 }
 
-/// The variants of a matrix as combinations. Steps of imports are no part of it.
+/// Returns the variants of a matrix as combinations. Steps of imports are not combinations.
 fn combinations(study: &Study) -> Option<CombinationsRecord> {
     let has_steps = study.variants.iter().any(|variant| variant.step.is_some());
     if study.axes.is_empty() || study.screen.is_some() || has_steps {
@@ -95,7 +95,7 @@ fn combinations(study: &Study) -> Option<CombinationsRecord> {
     })
 }
 
-/// What is broken in each variant that has faults, as it is planned.
+/// Returns the planned faults of each variant that has any.
 fn faults(study: &Study) -> BTreeMap<VariantName, Vec<PlannedFaultRecord>> {
     let seconds = |ns: u64| ns as f64 / 1e9;
     let planned = |fault: &Fault| PlannedFaultRecord {
@@ -121,7 +121,7 @@ fn without_faults(study: &Study) -> BTreeMap<VariantName, VariantName> {
     pairs.collect()
 }
 
-/// What the trials that are certain come to; none if all are.
+/// Returns number and length of the certain trials. `None` if all trials are certain.
 fn least(plan: &Plan) -> Option<LeastRecord> {
     let certain = plan.trials.iter().filter(|trial| trial.certain).count();
     let least = LeastRecord {
@@ -131,14 +131,14 @@ fn least(plan: &Plan) -> Option<LeastRecord> {
     (certain < plan.trials.len()).then_some(least)
 }
 
-/// Settings as they are written down: with the values of secrets left out.
+/// Returns the settings for a record: without the values of secrets.
 pub(crate) fn settings_json(tree: &Tree) -> Value {
     let mut settings = tree.to_json();
     target::hidden::hide_all(&mut settings);
     settings
 }
 
-/// Every statement of each variant with all that decides how it is sent and judged.
+/// Returns every statement of each variant, with all that decides how it is sent and judged.
 fn requests(study: &Study, plan: &Plan) -> BTreeMap<VariantName, Vec<RequestRecord>> {
     let all = study.variants.iter().zip(&plan.works).map(|(variant, work)| {
         let program = &work.program;
@@ -162,7 +162,7 @@ fn request(program: &Program, statement: &Statement, client: &Client) -> Request
     };
     let compression = client.compression.map_or("none", cql::Compression::name);
     let serial = statement.serial_consistency;
-    // Whatever it says of itself, reading twice is the same as once.
+    // Whatever the statement declares, reading twice is the same as reading once.
     let reads = statement.returns_rows && !statement.conditional;
     RequestRecord {
         kind: kind.name.clone(),
@@ -184,7 +184,7 @@ fn request(program: &Program, statement: &Statement, client: &Client) -> Request
     }
 }
 
-/// `trial.json` of a trial, or its entry in `plan.json`: there it may be without a point.
+/// Returns `trial.json` of a trial, or its entry in `plan.json`, where it may lack a point.
 pub fn trial_record<P>(study: &Study, trial: &Trial<P>) -> TrialRecord
 where
     P: Copy + Into<Option<Point>>,
@@ -217,7 +217,8 @@ where
     }
 }
 
-/// The command that makes the same run again, or one with more settings: `window.warmup=60s`.
+/// Returns the command that makes the same run again, with additional settings such as
+/// `window.warmup=60s`.
 pub fn rerun(study: &Study, more: &[String]) -> String {
     let overrides = &study.overrides;
     let run = || format!("cassay run {}", human::quoted(&study.source));
@@ -242,7 +243,7 @@ pub fn rerun(study: &Study, more: &[String]) -> String {
                 option("--secret", &format!("{name}=file:{}", path.display()))
             }
             SecretSource::Env(variable) => option("--secret", &format!("{name}=env:{variable}")),
-            // It came with the command itself.
+            // The secret came with the command itself.
             SecretSource::Named(_) | SecretSource::Held(_) => {}
         }
     }
@@ -256,7 +257,7 @@ pub fn rerun(study: &Study, more: &[String]) -> String {
     words.join(" ")
 }
 
-/// What the command line has changed, and the files that the study names.
+/// Returns what the command line has changed, and the files that the study names.
 pub fn overrides_record(
     overrides: &Overrides,
     inputs: &BTreeMap<String, String>,
@@ -272,20 +273,20 @@ pub fn overrides_record(
     }
 }
 
-/// The whole path of a study's folder. That of a command line is where it was given: nowhere.
+/// Returns the absolute path of a study's folder. The study of a command line has no folder.
 fn folder_of(folder: &Folder) -> Option<PathBuf> {
     let path = std::path::absolute(&folder.path);
     path.ok().filter(|_| !folder.open)
 }
 
-/// What the command line changed in a recorded plan, for resolving its study again. The record may
-/// be a stranger's, as a study may: it is trusted with nothing, its folder of files included,
-/// unless what is `granted` says so.
+/// Returns the overrides of a recorded plan, for resolving its study again. The record may come
+/// from an untrusted source, as a study may. It is not trusted, nor is its folder of files, unless
+/// `granted` says so.
 pub fn overrides_of(plan: &PlanRecord, granted: Granted) -> Overrides {
     overrides_recorded(plan.resolved.overrides.clone(), granted)
 }
 
-/// The same of what is on record by itself.
+/// Does the same with recorded overrides alone.
 pub fn overrides_recorded(recorded: OverridesRecord, granted: Granted) -> Overrides {
     let folder = recorded.folder.filter(|_| granted.trust);
     Overrides {
@@ -297,7 +298,7 @@ pub fn overrides_recorded(recorded: OverridesRecord, granted: Granted) -> Overri
         recordings: Recordings::default(),
         command: None,
         files: folder.map(|path| Folder { path, open: false }),
-        // What has run was there.
+        // The kinds of the finished run are recorded.
         registry: Registry::default(),
         granted,
         recorded: true,
@@ -333,7 +334,7 @@ mod tests {
                 "{}",
                 record.rerun
             );
-            // The record is not trusted with it: only the command line can grant it again.
+            // The record itself grants no trust: only the command line can grant it again.
             assert!(!overrides_of(&record, Granted::default()).granted.trust);
         }
     }

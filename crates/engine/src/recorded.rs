@@ -1,12 +1,13 @@
-//! Whether what is needed to do a trial again stands on disk: read back from the files, not from
-//! what we meant to write.
+//! Checks, by reading the files back, that a trial's record is complete enough to repeat it.
 
 use store::Run;
 use store::record::{JournalEvent, MachineFacts, NodesRecord};
 
-/// What is missing of the trial `index` of the run at `path`, in words; empty if nothing is.
+/// Returns, in words, what is missing of the trial `index` of the run at `path`. Empty if nothing
+/// is.
 pub fn missing(path: &std::path::Path, index: usize, is_null: bool) -> Vec<String> {
-    // Each trial asks: comparing every byte of all trials before it would take longer and longer.
+    // Each trial calls this: comparing every byte of all earlier trials would take longer and
+    // longer.
     let run = match Run::look(path) {
         Ok(run) => run,
         Err(error) => return vec![format!("the run: {error:#}")],
@@ -36,7 +37,7 @@ pub fn missing(path: &std::path::Path, index: usize, is_null: bool) -> Vec<Strin
     missing
 }
 
-/// What the machine is, for the report: what decides how fast things are.
+/// Returns facts about the machine for the report: those that decide its speed.
 pub fn machine() -> MachineFacts {
     let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
     let field = |text: &str, name: &str| {
@@ -59,7 +60,7 @@ fn of_machine(machine: &MachineFacts) -> Vec<String> {
     absent.map(|(name, _)| format!("the machine's {name}")).collect()
 }
 
-/// A null target has no settings but those of the plan.
+/// A null target has no settings except those of the plan.
 fn of_nodes(nodes: Option<&NodesRecord>, is_null: bool) -> Vec<String> {
     match nodes {
         None => vec!["what the nodes are".to_owned()],
@@ -85,7 +86,7 @@ mod tests {
             cpu: text("x"),
             memory: text("1 kB"),
             kernel: text("6.1"),
-            // Drivers of virtual machines do not tell it.
+            // Drivers of virtual machines do not report it.
             link_bits_per_s: None,
         };
         assert_eq!(of_machine(&whole), Vec::<String>::new());
@@ -99,7 +100,7 @@ mod tests {
         assert_eq!(of_machine(&MachineFacts::default()).len(), 4);
     }
 
-    /// One node with settings was enough for all of them to be said to be on record.
+    /// One node with settings was enough for the settings of all to count as recorded.
     #[test]
     fn each_node_must_have_its_settings() {
         let node = |name: &str, settings: &[(&str, &str)]| NodeRecord {

@@ -1,4 +1,4 @@
-//! Taking an interrupted run up again where it was.
+//! Resumes an interrupted run where it stopped.
 
 use super::{Engine, Event, Options, Outcome};
 use crate::asked;
@@ -18,33 +18,33 @@ use study::plan::Plan;
 use study::resolve::{StudyError, resolve};
 use study::settings::{Granted, Study};
 
-/// A run that can be taken up again, with its study resolved as it was.
+/// An interrupted run, with its study resolved as before.
 #[derive(Clone, Debug)]
 pub struct Interrupted {
-    /// Its study.
+    /// Study of the run.
     pub study: Study,
-    /// Its plan, made again and found equal.
+    /// Plan of the run, made again and found equal.
     pub plan: Plan,
     path: PathBuf,
     finished: BTreeMap<usize, TrialFinding>,
     has_findings: bool,
-    /// How often it was started.
+    /// Number of earlier starts.
     starts: u64,
     damages: Vec<Damage>,
-    /// What it found when it came to its end; none if it did not.
+    /// Findings of a finished run. `None` if it has not finished.
     findings: Option<FindingsRecord>,
-    /// Blocks that are to be added to it.
+    /// Blocks to add to the run.
     adding: Option<AddedRecord>,
 }
 
 impl Interrupted {
-    /// Reads a run. The plan is made again from the copy of the study: were it another one (made
-    /// by another version), the rest of the run would not fit its begin, and it is refused. Trials
-    /// whose files are damaged are not finished: they are done again.
+    /// Reads a run. The plan is made again from the copy of the study. If another version makes
+    /// another plan, the rest of the run would not fit its begin, and the run is refused. Trials
+    /// whose files are damaged count as unfinished, and are repeated.
     ///
     /// # Errors
-    /// As above, or the study needs more than is `granted`: what the run was
-    /// begun with counts for nothing here, since its folder may come from anybody.
+    /// As above, or the study needs more than is `granted`. What was granted at the run's begin
+    /// does not count here, since its folder may come from anywhere.
     pub fn read(salvaged: &Salvaged, version: &str, granted: Granted) -> Result<Interrupted> {
         let run = &salvaged.run;
         let text = run.study_yaml()?;
@@ -72,7 +72,7 @@ impl Interrupted {
             plan,
             path: run.path.clone(),
             finished: salvaged.whole.clone(),
-            // Written anew if lines of the journal are damaged: that is taken note of then.
+            // Written again if lines of the journal are damaged, which is then recorded.
             has_findings: run.findings.is_some() && !run.is_journal_damaged,
             starts: {
                 let lines = run.journal.iter();
@@ -85,12 +85,12 @@ impl Interrupted {
         })
     }
 
-    /// Adds so many blocks to a run that has come to its end. From then on its comparisons are such
-    /// as hold whenever anybody looks.
+    /// Adds `blocks` blocks to a finished run. From then on its comparisons use intervals that hold
+    /// at any time of looking.
     ///
     /// # Errors
-    /// It has not come to its end, it has its answer before its last block, or its variants do not
-    /// take turns.
+    /// The run is not finished, it was answered before its last block, or its variants do not take
+    /// turns.
     pub fn add_blocks(&mut self, blocks: usize, version: &str) -> Result<()> {
         let path = self.path.display();
         let Some(findings) = self.findings.as_ref().filter(|_| self.is_done()) else {
@@ -129,23 +129,24 @@ impl Interrupted {
         Ok(())
     }
 
-    /// Whether nothing is left to do but, perhaps, the report: every trial is finished, and the
-    /// findings are written.
+    /// Returns true if nothing is left to do except, perhaps, the report: every trial is finished,
+    /// and the findings are written.
     pub fn is_done(&self) -> bool {
         self.trials_left() == 0 && self.has_findings
     }
 
-    /// Files that are not what they were, and whose trials are therefore done again.
+    /// Returns the damaged files, whose trials are repeated.
     pub fn damages(&self) -> &[Damage] {
         &self.damages
     }
 
-    /// Trials that are still to be done, as far as what was found does not say otherwise.
+    /// Returns how many trials are left. Trials that depend on results still to be measured all
+    /// count.
     pub fn trials_left(&self) -> usize {
         asked::left(&self.study, &self.plan, &self.finished)
     }
 
-    /// Does the trials that are left.
+    /// Runs the trials that are left.
     ///
     /// # Errors
     /// As [`super::run`]; or another process still writes the run.

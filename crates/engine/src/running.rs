@@ -1,7 +1,7 @@
-//! The target while it runs, whichever kind it is: started, asked, stopped.
+//! The running target, of any kind: started, asked, stopped.
 //!
-//! The null target is a server of ours that speaks CQL: it is attached to like any other cluster,
-//! so that a run without Java takes the same way as one with it.
+//! The null target is a CQL server inside cassay. It is attached to like any other cluster, so that
+//! a run without Java takes the same path as one with it.
 
 use anyhow::{Context, Result, bail};
 use cluster::{Cluster, Dirs, Gap, LogsTaken, LogsUntil, RestoreHow, Restored};
@@ -16,34 +16,37 @@ use study::settings::Client;
 use target::{Ability, HostsAre, Restarts, Target};
 use versions::Release;
 
-/// A running target. Dropping it stops what was started.
+/// A running target. Dropping it stops the processes that were started for it.
 pub struct Running {
-    /// What it was asked to be.
+    /// Requested target.
     pub settings: Target,
-    /// The nodes and the way in.
+    /// Nodes of the target, and access to them.
     pub cluster: Cluster,
-    /// What stands on it.
+    /// State of the data on it.
     pub standing: DataState,
-    /// Acknowledged writes to the data that stands, as far as all of them were written down.
+    /// Acknowledged writes to the present data, if all of them were recorded.
     pub written: Option<Written>,
-    /// Names of the snapshots that were made.
+    /// Names of the snapshots taken.
     pub snapshots: Vec<String>,
-    /// How settling ended before the snapshots were made.
+    /// Result of the settling before the snapshots were taken.
     pub settled: Option<analysis::rules::Settle>,
-    /// The release that nodes were brought to, if they were.
+    /// Release that nodes were upgraded to, if any.
     pub upgraded: Option<Release>,
-    /// Whether a restart has failed: nothing more can be done with it.
+    /// True if a restart has failed: the target cannot be used any more.
     pub broken: bool,
-    /// Settings of each node when it was ready; empty where they cannot be read.
+    /// Settings of each node when it was ready. Empty if they cannot be read.
     pub node_settings: Vec<(String, BTreeMap<String, String>)>,
-    /// How far the logs of its nodes were copied.
+    /// Node processes on which load was last measured: name, and PID if known. `None` before the
+    /// first trial.
+    pub warmed: Option<Vec<(String, Option<u32>)>>,
+    /// Position up to which the logs of its nodes were copied.
     pub logs: LogsTaken,
-    /// What its machines look like, once somebody has asked: thousands of files of a large one.
+    /// Topology of its machines, once read: a large machine has thousands of files.
     pub machines: OnceLock<Vec<MachineTopologyRecord>>,
 }
 
 impl Running {
-    /// Starts or attaches.
+    /// Starts the target, or attaches to it.
     pub fn start(target: &Target, dirs: &Dirs, say: &mut dyn FnMut(&str)) -> Result<Running> {
         let cluster = cluster::start(target, dirs, say)?;
         let node_settings = node_settings(&cluster)?;
@@ -57,6 +60,7 @@ impl Running {
             upgraded: None,
             broken: false,
             node_settings,
+            warmed: None,
             logs: LogsTaken::default(),
             machines: OnceLock::new(),
         })
@@ -65,7 +69,7 @@ impl Running {
     /// Gives the nodes another configuration; the data stays.
     ///
     /// # Errors
-    /// A node did not come back; the target is of no more use then.
+    /// A node did not come back; the target cannot be used then.
     pub fn reconfigure(
         &mut self,
         target: &Target,
@@ -80,18 +84,18 @@ impl Running {
             .reconfigure(local, restarts, say)
             .context("restart the nodes with another configuration")?;
         self.node_settings = node_settings(&self.cluster)?;
-        // What hosts may use of them may be another part now.
+        // The hosts may use another part of the machines now.
         self.machines = OnceLock::new();
         self.settings = target.clone();
         self.broken = false;
         Ok(())
     }
 
-    /// Takes note of the releases that its nodes run now: of other ones than they were started as,
-    /// they are of no use for another trial, since files do not go back.
+    /// Records the releases that the nodes run now. If they differ from those at the start, the
+    /// target cannot be used for another trial, since files cannot be downgraded.
     ///
     /// # Errors
-    /// The nodes are not ours.
+    /// Cassay did not start the nodes.
     pub fn took_releases(&mut self, releases: &[Option<Release>]) -> Result<()> {
         let Target::Local(local) = &self.settings else {
             return Ok(());
@@ -101,10 +105,10 @@ impl Running {
         self.cluster.took_releases(releases)
     }
 
-    /// Brings the data back to a snapshot.
+    /// Restores the data of a snapshot.
     ///
     /// # Errors
-    /// It could not be done, or a node's files differ from the snapshot's afterwards.
+    /// It failed, or a node's files differ from the snapshot's afterwards.
     pub fn restore(
         &mut self,
         name: &str,
@@ -115,30 +119,30 @@ impl Running {
         restored.with_context(|| format!("restore the snapshot {name}"))
     }
 
-    /// The nodes' processes, by node.
+    /// Returns the process of each node.
     pub fn pids(&self) -> Vec<(String, Option<u32>)> {
         let nodes = self.cluster.nodes().iter();
         nodes.map(|node| (node.name.clone(), node.pid)).collect()
     }
 
-    /// The process of a node.
+    /// Returns the process of a node.
     pub fn process_of(&self, node: usize) -> Option<u32> {
         self.cluster.nodes().get(node)?.pid
     }
 
-    /// The nodes whose process is another one than in `before`.
+    /// Returns the nodes whose process differs from the one in `before`.
     pub fn pids_changed(&self, before: &[(String, Option<u32>)]) -> Vec<String> {
         let now = self.pids().into_iter();
         now.filter(|node| !before.contains(node)).map(|(name, _)| name).collect()
     }
 
-    /// Whether it is the null target.
+    /// Returns true for the null target.
     pub fn is_null(&self) -> bool {
         matches!(self.settings, Target::Null(_))
     }
 
-    /// The CPUs that the workers are pinned to: those of the study, else those that the placement
-    /// of the nodes keeps for them; none: not pinned.
+    /// Returns the CPUs that the workers are pinned to: those of the study, or those that the
+    /// placement of the nodes reserves for them. Empty if the workers are not pinned.
     pub fn client_cpus(&self, client: &Client) -> Vec<usize> {
         if client.cpus.is_empty() {
             self.cluster.client_cpus().unwrap_or_default()
@@ -147,8 +151,8 @@ impl Running {
         }
     }
 
-    /// Whether nodes run on this machine, on cores that the client uses too. Hosts or nodes with
-    /// CPUs of their own leave it those that it is pinned to.
+    /// Returns true if nodes run on this machine, on cores that the client uses too. If hosts or
+    /// nodes have CPUs of their own, the client has those that it is pinned to.
     pub fn shares_cores(&self, client: &Client) -> bool {
         let client_cpus = self.client_cpus(client);
         let Some(local) = self.settings.local().filter(|local| local.machines().is_empty()) else {
@@ -168,24 +172,25 @@ impl Running {
         !is_apart
     }
 
-    /// Whether nodes run on this machine that we did not start.
+    /// Returns true if nodes run on this machine that cassay did not start.
     pub fn has_strange_nodes(&self) -> bool {
         matches!(self.settings, Target::Attach(_)) && self.is_on_this_machine()
     }
 
     fn is_on_this_machine(&self) -> bool {
         let mut nodes = self.cluster.nodes().iter();
-        // An address can be bound where it belongs, and nowhere else.
+        // An address can be bound only on the machine that has it.
         let is_own = |ip: IpAddr| ip.is_loopback() || UdpSocket::bind((ip, 0)).is_ok();
         nodes.any(|node| is_own(node.address.ip()))
     }
 
-    /// Memory of the machine for each local node, or of its host, bytes; none for nodes elsewhere.
+    /// Returns the memory that each local node has on its machine or host, bytes. `None` for remote
+    /// nodes.
     pub fn memory_bytes(&self) -> Option<u64> {
         let Target::Local(local) = &self.settings else {
             return None;
         };
-        // A host's limit holds its nodes' page cache too, where hosts are kept apart.
+        // If hosts are isolated, a host's limit covers its nodes' page cache too.
         let is_apart = self.cluster.hosts_are().are_apart();
         let limit = local.hosts.as_ref().filter(|_| is_apart);
         if let Some(bytes) = limit.and_then(|hosts| hosts.host.memory_bytes) {
@@ -205,11 +210,11 @@ impl Running {
         Some(kib * 1024 / local.nodes.max(1) as u64)
     }
 
-    /// Settings that differ from those at the start: `node1 concurrent_reads`; but for those that
-    /// say how a node enters its ring, which are others when it comes back with nothing, and the
-    /// addresses of one that has moved.
+    /// Returns the settings that differ from those at the start: `node1 concurrent_reads`. Two
+    /// kinds are left out: settings of how a node enters its ring, which differ when it comes back
+    /// empty, and addresses of a node that has moved.
     pub fn settings_changed(&self) -> Result<Vec<String>> {
-        // Those of another release are others.
+        // Another release has other settings.
         if self.node_settings.is_empty() || self.upgraded.is_some() {
             return Ok(Vec::new());
         }
@@ -229,14 +234,14 @@ impl Running {
         Ok(changed)
     }
 
-    /// Whether a node is at another address than it was at first.
+    /// Returns true if a node has another address than at first.
     fn has_moved(&self, name: &str) -> bool {
         let moves = &self.cluster.access().moves;
         let mut nodes = self.cluster.nodes().iter();
         nodes.any(|node| node.name == name && moves.called(node.address) != node.address)
     }
 
-    /// The nodes for the engine.
+    /// Returns the nodes for the load generator.
     pub fn nodes(&self) -> Vec<load::Endpoint> {
         let nodes = self.cluster.nodes().iter();
         nodes
@@ -250,7 +255,7 @@ impl Running {
             .collect()
     }
 
-    /// The way in for the engine.
+    /// Returns the access to the nodes for the load generator.
     pub fn access(&self, compression: Option<load::Compression>) -> load::Access {
         let access = self.cluster.access();
         load::Access {
@@ -264,8 +269,8 @@ impl Running {
         }
     }
 
-    /// Removes snapshots that this run has left on a cluster that is not ours, when it was killed
-    /// with all that would have removed them. `stamp` is what their names begin with.
+    /// Removes snapshots that this run has left on an attached cluster when it was killed. `stamp`
+    /// is the prefix of their names.
     pub fn remove_strays(&self, stamp: &str) -> Result<()> {
         if !self.cluster.is_attached() {
             return Ok(());
@@ -289,8 +294,7 @@ impl Running {
         Ok(())
     }
 
-    /// Copies what has come to the nodes' logs since the last time; the nodes whose logs could not
-    /// be had.
+    /// Copies the new part of the nodes' logs. Returns the nodes whose logs could not be read.
     pub fn collect_logs(&mut self, into: &Path, until: LogsUntil) -> Vec<Gap> {
         if self.cluster.can(Ability::Logs) {
             self.cluster.collect_logs(&mut self.logs, into, until)
@@ -299,14 +303,14 @@ impl Running {
         }
     }
 
-    /// Collects the nodes' logs, then stops what was started; the nodes whose logs could not be
-    /// had, which do not keep it running, and how it was stopped.
+    /// Collects the nodes' logs, then stops what was started. Returns the nodes whose logs could
+    /// not be read, and the result of stopping. Missing logs do not prevent it.
     pub fn stop(mut self, logs: Option<&Path>) -> (Vec<Gap>, Result<()>) {
         let missing = match logs {
             Some(into) => self.collect_logs(into, LogsUntil::Now),
             None => Vec::new(),
         };
-        // Those of our own nodes go with them; what is somebody else's is left as it was.
+        // Snapshots of local nodes go with the nodes. An attached cluster is left as it was.
         let removed = match self.settings {
             Target::Attach(_) => self.remove_snapshots(),
             Target::Local(_) | Target::Null(_) => Ok(()),
@@ -315,7 +319,7 @@ impl Running {
     }
 }
 
-/// The effective settings of every node; none where they cannot be read.
+/// Returns the effective settings of every node. Empty if they cannot be read.
 fn node_settings(cluster: &Cluster) -> Result<Vec<(String, BTreeMap<String, String>)>> {
     if cluster.can(Ability::Settings) {
         cluster.settings()
@@ -324,7 +328,7 @@ fn node_settings(cluster: &Cluster) -> Result<Vec<(String, BTreeMap<String, Stri
     }
 }
 
-/// Whether a setting is an address of the node.
+/// Returns true if a setting is an address of the node.
 fn is_address(name: &str) -> bool {
     const ADDRESSES: [&str; 4] = [
         "listen_address",
@@ -335,7 +339,7 @@ fn is_address(name: &str) -> bool {
     ADDRESSES.contains(&name)
 }
 
-/// Whether a setting only says how a node enters its ring.
+/// Returns true if a setting only says how a node enters its ring.
 fn is_of_entry(name: &str) -> bool {
     name == "auto_bootstrap" || name.starts_with("seed_provider")
 }

@@ -1,4 +1,4 @@
-//! From the points of a scale-up study to its record: efficiencies, curves, and what the machine
+//! Makes the record of a scale-up study from its points: efficiencies, curves, and what the machine
 //! can and cannot show.
 
 use analysis::curves::Peak;
@@ -18,44 +18,44 @@ use store::record::{
 };
 use words::scale_up::plural;
 
-/// What all arms of a study have in common.
+/// Properties that all arms of a study share.
 #[derive(Clone, Debug)]
 pub struct Setting {
-    /// What is added: `cores`, `l3`, `numa` or `sockets`.
+    /// Unit that is added: `cores`, `l3`, `numa` or `sockets`.
     pub unit: String,
-    /// What runs on them.
+    /// Instances on the units in use.
     pub instances: Instances,
-    /// The machine.
+    /// Topology of the machine.
     pub machine: Machine,
-    /// The load, where there are several.
+    /// Name of the load, if there are several.
     pub load: String,
-    /// What latency was kept within, if throughput is the most that is done so: `p99`, and ns.
+    /// Latency bound, if throughput is the highest within it: `p99`, and ns.
     pub bound: Option<(String, u64)>,
-    /// What was searched for, if throughput is what was found: `p99 within 10 ms`.
+    /// Goal of the search, if throughput was searched for: `p99 within 10 ms`.
     pub goal: Option<String>,
-    /// How throughput is compared: [`Metric::THROUGHPUT`], on its grid if it was searched for.
+    /// Metric for throughput: [`Metric::THROUGHPUT`], on its grid if it was searched for.
     pub metric: Metric,
-    /// Blocks that were to be.
+    /// Planned number of blocks.
     pub blocks: usize,
-    /// Why no interval can be given of what is divided, if that is so.
+    /// Why quotients have no interval, if they have none.
     pub unpaired: Option<Unpaired>,
 }
 
-/// What runs on the units in use.
+/// Instances that run on the units in use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Instances {
-    /// So many over all of them.
+    /// This many instances over all units.
     Shared(usize),
-    /// One on each of these: `cores`, `l3`, `numa` or `sockets`.
+    /// One instance on each unit of this kind: `cores`, `l3`, `numa` or `sockets`.
     OfUnits(String),
 }
 
-/// Why blocks are no pairs of which an interval could be told.
+/// Why blocks are not pairs, so that there is no interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unpaired {
     /// One variant ran after the other.
     InARow,
-    /// What was found decided how many blocks there are.
+    /// The results decided how many blocks there are.
     UntilAnswered,
 }
 
@@ -74,35 +74,34 @@ impl Unpaired {
     }
 }
 
-/// One arm.
+/// One arm of the study.
 #[derive(Clone, Debug)]
 pub struct Arm {
-    /// Its name, where there are several.
+    /// Name of the arm, if there are several.
     pub name: Option<String>,
     /// Its points, in the order of the study.
     pub points: Vec<Measured>,
 }
 
-/// One number of units, as it was measured.
+/// Measurement at one number of units.
 #[derive(Clone, Debug)]
 pub struct Measured {
-    /// Where, and what was done by block.
+    /// Number of units, and throughput by block.
     pub point: Point,
     /// Name of its variant.
     pub variant: VariantName,
-    /// The verdict over its trials.
+    /// Verdict over its trials.
     pub verdict: Verdict,
-    /// Why none of its trials may be used, if that is known.
+    /// Why none of its trials may be used, if known.
     pub missing: Option<String>,
-    /// Whether the highest load that was offered did most.
+    /// True if throughput was highest at the highest load offered.
     pub is_last: bool,
-    /// How many times as much the next thing that was tried was, where what was done is one of
-    /// some.
+    /// Factor between one tried rate and the next, if throughput is one of a series of rates.
     pub grid: Option<f64>,
 }
 
 impl Arm {
-    /// The numbers of units of such points in words: `1, 2 and 4`; none if there are none.
+    /// Lists the numbers of units of the matching points: `1, 2 and 4`. `None` if no point matches.
     pub fn counted(&self, is_such: impl Fn(&&Measured) -> bool) -> Option<String> {
         let such = self.points.iter().filter(is_such);
         let mut units: Vec<String> = such.map(|of| of.point.units.to_string()).collect();
@@ -119,7 +118,8 @@ impl Arm {
     }
 }
 
-/// The record of one arm under one load, with what it does against the baseline if that is another.
+/// Makes the record of one arm under one load. It includes the improvement over the baseline, if
+/// that is another arm.
 pub fn record(setting: &Setting, arm: &Arm, baseline: Option<&Arm>) -> ScaleUpRecord {
     let points = arm.points();
     let found = read(&points, setting.machine, setting.metric);
@@ -171,7 +171,7 @@ pub fn record(setting: &Setting, arm: &Arm, baseline: Option<&Arm>) -> ScaleUpRe
     }
 }
 
-/// What these points can and cannot say.
+/// Says what these points can and cannot show.
 fn sentences(setting: &Setting, found: &ScaleUp) -> Vec<String> {
     let mut said = vec![match &setting.instances {
         Instances::Shared(1) => {
@@ -208,12 +208,12 @@ fn sentences(setting: &Setting, found: &ScaleUp) -> Vec<String> {
 }
 
 impl Setting {
-    /// A number that is none is not written, nor an interval that could not be told.
+    /// Returns the interval, unless it is not finite or could not be computed.
     fn ends(&self, ci95: Option<[f64; 2]>) -> Option<[f64; 2]> {
         ci95.filter(|ends| self.unpaired.is_none() && ends.iter().all(|end| end.is_finite()))
     }
 
-    /// The ratio, or why there is none.
+    /// Returns the ratio, or why there is none.
     fn told(&self, of: Result<Ratio, Untold>) -> (Option<ScaleRatioRecord>, Option<String>) {
         match of {
             Ok(of) if too_few_blocks(of.blocks, self.blocks, Looks::Once) => {
@@ -235,7 +235,7 @@ impl Setting {
 
 fn point(setting: &Setting, measured: &Measured, scaled: &Scaled) -> ScalePointRecord {
     let (efficiency, why) = setting.told(scaled.efficiency);
-    // What the caller knows of its trials says more.
+    // The caller's reason is more specific.
     let known = measured.missing.clone();
     let missing = known.filter(|_| scaled.ops_per_s.is_none()).or(why);
     ScalePointRecord {
@@ -341,7 +341,7 @@ mod tests {
 
     fn measured(units: u32, sockets: u32, share: f64) -> Measured {
         let ops = 1000.0 * f64::from(units) * share;
-        // Trials without a noise of their own would be off every curve by more than it.
+        // Without noise of their own, the trials would be off every curve by more than their noise.
         let noise = [1.0, 1.0003, 0.9997].into_iter().cycle().skip(units as usize % 3);
         let blocks = [1.0, 1.02, 0.99].into_iter().zip(noise);
         Measured {

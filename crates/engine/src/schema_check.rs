@@ -1,9 +1,9 @@
-//! Whether the tables that a load meets are those that its statements were made for, asked of the
-//! server by preparing every statement before any is executed.
+//! Checks that the tables have the types that the statements expect, by preparing every statement
+//! on the server before any is executed.
 //!
-//! What must hold: nothing is executed. A value of another type than the column's is refused before
-//! it is sent, for a server may take its bytes for something else. Reads whose rows the workload
-//! cannot know are not compared, and that is said.
+//! Invariants: nothing is executed. A value of another type than the column's is refused before it
+//! is sent, because a server may read its bytes as something else. Reads whose rows the workload
+//! cannot know are not compared, which is reported.
 
 use anyhow::{Context, Result};
 use cluster::Session;
@@ -13,10 +13,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use workload::{Definitions, Expectation, Program, Statement, is_taken, table_of};
 
-/// Statements that are prepared at most: a workload may have one for each of thousands of fields.
+/// Maximum number of statements to prepare: a workload may have one for each of thousands of
+/// fields.
 const STATEMENTS_MAX: usize = 500;
 
-/// Columns that have other types than the workload takes them to have, a sentence each.
+/// Sentences on columns whose types differ from those that the workload expects.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "{}\nhint: the table was made by another definition; use another keyspace or table, or make \
@@ -25,12 +26,12 @@ const STATEMENTS_MAX: usize = 500;
 )]
 pub struct OtherTypes(Vec<String>);
 
-/// The program as far as it can be judged on the tables that are there, and a sentence for each
-/// kind of read that is not compared.
+/// Returns the program without the judgement of reads that cannot be judged on these tables. Also
+/// returns a sentence for each kind of read that is not compared.
 ///
 /// # Errors
-/// The server takes values of other types than the program makes, refuses a statement, or does not
-/// answer.
+/// The server expects values of other types than the program makes, refuses a statement, or does
+/// not answer.
 pub fn checked(
     session: &mut Session,
     program: &Arc<Program>,
@@ -65,7 +66,8 @@ pub fn checked(
     Ok(without(program, strange))
 }
 
-/// The program without its judgement of some statements, and why each kind of them has none.
+/// Returns the program without the judgement of some statements, and the reason for each kind of
+/// them.
 fn without(program: &Arc<Program>, strange: Vec<(usize, String)>) -> (Arc<Program>, Vec<String>) {
     if strange.is_empty() {
         return (Arc::clone(program), Vec::new());
@@ -83,7 +85,7 @@ fn without(program: &Arc<Program>, strange: Vec<(usize, String)>) -> (Arc<Progra
     (Arc::new(program.without_judging(&statements)), why)
 }
 
-/// The seconds after which rows expire, by the names of tables whose rows do.
+/// Returns the seconds after which rows expire, by name of table, for tables whose rows do.
 fn expiring(session: &mut Session, program: &Program) -> Result<BTreeMap<String, i64>> {
     let found = session.query(&format!(
         "SELECT table_name, default_time_to_live FROM system_schema.tables \
@@ -102,7 +104,7 @@ fn expires(seconds: i64) -> String {
     format!("rows of its table expire after {seconds} s (default_time_to_live)")
 }
 
-/// A sentence for each marker whose values are made as another type than the server takes.
+/// Returns a sentence for each marker whose values have another type than the server expects.
 fn other_types(
     session: &Session,
     statement: &Statement,
@@ -123,8 +125,8 @@ fn other_types(
     differing.collect()
 }
 
-/// Whether a marker of a column of the type `made` may take the type `takes`: `IN ?` takes a list,
-/// `CONTAINS ?` and `m[?]` an element.
+/// Returns true if a marker for a column of the type `made` may have the type `takes`: `IN ?` takes
+/// a list, `CONTAINS ?` and `m[?]` an element.
 fn may_be(takes: &CqlType, made: &CqlType) -> bool {
     let is_element = match made {
         CqlType::List(element) | CqlType::Set(element) => is_taken(takes, element),
@@ -135,7 +137,7 @@ fn may_be(takes: &CqlType, made: &CqlType) -> bool {
     is_element || is_list || is_taken(takes, made)
 }
 
-/// Why the rows of a read are not those that the workload knows.
+/// Returns why the rows of a read are not those that the workload knows.
 fn other_columns(expected: &Expectation, found: &Prepared) -> Option<String> {
     let known = expected.all_columns.as_ref()?;
     let shown: Vec<&ColumnSpec> = found.result_columns.iter().collect();

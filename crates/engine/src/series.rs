@@ -1,7 +1,7 @@
-//! Series that others have recorded while a run went on: read when it ends, and laid beside the
-//! trials whose time they fall into.
+//! Imports series that other tools recorded during a run. They are read when the run ends, and
+//! added to the trials at the same time.
 //!
-//! A file that cannot be read is no reason to throw a run away: it is said, written down in the
+//! A file that cannot be read does not invalidate the run: it is reported and recorded in the
 //! journal, and the rest goes on.
 
 pub mod import;
@@ -17,7 +17,8 @@ use store::{Run, RunWriter};
 use study::inputs::located;
 use study::settings::{Import, Study};
 
-/// What was laid beside trials, or why nothing was: a sentence for each import.
+/// Adds the study's imports to the trials. Returns a sentence for each import: what was added, or
+/// why nothing was.
 pub fn lay_beside(
     study: &Study,
     trials: &[(String, &TrialFinding)],
@@ -68,16 +69,16 @@ fn add(
     )
 }
 
-/// What the columns of `esxtop -b` begin with.
+/// First bytes of a file of `esxtop -b`.
 const ESXTOP: &[u8] = b"\"(PDH-CSV";
 
-/// Lays a file of another tool beside the trials of a run that has come to its end. Which tool it
-/// is of, its first bytes say; `columns` are those that are taken, or the usual ones. A sentence of
-/// what came to it.
+/// Adds a file of another tool to the trials of a finished run. The first bytes of the file tell
+/// which tool wrote it. `columns` selects the columns, or the usual ones if it is empty. Returns a
+/// sentence about the result.
 ///
 /// # Errors
-/// The file is of no tool that is known, has no time in common with the run, or was laid beside it
-/// before; the run has not come to its end, or is written by another process.
+/// The file is of no known tool, has no time in common with the run, or was added before. Or the
+/// run is not finished, or another process writes it.
 pub fn import_file(run: &Run, file: &Path, columns: &[String]) -> Result<String> {
     ensure!(
         run.findings.is_some(),
@@ -112,16 +113,16 @@ pub fn import_file(run: &Run, file: &Path, columns: &[String]) -> Result<String>
     Ok(said)
 }
 
-/// The names of the series in a file of another tool, as [`import_file`] would lay them.
+/// Returns the names of the series in a file of another tool, as [`import_file`] would add them.
 ///
 /// # Errors
-/// It is of no tool that is known, or `columns` match none of its series.
+/// The file is of no known tool, or `columns` match none of its series.
 pub fn series_names(file: &Path, columns: &[String]) -> Result<Vec<String>> {
     let (_, series) = read(file, columns)?;
     Ok(series.into_iter().map(|one| one.name).collect())
 }
 
-/// The series of a file of another tool, with the name of the tool.
+/// Returns the series of a file of another tool, with the name of the tool.
 fn read(file: &Path, columns: &[String]) -> Result<(&'static str, Vec<Series>)> {
     let mut first = [0; ESXTOP.len()];
     let is_esxtop = file.is_file()
@@ -136,7 +137,7 @@ fn read(file: &Path, columns: &[String]) -> Result<(&'static str, Vec<Series>)> 
     })
 }
 
-/// Series that are to be laid beside trials.
+/// Series to be added to trials.
 struct Laid<'l> {
     probe: &'static str,
     file: &'l str,
@@ -144,7 +145,7 @@ struct Laid<'l> {
     series: Vec<Series>,
 }
 
-/// Two files of one kind must not take each other's name.
+/// Returns a name for the probe: two files of one kind must not have the same name.
 fn probe_name(probe: &str, file: &Path) -> String {
     let stem = file.file_stem().map(|stem| stem.to_string_lossy());
     format!("{probe}-{}", plain(&stem.unwrap_or_default()))
@@ -165,7 +166,7 @@ fn lay(
     let from_ns = spans.iter().map(|span| span.0).min();
     let to_ns = spans.iter().map(|span| span.1).max();
     let whole = from_ns.zip(to_ns).context("no trial has ended")?;
-    // Asked for the whole run first, for the message if nothing of it fits.
+    // Compared with the whole run first, for the message if no point fits.
     let points = line_up(probe, series, whole)?.len();
     for ((slug, _), span) in trials.iter().zip(spans) {
         // A trial between two points has none.
@@ -179,14 +180,14 @@ fn lay(
     ))
 }
 
-/// Begin and end of a trial, nanoseconds since 1970.
+/// Returns begin and end of a trial, ns since 1970.
 fn span(trial: &TrialFinding) -> (u64, u64) {
     let seconds = trial.phases.last().map_or(trial.seconds, |phase| phase.to_s);
     let begin = trial.started_unix_ns;
     (begin, begin + (seconds * SECOND_NS as f64) as u64)
 }
 
-/// A text as a part of a file's name.
+/// Returns a text that can be part of a file's name.
 fn plain(text: &str) -> String {
     let allowed = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     let plain: String = text.chars().map(|c| if allowed(c) { c } else { '-' }).collect();

@@ -1,5 +1,5 @@
-//! A target that a trial has left in another state than it began with: what is measured on it next
-//! would be measured on something that nobody asked for.
+//! Handles a target that a trial has left in another state than it began with: the next trial would
+//! measure a system that the study did not ask for.
 
 use super::preflight::NotAllowed;
 use super::schema_check::OtherTypes;
@@ -10,7 +10,7 @@ use store::record::{FaultRecord, JournalEvent, TrialFinding};
 use study::plan::{Trial, Turn};
 use target::Target;
 
-/// What was broken and not seen to be whole again, a sentence each.
+/// Returns a sentence for each fault whose healing was not confirmed.
 pub fn not_whole(faults: &[FaultRecord]) -> Vec<String> {
     let begun = faults.iter().filter(|fault| fault.injected_s.is_some());
     let not_whole = begun.filter(|fault| fault.healing_s.is_some() && fault.whole_s.is_none());
@@ -19,8 +19,8 @@ pub fn not_whole(faults: &[FaultRecord]) -> Vec<String> {
         .collect()
 }
 
-/// Whether every later trial of the same variant would fail by the same error: it is of what was
-/// asked for, and not of how things happened to be.
+/// Returns true if every later trial of the same variant would fail with the same error: its cause
+/// is the study, and not chance.
 pub fn is_of_the_study(error: &anyhow::Error) -> bool {
     let is_config = |error: &LoadError| matches!(error, LoadError::Config(_));
     error.is::<OtherTypes>()
@@ -29,7 +29,7 @@ pub fn is_of_the_study(error: &anyhow::Error) -> bool {
 }
 
 impl Engine<'_> {
-    /// Why a trial is left out, if it is.
+    /// Returns why a trial is left out, if it is.
     pub(super) fn refused(&self, turn: &Turn) -> Option<String> {
         let target = &self.study.variants[turn.variant].settings.target;
         if self.refused.contains(target) {
@@ -39,7 +39,7 @@ impl Engine<'_> {
         is_same.then(|| "it would fail as an earlier trial of the same did".to_owned())
     }
 
-    /// Puts down a trial that could not be done, with what it found and why it ended.
+    /// Records a failed trial, with its finding and the reason.
     pub(super) fn fail(
         &mut self,
         trial: &Trial,
@@ -59,8 +59,8 @@ impl Engine<'_> {
         Ok(())
     }
 
-    /// Starts the next trial's nodes anew where this one's faults were not seen to heal; the end of
-    /// the run where the nodes are not ours to start.
+    /// Stops the nodes, to start new ones for the next trial, if this trial's faults were not seen
+    /// to heal or upgraded the nodes. On an attached cluster, returns the end of the run instead.
     pub(super) fn after_faults(
         &mut self,
         trial: &Trial,
@@ -93,7 +93,7 @@ impl Engine<'_> {
         Ok(None)
     }
 
-    /// Makes all available that nodes are brought to by this trial's upgrades, before its load.
+    /// Fetches the releases that this trial's upgrades need, before its load begins.
     pub(super) fn ready_upgrades(&mut self, trial: &Trial) -> Result<()> {
         let faults = &self.study.variants[trial.variant].settings.faults;
         let Some(running) = &mut self.running else {
@@ -109,7 +109,7 @@ impl Engine<'_> {
         Ok(())
     }
 
-    /// Whether the target is of no more use since a restart has failed.
+    /// Returns true if the target cannot be used any more because a restart has failed.
     pub(super) fn is_broken(&self) -> bool {
         self.running.as_ref().is_some_and(|running| running.broken)
     }

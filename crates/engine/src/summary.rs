@@ -1,4 +1,5 @@
-//! From the findings of trials to those of the run: verdict, comparisons, the answer in sentences.
+//! Turns the findings of trials into those of the run: verdict, comparisons, the answer in
+//! sentences.
 
 mod answer;
 mod causes;
@@ -40,13 +41,13 @@ use study::settings::Study;
 use words::place::point_words;
 use words::{data, requirement, trials as all};
 
-/// Adds to the findings of the run at `path` what is found beside others: trials without faults, an
-/// earlier run.
+/// Adds comparisons with other trials to the findings of the run at `path`: with trials without
+/// faults, and with an earlier run.
 ///
 /// # Errors
-/// One of them cannot be read; nothing is added of it then.
+/// One of them cannot be read; nothing is added then.
 pub fn lay_beside(study: &Study, found: &mut FindingsRecord, path: &Path) -> Result<()> {
-    // The sentences that come first tell of what is added, too.
+    // The leading sentences also report what is added.
     let first = lead(found).len();
     found.answer.drain(..first);
     let added = without_faults::lay_beside(study, found, path)
@@ -55,14 +56,14 @@ pub fn lay_beside(study: &Study, found: &mut FindingsRecord, path: &Path) -> Res
     added
 }
 
-/// The sentences that come first in any answer: what speaks against the data, then what came of the
+/// Returns the sentences that begin any answer: problems of the data, then the result of the
 /// requirements.
 fn lead(found: &FindingsRecord) -> Vec<String> {
     let required = requirement::sentences(&found.requirements, found.verdict);
     data::against(&found.trials).into_iter().chain(required).collect()
 }
 
-/// Puts the sentences that come first before the others.
+/// Puts the leading sentences before the others.
 fn begin_with_lead(found: &mut FindingsRecord) {
     let lead = lead(found);
     found.alarms = if misses_a_requirement(found) {
@@ -73,9 +74,9 @@ fn begin_with_lead(found: &mut FindingsRecord) {
     found.answer.splice(0..0, lead);
 }
 
-/// The findings of a run. Trials that a search went beyond what it found in are its evidence that
-/// this was too much, and no reason to believe it less. `merge` gives the latency of several trials
-/// together; `stopped` says why the run ended before its plan did.
+/// Makes the findings of a run. Trials in which a search exceeded its result show that the load was
+/// too much, and do not count against the run. `merge` merges the latency of several trials.
+/// `stopped` says why the run ended early.
 pub fn findings(
     study: &Study,
     trials: Vec<TrialFinding>,
@@ -140,7 +141,7 @@ pub fn findings(
         ..FindingsRecord::default()
     };
     begin_with_lead(&mut found);
-    // Nothing above was concluded from these.
+    // Nothing above was concluded from these points.
     let invalid = points::invalid_points(&study.names(), &once, &found.points, merge);
     found.points.extend(invalid);
     found
@@ -151,7 +152,7 @@ fn faults_of(trials: &[TrialFinding]) -> Vec<FaultRecord> {
     each.cloned().collect()
 }
 
-/// Whether the run may be believed, by the trials that it stands on, and why not.
+/// Returns the verdict of the run, judged by the trials that support it, and the reasons.
 fn verdict_and_reasons(
     searches: &[SearchRecord],
     trials: &[TrialFinding],
@@ -175,17 +176,17 @@ fn verdict_and_reasons(
     (verdict, reasons)
 }
 
-/// Whether the findings of a run may be believed: its verdict is valid or suspect.
+/// Returns true if the findings of a run may be used: its verdict is valid or suspect.
 pub fn may_be_believed(findings: &FindingsRecord) -> bool {
     findings.verdict != Verdict::Invalid
 }
 
-/// Whether a requirement was missed.
+/// Returns true if a requirement was missed.
 pub fn misses_a_requirement(findings: &FindingsRecord) -> bool {
     findings.requirements.iter().any(|one| one.is_missed())
 }
 
-/// A trial in words: `writes, 28 threads, block 2`.
+/// Names a trial: `writes, 28 threads, block 2`.
 pub fn trial_name<P>(study: &Study, trial: &Trial<P>) -> String
 where
     P: Copy + Into<Option<Point>>,
@@ -205,7 +206,8 @@ where
     parts.join(", ")
 }
 
-/// `block 2`, `block 6 of 4 to 12`, `block 13, added`; nothing where there is one.
+/// Names the block: `block 2`, `block 6 of 4 to 12`, `block 13, added`. `None` if there is only
+/// one.
 fn block_of(study: &Study, block: usize) -> Option<String> {
     let number = block + 1;
     let planned = study.repeat.blocks;

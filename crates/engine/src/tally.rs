@@ -1,4 +1,5 @@
-//! What a trial has seen: the measured window summed up, and both sides' counts of operations.
+//! Sums up the measured window of a trial, and counts the operations for comparison with the
+//! server.
 
 use analysis::blocks::Blocks;
 use analysis::rules::{PresentRows, Window};
@@ -9,7 +10,7 @@ use measure::{Histogram, Interval, KindCount, KindCounts, KindInterval, Outcome,
 use store::convert;
 use store::record::{QuantilesRecord, SeriesRecord};
 
-/// Errors after which nobody knows whether the server has done the operation.
+/// Errors after which it is unknown whether the server executed the operation.
 const UNCERTAIN: [Outcome; 7] = [
     Outcome::ClientTimeout,
     Outcome::ConnectionLost,
@@ -20,26 +21,26 @@ const UNCERTAIN: [Outcome; 7] = [
     Outcome::Unavailable,
 ];
 
-/// Sums over a run of the load engine: the one place that its intervals are added up in. Latencies
-/// and errors are those of the population: every operation that was due in the window, however late
-/// it ended. Throughput and the client's own figures are of what ended within the window's time.
+/// Sums over a run of the load generator; its intervals are added up only here. Latencies and
+/// errors are those of the population: every operation that was due in the window, however late it
+/// ended. Throughput and the client's own figures count what ended within the window's time.
 #[derive(Debug, Default)]
 pub struct Tally {
-    /// For the rules.
+    /// Window for the rules.
     pub window: Window,
-    /// By kind, in the program's order.
+    /// Sums by kind, in the program's order.
     pub kinds: Vec<Series>,
-    /// All kinds together.
+    /// Sum of all kinds.
     pub all: Series,
     /// Release lag.
     pub lag: Histogram,
     /// Operations that ended in the window, whatever their outcome.
     pub ended: u64,
-    /// How all operations of the run ended, those before the window too.
+    /// Outcomes of all operations of the run, including those before the window.
     pub outcomes: OutcomeCounts,
-    /// What the client had answered, over the whole run.
+    /// Operations that the client got an answer for, over the whole run.
     pub answered: Answered,
-    /// Whether a kind writes.
+    /// For each kind, true if it writes.
     is_write: Vec<bool>,
     /// Begin of the first interval and end of the last, monotonic clock.
     span_ns: Option<(u64, u64)>,
@@ -53,12 +54,12 @@ pub struct Series {
     errors: Histogram,
     ok: u64,
     ops_per_s: Vec<f64>,
-    /// All counts together; its histograms stay empty.
+    /// Sum of all counts; its histograms stay empty.
     counts: KindInterval,
 }
 
 impl Tally {
-    /// Nothing seen yet, of a program of whose kinds these write.
+    /// Returns an empty tally of a program; `is_write` tells which of its kinds write.
     pub fn new(is_write: &[bool]) -> Tally {
         Tally {
             kinds: is_write.iter().map(|_| Series::default()).collect(),
@@ -85,24 +86,25 @@ impl Tally {
         }
     }
 
-    /// Verified reads of the population.
+    /// Returns the verified reads of the population.
     pub fn checks(&self) -> &CheckCounts {
         &self.all.counts.checks
     }
 
-    /// Tries after the first one of operations of the population.
+    /// Returns the retries of operations of the population.
     pub fn retries(&self) -> u64 {
         self.all.counts.counts[KindCount::Retries]
     }
 
-    /// Operations that ended per second in the second half of the window, failed ones too.
+    /// Returns the operations that ended per second in the second half of the window, failed ones
+    /// too.
     pub fn later_ended_per_s(&self) -> f64 {
         let rates = &self.window.ops_per_s;
         let failed: u64 = self.window.errors.iter().map(|(_, count)| count).sum();
         series::mean(&rates[rates.len() / 2..]) + failed as f64 / self.window.seconds.max(1e-9)
     }
 
-    /// Of the kinds that `finds` names, by their numbers: reads, and those that found nothing.
+    /// Returns the reads of the kinds selected by `finds`, and those that found no row.
     pub fn found(&self, finds: &[bool]) -> PresentRows {
         let kinds = self.kinds.iter().zip(finds).filter(|(_, finds)| **finds);
         kinds.fold(PresentRows::default(), |sum, (kind, _)| PresentRows {
@@ -111,7 +113,7 @@ impl Tally {
         })
     }
 
-    /// Length of the whole run, seconds.
+    /// Returns the length of the whole run, seconds.
     pub fn run_s(&self) -> f64 {
         let (begin_ns, end_ns) = self.span_ns.unwrap_or_default();
         (end_ns - begin_ns) as f64 / 1e9
@@ -141,18 +143,24 @@ impl Series {
         }
     }
 
-    /// Latencies, block by block.
+    /// Returns true if no operation of this kind ended in the window, and none was due there. One
+    /// that was due may end after the window, or never.
+    pub fn is_empty(&self) -> bool {
+        self.ok == 0 && self.errors.is_empty() && self.latency.histogram().is_empty()
+    }
+
+    /// Returns the latencies, block by block.
     pub fn latency(&self) -> &Blocks {
         &self.latency
     }
 
-    /// What the operations came to besides time; none if nothing did.
+    /// Returns the counts besides time. `None` if all are zero.
     pub fn counts(&self) -> Option<KindCounts> {
         let counts = self.counts.counts;
         (counts != KindCounts::default()).then_some(counts)
     }
 
-    /// As `findings.json` has it; `seconds` is the length of the window.
+    /// Returns the record for `findings.json`; `seconds` is the length of the window.
     pub fn record(&self, seconds: f64) -> SeriesRecord {
         let latency = convert::times_ms(self.latency.times());
         let rate = series::mean_estimate(&self.ops_per_s);
@@ -176,19 +184,19 @@ impl Series {
     }
 }
 
-/// What the client had answered over a whole trial, in all its phases.
+/// Operations that the client got an answer for, over all phases of a trial.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Answered {
     /// Reads that succeeded.
     pub reads: u64,
     /// Writes that succeeded.
     pub writes: u64,
-    /// Operations of which nobody knows whether the server has done them.
+    /// Operations of which it is unknown whether the server executed them.
     pub uncertain: u64,
 }
 
 impl Answered {
-    /// Adds those of another run.
+    /// Adds the counts of another run.
     pub fn add(&mut self, other: &Answered) {
         self.reads += other.reads;
         self.writes += other.writes;
@@ -245,7 +253,7 @@ mod tests {
         let record = tally.all.record(tally.window.seconds);
         assert_eq!((tally.window.seconds, tally.ended), (2.0, 201));
         assert_eq!((record.ops, record.ops_per_s), (200, 100.0));
-        // Time-outs are latencies of at least so long.
+        // Timeouts are lower bounds of latencies.
         assert_eq!((record.latency_ms.count, record.error_ms.count), (210, 3));
         assert_eq!(
             (record.latency_ms.censored, record.service_ms.censored),
@@ -255,7 +263,29 @@ mod tests {
         assert_eq!(tally.window.errors_of(Outcome::ClientTimeout), 3);
     }
 
-    /// Histograms do not grow, and of blocks there are 64: see `analysis::blocks`.
+    /// The only deletion of a recording ended a millisecond after the window, and the findings had
+    /// no deletion.
+    #[test]
+    fn a_kind_of_which_one_operation_was_due_is_there_however_late_that_ended() {
+        let mut tally = Tally::new(&[true]);
+        tally.push(&summed(0, false, 0, 0));
+        assert!(tally.kinds[0].is_empty());
+        tally.push(&summed(1, true, 1, 0));
+        assert!(!tally.kinds[0].is_empty());
+        assert_eq!(tally.kinds[0].record(1.0).ops, 0);
+
+        let mut tally = Tally::new(&[true]);
+        let mut never_sent = KindInterval::default();
+        never_sent.leave_unsent(7, 1);
+        let drain = Interval {
+            draining: true,
+            ..Interval::second(1, vec![never_sent])
+        };
+        tally.push(&Summed::new(drain.into()));
+        assert!(!tally.kinds[0].is_empty());
+    }
+
+    /// Histograms do not grow, and there are 64 blocks: see `analysis::blocks`.
     #[test]
     fn of_a_day_a_few_numbers_a_second_are_kept() {
         const DAY_S: usize = 86_400;

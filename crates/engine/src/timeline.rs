@@ -1,21 +1,21 @@
-//! The phases of a trial: which of the plan's have begun, and when they really were.
+//! Tracks the phases of a trial: which phases of the plan have begun, and their real times.
 
 use measure::clock;
 use store::record::PhaseTimeRecord;
 use study::plan::{Phase, PhaseKind};
 
-/// The phases so far, on the monotonic clock. A kind may come twice (a restart for the load phase
-/// and one for the rest): the second has words and a length of its own.
+/// Phases so far, on the monotonic clock. A kind may come twice (a restart for the load phase and
+/// one for the rest): the second has words and a length of its own.
 #[derive(Debug)]
 pub struct Timeline {
     start_ns: u64,
     phases: Vec<(&'static str, u64, Option<u64>)>,
-    /// Of the plan's phases, the first that may still begin.
+    /// Index of the first phase of the plan that may still begin.
     next: usize,
 }
 
 impl Timeline {
-    /// Nothing yet, since the trial's start line.
+    /// Returns a timeline without phases; `start_ns` is the trial's start line.
     pub fn new(start_ns: u64) -> Timeline {
         Timeline {
             start_ns,
@@ -24,8 +24,9 @@ impl Timeline {
         }
     }
 
-    /// Of those `planned`, the next phase of `kind` and those after it. What comes once more than
-    /// planned (a round of loading) has the words of the one before; what is not planned has none.
+    /// Returns, of the `planned` phases, the next one of `kind` and those after it. If a kind comes
+    /// more often than planned (a round of loading), it has the words of the previous one. An
+    /// unplanned phase has none.
     pub fn advance<'p>(
         &mut self,
         kind: PhaseKind,
@@ -39,20 +40,21 @@ impl Timeline {
         (Some(&left[at]), &left[at + 1..])
     }
 
-    /// A phase begins, and the one before has ended.
+    /// Begins a phase, which ends the one before.
     pub fn begin(&mut self, name: &'static str, at_ns: u64) {
         self.end_at(at_ns);
         self.phases.push((name, at_ns, None));
     }
 
-    /// The measured window has ended, if it was on: what was due in it is followed to its end.
+    /// Ends the measured window, if it was on: operations that were due in it are followed to their
+    /// ends.
     pub fn begin_drain(&mut self, at_ns: u64) {
         if let Some(("measure", _, None)) = self.phases.last() {
             self.begin("drain", at_ns);
         }
     }
 
-    /// The last phase has ended.
+    /// Ends the last phase.
     pub fn end(&mut self) {
         self.end_at(clock::now_ns());
     }
@@ -63,13 +65,13 @@ impl Timeline {
         }
     }
 
-    /// Begin and end of the last phase of that name.
+    /// Returns begin and end of the last phase of that name.
     pub fn of(&self, name: &str) -> Option<(u64, u64)> {
         let found = self.phases.iter().rev().find(|(known, _, _)| *known == name);
         found.map(|(_, from, to)| (*from, to.unwrap_or_else(clock::now_ns)))
     }
 
-    /// For the finding.
+    /// Returns the records for the finding.
     pub fn records(&self) -> Vec<PhaseTimeRecord> {
         let since_start_s = |ns: u64| ns.saturating_sub(self.start_ns) as f64 / 1e9;
         let record = |(name, from, to): &(&'static str, u64, Option<u64>)| PhaseTimeRecord {
@@ -100,7 +102,7 @@ mod tests {
         assert_eq!(timeline.of("verify"), None);
     }
 
-    /// The second restart of a trial had the first one's words, and its time was counted again.
+    /// The second restart of a trial had the first one's words, and its time counted again.
     #[test]
     fn the_second_phase_of_a_kind_has_words_and_time_of_its_own() {
         let phase = |kind, what: &str, seconds| Phase {

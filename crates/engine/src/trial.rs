@@ -1,4 +1,4 @@
-//! One trial on a running target: prepare the data, offer load, verify, judge.
+//! Runs one trial on a running target: prepares the data, offers load, verifies, judges.
 
 mod clients;
 mod cost;
@@ -38,6 +38,7 @@ use load::{History, Outcomes, VerifyReads};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 use store::record::{GapKind, GapRecord, PartRecord, TrialFinding, TrialRecord};
 use store::{RunWriter, TrialWriter};
 use study::inputs::Inputs;
@@ -45,101 +46,100 @@ use study::plan::{PhaseKind, RowsBefore, Trial};
 use study::settings::{Guard, Settings, Study};
 use workload::{Program, Stage};
 
-/// What one trial needs.
+/// Inputs of one trial.
 pub struct TrialRun<'a> {
-    /// The plan's trial.
+    /// Trial of the plan.
     pub trial: &'a Trial,
-    /// Its record, as it stands in `trial.json`.
+    /// Record of the trial, as in `trial.json`.
     pub record: TrialRecord,
-    /// Its settings.
+    /// Settings of the trial.
     pub settings: &'a Settings,
-    /// Its program. Another one for data that is loaded to a size, once its rows are known.
+    /// Program of the trial. It changes for data that is loaded to a size, once its rows are known.
     pub program: Arc<Program>,
-    /// The study's seed.
+    /// Seed of the study.
     pub seed: u64,
-    /// The files that its workload names.
+    /// Files that the workload names.
     pub inputs: &'a Inputs<'a>,
-    /// The step of an import that it runs; none for other workloads.
+    /// Step of an import that it runs. `None` for other workloads.
     pub step: Option<&'a Step>,
-    /// Whether it is the first of its variant.
+    /// True if it is the first trial of its variant.
     pub is_first: bool,
-    /// The rows that it begins with.
+    /// Rows that exist before the trial.
     pub rows: RowsBefore,
-    /// Whether the trial before it was too much for the target.
+    /// True if the trial before it was too much for the target.
     pub after_too_much: bool,
-    /// What the instrument can do, each time that it was measured.
+    /// Ceilings of the client, one for each measurement.
     pub ceilings: Vec<Ceiling>,
-    /// Its clients on several machines; none where this process offers the load.
+    /// Clients on several machines. `None` if this process offers the load.
     pub fleet: Option<&'a FleetUse>,
-    /// Its study.
+    /// Study of the trial.
     pub study: &'a Study,
-    /// Whether the machine is said to be shared.
+    /// True if the machine is declared as shared.
     pub shared_machine: bool,
-    /// The run's files.
+    /// Files of the run.
     pub writer: &'a mut RunWriter,
-    /// Whoever watches.
+    /// Callback for events.
     pub events: &'a mut dyn FnMut(Event),
     /// Set by Ctrl-C.
     pub interrupt: &'a AtomicBool,
-    /// Ends its load where that is too much for others; none: nobody is to be guarded.
+    /// Ends the load if it is too much for others. `None` if there is no guard.
     pub guard: Option<Guard>,
 }
 
-/// What came of a trial.
+/// Result of a trial.
 pub enum TrialEnd {
-    /// It ended as planned.
+    /// The trial ended as planned.
     Finished(Box<TrialFinding>),
     /// Ctrl-C: it counts as not done.
     Interrupted,
-    /// A node died, or the load was too much for others who use the target, as the words say: the
+    /// A node died, or the load was too much for other users of the target, as the words say. The
     /// finding is invalid, and the run does not go on with this target.
     Stopped(Box<TrialFinding>, String),
 }
 
-/// What a trial has gathered so far: the evidence and the finding as far as they are known, and
-/// what the rest of them will be made of.
+/// State of a running trial: evidence and finding so far, and the data for the rest of them.
 struct State {
     writer: TrialWriter,
     answered: Answered,
     counting: Counting,
     storage: Storage,
     gather: Gather,
-    /// What an endurance's long trial shows from second to second; none of others.
+    /// Series of an endurance's long trial. `None` for other trials.
     courses: Option<Courses>,
     timeline: Timeline,
     /// The measured window.
     tally: Tally,
-    /// What each client of several saw of it.
+    /// Each client's part of the window.
     clients: ClientTallies,
     evidence: Evidence,
     finding: TrialFinding,
-    /// Of the writes of the main stage, where they are written down.
+    /// Outcomes of the writes of the main stage, if they are recorded.
     outcomes: Outcomes,
-    /// Operations on registers that are more than are written down.
+    /// Number of operations on registers beyond those recorded.
     beyond: u64,
-    /// The nodes' processes when the measured part began.
+    /// Processes of the nodes when the measured part began.
     pids: Vec<(String, Option<u32>)>,
-    /// How far their logs went then.
+    /// Ends of their logs at that time.
     log_marks: LogMarks,
-    /// What the nodes told of themselves before anything was measured.
+    /// Self-reports of the nodes before anything was measured.
     told: SelfReport,
 }
 
-/// What the tables had on disk before load was offered and after it.
+/// Size of the tables on disk, before load was offered and after it.
 #[derive(Debug, Default)]
 struct Storage {
     before: Option<TableStorage>,
     after: Option<TableStorage>,
-    /// Writes that had been answered before.
+    /// Number of answered writes before the load.
     writes_before: u64,
-    /// What a write binds, bytes.
+    /// Size of the values that a write binds, bytes.
     bytes_per_write: Option<f64>,
 }
 
-/// An error behind what the nodes say of themselves: one that is full, or was killed, answers with
+/// Adds the nodes' own reports to an error: a node that is full, or was killed, answers with
 /// refused connections.
 fn explained(error: Error, running: &Running, state: &State) -> Error {
-    // Before the marks their logs tell of earlier trials.
+    // Without marks, their logs would also report earlier trials.
     if state.pids.is_empty() {
         return error;
     }
@@ -151,8 +151,8 @@ fn explained(error: Error, running: &Running, state: &State) -> Error {
     behind(error, &causes)
 }
 
-/// Brings home what the logs of nodes say until now, before the trial is judged and counts as done;
-/// what cannot be had any more.
+/// Copies the nodes' logs up to now, before the trial is judged and counts as done. Returns what
+/// can no longer be read.
 fn missing(running: &mut Running, trial: &Path) -> Vec<GapRecord> {
     let logs = running.collect_logs(&trial.join("logs"), LogsUntil::WholeLine);
     let unheard = running.cluster.unheard();
@@ -161,7 +161,7 @@ fn missing(running: &mut Running, trial: &Path) -> Vec<GapRecord> {
         .collect()
 }
 
-/// An error behind its causes, if there are any.
+/// Puts the causes before an error, if there are any.
 fn behind(error: Error, causes: &[String]) -> Error {
     if causes.is_empty() {
         error
@@ -174,10 +174,10 @@ impl TrialRun<'_> {
     /// Runs the trial.
     ///
     /// 1. Bring the nodes to their configuration and the data to its state.
-    /// 2. Write down what the nodes are; read the server's counts, and what is on its disks.
-    /// 3. Warm up and measure, in one run of the engine, without a gap in between.
+    /// 2. Record the nodes; read the server's counts, and the size of its data.
+    /// 3. Warm up and measure, in one run of the load generator, without a gap in between.
     /// 4. Read rows back and compare.
-    /// 5. Read the server's counts again, and what is on its disks; judge.
+    /// 5. Read the server's counts and the size of its data again; judge.
     pub fn run(mut self, running: &mut Running) -> Result<TrialEnd> {
         for moved in running.cluster.follow() {
             (self.events)(Event::Said(moved));
@@ -200,7 +200,7 @@ impl TrialRun<'_> {
             }
         };
         if let TrialEnd::Finished(finding) | TrialEnd::Stopped(finding, _) = &mut end {
-            // A trial that was cut is judged before anybody could look.
+            // A trial that was cut is judged before the gaps are known.
             finding.gaps = gaps;
             self.recovered(finding, state.writer.path())?;
             state.writer.write_overview(finding)?;
@@ -232,7 +232,7 @@ impl TrialRun<'_> {
         })
     }
 
-    /// All phases; what came of them if they did not all end as planned.
+    /// Runs all phases. Returns the end of the trial if they did not all end as planned.
     fn phases(&mut self, running: &mut Running, state: &mut State) -> Result<Option<TrialEnd>> {
         match self.step {
             Some(step) => {
@@ -269,8 +269,8 @@ impl TrialRun<'_> {
         Ok(None)
     }
 
-    /// Makes sure that the tables are those that the statements were made for. A null target has
-    /// those that it was given, and no rows: it says nothing of Cassandra.
+    /// Checks that the tables are those that the statements were made for. A null target has the
+    /// tables that it was given, and no rows: it says nothing about Cassandra.
     fn check_schema(&mut self, running: &Running, state: &mut State) -> Result<()> {
         if running.is_null() || running.cluster.is_null_server()? {
             self.rows.are_said = false;
@@ -286,7 +286,7 @@ impl TrialRun<'_> {
         Ok(())
     }
 
-    /// Writes down what the nodes are and how they are set, and who they are.
+    /// Records the nodes with their settings and identities.
     fn note_nodes(&self, running: &Running, state: &mut State) -> Result<()> {
         // The tables of an import's step are its own.
         let asked = self.step.is_none().then_some(&self.settings.keyspace);
@@ -309,7 +309,7 @@ impl TrialRun<'_> {
         state.writer.write_nodes(&record)
     }
 
-    /// What the database's probes look at.
+    /// Returns what the database's probes look at.
     fn looked(&self) -> DatabaseProbes {
         DatabaseProbes {
             keyspace: self.program.keyspace().to_owned(),
@@ -317,14 +317,19 @@ impl TrialRun<'_> {
         }
     }
 
-    /// Warm-up and measured window, in one run of the engine: nothing is reconnected in between.
+    /// Warms up and measures, in one run of the load generator: nothing reconnects in between.
     fn measure(&mut self, running: &mut Running, state: &mut State) -> Result<Option<TrialEnd>> {
-        let mut course = Course::new(self.settings, guard::rise(self.guard.as_ref()));
+        let mut course = Course::new(
+            self.settings,
+            running.warmed.as_ref() != Some(&state.pids),
+            guard::rise(self.guard.as_ref()),
+        );
         self.begin_written(running);
         let schedule = offer::arrivals(self.trial.point, self.settings);
         let offer = Offer {
             window: course.window(),
             measures_for: Some(course.measured()),
+            ends_after_faults: self.settings.window.after_faults_ns.map(Duration::from_nanos),
             first_operation: self.trial.first_operation,
             verify: self.verified(),
             keeps: self.keeps_main(running),
@@ -346,9 +351,10 @@ impl TrialRun<'_> {
             course.see(summed)
         })?;
         state.courses = courses;
+        running.warmed = Some(state.pids.clone());
         let first = self.trial.first_operation;
         let range = first..offered.summary.next_operation;
-        // Writes that nobody has written down may be on any row: then nothing is known any more.
+        // Unrecorded writes may be on any row: then no row's state is known any more.
         running.written = match (running.written.take(), &offered.summary.ledger) {
             (Some(mut written), Some(ledger)) => {
                 state.outcomes = written.add_main(&self.program, ledger, range);
@@ -365,13 +371,13 @@ impl TrialRun<'_> {
         Ok(self.measured(offered, state))
     }
 
-    /// Which reads are compared while load is measured.
+    /// Returns which reads are compared while load is measured.
     fn verified(&self) -> VerifyReads {
         let nth = self.settings.verify.every_nth;
         nth.map_or(VerifyReads::Off, VerifyReads::EveryNth)
     }
 
-    /// Says what failed while load was offered, and looks for why in the nodes' logs and on their
+    /// Reports failures under load, and looks for their causes in the nodes' logs and on their
     /// volumes: once, when the load has ended.
     fn note_errors(&mut self, offered: &Offered, running: &Running, state: &mut State) {
         let Some(errors) = offered.errors_words() else {

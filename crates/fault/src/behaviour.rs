@@ -1,40 +1,40 @@
-//! What every kind of fault can do: break, be looked at, go on, heal.
+//! Interface of every kind of fault: inject, observe, proceed, heal.
 
 use crate::observation::Observation;
 use crate::world::{Healed, World};
 use anyhow::Result;
 use std::time::Duration;
 
-/// One fault, with what it knows of itself.
+/// A fault with its state.
 pub(crate) trait Fault {
-    /// Does it. If nobody heals it, agents do so after `within`.
+    /// Injects the fault. If it is not healed before, agents heal it after `within`.
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()>;
 
-    /// Looks, without what was done for it; waits for an answer no longer than `limit`.
+    /// Observes the target independently of the injector. Waits at most `limit` for an answer.
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation;
 
-    /// After how long, from the injection on, something more is done while it holds.
+    /// Returns the time from the injection to a further action, if the fault has one.
     fn later(&self) -> Option<Duration> {
         None
     }
 
-    /// What makes it whole again, as it is told when it begins to.
+    /// Describes the healing, for the step that begins it.
     fn healing(&self) -> &'static str {
         "what was done is undone"
     }
 
-    /// Whether its nodes are ours, to be started again if they do not come back.
+    /// Returns true if its nodes are managed, so that they are restarted if they do not come back.
     fn is_ours(&self) -> bool {
         true
     }
 
-    /// Whether its healing goes on, however long it takes.
+    /// Returns true if healing makes progress, however long it takes.
     fn is_healing(&mut self, _world: &mut dyn World) -> bool {
         false
     }
 
-    /// Goes on with what takes it a while, for the kinds that do such things; whoever calls looks
-    /// between two calls, and whether it is to end.
+    /// Continues a fault that takes a while. Between two calls, the caller observes the target and
+    /// checks if the fault is to end.
     ///
     /// # Errors
     /// It has failed.
@@ -42,31 +42,31 @@ pub(crate) trait Fault {
         Ok(Work::Done(String::new()))
     }
 
-    /// Makes whole what it has broken, when what it has begun has come to its end; `tell` hears
-    /// when what was done on the way, where that takes a while.
+    /// Heals the fault, after an operation that it started has ended. `tell` receives steps of a
+    /// healing that takes a while, with their times.
     ///
     /// # Errors
-    /// Something cannot be made whole; all else is.
+    /// Something cannot be healed. Everything else is healed.
     fn heal(&mut self, world: &mut dyn World, _tell: Tell<'_>) -> Result<Healed> {
         world.heal()
     }
 
-    /// Does what is done later; what was done, in words.
+    /// Performs the further action, and returns a description of it.
     fn act(&mut self, _world: &mut dyn World, _within: Duration) -> Result<String> {
         Ok(String::new())
     }
 }
 
-/// Who hears at what time, by the monotonic clock, something was done.
+/// Receiver of steps with their time, monotonic clock.
 pub(crate) type Tell<'a> = &'a mut dyn FnMut(u64, String);
 
-/// How far something has come that takes a while.
+/// Progress of a fault that takes a while.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Work {
-    /// It goes on.
+    /// It continues.
     Going,
-    /// It goes on, and this was done since.
+    /// It continues, and this was done since.
     Did(String),
-    /// It is over: what was done.
+    /// It has ended with this result.
     Done(String),
 }

@@ -1,4 +1,4 @@
-//! Which code carries out which kind of fault.
+//! Maps each kind of fault to its implementation.
 
 mod command;
 mod data_corrupt;
@@ -45,7 +45,7 @@ mod rolling_upgrade;
 use crate::behaviour::Fault;
 use target::fault::{FaultName, Hit, Kind, Means, Options};
 
-/// What carries out a fault of a kind.
+/// Returns the implementation of a fault.
 pub(crate) fn of(kind: &Kind, hit: &Hit, options: &Options) -> Box<dyn Fault> {
     let name = match &kind.means {
         Means::BuiltIn(name) => name,

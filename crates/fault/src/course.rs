@@ -1,4 +1,4 @@
-//! The course of one fault: looked at, injected, seen, held, healed, seen.
+//! Life cycle of a fault: observed whole, injected, observed broken, held, healed, observed whole.
 
 use crate::behaviour::{Fault, Work};
 use crate::observation::{self, Observation};
@@ -10,56 +10,57 @@ use host::{Query, QueryAnswer};
 use std::time::Duration;
 use target::fault::{Hit, Kind, Length, Options};
 
-/// Between two looks. Short against the second that a node takes to be noticed by its clients.
+/// Interval between two observations: short compared with the second in which clients notice a
+/// failed node.
 const POLL: Duration = Duration::from_millis(100);
 
-/// How long a node may take to answer somebody who wants to see it whole: much, on a busy machine.
+/// Time limit of an answer that proves a node whole: generous, for a busy machine.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// A node that does not answer within this is silent, if the kernel says so too. A healthy one
-/// takes milliseconds.
+/// Time without an answer after which a node is silent, if the kernel agrees. A healthy node
+/// answers within milliseconds.
 const SILENCE: Duration = Duration::from_secs(1);
 
-/// How much later than planned the host's agent heals by itself.
+/// Delay after the planned end until the host's agent heals by itself.
 const SLACK: Duration = Duration::from_secs(5);
 
-/// How long agents let be what is brought about and hear nothing of it: whoever does that is on the
-/// way, and says so again and again.
+/// Time without renewal after which agents heal a fault that is still being injected. The injector
+/// renews it repeatedly.
 const RENEWED_WITHIN: Duration = Duration::from_secs(120);
 
-/// How long nodes may take to end on a host that they were moved to.
+/// Time limit for nodes to end on a host that they were moved to.
 const MOVED_BACK: Duration = Duration::from_secs(70);
 
-/// How long it may be before somebody can look at what is to be hit: the volume of a host that is
-/// being mended is mounted again in seconds.
+/// Maximum time without any observation of the target. The volume of a host that is being healed is
+/// mounted again within seconds.
 const UNSEEN_MAX: Duration = Duration::from_secs(30);
 
-/// How soon it has to show what something left behind that is over.
+/// Time limit for the traces of a finished operation to become visible.
 const LEFT_WITHIN: Duration = Duration::from_secs(10);
 
-/// One thing of its course.
+/// A step of a fault's life cycle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// When, monotonic clock.
+    /// Time of the step, monotonic clock, ns.
     pub at_ns: u64,
-    /// What it is of the course.
+    /// Kind of step.
     pub what: FaultStep,
-    /// What was seen.
+    /// Description of the observation or action.
     pub words: String,
 }
 
-/// What came of a fault.
+/// Result of a fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// Whether something else than its injector saw it; none: nobody could look.
+    /// True if an independent observer saw the fault. `None` if no observation was possible.
     pub seen: Option<bool>,
-    /// Whether it was seen whole at the end.
+    /// True if the target was seen whole at the end.
     pub whole: bool,
-    /// What was seen, in the order of the looks.
+    /// Steps in order.
     pub steps: Vec<Step>,
 }
 
-/// The step of a fault's course from which its time counts.
+/// Returns the step from which the duration of a fault counts.
 pub fn holds_from(kind: &Kind) -> FaultStep {
     match kind.length {
         Length::Staged => FaultStep::Done,
@@ -68,7 +69,7 @@ pub fn holds_from(kind: &Kind) -> FaultStep {
 }
 
 impl Outcome {
-    /// Seen and healed, or not.
+    /// Returns the verdict: confirmed if the fault was seen and healed.
     pub fn verdict(&self) -> FaultVerdict {
         match (self.seen, self.whole) {
             (Some(true), true) => FaultVerdict::Confirmed,
@@ -77,7 +78,7 @@ impl Outcome {
         }
     }
 
-    /// When a step of its course was, monotonic clock; none if it never came.
+    /// Returns the time of a step, monotonic clock, ns. `None` if it never happened.
     pub fn at_ns(&self, what: FaultStep) -> Option<u64> {
         let step = self.steps.iter().find(|step| step.what == what);
         step.map(|step| step.at_ns)
@@ -93,9 +94,9 @@ struct Course<'w> {
     steps: Vec<Step>,
 }
 
-/// Breaks what is `hit`, holds it until healing is ordered, and heals it. `planned` is how long
-/// that is meant to take: a little later the agents heal by themselves. `tell` hears every step as
-/// it comes. Every way out heals.
+/// Injects the fault, holds it until healing is ordered, and heals it. `planned` is the expected
+/// duration; a little later agents heal by themselves. `tell` receives every step at once. Heals on
+/// every path.
 pub fn run(
     kind: &Kind,
     (hit, options): (&Hit, &Options),
@@ -151,10 +152,10 @@ impl Course<'_> {
         (seen, self.heal())
     }
 
-    /// Looks until what is to be hit is whole, which it may not be yet after what came before; no
-    /// longer than the fault itself may take to be whole again.
+    /// Observes until the target is whole, which it may not be yet after an earlier fault. Waits at
+    /// most as long as the fault itself may take to heal.
     fn before(&mut self) -> Observation {
-        // What an agent still holds of one that nobody ends any more.
+        // Includes the time for which an agent may hold a fault whose controller is gone.
         let limit = self.kind.healed_within + self.armed(Duration::ZERO);
         let began_ns = self.world.now_ns();
         let until_ns = began_ns + limit.as_nanos() as u64;
@@ -185,8 +186,8 @@ impl Course<'_> {
         }
     }
 
-    /// What is seen of a volume that something else has broken: nobody looks closer, since what is
-    /// there now is not what stands there otherwise.
+    /// Returns an observation if another fault has broken the target's volume. Closer observation
+    /// would be misleading, because the volume's present behaviour is not its usual one.
     fn taken(&mut self) -> Option<Observation> {
         let host = match self.hit {
             _ if !self.kind.takes_volume() => None,
@@ -202,23 +203,23 @@ impl Course<'_> {
         })
     }
 
-    /// After how long agents heal by themselves.
+    /// Returns the time after which agents heal by themselves.
     fn armed(&self, planned: Duration) -> Duration {
         let planned = match self.kind.length {
             Length::Staged => planned + RENEWED_WITHIN,
             Length::Stated | Length::Moment | Length::Task => planned,
         };
         match self.fault.later() {
-            // What was moved ends elsewhere first, which takes a node a while.
+            // Nodes that were moved must first end on the other host, which takes a while.
             Some(_) => planned + SLACK + MOVED_BACK,
             None => planned + SLACK,
         }
     }
 
-    /// Looks until the fault shows or is to end, and holds it until then.
+    /// Observes until the fault is visible or must end, then holds it.
     fn effect(&mut self, planned: Duration) -> Option<bool> {
         let injected_ns = self.world.now_ns();
-        // A look must be over when healing is due.
+        // An observation must end before healing is due.
         let silence = SILENCE.min(planned / 4);
         loop {
             let look = self.fault.look(self.world, silence);
@@ -236,8 +237,8 @@ impl Course<'_> {
         }
     }
 
-    /// Lets it go on with what it does until that is over or healing is ordered, and looks
-    /// meanwhile. Whether it was done is said by what it left behind.
+    /// Continues the fault's operation until it ends or healing is ordered, with observations in
+    /// between. Its traces prove afterwards that it was done.
     fn work(&mut self, planned: Duration) -> Option<bool> {
         let silence = SILENCE.min(planned / 4);
         let (mut is_seen, mut renewal) = (false, Renewal::default());
@@ -268,8 +269,8 @@ impl Course<'_> {
         }
     }
 
-    /// Looks until it shows what was left behind by something that is over, and holds it as long
-    /// as the study says, if the study says so.
+    /// Observes until the traces of a finished operation are visible. Then holds them for the
+    /// study's duration, if it has one.
     fn left(&mut self, words: &str, is_seen: bool, planned: Duration) -> Option<bool> {
         let until_ns = self.world.now_ns() + LEFT_WITHIN.as_nanos() as u64;
         loop {
@@ -292,7 +293,7 @@ impl Course<'_> {
         }
     }
 
-    /// Waits until healing is ordered, and does meanwhile what is to be done later.
+    /// Waits until healing is ordered, and performs the further action when it is due.
     fn hold(&mut self, injected_ns: u64, planned: Duration) {
         if let Some(after) = self.fault.later() {
             let due_ns = injected_ns + after.as_nanos() as u64;
@@ -321,8 +322,9 @@ impl Course<'_> {
         while !self.world.wait(planned) {}
     }
 
-    /// Heals, and looks until it shows. Nodes that have not come back by themselves are started
-    /// again, as an operator would: some stop themselves for good when they meet what was broken.
+    /// Heals the fault, and observes until the target is whole. Returns true if it became whole.
+    /// Restarts nodes that do not come back by themselves, as an operator would: some stop for good
+    /// when they meet a fault.
     fn heal(&mut self) -> bool {
         self.say(FaultStep::Healing, self.fault.healing().to_owned());
         let (steps, tell) = (&mut self.steps, &mut self.tell);
@@ -341,7 +343,7 @@ impl Course<'_> {
             if look.whole.is_some() {
                 seen_ns = self.world.now_ns();
             }
-            // An agent that is gone sees nothing any more.
+            // If an agent is gone, nothing can be observed any more.
             let is_unseen = self.world.now_ns() - seen_ns >= UNSEEN_MAX.as_nanos() as u64;
             if look.whole == Some(true) {
                 let early = "; its agent had healed it by itself";
@@ -371,30 +373,30 @@ impl Course<'_> {
     }
 }
 
-/// Whether nothing of a fault is there before it.
+/// Returns true if no trace of the fault is visible before its injection.
 fn is_ready(look: &Observation) -> bool {
     look.whole == Some(true) && look.broken == Some(false)
 }
 
-/// Nodes that are started again when they do not come back.
+/// Restarts of nodes that do not come back.
 struct Revival {
-    /// Those that are starting, and when each was started last.
+    /// Nodes that are starting, with the time of their last start.
     started: Vec<(usize, u64)>,
     began_ns: u64,
     restarts_count: usize,
 }
 
-/// How long a node may be silent that runs, and was not started anew, until it is.
+/// Time that a running node, which was not restarted, may stay silent before a restart.
 const SILENT_MAX: Duration = Duration::from_secs(20);
 
-/// How long all others may hold one to be down that answers clients. A node may have told them of
-/// a later start than its last one: they hear nothing of it until it is started once more.
+/// Time that all others may consider a node down that answers clients. The node may have announced
+/// a later gossip generation than its present one. The others ignore it until it is restarted.
 const SHUNNED_MAX: Duration = Duration::from_secs(60);
 
-/// Between two starts of a node that ends while it starts.
+/// Minimum interval between two starts of a node that fails to start.
 const BETWEEN_STARTS: Duration = Duration::from_secs(2);
 
-/// How often nodes are started again.
+/// Maximum number of restarts.
 const RESTARTS_MAX: usize = 5;
 
 impl Revival {
@@ -406,7 +408,7 @@ impl Revival {
         }
     }
 
-    /// Starts a node again that has gone, or is silent for too long; why, if it did.
+    /// Restarts a node that has ended or was silent for too long. Returns the reason if it did.
     fn revive(&mut self, node: usize, world: &mut dyn World) -> Option<String> {
         let now_ns = world.now_ns();
         let known = self.started.iter().position(|(started, _)| *started == node);
@@ -420,7 +422,7 @@ impl Revival {
         } else if is_gone {
             return None;
         } else if known.is_none() && has_waited(SILENT_MAX) && world.ask(node, PATIENCE).is_err() {
-            // One that was started takes a while.
+            // A node that was just started takes a while.
             "it runs and answers nobody, though what was broken is whole"
         } else if has_waited(SHUNNED_MAX) && ring::is_shunned(world, node) {
             "it answers clients, and all others hold it to be down"
@@ -433,7 +435,7 @@ impl Revival {
         self.restarts_count += 1;
         self.started.retain(|(started, _)| *started != node);
         self.started.push((node, now_ns));
-        // What kept it from starting once will do so again.
+        // The cause of a failed start would make the next one fail, too.
         let forgiving = is_gone && self.restarts_count > 1;
         let how = if forgiving {
             ", and told to skip what of its files cannot be read"

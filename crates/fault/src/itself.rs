@@ -1,14 +1,14 @@
-//! What a node says of itself to a client.
+//! Release and schema version that a node reports to a client.
 
 use crate::world::Client;
 use anyhow::{Context, Result, bail};
 use cluster::View;
 use std::time::Duration;
 
-/// How long a node may take to say what it is.
+/// Time limit for a node to report them.
 const LIMIT: Duration = Duration::from_secs(5);
 
-/// Its release, and which schema it has.
+/// Release and schema version of a node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Itself {
     pub release: String,
@@ -16,7 +16,7 @@ pub(crate) struct Itself {
 }
 
 impl Itself {
-    /// Asks it.
+    /// Queries a node.
     pub fn of(world: &mut dyn Client, node: usize, limit: Duration) -> Result<Itself> {
         let rows = world.rows(node, View::Itself, limit)?;
         let row = rows.first().context("it says nothing of itself")?;
@@ -28,13 +28,13 @@ impl Itself {
     }
 }
 
-/// The release that a node says it is.
+/// Returns the release that a node reports.
 pub(crate) fn release(world: &mut dyn Client, node: usize) -> Result<String> {
     let seen = Itself::of(world, node, LIMIT).context("ask what it is")?;
     Ok(seen.release)
 }
 
-/// That a node says it is this release.
+/// Checks that a node reports this release.
 pub(crate) fn is_release(world: &mut dyn Client, node: usize, expected: &str) -> Result<()> {
     let release = release(world, node)?;
     if release != expected {

@@ -1,11 +1,11 @@
 //! The only crate that knows how to break a thing, see independently that it is broken, make it
 //! whole and see that too.
 //!
-//! Each kind of fault is a file: what it takes, how it is injected, and by what it shows. [`run`]
-//! takes one from the first look to the last. What must hold: nothing is broken that was not seen
-//! whole before; what heals is armed at the host's agent before anything is broken; that something
-//! is broken, or whole again, is said by who has not done it: the kernel of the host, another host,
-//! and a client of the node.
+//! Each kind of fault has a file with its options, its injection and its observation. [`run`]
+//! performs a fault from the first observation to the last. Invariants: nothing is broken that was
+//! not seen whole before. Healing is armed at the host's agent before the injection. Independent
+//! observers decide if the target is broken or whole again: the host's kernel, another host, and a
+//! client of the node.
 
 mod behaviour;
 mod behaviours;

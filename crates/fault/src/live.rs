@@ -1,4 +1,4 @@
-//! A cluster of ours that is really broken, by its hosts' agents.
+//! Faults on a real cluster, through the agents of its hosts.
 
 mod agents;
 mod client;
@@ -21,58 +21,58 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use versions::Release;
 
-/// When an agent starts a node again by itself whose controller has gone between killing it and
-/// starting it.
+/// Time after which an agent restarts a node by itself, if its controller disappears between
+/// killing and starting it.
 const RESTART_LIMIT: Duration = Duration::from_secs(30);
 
-/// Orders healing. Dropping it does, too.
+/// Order to heal. Dropping it also orders healing.
 #[derive(Debug)]
 pub struct Order(Sender<()>);
 
 impl Order {
-    /// Heal now; once more is the same as once.
+    /// Orders healing. Repeated calls have no effect.
     pub fn heal(&self) {
-        // Who is gone has healed.
+        // A receiver that is gone has healed.
         let _ = self.0.send(());
     }
 }
 
-/// The two ends of an order.
+/// Creates an order and its receiver.
 pub fn orders() -> (Order, Receiver<()>) {
     let (sender, receiver) = channel();
     (Order(sender), receiver)
 }
 
-/// A cluster of ours, and the order that ends its fault.
+/// A real cluster, and the order that ends its fault.
 #[derive(Debug)]
 pub struct Live {
     handles: Handles,
-    /// How many of its nodes are the cluster's; others were added by what broke it.
+    /// Number of the cluster's nodes. Further ones were added by the fault.
     members_count: usize,
     orders: Receiver<()>,
     is_ordered: bool,
     broken: Vec<Entry>,
-    /// Pods that are cut off.
+    /// Pods that are isolated.
     isolated: Vec<Isolation>,
-    /// A connection to a node that is looked at.
+    /// Connection to a node for observation.
     held: Option<TcpStream>,
-    /// What starts nodes that have lost what they kept, by node.
+    /// Starts of nodes that have lost their data, by node.
     emptied: BTreeMap<usize, Restartable>,
-    /// What nodes were told to do and have not told of: by node.
+    /// Operations on nodes whose result was not fetched yet, by node.
     at_work: BTreeMap<usize, JoinHandle<Result<String>>>,
 }
 
-/// Something that is broken.
+/// An injected fault.
 #[derive(Debug)]
 struct Entry {
     agent: Arc<Agent>,
     broken: Broken,
-    /// Whose processes it has touched.
+    /// Nodes whose processes it affects.
     nodes: Vec<usize>,
 }
 
 impl Live {
-    /// One that nothing was done to yet.
+    /// Creates a cluster without faults.
     pub fn new(handles: Handles, orders: Receiver<()>) -> Live {
         Live {
             members_count: handles.nodes.len(),
@@ -87,19 +87,19 @@ impl Live {
         }
     }
 
-    /// The processes of all nodes of the cluster as they are now, in their order.
+    /// Returns the processes of the cluster's nodes now, in node order.
     pub fn processes(&self) -> Vec<Option<Identity>> {
         let nodes = self.nodes().into_iter().take(self.members_count);
         nodes.map(|node| node.process).collect()
     }
 
-    /// The releases that the nodes of the cluster run now, in their order.
+    /// Returns the releases of the cluster's nodes now, in node order.
     pub fn releases(&self) -> Vec<Option<Release>> {
         let members = self.handles.nodes.iter().take(self.members_count);
         members.map(|node| node.release().cloned()).collect()
     }
 
-    /// The node that a host could have.
+    /// Returns the node that could be added to a host.
     fn newcomer_on(&self, host: usize) -> Result<&AddedNode> {
         let found = self.handles.newcomers.get(host);
         found.with_context(|| format!("host{} can have no node more", host + 1))
@@ -116,15 +116,15 @@ impl Live {
         control.with_context(|| format!("{} shows no MBeans to be told by", known.name))
     }
 
-    /// The agent where the process of a node is.
+    /// Returns the agent on the machine of a node's process.
     fn agent_there(&self, node: usize) -> Result<Arc<Agent>> {
         let known = self.at(node)?;
         let there = known.service.as_ref().map_or(&known.agent, |service| &service.agent);
         Ok(Arc::clone(there))
     }
 
-    /// Takes note of the processes that nodes have after healing, in their order; those that were
-    /// started. One of others that was may not have shown its process yet.
+    /// Records the processes of nodes after healing, given in node order. Returns the nodes that
+    /// were started. An attached node may not have shown its process yet.
     fn note(&mut self, nodes: &[usize], processes: Vec<Identity>) -> Vec<usize> {
         let mut processes = processes.into_iter();
         let mut started = Vec::new();

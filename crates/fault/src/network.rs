@@ -1,5 +1,5 @@
-//! Who loses what hosts send and are sent: the switch between them, or machines themselves, each
-//! what belongs to the ports of the cluster's nodes and nothing else.
+//! Packet loss between hosts: on the switch between simulated hosts, or on remote machines
+//! themselves. Machines drop only packets of the cluster's node ports.
 
 use crate::observation;
 use crate::world::{Agents, HostSeen, Via};
@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
-/// Cuts a host off from everybody.
+/// Cuts a host off from all others.
 pub(crate) fn cut_off(world: &mut dyn Agents, host: usize, within: Duration) -> Result<()> {
     let seen = host_of(world, host)?;
     if world.has_switch() {
@@ -19,7 +19,7 @@ pub(crate) fn cut_off(world: &mut dyn Agents, host: usize, within: Duration) -> 
     world.inject(Via::Host(host), Injection::HostPackets(losses), &[], within)
 }
 
-/// Loses a share of what a host sends to everybody and is sent by them.
+/// Drops a share of the packets that a host sends and receives.
 pub(crate) fn lose(
     world: &mut dyn Agents,
     host: usize,
@@ -68,8 +68,7 @@ pub(crate) fn cut_clients(world: &mut dyn Agents, host: usize, within: Duration)
     world.inject(Via::Host(host), losses, &[], within)
 }
 
-/// Cuts some hosts off from others, one way (what they send is lost, and not what they are sent) or
-/// both.
+/// Cuts some hosts off from others: in both directions, or only the packets that they send.
 pub(crate) fn cut(
     world: &mut dyn Agents,
     [of, from]: [&[usize]; 2],
@@ -94,7 +93,8 @@ pub(crate) fn cut(
         };
         return world.inject(Via::Switch, Injection::Packets(losses), &[], within);
     }
-    // At both ends: who has several addresses may send by another than the one that is known.
+    // Drops packets at both ends, because a host with several addresses may send from an unknown
+    // one.
     for (side, others, way) in [(&of, &from, Way::Out), (&from, &of, Way::In)] {
         let one_way = HostLoss {
             way,
@@ -116,7 +116,8 @@ pub(crate) fn cut(
     Ok(())
 }
 
-/// What belongs to the nodes of a machine: who they are reached by, and whom they reach.
+/// Returns the loss of all packets of a machine's nodes: to their ports, and to the ports of other
+/// nodes.
 fn to_and_from(world: &dyn Agents, host: usize, share: f64) -> Vec<HostLoss> {
     let others = world.hosts().into_iter().enumerate().filter(|(index, _)| *index != host);
     let peers: Vec<Ipv4Addr> = others.flat_map(|(_, host)| host.addresses).collect();
@@ -139,7 +140,7 @@ fn to_and_from(world: &dyn Agents, host: usize, share: f64) -> Vec<HostLoss> {
     all.into_iter().flat_map(HostLoss::both_ways).collect()
 }
 
-/// The ports of nodes on some hosts.
+/// Returns the ports of the nodes on some hosts.
 fn ports(world: &dyn Agents, is_one: impl Fn(Option<usize>) -> bool) -> Vec<u16> {
     let nodes = world.nodes().into_iter().filter(|node| is_one(node.host));
     let ports: BTreeSet<u16> = nodes.flat_map(|node| node.ports).collect();

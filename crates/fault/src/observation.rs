@@ -1,4 +1,4 @@
-//! What was seen of a thing at one moment, by who has not broken it.
+//! Observations of a fault's target, independent of the injector.
 
 use crate::world::{Agents, Client, NodeSeen, Via, World};
 use anyhow::{Context, Error, Result, ensure};
@@ -8,19 +8,19 @@ use std::net::SocketAddr;
 use std::time::Duration;
 use target::fault::Hit;
 
-/// One look.
+/// An observation at one moment.
 #[derive(Clone, Debug)]
 pub(crate) struct Observation {
-    /// Whether it shows what is meant to be broken; none: nobody could look.
+    /// True if the fault is visible. `None` if it could not be observed.
     pub broken: Option<bool>,
-    /// Whether it shows that all is whole; none: nobody could look.
+    /// True if the target is whole. `None` if it could not be observed.
     pub whole: Option<bool>,
-    /// What was seen.
+    /// Description of the observation.
     pub words: String,
 }
 
 impl Observation {
-    /// What two say who know nothing of each other: it is broken, or whole, if both say so.
+    /// Combines two independent observations: broken, or whole, if both agree.
     pub fn of_two(one: Observation, other: Observation) -> Observation {
         Observation {
             broken: both(one.broken, other.broken),
@@ -29,7 +29,7 @@ impl Observation {
         }
     }
 
-    /// That all is whole needs the word of another one too, who is asked only then.
+    /// Adds another observer that must also confirm the whole state. It is asked only then.
     pub fn and(self, other: impl FnOnce() -> Observation) -> Observation {
         if self.whole != Some(true) {
             return self;
@@ -42,7 +42,7 @@ impl Observation {
     }
 }
 
-/// Whether both are so; none where that is not known.
+/// Returns true if both are true. `None` if unknown.
 pub(crate) fn both(one: Option<bool>, other: Option<bool>) -> Option<bool> {
     match (one, other) {
         (Some(false), _) | (_, Some(false)) => Some(false),
@@ -51,7 +51,7 @@ pub(crate) fn both(one: Option<bool>, other: Option<bool>) -> Option<bool> {
     }
 }
 
-/// A look that nobody could have.
+/// Returns a failed observation.
 pub(crate) fn unseen(who: &str, error: &Error) -> Observation {
     Observation {
         broken: None,
@@ -60,8 +60,8 @@ pub(crate) fn unseen(who: &str, error: &Error) -> Observation {
     }
 }
 
-/// What the kernel says of a node's process: `is_broken` knows the letter of its state that it
-/// should have, or that it has none.
+/// Observes a node's process in the kernel. `is_broken` judges its state letter, or `None` if there
+/// is no process.
 pub(crate) fn process(
     world: &mut dyn Agents,
     node: usize,
@@ -72,7 +72,7 @@ pub(crate) fn process(
         None if seen.is_some_and(|node| !node.is_ours) => {
             Err(anyhow::anyhow!("its process is not found yet"))
         }
-        // Nobody has started it.
+        // The process was never started.
         None => Ok(None),
         Some(process) => match world.see(Via::Node(node), Query::Process(process)) {
             Ok(QueryAnswer::Process(state)) => Ok(state),
@@ -93,7 +93,7 @@ pub(crate) fn process(
     }
 }
 
-/// What a client of a node says: it is broken if it does not answer.
+/// Observes a node as a client: broken if it does not answer.
 pub(crate) fn client(world: &mut dyn Client, node: usize, limit: Duration) -> Observation {
     let answer = world.ask(node, limit);
     Observation {
@@ -106,12 +106,12 @@ pub(crate) fn client(world: &mut dyn Client, node: usize, limit: Duration) -> Ob
     }
 }
 
-/// The process of a node, as far as is known.
+/// Returns the process of a node, if known.
 pub(crate) fn process_of(world: &dyn Agents, node: usize) -> Option<Identity> {
     world.nodes().get(node).and_then(|node| node.process)
 }
 
-/// Refuses to go on with a node that is starting if it has ended.
+/// Refuses to wait further for a starting node whose process has ended.
 pub(crate) fn still_starting(world: &mut dyn Agents, node: usize, name: &str) -> Result<()> {
     let ended = process(world, node, |state| state.is_none()).broken == Some(true);
     ensure!(
@@ -121,13 +121,13 @@ pub(crate) fn still_starting(world: &mut dyn Agents, node: usize, name: &str) ->
     Ok(())
 }
 
-/// The process of a node that runs.
+/// Returns the process of a running node.
 pub(crate) fn running(world: &dyn Agents, node: usize) -> Result<Identity> {
     let process = world.nodes().get(node).and_then(|node| node.process);
     process.context("the node does not run")
 }
 
-/// The nodes that are hit.
+/// Returns the target nodes.
 pub(crate) fn nodes_hit(hit: &Hit, world: &dyn Agents) -> Vec<usize> {
     match hit {
         Hit::Node(index) => vec![*index],
@@ -141,13 +141,13 @@ pub(crate) fn nodes_hit(hit: &Hit, world: &dyn Agents) -> Vec<usize> {
     }
 }
 
-/// The nodes of a host, with their indexes.
+/// Returns the nodes of a host, with their indices.
 pub(crate) fn nodes_on(world: &dyn Agents, host: usize) -> Vec<(usize, NodeSeen)> {
     let nodes = world.nodes().into_iter().enumerate();
     nodes.filter(|(_, node)| node.host == Some(host)).collect()
 }
 
-/// The indexes of the nodes of a host that run, and what starts them again.
+/// Returns the running nodes of a host, with the starts that bring them back.
 pub(crate) fn restartables(
     world: &dyn World,
     host: usize,
@@ -159,7 +159,7 @@ pub(crate) fn restartables(
     Ok((indexes, all))
 }
 
-/// What clients of all nodes of a host say: it is broken if none answers, and whole if all do.
+/// Observes all nodes of a host as a client: broken if none answers, whole if all do.
 pub(crate) fn clients(world: &mut dyn World, host: usize, limit: Duration) -> Observation {
     let nodes = nodes_on(world, host);
     let looks: Vec<Observation> =
@@ -172,7 +172,7 @@ pub(crate) fn clients(world: &mut dyn World, host: usize, limit: Duration) -> Ob
     }
 }
 
-/// What clients of all nodes say: broken if one does not answer, whole if all do.
+/// Observes all nodes as a client: broken if one does not answer, whole if all do.
 pub(crate) fn all_clients(world: &mut dyn World, limit: Duration) -> Observation {
     let count = world.nodes().len();
     let looks: Vec<Observation> = (0..count).map(|node| client(world, node, limit)).collect();
@@ -192,12 +192,12 @@ pub(crate) fn all_clients(world: &mut dyn World, limit: Duration) -> Observation
     }
 }
 
-/// What a host is called.
+/// Returns the name of a host.
 pub(crate) fn host_name(world: &dyn Agents, host: usize) -> String {
     world.hosts().into_iter().nth(host).map(|host| host.name).unwrap_or_default()
 }
 
-/// Another host, and where nodes of a host are reached from it.
+/// Returns another host, and the internode address of a node on the given host.
 pub(crate) fn other_way(world: &dyn Agents, host: usize) -> Result<(usize, SocketAddr)> {
     let nodes = nodes_on(world, host);
     let (_, node) = nodes.first().context("no node is on that host")?;
@@ -206,13 +206,13 @@ pub(crate) fn other_way(world: &dyn Agents, host: usize) -> Result<(usize, Socke
     Ok((other, node.storage))
 }
 
-/// Whether another host reaches a host.
+/// Observes if another host reaches a host.
 pub(crate) fn others_reach(world: &mut dyn Agents, host: usize, limit: Duration) -> Observation {
     let looked = other_way(world, host).and_then(|(other, _)| way(world, other, host, limit));
     or_unseen("another host", looked)
 }
 
-/// Whether a host reaches a node of another one, by the kernel's own word.
+/// Observes if a host can connect to a node of another host.
 fn way(world: &mut dyn Agents, from: usize, to: usize, limit: Duration) -> Result<Observation> {
     let nodes = nodes_on(world, to);
     let (_, node) = nodes.first().context("no node is on that host")?;
@@ -234,13 +234,13 @@ fn way(world: &mut dyn Agents, from: usize, to: usize, limit: Duration) -> Resul
     })
 }
 
-/// How long one way is tried at least: long against a switch in this machine.
+/// Minimum time limit of one attempt: long for a switch within this machine.
 const WAY_LIMIT: Duration = Duration::from_millis(200);
 
-/// How many pairs of hosts are looked at, each both ways: of many, enough to know.
+/// Maximum number of host pairs to observe, each in both directions.
 const PAIRS_MAX: usize = 6;
 
-/// The ways between two sides of hosts: broken if none is open, whole if all are.
+/// Observes the connections between two groups of hosts: broken if none works, whole if all do.
 pub(crate) fn ways(
     world: &mut dyn Agents,
     some: &[usize],
@@ -252,7 +252,7 @@ pub(crate) fn ways(
         .flat_map(|one| others.iter().map(move |other| (*one, *other)))
         .take(PAIRS_MAX)
         .collect();
-    // All of them together are one look.
+    // All attempts together are one observation.
     let limit = (limit / (2 * pairs.len().max(1) as u32)).max(WAY_LIMIT);
     let both_ways = pairs.into_iter().flat_map(|(one, other)| [(one, other), (other, one)]);
     let looks: Vec<Observation> = both_ways
@@ -267,7 +267,7 @@ pub(crate) fn ways(
     }
 }
 
-/// What a disk has done when it was tried.
+/// Result of a disk test.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tried {
     pub write: Attempt,
@@ -283,12 +283,13 @@ impl Tried {
         )
     }
 
-    /// How long a write took, if none failed; what has not ended took at least `limit`.
+    /// Returns the duration of the write if it did not fail. An unfinished write took at least
+    /// `limit`.
     pub fn write_took(self, limit: Duration) -> Option<Duration> {
         took(self.write, limit)
     }
 
-    /// The same of a read.
+    /// Returns the duration of the read likewise.
     pub fn read_took(self, limit: Duration) -> Option<Duration> {
         took(self.read, limit)
     }
@@ -313,7 +314,7 @@ fn did(attempt: Attempt) -> String {
     }
 }
 
-/// Tries the disk of a host.
+/// Tests the disk of a host.
 pub(crate) fn try_disk(
     world: &mut dyn Agents,
     host: usize,
@@ -337,7 +338,7 @@ pub(crate) fn try_disk(
     }
 }
 
-/// What trying the disk of a host shows: whole if it does what it is asked to.
+/// Observes the disk of a host: whole if the test succeeds.
 pub(crate) fn disk(
     world: &mut dyn Agents,
     host: usize,
@@ -355,7 +356,7 @@ pub(crate) fn disk(
     or_unseen("its disk", tried)
 }
 
-/// The same; that all is whole again needs an answer of its nodes too.
+/// Observes like `disk`, but the whole state also requires answers of the host's nodes.
 pub(crate) fn disk_and_nodes(
     world: &mut dyn World,
     host: usize,
@@ -366,17 +367,17 @@ pub(crate) fn disk_and_nodes(
     disk.and(|| clients(world, host, limit))
 }
 
-/// An answer to another question.
+/// Returns the error for an answer to another question.
 pub(crate) fn other_answer(seen: &QueryAnswer) -> Error {
     anyhow::anyhow!("an agent has answered another question: {seen:?}")
 }
 
-/// The result of a look as a look.
+/// Converts an error of an observation into one without result.
 pub(crate) fn or_unseen(who: &str, looked: Result<Observation>) -> Observation {
     looked.unwrap_or_else(|error| unseen(who, &error))
 }
 
-/// An error for a sentence.
+/// Shortens an error for a sentence.
 fn short(error: &Error) -> String {
     let text = format!("{error:#}").replace('\n', " ");
     text.chars().take(120).collect()

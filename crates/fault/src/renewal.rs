@@ -1,24 +1,24 @@
-//! What keeps agents from healing something that is still being brought about.
+//! Renews the agents' auto-heal deadline while a fault is being injected or undone.
 
 use crate::world::World;
 use std::time::Duration;
 
-/// How often agents are told.
+/// Interval between two renewals.
 const RENEWED_EVERY: Duration = Duration::from_secs(10);
 
-/// Tells agents again and again to let be what is brought about, or undone step by step.
+/// Renewal of the agents' deadline at intervals.
 #[derive(Debug, Default)]
 pub(crate) struct Renewal {
-    /// When it is due.
+    /// Time of the next renewal, ns.
     due_ns: u64,
 }
 
 impl Renewal {
-    /// Tells them if it is due: they heal `within` from now on, if they hear no more of it.
+    /// Renews the deadline if due: agents heal `within` from now on, unless renewed again.
     pub fn renew(&mut self, world: &mut dyn World, within: Duration) {
         let now_ns = world.now_ns();
         if now_ns >= self.due_ns {
-            // An agent that is gone has healed, which the next look shows.
+            // An agent that is gone has healed, which the next observation shows.
             let _ = world.renew(within);
             self.due_ns = now_ns + RENEWED_EVERY.as_nanos() as u64;
         }

@@ -1,5 +1,5 @@
-//! What nodes say of one of them that leaves their ring, loses what it had, or comes back: each by
-//! its own word, none by that of who told it to.
+//! Observations of a node that leaves the ring, loses its data, or comes back. Every node is asked
+//! separately, and the node that received the operation is not trusted.
 
 use crate::behaviour::Work;
 use crate::observation::{self, Observation};
@@ -9,28 +9,28 @@ use cluster::{Member, MemberStatus, Operation};
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// Between two looks at work that a node was told to do.
+/// Interval between two checks of an operation.
 const POLL: Duration = Duration::from_millis(200);
 
-/// How long a node may take to tell of the ring.
+/// Time limit for a node to report the ring.
 const TOLD_WITHIN: Duration = Duration::from_secs(5);
 
-/// How long a node may take to leave a ring, or to take another one out of it.
+/// Time limit for a node to leave a ring, or to remove another one.
 const LEFT_WITHIN: Duration = Duration::from_secs(600);
 
-/// All nodes but one, if that is one of them, by their indexes.
+/// Returns the indices of all nodes except one.
 pub(crate) fn others(world: &dyn Agents, node: Option<usize>) -> Vec<usize> {
     let all = 0..world.nodes().len();
     all.filter(|other| Some(*other) != node).collect()
 }
 
-/// Another node, to be told something.
+/// Returns another node, for an operation.
 pub(crate) fn another(world: &dyn Agents, node: usize) -> Result<usize> {
     let others = others(world, Some(node));
     others.first().copied().context("there is no other node in the ring")
 }
 
-/// What a node has of another one, if that is a member.
+/// Returns the status of a node as another node sees it, if it is a member.
 pub(crate) fn member(
     world: &mut dyn World,
     by: usize,
@@ -41,13 +41,13 @@ pub(crate) fn member(
     Ok(world.members(by, limit)?.all.remove(&storage))
 }
 
-/// Where the others reach a node.
+/// Returns the internode address of a node.
 fn storage(world: &dyn Agents, node: usize) -> Result<SocketAddr> {
     let seen = world.nodes().into_iter().nth(node);
     Ok(seen.context("there is no such node")?.storage)
 }
 
-/// What some nodes hold the one at an address to be, each.
+/// Returns the status that each of some nodes gives to the node at an address.
 pub(crate) fn held_at(
     world: &mut dyn Mbeans,
     by: Vec<usize>,
@@ -61,7 +61,7 @@ pub(crate) fn held_at(
     by.into_iter().map(standing).collect()
 }
 
-/// That in words.
+/// Describes these statuses.
 pub(crate) fn words(held: &[Option<MemberStatus>]) -> String {
     let words = |standing: &Option<MemberStatus>| standing.map_or("no member", MemberStatus::words);
     let mut said: Vec<&str> = held.iter().map(words).collect();
@@ -69,7 +69,7 @@ pub(crate) fn words(held: &[Option<MemberStatus>]) -> String {
     format!("the others hold it to be {}", said.join(", "))
 }
 
-/// What all other nodes hold a node to be: whole if it is up and normal for all of them.
+/// Observes a node's status on all other nodes: whole if all see it as up and normal.
 pub(crate) fn held(
     world: &mut dyn World,
     node: usize,
@@ -89,7 +89,7 @@ pub(crate) fn held(
     observation::or_unseen("the other nodes", looked)
 }
 
-/// Whether nothing stands in the folders of a node's data: then it is broken.
+/// Observes a node's data folders: broken if they are empty.
 pub(crate) fn emptied(world: &mut dyn NodeFiles, node: usize) -> Observation {
     let looked = world.is_empty(node).map(|is_empty| Observation {
         broken: Some(is_empty),
@@ -103,7 +103,7 @@ pub(crate) fn emptied(world: &mut dyn NodeFiles, node: usize) -> Observation {
     observation::or_unseen("its folders", looked)
 }
 
-/// What was seen; that all is whole again needs the word of all other nodes, too.
+/// Adds to the whole state that all other nodes see the node as up and normal.
 pub(crate) fn and_back(
     world: &mut dyn World,
     seen: Observation,
@@ -114,8 +114,7 @@ pub(crate) fn and_back(
     and_settled(world, back, node, limit)
 }
 
-/// What was seen; that all is whole again needs the word of all other nodes that it is up, if
-/// there are any.
+/// As `and_back`, but a node without peers needs no such confirmation.
 pub(crate) fn and_known(
     world: &mut dyn World,
     seen: Observation,
@@ -129,14 +128,14 @@ pub(crate) fn and_known(
     }
 }
 
-/// Whether a node that answers clients is down for all others.
+/// Returns true if a node answers clients but all others consider it down.
 pub(crate) fn is_shunned(world: &mut dyn World, node: usize) -> bool {
     let is_down = |one| one == Some(MemberStatus::Down);
     world.ask(node, TOLD_WITHIN).is_ok()
         && held(world, node, TOLD_WITHIN, is_down).broken == Some(true)
 }
 
-/// What was seen; that all is whole again needs the node's own word that it streams nothing more.
+/// Adds to the whole state that the node reports no more streams.
 pub(crate) fn and_settled(
     world: &mut dyn Mbeans,
     seen: Observation,
@@ -159,13 +158,13 @@ pub(crate) fn settled(world: &mut dyn Mbeans, node: usize, limit: Duration) -> R
     })
 }
 
-/// Whether a node streams its data.
+/// Returns true if a node streams data.
 pub(crate) fn is_streaming(world: &mut dyn Mbeans, node: usize) -> bool {
     let own = world.members(node, TOLD_WITHIN);
     own.is_ok_and(|own| own.streams_count > 0)
 }
 
-/// What a node was told to do and has not done yet.
+/// An operation on a node that has not ended yet.
 #[derive(Default)]
 pub(crate) struct PendingOperation(Option<usize>);
 
@@ -175,7 +174,7 @@ impl PendingOperation {
         Ok(PendingOperation(Some(node)))
     }
 
-    /// What came of it, when it has ended.
+    /// Returns its result once it has ended.
     pub fn proceed(&mut self, world: &mut dyn Mbeans) -> Result<Work> {
         let Some(ended) = self.0.and_then(|node| world.operated(node)) else {
             return Ok(Work::Going);
@@ -184,7 +183,7 @@ impl PendingOperation {
         ended.map(Work::Done)
     }
 
-    /// Heals when it has ended.
+    /// Heals after it has ended.
     pub fn heal(&mut self, world: &mut dyn World) -> Result<Healed> {
         match self.0.take() {
             Some(node) => heal_after(world, node),
@@ -193,14 +192,14 @@ impl PendingOperation {
     }
 }
 
-/// Waits until a node has done what it was told to, and heals then; what came of it, said.
+/// Waits until the node's operation has ended, and then heals. Adds the operation's result.
 fn heal_after(world: &mut dyn World, at_work: usize) -> Result<Healed> {
     let until_ns = world.now_ns() + LEFT_WITHIN.as_nanos() as u64;
     let ended = loop {
         if let Some(ended) = world.operated(at_work) {
             break ended;
         }
-        // Its answer may never come: the network has gone with its host.
+        // The answer may never come, if the host's network failed with the node.
         if observation::process(world, at_work, |state| state.is_some()).broken != Some(true) {
             break Err(anyhow::anyhow!("node {} is gone", at_work + 1));
         }

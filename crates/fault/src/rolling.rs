@@ -1,5 +1,5 @@
-//! Nodes that are restarted one after the other, each when the one before it is up again: what the
-//! kinds have in common that do so.
+//! Rolling restarts: nodes restart one after the other, each once the one before is up. Shared by
+//! several kinds of faults.
 
 use crate::behaviour::Work;
 use crate::observation::{self, Observation, both};
@@ -10,19 +10,19 @@ use host::{Query, QueryAnswer};
 use std::time::Duration;
 use target::fault::STARTED_WITHIN;
 
-/// How long a node may take to say whom it holds to be up.
+/// Time limit for a node to report which nodes it considers up.
 const LIMIT: Duration = Duration::from_secs(5);
 
-/// How long a node is given to be back by itself when whoever restarts it has gone meanwhile.
+/// Time after which an agent restarts a node whose controller has disappeared during its restart.
 pub(crate) const TURN_LIMIT: Duration = Duration::from_secs(60);
 
-/// A round of nodes.
+/// A rolling restart of some nodes.
 #[derive(Debug)]
 pub(crate) struct Round {
     nodes: Vec<usize>,
-    /// How many of them have had their turn.
+    /// Number of nodes that have finished.
     done_count: usize,
-    /// The one whose turn it is.
+    /// Node that is restarting.
     turn: Option<Turn>,
     began_ns: Option<u64>,
 }
@@ -31,14 +31,14 @@ pub(crate) struct Round {
 #[derive(Clone, Copy, Debug)]
 struct Turn {
     node: usize,
-    /// What it was before.
+    /// Process before the restart.
     before: Option<Identity>,
     began_ns: u64,
     started_ns: u64,
 }
 
 impl Round {
-    /// Of these nodes, in this order.
+    /// Creates a rolling restart of these nodes, in this order.
     pub fn of(nodes: Vec<usize>) -> Round {
         Round {
             nodes,
@@ -48,21 +48,21 @@ impl Round {
         }
     }
 
-    /// Those that were touched, in their order.
+    /// Returns the nodes that have been restarted or are restarting, in order.
     pub fn touched(&self) -> Vec<usize> {
         let count = self.done_count + usize::from(self.turn.is_some());
         self.nodes[..count.min(self.nodes.len())].to_vec()
     }
 
-    /// Heals all that is left, and says of those that were touched that they may be starting.
+    /// Heals what is left, and reports the affected nodes as possibly starting.
     pub fn heal(&self, world: &mut dyn Agents) -> Result<Healed> {
         let mut mended = world.heal()?;
         mended.started.extend(self.touched());
         Ok(mended)
     }
 
-    /// Goes on: `restart` ends and starts the next node if none is on its way, and `holds` says
-    /// what else has to be so of one that is up.
+    /// Continues. `restart` stops and starts the next node if none is restarting. `holds` checks
+    /// further conditions of a node that is up.
     pub fn proceed(
         &mut self,
         world: &mut dyn World,
@@ -118,7 +118,7 @@ impl Round {
     }
 }
 
-/// Whether the kernel of a node's host knows a process.
+/// Returns true if the kernel of a node's host knows the process.
 fn lives(world: &mut dyn Agents, node: usize, process: Identity) -> Result<bool, String> {
     match world.see(Via::Node(node), Query::Process(process)) {
         Ok(QueryAnswer::Process(state)) => Ok(state.is_some()),
@@ -127,13 +127,13 @@ fn lives(world: &mut dyn Agents, node: usize, process: Identity) -> Result<bool,
     }
 }
 
-/// Whether a node answers a client, and all nodes hold each other to be up.
+/// Checks that a node answers a client, and that all nodes consider each other up.
 fn is_up(world: &mut dyn World, node: usize) -> Result<()> {
     world.ask(node, LIMIT)?;
     each_other(world)
 }
 
-/// Whether every node holds all nodes to be up.
+/// Checks that every node considers all nodes up.
 fn each_other(world: &mut dyn World) -> Result<()> {
     let nodes = world.nodes();
     for node in 0..nodes.len() {
@@ -146,7 +146,7 @@ fn each_other(world: &mut dyn World) -> Result<()> {
     Ok(())
 }
 
-/// What clients of all nodes say, and the nodes of each other: whole if all are up.
+/// Observes all nodes as a client, and their view of each other: whole if all are up.
 pub(crate) fn all_up(world: &mut dyn World, limit: Duration) -> Observation {
     let clients = observation::all_clients(world, limit);
     if clients.whole != Some(true) {
@@ -166,8 +166,8 @@ pub(crate) fn all_up(world: &mut dyn World, limit: Duration) -> Observation {
     }
 }
 
-/// Which nodes run as another process than `before`, by the kernels of their hosts: broken if one
-/// does; all is whole, as far as that goes.
+/// Observes which nodes have a process other than `before`, from the kernels of their hosts: broken
+/// if one does. The whole state is left to other observers.
 pub(crate) fn others(world: &mut dyn Agents, before: &[Option<Identity>]) -> Observation {
     let (mut new, mut unknown) = (Vec::new(), Vec::new());
     for (node, process) in before.iter().enumerate() {
@@ -198,7 +198,8 @@ pub(crate) fn others(world: &mut dyn Agents, before: &[Option<Identity>]) -> Obs
     }
 }
 
-/// What says whether it is broken, and that all are up, which makes it whole.
+/// Keeps the broken state of an observation, and requires that all nodes are up for the whole
+/// state.
 pub(crate) fn and_all_up(world: &mut dyn World, seen: Observation, limit: Duration) -> Observation {
     let up = all_up(world, limit);
     Observation {

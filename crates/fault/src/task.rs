@@ -1,4 +1,4 @@
-//! What the kinds have in common by which a node is told to do something by its MBeans.
+//! Operations on a node by its MBeans. Shared by several kinds of faults.
 
 use crate::behaviour::Work;
 use crate::world::{Mbeans, World};
@@ -6,19 +6,19 @@ use anyhow::Result;
 use cluster::Operation;
 use std::time::Duration;
 
-/// How long a node may take that is told to do something that is over at once, or asked something.
+/// Time limit of short operations and queries.
 pub(crate) const AT_ONCE: Duration = Duration::from_secs(30);
 
-/// How long something may take to end that is told to end.
+/// Time limit for an operation to stop on request.
 const ENDED_WITHIN: Duration = Duration::from_secs(30);
 
-/// Between two times that it is told so.
+/// Interval between two requests to stop.
 const POLL: Duration = Duration::from_millis(500);
 
-/// Something that a node was told to do.
+/// An operation on a node.
 pub(crate) struct Task {
     pub node: usize,
-    /// The keyspaces that it is done to.
+    /// Keyspaces of the operation.
     pub keyspaces: Vec<String>,
     is_at_work: bool,
 }
@@ -32,7 +32,7 @@ impl Task {
         }
     }
 
-    /// Asks what keyspaces there are, and tells the node what to do to them.
+    /// Determines the keyspaces, and starts the operation on them.
     pub fn begin(
         &mut self,
         world: &mut dyn Mbeans,
@@ -47,7 +47,7 @@ impl Task {
         Ok(())
     }
 
-    /// How far it has come.
+    /// Returns the progress.
     pub fn proceed(&mut self, world: &mut dyn Mbeans) -> Result<Work> {
         let Some(ended) = world.operated(self.node) else {
             return Ok(Work::Going);
@@ -58,11 +58,11 @@ impl Task {
         ended.map(|words| Work::Done(words + if is_own { own } else { "" }))
     }
 
-    /// Tells the node to stop it, until it has; nothing if it is over.
+    /// Requests the node to stop the operation until it has ended. Does nothing if it has.
     pub fn end(&mut self, world: &mut dyn World, stop: &Operation) -> Result<()> {
         let until_ns = world.now_ns() + ENDED_WITHIN.as_nanos() as u64;
         while self.is_at_work {
-            // What fails now is that which is stopped.
+            // An error now is that of the stopped operation.
             if world.operated(self.node).is_some() {
                 self.is_at_work = false;
                 break;
@@ -80,7 +80,7 @@ impl Task {
     }
 }
 
-/// `1 file`, `2 files`.
+/// Formats a count: `1 file`, `2 files`.
 pub(crate) fn count(count: usize, one: &str) -> String {
     match count {
         1 => format!("1 {one}"),

@@ -1,4 +1,4 @@
-//! Courses of faults on a simulated clock: a node that does what it is told to, or something else.
+//! Tests of life cycles on a simulated clock: nodes that behave as told, and nodes that do not.
 
 mod named;
 mod sim;
@@ -35,7 +35,7 @@ fn every_fault_that_works_is_confirmed_both_ways_and_ends_when_it_is_told_to() {
     }
 }
 
-/// Those that machines have, whose links are not ours.
+/// Kinds of faults for remote machines, whose links are not changed.
 fn of_machines() -> impl Iterator<Item = &'static Kind> {
     let is_of_links = |one: &Ability| [Ability::LinkRate, Ability::LinkDelay].contains(one);
     at_once().filter(move |kind| !kind.needs.iter().any(is_of_links))
@@ -61,7 +61,7 @@ fn machines_lose_themselves_what_a_switch_would() {
     }
 }
 
-/// Others use the same network: what is not between ports of nodes is let through.
+/// The network has other users, so only packets between node ports may be dropped.
 #[test]
 fn machines_lose_nothing_but_what_belongs_to_ports_of_nodes() {
     for (name, at, clients) in [
@@ -85,7 +85,7 @@ fn machines_lose_nothing_but_what_belongs_to_ports_of_nodes() {
         for (_, loss) in &sim.own_losses {
             assert!(loss.tcp_ports.iter().all(|port| ports.contains(port)));
             assert!(!loss.tcp_ports.is_empty() && loss.peers.iter().all(|one| hosts.contains(one)));
-            // Everybody is meant only where the port is one of ours.
+            // Packets of any peer may match only if the port is on our side.
             assert!(
                 !loss.peers.is_empty() || loss.end == PortEnd::Ours,
                 "{loss:?}"
@@ -119,7 +119,7 @@ fn nodes_of_machines_are_not_started_elsewhere() {
     assert!(told, "{outcome:#?}");
 }
 
-/// Its injector said that it was done, and nobody looked.
+/// The injector reported success, but nothing was observed.
 #[test]
 fn a_fault_that_does_nothing_is_a_mismatch() {
     for kind in at_once() {
@@ -168,7 +168,7 @@ fn what_does_not_heal_is_a_mismatch_though_it_was_broken_as_planned() {
     assert!(sim.now_ns >= 10 * S + KINDS[0].healed_within.as_nanos() as u64);
 }
 
-/// As Cassandra does that could open no file, or met a disk that failed.
+/// Cassandra does so after it could not open a file, or met a failed disk.
 #[test]
 fn a_node_that_does_not_come_back_by_itself_is_started_again() {
     let kind = Kind::of("node-descriptors").unwrap();
@@ -185,7 +185,7 @@ fn a_node_that_does_not_come_back_by_itself_is_started_again() {
     }
 }
 
-/// They answer elsewhere while their host is off, and are at home at the end.
+/// They answer elsewhere while their host is off, and are back at the end.
 #[test]
 fn nodes_of_a_host_without_power_are_started_elsewhere() {
     let kind = Kind::of("host-power-off").unwrap();
@@ -218,7 +218,8 @@ fn nodes_of_a_host_without_power_are_started_elsewhere() {
     assert_eq!(said, "its nodes are started on host2, with their volume");
 }
 
-/// The folder of data that was to be lost has some; or the ring still has who was to leave it.
+/// A data folder that should be empty has files, or the ring still has the node that should have
+/// left.
 #[test]
 fn a_node_that_keeps_its_data_or_its_place_is_a_mismatch() {
     let keeps_data = || Sim {
@@ -245,7 +246,7 @@ fn a_node_that_keeps_its_data_or_its_place_is_a_mismatch() {
     }
 }
 
-/// It runs and answers clients, and nobody sends it anything.
+/// It runs and answers clients, but gets no requests from other nodes.
 #[test]
 fn a_node_that_the_others_hold_to_be_down_is_not_back() {
     let sim = Sim {
@@ -259,7 +260,7 @@ fn a_node_that_the_others_hold_to_be_down_is_not_back() {
     assert!(last.words.contains("hold it to be down"), "{last:?}");
 }
 
-/// However much it had: what is late is who does nothing.
+/// However much data it streams: only a node that does nothing is late.
 #[test]
 fn a_node_that_streams_is_waited_for() {
     for name in ["data-lost", "node-decommission", "node-remove"] {
@@ -275,7 +276,7 @@ fn a_node_that_streams_is_waited_for() {
     }
 }
 
-/// A ring that has it would not let it join.
+/// A ring that still has the node would not let it join.
 #[test]
 fn a_node_comes_back_when_it_has_left() {
     let kind = Kind::of("node-decommission").unwrap();
@@ -317,8 +318,8 @@ fn a_fault_waits_for_a_node_that_comes_back_from_the_one_before() {
     assert!(sim.injected.is_empty());
 }
 
-/// A volume is broken in one way at a time; and what a killed command has left of a corrupted block
-/// would be taken for what stands there.
+/// A volume can have only one fault at a time. A corrupted block left by a killed command would be
+/// taken for the original.
 #[test]
 fn a_fault_waits_for_a_volume_that_something_else_has_broken() {
     for kind in at_once().filter(|kind| kind.takes_volume()) {
@@ -336,7 +337,7 @@ fn a_fault_waits_for_a_volume_that_something_else_has_broken() {
     assert_eq!(taking.count(), 7, "power off and all disks but a slow one");
 }
 
-/// What a killed command has left: taken for what the disk does usually, nothing would be seen.
+/// The leftover of a killed command: if it counted as usual, the fault could not be seen.
 #[test]
 fn a_disk_that_is_still_slow_is_not_taken_for_what_it_is_usually() {
     let sim = Sim {
@@ -348,7 +349,7 @@ fn a_disk_that_is_still_slow_is_not_taken_for_what_it_is_usually() {
     assert_eq!(words(&steps)[..3], ["waiting", "checked", "injecting"]);
 }
 
-/// A host's volume is unmounted while it is mended, and its agent can look at nothing.
+/// A host's volume is unmounted while it is healed, so its agent cannot observe.
 #[test]
 fn a_fault_waits_until_somebody_can_look_and_not_for_ever() {
     let sim = Sim {

@@ -1,4 +1,4 @@
-//! The cluster that is broken, as faults see it: a real one ([`crate::Live`]) or a simulated one.
+//! The cluster as faults see it: a real one ([`crate::Live`]) or a simulated one.
 
 mod agents;
 mod client;
@@ -20,61 +20,61 @@ use host::process::Identity;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
-/// By whose agent something is done or seen. Nodes and hosts are counted from 0.
+/// Agent for an injection or observation. Nodes and hosts are counted from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Via {
-    /// That of a node's host, or of the machine that nodes share.
+    /// Agent of a node's host, or of the machine that nodes share.
     Node(usize),
-    /// That of a host.
+    /// Agent of a host.
     Host(usize),
-    /// That of the switch between hosts, where there is one.
+    /// Agent of the switch between hosts, if there is one.
     Switch,
 }
 
-/// What came of healing.
+/// Result of healing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Healed {
-    /// Whether agents had done it already, by themselves.
+    /// True if agents had already healed by themselves.
     pub by_itself: bool,
-    /// The nodes that were started.
+    /// Nodes that were started.
     pub started: Vec<usize>,
-    /// What became of what was broken, if that is not the same every time.
+    /// Remark on the result, if it varies.
     pub became: Option<String>,
 }
 
-/// A node of the cluster that is broken.
+/// A node of the target cluster.
 #[derive(Clone, Debug)]
 pub struct NodeSeen {
-    /// Its process; none while it is stopped.
+    /// Process of the node. `None` while it is stopped.
     pub process: Option<Identity>,
-    /// Its host; none where nodes share the machine.
+    /// Index of its host. `None` if nodes share the machine.
     pub host: Option<usize>,
-    /// Where it answers clients.
+    /// CQL address.
     pub cql: SocketAddr,
-    /// Where it answers other nodes.
+    /// Internode address.
     pub storage: SocketAddr,
-    /// Whether its process is ours, so that one that is not known is not there.
+    /// True if the process is managed, so that an unknown process means that there is none.
     pub is_ours: bool,
-    /// All ports at which it answers anybody.
+    /// All ports on which the node listens.
     pub ports: Vec<u16>,
 }
 
-/// A host of the cluster that is broken.
+/// A host of the target cluster.
 #[derive(Clone, Debug)]
 pub struct HostSeen {
-    /// Its name, as reports have it.
+    /// Name for reports.
     pub name: String,
-    /// Its number on the switch, if there is one, counted from 1.
+    /// Number on the switch, if there is one, counted from 1.
     pub number: usize,
-    /// Its own address; of a machine of others, those by which its nodes reach others.
+    /// Address of the host. For an attached machine, the addresses by which its nodes reach others.
     pub addresses: Vec<Ipv4Addr>,
-    /// Where its volume is mounted; its plain folder without one.
+    /// Mount point of its volume, or its plain folder if it has no volume.
     pub folder: PathBuf,
-    /// The name of its volume's device; none without a volume.
+    /// Name of its volume's device. `None` without a volume.
     pub device: Option<String>,
 }
 
-/// The cluster that is broken, whoever looks at it, and a clock.
+/// Target cluster with all observers, and a clock.
 pub trait World: Timer + Agents + Starter + NodeFiles + Mbeans + Client + Pods {}
 
 impl<T: Timer + Agents + Starter + NodeFiles + Mbeans + Client + Pods> World for T {}

@@ -1,4 +1,4 @@
-//! How a load is shared out to clients, and begun by all of them on one line.
+//! Shares out a load to clients, and starts all of them on one start line.
 
 use crate::at_once::{all_or_failures, at_once};
 use crate::clients::{Client, Clients, LIMIT, WORK_LIMIT};
@@ -8,21 +8,21 @@ use anyhow::{Context, Result, ensure};
 use load::{Config, OtherWorkers};
 use measure::clock;
 
-/// Operations that near and far side compare before they begin.
+/// Number of operations that near and far side compare before they begin.
 const FINGERPRINT_OPERATIONS: u64 = 1000;
 
-/// The start line is so far ahead, and so many times the longest way to a client more: that each of
-/// them hears of it in time.
+/// Base distance of the start line. `WAYS_AHEAD` times the largest error bound of a client's clock
+/// offset, which stands for the way to it, is added: each client hears of the start in time.
 const START_AHEAD_NS: u64 = clock::SECOND_NS;
 const WAYS_AHEAD: u64 = 10;
 
 impl Clients {
-    /// Shares out the load of `config`, whose number of workers counts for nothing here, and begins
-    /// it on one line. All clients must have been given its program's sources.
+    /// Shares out the load of `config`, whose number of workers is ignored, and starts it on one
+    /// start line. All clients must have the program's sources.
     ///
     /// # Errors
-    /// A client cannot get in, makes other operations of the sources than we do, or is gone: all
-    /// that went wrong, each with its client; nothing is offered then.
+    /// A client cannot connect, makes different operations from the same sources, or is gone. The
+    /// error lists all failures with their clients. No load is then offered.
     pub fn start(&self, config: &Config) -> Result<Fleet> {
         let begun = self.begin(config);
         if begun.is_err() {
@@ -94,14 +94,14 @@ impl Clients {
         Ok(together)
     }
 
-    /// The workers that each would have with enough to do.
+    /// Returns the workers that each client would have with enough load.
     fn asked(&self) -> Vec<usize> {
         self.all().iter().map(Client::workers).collect()
     }
 }
 
-/// The CPUs of a client: its own, or on this machine those that the load may have here, beginning
-/// with one that no client before it has begun with.
+/// Returns the CPUs of a client. A client on this machine without CPUs of its own uses the load's
+/// CPUs, beginning with one with which no earlier client began.
 fn cpus_of(client: &Client, config: &Config, before: usize) -> Vec<usize> {
     if client.seat.far.is_some() || !client.seat.cpus.is_empty() || config.cpus.is_empty() {
         return client.seat.cpus.clone();
@@ -111,8 +111,8 @@ fn cpus_of(client: &Client, config: &Config, before: usize) -> Vec<usize> {
     cpus
 }
 
-/// The workers of each client, where each worker must have an operation in flight: as asked, or
-/// one after the other in turn until all are given away.
+/// Returns the workers of each client if each worker must have an operation in flight. Clients get
+/// their requested number, or one worker at a time in turn until all are distributed.
 fn shares(asked: &[usize], in_flight: usize) -> Vec<usize> {
     let mut given = vec![0; asked.len()];
     let mut left = in_flight;
@@ -127,7 +127,7 @@ fn shares(asked: &[usize], in_flight: usize) -> Vec<usize> {
     given
 }
 
-/// The configuration of each client; none of one that has no worker.
+/// Returns the configuration of each client. `None` for a client without workers.
 fn seated(config: &Config, workers: &[usize]) -> Vec<Option<Config>> {
     let all: usize = workers.iter().sum();
     let mut before = 0;

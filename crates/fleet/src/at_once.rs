@@ -1,9 +1,9 @@
-//! The same done with all clients at once, and what is said where it does not go with some.
+//! Runs an action with all clients at once, and reports the failures.
 
 use anyhow::{Result, anyhow};
 use measure::number::counted;
 
-/// Does it with all at once, a thread each; what came of it, in their order.
+/// Runs `with` on all items at once, one thread each. Returns the results in their order.
 pub(crate) fn at_once<'a, A: Sync, T: Send>(
     all: &'a [A],
     with: impl Fn(&'a A) -> Result<T> + Sync,
@@ -20,10 +20,10 @@ pub(crate) fn at_once<'a, A: Sync, T: Send>(
     done.into_iter()
 }
 
-/// So many of whom the same is said are called by their names.
+/// Maximum number of clients with the same error that are named.
 const NAMED_MAX: usize = 3;
 
-/// All that was done, or all that was not, each once with whose it is.
+/// Returns all results, or an error with each distinct failure and its clients.
 pub(crate) fn all_or_failures<T>(
     done: impl Iterator<Item = (Result<T>, String)>,
 ) -> Result<Vec<T>> {

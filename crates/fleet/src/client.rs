@@ -1,13 +1,13 @@
-//! The far side: a client that offers its share of a load, and says each second what came of it.
+//! The far side: a client that offers its share of a load, and reports its results each second.
 //!
-//! What must hold: a client whose controller has gone, or is silent for longer than its lease,
-//! offers nothing more. It has nothing on its machine that would outlive it.
+//! Invariants: a client whose controller is gone, or silent for longer than its lease, offers no
+//! more load. It leaves nothing on its machine that would outlive it.
 
 use crate::codec::{pack_client, pack_kinds};
 use crate::health::throttled_ns;
 use crate::wire::{
-    Arm, Begin, Describe, Description, Disarm, EndNote, Go, IntervalNote, IsArmed, KeptNote,
-    KindsNote, MeasureCeiling, Note, PIECE_BYTES, PopulationNote, StartAnswer, Steer, TakeLarge,
+    Arm, Begin, Describe, Description, Disarm, EndNote, Go, HeardAt, IntervalNote, IsArmed,
+    KeptNote, KindsNote, MeasureCeiling, Note, PIECE_BYTES, PopulationNote, Steer, TakeLarge,
     TakeSources,
 };
 use anyhow::{Context, Result, bail};
@@ -28,49 +28,50 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use workload::Program;
 
-/// How long a controller may take to say what is to be done.
+/// Time limit for a controller to send its first request.
 const BEGIN_LIMIT: Duration = Duration::from_secs(60);
 
-/// How long what is offered may take to end when the controller has gone.
+/// Time limit for the load to end after the controller has gone.
 const END_LIMIT: Duration = Duration::from_secs(3);
 
-/// What a client has made of the sources that its controller had.
+/// A client's result of compiling the controller's sources.
 #[derive(Clone)]
 pub struct Made {
-    /// What is asked.
+    /// The program of operations.
     pub program: Arc<Program>,
-    /// How to get in.
+    /// Credentials and encryption of the connections.
     pub access: load::Access,
 }
 
-/// How sources become a load: what lies between a study and this crate. The near side hands them
-/// to [`Clients`](crate::Clients) as a text that only this knows.
+/// Turns sources into a load. It connects a study with this crate. The near side passes sources to
+/// [`Clients`](crate::Clients) as text that only the maker understands.
 pub trait Maker: Sync {
-    /// Keeps something large of so many bytes that sources name and do not hold.
+    /// Stores a large file of this many bytes that sources name but do not contain.
     ///
     /// # Errors
-    /// It is nothing that this build keeps, or not whole.
+    /// This build does not store such a file, or it is incomplete.
     fn keep(&self, from: &mut dyn Read, bytes: u64) -> Result<()>;
 
-    /// Compiles the program, and reads how to get in.
+    /// Compiles the program, and reads the access to the cluster.
     ///
     /// # Errors
-    /// The sources are not such as this build makes.
+    /// The sources do not come from this build.
     fn make(&self, sources: &str) -> Result<Made>;
 
-    /// Operations per second of the program on a null target here, with so many workers on these
-    /// CPUs (none: not pinned); none if the machine left it no time.
+    /// Measures operations per second of the program on a local null target, with this many workers
+    /// on these CPUs. If `cpus` is empty, workers are not pinned. `None` if the machine was too
+    /// busy.
     ///
     /// # Errors
-    /// The null target does not take the program.
+    /// The null target does not accept the program.
     fn ceiling(&self, sources: &str, workers: usize, cpus: &[usize]) -> Result<Option<f64>>;
 
-    /// What the machine is, for records.
+    /// Returns the description of the machine, for records.
     fn machine(&self) -> serde_json::Value;
 }
 
-/// Does what this program does if it was started as a client; `None` if it was not. The exit code.
-/// To be called before any other thread runs.
+/// Runs as a client if this process was started as one, and returns the exit code. `None` if it was
+/// not. Must be called before any other thread runs.
 pub fn answer(maker: &'static dyn Maker) -> Option<u8> {
     let words: Vec<String> =
         std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
@@ -123,7 +124,7 @@ pub(crate) const CALLS: &[Row<ClientState>] = &[
     Row::of::<Disarm>(),
 ];
 
-/// What a client has at a time.
+/// State of a client.
 pub(crate) struct ClientState {
     maker: &'static dyn Maker,
     pub outbox: Outbox,
@@ -133,7 +134,7 @@ pub(crate) struct ClientState {
 #[derive(Default)]
 struct Inner {
     sources: String,
-    /// Of something large that is coming.
+    /// Pieces of a large file that is arriving.
     pieces: Pieces,
     made: Option<Made>,
     armed: Option<Armed>,
@@ -150,12 +151,12 @@ impl ClientState {
         }
     }
 
-    /// Nothing is left half-done under this lock.
+    /// Locks the state. A panic leaves nothing half-done under this lock.
     fn inner(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Ends what is offered, and waits for that, but not for long.
+    /// Ends the load, and waits a short time for its end.
     pub fn end(&self) {
         let offering = {
             let mut inner = self.inner();
@@ -213,7 +214,8 @@ impl Serve<ClientState> for TakeLarge {
     }
 }
 
-/// What came in pieces. Each goes when it is read, so that nothing is held twice.
+/// Data that arrived in pieces. Each piece is dropped once it is read, so that nothing is held
+/// twice.
 #[derive(Default)]
 struct Pieces(VecDeque<io::Cursor<Vec<u8>>>);
 
@@ -261,13 +263,13 @@ impl Serve<ClientState> for Arm {
 }
 
 impl Serve<ClientState> for Go {
-    fn serve(self, client: &ClientState) -> Result<StartAnswer> {
+    fn serve(self, client: &ClientState) -> Result<HeardAt> {
         let at_ns = clock::now_ns();
         let mut inner = client.inner();
         let armed = inner.armed.take().context("it is not ready")?;
         let outbox = client.outbox.clone();
         let (sender, steering) = channel();
-        // The thread that takes intervals begins, since it is the one that goes before others.
+        // This thread, which receives intervals, starts the load, since it has a high priority.
         let offering = std::thread::Builder::new()
             .name("client-load".into())
             .spawn(move || {
@@ -278,12 +280,12 @@ impl Serve<ClientState> for Go {
             .context("start the thread that takes intervals")?;
         inner.offering = Some(offering);
         inner.steering = Some(steering.recv().context("begin the load")?);
-        Ok(StartAnswer { at_ns })
+        Ok(HeardAt { at_ns })
     }
 }
 
 impl Serve<ClientState> for Steer {
-    fn serve(self, client: &ClientState) -> Result<()> {
+    fn serve(self, client: &ClientState) -> Result<HeardAt> {
         let inner = client.inner();
         let Some(steering) = &inner.steering else {
             bail!("it offers nothing");
@@ -296,7 +298,10 @@ impl Serve<ClientState> for Steer {
             }
             Steer::Abandon => steering.abandon(),
         }
-        Ok(())
+        // Read afterwards: before, the workers did not know it.
+        Ok(HeardAt {
+            at_ns: clock::now_ns(),
+        })
     }
 }
 
@@ -307,7 +312,7 @@ impl Serve<ClientState> for Disarm {
     }
 }
 
-/// Takes intervals until the load has ended, and tells them.
+/// Receives intervals until the load has ended, and reports them.
 fn offer(mut load: Load, outbox: &Outbox) {
     let start_ns = load.start_ns();
     let throttled_before_ns = throttled_ns();
@@ -339,7 +344,7 @@ fn offer(mut load: Load, outbox: &Outbox) {
     outbox.note(&Note::Ended(ended));
 }
 
-/// Adds an interval's times of the population to those of all before it, kind by kind.
+/// Adds an interval's times of the population to the sum, kind by kind.
 fn add_population(population: &mut Vec<KindInterval>, interval: &Interval) {
     population.resize_with(interval.kinds.len(), KindInterval::default);
     for (sum, kind) in population.iter_mut().zip(&interval.kinds) {
@@ -350,7 +355,8 @@ fn add_population(population: &mut Vec<KindInterval>, interval: &Interval) {
     }
 }
 
-/// Packs kinds into texts that a message holds, and does it with each and the number of its first.
+/// Packs kinds into texts that fit a message, and calls `with` for each, with the number of its
+/// first kind.
 fn in_pieces(kinds: &[KindInterval], mut with: impl FnMut(usize, String)) {
     let mut at = 0;
     while at < kinds.len() {
@@ -360,7 +366,7 @@ fn in_pieces(kinds: &[KindInterval], mut with: impl FnMut(usize, String)) {
     }
 }
 
-/// Tells an interval.
+/// Reports an interval.
 fn tell(interval: &Interval, start_ns: u64, outbox: &Outbox) {
     let index = interval.index;
     in_pieces(&interval.kinds, |at, packed| {

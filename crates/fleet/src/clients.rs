@@ -1,4 +1,5 @@
-//! The near side of clients: reached all at once, kept from load to load, their clocks watched.
+//! The near side of clients: connects to all at once, keeps them from load to load, and tracks
+//! their clocks.
 
 use crate::at_once::{all_or_failures, at_once};
 use crate::health::ClockReading;
@@ -17,71 +18,71 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-/// How long a controller may be silent before a client stops its load, and a client before it
-/// counts as lost, in seconds: an interval is one, and a machine that is overloaded may hold one up
-/// for two.
+/// Maximum silence, in seconds. After it, a client stops its load, and the controller counts a
+/// client as lost. An interval takes one second, and an overloaded machine may delay one by two.
 pub(crate) const SILENCE_S: u64 = 5;
 
-/// The mark by which a client on this machine can be found: its value is the run's process.
+/// Environment variable by which a client on this machine can be found. Its value is the pid of the
+/// run.
 const MARK: &str = "CASSAY_CLIENT";
 
-/// How long a call may take that only asks.
+/// Time limit of a call that only queries.
 pub(crate) const LIMIT: Duration = Duration::from_secs(30);
 
-/// How long a client may take to end.
+/// Time limit for a client to end.
 const END_LIMIT: Duration = Duration::from_secs(5);
 
-/// How long compiling a program, opening connections or measuring a ceiling may take.
+/// Time limit for compiling a program, opening connections or measuring a ceiling.
 pub(crate) const WORK_LIMIT: Duration = Duration::from_secs(180);
 
-/// Exchanges about the clock at the begin: the shortest of so many was within 0.1 ms of the truth
+/// Number of clock exchanges at the start. The shortest of this many was within 0.1 ms of the truth
 /// over ssh on a busy machine.
 const FIRST_EXCHANGES: usize = 64;
 
-/// How often a clock is asked for afterwards.
+/// Interval of later clock exchanges.
 const CLOCK_EVERY: Duration = Duration::from_millis(500);
 
-/// How often what is known of a clock is written down.
+/// Interval at which the known offset of a clock is recorded.
 const CLOCK_NOTED_EVERY_NS: u64 = 10 * clock::SECOND_NS;
 
-/// Where a client is to run, and with what.
+/// The machine of a client, with its CPUs and workers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Seat {
-    /// How one gets there; none: it is this machine.
+    /// Way to reach the machine. `None` for this machine.
     pub far: Option<Destination>,
-    /// Its event loops; none: half of its CPUs.
+    /// Number of event loops. `None` means half of its CPUs.
     pub workers: Option<usize>,
-    /// CPUs to pin them to; empty: no pinning.
+    /// CPUs to which they are pinned. Empty means no pinning.
     pub cpus: Vec<usize>,
 }
 
 impl Seat {
-    /// Where that is in words: `here`, the machine as `ssh` knows it, or a pod and its node.
+    /// Returns the place in words: `here`, the machine's name for `ssh`, or a pod and its node.
     pub fn place(&self) -> String {
         self.far.as_ref().map_or_else(|| "here".to_owned(), Destination::words)
     }
 }
 
-/// One client that is there.
+/// A connected client.
 #[derive(Debug)]
 pub struct Client {
     /// `client1`, ….
     pub name: String,
-    /// Where it runs.
+    /// Machine on which it runs.
     pub seat: Seat,
-    /// CPUs that its process may use.
+    /// Number of CPUs that its process may use.
     pub cpus: usize,
-    /// What its machine is, as its maker says it.
+    /// Description of its machine, from its maker.
     pub machine: serde_json::Value,
     pub(crate) link: Arc<Link>,
     pub(crate) clock: Arc<ClientClock>,
 }
 
-/// What is known of a client's clock, kept up by a thread of its own.
+/// Knowledge about a client's clock, updated by a thread of its own.
 #[derive(Debug, Default)]
 pub(crate) struct ClientClock {
     known: Mutex<KnownClock>,
-    /// When an answer came last, our monotonic clock.
+    /// Time of the last answer, local monotonic clock.
     heard_ns: AtomicU64,
 }
 
@@ -89,7 +90,7 @@ pub(crate) struct ClientClock {
 struct KnownClock {
     theirs: TheirClock,
     breaks: Vec<(u64, i64)>,
-    /// What was known every few seconds: time of ours, and what.
+    /// Records every few seconds: local time, and the offset.
     noted: Vec<(u64, Offset)>,
 }
 
@@ -98,29 +99,29 @@ impl ClientClock {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// When its last answer came, our monotonic clock.
+    /// Returns the time of its last answer, local monotonic clock.
     pub fn heard_ns(&self) -> u64 {
         self.heard_ns.load(Ordering::Relaxed)
     }
 
-    /// How far it is ahead now.
+    /// Returns its current offset to the local clock.
     pub fn offset(&self) -> Option<Offset> {
         self.known().theirs.offset()
     }
 
-    /// Forgets what was noted, for a load that begins.
+    /// Clears the records, for a new load.
     pub fn begin(&self) {
         let mut known = self.known();
         known.breaks.clear();
         known.noted.clear();
     }
 
-    /// When it was set or stood still since then, and by how much.
+    /// Returns when it was set or stood still since then, and by how much.
     pub fn breaks(&self) -> Vec<(u64, i64)> {
         self.known().breaks.clone()
     }
 
-    /// What was known of it since then.
+    /// Returns the recorded readings since then.
     pub fn readings(&self, client: usize) -> Vec<ClockReading> {
         let reading = |(at_ns, offset): &(u64, Offset)| ClockReading {
             client,
@@ -152,13 +153,13 @@ impl ClientClock {
     }
 }
 
-/// The clients of a run. Dropping them ends them.
+/// The clients of a run. Dropping this ends them.
 #[derive(Debug)]
 pub struct Clients {
     all: Vec<Client>,
     /// The sources that all of them have.
     sources: Mutex<String>,
-    /// What is large of that, by its name.
+    /// Names of the large files that all of them have.
     given: Mutex<BTreeSet<String>>,
 }
 
@@ -166,7 +167,8 @@ impl Clients {
     /// Starts a client on every seat, all at once.
     ///
     /// # Errors
-    /// Those that cannot be had, all of them with why; none is left then.
+    /// The clients that could not be started, all with their reasons. No client is then left
+    /// running.
     pub fn open(seats: &[Seat]) -> Result<Clients> {
         let links: Vec<(usize, Arc<Link>)> =
             (1..).zip(links(seats)?.into_iter().map(Arc::new)).collect();
@@ -178,7 +180,7 @@ impl Clients {
         all_or_failures(opened.zip(places)).map(Clients::of)
     }
 
-    /// With clients that are there.
+    /// Returns the fleet of connected clients.
     pub(crate) fn of(all: Vec<Client>) -> Clients {
         Clients {
             all,
@@ -187,12 +189,12 @@ impl Clients {
         }
     }
 
-    /// All of them, in order.
+    /// Returns all of them, in order.
     pub fn all(&self) -> &[Client] {
         &self.all
     }
 
-    /// Why one is gone; none while all are there.
+    /// Returns the reason why one is gone. `None` while all are there.
     pub fn lost(&self) -> Option<String> {
         self.all.iter().find_map(|client| {
             let why = client.link.lost()?;
@@ -200,11 +202,11 @@ impl Clients {
         })
     }
 
-    /// Gives all of them something large that sources name and do not hold, if they do not have it.
-    /// Its name is as good as its bytes: a digest. Each client is sent what `write` writes.
+    /// Sends all clients a large file that sources name but do not contain, unless they have it.
+    /// Its name identifies its content: it is a digest. `write` writes the bytes for each client.
     ///
     /// # Errors
-    /// One cannot keep it, or is gone.
+    /// A client cannot store it, or is gone.
     pub fn give(
         &self,
         name: &str,
@@ -223,10 +225,10 @@ impl Clients {
         Ok(())
     }
 
-    /// Gives all of them the sources of a program, if they do not have them.
+    /// Sends all clients the sources of a program, unless they have them.
     ///
     /// # Errors
-    /// One cannot make a program of them, or is gone.
+    /// A client cannot compile them, or is gone.
     pub fn prepare(&self, sources: &str) -> Result<()> {
         let mut have = self.sources.lock().unwrap_or_else(PoisonError::into_inner);
         if *have == sources {
@@ -238,11 +240,11 @@ impl Clients {
         Ok(())
     }
 
-    /// What each can do by itself, all at once: operations per second on a null target of its own;
-    /// none where its machine left it no time.
+    /// Measures each client's own ceiling, all at once: operations per second on its own null
+    /// target. `None` if its machine was too busy.
     ///
     /// # Errors
-    /// A null target does not take the program, or a client is gone.
+    /// A null target does not accept the program, or a client is gone.
     pub fn ceilings(&self) -> Result<Vec<Option<f64>>> {
         self.each(|client| {
             let call = MeasureCeiling {
@@ -253,10 +255,10 @@ impl Clients {
         })
     }
 
-    /// Does it with all of them at once.
+    /// Runs `with` on all clients at once.
     ///
     /// # Errors
-    /// All that went wrong, each with its client.
+    /// All failures, each with its client.
     pub(crate) fn each<T: Send>(
         &self,
         with: impl Fn(&Client) -> Result<T> + Sync,
@@ -265,7 +267,7 @@ impl Clients {
         all_or_failures(done.zip(&self.all).map(|(done, client)| (done, client.words())))
     }
 
-    /// Ends what they offer. Who is gone offers nothing.
+    /// Ends their load. A client that is gone offers none.
     pub(crate) fn disarm(&self) {
         at_once(&self.all, |client| client.link.call(&Disarm, LIMIT)).for_each(drop);
     }
@@ -277,12 +279,12 @@ impl Client {
         format!("{} ({})", self.name, self.seat.place())
     }
 
-    /// Its process, on its own machine.
+    /// Returns the pid of its process on its own machine.
     pub fn pid(&self) -> u32 {
         self.link.hello().process.pid
     }
 
-    /// The workers that it has with enough to do.
+    /// Returns the number of workers that it has with enough load.
     pub(crate) fn workers(&self) -> usize {
         self.seat.workers.unwrap_or((self.cpus / 2).max(1))
     }
@@ -304,7 +306,7 @@ impl Client {
     }
 }
 
-/// Something large on its way to a client, piece by piece.
+/// A large file on its way to a client, piece by piece.
 struct Sending<'c> {
     client: &'c Client,
     piece: Vec<u8>,
@@ -346,7 +348,7 @@ impl Write for Sending<'_> {
         Ok(count)
     }
 
-    /// What is left is sent at the end.
+    /// The rest is sent at the end.
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
@@ -354,8 +356,9 @@ impl Write for Sending<'_> {
 
 impl Drop for Clients {
     fn drop(&mut self) {
-        // Who hears nothing more ends by itself; this is so that it is over when we go on. One of
-        // this machine that does not even end, because it was stopped, is ended.
+        // A client that loses its connection ends by itself. This call makes sure that it has ended
+        // before the run continues. A client on this machine that does not react, because it was
+        // stopped, is killed.
         at_once(&self.all, |client| {
             let ended = client.link.end(END_LIMIT);
             if ended.is_err() && client.seat.far.is_none() {
@@ -371,7 +374,7 @@ pub(crate) fn name_of(number: usize) -> String {
     format!("{}{number}", reach::CLIENT)
 }
 
-/// A link to each seat's client, in their order.
+/// Returns a link to each seat's client, in order.
 fn links(seats: &[Seat]) -> Result<Vec<Link>> {
     let begin = || Begin { lease_s: SILENCE_S };
     let numbered = || (1..).zip(seats);
@@ -389,7 +392,7 @@ fn links(seats: &[Seat]) -> Result<Vec<Link>> {
 }
 
 impl Client {
-    /// With a conversation that is open: asks what the machine is, and what its clock shows.
+    /// Sets up a client over an open connection: queries the machine and its clock.
     pub(crate) fn over(link: Arc<Link>, name: String, seat: Seat) -> Result<Client> {
         let Description { cpus, machine } = link.call(&Describe, LIMIT)?;
         let clock = Arc::new(ClientClock::default());
@@ -412,13 +415,14 @@ impl Client {
     }
 }
 
-/// Asks for a clock again and again, until the conversation ends.
+/// Queries a clock repeatedly until the connection ends.
 fn watch(link: &Weak<Link>, clock: &ClientClock) {
     loop {
         let next = Deadline::after(CLOCK_EVERY);
         match link.upgrade() {
             Some(link) if clock.ask(&link).is_ok() => {}
-            // One that is silent is asked again: whoever takes its intervals decides.
+            // A silent client is queried again. The receiver of its intervals decides whether it is
+            // lost.
             Some(link) if link.lost().is_none() => {}
             _ => return,
         }

@@ -1,8 +1,7 @@
-//! Intervals as text, and back: histograms as their buckets, counters as numbers.
+//! Converts intervals to text, and back: histograms as their buckets, counters as numbers.
 //!
-//! What must hold: what is read is, count by count, what was written. Both sides are the same
-//! build, so that nothing says which counter is which; all are named here in one place, where the
-//! compiler misses one that is new.
+//! Invariant: reading returns exactly the written counts. Both sides are the same build, so
+//! counters carry no names. All are listed here in one place, where the compiler detects a new one.
 
 use anyhow::{Context, Result};
 use base64::Engine as _;
@@ -12,14 +11,14 @@ use measure::outcome::{OUTCOMES, OutcomeCounts};
 use measure::{ClientCount, KindCount};
 use measure::{ClientCounts, ClientInterval, Histogram, KindCounts, KindInterval, Outcome};
 
-/// Goes over all fields of a value in one order: writing them, or adding to them what was written.
+/// Visits all fields of a value in one order, to write them or to add written values to them.
 trait Visit {
     fn histogram(&mut self, histogram: &mut Histogram) -> Option<()>;
     fn number(&mut self, number: &mut u64) -> Option<()>;
     fn signed(&mut self, number: &mut i64) -> Option<()>;
     fn flag(&mut self, flag: &mut bool) -> Option<()>;
 
-    /// Whether something is written, of which is known whether it is here.
+    /// Returns whether an optional part is present. `here` tells this on writing.
     fn is_there(&mut self, here: bool) -> Option<bool>;
 }
 
@@ -52,7 +51,8 @@ impl Visit for Writer {
     }
 }
 
-/// Adds what it reads, so that nothing is made for a client's own part of an interval.
+/// Adds the values that it reads, so that no separate value is allocated for a client's part of an
+/// interval.
 struct Reader<'b>(&'b [u8]);
 
 impl Reader<'_> {
@@ -212,10 +212,10 @@ fn client(visit: &mut impl Visit, client: &mut ClientInterval) -> Option<()> {
     Some(())
 }
 
-/// What is packed is not of this build.
+/// Error for packed data of another build.
 const NOT_OURS: &str = "an interval of another form than ours";
 
-/// Kinds, as long as one text holds them; how many are in it. One at least.
+/// Packs as many kinds as fit one text, at least one. Returns their number.
 pub(crate) fn pack_kinds(kinds: &[KindInterval], bytes_max: usize) -> (String, usize) {
     let mut writer = Writer(Vec::new());
     let mut packed = 0;
@@ -234,7 +234,7 @@ pub(crate) fn pack_kinds(kinds: &[KindInterval], bytes_max: usize) -> (String, u
 /// Adds the kinds of a text to the first of `to`.
 ///
 /// # Errors
-/// It is none of [`pack_kinds`], or has more kinds than there are.
+/// The text is not from [`pack_kinds`], or has more kinds than `to`.
 pub(crate) fn add_kinds(text: &str, to: &mut [KindInterval]) -> Result<()> {
     let bytes = BASE64.decode(text).context(NOT_OURS)?;
     let mut reader = Reader(&bytes);
@@ -246,17 +246,17 @@ pub(crate) fn add_kinds(text: &str, to: &mut [KindInterval]) -> Result<()> {
     Ok(())
 }
 
-/// The instrument's own figures as text.
+/// Returns the instrument's own figures as text.
 pub(crate) fn pack_client(figures: &ClientInterval) -> String {
     let mut writer = Writer(Vec::new());
     client(&mut writer, &mut figures.clone()).expect("writing never ends early");
     BASE64.encode(writer.0)
 }
 
-/// The same, read again.
+/// Reads the figures from text.
 ///
 /// # Errors
-/// It is none of [`pack_client`].
+/// The text is not from [`pack_client`].
 pub(crate) fn unpack_client(text: &str) -> Result<ClientInterval> {
     let bytes = BASE64.decode(text).context(NOT_OURS)?;
     let mut figures = ClientInterval::default();
@@ -299,7 +299,7 @@ mod tests {
         kind
     }
 
-    /// All that there is of kinds.
+    /// Returns the encoding of all kinds.
     fn bytes_of(kinds: &[KindInterval]) -> String {
         pack_kinds(kinds, usize::MAX).0
     }

@@ -1,4 +1,4 @@
-//! Clients whose seats come one after the other, as pods do.
+//! Starts clients whose seats become available one by one, like pods.
 
 use crate::at_once::all_or_failures;
 use crate::clients::{Client, Clients, SILENCE_S, Seat, name_of};
@@ -9,15 +9,16 @@ use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::ScopedJoinHandle;
 
-/// How many that come one after the other are begun with at a time: each gets this program sent.
+/// Maximum number of such clients that are started at a time. Each gets a copy of this program.
 const COMING_MAX: usize = 8;
 
 impl Clients {
-    /// Starts a client on each of `count` seats that come one after the other, in any order, some
-    /// at a time. `next` waits for one: its place in the fleet, from 0, and itself.
+    /// Starts a client on each of `count` seats, which become available in any order, several at a
+    /// time. `next` waits for a seat and returns its position in the fleet, from 0, and the seat.
     ///
     /// # Errors
-    /// A seat does not come, or all whose clients cannot be had, each with why; none is left then.
+    /// A seat does not become available, or clients cannot be started; the error lists all with
+    /// their reasons. No client is then left running.
     pub fn as_they_come(
         count: usize,
         mut next: impl FnMut() -> Result<(usize, Seat)>,
@@ -57,7 +58,7 @@ impl Clients {
 }
 
 impl Client {
-    /// Starts one on a seat elsewhere.
+    /// Starts a client on a remote seat.
     fn come(name: String, seat: Seat) -> Result<Client> {
         let far = seat.far.clone().context("a seat on this machine")?.for_agent(&name);
         match Link::to(&far, &Begin { lease_s: SILENCE_S }) {

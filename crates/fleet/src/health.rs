@@ -1,60 +1,60 @@
-//! How clients are: what each of them saw of itself, second by second and at the end.
+//! The health of clients: each client's own figures, second by second and at the end.
 
 use crate::codec::add_kinds;
 use anyhow::{Context, Result};
 use measure::outcome::OutcomeCounts;
 use measure::{ClientCount, ClientInterval, Histogram, KindInterval, Outcome};
 
-/// What one client's interval came to.
+/// One interval of one client.
 #[derive(Clone, Debug)]
 pub struct ClientSecond {
-    /// Its place in the fleet, from 0.
+    /// Position in the fleet, from 0.
     pub client: usize,
     /// Number of the interval.
     pub index: u64,
-    /// Begin, by our monotonic clock.
+    /// Begin, local monotonic clock.
     pub start_ns: u64,
-    /// End, by our monotonic clock.
+    /// End, local monotonic clock.
     pub end_ns: u64,
-    /// Whether nothing became due any more.
+    /// True if no more operations became due.
     pub draining: bool,
-    /// How its operations ended, early ones too.
+    /// Outcomes of its operations, including early ones.
     pub outcomes: OutcomeCounts,
-    /// Latencies of its successes, early ones too: p50, p99 and the longest, in ns.
+    /// Latencies of its successes, including early ones: p50, p99 and the maximum, ns.
     pub latency_ns: [u64; 3],
     /// The instrument's own figures.
     pub figures: ClientInterval,
 }
 
-/// How a client stands while load goes on.
+/// Current state of a client under load.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ClientNow {
     /// `client1`, ….
     pub name: String,
-    /// Where it runs: `here`, or as `ssh` knows it.
+    /// Place: `here`, or its name for `ssh`.
     pub place: String,
-    /// Its last interval; none before the first.
+    /// Its last interval. `None` before the first.
     pub second: Option<SecondNow>,
-    /// For how long nothing was heard of it, in seconds; 0 when it has ended as it should.
+    /// Time since it was last heard, seconds. 0 if it has ended normally.
     pub silent_s: f64,
-    /// Its clock is not further from what is thought than that, in ms; none if it is not known.
+    /// Maximum error of its estimated clock offset, ms. `None` if it is unknown.
     pub clock_bound_ms: Option<f64>,
-    /// Whether it is lost.
+    /// True if it is lost.
     pub is_lost: bool,
 }
 
-/// What stands of a client's interval while load goes on.
+/// Summary of a client's interval under load.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SecondNow {
-    /// Operations that ended well, per second.
+    /// Successful operations per second.
     pub ok_per_s: f64,
-    /// Operations that failed.
+    /// Number of failed operations.
     pub errors: u64,
-    /// p99 of the latencies of its successes, in ms.
+    /// p99 of the latencies of its successes, ms.
     pub p99_ms: f64,
-    /// Operations sent more than 1 ms after they were due.
+    /// Operations sent more than 1 ms after their intended time.
     pub late: u64,
-    /// CPU time of its workers, as a share of a CPU for each of them.
+    /// CPU time of its workers, as a share of one CPU per worker.
     pub cpu_share: f64,
 }
 
@@ -73,52 +73,52 @@ impl SecondNow {
     }
 }
 
-/// What a client came to.
+/// Final results of a client.
 #[derive(Clone, Debug, Default)]
 pub struct ClientEnd {
     /// `client1`, ….
     pub name: String,
-    /// Where it ran: `here`, or as `ssh` knows it.
+    /// Place: `here`, or its name for `ssh`.
     pub place: String,
-    /// Its event loops.
+    /// Number of event loops.
     pub workers: usize,
-    /// Its connections at the start line.
+    /// Number of connections at the start line.
     pub connections: usize,
-    /// Operations that it sent.
+    /// Number of operations that it sent.
     pub operations_sent: u64,
-    /// By how much it was told of the start line too late, in ns; 0: in time.
+    /// Delay with which it heard of the start line, ns. 0 if it was in time.
     pub late_ns: u64,
-    /// Its clock was never further from what was thought than that, in ns.
+    /// Largest error bound of its estimated clock offset, ns.
     pub bound_ns: u64,
-    /// When its monotonic clock, or ours, was set or stood still: our time, and by how much, in ns.
+    /// Times at which its monotonic clock, or the local one, was set or stood still: local time,
+    /// and the amount, ns.
     pub breaks: Vec<(u64, i64)>,
-    /// When its clock of the day was set: our time, and by how much, in ns.
+    /// Times at which its wall clock was set: local time, and the amount, ns.
     pub set: Vec<(u64, i64)>,
-    /// Time for which the system kept it from its CPUs because of a quota, in ns; none where that
-    /// is not counted.
+    /// Time for which a quota kept it from its CPUs, ns. `None` if the system does not count it.
     pub throttled_ns: Option<u64>,
-    /// Latencies of its successes of the population.
+    /// Latencies of its successes in the population.
     pub latency: Histogram,
     /// Times of the population, by kind.
     pub population: Population,
-    /// That it was lost, how and when: a sentence with its name; none if it was there to the end.
+    /// Sentence on how and when it was lost, with its name. `None` if it stayed to the end.
     pub lost: Option<String>,
 }
 
-/// Times of what one client did of the measured population, by kind. Packed: unpacked, those of a
-/// hundred clients and a few kinds take a GB.
+/// Times of one client's part of the measured population, by kind. They are packed: unpacked, those
+/// of a hundred clients and a few kinds take a GB.
 #[derive(Clone, Debug, Default)]
 pub struct Population {
     kinds_count: usize,
-    /// Of the kinds from a number on.
+    /// Number of the first kind, and the packed kinds.
     packed: Vec<(usize, String)>,
 }
 
 impl Population {
-    /// Adds the times of kinds from number `at` on, of so many kinds in all; what these are.
+    /// Adds the times of kinds from number `at` on, out of `kinds_count` kinds. Returns them.
     ///
     /// # Errors
-    /// The text is none of `pack_kinds`, or has more kinds.
+    /// The text is not from `pack_kinds`, or has more kinds.
     pub(crate) fn add(
         &mut self,
         kinds_count: usize,
@@ -132,8 +132,8 @@ impl Population {
         Ok(kinds)
     }
 
-    /// Latencies, service times and times of failures of each kind, in the program's order; nothing
-    /// else of it. Empty of a client that was lost before it told.
+    /// Returns latencies, service times and times of failures of each kind, in the program's order,
+    /// without other data. Empty for a client that was lost before it reported.
     pub fn kinds(&self) -> Vec<KindInterval> {
         let mut kinds = vec![KindInterval::default(); self.kinds_count];
         for (at, packed) in &self.packed {
@@ -143,21 +143,22 @@ impl Population {
     }
 }
 
-/// What was known of a client's clock at a time.
+/// Knowledge about a client's clock at one time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClockReading {
-    /// Its place in the fleet, from 0.
+    /// Position in the fleet, from 0.
     pub client: usize,
-    /// Our monotonic clock.
+    /// Local monotonic clock, ns.
     pub at_ns: u64,
-    /// How far its monotonic clock is ahead of ours.
+    /// Offset of its monotonic clock to the local one, ns. Positive if it is ahead.
     pub ahead_ns: i64,
-    /// The truth is not further away than that.
+    /// Maximum error of the offset, ns.
     pub bound_ns: u64,
 }
 
-/// Time for which the group of this process was kept from its CPUs by a quota, since its begin;
-/// none where the system does not count it (control groups of version 1, or none).
+/// Returns the time for which a quota kept this process's control group from its CPUs since the
+/// group was created. `None` if the system does not count it (control groups of version 1, or
+/// none).
 pub(crate) fn throttled_ns() -> Option<u64> {
     let groups = std::fs::read_to_string("/proc/self/cgroup").ok()?;
     let own = groups.lines().find_map(|line| line.strip_prefix("0::"))?;

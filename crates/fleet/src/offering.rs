@@ -1,60 +1,57 @@
-//! Load that is being offered, by one client or by several, as its caller sees it.
+//! A running load from one client or from several, as its caller sees it.
+
+mod steering;
 
 use crate::clients::{Client, ClientClock, LIMIT, SILENCE_S};
 use crate::health::{ClientEnd, ClientNow, ClientSecond, ClockReading};
 use crate::reading::{ClientCourse, Merging};
-use crate::wire::{Disarm, EndNote, Note, Steer, their_time};
+use crate::wire::{Disarm, EndNote, Note, their_time};
 use anyhow::{Context, Result, bail};
 use load::failures::NodeFailures;
 use load::{Config, FirstError, Flow, KeptOf, KeptRecords, Load, Summary, Window};
 use measure::{Interval, clock};
 use reach::Link;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
-/// How often it is looked whether a client is silent.
+/// Interval of the check for silent clients.
 const LOOK_EVERY_NS: u64 = 100 * clock::MILLISECOND_NS;
 
-/// What is steered lies so far ahead, and so many times the longest way to a client more: that each
-/// of them hears of it before it comes.
-const AHEAD_NS: u64 = 100 * clock::MILLISECOND_NS;
-const WAYS_AHEAD: u64 = 10;
-
-/// What waiting for load has brought.
+/// Result of waiting for load.
 #[derive(Debug)]
 pub enum Next {
     /// An interval has ended.
     Interval(Arc<Interval>),
-    /// A client is lost, as the words say, and the others were told to stop.
+    /// A client is lost, as the text says, and the others were told to stop.
     Lost(String),
-    /// The time until which was to be waited has come.
+    /// The wait has reached its time limit.
     Time,
-    /// Everything has ended, and every interval was given.
+    /// Everything has ended, and every interval was returned.
     Over,
 }
 
-/// What a load came to.
+/// Results of a load.
 #[derive(Debug)]
 pub struct FleetSummary {
-    /// Of all clients together.
+    /// Summary of all clients together.
     pub all: Summary,
-    /// Each of them; empty of a load of this process.
+    /// Results of each client. Empty for a load of this process.
     pub clients: Vec<ClientEnd>,
-    /// What was known of their clocks while it went on.
+    /// Readings of their clocks during the load.
     pub clocks: Vec<ClockReading>,
 }
 
-/// Load that is being offered. Dropping it ends it.
+/// A running load. Dropping it ends it.
 pub enum Fleet {
-    /// By this process.
+    /// From this process.
     Alone(Box<Load>),
-    /// By clients.
+    /// From clients.
     Together(Box<Together>),
 }
 
 impl Fleet {
-    /// The start line, monotonic clock, ns.
+    /// Returns the start line, monotonic clock, ns.
     pub fn start_ns(&self) -> u64 {
         match self {
             Fleet::Alone(load) => load.start_ns(),
@@ -62,7 +59,7 @@ impl Fleet {
         }
     }
 
-    /// Waits for the next interval, until `until_ns` of the monotonic clock at most.
+    /// Waits for the next interval, at most until `until_ns` of the monotonic clock.
     pub fn next(&mut self, until_ns: u64) -> Next {
         match self {
             Fleet::Alone(load) => match load.next(until_ns) {
@@ -74,7 +71,7 @@ impl Fleet {
         }
     }
 
-    /// Says how it goes on from here.
+    /// Changes how the load continues.
     pub fn steer(&mut self, flow: Flow) {
         match self {
             Fleet::Alone(load) => load.steer(flow),
@@ -82,7 +79,7 @@ impl Fleet {
         }
     }
 
-    /// Names and places of its clients, in order; none of a load of this process.
+    /// Returns names and places of its clients, in order. Empty for a load of this process.
     pub fn clients(&self) -> impl Iterator<Item = (&str, &str)> {
         let said = match self {
             Fleet::Alone(_) => &[][..],
@@ -91,7 +88,7 @@ impl Fleet {
         said.iter().map(|said| (said.end.name.as_str(), said.end.place.as_str()))
     }
 
-    /// How its clients stand now, in order; none of a load of this process.
+    /// Returns the current state of its clients, in order. Empty for a load of this process.
     pub fn now(&self) -> Vec<ClientNow> {
         match self {
             Fleet::Alone(_) => Vec::new(),
@@ -99,7 +96,7 @@ impl Fleet {
         }
     }
 
-    /// What clients have seen since this was asked last; nothing of a load of this process.
+    /// Returns the clients' intervals since the last call. Empty for a load of this process.
     pub fn take_seconds(&mut self) -> Vec<ClientSecond> {
         match self {
             Fleet::Alone(_) => Vec::new(),
@@ -107,10 +104,10 @@ impl Fleet {
         }
     }
 
-    /// Waits until everything has ended, and adds up what all tell.
+    /// Waits until everything has ended, and adds up the results.
     ///
     /// # Errors
-    /// A worker could not wait for answers, or has panicked. A client that is lost is none.
+    /// A worker could not wait for answers, or has panicked. A lost client is not an error.
     pub fn end(self) -> Result<FleetSummary> {
         match self {
             Fleet::Alone(load) => Ok(FleetSummary {
@@ -123,15 +120,25 @@ impl Fleet {
     }
 }
 
-/// What the thread that reads has heard of a client; none: it is gone.
-type Heard = (usize, Option<serde_json::Value>);
+/// A message from a listening thread: the client's number, and the event.
+type Heard = (usize, Word);
 
-/// Load that is offered by clients.
+enum Word {
+    /// The client sent this message.
+    Said(serde_json::Value),
+    /// The client is gone.
+    Gone,
+    /// The client heard too late when its window begins or its load ends, by this many ns.
+    Late(u64),
+}
+
+/// A load that clients offer.
 pub struct Together {
     links: Vec<Arc<Link>>,
     clocks: Vec<Arc<ClientClock>>,
     said: Vec<ClientCourse>,
     heard: Receiver<Heard>,
+    hearing: Sender<Heard>,
     pub(crate) merging: Merging,
     kept: KeptRecords,
     keeps: KeptOf,
@@ -139,21 +146,21 @@ pub struct Together {
     window_from_ns: u64,
     interval_ns: u64,
     shown_ns: u64,
-    /// What is lost and not told yet.
+    /// Losses that were not reported yet.
     news: Vec<String>,
     is_over: bool,
-    /// Why the numbers are worthless: a worker has failed.
+    /// Reason why the results are invalid: a worker has failed.
     failed: Option<String>,
 }
 
 impl Together {
     pub(crate) fn new(config: &Config, clients: &[&Client], workers: usize) -> Together {
-        let (sender, heard) = channel();
+        let (hearing, heard) = channel();
         for (number, client) in clients.iter().enumerate() {
-            let sender = sender.clone();
+            let hearing = hearing.clone();
             client.link.listen(Box::new(move |note| {
-                // Who does not listen any more has ended the load.
-                let _ = sender.send((number, note));
+                // Sending fails once the receiver has ended the load.
+                let _ = hearing.send((number, note.map_or(Word::Gone, Word::Said)));
             }));
         }
         let keeps = KeptOf {
@@ -170,6 +177,7 @@ impl Together {
                 .map(|one| ClientCourse::of(&one.name, &one.seat.place()))
                 .collect(),
             heard,
+            hearing,
             merging: Merging::new(config.program.kinds().len()),
             kept: KeptRecords::new(keeps),
             keeps,
@@ -183,15 +191,15 @@ impl Together {
         }
     }
 
-    /// What each has: workers, and connections.
+    /// Records the workers and connections of each client.
     pub(crate) fn are_armed(&mut self, each: impl Iterator<Item = (usize, usize)>) {
         for (said, (workers, connections)) in self.said.iter_mut().zip(each) {
             (said.end.workers, said.end.connections) = (workers, connections);
         }
     }
 
-    /// The start line is drawn: by our clock at `start_ns`, by each client's at its own, of which
-    /// it has heard so many ns too late.
+    /// Sets the start line: `start_ns` by the local clock, and each client's own time, with the
+    /// delay in ns with which the client heard it.
     pub(crate) fn begin(&mut self, start_ns: u64, theirs: Vec<(u64, u64)>) {
         self.merging.start_ns = start_ns;
         self.keeps.start_ns = start_ns;
@@ -229,8 +237,9 @@ impl Together {
             }
             let wait_ns = (until_ns - now_ns).min(LOOK_EVERY_NS);
             match self.heard.recv_timeout(Duration::from_nanos(wait_ns)) {
-                Ok((number, Some(note))) => self.hear(number, note),
-                Ok((number, None)) => {
+                Ok((number, Word::Said(note))) => self.hear(number, note),
+                Ok((number, Word::Late(ns))) => self.lose(number, steering::too_late(ns)),
+                Ok((number, Word::Gone)) => {
                     let why = self.links[number].lost().unwrap_or_default();
                     self.lose(number, format!("has ended: {why}"));
                 }
@@ -257,7 +266,7 @@ impl Together {
         self.said.iter().enumerate().map(one).collect()
     }
 
-    /// For how long nothing was heard of a client, since the load began.
+    /// Returns the time since a client was last heard, at most since the load began.
     fn silent_ns(&self, number: usize, now_ns: u64) -> u64 {
         let heard_ns = self.said[number].heard_ns.max(self.clocks[number].heard_ns());
         now_ns.saturating_sub(heard_ns.max(self.merging.start_ns))
@@ -289,8 +298,9 @@ impl Together {
         Ok(())
     }
 
-    /// Whoever has not been heard of for as long as it would wait for us is lost. What is frozen
-    /// with all its threads says nothing at all; what only waits for its CPUs tells of its clock.
+    /// Declares a client lost if it was silent for as long as it would itself wait. A client with
+    /// all its threads frozen sends nothing. A client that only waits for its CPUs still answers
+    /// clock queries.
     fn look_for_silence(&mut self) {
         let now_ns = clock::now_ns();
         for number in 0..self.said.len() {
@@ -302,7 +312,8 @@ impl Together {
         }
     }
 
-    /// A client is lost: another load than was asked for is worth nothing, so all end.
+    /// Records the loss of a client. The remaining load is not the one requested and worthless, so
+    /// all clients end.
     fn lose(&mut self, number: usize, why: String) {
         let now_ns = clock::now_ns();
         let said = &mut self.said[number];
@@ -314,47 +325,6 @@ impl Together {
         said.end.lost = Some(words.clone());
         self.news.push(words);
         self.steer(Flow::Abandon);
-    }
-
-    fn soon_ns(&self) -> u64 {
-        let ways = self.clocks.iter().filter_map(|clock| clock.offset());
-        let way_ns = ways.map(|offset| offset.bound_ns).max().unwrap_or(0);
-        clock::now_ns() + AHEAD_NS + WAYS_AHEAD * way_ns
-    }
-
-    fn steer(&mut self, flow: Flow) {
-        match flow {
-            Flow::Continue => {}
-            Flow::StopAt(at_ns) => self.tell(|line| Steer::StopAt(line(at_ns))),
-            Flow::StopNow => {
-                let at_ns = self.soon_ns();
-                self.tell(|line| Steer::StopAt(line(at_ns)));
-            }
-            Flow::Measure(count) => {
-                let ahead_ns = self.soon_ns().saturating_sub(self.shown_ns).max(1);
-                let edge_ns = self.shown_ns + ahead_ns.next_multiple_of(self.interval_ns);
-                self.window_from_ns = edge_ns;
-                let until_ns = edge_ns + count * self.interval_ns;
-                self.tell(|line| Steer::Measure {
-                    from_ns: line(edge_ns),
-                    until_ns: line(until_ns),
-                });
-            }
-            Flow::Abandon => self.tell(|_| Steer::Abandon),
-        }
-    }
-
-    /// Tells all that are there, each by its own clock: what is so long after our start line is so
-    /// long after theirs. Nobody waits for their answers: one that does not hear it is missed as
-    /// soon as it says nothing more.
-    fn tell(&self, what: impl Fn(&dyn Fn(u64) -> u64) -> Steer) {
-        let there = self.said.iter().zip(&self.links).filter(|(said, _)| said.next.is_some());
-        for (said, link) in there {
-            let since = |ns: u64| ns.saturating_sub(self.merging.start_ns);
-            let call = what(&|ns| said.theirs_start_ns + since(ns));
-            let link = Arc::clone(link);
-            std::thread::spawn(move || link.call(&call, Duration::from_secs(SILENCE_S)));
-        }
     }
 
     fn end(mut self) -> Result<FleetSummary> {
@@ -449,7 +419,7 @@ fn add(all: &mut Summary, note: EndNote) {
 
 impl Drop for Together {
     fn drop(&mut self) {
-        // Load that nobody takes is ended, and waited for, so that the next one finds all free.
+        // A dropped load is ended, and its end awaited, so that the next one finds everything free.
         let there = self.said.iter().zip(&self.links).filter(|(said, _)| said.next.is_some());
         std::thread::scope(|scope| {
             for (_, link) in there {
@@ -458,12 +428,13 @@ impl Drop for Together {
         });
     }
 }
-/// The time of an event by the one clock that all that is said of a trial has: since its window
-/// began, or, before that, since its load did.
+
+/// Returns the time of an event on the common clock of a trial's messages: since its window began
+/// or, before that, since its load began.
 fn when(at_ns: u64, window_from_ns: u64, load_from_ns: u64) -> String {
     let since = |from_ns: u64| at_ns.saturating_sub(from_ns) as f64 / 1e9;
     if at_ns >= window_from_ns {
-        // A window that is all of the load has no time of its own.
+        // A window that spans the whole load has no start time of its own.
         let from_ns = window_from_ns.max(load_from_ns);
         format!("{:.1} s after the window began", since(from_ns))
     } else {

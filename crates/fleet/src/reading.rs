@@ -1,7 +1,7 @@
-//! What a client says while it offers load, read and put with what the others say.
+//! Reads the messages of clients under load, and merges them.
 //!
-//! What must hold: an interval is given away once, in order, when no client can add to it any more;
-//! all that was said is in one.
+//! Invariants: each interval is returned once, in order, when no client can add to it any more.
+//! Every message is part of an interval.
 
 use crate::codec::{add_kinds, unpack_client};
 use crate::health::{ClientEnd, ClientSecond, SecondNow};
@@ -15,18 +15,18 @@ use measure::{Interval, KindInterval};
 use std::collections::BTreeMap;
 use std::io::Read;
 
-/// The clock of the day was set if it moves against the other one by so much between two intervals:
-/// more than the 500 millionths by which time is slewed at most, in any interval that is not held
-/// up for a minute.
+/// Threshold for a set wall clock: it moved this much relative to the monotonic clock between two
+/// intervals. This is more than slewing, which is at most 500 ppm, in any interval that is not
+/// delayed for a minute.
 const SET_NS: u64 = 30_000_000;
 
-/// What one client has said so far.
+/// Messages of one client so far.
 pub(crate) struct ClientCourse {
     /// Its own start line, by its clock.
     pub theirs_start_ns: u64,
-    /// The lowest interval that it may still add to; `None` once it has ended, or is lost.
+    /// Lowest interval to which it may still add. `None` once it has ended, or is lost.
     pub next: Option<u64>,
-    /// When it was heard last, our monotonic clock.
+    /// Time when it was last heard, local monotonic clock.
     pub heard_ns: u64,
     pub end: ClientEnd,
     pub ended: Option<EndNote>,
@@ -36,7 +36,7 @@ pub(crate) struct ClientCourse {
 }
 
 impl ClientCourse {
-    /// One that has said nothing yet.
+    /// Returns the state of a client that has sent nothing yet.
     pub fn of(name: &str, place: &str) -> ClientCourse {
         ClientCourse {
             theirs_start_ns: 0,
@@ -54,17 +54,17 @@ impl ClientCourse {
     }
 }
 
-/// The intervals that are not whole yet.
+/// Intervals that are not complete yet.
 pub(crate) struct Merging {
     pending: BTreeMap<u64, Interval>,
     pub seconds: Vec<ClientSecond>,
-    /// The start line, our monotonic clock.
+    /// The start line, local monotonic clock.
     pub start_ns: u64,
     kinds_count: usize,
 }
 
 impl Merging {
-    /// Of a program with so many kinds of operations.
+    /// Returns an empty merge for a program with this many kinds of operations.
     pub fn new(kinds_count: usize) -> Merging {
         Merging {
             pending: BTreeMap::new(),
@@ -74,10 +74,11 @@ impl Merging {
         }
     }
 
-    /// Takes what client number `number` says; a piece of what was written down, if it is that.
+    /// Processes a message of client number `number`. Returns a piece of its records, if the
+    /// message is one.
     ///
     /// # Errors
-    /// It is of another form than ours, or its load has failed: its own words.
+    /// The message has an unknown form, or reports that the load has failed, in the client's words.
     pub fn take(
         &mut self,
         number: usize,
@@ -144,7 +145,7 @@ impl Merging {
         Ok(())
     }
 
-    /// That with this number; an empty one, if nothing was said of it yet.
+    /// Returns the interval with this number. It is empty if no client has reported it yet.
     fn interval_at(&mut self, index: u64) -> &mut Interval {
         let kinds_count = self.kinds_count;
         self.pending.entry(index).or_insert_with(|| Interval {
@@ -158,20 +159,21 @@ impl Merging {
         })
     }
 
-    /// The next interval to which nobody can add any more.
+    /// Returns the next interval to which no client can add any more.
     pub fn next(&mut self, all: &[ClientCourse]) -> Option<Interval> {
         let open_from = all.iter().filter_map(|said| said.next).min().unwrap_or(u64::MAX);
         loop {
             let entry = self.pending.first_entry()?;
             let interval = (*entry.key() < open_from).then(|| entry.remove())?;
-            // One of which a client has said the begin and was lost is of no time.
+            // An interval without an end time is skipped: its client was lost after the first
+            // message.
             if interval.end_ns > 0 {
                 return Some(interval);
             }
         }
     }
 
-    /// Whether nothing is left to be given away.
+    /// Returns true if no interval is left.
     pub fn is_empty(&self) -> bool {
         self.pending.is_empty()
     }

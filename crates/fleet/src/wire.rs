@@ -1,4 +1,4 @@
-//! What a client can be asked, and what it says by itself, as both sides know it.
+//! Requests to a client, and messages that it sends by itself, as both sides know them.
 
 use anyhow::{Result, bail};
 use load::{
@@ -12,70 +12,71 @@ use std::sync::Arc;
 use std::time::Duration;
 use workload::{Program, Stage};
 
-/// The most bytes of a text, or of what is packed as one, in a message: a frame has 1 MiB.
+/// Maximum bytes of a text, or of packed text, in a message. A frame has 1 MiB.
 pub(crate) const PIECE_BYTES: usize = 256 << 10;
 
-/// What a client hears first.
+/// First message to a client.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Begin {
-    /// How long its controller may be silent, in seconds.
+    /// Maximum silence of its controller, seconds.
     pub lease_s: u64,
 }
 
-/// Says what the machine is.
+/// Requests the description of the machine.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Describe;
 
-/// What a client's machine is.
+/// Description of a client's machine.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Description {
-    /// CPUs that it may use.
+    /// Number of CPUs that it may use.
     pub cpus: usize,
-    /// For records.
+    /// Description for records.
     pub machine: serde_json::Value,
 }
 
-/// A part of the sources of a program; the last one has them compiled.
+/// Sends a part of a program's sources. After the last part they are compiled.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct TakeSources {
-    /// Behind what came before; the first one begins anew.
+    /// Text to append to the earlier parts. The first part starts anew.
     pub piece: String,
     pub is_first: bool,
     pub is_last: bool,
 }
 
-/// Takes a part of something large that sources name and do not hold, in base64; the last one has
-/// it kept.
+/// Sends a part of a large file that sources name but do not contain, in base64. After the last
+/// part it is stored.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct TakeLarge {
-    /// Behind what came before; the first one begins anew.
+    /// Text to append to the earlier parts. The first part starts anew.
     pub piece: String,
     pub is_first: bool,
     pub is_last: bool,
 }
 
-/// Runs the program on a null target of its own there, as fast as it goes.
+/// Runs the program on the client's own null target, as fast as possible.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct MeasureCeiling {
     pub workers: usize,
     pub cpus: Vec<usize>,
 }
 
-/// Opens connections, and makes workers ready.
+/// Opens connections, and prepares workers.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Arm {
     pub asked: ClientConfig,
-    /// Operations of which the fingerprint is made.
+    /// Number of operations in the fingerprint.
     pub fingerprint_operations: u64,
 }
 
-/// Begins at a time of its own clock.
+/// Starts the load at a time of the client's clock.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Go {
     pub start_ns: u64,
 }
 
-/// Says how the load goes on, by times of its own clock.
+/// Changes how the load continues, at times of the client's clock. The answer is the time when it
+/// was heard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Steer {
     StopAt(u64),
@@ -83,22 +84,33 @@ pub(crate) enum Steer {
     Abandon,
 }
 
-/// Forgets what is armed, and ends what is offered.
+/// Drops the prepared load, and ends a running one.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Disarm;
 
-/// A client that is ready.
+/// Answer of a client that is ready.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct IsArmed {
-    /// Of the operations that it will offer.
+    /// Fingerprint of the operations that it will offer.
     pub fingerprint: u64,
     pub connections: usize,
 }
 
-/// When a client was told of the start line.
+impl Steer {
+    /// Returns the time of the first change, by the client's clock. `None` means at once.
+    pub fn first_ns(self) -> Option<u64> {
+        match self {
+            Steer::StopAt(at_ns) => Some(at_ns),
+            Steer::Measure { from_ns, .. } => Some(from_ns),
+            Steer::Abandon => None,
+        }
+    }
+}
+
+/// Time when a client heard of the start line, of the window, or of the end.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(crate) struct StartAnswer {
-    /// By its own clock.
+pub(crate) struct HeardAt {
+    /// Time by its own clock.
     pub at_ns: u64,
 }
 
@@ -117,21 +129,21 @@ calls! {
     TakeLarge = "take-something-large" -> ();
     MeasureCeiling = "measure-its-ceiling" -> Option<f64>;
     Arm = "make-its-load-ready" -> IsArmed;
-    Go = "begin-its-load" -> StartAnswer;
-    Steer = "steer-its-load" -> ();
+    Go = "begin-its-load" -> HeardAt;
+    Steer = "steer-its-load" -> HeardAt;
     Disarm = "end-its-load" -> ();
 }
 
-/// What a client says by itself while it offers load. The parts of an interval come before its end.
+/// Messages that a client sends by itself under load. The parts of an interval come before its end.
 #[derive(Serialize, Deserialize)]
 pub(crate) enum Note {
-    /// Some kinds of the interval that is coming.
+    /// Some kinds of the next interval.
     Kinds(KindsNote),
-    /// The interval is whole.
+    /// The end of the interval.
     Interval(IntervalNote),
-    /// What was written down of operations, packed.
+    /// Records of operations, packed.
     Kept(KeptNote),
-    /// Times of the population of some kinds over all intervals, when these have been told.
+    /// Times of the population of some kinds over all intervals, after the last interval.
     Population(PopulationNote),
     /// The load has ended.
     Ended(Result<EndNote, String>),
@@ -163,16 +175,16 @@ pub(crate) struct IntervalNote {
     pub start_ns: u64,
     pub end_ns: u64,
     pub draining: bool,
-    /// How operations ended, and p50, p99 and the longest latency of those that did well, in ns.
+    /// Outcomes of operations, and p50, p99 and the maximum latency of the successful ones, ns.
     pub outcomes: OutcomeCounts,
     pub latency_ns: [u64; 3],
     /// The instrument's own figures, packed.
     pub client: String,
-    /// The clock of the day, less the one that only counts.
+    /// Wall clock minus monotonic clock.
     pub day_ns: i64,
 }
 
-/// A piece of what was written down.
+/// A piece of the records.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct KeptNote {
     pub what: load::KeptWhat,
@@ -193,17 +205,17 @@ pub(crate) struct EndNote {
     pub connections: usize,
     /// Outcome, node and message.
     pub first_errors: Vec<(measure::Outcome, String, String)>,
-    /// The first rows that were not as they should be.
+    /// The first rows with wrong content.
     #[serde(default)]
     pub missed_rows: Vec<(u64, measure::Missed)>,
-    /// Node, how many, and since the start line from when to when.
+    /// Node, number of failures, and begin and end of the period since the start line.
     pub failures: Vec<(String, u64, [u64; 2])>,
-    /// CPU time for which a group of the client had to wait, since the start line, ns; none where
-    /// that is not counted.
+    /// CPU time for which a control group of the client had to wait, since the start line, ns.
+    /// `None` if the system does not count it.
     pub throttled_ns: Option<u64>,
 }
 
-/// A node as a client is told of it.
+/// A node, as described to a client.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct AskedNode {
     address: SocketAddr,
@@ -213,7 +225,7 @@ struct AskedNode {
     tokens: Vec<i64>,
 }
 
-/// All of a [`Config`] but the program and the way in.
+/// All of a [`Config`] except the program and the access.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct ClientConfig {
     stage: String,
@@ -250,6 +262,7 @@ enum AskedSchedule {
 enum AskedLimit {
     Operations(u64),
     DurationNs(u64),
+    Either(u64, u64),
     Unlimited,
 }
 
@@ -287,7 +300,7 @@ fn of_word<T: Copy>(all: &[(T, &str)], word: &str) -> Result<T> {
 }
 
 impl ClientConfig {
-    /// Of a client's own configuration.
+    /// Converts a client's own configuration.
     pub fn of(config: &Config) -> ClientConfig {
         let nodes = config.nodes.iter();
         ClientConfig {
@@ -312,6 +325,7 @@ impl ClientConfig {
             limit: match config.limit {
                 Limit::Operations(count) => AskedLimit::Operations(count),
                 Limit::Duration(length) => AskedLimit::DurationNs(length.as_nanos() as u64),
+                Limit::Either(count, length) => AskedLimit::Either(count, length.as_nanos() as u64),
                 Limit::Unlimited => AskedLimit::Unlimited,
             },
             window: match config.window {
@@ -338,10 +352,10 @@ impl ClientConfig {
         }
     }
 
-    /// The configuration of a client with this program and this way in.
+    /// Returns the configuration of a client with this program and this access.
     ///
     /// # Errors
-    /// A word is none of ours.
+    /// A word is unknown.
     pub fn config(self, program: Arc<Program>, access: load::Access) -> Result<Config> {
         let nodes = self.nodes.into_iter();
         Ok(Config {
@@ -368,6 +382,7 @@ impl ClientConfig {
             limit: match self.limit {
                 AskedLimit::Operations(count) => Limit::Operations(count),
                 AskedLimit::DurationNs(ns) => Limit::Duration(Duration::from_nanos(ns)),
+                AskedLimit::Either(count, ns) => Limit::Either(count, Duration::from_nanos(ns)),
                 AskedLimit::Unlimited => Limit::Unlimited,
             },
             window: match self.window {
@@ -395,7 +410,7 @@ impl ClientConfig {
     }
 }
 
-/// An offset between two clocks as those who put together what was written down take it.
+/// Converts an offset between two clocks for the code that merges records.
 pub(crate) fn their_time(offset: reach::Offset) -> TheirTime {
     TheirTime {
         ahead_ns: offset.ahead_ns,

@@ -1,53 +1,53 @@
-//! Which files of others are read, with a limit of size for each.
+//! The kinds of external files that are read, with a size limit for each.
 //!
-//! A limit follows from what reading makes of a file: whoever holds a tree of it needs some ten to
-//! fifty times its size, and may take 256 MiB in all. What is read in constant memory may be as
-//! large as such a file gets. The mutation run (`crates/cassay/tests/mutations/`) goes through all
-//! kinds, and reads the largest file of each that is held.
+//! A limit depends on how a file is read. A reader that holds a tree of it needs about ten to fifty
+//! times its size, and may use 256 MiB in all. A file that is read in constant memory may be as
+//! large as such files get. The mutation run (`crates/cassay/tests/mutations/`) covers all kinds,
+//! and reads the largest file of each kind that is held.
 
-/// A limit, in bytes.
+/// Unit of the limits, bytes.
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
 
-/// One kind of file that somebody else may have made.
+/// One kind of file that another program or person may have made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FileKind {
     /// A study.
     Study,
-    /// A file that a study or a command line names for its workload: ours or another tool's.
+    /// A file that a study or a command line names for its workload, of cassay or another tool.
     Workload,
     /// A file of a query log, which is read in pieces.
     QueryLog,
-    /// A series of another tool, which is read in pieces.
+    /// A time series of another tool, which is read in pieces.
     Series,
     /// Samples of Prometheus, which are read in pieces.
     Samples,
-    /// One scrape of a metrics end point.
+    /// One scrape of a metrics endpoint.
     Scrape,
-    /// A machine, described or packed.
+    /// A machine, as a description or an archive.
     Machine,
     /// One file of a machine that is a folder.
     MachinePart,
     /// A list of machines for nodes.
     Machines,
-    /// A placement as another program has it.
+    /// A placement in another program's format.
     Placement,
     /// A list of builds.
     Builds,
-    /// What a bisection has found so far.
+    /// Intermediate results of a bisection.
     Bisection,
     /// The names of runs.
     Tags,
-    /// A record of a run: its plan, its findings, a trial.
+    /// A record of a run: its plan, its findings or a trial.
     Record,
-    /// Records of a run, a line each, which are read one by one.
+    /// Records of a run, one per line, which are read one by one.
     Records,
     /// Histograms of a run, which are read one by one.
     Histograms,
     /// Any file of a run, whose bytes are counted or copied.
     RunFile,
-    /// The journal of a run, which is held.
+    /// The journal of a run, which is held in memory.
     Journal,
     /// The list of an exported snapshot.
     Export,
@@ -57,22 +57,22 @@ pub enum FileKind {
     ConnectBundle,
     /// A password.
     Password,
-    /// What somebody's Java or Cassandra says of itself.
+    /// Self-description of the user's Java or Cassandra.
     Home,
-    /// A jar that is looked into.
+    /// A jar whose content is read.
     Jar,
     /// A jar, a packed distribution or a program, whose bytes are counted, copied or unpacked.
     Archive,
-    /// Settings and lists of what Cassandra is fetched by.
+    /// Settings and file lists for fetching Cassandra.
     Supply,
-    /// What cassay has noted of a cluster or a fault on this machine.
+    /// cassay's notes on a cluster or a fault on this machine.
     Note,
     /// A file of the kernel, or of the system's own settings.
     System,
 }
 
 impl FileKind {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [FileKind; 28] = [
         FileKind::Study,
         FileKind::Workload,
@@ -104,18 +104,18 @@ impl FileKind {
         FileKind::System,
     ];
 
-    /// How messages call it, with an article.
+    /// Returns its name in messages, with an article.
     pub fn called(self) -> &'static str {
         self.row().0
     }
 
-    /// The largest file of this kind, in bytes.
+    /// Returns the maximum size of a file of this kind, bytes.
     pub fn bytes_max(self) -> u64 {
         self.row().1
     }
 
-    /// Whether its readers hold all of it at once, so that its size decides how much memory they
-    /// take.
+    /// Returns true if its readers hold all of it at once, so that its size determines their
+    /// memory.
     pub fn is_held(self) -> bool {
         self.row().2
     }

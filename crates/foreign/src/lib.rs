@@ -1,12 +1,11 @@
 //! The only crate that knows how a file is opened that others may have made: what it may be, how
 //! large, and how long it may take.
 //!
-//! A user, a study, another tool or somebody's results folder names a file. There may be a pipe
-//! that never says anything, a device without an end, or more bytes than memory has. [`open`] waits
-//! for none of them: it refuses what is no plain file and what is larger than a file of its
-//! [`FileKind`] may be. What it gives reads no more than that, and ends where a disk does not
-//! answer.
-//! `cargo xtask tidy` refuses every other way to open a file.
+//! Files are named by a user, a study, another tool or a shared results folder. Such a file may be
+//! a pipe that never delivers anything, a device without an end, or larger than memory. [`open`]
+//! does not wait for any of these: it refuses anything that is not a plain file, and files that are
+//! larger than their [`FileKind`] allows. The opened file reads no more than that, and fails if a
+//! disk does not answer. `cargo xtask tidy` refuses every other way to open a file.
 
 mod kind;
 
@@ -20,10 +19,10 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::Duration;
 
-/// How long reads of one file may wait for its disk, whatever its size: a network's may be away
-/// for a while, and what is away for a minute does not come back while somebody looks.
+/// Base time for reads of one file, whatever its size. A network disk may be unreachable for a
+/// while. If it is unreachable for a minute, it will not return soon.
 const WAIT: Duration = Duration::from_secs(60);
-/// The slowest disk that is read to the end: a sixteenth of what a bad network gives.
+/// Minimum speed of a disk, a sixteenth of that of a bad network.
 const BYTES_PER_S_MIN: u64 = 64 << 10;
 
 /// A plain file of a kind, open for reading.
@@ -31,59 +30,65 @@ const BYTES_PER_S_MIN: u64 = 64 << 10;
 pub struct Opened {
     file: File,
     kind: FileKind,
-    /// Where the next byte is read.
+    /// Offset of the next byte.
     at: u64,
-    /// How many bytes were read so far.
+    /// Number of bytes read so far.
     bytes: u64,
-    /// How long reads have taken so far, in nanoseconds.
+    /// Time that reads have taken so far, ns.
     waited_ns: u64,
 }
 
-/// Opens a plain file, and nothing else, without waiting. A link is followed.
+/// Opens a plain file without waiting. Links are followed.
 ///
 /// # Errors
-/// It cannot be opened, is no plain file ([`is_no_file`]), or is larger than its kind may be.
+/// It cannot be opened, is not a plain file ([`is_no_file`]), or is larger than its kind allows.
 pub fn open(kind: FileKind, path: impl AsRef<Path>) -> io::Result<Opened> {
     open_with(kind, path.as_ref(), OFlags::empty())
 }
 
-/// As [`open`], but a link is refused: nobody else can make this open a file elsewhere.
+/// Like [`open`], but refuses a link, so that another user cannot redirect it to another file.
 ///
 /// # Errors
-/// As there.
+/// As for [`open`].
 pub fn open_no_link(kind: FileKind, path: impl AsRef<Path>) -> io::Result<Opened> {
     open_with(kind, path.as_ref(), OFlags::NOFOLLOW)
 }
 
-/// All bytes of a file.
+/// Returns all bytes of a file.
 ///
 /// # Errors
-/// As [`open`], or it cannot be read.
+/// As for [`open`], or it cannot be read.
 pub fn read(kind: FileKind, path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open(kind, path)?.read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
-/// All of a file that is a text.
+/// Returns the whole content of a text file.
 ///
 /// # Errors
-/// As [`read`], or it is no UTF-8.
+/// As for [`read`], or it is not UTF-8; the error then names the line.
 pub fn text(kind: FileKind, path: impl AsRef<Path>) -> io::Result<String> {
-    let mut text = String::new();
-    open(kind, path)?.read_to_string(&mut text)?;
-    Ok(text)
+    String::from_utf8(read(kind, path)?).map_err(|error| {
+        let (bytes, at) = (error.as_bytes(), error.utf8_error().valid_up_to());
+        let line = 1 + bytes[..at].iter().filter(|byte| **byte == b'\n').count();
+        let message = format!(
+            "line {line} is not UTF-8: it has the byte 0x{:02X}; save the file as UTF-8",
+            bytes.get(at).copied().unwrap_or_default()
+        );
+        io::Error::new(io::ErrorKind::InvalidData, message)
+    })
 }
 
-/// Whether an error of [`open`] means that something else than a file is there.
+/// Returns true if an error of [`open`] means that the path is not a plain file.
 pub fn is_no_file(error: &io::Error) -> bool {
     error.get_ref().is_some_and(|inner| inner.is::<NoFile>())
 }
 
-/// Opens a plain file for appending, and makes it where there is none, without waiting.
+/// Opens a plain file for appending without waiting, and creates it if it does not exist.
 ///
 /// # Errors
-/// It cannot be opened or made, or is no plain file.
+/// It cannot be opened or created, or is not a plain file.
 pub fn append(path: impl AsRef<Path>) -> io::Result<File> {
     let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed();
     let mut options = OpenOptions::new();
@@ -92,10 +97,10 @@ pub fn append(path: impl AsRef<Path>) -> io::Result<File> {
     Ok(file)
 }
 
-/// Opens a folder, to have it written to the disk or to name it by its descriptor.
+/// Opens a folder, to sync it to the disk or to refer to it by its descriptor.
 ///
 /// # Errors
-/// It is not there, may not be opened, or is no folder.
+/// It does not exist, may not be opened, or is not a folder.
 pub fn folder(path: impl AsRef<Path>) -> io::Result<File> {
     let flags = (OFlags::DIRECTORY | OFlags::NONBLOCK).bits().cast_signed();
     OpenOptions::new().read(true).custom_flags(flags).open(path)
@@ -120,7 +125,7 @@ fn open_with(kind: FileKind, path: &Path, more: OFlags) -> io::Result<Opened> {
     })
 }
 
-/// A socket cannot be opened at all, nor a pipe for writing that is not read.
+/// Converts the error for sockets, which cannot be opened, and for pipes without a reader.
 fn refuse_socket(opened: io::Result<File>) -> io::Result<File> {
     match opened {
         Err(e) if e.raw_os_error() == Some(rustix::io::Errno::NXIO.raw_os_error()) => {
@@ -130,7 +135,7 @@ fn refuse_socket(opened: io::Result<File>) -> io::Result<File> {
     }
 }
 
-/// Refuses what is no plain file; what the kernel says of one.
+/// Refuses anything but a plain file. Returns the kernel's data on the file.
 fn check_plain(file: &File) -> io::Result<rustix::fs::Stat> {
     let found = rustix::fs::fstat(file)?;
     let what = match FileType::from_raw_mode(found.st_mode) {
@@ -144,7 +149,7 @@ fn check_plain(file: &File) -> io::Result<rustix::fs::Stat> {
     Err(no_file(what))
 }
 
-/// The name of something that stands where a file should be.
+/// Name of the object at a path that should be a file.
 #[derive(Debug)]
 struct NoFile(&'static str);
 
@@ -167,20 +172,21 @@ fn too_large(kind: FileKind, what: &str) -> io::Error {
 }
 
 impl Opened {
-    /// The file itself, for what is neither read nor written: its owner, its locks.
+    /// Returns the file itself, for uses other than reading and writing, such as its owner and its
+    /// locks.
     pub fn file(&self) -> &File {
         &self.file
     }
 
-    /// Its size now, in bytes.
+    /// Returns its current size, bytes.
     ///
     /// # Errors
-    /// The kernel does not say it.
+    /// The kernel does not report it.
     pub fn bytes_count(&self) -> io::Result<u64> {
         Ok(self.file.metadata()?.len())
     }
 
-    /// Refuses to go on where the disk has not answered for too long.
+    /// Fails if the disk has not answered for too long.
     fn check_wait(&self) -> io::Result<()> {
         let allowed = WAIT + Duration::from_secs(self.bytes / BYTES_PER_S_MIN);
         if Duration::from_nanos(self.waited_ns) <= allowed {
@@ -201,7 +207,7 @@ impl Read for Opened {
         let began_ns = clock::now_ns();
         let read = self.file.read(buffer);
         self.waited_ns += clock::now_ns().saturating_sub(began_ns);
-        // Some files of the kernel are plain, and yet wait for what happens next.
+        // Some files of the kernel are plain, but wait for the next event.
         let count = match read {
             Err(e) if e.kind() == ErrorKind::WouldBlock => {
                 return Err(no_file("something that has yet to say what is in it"));
@@ -211,7 +217,7 @@ impl Read for Opened {
         self.at += count as u64;
         self.bytes += count as u64;
         if self.at > self.kind.bytes_max() {
-            // It has grown since it was opened, or its size is not known before.
+            // It has grown since it was opened, or its size was not known before.
             let what = format!("it has more than {} bytes", self.kind.bytes_max());
             return Err(too_large(self.kind, &what));
         }

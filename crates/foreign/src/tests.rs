@@ -1,4 +1,4 @@
-//! What stands where a file should be, as others leave it there.
+//! Tests objects at a path that should be a file.
 
 use super::*;
 use std::path::PathBuf;
@@ -57,10 +57,10 @@ fn a_file_larger_than_its_kind_is_refused_before_it_is_read() {
     let folder = tempfile::tempdir().unwrap();
     for kind in FileKind::ALL {
         let path = folder.path().join("large");
-        // A hole: it takes no disk.
+        // A sparse file, which takes no disk space.
         let file = File::create(&path).unwrap();
         if file.set_len(kind.bytes_max() + 1).is_err() {
-            // This file system has no files of a TiB.
+            // This file system does not support files of a TiB.
             continue;
         }
         let error = open(kind, &path).unwrap_err();
@@ -97,7 +97,7 @@ fn a_disk_that_does_not_answer_is_given_up() {
     opened.waited_ns = 61_000_000_000;
     let error = opened.read(&mut [0; 4]).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::TimedOut);
-    // What has brought much may take its time.
+    // A read that has delivered much may take longer.
     opened.bytes = 640 << 10;
     assert_eq!(opened.read(&mut [0; 4]).unwrap(), 4);
 }

@@ -1,4 +1,4 @@
-//! The near side of a host's agent.
+//! Client of a host's agent.
 
 use crate::Start;
 use crate::calls::{
@@ -23,66 +23,68 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use target::{Capability, RemoteHost};
 
-/// The variable that marks an agent and its guard; its value is the cluster's id.
+/// Environment variable that marks an agent and its guard. Its value is the cluster's id.
 pub const MARK: &str = "CASSAY_AGENT";
 
-/// The mark of what held kept hosts before there were agents: such clusters can still be ended.
+/// Variable that marked the processes of kept hosts in versions before agents, so that such
+/// clusters can still be ended.
 const MARK_BEFORE: &str = "CASSAY_HOLDS";
 
-/// How long a controller may be silent. Nodes that it started end then.
+/// Time without contact to its controller after which an agent ends the nodes that it started, in
+/// seconds.
 pub const LEASE_S: u64 = 60;
 
-/// How long a call may take that only asks the kernel: much, on a machine that is overloaded.
+/// Time limit of a call that only queries the kernel: generous, for overloaded machines.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// How long an agent may take to end what it began: processes are killed, a volume unmounted.
+/// Time limit for an agent to end: it kills processes and unmounts a volume.
 const END_LIMIT: Duration = Duration::from_secs(120);
 
-/// The agent of one host, or of this machine. Dropping it ends what it began, unless it is kept.
+/// Agent of a host or of this machine. Dropping it ends what it started, unless it is kept.
 #[derive(Debug)]
 pub struct Agent {
     link: Link,
-    /// The folder below which its files are.
+    /// Folder of its files.
     folder: Option<PathBuf>,
-    /// The processes of which we know that they have ended.
+    /// Processes that are known to have ended.
     ended: Mutex<HashMap<Identity, ExitStatus>>,
     kept: AtomicBool,
 }
 
-/// How a process ended.
+/// End of a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// With its status.
+    /// It ended with this status.
     Status(ExitStatus),
-    /// With its agent, of which this is known.
+    /// It ended with its agent, for this reason.
     WithItsAgent(String),
-    /// Nobody leads to its machine any more, and this is known of why. With nobody to serve, its
-    /// agent there ends it within a lease.
+    /// Its machine is unreachable, for this reason. Without a controller, the agent there ends the
+    /// process within the lease.
     OutOfReach(String),
 }
 
 impl Agent {
-    /// That of this machine, for what runs on it without a stand-in. It makes `folder`, which is
-    /// the cluster's, and removes it when it ends, with all that is in it then.
+    /// Starts the agent of this machine, for processes without a simulated host. It creates the
+    /// cluster's `folder`, and removes it with its contents when it ends.
     ///
     /// # Errors
-    /// It cannot be started, or the folder cannot be made.
+    /// It cannot be started, or the folder cannot be created.
     pub fn of_machine(cluster: &str, folder: &Path) -> Result<Agent> {
         Agent::begin(cluster, MACHINE, folder)
     }
 
-    /// That of the switch between the stand-ins to be, in a network of its own. With the folder it
-    /// is as [`Agent::of_machine`].
+    /// Starts the agent of the switch between simulated hosts, in a network namespace of its own.
+    /// It treats `folder` as [`Agent::of_machine`].
     ///
     /// # Errors
-    /// As there; or this machine does not permit it.
+    /// As [`Agent::of_machine`], or this machine does not permit it.
     pub fn of_switch(cluster: &str, folder: &Path) -> Result<Agent> {
-        // Before there is a second process of ours: all would have to move.
+        // Done before this command has a second process, because all would have to move.
         cgroup::step_aside()?;
         Agent::begin(cluster, SWITCH, folder)
     }
 
-    /// That of another machine or of a pod, in a folder of its own there that goes with it.
+    /// Starts an agent on another machine or in a pod, with a folder there that is removed with it.
     ///
     /// # Errors
     /// As [`Link::to`].
@@ -92,7 +94,8 @@ impl Agent {
         Ok(Agent::of(link, begin, false))
     }
 
-    /// Those of several such places, in their order, or why one is not there.
+    /// Starts agents in several such places. Returns them in order, or why one could not be
+    /// started.
     pub fn to_each(wanted: &[Destination]) -> Vec<Result<Agent, Refusal>> {
         let wanted: Vec<_> = wanted.iter().map(|one| (one.clone(), begin_there(one))).collect();
         let links = Link::to_each(&wanted);
@@ -100,7 +103,7 @@ impl Agent {
         begun.map(|(link, (_, begin))| Ok(Agent::of(link?, begin, false))).collect()
     }
 
-    /// Those of several such places, in their order.
+    /// Starts agents in several such places, and returns them in order.
     ///
     /// # Errors
     /// As [`Link::to_all`].
@@ -115,8 +118,8 @@ impl Agent {
             .collect())
     }
 
-    /// Those of the machines that are hosts of `cluster`, in their order: each has what is of the
-    /// cluster below the machine's folder, and the jars there.
+    /// Starts the agents of machines that are hosts of `cluster`, and returns them in order. Each
+    /// manages the cluster's files below the machine's folder, and the jars there.
     ///
     /// # Errors
     /// As [`Link::to_all`].
@@ -124,10 +127,10 @@ impl Agent {
         Agent::all(hosts_there(Role::Host, cluster, machines)?, false)
     }
 
-    /// The kept agents of such machines.
+    /// Connects to the kept agents of such machines.
     ///
     /// # Errors
-    /// As there; or one has ended, or is of another build.
+    /// As [`Agent::of_hosts`]; or one has ended, or is of another build.
     pub(crate) fn of_kept_hosts(cluster: &str, machines: &[RemoteHost]) -> Result<Vec<Agent>> {
         let agents = Agent::all(hosts_there(Role::Relay, cluster, machines)?, true)?;
         for agent in &agents {
@@ -148,13 +151,13 @@ impl Agent {
         Ok(agents.map(|(link, begin)| Agent::of(link, begin, is_kept)).collect())
     }
 
-    /// The address at which the sshd of its machine was reached, as that machine has it; none of
-    /// this machine.
+    /// Returns the address at which its machine's sshd was reached, as the machine sees it. `None`
+    /// for this machine.
     pub fn address(&self) -> Option<IpAddr> {
         self.link.address()
     }
 
-    /// What its machine permits; asked there.
+    /// Returns the abilities of its machine.
     ///
     /// # Errors
     /// The agent is gone.
@@ -162,7 +165,7 @@ impl Agent {
         self.call(&Abilities)
     }
 
-    /// What its machine permits to be broken of a volume; asked there.
+    /// Returns the abilities of its machine to break volumes.
     ///
     /// # Errors
     /// The agent is gone.
@@ -170,7 +173,7 @@ impl Agent {
         self.call(&VolumeAbilities)
     }
 
-    /// What its machine permits to be broken of the machine's own network; asked there.
+    /// Returns the abilities of its machine to break the machine's own network.
     ///
     /// # Errors
     /// The agent is gone.
@@ -178,7 +181,7 @@ impl Agent {
         self.call(&MachineAbilities)
     }
 
-    /// That of this machine, kept by an earlier command.
+    /// Connects to the agent of this machine that an earlier command has kept.
     ///
     /// # Errors
     /// As [`Agent::reach`].
@@ -186,8 +189,8 @@ impl Agent {
         Agent::reach(MACHINE, folder)
     }
 
-    /// Starts the agent of the host `name` for what belongs to `cluster`. That of a stand-in has
-    /// what is in the folder of its host; the folder of all goes with the others.
+    /// Starts the agent of the host `name` for `cluster`. The agent of a simulated host manages the
+    /// folder of its host; other agents remove the cluster's folder.
     pub(crate) fn begin(cluster: &str, name: &str, folder: &Path) -> Result<Agent> {
         let begin = begin(name, folder);
         let link = Link::open(name, &begin, (MARK, cluster))?;
@@ -203,7 +206,7 @@ impl Agent {
         }
     }
 
-    /// Takes up the conversation with the kept agent of the host `name`.
+    /// Connects to the kept agent of the host `name`.
     ///
     /// # Errors
     /// It has ended, or is of another build.
@@ -215,7 +218,7 @@ impl Agent {
         Ok(agent)
     }
 
-    /// Takes note of the processes that have ended while nobody listened.
+    /// Fetches the processes that ended while no controller was connected.
     fn learn_ended(&self) -> Result<()> {
         let ended = self
             .call(&Processes)?
@@ -225,39 +228,39 @@ impl Agent {
         Ok(())
     }
 
-    /// Asks for what takes little time.
+    /// Makes a call that takes little time.
     pub(crate) fn call<C: Call>(&self, call: &C) -> Result<C::Answer> {
         self.link.call(call, LIMIT)
     }
 
-    /// Asks for what may take as long as `limit`.
+    /// Makes a call that may take as long as `limit`.
     pub(crate) fn call_for<C: Call>(&self, call: &C, limit: Duration) -> Result<C::Answer> {
         self.link.call(call, limit)
     }
 
-    /// Asks for its clock once.
+    /// Measures the offset of its clock once.
     pub(crate) fn ask_clock(&self, theirs: &mut TheirClock) -> Result<()> {
         theirs.ask(&self.link, LIMIT)
     }
 
-    /// The name of its host: `host1`, `machine`.
+    /// Returns the name of its host: `host1`, `machine`.
     pub fn name(&self) -> &str {
         self.link.name()
     }
 
-    /// Its process.
+    /// Process of the agent.
     pub fn process(&self) -> Identity {
         self.link.hello().process
     }
 
-    /// The folder below which are the files that it may touch, as its host has it; none of the
+    /// Returns the folder of the files that it may access, as a path on its host. `None` for the
     /// agent of a switch.
     pub fn folder(&self) -> Option<&Path> {
         self.folder.as_deref()
     }
 
-    /// Starts what `command` says on the host, with its output to the file `output`, which is one
-    /// of those that the agent may touch. It ends with the agent.
+    /// Starts `command` on the host, with its output to the file `output`, which the agent must be
+    /// permitted to access. The process ends with the agent.
     ///
     /// # Errors
     /// The program cannot be executed, or the agent is gone.
@@ -265,7 +268,7 @@ impl Agent {
         self.call(&StartProcess::of(command, output)?)
     }
 
-    /// The same.
+    /// Starts a process from a prepared start.
     ///
     /// # Errors
     /// As [`Agent::start`].
@@ -273,8 +276,8 @@ impl Agent {
         self.call(&start.0)
     }
 
-    /// How a process ended that was started here; `None` while it runs. Asks nobody: the agent
-    /// says it by itself.
+    /// Returns how a process that the agent started has ended. `None` while it runs. Makes no call,
+    /// because the agent reports ends by itself.
     pub fn how_ended(&self, process: Identity) -> Option<Ended> {
         let mut ended = self.ended();
         for Note::Ended(process, status) in self.link.notes() {
@@ -287,13 +290,13 @@ impl Agent {
         }
     }
 
-    /// Why nothing more will be heard of it; none as long as it is there.
+    /// Returns why the agent can no longer be reached. `None` while it can.
     pub fn lost(&self) -> Option<String> {
         self.link.lost()
     }
 
-    /// Asks a process to end, kills it after `grace`, and waits until it is gone. True if it went
-    /// by itself.
+    /// Asks a process to end, kills it after `grace`, and waits until it is gone. Returns true if
+    /// it ended by itself.
     ///
     /// # Errors
     /// It is still there.
@@ -306,7 +309,8 @@ impl Agent {
         self.link.call(&call, grace + LIMIT)
     }
 
-    /// Lets it go on when we end, with all that it began; another command may reach it.
+    /// Lets the agent and all that it started outlive this process. Another command can connect to
+    /// it.
     ///
     /// # Errors
     /// It cannot listen for another command.
@@ -316,10 +320,10 @@ impl Agent {
         Ok(())
     }
 
-    /// Ends it, with all that it began, whether it is kept or not.
+    /// Ends the agent and all that it started, kept or not.
     ///
     /// # Errors
-    /// It is not gone in time.
+    /// It has not ended in time.
     pub fn end(&self) -> Result<()> {
         self.link.end(END_LIMIT)
     }
@@ -334,12 +338,13 @@ impl Drop for Agent {
         if self.kept.load(Ordering::Relaxed) {
             return self.link.leave();
         }
-        // Nobody is left to hear of it; the next command clears what has stayed.
+        // No caller can get the error. The next command removes what remains.
         let _ = self.end();
     }
 }
 
-/// How the agents of machines that are hosts of `cluster` are reached, and what each hears first.
+/// Returns the destinations of the agents of machines that are hosts of `cluster`, with their first
+/// messages.
 fn hosts_there(
     role: Role,
     cluster: &str,
@@ -352,7 +357,7 @@ fn hosts_there(
             role,
             folder: folder_of(&tree, &name),
             files: vec![supply_folder(&folder), tree.join(&name)],
-            // Who leads to another one ends nothing.
+            // A relay must not remove anything.
             tree: (role == Role::Host).then_some(tree),
             lease_s: LEASE_S,
         };
@@ -369,8 +374,8 @@ fn folder_there(machine: &RemoteHost) -> Result<PathBuf> {
     folder.with_context(|| format!("{}: no folder is named for nodes there", machine.ssh))
 }
 
-/// What the agent of another machine hears first. Its folder is nobody else's there, whoever else
-/// comes from wherever.
+/// Returns the first message to the agent of another machine. Its folder is unique there, even if
+/// other controllers use the same machine.
 fn begin_there(wanted: &Destination) -> Begin {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
@@ -379,7 +384,7 @@ fn begin_there(wanted: &Destination) -> Begin {
     begin(MACHINE, &above.join(format!("cassay-{number:x}-{count}")))
 }
 
-/// What the agent `name` hears first, in the `folder` of all.
+/// Returns the first message to the agent `name`, for the cluster's `folder`.
 fn begin(name: &str, folder: &Path) -> Begin {
     let all = || folder.to_owned();
     let (role, files, tree) = match name {
@@ -396,38 +401,39 @@ fn begin(name: &str, folder: &Path) -> Begin {
     }
 }
 
-/// The name of the agent that stands for the machine itself.
+/// Name of the agent of the machine itself.
 pub const MACHINE: &str = "machine";
 
-/// The name of the agent that is in the network of the switch.
+/// Name of the agent in the network namespace of the switch.
 pub(crate) const SWITCH: &str = "switch";
 
-/// The own folder of the agent `name`, below the cluster's.
+/// Returns the agent's own folder, below the cluster's.
 pub fn folder_of(cluster: &Path, name: &str) -> PathBuf {
     cluster.join("agents").join(name)
 }
 
-/// Where a kept agent listens, in its own folder.
+/// Creates the socket of a kept agent, in its own folder.
 ///
 /// # Errors
-/// Somebody listens there, or it is not permitted.
+/// Another process listens there, or it is not permitted.
 pub fn listen(folder: &Path) -> Result<UnixListener> {
     with_short_path(folder, |socket| {
         UnixListener::bind(socket).context("listen for another command")
     })
 }
 
-/// A connection to the kept agent that listens in its own `folder`.
+/// Connects to the kept agent that listens in its own `folder`.
 ///
 /// # Errors
-/// Nobody listens there.
+/// No process listens there.
 pub fn knock(folder: &Path) -> Result<UnixStream> {
     with_short_path(folder, |socket| {
         UnixStream::connect(socket).context("connect")
     })
 }
 
-/// The socket in `folder` by a path that fits the kernel's 108 bytes, however deep the folder is.
+/// Opens the socket in `folder` by a path that fits into the kernel's 108 bytes, however deep the
+/// folder is.
 fn with_short_path<T>(folder: &Path, run: impl FnOnce(&Path) -> Result<T>) -> Result<T> {
     use std::os::fd::AsRawFd;
     let open = foreign::folder(folder).with_context(|| format!("open {}", folder.display()))?;
@@ -435,11 +441,11 @@ fn with_short_path<T>(folder: &Path, run: impl FnOnce(&Path) -> Result<T>) -> Re
     run(Path::new(&socket)).with_context(|| folder.display().to_string())
 }
 
-/// Kills what is left of the agents of a cluster and of their guards, without a word: what they
-/// began is then ours to undo. Only to be called when their owner has ended.
+/// Kills the remaining agents of a cluster and their guards, without asking them to end. The caller
+/// must undo what they did. Call it only when their owner has ended.
 ///
 /// # Errors
-/// One does not go.
+/// One of them does not end.
 pub fn end_agents(cluster: &str) -> Result<()> {
     let marks = [MARK, MARK_BEFORE].map(|name| format!("{name}={cluster}"));
     let is_marked = |pid: u32| {
@@ -451,29 +457,29 @@ pub fn end_agents(cluster: &str) -> Result<()> {
     end_those(is_marked)
 }
 
-/// The same of the agent of one host of a machine, which was started by ssh and carries the cluster
-/// in its name.
+/// Ends agents like [`end_agents`], for the agent of one host of a machine. Such an agent was
+/// started by ssh, and has the cluster's id in its name.
 ///
 /// # Errors
-/// One does not go.
+/// One of them does not end.
 pub fn end_agent_of(host: &str, cluster: &str) -> Result<()> {
     end_those(|pid| is_agent_of(pid, host, cluster))
 }
 
-/// Whether a process is the agent of such a host, or its guard.
+/// Returns true if a process is the agent of such a host, or its guard.
 pub fn is_agent_of(pid: u32, host: &str, cluster: &str) -> bool {
     let line = process::command_line(pid).unwrap_or_default();
     let name = name_there(host, cluster);
     matches!(&line[..], [_, agent, own, ..] if agent == reach::ARGUMENT && *own == name)
 }
 
-/// What the agent of a host of a machine is called there.
+/// Returns the name of the agent for a host on a machine.
 fn name_there(host: &str, cluster: &str) -> String {
     format!("{host}-{cluster}")
 }
 
 fn end_those(is_one: impl Fn(u32) -> bool) -> Result<()> {
-    // The identity is read first: if the id changes hands later, the start time will differ.
+    // Reads the identity first: if the process id is reused later, the start time differs.
     let all = process::all_pids().into_iter().filter_map(Identity::of);
     let agents: Vec<Identity> = all.filter(|one| is_one(one.pid)).collect();
     for agent in &agents {

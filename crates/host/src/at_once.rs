@@ -1,11 +1,11 @@
-//! The same asked of many machines at once.
+//! Parallel calls to many machines.
 
 use anyhow::{Result, ensure};
 
-/// Asks all at once, each on a thread of its own; the answers, in their order.
+/// Makes all calls in parallel, each on a thread of its own. Returns the answers in order.
 ///
 /// # Errors
-/// All that refuse, a line each.
+/// All failed calls, a line each.
 pub fn at_once<I: Send, T: Send>(
     all: impl IntoIterator<Item = I>,
     ask: impl Fn(I) -> Result<T> + Sync,

@@ -1,5 +1,4 @@
-//! What a host's agent can be asked, as both sides know it. What it does then is known where an
-//! agent is.
+//! Calls of an agent, as both sides know them. The crate of the agents implements them.
 
 use crate::process::Identity;
 use anyhow::{Context, Result};
@@ -13,37 +12,37 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use target::{Capability, HostSpec, LinkSpec};
 
-/// What an agent hears first.
+/// First message to an agent.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Begin {
-    /// What it stands for.
+    /// Role of the agent.
     pub role: Role,
-    /// Its own folder.
+    /// Own folder of the agent.
     pub folder: PathBuf,
-    /// The folder that goes when it ends; none if that is another's to remove.
+    /// Folder that is removed when it ends. `None` if it must not remove one.
     pub tree: Option<PathBuf>,
-    /// The folders whose files it may touch.
+    /// Folders whose files it may access.
     pub files: Vec<PathBuf>,
-    /// How long its controller may be silent, in seconds.
+    /// Time without contact to its controller after which it ends, in seconds.
     pub lease_s: u64,
 }
 
-/// What an agent stands for.
+/// Role of an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Role {
-    /// The machine itself, as it is.
+    /// The machine itself.
     Machine,
-    /// The switch between stand-ins: a network of its own.
+    /// The switch between simulated hosts, in a network namespace of its own.
     Switch,
-    /// A stand-in: a network and mounts of its own.
+    /// A simulated host, in network and mount namespaces of its own.
     StandIn,
-    /// A machine that hosts nodes: as it is, with mounts of its own where that is permitted.
+    /// A machine that hosts nodes, with a mount namespace of its own if permitted.
     Host,
-    /// Nothing by itself: it leads to the kept agent that listens in its folder.
+    /// A relay to the kept agent that listens in its folder.
     Relay,
 }
 
-/// Declares calls with their names and answers.
+/// Declares calls with their names and answer types.
 macro_rules! calls {
     ($($(#[$doc:meta])* $name:ident = $word:literal -> $answer:ty;)*) => {
         $(impl reach::Call for $name {
@@ -75,108 +74,109 @@ calls! {
     Keep = "stay" -> ();
 }
 
-/// The switch makes its bridge.
+/// Makes the switch create its bridge.
 #[derive(Serialize, Deserialize)]
 pub struct MakeBridge;
 
-/// The switch takes the link that leads to the machine.
+/// Makes the switch use the link that leads to the machine.
 #[derive(Serialize, Deserialize)]
 pub struct RaiseUplink;
 
-/// The switch makes a link into the network of a stand-in of the same machine.
+/// Makes the switch create a link into the network namespace of a simulated host on the same
+/// machine.
 #[derive(Serialize, Deserialize)]
 pub struct Plug {
-    /// The host's, counted from 1.
+    /// Number of the host, counted from 1.
     pub number: usize,
-    /// Its agent.
+    /// Agent of the host.
     pub process: Identity,
 }
 
-/// The switch limits what it sends to a host.
+/// Makes the switch limit what it sends to a host.
 #[derive(Serialize, Deserialize)]
 pub struct LimitPort {
-    /// The host's, counted from 1.
+    /// Number of the host, counted from 1.
     pub number: usize,
-    /// To what.
+    /// Limits of the link.
     pub link: LinkSpec,
 }
 
-/// What the switch limits a host's link to.
+/// Returns the limits that the switch applies to a host's link.
 #[derive(Serialize, Deserialize)]
 pub struct PortLimits {
-    /// The host's, counted from 1.
+    /// Number of the host, counted from 1.
     pub number: usize,
 }
 
-/// A stand-in makes what limits it, and where its data is.
+/// Makes a simulated host create its control groups and its data folder.
 #[derive(Serialize, Deserialize)]
 pub struct MakeHost {
-    /// Its control groups.
+    /// Control groups of the host.
     pub places: Vec<CgroupDir>,
-    /// Where its volume is mounted, or its plain folder.
+    /// Mount point of its volume, or its plain folder.
     pub folder: PathBuf,
-    /// Size of its volume; none without one.
+    /// Size of its volume. `None` without a volume.
     pub volume_bytes: Option<u64>,
 }
 
-/// What a stand-in has made.
+/// Result of [`MakeHost`].
 #[derive(Serialize, Deserialize)]
 pub struct Made {
-    /// The name of its volume's device; none without a volume.
+    /// Name of its volume's device. `None` without a volume.
     pub device: Option<String>,
-    /// Whether what is written to its volume goes past the machine's page cache.
+    /// True if writes to its volume bypass the machine's page cache.
     pub is_direct: bool,
 }
 
-/// A stand-in's link gets an address, unless it has it, and is up.
+/// Gives the link of a simulated host an address, unless it has it, and brings the link up.
 #[derive(Serialize, Deserialize)]
 pub struct Address(pub Ipv4Addr);
 
-/// A stand-in limits its groups and what it sends.
+/// Makes a simulated host limit its control groups and its outgoing link.
 #[derive(Serialize, Deserialize)]
 pub struct Limit(pub HostSpec);
 
-/// What a stand-in is limited to.
+/// Returns the limits of a simulated host.
 #[derive(Serialize, Deserialize)]
 pub struct Limits;
 
-/// The limits that a stand-in has.
+/// Limits of a simulated host.
 #[derive(Serialize, Deserialize)]
 pub struct HostLimits {
-    /// By its groups, in words by name.
+    /// Limits of its control groups, in words by name.
     pub groups: BTreeMap<String, String>,
-    /// Of what it sends.
+    /// Limits of its outgoing link.
     pub link: LinkSpec,
 }
 
-/// Writes what is not written yet, then drops the page cache that is charged to a stand-in.
+/// Syncs, and then drops the page cache that is charged to a simulated host.
 #[derive(Serialize, Deserialize)]
 pub struct DropPageCache;
 
 /// Starts a process, which ends with the agent.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct StartProcess {
-    /// What is executed.
+    /// Program to execute.
     pub program: PathBuf,
-    /// Its arguments.
+    /// Arguments of the program.
     pub arguments: Vec<String>,
-    /// Set, or taken away.
+    /// Environment variables to set, or to remove (`None`).
     pub environment: Vec<(String, Option<String>)>,
-    /// What of that is otherwise when it has ended by itself in spite of a second start.
+    /// Changes of the environment after a second start has failed as well.
     pub forgiving: Vec<(String, Option<String>)>,
-    /// Where it accepts connections when it is up, if it is to be kept up after healing.
+    /// Address on which it accepts connections when up, if the agent must keep it up after healing.
     pub serves: Option<SocketAddr>,
-    /// Where it runs.
+    /// Working directory.
     pub folder: PathBuf,
-    /// Gets what it says, behind what stands there; one of the files that the agent may touch.
+    /// File to which its output is appended. The agent must be permitted to access it.
     pub output: PathBuf,
-    /// What it is confined to; none: all that its host has.
+    /// CPUs and memory to which it is confined. `None` for all of its host's.
     #[serde(default)]
     pub confinement: Option<Box<Confinement>>,
 }
 
 impl StartProcess {
-    /// What `command` would start, with its output to the file `output`.
+    /// Builds the call that starts `command`, with its output to the file `output`.
     pub fn of(command: &Command, output: &Path) -> Result<StartProcess> {
         let text = |text: &OsStr| {
             let text = text.to_str().map(str::to_owned);
@@ -198,36 +198,36 @@ impl StartProcess {
     }
 }
 
-/// Asks a process to end, and kills it after a while. The answer: whether it went by itself.
+/// Asks a process to end, and kills it after a while. Returns true if it ended by itself.
 #[derive(Serialize, Deserialize)]
 pub struct EndProcess {
-    /// The one that is to end.
+    /// Process to end.
     pub process: Identity,
-    /// How long it may take by itself.
+    /// Time that it may take to end by itself, ms.
     pub grace_ms: u64,
 }
 
-/// What the machine permits, as [`kernel::able::abilities`] has it.
+/// Returns the abilities of the machine, see [`kernel::able::abilities`].
 #[derive(Serialize, Deserialize)]
 pub struct Abilities;
 
-/// The same of [`kernel::able::volume_abilities`].
+/// Returns the abilities to break volumes, see [`kernel::able::volume_abilities`].
 #[derive(Serialize, Deserialize)]
 pub struct VolumeAbilities;
 
-/// The same of [`kernel::able::machine_abilities`].
+/// Returns the abilities to break the network, see [`kernel::able::machine_abilities`].
 #[derive(Serialize, Deserialize)]
 pub struct MachineAbilities;
 
-/// All processes that the agent has started, those that have ended with their status.
+/// Returns all processes that the agent has started, with the status of those that have ended.
 #[derive(Serialize, Deserialize)]
 pub struct Processes;
 
-/// The agent goes on when its controller leaves, and listens for another.
+/// Makes the agent outlive its controller, and listen for another one.
 #[derive(Serialize, Deserialize)]
 pub struct Keep;
 
-/// What an agent says by itself.
+/// Notification that an agent sends by itself.
 #[derive(Serialize, Deserialize)]
 pub enum Note {
     /// A process has ended, with its status.

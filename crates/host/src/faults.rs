@@ -1,5 +1,4 @@
-//! Things of a host that are broken on purpose, as both sides of the conversation know them: what
-//! an agent can be asked to break, and how it heals.
+//! Faults that agents inject and heal, as both sides know them.
 
 mod join;
 mod start;
@@ -19,166 +18,167 @@ use std::path::PathBuf;
 use std::time::Duration;
 use target::{Invocation, LinkSpec};
 
-/// What an agent can break. Processes are those that it has started. A volume is broken in one way
-/// at a time, beside that it may be slow: the second is refused.
+/// A fault that an agent can inject. Processes are those that it has started. A volume can have
+/// only one fault at a time, besides being slow: a second one is refused.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Injection {
-    /// A process is stopped (SIGSTOP), and goes on.
+    /// Stops a process (SIGSTOP), and continues it for healing.
     Pause(Identity),
-    /// A process is stopped for a while, again and again, and goes on between.
+    /// Stops a process repeatedly for a while, and continues it in between.
     Stutter {
-        /// The process that is told.
+        /// Process to stop.
         process: Identity,
-        /// For how long it is stopped each time.
+        /// Duration of each stop.
         stopped: Duration,
-        /// From the beginning of one time to that of the next; longer than that.
+        /// Interval between the beginnings of two stops; longer than a stop.
         every: Duration,
     },
-    /// A process is killed, and started again.
+    /// Kills a process, and restarts it for healing.
     Kill(Restartable),
-    /// A process is asked to end, and started again.
+    /// Asks a process to end, and restarts it for healing.
     Stop(Restartable),
-    /// A process is killed, and what stands in folders of its is gone; then it is started.
+    /// Kills a process and empties its folders, and restarts it for healing.
     Wipe {
-        /// The process to be started again.
+        /// Process to restart.
         process: Restartable,
-        /// The folders, which stay.
+        /// Folders to empty, which remain themselves.
         folders: Vec<PathBuf>,
     },
-    /// A process goes away from others by itself. Then, when nothing accepts connections any more
-    /// where they reached it, it is killed, its folders are emptied and it is started; one that
-    /// has not gone is let be, as [`Healed::became`] says.
+    /// A process leaves its cluster by itself. For healing, once nothing accepts connections at its
+    /// address any more, it is killed, its folders are emptied, and it is restarted. A process that
+    /// has not left is not touched; [`Healed::became`] says so.
     Leave {
-        /// The process to be started again.
+        /// Process to restart.
         process: Restartable,
-        /// The folders, which stay.
+        /// Folders to empty, which remain themselves.
         folders: Vec<PathBuf>,
-        /// Where others reach it.
+        /// Internode address of the process.
         address: SocketAddr,
     },
-    /// A process is started that joins others. If they still reach it when it is healed, a program
-    /// is run that has it leave them; then it is killed, and all that it had is gone, its address
-    /// too.
+    /// Starts a process that joins a cluster. For healing, if its address still accepts
+    /// connections, a program makes it leave. Then it is killed, and its files and its address are
+    /// removed.
     Join(Join),
-    /// Files are changed; then they are changed back. What reads them when it starts is asked to
-    /// end before that and started after it, both times.
+    /// Changes files, and changes them back for healing. A process that reads them at its start is
+    /// stopped before and started after, both times.
     Files {
-        /// What reads them.
+        /// Process that reads the files.
         reader: Option<Restartable>,
-        /// What is done to them.
+        /// Changes of the files.
         forth: Vec<Step>,
-        /// What undoes it.
+        /// Steps that undo the changes.
         back: Vec<Step>,
     },
-    /// The same, and what is started meanwhile differs.
+    /// As `Files`, but the process is started differently meanwhile.
     Instead {
-        /// What is started then.
+        /// Start of the process for healing.
         process: Restartable,
-        /// What is started meanwhile.
+        /// Start of the process meanwhile.
         instead: Restartable,
-        /// What is done to files for that.
+        /// Changes of files for that.
         forth: Vec<Step>,
-        /// What undoes it.
+        /// Steps that undo the changes.
         back: Vec<Step>,
     },
-    /// A process may open no more files than it has; then as many as before.
+    /// Limits the file descriptors of a process to those that it has open, and restores the limit
+    /// for healing.
     Descriptors(Identity),
-    /// The host has this much CPU time, in cores; then as much as before.
+    /// Limits the CPU time of the host to this many cores, and restores the limit for healing.
     CpuQuota(f64),
-    /// The switch loses packets.
+    /// Drops packets on the switch.
     Packets(Vec<Loss>),
-    /// A host that has its machine's network loses packets itself.
+    /// Drops packets on a host that uses its machine's own network.
     HostPackets(Vec<HostLoss>),
-    /// The cable of this host, counted from 1, is pulled out at the switch.
+    /// Sets the switch's link to this host, counted from 1, down, as if its cable were pulled out.
     LinkDown(usize),
-    /// The switch sends no faster than this to a host; then as fast as before.
+    /// Limits what the switch sends to a host, and restores the limits for healing.
     LinkTo {
-        /// The host's number, counted from 1.
+        /// Number of the host, counted from 1.
         number: usize,
-        /// What is absent stays as it is.
+        /// Limits of the link. Absent ones stay as they are.
         link: LinkSpec,
     },
-    /// The host sends no faster than this; then as fast as before. What is absent stays as it is.
+    /// Limits what the host sends, and restores the limits for healing. Absent ones stay as they
+    /// are.
     LinkFrom(LinkSpec),
-    /// The host takes an address of the network besides its own, and tells its neighbours; then it
-    /// gives it up. Whose it was tells them so when its cable is back.
+    /// Adds another host's address to the host, and announces it to the neighbours. Healing removes
+    /// it. The owner announces the address again when its link is back.
     TakeAddress(Ipv4Addr),
-    /// What is connected to these TCP ports of the host, at its end, is reset; there is nothing to
-    /// heal.
+    /// Resets the connections to these TCP ports of the host. There is nothing to heal.
     Reset(Vec<u16>),
-    /// A server that somebody else has started is stopped, or its process is; then it serves again.
+    /// Stops a server that belongs to another user, or its process, and makes it serve again for
+    /// healing.
     Service(ServiceFault),
-    /// A program is run; then another one, by the guard if the agent is gone.
+    /// Runs a program, and another one for healing. The guard runs it if the agent is gone.
     Command {
-        /// What breaks.
+        /// Program that injects the fault.
         inject: Invocation,
-        /// What heals. It does no harm where nothing is broken: nobody may know how far the other
-        /// one came.
+        /// Program that heals. It must be harmless if nothing is broken, because it may be unknown
+        /// how far the other one came.
         heal: Invocation,
     },
-    /// The host's volume does no more than this; then as much as before. Control groups of version
-    /// 1 slow what processes wait for: reads, direct writes, and syncs. What the kernel writes back
-    /// later by itself is nobody's there, and as fast as ever.
+    /// Limits the I/O of the host's volume, and restores the limits for healing. Control groups of
+    /// version 1 slow only I/O that processes wait for: reads, direct writes, and syncs. The
+    /// kernel's later writeback is attributed to no group there, and is not slowed.
     Disk(target::DiskSpec),
-    /// The host has no power: all its processes are killed at once, and what its volume had not
-    /// synced is lost. Then it is mounted again, and these are started again. Its network is cut
-    /// by another injection.
+    /// Cuts the power of the host: all its processes are killed at once, and unsynced data of its
+    /// volume is lost. For healing, the volume is mounted again, and processes are restarted.
+    /// Another injection cuts the network.
     PowerOff {
-        /// Those that are started when the power is back.
+        /// Processes to restart when the power is back.
         processes: Vec<Restartable>,
     },
-    /// The volume of another host of this machine, which that one has not mounted, is mounted here,
-    /// and processes are started; then they are asked to end, and it is unmounted.
+    /// Mounts the volume of another host of this machine, which that host has unmounted, and starts
+    /// processes. For healing, they are asked to end, and the volume is unmounted.
     Adopt {
-        /// The name of its device, as [`crate::Host::device`] has it.
+        /// Name of its device, see [`crate::Host::device`].
         device: String,
-        /// Where it is mounted, here as there.
+        /// Mount point, the same as on the other host.
         folder: PathBuf,
-        /// What is started; the processes are those that ran on the other host.
+        /// Starts of the processes, with the processes that ran on the other host.
         start: Vec<Restartable>,
     },
-    /// The host's volume is gone while processes go on with it: whatever they do with it fails
-    /// (EIO), and what was not synced is lost. Then those that are left are killed, it is mounted
-    /// again, and all are started again.
+    /// Removes the host's volume under its processes: all I/O fails (EIO), and unsynced data is
+    /// lost. For healing, the remaining processes are killed, the volume is mounted again, and all
+    /// are restarted.
     DiskRemoved {
-        /// Those that use it.
+        /// Processes that use the volume.
         processes: Vec<Restartable>,
     },
-    /// The host's volume can only be read, as ext4 does it after an error of its device. Then as
-    /// after [`Injection::DiskRemoved`], when what is wrong with it has been mended.
+    /// Makes the host's volume read-only, as ext4 does after an error of its device. Healing is
+    /// that of [`Injection::DiskRemoved`], after a repair of the volume.
     DiskReadOnly {
-        /// Those that use it.
+        /// Processes that use the volume.
         processes: Vec<Restartable>,
     },
-    /// The host's volume fails from the place on where a byte of a file stands: what is there and
-    /// behind it can be neither read nor written (EIO), and the file system is read-only when it
-    /// meets that itself. Then as after [`Injection::DiskReadOnly`].
+    /// Makes the host's volume fail from the location of a file's byte on: reads and writes there
+    /// and beyond fail (EIO). The file system becomes read-only when it meets such an error itself.
+    /// Healing is that of [`Injection::DiskReadOnly`].
     DiskErrors {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Which of its bytes.
+        /// Offset of the byte.
         at: u64,
-        /// Those that use the volume.
+        /// Processes that use the volume.
         processes: Vec<Restartable>,
     },
-    /// Every write to the host's volume waits, and its processes cannot be killed while they do;
-    /// then they go on.
+    /// Blocks every write to the host's volume. Processes cannot be killed while they wait. Healing
+    /// lets them continue.
     DiskStalled,
-    /// The host's volume has no more room than this; then it has what was taken again.
+    /// Fills the host's volume, and frees the space again for healing.
     DiskFull {
-        /// How many bytes can still be written.
+        /// Bytes that can still be written.
         leave_bytes: u64,
     },
-    /// Bytes of a file on the host's volume are others than those that were written, each bit of
-    /// them: whoever reads them from the disk gets those, as long as no process had them mapped
-    /// before. Then they are as they were, unless the file is gone or was written to: what became
-    /// of it is said in [`Healed::became`].
+    /// Inverts all bits of a part of a file on the host's volume. Every reader gets the changed
+    /// bytes from disk, unless a process had mapped them before. Healing restores them unless the
+    /// file is gone or was written to; [`Healed::became`] tells what happened.
     DiskCorrupt {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The first of the bytes.
+        /// Offset of the first byte.
         at: u64,
-        /// How many: 1 MiB at the most.
+        /// Number of bytes, at most 1 MiB.
         bytes: u64,
     },
 }

@@ -1,8 +1,8 @@
-//! Files of a host, by its agent.
+//! Files of a host, through its agent.
 //!
-//! What must hold: a path is the host's own, and below a folder that its agent was given when it
-//! began; and whatever is asked travels in parts that fit a message, however many files there are
-//! and however large they are.
+//! Invariants: paths are those of the host, and below a folder that its agent was given at its
+//! start. Every request is split into parts that fit into a message, however many and however large
+//! the files are.
 
 use crate::agent::Agent;
 use crate::calls::calls;
@@ -15,14 +15,14 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Most bytes of a file, or of names, in one message: 700 kB as base64, of the 1 MiB that it has.
+/// Maximum bytes of a file, or of names, in one message: 700 kB as base64, of the 1 MiB limit.
 pub const PIECE_BYTES: usize = 512 << 10;
 
-/// Most bytes that are summed for one answer: it comes within a minute from any disk, and an agent
-/// whose controller is gone is not kept from ending for longer.
+/// Maximum bytes that are summed for one answer. It comes within a minute from any disk, and so
+/// delays the end of an agent without controller by at most that.
 pub const SUM_BYTES: u64 = 64 << 20;
 
-/// How long one change may take: a volume gives its blocks back while a large tree is removed.
+/// Time limit of a change: removing a large tree makes a volume discard its blocks.
 const CHANGE_LIMIT: Duration = Duration::from_secs(600);
 
 calls! {
@@ -35,136 +35,136 @@ calls! {
     Uncache = "drop-files-from-the-page-cache" -> ();
 }
 
-/// Does one thing after the other; the first that fails is the last.
+/// Performs steps in order, up to the first failure.
 #[derive(Serialize, Deserialize)]
 pub struct Change(pub Vec<Step>);
 
-/// What stands in a folder, from a name on.
+/// Lists a folder, from a name on.
 #[derive(Serialize, Deserialize)]
 pub struct List {
-    /// The folder.
+    /// Path of the folder.
     pub folder: PathBuf,
-    /// The last name that is known already.
+    /// Last name that is already known.
     pub after: Option<String>,
-    /// Files whose names end so come with their text.
+    /// Suffix of files whose text is returned, too.
     pub text_of: Option<String>,
 }
 
-/// A part of what stands in a folder.
+/// Part of a folder's list.
 #[derive(Serialize, Deserialize)]
 pub struct Page {
-    /// In the order of their names.
+    /// Entries in the order of their names.
     pub entries: Vec<Entry>,
-    /// Whether nothing comes behind it.
+    /// True if no entries follow.
     pub is_last: bool,
 }
 
-/// A piece of a file.
+/// Reads a piece of a file.
 #[derive(Serialize, Deserialize)]
 pub struct Get {
-    /// The file.
+    /// Path of the file.
     pub path: PathBuf,
-    /// Where the piece begins.
+    /// Beginning of the piece.
     pub from: From,
 }
 
-/// The CRC-32 of files of a folder.
+/// Computes the CRC-32 of files in a folder.
 #[derive(Serialize, Deserialize)]
 pub struct Sum {
-    /// The folder.
+    /// Path of the folder.
     pub folder: PathBuf,
-    /// The files, in their order.
+    /// Names of the files, in order.
     pub names: Vec<String>,
-    /// How far the first of them has come.
+    /// Progress within the first of them.
     pub begun: Begun,
 }
 
-/// How far a file has been summed up: its sum so far, and of how many bytes.
+/// Progress of a checksum: the sum so far, and its bytes.
 #[derive(Clone, Copy, Default, Serialize, Deserialize)]
 pub struct Begun {
-    /// Its sum so far.
+    /// Sum so far.
     pub crc: u32,
-    /// Of how many bytes.
+    /// Number of bytes that it covers.
     pub bytes: u64,
 }
 
-/// What came of summing up.
+/// Result of summing.
 #[derive(Serialize, Deserialize)]
 pub struct Sums {
-    /// Of the first names.
+    /// Sums of the first names.
     pub whole: Vec<u32>,
-    /// Of the name behind them.
+    /// Progress within the next name.
     pub begun: Begun,
 }
 
-/// The use of the file system that a path is on.
+/// Returns the use of a path's file system.
 #[derive(Serialize, Deserialize)]
 pub struct Space(pub PathBuf);
 
-/// The size of the block device that a path is on.
+/// Returns the size of a path's block device.
 #[derive(Serialize, Deserialize)]
 pub struct DeviceBytes(pub PathBuf);
 
-/// Writes what is not written yet, then drops a tree's files from the page cache.
+/// Syncs, and then drops a tree's files from the page cache.
 #[derive(Serialize, Deserialize)]
 pub struct Uncache(pub PathBuf);
 
-/// Something that is done to files.
+/// A change of files.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Step {
-    /// Makes a folder, with those above it.
+    /// Creates a folder and its parents.
     Folder(PathBuf),
-    /// Writes a file anew; a private one can be read by its owner only.
+    /// Writes a new file. Only its owner can read a private one.
     Write {
-        /// The path of the file.
+        /// Path of the file.
         path: PathBuf,
-        /// What it holds then.
+        /// Content of the file.
         bytes: Bytes,
-        /// Whether it is its owner's alone.
+        /// True if only its owner can read it.
         is_private: bool,
     },
-    /// Writes behind what a file holds.
+    /// Appends to a file.
     Append {
-        /// The path of the file.
+        /// Path of the file.
         path: PathBuf,
-        /// What comes behind.
+        /// Bytes to append.
         bytes: Bytes,
     },
-    /// Gives files a second name in another folder, which is made.
+    /// Hard-links files into another folder, which is created.
     Link {
-        /// Where they are.
+        /// Folder of the files.
         from: PathBuf,
-        /// Where they will be, too.
+        /// Folder of the links.
         to: PathBuf,
-        /// Below both folders.
+        /// File names, the same in both folders.
         names: Vec<String>,
     },
-    /// Gives all files of a tree a second name in another tree, which is made.
+    /// Hard-links all files of a tree into another tree, which is created.
     LinkTree {
-        /// Where they are.
+        /// Root of the files.
         from: PathBuf,
-        /// Where they will be, too: not below the first.
+        /// Root of the links, not below `from`.
         to: PathBuf,
     },
-    /// Gives a file or a tree another name.
+    /// Renames a file or a tree.
     Rename {
-        /// The old one.
+        /// Old path.
         from: PathBuf,
-        /// The new one.
+        /// New path.
         to: PathBuf,
     },
-    /// Removes what stands in a folder, if there is such a folder.
+    /// Removes the contents of a folder, if it exists.
     Clear {
-        /// The path of the folder.
+        /// Path of the folder.
         folder: PathBuf,
-        /// Folders in it that stay.
+        /// Folders in it that are kept.
         but: Vec<String>,
     },
-    /// Removes a file or a tree, if it is there.
+    /// Removes a file or a tree, if it exists.
     Remove(PathBuf),
 }
 
-/// Bytes of a file: base64 on the wire.
+/// Bytes of a file, sent as base64.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bytes(pub Vec<u8>);
 
@@ -181,56 +181,56 @@ impl<'de> Deserialize<'de> for Bytes {
     }
 }
 
-/// What stands in a folder.
+/// Entry of a folder.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
-    /// Its name there.
+    /// Name in the folder.
     pub name: String,
-    /// Whether it is a folder.
+    /// True if it is a folder.
     pub is_folder: bool,
-    /// Its size.
+    /// Size in bytes.
     pub bytes: u64,
-    /// Which file it is.
+    /// Identity of the file.
     pub id: FileId,
-    /// What it holds, if that was asked for and it is a file that is as short as it was said to be.
+    /// Text of the file, if requested and the file is short.
     pub text: Option<String>,
 }
 
-/// What tells a file from another one that has its name, or from itself before it was changed.
+/// Identity of a file, which changes if the file is replaced or modified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct FileId {
-    /// The device that it is on.
+    /// Device number.
     pub device: u64,
-    /// Its number there.
+    /// Inode number.
     pub inode: u64,
-    /// When it was written to last, in nanoseconds since 1970.
+    /// Time of the last modification, in nanoseconds since 1970.
     pub changed_ns: i64,
 }
 
-/// Where in a file a piece begins.
+/// Beginning of a piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum From {
-    /// At this byte.
+    /// This offset.
     Byte(u64),
-    /// So many bytes before its end, or at its beginning if it is shorter.
+    /// This many bytes before the end, or the beginning if the file is shorter.
     End(u64),
 }
 
-/// A piece of a file: up to 512 KiB.
+/// A piece of a file, up to 512 KiB.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Piece {
-    /// What stands there; nothing behind the end.
+    /// Bytes of the piece. Empty at the end of the file.
     pub bytes: Bytes,
-    /// Where it begins.
+    /// Offset of the piece.
     pub at: u64,
-    /// The size of the file.
+    /// Size of the file.
     pub size: u64,
-    /// Which file it is.
+    /// Identity of the file.
     pub id: FileId,
 }
 
 impl Step {
-    /// A file that everybody may read.
+    /// Returns the step that writes a file which everyone can read.
     pub fn write(path: PathBuf, bytes: impl Into<Vec<u8>>) -> Step {
         Step::Write {
             path,
@@ -239,7 +239,7 @@ impl Step {
         }
     }
 
-    /// The same in steps that fit a message each.
+    /// Splits a step into parts that each fit into a message.
     fn parts(self) -> Vec<Step> {
         match self {
             Step::Write {
@@ -273,7 +273,7 @@ impl Step {
         }
     }
 
-    /// About how many bytes of a message it takes, before they are base64.
+    /// Returns the approximate size of a step in a message, in bytes before base64.
     fn bytes(&self) -> usize {
         const PATHS: usize = 1 << 10;
         PATHS
@@ -289,7 +289,7 @@ fn name_bytes(name: &str) -> usize {
     name.len() + "\"\",".len()
 }
 
-/// Names in groups that fit a message each; one group at least.
+/// Groups names so that each group fits into a message. Returns at least one group.
 fn by_size(names: &[String]) -> Vec<&[String]> {
     let mut groups = Vec::new();
     let (mut first, mut bytes) = (0, 0);
@@ -305,10 +305,10 @@ fn by_size(names: &[String]) -> Vec<&[String]> {
 }
 
 impl Agent {
-    /// Does one thing after the other.
+    /// Performs steps in order.
     ///
     /// # Errors
-    /// The first that cannot be done; those before it are done.
+    /// The first failure. The steps before it are done.
     pub fn change(&self, steps: Vec<Step>) -> Result<()> {
         let (mut batch, mut bytes) = (Vec::new(), 0);
         for step in steps.into_iter().flat_map(Step::parts) {
@@ -322,8 +322,8 @@ impl Agent {
         self.call_for(&Change(batch), CHANGE_LIMIT)
     }
 
-    /// What stands in a folder, by name; `None` if there is no such folder. Files that end with
-    /// `text_of` come with what they hold, if that is short.
+    /// Lists a folder by name. `None` if it does not exist. Short files whose names end with
+    /// `text_of` come with their text.
     ///
     /// # Errors
     /// It cannot be read.
@@ -346,7 +346,7 @@ impl Agent {
         }
     }
 
-    /// A piece of a file; `None` if there is no such file.
+    /// Reads a piece of a file. `None` if the file does not exist.
     ///
     /// # Errors
     /// It cannot be read.
@@ -355,7 +355,7 @@ impl Agent {
         self.call(&Get { path, from })
     }
 
-    /// A file from a byte on, piece by piece.
+    /// Returns a reader of a file from an offset on.
     pub fn reader<'a>(&'a self, path: &'a Path, at: u64) -> Reader<'a> {
         Reader {
             agent: self,
@@ -366,10 +366,10 @@ impl Agent {
         }
     }
 
-    /// All of a file.
+    /// Reads a whole file.
     ///
     /// # Errors
-    /// There is no such file, or it cannot be read.
+    /// It does not exist, or cannot be read.
     pub fn read(&self, path: &Path) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
         let read = std::io::Read::read_to_end(&mut self.reader(path, 0), &mut bytes);
@@ -377,11 +377,11 @@ impl Agent {
         Ok(bytes)
     }
 
-    /// The CRC-32 of files in or below a folder, in their order, read past the page cache where
-    /// their file system can do that.
+    /// Computes the CRC-32 of files in or below a folder, in order. Reads bypass the page cache if
+    /// the file system supports it.
     ///
     /// # Errors
-    /// One cannot be read.
+    /// A file cannot be read.
     pub fn sums(&self, folder: &Path, names: &[String]) -> Result<Vec<u32>> {
         let mut sums = Vec::with_capacity(names.len());
         let mut begun = Begun::default();
@@ -398,7 +398,7 @@ impl Agent {
         Ok(sums)
     }
 
-    /// The use of the file system that `path` is on.
+    /// Returns the use of the file system of `path`.
     ///
     /// # Errors
     /// There is no such path.
@@ -406,7 +406,7 @@ impl Agent {
         self.call(&Space(path.to_owned()))
     }
 
-    /// The size of the device that `path` is on; none where it is on no block device.
+    /// Returns the size of the device of `path`. `None` if it is not on a block device.
     ///
     /// # Errors
     /// There is no such path.
@@ -414,8 +414,7 @@ impl Agent {
         self.call(&DeviceBytes(path.to_owned()))
     }
 
-    /// Writes what is not written to disk yet, then drops all files below `folder` from the page
-    /// cache, but for those that somebody maps.
+    /// Syncs, and then drops all files below `folder` from the page cache, except mapped ones.
     ///
     /// # Errors
     /// They cannot be read.
@@ -424,14 +423,14 @@ impl Agent {
     }
 }
 
-/// A file of a host, read piece by piece.
+/// A file of a host, read in pieces.
 #[derive(Debug)]
 pub struct Reader<'a> {
     agent: &'a Agent,
     path: &'a Path,
     at: u64,
     piece: Vec<u8>,
-    /// How much of the piece was given out.
+    /// Bytes of the piece that were returned already.
     used: usize,
 }
 
@@ -457,7 +456,7 @@ impl std::io::Read for Reader<'_> {
 mod tests {
     use super::*;
 
-    /// An agent links them in `agent/src/files/tests.rs`.
+    /// The agent's side of this is tested in `agent/src/files/tests.rs`.
     #[test]
     fn more_names_than_fit_a_message_are_divided() {
         let step = Step::Link {

@@ -1,13 +1,12 @@
-//! Hosts that are more than addresses: stand-ins for machines, with a network on a switch, control
-//! groups and a volume each, or machines, with as much of that as they permit; held by an agent
-//! each.
+//! Isolated hosts, each with an agent. Simulated hosts have a network on a switch, control groups
+//! and a volume each. Remote machines have as much of that as they permit.
 //!
-//! What must hold: everything is held by the agents' namespaces and mounts, and goes with them,
-//! however they end. Only directories could outlive them, of control groups and in the cluster's
-//! folder: they are listed by [`HostsState::before`] before the first is made, and
-//! [`Hosts::clear`] removes them. In the machine's own namespaces there is one link end per
-//! cluster and no mount. On machines nothing is outside the folder that was named, but for control
-//! groups; the guards of their agents know of it, and [`Hosts::clear_over_ssh`].
+//! Invariants: everything belongs to the agents' namespaces and mounts, and is removed with them,
+//! however they end. Only directories can remain, of control groups and in the cluster's folder.
+//! [`HostsState::before`] lists them before the first is created, and [`Hosts::clear`] removes
+//! them. In the machine's own namespaces there is one link end per cluster and no mount. On remote
+//! machines, nothing is outside the named folder except control groups. The agents' guards and
+//! [`Hosts::clear_over_ssh`] remove those.
 
 use crate::agent::Agent;
 use crate::at_once::at_once;
@@ -25,24 +24,25 @@ use std::path::Path;
 use std::sync::Arc;
 use target::{HostSpec, HostsSpec, RemoteHost};
 
-/// The hosts of one cluster. Dropping them ends them, with the cluster's folder, unless they are
+/// Hosts of one cluster. Dropping them ends them and removes the cluster's folder, unless they are
 /// kept.
 #[derive(Debug)]
 pub struct Hosts {
     state: HostsState,
-    /// Before the switch: their links end before it does.
+    /// Dropped before the switch, because their links end before it does.
     hosts: Vec<Host>,
-    /// Between stand-ins; machines have a network of their own.
+    /// Switch between simulated hosts. Remote machines have their own network.
     switch: Option<Switch>,
 }
 
 impl Hosts {
-    /// Makes the hosts of `spec`, by the agent of their switch, which has made `folder`: host 1 has
-    /// its volume, or a plain folder, at `folder/host1`. [`HostsState::before`] has to be on disk
-    /// by now.
+    /// Creates the hosts of `spec`, through the agent of their switch, which has created `folder`.
+    /// Host 1 has its volume, or a plain folder, at `folder/host1`. The result of
+    /// [`HostsState::before`] must be on disk before.
     ///
     /// # Errors
-    /// What this machine cannot do, all of it with what would bring it; nothing is left then.
+    /// Everything that this machine does not permit, with what would enable it. Nothing is left
+    /// then.
     pub fn make(
         id: &str,
         spec: &HostsSpec,
@@ -106,11 +106,11 @@ impl Hosts {
         Ok(host)
     }
 
-    /// Makes the machines of `spec` ready for nodes, each by an agent that is started there by
-    /// `ssh`, all at once. Nothing of it is there afterwards if one refuses.
+    /// Prepares the machines of `spec` for nodes, in parallel. `ssh` starts an agent on each. If
+    /// one fails, nothing is left on any.
     ///
     /// # Errors
-    /// All machines that are not reached, each with why; or all that do not permit what is asked.
+    /// All unreachable machines, each with the reason; or all that do not permit what is requested.
     pub fn over_ssh(id: &str, spec: &HostsSpec, say: &mut dyn FnMut(&str)) -> Result<Hosts> {
         let mut state = HostsState::of_machines(id, &spec.machines)?;
         let agents = Agent::of_hosts(id, &spec.machines)?;
@@ -158,27 +158,28 @@ impl Hosts {
         })
     }
 
-    /// The hosts, in order.
+    /// Returns the hosts in order.
     pub fn all(&self) -> &[Host] {
         &self.hosts
     }
 
-    /// The agent of the switch between them; none between machines.
+    /// Returns the agent of the switch. `None` between remote machines.
     pub fn switch(&self) -> Option<&Arc<Agent>> {
         self.switch.as_ref().map(|switch| &switch.agent)
     }
 
-    /// Whether they are machines of their own.
+    /// Returns true if the hosts are remote machines.
     pub fn are_machines(&self) -> bool {
         self.state.are_machines()
     }
 
-    /// The address of the node in `slot` of the host at `index`, both counted from 0: of a stand-in
-    /// its own for the first, a further one of its link for others, which it gets now; of a machine
-    /// its own for all, which then differ by their ports.
+    /// Returns the address of the node in `slot` of the host at `index`, both counted from 0. On a
+    /// simulated host, the first node gets the host's own address. Further nodes get additional
+    /// ones, which are added to its link now. On a remote machine, all nodes share its address and
+    /// differ by their ports.
     ///
     /// # Errors
-    /// The network has no more, or the kernel refuses.
+    /// The network has no free address, or the kernel refuses.
     pub fn address(&self, index: usize, slot: usize) -> Result<Ipv4Addr> {
         let host = self.hosts.get(index).context("there is no such host")?;
         if slot == 0 || self.are_machines() {
@@ -189,10 +190,10 @@ impl Hosts {
         Ok(address)
     }
 
-    /// The same address, which its link need not have.
+    /// Returns the same address without adding it to the link.
     ///
     /// # Errors
-    /// The network has no more.
+    /// The network has no free address.
     pub fn address_of(&self, index: usize, slot: usize) -> Result<Ipv4Addr> {
         let Some(switch) = &self.switch else {
             return Ok(self.hosts.get(index).context("there is no such host")?.address());
@@ -206,16 +207,16 @@ impl Hosts {
         Ok(switch.address(number))
     }
 
-    /// What is needed to find them again.
+    /// Returns the state by which the hosts can be found again.
     pub fn state(&self) -> HostsState {
         self.state.clone()
     }
 
-    /// Kills what runs on them and removes them, kept or not, with the cluster's folder. A second
-    /// call does nothing.
+    /// Kills the processes on the hosts, and removes the hosts, kept or not, with the cluster's
+    /// folder. A second call does nothing.
     ///
     /// # Errors
-    /// The first thing that does not go; all others are removed all the same.
+    /// The first failure. All other hosts are removed all the same.
     pub fn end(&self) -> Result<()> {
         let ended = std::thread::scope(|scope| {
             let agents = self.hosts.iter().map(Host::agent);
@@ -229,7 +230,7 @@ impl Hosts {
         ended.and(self.switch().map_or(Ok(()), |switch| switch.end()))
     }
 
-    /// Why there is no network between them any more; none as long as there is.
+    /// Returns why there is no network between the hosts any more. `None` while there is.
     pub fn lost(&self) -> Option<String> {
         let why = self.switch()?.lost()?;
         Some(format!(
@@ -237,7 +238,7 @@ impl Hosts {
         ))
     }
 
-    /// Lets them outlive us: their agents go on, and wait for the next command.
+    /// Lets the hosts outlive this process: their agents wait for the next command.
     ///
     /// # Errors
     /// An agent cannot do it.
@@ -248,12 +249,11 @@ impl Hosts {
         self.switch().map_or(Ok(()), |switch| switch.keep())
     }
 
-    /// Hosts that an earlier command has kept; `folder` is the cluster's. Dropping these leaves
-    /// them as they are.
+    /// Connects to hosts that an earlier command has kept; `folder` is the cluster's. Dropping the
+    /// returned value leaves them as they are.
     ///
     /// # Errors
-    /// Their agents are gone (the machine was started anew, or they were killed), or of another
-    /// build.
+    /// Their agents are gone (after a reboot, or killed), or of another build.
     pub fn reach(state: &HostsState, folder: &Path) -> Result<Hosts> {
         if state.are_machines() {
             return Hosts::reach_over_ssh(state);
@@ -284,11 +284,12 @@ impl Hosts {
         })
     }
 
-    /// Ends on its machines what is left of the cluster of `state`, whose agents there may go on or
-    /// have ended; the processes of its nodes carry the argument `mark`. How many were killed.
+    /// Ends what remains of the cluster of `state` on its machines, whose agents may run or have
+    /// ended. The processes of its nodes have the argument `mark`. Returns the number of killed
+    /// processes.
     ///
     /// # Errors
-    /// All machines that are not reached, or where something does not go.
+    /// All machines that are not reachable, or where something cannot be removed.
     pub fn clear_over_ssh(state: &HostsState, mark: &str) -> Result<usize> {
         let wanted = state.machines.iter().map(crate::place::destination);
         let agents = Agent::to_all(&wanted.collect::<Result<Vec<_>>>()?)?;
@@ -304,29 +305,29 @@ impl Hosts {
         Ok(at_once(agents.iter().zip(&state.hosts), clear)?.into_iter().sum())
     }
 
-    /// Lets go on what waits for a volume of `state` that was frozen: before that it cannot be
-    /// killed. Only to be called when their owner has ended.
+    /// Thaws the frozen volumes of `state`. Processes that wait for them cannot be killed before.
+    /// Call it only when their owner has ended.
     ///
     /// # Errors
-    /// The first volume that cannot be thawed; all others are all the same.
+    /// The first volume that cannot be thawed. All others are thawed all the same.
     pub fn thaw(state: &HostsState) -> Result<()> {
         let thaws = |one: &Undo| matches!(one, Undo::Thaw(_));
         let all: Vec<Undo> = state.undo().into_iter().filter(thaws).collect();
         undo(&all)
     }
 
-    /// Removes what the hosts of `state` have left. Only to be called when their owner and their
-    /// agents have ended. What is gone already is no error.
+    /// Removes what the hosts of `state` left behind. Call it only when their owner and their
+    /// agents have ended. Missing objects are no error.
     ///
     /// # Errors
-    /// The first thing that does not go; all others are removed all the same.
+    /// The first failure. All other objects are removed all the same.
     pub fn clear(state: &HostsState) -> Result<()> {
         undo(&state.undo())
     }
 }
 
-/// The address by which others reach a machine: the one that was stated, else the one at which its
-/// sshd was reached.
+/// Returns the address by which other machines reach a machine: the stated one, or else the one of
+/// its sshd.
 fn address_of(machine: &RemoteHost, agent: &Agent) -> Result<Ipv4Addr> {
     machine.address_or(agent.address()).with_context(|| {
         format!(
@@ -337,7 +338,7 @@ fn address_of(machine: &RemoteHost, agent: &Agent) -> Result<Ipv4Addr> {
     })
 }
 
-/// What can be said without touching anything.
+/// Checks the spec without touching anything.
 fn check(spec: &HostsSpec, folder: &Path) -> Result<()> {
     anyhow::ensure!(
         (1..=links::HOSTS_COUNT_MAX).contains(&spec.count),

@@ -1,5 +1,5 @@
-//! What a machine is that nodes are to be put on, as both sides know it: asked before anything is
-//! made there; and what earlier commands have left there.
+//! Inspection of a machine before nodes are placed on it, and of what earlier commands left there,
+//! as both sides know it.
 
 use crate::agent::Agent;
 use crate::calls::calls;
@@ -12,10 +12,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use target::{HostSpec, JavaWanted};
 
-/// How long it may take to remove what is ours of a folder: jars and programs.
+/// Time limit for removing cassay's jars and programs from a folder.
 const CLEAN_LIMIT: Duration = Duration::from_secs(120);
 
-/// So many exchanges about the clock: the shortest of 16 is near the truth on most ways.
+/// Number of exchanges that measure the clock's offset. On most networks, the shortest of 16 is
+/// close to the truth.
 const EXCHANGES_COUNT: usize = 16;
 
 calls! {
@@ -23,69 +24,70 @@ calls! {
     CleanFolder = "remove-what-is-ours" -> Vec<String>;
 }
 
-/// Looks at a machine.
+/// Inspects a machine.
 #[derive(Serialize, Deserialize)]
 pub struct Inspect {
-    /// The folder that everything of ours is below there.
+    /// Folder of all cassay files on the machine.
     pub folder: PathBuf,
-    /// What it is to be limited to.
+    /// Limits of the host.
     pub limits: HostSpec,
-    /// Which Java nodes are to run on.
+    /// Java that the nodes need.
     pub java: JavaWanted,
 }
 
-/// What a machine is.
+/// Properties of a machine.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Inspected {
-    /// Its kernel and processor: `Linux 6.1.0 x86_64`.
+    /// Kernel and architecture: `Linux 6.1.0 x86_64`.
     pub system: String,
-    /// Whether the agent is root there.
+    /// True if the agent is root there.
     pub is_root: bool,
-    /// CPUs that may be used.
+    /// Number of usable CPUs.
     pub cpus: usize,
-    /// Memory that can be used without swapping, bytes.
+    /// Memory available without swapping, bytes.
     pub memory_available_bytes: u64,
-    /// The file system of the folder.
+    /// Use of the folder's file system.
     pub disk: VolumeUse,
-    /// Whether that is in memory.
+    /// True if that file system is in memory.
     pub is_in_memory: bool,
     /// A Java for nodes, or why there is none.
     pub java: Result<FoundJava, String>,
-    /// Why it cannot be limited as it is to be; none if it can.
+    /// Why the limits cannot be applied. `None` if they can.
     pub lacking: Option<String>,
-    /// What is there of clusters.
+    /// Clusters that exist on the machine.
     pub clusters: Vec<LeftCluster>,
 }
 
-/// What is on a machine of a cluster.
+/// A cluster on a machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeftCluster {
-    /// Its id.
+    /// Id of the cluster.
     pub id: String,
-    /// The name of its host there: `host1`.
+    /// Name of its host on this machine: `host1`.
     pub host: String,
-    /// Whether an agent holds it: then somebody works with it, or it is kept.
+    /// True if an agent holds it: then a command uses it, or it is kept.
     pub is_held: bool,
 }
 
-/// Removes what is ours in a folder and is of no cluster: jars, programs, and what commands that
-/// were killed have left. The answer: the names of what was removed.
+/// Removes cassay's files that belong to no cluster from a folder: jars, programs, and leftovers of
+/// killed commands. Returns the names of what was removed.
 #[derive(Serialize, Deserialize)]
 pub struct CleanFolder(pub PathBuf);
 
-/// How far two clocks of a machine are from ours.
+/// Offsets of a machine's two clocks from ours.
 #[derive(Clone, Copy, Debug)]
 pub struct ClockSeen {
-    /// Of its monotonic clock, which readings are lined up by; none if it could not be known.
+    /// Offset of its monotonic clock, by which readings are aligned. `None` if it could not be
+    /// measured.
     pub monotonic: Option<Offset>,
-    /// Of its wall clock, by which its nodes stamp writes: ahead of ours, in nanoseconds.
+    /// Offset of its wall clock, by which its nodes timestamp writes; positive if ahead, ns.
     pub wall_ahead_ns: i64,
-    /// How far off that may be, in nanoseconds.
+    /// Error bound of the wall clock's offset, ns.
     pub wall_bound_ns: u64,
 }
 
 impl Agent {
-    /// What its machine is, and how far its clocks are from ours.
+    /// Returns the properties of its machine, and the offsets of its clocks.
     ///
     /// # Errors
     /// The agent is gone, or there is no such folder.
@@ -112,7 +114,8 @@ impl Agent {
         Ok((seen, clock))
     }
 
-    /// Removes what is ours in a folder and is of no cluster; the names of what was removed.
+    /// Removes cassay's files that belong to no cluster from a folder. Returns the names of what
+    /// was removed.
     ///
     /// # Errors
     /// Something cannot be removed.

@@ -1,5 +1,5 @@
-//! Programs of somebody else's that break, look and heal where no agent of ours is: each is run on
-//! this machine to its end, or until its time is over.
+//! Runs a user's programs that inject, observe or heal faults where no agent runs. Each runs on
+//! this machine until it ends or its time is over.
 
 use crate::agent;
 use crate::process::{self, Patience};
@@ -9,22 +9,22 @@ use std::path::Path;
 use std::time::Duration;
 use target::Invocation;
 
-/// How long a program may take that breaks or heals: one that goes to another machine first.
+/// Time limit of a program that injects or heals, and may have to reach another machine first.
 pub const LIMIT: Duration = Duration::from_secs(60);
 
-/// What is kept of what a program says, from the end on: a message and what led to it.
+/// Bytes kept from the end of a program's output: a message and its context.
 const SAID_BYTES_MAX: usize = 300;
 
-/// What became of a program.
+/// Result of a program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProgramResult {
-    /// Its exit code; none if it was killed, since its time was over or by somebody else.
+    /// Exit code. `None` if it was killed, by the time limit or otherwise.
     pub code: Option<i32>,
-    /// The end of what it said, on one line.
+    /// End of its output, on one line.
     pub said: String,
 }
 
-/// Runs one. What it has started in its group is killed with it when the time is over.
+/// Runs a program. At the time limit, it is killed with its process group.
 ///
 /// # Errors
 /// It cannot be started.
@@ -36,9 +36,9 @@ pub fn run(what: &Invocation, limit: Duration) -> Result<ProgramResult> {
         Path::new(program).to_owned()
     };
     let mut command = process::command(&program);
-    // Whoever clears up after an agent ends what has its mark.
+    // Whoever removes the leftovers of an agent kills processes with its mark.
     command.args(arguments).current_dir(&what.folder).env_remove(agent::MARK);
-    // One that heals runs to its end after Ctrl-C as well.
+    // Ctrl-C must not end a healing program.
     let patience = Patience {
         limit,
         heeds_interrupt: false,
@@ -57,10 +57,10 @@ pub fn run(what: &Invocation, limit: Duration) -> Result<ProgramResult> {
     })
 }
 
-/// Runs one, which is to end with 0 within `limit`.
+/// Runs a program that must exit with 0 within `limit`.
 ///
 /// # Errors
-/// It cannot be started, does not end in time, or ends with anything else.
+/// It cannot be started, does not end in time, or exits with another code.
 pub fn succeed(what: &Invocation, limit: Duration) -> Result<()> {
     let done = run(what, limit)?;
     match done.code {
@@ -79,7 +79,7 @@ mod tests {
     use super::*;
     use measure::clock;
 
-    /// How often a file of a test is looked at.
+    /// Interval of polling a file in tests.
     const POLL: Duration = Duration::from_millis(5);
 
     fn tried(words: &[&str], folder: &Path, limit: Duration) -> Result<ProgramResult> {

@@ -1,10 +1,10 @@
 //! The only crate that knows what a host is and what it can be asked: stand-ins made of this
 //! machine, and every host's agent as its controller has it.
 //!
-//! [`Hosts::make`] makes stand-ins for machines; an [`Agent`] does on its host what it is asked, by
-//! the calls of [`calls`], [`files`], [`faults`], [`queries`], [`machine`], [`others`] and
-//! [`watch`]. How that is done is not known here, nor what runs there; some limits have their
-//! reasons in what a JVM or a commit log needs.
+//! [`Hosts::make`] creates simulated hosts. An [`Agent`] performs the calls of [`calls`],
+//! [`files`], [`faults`], [`queries`], [`machine`], [`others`] and [`watch`] on its host. This
+//! crate knows neither how that is done nor what runs there; some limits are chosen for a JVM or a
+//! commit log.
 
 pub mod agent;
 mod at_once;

@@ -1,5 +1,4 @@
-//! What a host's machine looks like, as the processes on it see it; its settings; where a process
-//! is.
+//! Hardware of a host as its processes see it, its settings, and the placement of processes.
 
 use crate::Agent;
 use crate::Whereabouts;
@@ -10,7 +9,7 @@ use reach::Call;
 use serde::{Deserialize, Serialize};
 use topology::Machine;
 
-/// Asks an agent for its machine.
+/// Reads the hardware of an agent's machine.
 #[derive(Serialize, Deserialize)]
 pub struct ReadMachine;
 
@@ -19,10 +18,10 @@ impl Call for ReadMachine {
     type Answer = Machine;
 }
 
-/// Asks an agent for the settings of its host.
+/// Reads the settings of an agent's host.
 #[derive(Serialize, Deserialize)]
 pub struct ReadSettings {
-    /// What is asked.
+    /// Settings to read.
     pub question: Question,
 }
 
@@ -31,7 +30,7 @@ impl Call for ReadSettings {
     type Answer = HostSettings;
 }
 
-/// Asks an agent where a process runs.
+/// Reads on which CPUs a process runs, and where its memory is.
 #[derive(Serialize, Deserialize)]
 pub struct FindProcess(pub Identity);
 
@@ -41,15 +40,15 @@ impl Call for FindProcess {
 }
 
 impl Agent {
-    /// The machine of its host: packages, NUMA nodes, caches, cores, and which of its CPUs the host
-    /// may use.
+    /// Returns the machine of its host: packages, NUMA nodes, caches, cores, and the CPUs that the
+    /// host may use.
     ///
     /// # Errors
-    /// The agent is gone, or its kernel does not say what the machine looks like.
+    /// The agent is gone, or its kernel does not describe the machine.
     pub fn machine(&self) -> Result<Machine> {
         self.call(&ReadMachine)
     }
-    /// The settings of its host.
+    /// Returns the settings of its host.
     ///
     /// # Errors
     /// The agent is gone.
@@ -58,7 +57,7 @@ impl Agent {
         self.call(&ReadSettings { question })
     }
 
-    /// Where a process of its host runs, and where its memory is.
+    /// Returns the CPUs and memory location of a process on its host.
     ///
     /// # Errors
     /// It has ended, or the agent is gone.

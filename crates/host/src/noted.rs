@@ -1,11 +1,11 @@
-//! What an agent has to undo, written down on its host: for whoever comes when agent and guard were
-//! killed both, or the machine has lost its power.
+//! Undo list of an agent in a file on its host. A later command uses it if agent and guard were
+//! both killed, or the machine lost power.
 //!
-//! A file for each agent, which it holds locked as long as it lives. A line is the whole list, and
-//! the last whole one counts: it is on the disk before what it says is done. What must hold: nobody
-//! undoes anything without the lock, so that nothing is undone twice, and nothing of another
-//! machine that has the folder too; and nothing is read that somebody else could have written,
-//! since programs stand in it.
+//! Each agent has a file, which it keeps locked while it lives. A line is a complete list, and the
+//! last complete line counts. It is on disk before the change that it describes. Invariants:
+//! nothing is undone without the lock, so nothing is undone twice, and nothing of another machine
+//! that shares the folder. Files that another user could have written are not read, because they
+//! contain programs.
 
 use crate::process::{Identity, Machine};
 use crate::undo::{Undo, remove_note, undo};
@@ -21,28 +21,28 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The folder of the files, below another.
+/// Name of the folder with these files.
 const FOLDER: &str = "undo";
 
-/// How long a guard may take that is just undoing what stands in a file.
+/// Time limit for a guard that is undoing the list of a file.
 const GUARD_LIMIT: Duration = Duration::from_secs(120);
 
 const POLL: Duration = Duration::from_millis(100);
 
-/// More than a list has ever had: a file that is longer is none of ours.
+/// Maximum size of a file. No list has ever been that long, so a larger file is not ours.
 const FILE_BYTES_MAX: u64 = 8 << 20;
 
-/// What an agent has to undo.
+/// Undo list of an agent.
 #[derive(Serialize, Deserialize)]
 struct Line {
     agent: Identity,
-    /// Where it runs: the folder may be one that several machines share.
+    /// Machine of the agent, because several machines may share the folder.
     #[serde(default)]
     machine: Option<Machine>,
     left: Vec<Undo>,
 }
 
-/// The file of one agent, once it has something to undo that outlives its guard.
+/// Undo file of one agent, once it has something to undo that could outlive its guard.
 #[derive(Debug)]
 pub struct Noted {
     folder: PathBuf,
@@ -50,10 +50,10 @@ pub struct Noted {
 }
 
 impl Noted {
-    /// No file yet, in the folder that there is below `named`; else one of the user's.
+    /// Chooses a folder below `named`, or else one of the user's, without creating a file yet.
     ///
     /// # Errors
-    /// The user has no home.
+    /// The user has no home directory.
     pub fn below(named: Option<&Path>) -> Result<Noted> {
         Ok(Noted {
             folder: folder(named)?,
@@ -61,10 +61,10 @@ impl Noted {
         })
     }
 
-    /// The file, which is made if need be.
+    /// Returns the path of the file, which is created if necessary.
     ///
     /// # Errors
-    /// It cannot be made.
+    /// It cannot be created.
     pub fn path(&mut self) -> Result<&Path> {
         if self.file.is_none() {
             let made = create(&self.folder)
@@ -75,10 +75,10 @@ impl Noted {
         file.context("the file was just made")
     }
 
-    /// Writes the list down, where there is a file.
+    /// Writes the list, if there is a file.
     ///
     /// # Errors
-    /// It is not on the disk.
+    /// It could not be written to disk.
     pub fn write(&mut self, all: &[Undo]) -> Result<()> {
         let Some((file, path)) = &mut self.file else {
             return Ok(());
@@ -95,7 +95,7 @@ impl Noted {
     }
 }
 
-/// Undoes the list of an agent that is gone, unless somebody else has done so by its file.
+/// Undoes the list of an agent that is gone, unless another process has done so by its file.
 ///
 /// # Errors
 /// As [`undo`].
@@ -105,21 +105,22 @@ pub fn undo_of_another(all: &[Undo]) -> Result<()> {
         _ => None,
     });
     let Some(path) = noted else { return undo(all) };
-    // Held until all is undone.
+    // Held until everything is undone.
     let held = locked(path, GUARD_LIMIT);
     if matches!(held, Ok(None)) {
         let own = |one: &&Undo| matches!(one, Undo::Tree(_));
         let own: Vec<Undo> = all.iter().filter(own).cloned().collect();
         return undo(&own);
     }
-    // Without a lock it is still better undone than not.
+    // Even without the lock, undoing is better than not undoing.
     undo(all)
 }
 
-/// Undoes what agents have left that are gone, with their guards; what was undone, a sentence each.
+/// Undoes what agents left behind that are gone with their guards. Returns one sentence for each
+/// action.
 ///
 /// # Errors
-/// Something cannot be undone, or was written by somebody else.
+/// Something cannot be undone, or another user has written the file.
 pub fn mend(named: Option<&Path>) -> Result<Vec<String>> {
     let folder = folder(named)?;
     let entries = match std::fs::read_dir(&folder) {
@@ -137,7 +138,7 @@ pub fn mend(named: Option<&Path>) -> Result<Vec<String>> {
     Ok(said)
 }
 
-/// Undoes what stands in a file, unless its agent lives, or may live on another machine.
+/// Undoes the list of a file, unless its agent lives, or may live on another machine.
 fn mend_one(path: &Path) -> Result<Vec<Undo>> {
     let ours = Machine::ours();
     let is_elsewhere = |line: &Line| line.machine.as_ref().is_some_and(|there| *there != ours);
@@ -147,7 +148,7 @@ fn mend_one(path: &Path) -> Result<Vec<Undo>> {
     let Some(_held) = locked(path, GUARD_LIMIT)? else {
         return Ok(Vec::new());
     };
-    // What it said a moment ago may have been undone since.
+    // Read again under the lock, because the list may have been undone meanwhile.
     let left = last_line(path)?.map(|line| line.left).unwrap_or_default();
     undo(&left)?;
     remove_note(path)?;
@@ -155,7 +156,7 @@ fn mend_one(path: &Path) -> Result<Vec<Undo>> {
     Ok(left.into_iter().filter(is_told).collect())
 }
 
-/// The lock of a file; none if the file is gone.
+/// Locks a file. `None` if the file is gone.
 fn locked(path: &Path, limit: Duration) -> Result<Option<Opened>> {
     let file = match foreign::open_no_link(FileKind::Note, path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
@@ -181,7 +182,7 @@ fn locked(path: &Path, limit: Duration) -> Result<Option<Opened>> {
     Ok(is_there.then_some(file))
 }
 
-/// What a file says last.
+/// Returns the last complete line of a file.
 fn last_line(path: &Path) -> Result<Option<Line>> {
     let file = match foreign::open_no_link(FileKind::Note, path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
@@ -194,12 +195,12 @@ fn last_line(path: &Path) -> Result<Option<Line>> {
     );
     let mut text = String::new();
     file.take(FILE_BYTES_MAX).read_to_string(&mut text)?;
-    // One that was cut by a loss of power stands behind what was done by then.
+    // A line that a power loss cut off follows the changes that were done by then.
     let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
     Ok(whole.lines().rev().find_map(|line| serde_json::from_str(line).ok()))
 }
 
-/// Makes a file of our own, and locks it.
+/// Creates and locks a file of our own.
 fn create(folder: &Path) -> Result<(File, PathBuf)> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     check_own(folder)?;
@@ -208,12 +209,12 @@ fn create(folder: &Path) -> Result<(File, PathBuf)> {
     let mut options = OpenOptions::new();
     let file = options.append(true).create_new(true).mode(0o600).open(&path)?;
     flock(&file, FlockOperation::NonBlockingLockExclusive)?;
-    // That the file is there has to be on the disk as well.
+    // The folder must be synced as well, so that the file exists after a crash.
     foreign::folder(folder)?.sync_all()?;
     Ok((file, path))
 }
 
-/// That nobody else writes into a folder.
+/// Checks that no other user can write to a folder.
 fn check_own(folder: &Path) -> Result<()> {
     let found = std::fs::symlink_metadata(folder)
         .with_context(|| format!("look at {}", folder.display()))?;
@@ -227,7 +228,7 @@ fn check_own(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Where the files are.
+/// Returns the folder of the files.
 fn folder(named: Option<&Path>) -> Result<PathBuf> {
     let above = match named {
         Some(named) => named.to_owned(),
@@ -246,7 +247,7 @@ mod tests {
     use std::os::unix::fs::{PermissionsExt, symlink};
     use target::Invocation;
 
-    /// Something that shows when it is undone: a line in a file for each time.
+    /// Returns an undo step with a visible effect: a line in a file for each time.
     fn shows(folder: &Path) -> (Undo, PathBuf) {
         let file = folder.join("shown");
         let words = ["sh", "-c", "echo x >> \"$0\"", &file.display().to_string()];
@@ -273,7 +274,7 @@ mod tests {
             mend(Some(root.path())).unwrap().is_empty(),
             "its agent, which is us, lives"
         );
-        // Another agent, which is gone; half a line was never said.
+        // Another agent, which is gone; its last line is incomplete.
         let gone = Line {
             agent: Identity {
                 start_ticks: 1,

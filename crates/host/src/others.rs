@@ -1,4 +1,4 @@
-//! What a host's agent is asked where what runs there is somebody else's.
+//! Calls of an agent on the machine of an attached node.
 
 use crate::Agent;
 use crate::calls::calls;
@@ -11,7 +11,7 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How long it may take to undo what an earlier agent has left: a server is started.
+/// Time limit for undoing the leftovers of an earlier agent: a server may have to start.
 const MEND_LIMIT: Duration = Duration::from_secs(180);
 
 calls! {
@@ -23,36 +23,36 @@ calls! {
     Mend = "undo-what-was-left" -> Vec<String>;
 }
 
-/// Which of these addresses are those of the host.
+/// Returns those of these addresses that are the host's own.
 #[derive(Serialize, Deserialize)]
 pub struct OwnAddresses(pub Vec<IpAddr>);
 
-/// From now on the agent reads what is below a folder, and writes nothing there.
+/// Lets the agent read files below a folder, but not write them.
 #[derive(Serialize, Deserialize)]
 pub struct Lend(pub PathBuf);
 
-/// The process of a server as it is now.
+/// Returns the present process of a server.
 #[derive(Serialize, Deserialize)]
 pub struct FindService(pub Service);
 
-/// Starts a server unless it runs; its process, if that shows soon.
+/// Starts a server unless it runs. Returns its process if it appears soon.
 #[derive(Serialize, Deserialize)]
 pub struct StartService(pub Service);
 
-/// Nanoseconds since 1970.
+/// Returns the wall clock in nanoseconds since 1970.
 #[derive(Serialize, Deserialize)]
 pub struct ReadWallClock;
 
-/// Undoes what earlier agents have left whose guards were killed too, or whose machine lost its
-/// power; from now on what this one has to undo is written down in the same place.
+/// Undoes what earlier agents left behind if their guards were killed too, or their machine lost
+/// power. From now on, this agent's undo list is written to the same place.
 #[derive(Serialize, Deserialize)]
 pub struct Mend {
-    /// The folder that all of ours is below; none: one of the user's.
+    /// Folder of all cassay files. `None` for one of the user's.
     pub folder: Option<PathBuf>,
 }
 
 impl Agent {
-    /// Which of these addresses are those of its host: they can be bound there, and nowhere else.
+    /// Returns those of these addresses that are its host's own: they can be bound only there.
     ///
     /// # Errors
     /// The agent is gone.
@@ -60,15 +60,15 @@ impl Agent {
         self.call(&OwnAddresses(of.to_vec()))
     }
 
-    /// From now on it reads files below `folder`, and writes none there.
+    /// Lets the agent read files below `folder`, but not write them.
     ///
     /// # Errors
-    /// There is no such folder, or its user may not list it.
+    /// There is no such folder, or the agent's user may not list it.
     pub fn lend(&self, folder: &Path) -> Result<()> {
         self.call(&Lend(folder.to_owned()))
     }
 
-    /// The process of a server on its host; none if it does not run.
+    /// Returns the process of a server on its host. `None` if it does not run.
     ///
     /// # Errors
     /// As [`Service::process`]; or the agent is gone.
@@ -76,16 +76,16 @@ impl Agent {
         self.call(&FindService(service.clone()))
     }
 
-    /// Starts a server on its host unless it runs; its process, if that shows soon.
+    /// Starts a server on its host unless it runs. Returns its process if it appears soon.
     ///
     /// # Errors
-    /// What starts it fails; or the agent is gone.
+    /// The start fails, or the agent is gone.
     pub fn start_service(&self, service: &Service) -> Result<Option<Identity>> {
         self.call_for(&StartService(service.clone()), MEND_LIMIT)
     }
 
-    /// How far its wall clock is ahead of ours, and how far off that may be: half of what asking
-    /// takes; ns.
+    /// Returns the offset of its wall clock (positive if ahead) and the error bound, which is half
+    /// the duration of the call; ns.
     ///
     /// # Errors
     /// The agent is gone.
@@ -100,11 +100,11 @@ impl Agent {
         ))
     }
 
-    /// Has it write down what it has to undo, and undo what was left there; what was undone, a
-    /// sentence each.
+    /// Makes the agent write its undo list, and undo what was left there. Returns one sentence for
+    /// each action.
     ///
     /// # Errors
-    /// Something cannot be undone, or nothing can be written down there.
+    /// Something cannot be undone, or nothing can be written there.
     pub fn mend(&self, folder: Option<&Path>) -> Result<Vec<String>> {
         let folder = folder.map(Path::to_owned);
         self.call_for(&Mend { folder }, MEND_LIMIT)

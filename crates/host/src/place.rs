@@ -1,14 +1,14 @@
-//! How one gets to a machine, or to a pod, as a target names it.
+//! Destinations of machines and pods, as a target names them.
 
 use anyhow::{Context, Result};
 use reach::{Destination, Pod};
 use std::net::IpAddr;
 use target::{NODE_FOLDER, RemoteHost};
 
-/// How a machine is reached.
+/// Returns the destination of a machine.
 ///
 /// # Errors
-/// Its name is none for ssh, or its folder is no plain path.
+/// Its name is invalid for ssh, or its folder is not a plain path.
 pub fn destination(machine: &RemoteHost) -> Result<Destination> {
     let folder = match &machine.folder {
         Some(folder) => Some(folder.to_str().context("a folder that is no Unicode")?),

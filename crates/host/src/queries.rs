@@ -1,4 +1,4 @@
-//! What can be seen of a host by who has not broken it: its agent asks the kernel, or tries.
+//! Queries of a host's state, to verify faults independently: its agent asks the kernel, or tries.
 
 use crate::agent::Agent;
 use crate::faults::Broken;
@@ -18,175 +18,175 @@ use std::path::PathBuf;
 use std::time::Duration;
 use target::Invocation;
 
-/// What an agent can look at.
+/// A query of an agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Query {
-    /// A process; answered by [`QueryAnswer::Process`].
+    /// State of a process; answered by [`QueryAnswer::Process`].
     Process(Identity),
-    /// The files that a process has open; answered by [`QueryAnswer::Descriptors`].
+    /// Open files of a process; answered by [`QueryAnswer::Descriptors`].
     Descriptors(Identity),
-    /// The CPU time that the host gets when it wants more than it may have: a thread more works
-    /// there for so long, in ms. Answered by [`QueryAnswer::Cpu`].
+    /// CPU time that the host gets under full load: an additional thread works there this long, ms.
+    /// Answered by [`QueryAnswer::Cpu`].
     Cpu(u64),
-    /// Whether a TCP connection can be made from the host; answered by [`QueryAnswer::Reach`].
+    /// Attempt of a TCP connection from the host; answered by [`QueryAnswer::Reach`].
     Reach {
-        /// The address that is connected to.
+        /// Address to connect to.
         address: SocketAddr,
-        /// How long it is tried.
+        /// Time limit of the attempt.
         limit: Duration,
     },
-    /// How many of so many connections can be made, as [`Reach::count`] has it; answered by
+    /// Number of successful connections out of several, see [`Reach::count`]; answered by
     /// [`QueryAnswer::Open`].
     Tries {
-        /// The address that is connected to.
+        /// Address to connect to.
         address: SocketAddr,
-        /// How many.
+        /// Number of attempts.
         tries: u32,
-        /// How long each is tried.
+        /// Time limit of each attempt.
         limit: Duration,
     },
-    /// How long it takes to send so much from the host to where [`Agent::receive`] listens;
+    /// Duration of sending data from the host to a host that listens with [`Agent::receive`];
     /// answered by [`QueryAnswer::Transfer`].
     Transfer {
-        /// The address that is connected to.
+        /// Address to connect to.
         address: SocketAddr,
-        /// How much.
+        /// Number of bytes.
         bytes: u64,
-        /// How long it is tried.
+        /// Time limit of the transfer.
         limit: Duration,
     },
     /// A link of the switch; answered by [`QueryAnswer::Link`].
     Port(Link),
     /// The link of the host; answered by [`QueryAnswer::Link`].
     Link,
-    /// What the switch, or a host that has its machine's network, has lost by one fault, as the
-    /// packet filter has counted it; answered by [`QueryAnswer::Dropped`].
+    /// Packets that one fault has dropped, on the switch or on a host with its machine's own
+    /// network, as counted by the packet filter. Answered by [`QueryAnswer::Dropped`].
     Dropped(Broken),
-    /// The host's TCP connections that ended by a reset; answered by [`QueryAnswer::Resets`].
+    /// TCP connections of the host that ended by a reset; answered by [`QueryAnswer::Resets`].
     Resets,
-    /// What a disk does, tried by a process of the host: it writes into a file without a name and
-    /// syncs it, and reads, past every cache. Answered by [`QueryAnswer::Disk`].
+    /// Disk test by a process of the host: it writes to an unnamed file and syncs it, and reads,
+    /// bypassing all caches. Answered by [`QueryAnswer::Disk`].
     TryDisk {
         /// A folder on that disk.
         folder: PathBuf,
-        /// How much it writes, and reads.
+        /// Amount to write and read.
         work: DiskWork,
-        /// What has not happened by then is [`Attempt::Silent`].
+        /// Time limit, after which the result is [`Attempt::Silent`].
         limit: Duration,
     },
-    /// Whether the host's volume is broken on purpose, but for being slow: then it can be broken in
-    /// no other way. Answered by [`QueryAnswer::VolumeTaken`].
+    /// Existence of a fault on the host's volume, other than slowness, which excludes further ones.
+    /// Answered by [`QueryAnswer::VolumeTaken`].
     VolumeTaken,
-    /// The room on the disk of a folder; answered by [`QueryAnswer::Space`].
+    /// Free space on the disk of a folder; answered by [`QueryAnswer::Space`].
     Space {
-        /// The folder.
+        /// Path of the folder.
         folder: PathBuf,
     },
-    /// What is mounted at a folder; answered by [`QueryAnswer::Mount`].
+    /// File system mounted at a folder; answered by [`QueryAnswer::Mount`].
     Mount {
-        /// The folder.
+        /// Path of the folder.
         folder: PathBuf,
     },
-    /// Some bytes of a file, twice; answered by [`QueryAnswer::Bytes`].
+    /// Bytes of a file, cached and on disk; answered by [`QueryAnswer::Bytes`].
     Bytes {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The first of them.
+        /// Offset of the first byte.
         at: u64,
-        /// How many: 256 KiB at the most.
+        /// Number of bytes, at most 256 KiB.
         bytes: u64,
     },
-    /// What a program says; answered by [`QueryAnswer::Command`].
+    /// Result of a program; answered by [`QueryAnswer::Command`].
     Command {
-        /// The program, its arguments and its environment.
+        /// Program with arguments and working directory.
         what: Invocation,
-        /// When it is killed.
+        /// Time after which it is killed.
         limit: Duration,
     },
 }
 
-/// What came of trying something.
+/// Result of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Attempt {
-    /// It was done, and took so long.
+    /// It succeeded, and took this long.
     Took(Duration),
-    /// It was refused, with this error number.
+    /// It was refused with this error number.
     Refused(i32),
-    /// Nothing has come of it in time.
+    /// It had no result in time.
     Silent,
     /// There was nothing to try it on.
     None,
 }
 
-/// What was seen.
+/// Answer to a query.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum QueryAnswer {
-    /// The letter of its state, as in `ps`; none if it is gone.
+    /// State letter, as in `ps`. `None` if the process is gone.
     Process(Option<char>),
-    /// How many more it may open, and how many it has open.
+    /// File descriptors of a process.
     Descriptors {
-        /// Numbers below its limit that are free.
+        /// Free descriptors below its limit.
         free: u64,
-        /// Those that it has.
+        /// Open descriptors.
         open: u64,
     },
-    /// In cores, of all that ran there.
+    /// CPU time of all processes there, in cores.
     Cpu(f64),
-    /// What came of it.
+    /// Result of the connection attempt.
     Reach(Reach),
-    /// Whether it is.
+    /// True if the volume has such a fault.
     VolumeTaken(bool),
-    /// To how many the way was open, there and back.
+    /// Number of connections that succeeded, including the answer.
     Open(u32),
-    /// How long it took until all had arrived; none if it had not within the limit.
+    /// Time until all data had arrived. `None` if it had not within the limit.
     Transfer(Option<Duration>),
-    /// As the kernel has it.
+    /// State of a link, from the kernel.
     Link {
-        /// Whether it is to be up.
+        /// True if it is administratively up.
         is_up: bool,
-        /// Whether its other end is up too: no cable is pulled out.
+        /// True if its other end is up too, so that its cable is plugged in.
         has_carrier: bool,
-        /// Packets, since it was made.
+        /// Received packets since its creation.
         received_packets: u64,
-        /// Packets, since it was made.
+        /// Sent packets since its creation.
         sent_packets: u64,
     },
-    /// Packets that each loss has lost, in their order; none if nothing is lost by this fault.
+    /// Packets that each loss has dropped, in order. Empty if this fault drops none.
     Dropped(Vec<u64>),
-    /// Since the host was made.
+    /// Resets since the host was created.
     Resets {
-        /// Connections that ended by a reset, whoever sent it.
+        /// Connections that ended by a reset from either side.
         connections: u64,
-        /// Resets that were sent, also to who was not connected.
+        /// Resets that were sent, even without a connection.
         sent: u64,
     },
-    /// What a disk did.
+    /// Result of a disk test.
     Disk {
         /// Opening a new file, writing a block and syncing it.
         write: Attempt,
-        /// Opening a file that was there and reading its first block past every cache; the one
-        /// that was written where there is no other.
+        /// Opening an existing file and reading its first block, bypassing all caches. If there is
+        /// no other file, the one that was written.
         read: Attempt,
     },
-    /// As the file system counts it, frozen or not.
+    /// Use of the file system, frozen or not.
     Space(VolumeUse),
-    /// What is mounted; none if nothing is.
+    /// Mounted file system. `None` if nothing is mounted.
     Mount(Option<Mounted>),
     /// Bytes of a file, or the error number of reading them.
     Bytes {
-        /// As whoever reads them gets them, from the page cache if they are there.
+        /// Bytes as a reader gets them, from the page cache if cached.
         cached: Result<Bytes, i32>,
-        /// As they stand on the disk.
+        /// Bytes on disk.
         on_disk: Result<Bytes, i32>,
     },
-    /// How it ended.
+    /// Result of the program.
     Command(ProgramResult),
 }
 
-/// Asks an agent to look.
+/// Makes a query.
 #[derive(Serialize, Deserialize)]
 pub struct See {
-    /// What is looked at.
+    /// Query to answer.
     pub what: Query,
 }
 
@@ -195,10 +195,10 @@ impl Call for See {
     type Answer = QueryAnswer;
 }
 
-/// Receives what one connection sends, and says in the end how much it was.
+/// Receives the data of one connection, and confirms its amount at the end.
 #[derive(Serialize, Deserialize)]
 pub struct Receive {
-    /// For how long.
+    /// Time limit, ms.
     pub limit_ms: u64,
 }
 
@@ -208,27 +208,27 @@ impl Call for Receive {
 }
 
 impl Agent {
-    /// Looks at something of its host. A look that may take time says how much itself.
+    /// Queries its host. A query that may take long includes its own time limit.
     ///
     /// # Errors
-    /// The agent is gone, or the kernel does not tell.
+    /// The agent is gone, or the kernel does not answer.
     pub fn see(&self, what: Query) -> Result<QueryAnswer> {
         let limit = what.limit();
         self.call_for(&See { what }, limit)
     }
 
-    /// The port at which its host receives what one connection sends, from now on for as long as
-    /// `limit`: the counterpart of [`Query::Transfer`].
+    /// Returns a port on which its host receives the data of one connection, for at most `limit`:
+    /// the counterpart of [`Query::Transfer`].
     ///
     /// # Errors
-    /// The agent is gone, or no port is left.
+    /// The agent is gone, or no port is free.
     pub fn receive(&self, limit: Duration) -> Result<u16> {
         let limit_ms = limit.as_millis() as u64;
         self.call(&Receive { limit_ms })
     }
 }
 
-/// How long the agent's answer may take longer than the look.
+/// Additional time limit of the agent's answer, besides the query's own.
 const LIMIT: Duration = Duration::from_secs(10);
 
 impl Query {

@@ -1,5 +1,5 @@
-//! A machine of its own as a host of nodes, as both sides know it: what is made ready there, what
-//! it is asked before nodes start, and what is ended there that an earlier command has left.
+//! Calls for remote machines as hosts of nodes: preparation, checks before nodes start, and removal
+//! of what an earlier command left.
 
 use crate::agent::Agent;
 use crate::calls::calls;
@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use target::{HostSpec, JavaWanted};
 
-/// How long it may take to end what an earlier command has left: agents and nodes are killed, a
-/// volume unmounted, a tree removed.
+/// Time limit for removing what an earlier command left: agents and nodes are killed, a volume
+/// unmounted, a tree removed.
 const CLEAR_LIMIT: Duration = Duration::from_secs(300);
 
 calls! {
@@ -24,85 +24,85 @@ calls! {
     FindMarked = "find-processes-by-their-marks" -> Vec<crate::process::Identity>;
 }
 
-/// Makes a folder for nodes, and what limits them where that is permitted.
+/// Creates a folder for nodes, and limits where permitted.
 #[derive(Serialize, Deserialize)]
 pub struct Settle {
-    /// The name of its control groups.
+    /// Name of its control groups.
     pub group: String,
-    /// Where its volume is mounted, or its plain folder.
+    /// Mount point of its volume, or its plain folder.
     pub folder: PathBuf,
-    /// What it is limited to. What its machine does not permit is refused, all of it at once.
+    /// Limits of the host. Those that its machine does not permit are refused together.
     pub limits: HostSpec,
 }
 
-/// What was made ready.
+/// Result of [`Settle`].
 #[derive(Serialize, Deserialize)]
 pub struct Settled {
-    /// Its control groups; none where they are not permitted.
+    /// Control groups of the host. Empty if they are not permitted.
     pub places: Vec<CgroupDir>,
-    /// The name of its volume's device; none without a volume.
+    /// Name of its volume's device. `None` without a volume.
     pub device: Option<String>,
-    /// Whether what is written to its volume goes past the machine's page cache.
+    /// True if writes to its volume bypass the machine's page cache.
     pub is_direct: bool,
-    /// Whether its folder is in memory.
+    /// True if its folder is in memory.
     pub is_in_memory: bool,
 }
 
-/// Looks for a Java that nodes can run on: which.
+/// Finds a Java for nodes.
 #[derive(Serialize, Deserialize)]
 pub struct FindJava(pub JavaWanted);
 
-/// A Java of a machine.
+/// A Java on a machine.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct FoundJava {
-    /// Its `bin/java`.
+    /// Path of its `bin/java`.
     pub program: PathBuf,
-    /// What it says of itself: `17.0.15`.
+    /// Version that it reports: `17.0.15`.
     pub version: String,
-    /// All that it says of itself.
+    /// Complete version text that it reports.
     pub build: String,
-    /// That the one which comes first was passed over: a sentence.
+    /// Sentence about a Java earlier in the search order that was unsuitable.
     pub passed_over: Option<String>,
 }
 
-/// Whether one of these addresses is taken, and by whom.
+/// Returns one of these addresses that is in use, and by which process.
 #[derive(Serialize, Deserialize)]
 pub struct TakenPort(pub Vec<SocketAddrV4>);
 
-/// How many bytes of memory can be used without swapping.
+/// Returns the memory available without swapping, bytes.
 #[derive(Serialize, Deserialize)]
 pub struct AvailableMemory;
 
-/// Ends what is left of a cluster: its agents with their guards, its nodes, its volumes, its
-/// groups, its folder. The answer: how many nodes were killed.
+/// Ends what remains of a cluster: agents with their guards, nodes, volumes, control groups,
+/// folder. Returns the number of killed nodes.
 #[derive(Serialize, Deserialize)]
 pub struct ClearCluster {
-    /// Its id.
+    /// Id of the cluster.
     pub id: String,
-    /// Its folder there.
+    /// Folder of the cluster on this machine.
     pub folder: PathBuf,
-    /// The name of its host on this machine.
+    /// Name of its host on this machine.
     pub host: String,
-    /// The control groups of that host, as far as they are known.
+    /// Known control groups of that host.
     pub places: Vec<CgroupDir>,
-    /// The argument that tells the processes of its nodes from all others.
+    /// Argument that marks the processes of its nodes.
     pub mark: String,
 }
 
-/// The running JVMs that were started with all these arguments; at least one.
+/// Returns the running JVMs that have all these arguments; at least one is required.
 #[derive(Serialize, Deserialize)]
 pub struct FindMarked(pub Vec<String>);
 
 impl Agent {
-    /// A Java of its machine that nodes can run on.
+    /// Returns a Java on its machine for nodes.
     ///
     /// # Errors
-    /// There is none; which others there are, and how to get one there.
+    /// There is none. The message lists unsuitable ones, and how to install one.
     pub fn find_java(&self, wanted: &JavaWanted) -> Result<FoundJava> {
         self.call(&FindJava(wanted.clone()))
     }
 
-    /// Which of these addresses is taken, and by whom; none if all are free.
+    /// Returns one of these addresses that is in use, and by which process. `None` if all are free.
     ///
     /// # Errors
     /// The agent is gone.
@@ -110,7 +110,7 @@ impl Agent {
         self.call(&TakenPort(addresses))
     }
 
-    /// How many bytes of memory can be used without swapping.
+    /// Returns the memory available without swapping, bytes.
     ///
     /// # Errors
     /// The agent is gone.
@@ -118,7 +118,7 @@ impl Agent {
         self.call(&AvailableMemory)
     }
 
-    /// The running JVMs that were started with all of `marks`.
+    /// Returns the running JVMs that were started with all of `marks`.
     ///
     /// # Errors
     /// The agent is gone.
@@ -126,16 +126,16 @@ impl Agent {
         self.call(&FindMarked(marks))
     }
 
-    /// Ends what is left of a cluster on its machine; how many nodes were killed.
+    /// Ends what remains of a cluster on its machine. Returns the number of killed nodes.
     ///
     /// # Errors
-    /// Something does not go.
+    /// Something cannot be removed.
     pub fn clear_cluster(&self, what: &ClearCluster) -> Result<usize> {
         self.call_for(what, CLEAR_LIMIT)
     }
 }
 
-/// The folder of a machine in which jars are, for all clusters.
+/// Returns the folder of a machine for the jars of all clusters.
 pub fn supply_folder(folder: &Path) -> PathBuf {
     folder.join("supply")
 }

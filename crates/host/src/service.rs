@@ -1,37 +1,37 @@
-//! A server that somebody else has started on a host, as both sides of the conversation know it.
+//! A server on a host that cassay did not start, as both sides know it.
 
 use crate::process::Identity;
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 use target::ProcessControl;
 
-/// A server that somebody else has started.
+/// A server that cassay did not start.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Service {
-    /// Where it accepts connections.
+    /// Address on which it accepts connections.
     pub serves: SocketAddr,
-    /// What stops and starts it; none: nothing that is known here.
+    /// Commands that stop and start it. `None` if unknown.
     pub control: Option<ProcessControl>,
 }
 
-/// How a server is broken.
+/// Way of breaking a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ServiceBreak {
-    /// Its process is stopped (SIGSTOP), and goes on.
+    /// Stops its process (SIGSTOP), and continues it for healing.
     Pause,
-    /// It is stopped by its control, and started again.
+    /// Stops it by its own control, and starts it for healing.
     Stop,
-    /// Its process is killed, and it is started again.
+    /// Kills its process, and starts it for healing.
     Kill,
 }
 
-/// A server, and what is done to it.
+/// A fault of a server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServiceFault {
-    /// The server.
+    /// Server to break.
     pub service: Service,
-    /// Its process.
+    /// Process of the server.
     pub process: Identity,
-    /// What is done to it.
+    /// Way of breaking it.
     pub how: ServiceBreak,
 }

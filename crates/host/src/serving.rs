@@ -1,8 +1,7 @@
-//! How the process of a server that somebody else has started is found, ended and started on its
-//! host.
+//! Finds, stops and starts the process of a server that cassay did not start.
 //!
-//! What must hold: a process is known by a socket, or by who looks after it (systemd, Docker), and
-//! never by its name; and whoever starts it looks first whether it runs.
+//! Invariants: a process is identified by its socket or by its supervisor (systemd, Docker), never
+//! by its name. A server is started only after a check that it does not run.
 
 use crate::invocation::{self, ProgramResult};
 use crate::process::Identity;
@@ -14,26 +13,26 @@ use std::path::PathBuf;
 use std::time::Duration;
 use target::{Invocation, ProcessControl};
 
-/// How long a program may take that only tells.
+/// Time limit of a program that only reports.
 const TELL_LIMIT: Duration = Duration::from_secs(10);
 
-/// How long one may take that stops a server: it drains, and systemd waits for 90 s by default.
+/// Time limit of a program that stops a server: it drains, and systemd waits 90 s by default.
 const STOP_LIMIT: Duration = Duration::from_secs(120);
 
-/// How long a process may live on when what stops it has ended.
+/// Time that a process may remain after the stop program has ended.
 const GONE_LIMIT: Duration = Duration::from_secs(20);
 
-/// How long the process of one that was started is waited for. Where it shows only when it serves,
-/// that may be later.
+/// Time to wait for the process of a started server. If it is found only by its socket, it may
+/// appear later.
 const FOUND_LIMIT: Duration = Duration::from_secs(20);
 
 const POLL: Duration = Duration::from_millis(250);
 
 impl Service {
-    /// Its process as it is now; none if it does not run.
+    /// Returns its present process. `None` if it does not run.
     ///
     /// # Errors
-    /// Nobody tells: whose its socket is may not be looked at, or a program fails.
+    /// It cannot be determined: the owner of its socket is not visible, or a program fails.
     pub fn process(&self) -> Result<Option<Identity>> {
         let pid = match &self.control {
             // The socket may be that of Docker's own proxy.
@@ -43,7 +42,7 @@ impl Service {
             }
             Some(ProcessControl::Systemd(unit)) => match listener::pid(self.serves) {
                 Ok(Some(pid)) => Some(pid),
-                // It does not serve yet, or any more; or this user may not look.
+                // It does not serve yet or any more, or this user may not see the owner.
                 _ => {
                     let words = ["systemctl", "show", "--property=MainPID", "--value", unit];
                     told_pid(&words)?
@@ -57,28 +56,28 @@ impl Service {
     /// Stops it, and waits until `process` is gone.
     ///
     /// # Errors
-    /// What stops it fails, or the process is still there.
+    /// The stop program fails, or the process is still there.
     pub fn stop(&self, process: Identity) -> Result<()> {
         let [stop, _] = self.programs()?;
         invocation::succeed(&stop, STOP_LIMIT)?;
         wait_until_gone(process).with_context(|| format!("{stop} has ended with 0"))
     }
 
-    /// Kills its process, and waits until that is gone.
+    /// Kills its process, and waits until it is gone.
     ///
     /// # Errors
     /// It is still there.
     pub fn kill(&self, process: Identity) -> Result<()> {
-        // What cannot be started again is not killed.
+        // A server that cannot be started again must not be killed.
         self.programs()?;
         process.signal(rustix::process::Signal::KILL);
         wait_until_gone(process)
     }
 
-    /// Starts it unless it runs; its process, if that shows soon.
+    /// Starts it unless it runs. Returns its process if it appears soon.
     ///
     /// # Errors
-    /// What starts it fails.
+    /// The start program fails.
     pub fn start(&self) -> Result<Option<Identity>> {
         if let Some(process) = self.process()? {
             return Ok(Some(process));
@@ -94,12 +93,12 @@ impl Service {
         }
     }
 
-    /// The same, without looking for its process.
+    /// Starts it like `start`, without waiting for its process.
     ///
     /// # Errors
-    /// What starts it fails.
+    /// The start program fails.
     pub(crate) fn start_again(&self) -> Result<()> {
-        // If nobody can tell whether it runs, the program that starts it does no harm.
+        // If it is unknown whether it runs, starting it does no harm.
         if matches!(self.process(), Ok(Some(_))) {
             return Ok(());
         }
@@ -107,7 +106,7 @@ impl Service {
         invocation::succeed(&start, invocation::LIMIT)
     }
 
-    /// What stops it, and what starts it.
+    /// Returns the programs that stop and start it.
     fn programs(&self) -> Result<[Invocation; 2]> {
         let control = self.control.as_ref().with_context(|| {
             format!(
@@ -124,7 +123,7 @@ impl Service {
     }
 }
 
-/// The process id that a program tells; none if it tells 0.
+/// Returns the process id that a program prints. `None` if it prints 0.
 fn told_pid(words: &[&str]) -> Result<Option<u32>> {
     let what = Invocation {
         words: words.iter().map(|word| (*word).to_owned()).collect(),

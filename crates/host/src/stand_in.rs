@@ -1,5 +1,4 @@
-//! One host, a stand-in for a machine or a machine: what runs on it, what limits it, where its
-//! figures are.
+//! A host, simulated or a remote machine: its agent, its limits, and the sources of its metrics.
 
 use crate::agent::Agent;
 use crate::calls::{Address, DropPageCache, Limit, LimitPort, Limits, PortLimits};
@@ -16,16 +15,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use target::HostSpec;
 
-/// One host.
+/// A host.
 #[derive(Debug)]
 pub struct Host {
     name: String,
     address: Ipv4Addr,
-    /// Its place among them, counted from 1; of a stand-in that on the switch, too.
+    /// Position among the hosts, counted from 1. For a simulated host, also its position on the
+    /// switch.
     number: usize,
     folder: PathBuf,
     agent: Arc<Agent>,
-    /// The agent of the switch of a stand-in; none of a machine.
+    /// Agent of the switch of a simulated host. `None` for a machine.
     switch: Option<Arc<Agent>>,
     places: Vec<CgroupDir>,
     device: Option<String>,
@@ -33,7 +33,7 @@ pub struct Host {
 }
 
 impl Host {
-    /// A stand-in as `state` says it; its agent has made it.
+    /// Returns a simulated host as described by `state`, which its agent has created.
     pub(super) fn of_switch(
         state: &HostState,
         number: usize,
@@ -44,7 +44,7 @@ impl Host {
         Host::of(state, (number, address), agent, switch)
     }
 
-    /// A machine as `state` says it; its agent has made it ready.
+    /// Returns a machine as described by `state`, which its agent has prepared.
     pub(super) fn of_machine(state: &HostState, number: usize, agent: Agent) -> Result<Host> {
         let address = state.address.context("no address is known of a machine")?;
         Ok(Host::of(state, (number, address), agent, None))
@@ -69,43 +69,44 @@ impl Host {
         }
     }
 
-    /// By which everything on it is done.
+    /// Returns its agent.
     pub fn agent(&self) -> &Arc<Agent> {
         &self.agent
     }
 
-    /// `host1`.
+    /// Returns its name, such as `host1`.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Its place among them, counted from 1; of a stand-in that on the switch, too.
+    /// Returns its position among the hosts, counted from 1. For a simulated host, that is also its
+    /// position on the switch.
     pub fn number(&self) -> usize {
         self.number
     }
 
-    /// Whether it is a machine of its own.
+    /// Returns true if it is a remote machine.
     pub fn is_machine(&self) -> bool {
         self.switch.is_none()
     }
 
-    /// Whether it has control groups of its own: all stand-ins have, and machines that permit it.
+    /// Returns true if it has control groups: all simulated hosts do, and machines that permit it.
     pub fn has_groups(&self) -> bool {
         !self.places.is_empty()
     }
 
-    /// Its address, which answers on this machine and on all hosts of the cluster.
+    /// Address that answers on this machine and on all hosts of the cluster.
     pub fn address(&self) -> Ipv4Addr {
         self.address
     }
 
-    /// Its volume's mount point, or its plain folder without a volume. What is in a volume is seen
-    /// by its agent and by what runs on the host, and by nobody else.
+    /// Returns the mount point of its volume, or its plain folder without a volume. A mounted
+    /// volume is visible only to its agent and to processes on the host.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Gives its link a further address, unless it has it.
+    /// Adds an address to its link, unless it has it.
     pub(super) fn add_address(&self, address: Ipv4Addr) -> Result<()> {
         self.agent.call(&Address(address))
     }
@@ -113,8 +114,8 @@ impl Host {
     /// Changes the limits of this host while it runs. Its volume stays as it is.
     ///
     /// # Errors
-    /// This machine cannot do it (then the limits may be partly changed), or another size of the
-    /// volume is asked for.
+    /// This machine cannot do it (limits may be changed in part then), or another volume size is
+    /// requested.
     pub fn set_limits(&self, spec: &HostSpec) -> Result<()> {
         anyhow::ensure!(
             spec.volume_bytes == self.volume_bytes,
@@ -122,23 +123,23 @@ impl Host {
             self.name
         );
         let Some(switch) = &self.switch else {
-            // It asks its own kernel.
+            // A machine checks its own kernel.
             return self.agent.call(&Limit(spec.clone()));
         };
-        // The volume is there already, so that this process need not be able to make one.
+        // The volume exists already, so this process need not be able to create one.
         able::require(&HostSpec {
             volume_bytes: None,
             ..spec.clone()
         })?;
         self.agent.call(&Limit(spec.clone()))?;
-        // What the switch sends to the host; what the host sends, it limits itself.
+        // Limits what the switch sends to the host. The host itself limits what it sends.
         let (number, link) = (self.number, spec.link);
         switch.call(&LimitPort { number, link })
     }
 
-    /// The limits that the kernel has for this host: `cpus` (a list), `cpu_quota` (cores),
-    /// `memory` (bytes), those of [`crate::DiskSpec::each`], `link_rate` (bit/s) and `link_delay`
-    /// (ns, one way). What is not limited is absent, but for `cpus`.
+    /// Returns the kernel's limits for this host: `cpus` (a list), `cpu_quota` (cores), `memory`
+    /// (bytes), those of [`crate::DiskSpec::each`], `link_rate` (bit/s) and `link_delay` (ns, one
+    /// way). Unlimited ones are absent, except `cpus`.
     ///
     /// # Errors
     /// They cannot be read.
@@ -164,9 +165,8 @@ impl Host {
         Ok(limits)
     }
 
-    /// Writes what is written but not on its volume yet, then drops the page cache that is charged
-    /// to this host, while its processes run on. Files that another host or program has read first
-    /// are charged to that one.
+    /// Syncs its volume, then drops the page cache that is charged to this host, while its
+    /// processes run. A file is charged to the host or program that has read it first.
     ///
     /// # Errors
     /// The kernel cannot do it.
@@ -174,7 +174,7 @@ impl Host {
         self.agent.call(&DropPageCache)
     }
 
-    /// The space of its volume; without one, of the file system that its folder is on.
+    /// Returns the use of its volume, or without one, of the file system of its folder.
     ///
     /// # Errors
     /// The folder is gone.
@@ -182,17 +182,17 @@ impl Host {
         self.agent.space(&self.folder)
     }
 
-    /// Whether it has a volume of its own.
+    /// Returns true if it has a volume of its own.
     pub fn has_volume(&self) -> bool {
         self.volume_bytes.is_some()
     }
 
-    /// The name of its volume's device; none without a volume.
+    /// Returns the name of its volume's device. `None` without a volume.
     pub fn device(&self) -> Option<&str> {
         self.device.as_deref()
     }
 
-    /// Where its figures are.
+    /// Returns the sources of its metrics.
     pub(crate) fn sources(&self) -> Result<HostSources> {
         let rate = self.limits()?.remove("link_rate");
         Ok(HostSources {

@@ -1,4 +1,4 @@
-//! What is written down about hosts, so that another command can end or reach them.
+//! Persistent state of hosts, by which another command can end or reach them.
 
 use crate::undo::Undo;
 use anyhow::{Context, Result, ensure};
@@ -8,39 +8,40 @@ use std::net::Ipv4Addr;
 use std::path::{Component, Path, PathBuf};
 use target::{HostsSpec, RemoteHost};
 
-/// The hosts of a cluster, in its `state.json`.
+/// Hosts of a cluster, in its `state.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostsState {
-    /// The cluster's.
+    /// Id of the cluster.
     pub id: String,
-    /// Their network; absent until it is made.
+    /// Network of the hosts. Absent until it is created.
     pub network: Option<Ipv4Addr>,
-    /// The machines that they are, in order; none: stand-ins.
+    /// Machines of the hosts, in order. Empty for simulated hosts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub machines: Vec<RemoteHost>,
-    /// In order.
+    /// Hosts in order.
     pub hosts: Vec<HostState>,
 }
 
-/// One host in `state.json`.
+/// A host in `state.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostState {
-    /// `host1`.
+    /// Name such as `host1`.
     pub name: String,
-    /// Absent until its network is made.
+    /// Address of the host. Absent until its network is created.
     pub address: Option<Ipv4Addr>,
-    /// Its volume's mount point, or its plain folder.
+    /// Mount point of its volume, or its plain folder.
     pub folder: PathBuf,
-    /// Size of its volume; none without one.
+    /// Size of its volume. `None` without a volume.
     pub volume_bytes: Option<u64>,
-    /// Its loop device; absent until it is made.
+    /// Loop device of its volume. Absent until it is created.
     pub device: Option<String>,
-    /// The directories of its control groups: all that outlives a killed command.
+    /// Directories of its control groups: everything that outlives a killed command.
     pub places: Vec<CgroupDir>,
 }
 
 impl HostsState {
-    /// What will outlive us if we are killed, before any of it is made: to be written down first.
+    /// Lists what would outlive a killed command, before any of it is created. It must be written
+    /// to disk first.
     ///
     /// # Errors
     /// The control groups of this machine cannot be read.
@@ -62,7 +63,8 @@ impl HostsState {
         })
     }
 
-    /// The same of machines. What will be of their control groups and volumes, their guards know.
+    /// Creates the state like [`HostsState::before`], for remote machines. Their guards know their
+    /// control groups and volumes.
     ///
     /// # Errors
     /// A machine has no folder for it.
@@ -88,18 +90,19 @@ impl HostsState {
         })
     }
 
-    /// What ssh knows them by, where they are machines, each with its type where that was said.
+    /// Returns the ssh names of the machines, each with its machine type if known. Empty for
+    /// simulated hosts.
     pub fn machine_names(&self) -> Vec<String> {
         self.machines.iter().map(RemoteHost::named).collect()
     }
 
-    /// Whether they are machines of their own.
+    /// Returns true if the hosts are remote machines.
     pub fn are_machines(&self) -> bool {
         !self.machines.is_empty()
     }
 
-    /// What of the hosts would outlive a machine's agents that were killed; nothing here of other
-    /// machines.
+    /// Returns what remains of the hosts if the agents of this machine are killed. Empty for remote
+    /// machines, where nothing remains here.
     pub(crate) fn undo(&self) -> Vec<Undo> {
         if self.are_machines() {
             return Vec::new();
@@ -114,12 +117,12 @@ impl HostsState {
         self.hosts.iter().flat_map(of_host).collect()
     }
 
-    /// Makes sure that what is written down is what [`HostsState::before`] names for the cluster
-    /// `id` in `folder`: its directories are removed, and the processes in its control groups
-    /// killed, as root.
+    /// Checks that the state matches what [`HostsState::before`] returns for the cluster `id` in
+    /// `folder`. This matters because root removes its directories and kills the processes in its
+    /// control groups.
     ///
     /// # Errors
-    /// It names anything else.
+    /// The state names anything else.
     pub fn check(&self, id: &str, folder: &Path) -> Result<()> {
         ensure!(self.id == id, "its hosts are those of {:?}", self.id);
         ensure!(
@@ -135,7 +138,7 @@ impl HostsState {
                 "its host {number} is called {:?}",
                 host.name
             );
-            // The folder of all clusters may be reached by another path than then.
+            // The folder of all clusters may be reached by another path than before.
             let own = [folder.file_name(), Some(name.as_ref())];
             let mut ends = host.folder.components().rev();
             let [last, before] =
@@ -158,12 +161,12 @@ impl HostsState {
     }
 }
 
-/// The name of the control groups of a host, which is called `host1`.
+/// Returns the name of the control groups of a host such as `host1`.
 pub fn group_name(id: &str, host: &str) -> String {
     format!("cassay-{id}-{}", host.replacen("host", "h", 1))
 }
 
-/// Whether a path goes only down.
+/// Returns true if a path has no `..` or other special components.
 fn is_plain(path: &Path) -> bool {
     let mut parts = path.components();
     parts.all(|part| matches!(part, Component::Normal(_) | Component::RootDir))

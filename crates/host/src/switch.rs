@@ -1,9 +1,9 @@
-//! The switch between hosts: a bridge in a network namespace of its own, with one link to the
-//! machine's.
+//! The switch between simulated hosts: a bridge in a network namespace of its own, with one link to
+//! the machine's namespace.
 //!
-//! What must hold: the machine's own namespace gets one link end and nothing else, and that goes
-//! with the switch. The network has an address range that none of the machine's routes leads to:
-//! two commands that look for one at the same time do so one after the other.
+//! Invariants: the machine's own namespace gets only one link end, which is removed with the
+//! switch. The network has an address range without a route on the machine. Two commands that look
+//! for a range at the same time do so one after the other.
 
 use crate::agent::{self, Agent};
 use crate::calls::{Address, MakeBridge, Plug, RaiseUplink};
@@ -20,18 +20,18 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The private ranges 10.N.0.0/16 in which networks are looked for. Unusual ones, so that the
-/// machine will hardly ever meet them elsewhere: a network that it joins later is not seen here.
+/// Private ranges 10.N.0.0/16 for networks. They are unusual ones, so that the machine will hardly
+/// meet them elsewhere, because networks that it joins later are not seen here.
 const RANGES: [u8; 3] = [94, 187, 213];
 
-/// The machine's own address in the network is its last one; hosts count from 1.
+/// Last octet of the machine's own address in the network. Hosts count from 1.
 const MACHINE: u8 = 254;
 
-/// Who has this name looks for a free network. It is a socket's name in the machine's network
-/// namespace, so it goes with its owner and leaves no file.
+/// Name of the socket that a process holds while it looks for a free network. It is an abstract
+/// socket in the machine's network namespace, so it disappears with its owner.
 const RESERVATION: &[u8] = b"cassay-network";
 
-/// How long others may look: some milliseconds each.
+/// Time limit for other processes to finish: some milliseconds each.
 const RESERVATION_LIMIT: Duration = Duration::from_secs(10);
 
 const POLL: Duration = Duration::from_millis(2);
@@ -44,10 +44,10 @@ pub(super) struct Switch {
 }
 
 impl Switch {
-    /// Makes one by its agent, in a network that is free.
+    /// Creates a switch through its agent, in a free network.
     ///
     /// # Errors
-    /// Not permitted, or no network is free.
+    /// It is not permitted, or no network is free.
     pub fn make(agent: Agent) -> Result<Switch> {
         agent.call(&MakeBridge)?;
         let namespace = Namespace::open(&format!("/proc/{}/ns/net", agent.process().pid))?;
@@ -57,7 +57,7 @@ impl Switch {
         Ok(Switch { agent, network })
     }
 
-    /// The switch that an earlier command has kept.
+    /// Connects to the switch that an earlier command has kept.
     ///
     /// # Errors
     /// Its agent has ended.
@@ -76,7 +76,7 @@ impl Switch {
         host.call(&Address(self.address(number)))
     }
 
-    /// The address of host `number`, counted from 1.
+    /// Returns the address of host `number`, counted from 1.
     pub fn address(&self, number: usize) -> Ipv4Addr {
         address(self.network, number as u8)
     }
@@ -87,7 +87,7 @@ fn address(network: Ipv4Addr, last: u8) -> Ipv4Addr {
     Ipv4Addr::new(a, b, c, last)
 }
 
-/// Makes the link between the machine and the switch; the network that it has got.
+/// Creates the link between the machine and the switch. Returns its network.
 fn uplink(machine: &mut Netlink, namespace: &Namespace) -> Result<Ipv4Addr> {
     let reservation = reserve()?;
     let routes = machine.routes()?;
@@ -95,7 +95,7 @@ fn uplink(machine: &mut Netlink, namespace: &Namespace) -> Result<Ipv4Addr> {
         let name = name(network);
         match machine.veth(&name, UPLINK, namespace) {
             Ok(()) => {}
-            // Its route has gone already, and the link is just going.
+            // Its route has gone already, and the link is about to.
             Err(Errno::EXIST) => continue,
             Err(error) => {
                 return Err(error).with_context(|| format!("make the link {name}"));
@@ -113,13 +113,14 @@ fn uplink(machine: &mut Netlink, namespace: &Namespace) -> Result<Ipv4Addr> {
     )
 }
 
-/// The name of the machine's end, which tells the network: `cassay94-8` is 10.94.8.0/24.
+/// Returns the name of the machine's link end, which contains the network: `cassay94-8` is
+/// 10.94.8.0/24.
 pub(super) fn name(network: Ipv4Addr) -> String {
     let [_, range, part, _] = network.octets();
     format!("cassay{range}-{part}")
 }
 
-/// The networks that no route leads to, in the order in which they are tried.
+/// Returns the networks without a route, in the order in which they are tried.
 fn free_networks(routes: &[Subnet]) -> impl Iterator<Item = Ipv4Addr> + '_ {
     let all = RANGES
         .into_iter()
@@ -168,7 +169,7 @@ mod tests {
     fn a_network_that_a_route_leads_to_is_not_taken() {
         let first = |routes: &[Subnet]| free_networks(routes).next().map(|found| found.to_string());
         assert_eq!(first(&[]).as_deref(), Some("10.94.0.0"));
-        // A route to one address in it, to it, to more than it; another network beside it.
+        // A route to an address in it, to it, to a larger network; another network beside it.
         assert_eq!(
             first(&[subnet("10.94.0.7", 32)]).as_deref(),
             Some("10.94.1.0")
@@ -188,7 +189,7 @@ mod tests {
 
     #[test]
     fn names_of_links_fit_the_kernel() {
-        // IFNAMSIZ, with the zero behind.
+        // IFNAMSIZ includes the final zero byte.
         let longest = name(Ipv4Addr::new(10, 213, 255, 0));
         assert_eq!(longest, "cassay213-255");
         assert!(longest.len() < 16 && links::port(HOSTS_COUNT_MAX).len() < 16);

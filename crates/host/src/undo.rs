@@ -1,4 +1,4 @@
-//! What has to be undone on a host, whoever does it: the agent that did it, its guard, or a later
+//! Changes on a host that must be undone: by the agent that made them, by its guard, or by a later
 //! command.
 
 use crate::invocation;
@@ -17,33 +17,33 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use target::Invocation;
 
-/// How long others may go on writing into a folder that is being removed: processes that are
-/// ended at the same time by somebody else.
+/// Time that other processes, which are being ended, may go on writing to a folder that is being
+/// removed.
 const TREE_LIMIT: Duration = Duration::from_secs(60);
 
 const POLL: Duration = Duration::from_millis(50);
 
-/// One thing that was done, as it is undone. What is gone already is no error.
+/// A change, by how it is undone. Missing objects are no error.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Undo {
-    /// A folder with all that is in it.
+    /// Folder with all its contents.
     Tree(PathBuf),
-    /// A data volume, or the plain folder in its place, if that is empty.
+    /// Data volume, or the plain folder in its place, if empty.
     Volume(PathBuf),
     /// Control groups, with the processes in them.
     Groups(Vec<CgroupDir>),
-    /// A process that is stopped and is to go on.
+    /// Process that is stopped and must continue.
     Continue(Identity),
-    /// The data volume of a folder that is frozen, so that whoever writes there waits, and cannot
-    /// be killed before that.
+    /// Frozen data volume of a folder. Processes that write to it wait, and cannot be killed before
+    /// it is thawed.
     Thaw(PathBuf),
-    /// A table of the machine's packet filter, by which packets are lost.
+    /// Table of the machine's packet filter, which drops packets.
     Table(String),
-    /// Something that a program has broken, and this one heals.
+    /// Change by a program, which this one undoes.
     Command(Invocation),
-    /// A server of somebody else's that does not run, and is to.
+    /// Server of another user that was stopped and must serve.
     Serve(Service),
-    /// The file in which all of it is written down.
+    /// File with the undo list.
     Note(PathBuf),
 }
 
@@ -66,7 +66,7 @@ impl Undo {
     }
 }
 
-/// In words, as something that was done.
+/// Describes it as something that was done.
 impl fmt::Display for Undo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -83,11 +83,10 @@ impl fmt::Display for Undo {
     }
 }
 
-/// Undoes all of it, the last first. Where it is written down it stays so, if something does not
-/// go.
+/// Undoes all changes, the last one first. The undo file is kept if something fails.
 ///
 /// # Errors
-/// The first thing that does not go; all others are undone all the same.
+/// The first failure. All other changes are undone all the same.
 pub fn undo(all: &[Undo]) -> Result<()> {
     let mut result = Ok(());
     for one in all.iter().rev() {
@@ -108,7 +107,7 @@ fn remove_tree(folder: &Path) -> Result<()> {
         match std::fs::remove_dir_all(folder) {
             Ok(()) => return Ok(()),
             Err(error) if error.kind() == ErrorKind::NotFound && !folder.exists() => return Ok(()),
-            // Somebody removes it too, or writes into it for a moment still.
+            // Another process is removing it too, or still writes to it for a moment.
             Err(_) if !deadline.passed() => clock::sleep(POLL),
             Err(error) => {
                 return Err(error).with_context(|| format!("remove {}", folder.display()));
@@ -117,7 +116,7 @@ fn remove_tree(folder: &Path) -> Result<()> {
     }
 }
 
-/// Removes a file, and the folders that were made for it, if nothing else stands there.
+/// Removes an undo file, and its parent folders if they are empty.
 pub(crate) fn remove_note(path: &Path) -> Result<()> {
     match std::fs::remove_file(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),

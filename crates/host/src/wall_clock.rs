@@ -1,5 +1,5 @@
-//! Another wall clock for one process. The kernel has one for all, and its time namespaces leave it
-//! as it is; a library of ours that is loaded before all others answers for it instead.
+//! Shifts the wall clock of one process. The kernel has one wall clock for all, which its time
+//! namespaces do not change. So a preloaded library answers instead.
 
 use crate::faults::Restartable;
 use crate::files::{Bytes, Step};
@@ -9,12 +9,12 @@ use std::path::Path;
 const LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/clock.so"));
 
 impl Restartable {
-    /// The same, which is started with a wall clock that is off by so many milliseconds (below 0,
-    /// behind), and the file that has to stand at `library` for that. What counts time without a
-    /// date, the monotonic clock, is as before.
+    /// Returns the start with a wall clock that is off by `by_ms` (negative: behind), and the step
+    /// that writes the library to `library`. The monotonic clock, which counts time without a date,
+    /// is unchanged.
     ///
     /// # Errors
-    /// The path is no Unicode.
+    /// The path is not Unicode.
     pub fn shifted(mut self, by_ms: i64, library: &Path) -> Result<(Restartable, Step)> {
         let path = library.to_str().context("a path that is no Unicode")?;
         self.environment([
@@ -34,7 +34,7 @@ impl Restartable {
 mod tests {
     use super::*;
 
-    /// What a library needs, and its own name, would stand in it.
+    /// A dependency, or the library's own name, would be visible in it.
     #[test]
     fn the_library_names_no_library_so_it_fits_every_c_library() {
         assert!(LIBRARY.starts_with(b"\x7fELF"));

@@ -1,8 +1,8 @@
-//! Watching by a host's agent, as both sides know it: what is to be looked at, and the readings on
-//! their way.
+//! Probes that run in a host's agent, and the transfer of their readings, as both sides know them.
 //!
-//! What must hold: nobody waits for readings, and those that nobody takes are limited where they
-//! are read; a message has so many of them that it fits a frame.
+//! Invariants: the sampling threads never wait for readings to be fetched. The number of readings
+//! that are not fetched is limited at the agent. A message has only as many readings as fit into a
+//! frame.
 
 mod remote;
 
@@ -18,28 +18,28 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The most readings of one message: of 30 bytes each, with their series of 120 at worst.
+/// Maximum readings in one message: 30 bytes each, or 120 with their series at worst.
 pub const READINGS_COUNT_MAX: usize = 4096;
 
-/// What is to be looked at on one machine, and how often.
+/// Probes of one machine, with their intervals.
 #[derive(Default, Serialize, Deserialize)]
 pub struct Watch(Vec<Watched>);
 
 impl Watch {
-    /// The machine itself. Devices of `hosts` are left to them.
+    /// Adds a probe of the machine itself, except the devices of `hosts`.
     pub fn machine(&mut self, period: Duration, hosts: &[Host]) {
         let ours = hosts.iter().filter(|host| !host.is_machine());
         let without = ours.filter_map(Host::device).map(str::to_owned).collect();
         self.add("machine", period, What::Machine { without });
     }
 
-    /// Another machine, whose readings stand at `place`.
+    /// Adds a probe of another machine, whose readings have this `place`.
     pub fn other_machine(&mut self, period: Duration, place: &str) {
         let without = Vec::new();
         self.add(place, period, What::Machine { without });
     }
 
-    /// A stand-in, which its own agent has to look at.
+    /// Adds a probe of a simulated host, which its own agent must run.
     ///
     /// # Errors
     /// Its limits cannot be read.
@@ -49,7 +49,7 @@ impl Watch {
         Ok(())
     }
 
-    /// A process, whose readings stand at `place`.
+    /// Adds a probe of a process, whose readings have this `place`.
     pub fn process(&mut self, period: Duration, place: &str, pid: u32) {
         self.add(place, period, What::Process(pid));
     }
@@ -63,7 +63,7 @@ impl Watch {
         });
     }
 
-    /// By a thread of this process, which will be called `name`.
+    /// Runs the probes on a thread of this process, named `name`.
     ///
     /// # Errors
     /// A file that every kernel has cannot be read, or there is no such process.
@@ -77,10 +77,11 @@ impl Watch {
         Ok(sampler)
     }
 
-    /// By `agent`, from now on; the sampler takes what it has read, and says what that costs.
+    /// Runs the probes in `agent` from now on. The sampler fetches the readings, and reports the
+    /// cost.
     ///
     /// # Errors
-    /// As [`Watch::ours`], or a period is too short; or the agent is gone.
+    /// As [`Watch::ours`], or an interval is too short; or the agent is gone.
     pub fn by(self, agent: &Arc<Agent>) -> Result<Sampler> {
         let mut sampler = Sampler::new(&format!("probe-{}", agent.name()));
         if !self.0.is_empty() {
@@ -90,16 +91,16 @@ impl Watch {
     }
 }
 
-/// Begins to look. The answer names the watch.
+/// Starts probes. Returns the number of the watch.
 #[derive(Serialize, Deserialize)]
 pub struct BeginWatch(pub Watch);
 
-/// Hands over what a watch has read.
+/// Fetches the readings of a watch.
 #[derive(Serialize, Deserialize)]
 pub struct TakeReadings {
-    /// As it was named when it began.
+    /// Number that [`BeginWatch`] returned.
     pub watch: u64,
-    /// No further look is begun. The watch is forgotten with its last readings.
+    /// True to stop sampling. The watch is removed with its last readings.
     pub end: bool,
 }
 
@@ -108,39 +109,38 @@ calls! {
     TakeReadings = "hand-over-readings" -> Taken;
 }
 
-/// What a watch has read.
+/// Readings of a watch.
 #[derive(Default, Serialize, Deserialize)]
 pub struct Taken {
-    /// The readings.
+    /// Readings as a batch.
     pub batch: Batch,
-    /// Whether more wait.
+    /// True if more readings are queued.
     pub rest: bool,
-    /// What the looks did and cost, with the last readings of a watch.
+    /// Number and cost of the samples, with the last readings of a watch.
     pub costs: Option<Vec<ProbeCost>>,
 }
 
-/// Readings on their way: each series once, then numbers alone.
+/// Encoded readings: each series once, then only numbers.
 #[derive(Default, Serialize, Deserialize)]
 pub struct Batch {
-    /// Series that come for the first time: probe, name, place, unit. They are numbered as they
-    /// come.
+    /// Series that occur for the first time: probe, name, place, unit. They are numbered in order.
     series: Vec<[String; 4]>,
-    /// A line for readings of one time: that, then number of the series and value of each. Text,
-    /// since that is written in one piece, and a value is read again to the last bit.
+    /// A line for each time: the time, then series number and value of each reading. Text, because
+    /// it is written in one piece, and values are restored exactly.
     lines: String,
 }
 
-/// What makes a series.
+/// Identity of a series: probe, name, place, unit.
 type Named<'a> = (Cow<'static, str>, Arc<str>, Arc<str>, Cow<'static, str>);
 
-/// Makes batches, one after the other.
+/// Encoder of consecutive batches.
 #[derive(Default)]
 pub struct Encoder {
     numbers: HashMap<Named<'static>, usize>,
 }
 
 impl Encoder {
-    /// The batch that comes next.
+    /// Encodes the next batch.
     pub fn encode(&mut self, readings: impl Iterator<Item = Reading>) -> Batch {
         use std::fmt::Write;
         let mut batch = Batch::default();
@@ -160,24 +160,24 @@ impl Encoder {
                 batch.series.push(words.map(str::to_owned));
                 next
             });
-            // With an exponent no number is long.
+            // The exponent form keeps every number short.
             let _ = write!(batch.lines, " {number} {value:e}");
         }
         batch
     }
 }
 
-/// Reads batches, in their order.
+/// Decoder of consecutive batches.
 #[derive(Default)]
 pub struct Decoder {
     series: Vec<Named<'static>>,
 }
 
 impl Decoder {
-    /// Puts the readings of `batch` by our clock.
+    /// Stores the readings of `batch` with times of our clock.
     ///
     /// # Errors
-    /// It is no batch.
+    /// It is not a valid batch.
     pub fn decode(&mut self, batch: Batch, theirs: Offset, out: &mut Out) -> Result<()> {
         let named = batch.series.into_iter().map(|[probe, name, place, unit]| {
             let (name, place) = (Arc::from(name), Arc::from(place));
@@ -255,7 +255,7 @@ mod tests {
         #[test]
         fn no_batch_panics(lines in "[0-9 e.\n-]{0,60}", words in prop::bool::ANY) {
             let series = if words { vec![["a", "b", "c", "d"].map(String::from)] } else { vec![] };
-            // Whether it is taken is not the question here.
+            // Any result will do: the test is that it does not panic.
             let _ = Decoder::default().decode(Batch { series, lines }, AHEAD, &mut Out::new());
         }
     }

@@ -1,5 +1,5 @@
-//! What the files and command lines of other tools ask for, in our own terms: steps to run one
-//! after the other, and how to get in. Imports do no I/O: the caller reads files for them.
+//! The result of an import: steps to run in sequence, and connection settings. Imports do no I/O:
+//! the caller reads files for them.
 
 use core::time::Duration;
 use std::fmt;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use workload::{Program, Stage};
 
-/// A tool whose files and command lines are understood.
+/// A tool whose files and command lines are supported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tool {
     /// The tool cassandra-stress.
@@ -16,15 +16,15 @@ pub enum Tool {
     Nb,
     /// The tool YCSB.
     Ycsb,
-    /// cassandra-easy-stress, before that easy-cass-stress and tlp-stress.
+    /// The tool cassandra-easy-stress, formerly easy-cass-stress and tlp-stress.
     Easy,
 }
 
 impl Tool {
-    /// All of them.
+    /// All tools.
     pub const ALL: [Tool; 4] = [Tool::Stress, Tool::Nb, Tool::Ycsb, Tool::Easy];
 
-    /// Its key in a study, and our command: `stress`, `nb`, `ycsb`, `easy`.
+    /// Returns its key in a study, and its cassay command: `stress`, `nb`, `ycsb`, `easy`.
     pub fn name(self) -> &'static str {
         match self {
             Tool::Stress => "stress",
@@ -34,7 +34,7 @@ impl Tool {
         }
     }
 
-    /// The words behind which a password stands as a word of its own.
+    /// Returns the options that are followed by a password as a word of its own.
     pub fn secret_options(self) -> &'static [&'static str] {
         match self {
             Tool::Stress | Tool::Nb | Tool::Ycsb => &[],
@@ -44,8 +44,8 @@ impl Tool {
 }
 
 impl Tool {
-    /// The words with `***` for the password, where it is one: it may well be `cassandra`, of which
-    /// the other words have many.
+    /// Returns the words with `***` in place of the password. Only its own occurrences are
+    /// replaced: it may be `cassandra`, which occurs in many other words.
     pub fn without_password(self, words: &[String], password: &str) -> Vec<String> {
         if password.is_empty() {
             return words.to_vec();
@@ -65,7 +65,7 @@ impl Tool {
     }
 }
 
-/// A word without the password where it is the value of a key that says so; `before` are the words
+/// Masks the password in a word, if it is the value of a key for passwords; `before` are the words
 /// before it.
 fn hide_in(word: &str, password: &str, before: &str) -> String {
     let (mut out, mut copied) = (String::new(), 0);
@@ -82,70 +82,71 @@ fn hide_in(word: &str, password: &str, before: &str) -> String {
     out + &word[copied..]
 }
 
-/// Reads a file that an import names; the error says why it cannot be read.
+/// Reads a file that an import names. The error says why it cannot be read.
 pub type ReadFile<'a> = &'a dyn Fn(&str) -> Result<String, String>;
 
-/// Everything that an import asks for.
+/// Result of an import.
 #[derive(Clone, Debug)]
 pub struct Import {
-    /// What to run, in order; at least one.
+    /// Steps, in order; at least one.
     pub steps: Vec<Step>,
-    /// What was accepted without effect here, or is done differently than the tool does it: a
-    /// sentence each, for plan and report.
+    /// Notes on words without effect, and on differences from the tool: a sentence each, for plan
+    /// and report.
     pub notes: Vec<String>,
-    /// Whom to ask and how to get in, as far as the import says so.
+    /// Connection settings, as far as the import states them.
     pub connection: Connection,
 }
 
 /// One command of another tool: schema, warm-up, then measured operations.
 #[derive(Clone, Debug)]
 pub struct Step {
-    /// `write`, `rampup`, `load`, …
+    /// Name of the step: `write`, `rampup`, `load`, …
     pub name: String,
-    /// What is asked.
+    /// The operations.
     pub program: Arc<Program>,
-    /// Which part of the program.
+    /// Stage of the program.
     pub stage: Stage,
     /// Statements that are executed, in order, before anything is measured.
     pub before: Vec<String>,
     /// Number of the first operation.
     pub first_operation: u64,
-    /// When it ends.
+    /// Condition that ends it.
     pub limit: StepLimit,
-    /// How much is asked at a time.
+    /// Offered load.
     pub offer: Offer,
-    /// Operations before the measured ones; they are numbered from `first_operation` as well.
+    /// Number of operations before the measured ones; their numbers start at `first_operation` as
+    /// well.
     pub warmup_operations: u64,
-    /// Statements that empty the tables between warm-up and measuring.
+    /// Statements that truncate the tables between warm-up and measurement.
     pub truncate: Vec<String>,
-    /// Whether they are emptied before each run of the step, such as those of a ladder; otherwise
-    /// before the first.
+    /// True if the tables are truncated before each run of the step, such as those of a ladder;
+    /// false if only before the first.
     pub truncates_always: bool,
 }
 
-/// When a step ends.
+/// Condition that ends a step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum StepLimit {
-    /// After so many operations.
+    /// After a number of operations.
     Operations(u64),
-    /// After so long.
+    /// After a duration.
     Duration(Duration),
-    /// After so many operations or so long, whichever comes first.
+    /// After a number of operations or a duration, whichever comes first.
     Either(u64, Duration),
-    /// When the standard error of the mean rate of the intervals is below `target` of that mean,
+    /// When the standard error of the mean rate of the intervals is below `target` times that mean,
     /// after at least `min` and at most `max` intervals.
     Uncertainty {
         /// Share of the mean, for example 0.02.
         target: f64,
-        /// Intervals at least.
+        /// Minimum number of intervals.
         min: u32,
-        /// Intervals at most.
+        /// Maximum number of intervals.
         max: u32,
     },
 }
 
 impl StepLimit {
-    /// The number of operations that ends it at the latest, if one does.
+    /// Returns the maximum number of operations, if there is one.
     pub fn operations(self) -> Option<u64> {
         match self {
             StepLimit::Operations(count) | StepLimit::Either(count, _) => Some(count),
@@ -154,52 +155,52 @@ impl StepLimit {
     }
 }
 
-/// How much is asked at a time.
+/// Offered load.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Offer {
-    /// So many operations in flight, always.
+    /// A constant number of operations in flight.
     Threads(u32),
     /// More and more operations in flight, from `from` up to `to`, until the rate no longer grows.
     Ladder {
-        /// Operations in flight at first.
+        /// Initial number of operations in flight.
         from: u32,
-        /// Operations in flight at last.
+        /// Final number of operations in flight.
         to: u32,
-        /// Whether it ends when the rate no longer grows.
+        /// True if it ends when the rate no longer grows.
         until_flat: bool,
     },
     /// A fixed rate.
     Rate {
         /// Operations per second.
         per_second: f64,
-        /// Operations in flight at most.
+        /// Maximum number of operations in flight.
         threads: u32,
-        /// Whether latency is counted from the send, and so leaves out the wait of a client that
-        /// has fallen behind.
+        /// True if latency counts from the send, and so excludes the wait of a client that has
+        /// fallen behind.
         hides_wait: bool,
     },
 }
 
-/// Whom to ask and how to get in. What is absent was not said.
+/// Connection settings; absent ones were not stated.
 #[derive(Clone, Debug, Default)]
 pub struct Connection {
-    /// Host names or addresses, each perhaps with `:port`.
+    /// Host names or addresses, each with an optional `:port`.
     pub nodes: Vec<String>,
     /// CQL port.
     pub port: Option<u16>,
-    /// The name of the user.
+    /// User name.
     pub username: Option<String>,
     /// The password, which is never shown.
     pub password: Option<Secret>,
-    /// File that holds the password in its first line. The import does not read it.
+    /// File with the password in its first line. The import does not read it.
     pub password_file: Option<String>,
-    /// Whether TLS is wanted.
+    /// True if TLS is requested.
     pub tls: Option<bool>,
     /// Compression of frames.
     pub compression: Option<cql::Compression>,
-    /// Connections of the whole tool to each node.
+    /// The tool's total number of connections to each node.
     pub connections_per_node: Option<u32>,
-    /// Only nodes of this data centre are asked.
+    /// Data centre whose nodes alone are contacted.
     pub datacenter: Option<String>,
 }
 
@@ -208,12 +209,12 @@ pub struct Connection {
 pub struct Secret(String);
 
 impl Secret {
-    /// Hides a text.
+    /// Wraps a text.
     pub fn new(text: impl Into<String>) -> Secret {
         Secret(text.into())
     }
 
-    /// The text itself, for those who must send it.
+    /// Returns the text itself, for sending it.
     pub fn reveal(&self) -> &str {
         &self.0
     }

@@ -1,12 +1,12 @@
 //! The only crate that knows what the command lines and files of other tools mean:
 //! cassandra-stress, NoSQLBench, YCSB, cassandra-easy-stress.
 //!
-//! What must hold: an import is a pure function of its words and of the files that they name, which
-//! the caller reads. What a tool would do otherwise than it is done here is a note, or a refusal at
-//! its place; nothing is taken for something else in silence.
+//! An import is a pure function of its words and of the files that they name, which the caller
+//! reads. Each difference from the tool becomes a note, or a refusal at its place; no word is
+//! silently reinterpreted.
 //!
-//! Reading order: [`import`] turns words into [`Step`]s, each with a [`workload::Program`]; a
-//! module for each tool.
+//! Reading order: [`import`] turns words into [`Step`]s, each with a [`workload::Program`]; there
+//! is a module for each tool.
 
 mod easy;
 mod import;
@@ -17,7 +17,7 @@ mod ycsb;
 pub use import::{Connection, Import, Offer, ReadFile, Secret, Step, StepLimit, Tool};
 pub use ycsb::property as ycsb_property;
 
-/// What the command line of a tool asks for, without the tool's own name. All that is drawn is a
+/// Imports the command line of a tool, without the tool's own name. Every random choice is a
 /// function of `seed`.
 ///
 /// # Errors

@@ -1,4 +1,4 @@
-//! cassandra-stress: its command line, its user profiles, and the rows that it would write.
+//! Imports cassandra-stress: its command line, its user profiles, and the rows that it would write.
 
 mod access;
 mod column;
@@ -22,8 +22,8 @@ mod effects;
 #[cfg(test)]
 mod tests;
 
-/// What a command line that runs nothing is answered with: help, the shape of a distribution, the
-/// version. None for those that run, and for those with mistakes.
+/// Answers a command line that runs nothing: help, the shape of a distribution, the version. `None`
+/// for one that runs, or that has mistakes.
 pub fn answer(words: &[String]) -> Option<String> {
     match Command::parse(words).ok()?.task {
         Task::Run(_) => None,
@@ -36,7 +36,7 @@ pub fn answer(words: &[String]) -> Option<String> {
     }
 }
 
-/// Which tool's command line this is.
+/// Names the tool whose command line is supported.
 const VERSION: &str = "the command line of cassandra-stress 3.11.4 and later, run by cassay\n";
 
 pub use command::{Command, Limit, Run, Task, Truncate, Verb, Weight};

@@ -1,4 +1,4 @@
-//! What is the same for all tools.
+//! Tests of behaviour that all tools share.
 
 use super::{Step, Tool, import};
 use workload::Generator;
@@ -15,7 +15,7 @@ fn step(tool: Tool, line: &str) -> Step {
     import.steps.remove(0)
 }
 
-/// The tokens of the partitions that operations are about.
+/// Returns the tokens of the operations' partitions.
 fn tokens(step: &Step, numbers: impl Iterator<Item = u64>) -> Vec<Option<i64>> {
     let mut generator = step.program.generator(step.stage);
     let token = |generator: &mut Generator, n: u64| {
@@ -25,7 +25,7 @@ fn tokens(step: &Step, numbers: impl Iterator<Item = u64>) -> Vec<Option<i64>> {
     numbers.map(|n| token(&mut generator, n)).collect()
 }
 
-/// A command for all and those of three clients, whose workers are 2, 1 and 1.
+/// The commands of one client, and of three clients with 2, 1 and 1 workers.
 const RANGES: [(Tool, &str, [&str; 3]); 5] = [
     (
         Tool::Stress,

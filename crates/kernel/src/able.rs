@@ -1,7 +1,8 @@
-//! What this machine lets us do for hosts, found by trying it on things that vanish with whoever
-//! tries, or by asking the kernel.
+//! Abilities of this machine that simulated hosts need. They are found by trial on objects that
+//! vanish with the process that tries, or by asking the kernel.
 //!
-//! Never by the user's id: root may lack rights in a container, and others may have them.
+//! The id of the user never decides: root may lack rights in a container, and other users may have
+//! them.
 
 mod disk;
 
@@ -18,27 +19,30 @@ use std::net::Ipv4Addr;
 use std::sync::OnceLock;
 use target::{Ability, Capability, HostSpec};
 
-/// Whether this machine has an ability, with how, or why not and what would bring it.
+/// Returns the capability for an ability, with how the machine does it, or why it cannot and what
+/// would help.
 fn capability(ability: Ability, found: Result<String>) -> Capability {
     Capability::of(ability, found.map_err(|error| format!("{error:#}")))
 }
 
-/// Every [`Ability`] that hosts need, there or not. The machine is asked the first time only,
-/// since that makes namespaces; nothing of them stays.
+/// Returns the capability for each [`Ability`] that hosts need, present or not. Tries them on the
+/// first call only, since that creates namespaces. Nothing of them stays.
 pub fn abilities() -> &'static [Capability] {
     static KNOWN: OnceLock<Vec<Capability>> = OnceLock::new();
     KNOWN.get_or_init(ask)
 }
 
-/// Every [`Ability`] that faults of a volume need, there or not. Asked the first time only, and
-/// not with the others: that takes some 40 ms, most of it to make a file system.
+/// Returns the capability for each [`Ability`] that volume faults need, present or not. Tries them
+/// on the first call only and apart from the others: that takes some 40 ms, most of it to make a
+/// file system.
 pub fn volume_abilities() -> &'static [Capability] {
     static KNOWN: OnceLock<Vec<Capability>> = OnceLock::new();
     KNOWN.get_or_init(disk::abilities)
 }
 
-/// What a machine permits that loses packets and connections of its own hosts' nodes itself, where
-/// there is no switch to do it; the rest is as [`abilities`] has it. Asked the first time only.
+/// Returns the abilities of a machine that drops packets and connections of its own hosts' nodes
+/// itself, because it has no switch to do so. The other abilities are those of [`abilities`]. Tries
+/// them on the first call only.
 pub fn machine_abilities() -> &'static [Capability] {
     static KNOWN: OnceLock<Vec<Capability>> = OnceLock::new();
     KNOWN.get_or_init(|| {
@@ -83,10 +87,10 @@ fn ask() -> Vec<Capability> {
     ]
 }
 
-/// Refuses, all at once, what `spec` asks of a stand-in and this machine cannot do.
+/// Refuses everything at once that `spec` demands of a simulated host and this machine cannot do.
 ///
 /// # Errors
-/// What is missing, each with its reason.
+/// The missing abilities, each with its reason.
 pub fn require(spec: &HostSpec) -> Result<()> {
     let mut wanted = wanted(spec);
     wanted.push((Ability::Hosts, "network", true));
@@ -99,10 +103,10 @@ pub fn require(spec: &HostSpec) -> Result<()> {
     Ok(())
 }
 
-/// The same of this machine as a host itself, which has a network.
+/// Does the same check for this machine as a host itself, which already has a network.
 ///
 /// # Errors
-/// What is missing, each with its reason.
+/// The missing abilities, each with its reason.
 pub fn require_of_machine(spec: &HostSpec) -> Result<()> {
     let missing = missing(&wanted(spec));
     let hint = if rustix::process::geteuid().is_root() {
@@ -118,7 +122,7 @@ pub fn require_of_machine(spec: &HostSpec) -> Result<()> {
     Ok(())
 }
 
-/// What `spec` asks for, by the word for it.
+/// Returns the abilities, each with the word for it and whether `spec` asks for it.
 fn wanted(spec: &HostSpec) -> Vec<(Ability, &'static str, bool)> {
     vec![
         (Ability::CpuSet, "cpus", spec.cpus.is_some()),
@@ -139,7 +143,7 @@ fn wanted(spec: &HostSpec) -> Vec<(Ability, &'static str, bool)> {
     ]
 }
 
-/// What of it is not there, each with its reason.
+/// Returns the wanted abilities that are missing, each with its reason.
 fn missing(wanted: &[(Ability, &str, bool)]) -> Vec<String> {
     let missing = |one: &Capability| {
         let is_it = |(ability, _, is_wanted): &&(Ability, &str, bool)| {
@@ -151,7 +155,7 @@ fn missing(wanted: &[(Ability, &str, bool)]) -> Vec<String> {
     abilities().iter().filter_map(missing).collect()
 }
 
-/// A bridge and a link in a namespace that vanishes, and the right to make links in ours.
+/// Tries a bridge and a link in a namespace that vanishes, and the right to make links in ours.
 fn network() -> Result<String> {
     let needs = "hosts need root, or CAP_SYS_ADMIN and CAP_NET_ADMIN";
     let (outer, inner) = (Namespace::new(), Namespace::new());
@@ -169,14 +173,14 @@ fn network() -> Result<String> {
     Ok("namespaces, links and a bridge".to_string())
 }
 
-/// Whether the kernel knows a queue, asked by making one without its options in a namespace that
-/// vanishes.
+/// Checks that the kernel knows a queueing discipline: creates one without its options in a
+/// namespace that vanishes.
 fn queue(kind: &str, option: &str) -> Result<String> {
     let namespace = Namespace::new().context("hosts need root, or CAP_SYS_ADMIN")?;
     let mut socket = namespace.socket()?;
     let lo = socket.index("lo")?;
     match socket.ask(Message::bare_queue(lo, kind)) {
-        // Known; some want options.
+        // The kernel knows it. Some kinds require options.
         Ok(()) | Err(Errno::INVAL) => Ok(format!("queueing discipline {kind}")),
         Err(Errno::NOENT) => anyhow::bail!(
             "this kernel has no queueing discipline {kind} (option {option}, a module sch_{kind} \
@@ -186,7 +190,7 @@ fn queue(kind: &str, option: &str) -> Result<String> {
     }
 }
 
-/// What is lost of everything and of one port, in a namespace that vanishes.
+/// Tries to drop packets of all kinds and packets of one port, in a namespace that vanishes.
 fn packet_filter(share: f64) -> Result<String> {
     let mut losses = Loss::both_ways(&[Link::Host(1)], &[Link::Machine]);
     losses[1].tcp_ports.push(1);
@@ -196,8 +200,8 @@ fn packet_filter(share: f64) -> Result<String> {
     Ok("nf_tables of a bridge".to_owned())
 }
 
-/// What a host loses itself, in a namespace that vanishes; and whether it may do so in its own,
-/// where tables are only listed.
+/// Tries the packet filter of a host in a namespace that vanishes. Then checks the right to use it
+/// in the process's own namespace, where it only lists tables.
 fn host_filter(share: f64) -> Result<String> {
     let loss = HostLoss {
         way: Way::In,
@@ -223,14 +227,15 @@ fn try_filter<L: Lose + Sync>(losses: &[L], share: f64, needs: &'static str) -> 
     })
 }
 
-/// Asked by resetting a connection that is not there, in a namespace that vanishes.
+/// Tries to reset a connection that does not exist, in a namespace that vanishes.
 fn reset() -> Result<String> {
     let namespace = Namespace::new().context("hosts need root, or CAP_SYS_ADMIN")?;
     namespace.inside(|| Sockets::open()?.try_reset())??;
     Ok("sock_diag".to_owned())
 }
 
-/// The same; and whether it may be done in its own, on a connection that is not there.
+/// Does the same, then checks the right to reset in the process's own namespace, on a connection
+/// that does not exist.
 fn reset_here() -> Result<String> {
     let how = reset()?;
     let own = Sockets::open()?.try_reset();
@@ -246,8 +251,8 @@ fn volume() -> Result<String> {
     Ok(format!("ext4 on a loop device, by {}", mkfs.display()))
 }
 
-/// Where groups may be made; nothing is made to find it out, since a directory would outlive a
-/// command that is killed.
+/// Returns the places for control groups if they are writable. Creates nothing to find out, since a
+/// directory would outlive a command that is killed.
 fn groups(hierarchies: &[Hierarchy]) -> Result<Vec<CgroupDir>> {
     let needs = "limits of hosts need root, or write access to /sys/fs/cgroup";
     let places = cgroup::places(hierarchies, "cassay");
@@ -293,14 +298,14 @@ mod tests {
         abilities();
         let made = net::MADE.get();
         for _ in 0..3 {
-            // Refused where hosts cannot be made: that is known by now, too.
+            // Refused on a machine that cannot create hosts: that is known by now, too.
             let _ = require(&HostSpec::default());
             abilities();
         }
         assert_eq!(net::MADE.get(), made);
     }
 
-    /// Those of a machine stand in the place of others.
+    /// The abilities of a machine replace others of the same name.
     #[test]
     fn abilities_are_told_each_once() {
         let told: Vec<&Capability> = abilities().iter().chain(volume_abilities()).collect();

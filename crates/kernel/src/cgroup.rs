@@ -1,10 +1,10 @@
 //! The control groups of one host: its CPUs, its share of them, its memory, its disk.
 //!
-//! Both versions are spoken, also side by side: version 1 has a hierarchy per controller, version 2
-//! one for all, which even without any controller kills a group at once. What must hold: a group's
-//! directory is named in [`places`] before it is made, since directories are all of a host
-//! that outlives us; it is only ever removed after the last process in it has gone, and every
-//! process in it is ours.
+//! Supports both versions, also side by side. Version 1 has a hierarchy per controller. Version 2
+//! has one for all, which even without any controller kills a group at once. Invariants: [`places`]
+//! names a group's directory before it is created, since directories are the only part of a host
+//! that outlives this process. A directory is removed only after the last process in it has gone.
+//! Each process in it was started by this program.
 
 mod confined;
 mod disk;
@@ -30,28 +30,28 @@ use std::sync::Mutex;
 use std::time::Duration;
 use target::HostSpec;
 
-/// The period in which a CPU quota is counted, microseconds: the kernel's own default. A shorter
-/// one would throttle more often and more briefly, which is another system than the usual one.
+/// Period of a CPU quota, µs: the kernel's own default. A shorter one would throttle more often and
+/// more briefly, unlike the usual system.
 const PERIOD_US: u64 = 100_000;
 
-/// The smallest quota that the kernel takes, microseconds in each period.
+/// Smallest quota that the kernel accepts, µs in each period.
 const QUOTA_US_MIN: u64 = 1000;
 
-/// How long the processes of a group may take to be gone after SIGKILL: the kernel has to tear
-/// down their memory.
+/// Time limit for the processes of a group to be gone after SIGKILL: the kernel has to tear down
+/// their memory.
 const END_LIMIT: Duration = Duration::from_secs(20);
 
-/// How often a group that is ending is looked at.
+/// Interval between two checks of a group that is ending.
 const POLL: Duration = Duration::from_millis(5);
 
-/// One directory of a group.
+/// Directory of a group in one hierarchy.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CgroupDir {
-    /// The directory.
+    /// Path of the directory.
     pub dir: PathBuf,
-    /// Whether it is of version 2.
+    /// True if it is of version 2.
     pub unified: bool,
-    /// What is controlled there: `cpu`, `cpuset`, `memory`, `blkio`, `io`.
+    /// Controllers of this directory: `cpu`, `cpuset`, `memory`, `blkio`, `io`.
     pub controllers: Vec<String>,
 }
 
@@ -59,12 +59,12 @@ pub struct CgroupDir {
 #[derive(Debug)]
 pub struct Group {
     places: Vec<CgroupDir>,
-    /// Locked while a process is let in, and while limits that its group has too are changed.
+    /// Locked while a process enters its group, and while limits change that its group mirrors.
     confined: Mutex<Confined>,
 }
 
 impl Group {
-    /// As it was made before.
+    /// Returns the group in these places, which was created before.
     pub fn of(places: Vec<CgroupDir>) -> Group {
         Group {
             places,
@@ -72,10 +72,10 @@ impl Group {
         }
     }
 
-    /// Makes the directories and lets processes in: a `cpuset` without CPUs would refuse them.
+    /// Creates the directories and lets processes in: a `cpuset` without CPUs would refuse them.
     ///
     /// # Errors
-    /// Not permitted, or a directory is there already.
+    /// Not permitted, or a directory already exists.
     pub fn make(places: Vec<CgroupDir>) -> Result<Group> {
         let group = Group::of(places);
         for place in &group.places {
@@ -94,26 +94,26 @@ impl Group {
         Ok(group)
     }
 
-    /// Refuses directories that are no control groups: where groups are was read from a file, and
-    /// what is called there `cgroup.procs` would be killed. The places cannot be derived from the
-    /// cluster's id, since the groups of another login go below another group.
+    /// Refuses directories that are not control groups. The places were read from a file, and every
+    /// process that a file called `cgroup.procs` lists there would be killed. The places cannot be
+    /// derived from the cluster's id, since the groups of another login lie below another group.
     ///
     /// # Errors
-    /// One is there, and on another file system than the kernel's of control groups.
+    /// A directory exists and does not lie on the kernel's file system for control groups.
     pub fn check(&self) -> Result<()> {
         self.places.iter().try_for_each(|place| is_group(&place.dir))
     }
 
-    /// Where a controller is, if this machine has it.
+    /// Returns the directory of a controller, if this machine has it.
     pub fn place(&self, controller: &str) -> Option<&CgroupDir> {
         self.places.iter().find(|place| place.has(controller))
     }
 
-    /// Limits CPUs, their share, memory and what is done with the block device `device` (`7:0`),
-    /// and gives the group its weight against others; what is absent is not limited.
+    /// Limits CPUs, their share, memory and the use of the block device `device` (`7:0`), and gives
+    /// the group its weight against others. An absent value sets no limit.
     ///
     /// # Errors
-    /// The machine lacks a controller that is asked for, or refuses the value.
+    /// The machine lacks a requested controller, or refuses the value.
     pub fn limit(&self, spec: &HostSpec, device: Option<&str>) -> Result<()> {
         self.weigh(spec)?;
         self.limit_disk(&spec.disk, device)?;
@@ -140,10 +140,10 @@ impl Group {
         })
     }
 
-    /// Limits its share of the CPUs, in cores; none: no limit.
+    /// Limits its share of the CPUs, in cores. `None` removes the limit.
     ///
     /// # Errors
-    /// As [`Group::limit`].
+    /// Those of [`Group::limit`].
     pub fn limit_quota(&self, cores: Option<f64>) -> Result<()> {
         let Some(place) = self.wanted("cpu", cores.is_some())? else {
             return Ok(());
@@ -170,8 +170,8 @@ impl Group {
         write(&place.dir.join("cpu.cfs_quota_us"), &quota)
     }
 
-    /// With swap counted in, where the kernel counts it: a host that swaps instead of dropping its
-    /// page cache would be another machine than the one asked for.
+    /// Sets the memory limit. It includes swap where the kernel counts swap. A host that swaps
+    /// instead of dropping its page cache would be another machine than the one asked for.
     fn limit_memory(&self, bytes: Option<u64>) -> Result<()> {
         let Some(place) = self.wanted("memory", bytes.is_some())? else {
             return Ok(());
@@ -186,7 +186,8 @@ impl Group {
             return self.mirror("memory");
         }
         let value = bytes.map_or("-1".to_string(), |bytes| bytes.to_string());
-        // Memory and swap together may never be below memory alone, whichever way it goes.
+        // The limit of memory and swap may never be below that of memory, before and after the
+        // change.
         let with_swap = place.dir.join("memory.memsw.limit_in_bytes");
         if with_swap.exists() {
             write(&with_swap, "-1")?;
@@ -208,9 +209,9 @@ impl Group {
         Ok(place)
     }
 
-    /// The limits that the kernel has, read back: `cpus` as a list, `cpu_quota` in cores,
-    /// `cpu_weight` in busy threads, `memory` in bytes, and those of [`crate::DiskSpec::each`] for
-    /// the block device `device`. What is not limited is absent, but for `cpus` and the weight.
+    /// Reads the limits back from the kernel: `cpus` as a list, `cpu_quota` in cores, `cpu_weight`
+    /// in busy threads, `memory` in bytes. Adds those of [`crate::DiskSpec::each`] for the block
+    /// device `device`. A value without a limit is absent, except `cpus` and the weight.
     ///
     /// # Errors
     /// A group cannot be read.
@@ -239,7 +240,7 @@ impl Group {
         }
         if let Some(place) = self.place("memory") {
             let value = read(&place.dir.join(memory_limit_file(place)))?;
-            // Version 1 says "no limit" by a number that no machine has.
+            // Version 1 reports "no limit" as a number that exceeds the memory of any machine.
             let limited = value.parse::<u64>().is_ok_and(|bytes| bytes < 1 << 60);
             if limited {
                 limits.insert("memory".to_string(), value);
@@ -248,10 +249,10 @@ impl Group {
         Ok(limits)
     }
 
-    /// CPU time that its processes have used since it was made.
+    /// Returns the CPU time that its processes have used since the group was created.
     ///
     /// # Errors
-    /// There is no group that counts CPU time, or it cannot be read.
+    /// No group counts CPU time, or it cannot be read.
     pub fn used(&self) -> Result<Duration> {
         if let Some(place) = self.place("cpuacct") {
             let text = read(&place.dir.join("cpuacct.usage"))?;
@@ -284,13 +285,13 @@ impl Group {
         match std::fs::OpenOptions::new().write(true).open(&path).and_then(|mut file| {
             std::io::Write::write_all(&mut file, cached.to_string().as_bytes())
         }) {
-            // Less could be reclaimed than asked for: what is mapped and in use stays.
+            // The kernel could reclaim less than asked for: mapped pages in use stay.
             Err(error) if is(&error, Errno::AGAIN) => Ok(()),
             done => done.with_context(|| format!("reclaim memory by {}", path.display())),
         }
     }
 
-    /// Kills what is in it and removes it; nothing happens where it is not there.
+    /// Kills the processes of the group and removes it. Does nothing if it does not exist.
     ///
     /// # Errors
     /// A process does not go, or a directory cannot be removed.
@@ -298,7 +299,7 @@ impl Group {
         self.check()?;
         let deadline = Deadline::after(END_LIMIT);
         let mut left: Vec<&CgroupDir> = self.places.iter().collect();
-        // A group that is killed as a whole first: nothing can fork out of it.
+        // First the groups that are killed as a whole: no process can fork out of them.
         left.sort_by_key(|place| !place.unified);
         loop {
             for place in &left {
@@ -337,7 +338,7 @@ impl CgroupDir {
 }
 
 /// Switches the controllers on for the groups beside `place` in version 2. They stay on, as other
-/// groups may have begun to use them; switched on they do nothing by themselves.
+/// groups may have begun to use them. They have no effect by themselves.
 fn hand_down(place: &CgroupDir) -> Result<()> {
     let top = place.dir.parent().context("a control group at the root")?;
     switch_on(top, &place.controllers).context("a container's own group cannot: run outside")
@@ -364,9 +365,9 @@ fn memory_limit_file(place: &CgroupDir) -> &'static str {
     }
 }
 
-/// See [`Group::check`].
+/// Implements [`Group::check`].
 fn is_group(dir: &Path) -> Result<()> {
-    /// `statfs` of version 1 and of version 2, see `linux/magic.h`.
+    /// File system types of version 1 and version 2 in `statfs`, see `linux/magic.h`.
     const CONTROL_GROUPS: [u64; 2] = [0x0027_e0eb, 0x6367_7270];
     let kind = match rustix::fs::statfs(dir) {
         Err(Errno::NOENT) => return Ok(()),
@@ -381,8 +382,8 @@ fn is_group(dir: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Kills what is in a group. It is asked again until the directory is gone, so a process that
-/// cannot be signalled is seen there.
+/// Kills the processes of a group. The caller repeats this until the directory is gone, so a
+/// process that cannot be signalled shows up there.
 fn kill(dir: &Path) {
     if write(&dir.join("cgroup.kill"), "1").is_ok() {
         return;
@@ -395,7 +396,7 @@ fn kill(dir: &Path) {
     }
 }
 
-/// The processes in a group; 0, of another namespace, is left out.
+/// Returns the processes in a group, without 0, which stands for a process of another namespace.
 fn pids(dir: &Path) -> Vec<i32> {
     let text = std::fs::read_to_string(dir.join("cgroup.procs")).unwrap_or_default();
     text.lines()
@@ -404,20 +405,21 @@ fn pids(dir: &Path) -> Vec<i32> {
         .collect()
 }
 
-/// Those of a group and of the groups in it.
+/// Returns the processes of a group and of the groups in it.
 fn all_pids(dir: &Path) -> Vec<i32> {
     let below = confined::groups_in(dir);
     let of_each = below.iter().map(PathBuf::as_path).chain([dir]);
     of_each.flat_map(pids).collect()
 }
 
-/// Removes a group with those in it.
+/// Removes a group with the groups in it.
 fn remove(dir: &Path) -> std::io::Result<()> {
     for below in confined::groups_in(dir) {
         std::fs::remove_dir(below)?;
     }
     match std::fs::remove_dir(dir) {
-        // Where groups may only be read, as in a container, it says so of what is not there, too.
+        // On a read-only hierarchy, as in a container, this error also comes for a missing
+        // directory.
         Err(error) if is(&error, Errno::ROFS) && !dir.exists() => Err(ErrorKind::NotFound.into()),
         removed => removed,
     }

@@ -1,9 +1,9 @@
-//! Which CPUs and whose memory a process may use, with all its threads; and what the kernel says of
-//! that.
+//! Confines a process with all its threads to CPUs and to memory of NUMA nodes, and reads back the
+//! effective confinement.
 //!
-//! On a stand-in that is a group below the host's own (`cpuset` of either version), which none of
-//! its threads can leave. Where a host has no groups, the process starts with its affinity and its
-//! memory policy set, which all its threads inherit.
+//! On a simulated host the confinement is a group below the host's own (`cpuset` of either
+//! version), which none of the threads can leave. On a host without groups, the process starts with
+//! its affinity and its memory policy set, which all its threads inherit.
 
 mod effective_affinity;
 
@@ -16,31 +16,31 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 use topology::CpuSet;
 
-/// What a process is confined to.
+/// CPUs and memory that a process is confined to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Confinement {
-    /// What its group is called, below that of its host: the node's name.
+    /// Name of its group below that of its host: the node's name.
     pub name: String,
-    /// Its CPUs, by the numbers of the machine; none: all that the host has.
+    /// Its CPUs, by the numbers of the machine. `None`: all that the host has.
     pub cpus: Option<CpuSet>,
     /// Its memory.
     pub memory: Memory,
 }
 
-/// On which NUMA nodes a process gets its memory, by their numbers.
+/// NUMA nodes that a process gets its memory from, by their numbers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Memory {
-    /// On the node of the CPU that asks first, as the kernel does by itself.
+    /// From the node of the CPU that first touches it: the kernel's default.
     Anywhere,
-    /// On these alone.
+    /// From these nodes alone.
     Bound(CpuSet),
-    /// Page by page on one after the other of these.
+    /// From these nodes in turn, page by page.
     Interleaved(CpuSet),
 }
 
 impl Memory {
-    /// The nodes that it may come from; none: any.
+    /// Returns the nodes that the memory may come from. `None`: any.
     pub fn nodes(&self) -> Option<&CpuSet> {
         match self {
             Memory::Anywhere => None,
@@ -49,9 +49,9 @@ impl Memory {
     }
 }
 
-/// Sees to it that what `command` starts is confined, from its first instruction on; none: that it
-/// is not, whatever process of that name was there before. Hold what is returned until it was
-/// started.
+/// Confines the process that `command` starts from its first instruction on. `None`: lifts the
+/// confinement, even if a process of that name had one before. The caller keeps the returned value
+/// until the process has started.
 ///
 /// # Errors
 /// The kernel has no such CPUs or nodes, or the host may not use them.
@@ -74,8 +74,8 @@ pub fn admit<'a>(
     Ok(pending)
 }
 
-/// Has what `command` starts confine itself by what all its threads inherit, as far as a group
-/// does not.
+/// Makes the process that `command` starts confine itself by settings that all its threads inherit,
+/// for everything that a group does not confine.
 fn confine_itself(command: &mut Command, to: &Confinement, is_grouped: bool) {
     let affinity = to.cpus.as_ref().filter(|_| !is_grouped).map(Mask::of);
     let policy = match &to.memory {
@@ -97,7 +97,7 @@ fn confine_itself(command: &mut Command, to: &Confinement, is_grouped: bool) {
     unsafe { command.pre_exec(set) };
 }
 
-/// A set as system calls take it: bits in words, the lowest first.
+/// A set in the format of system calls: bits in words, the lowest first.
 struct Mask(Vec<libc::c_ulong>);
 
 impl Mask {
@@ -113,7 +113,7 @@ impl Mask {
 
     /// Lets the calling thread run on these CPUs alone.
     fn affine(&self) -> std::io::Result<()> {
-        // SAFETY: the kernel reads so many bytes of words that outlive the call.
+        // SAFETY: the kernel reads this number of bytes of words that outlive the call.
         let done =
             unsafe { libc::sched_setaffinity(0, size_of_val(&self.0[..]), self.0.as_ptr().cast()) };
         match done {
@@ -122,11 +122,11 @@ impl Mask {
         }
     }
 
-    /// Has the memory that the calling thread asks for come from these nodes.
+    /// Makes the memory that the calling thread asks for come from these nodes.
     fn govern(&self, mode: libc::c_int) -> std::io::Result<()> {
-        // By its own manual the kernel reads one bit less than it is told.
+        // According to its own manual the kernel reads one bit less than the given number.
         let bits = size_of_val(&self.0[..]) * 8 + 1;
-        // SAFETY: the kernel reads so many bits of words that outlive the call.
+        // SAFETY: the kernel reads this number of bits of words that outlive the call.
         let done = unsafe { libc::syscall(libc::SYS_set_mempolicy, mode, self.0.as_ptr(), bits) };
         match done {
             0 => Ok(()),
@@ -135,12 +135,12 @@ impl Mask {
     }
 }
 
-/// Takes back the memory policy that the calling thread was started with: `numactl` before our own
-/// program is no wish of who described its nodes. Where the kernel has no policies (ENOSYS), or a
-/// container lets nobody set one (EPERM), there is none that could be meant, and nothing fails.
+/// Resets the memory policy that the calling thread was started with: `numactl` before this program
+/// does not express a wish for its nodes. If the kernel has no policies (ENOSYS), or a container
+/// forbids setting one (EPERM), no policy can be in force, and nothing fails.
 fn govern_by_default() -> std::io::Result<()> {
     let (mode, nodes) = (libc::MPOL_DEFAULT, std::ptr::null::<libc::c_ulong>());
-    // SAFETY: the kernel reads no bit of no words.
+    // SAFETY: with a null pointer and a length of 0 the kernel reads nothing.
     let done = unsafe { libc::syscall(libc::SYS_set_mempolicy, mode, nodes, 0_usize) };
     let error = std::io::Error::last_os_error();
     match (done, error.raw_os_error()) {

@@ -1,34 +1,35 @@
-//! What a disk is asked to do, so that it shows how fast it is.
+//! Work for a disk that shows how fast it is.
 
 use crate::volume::BLOCK_BYTES;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use target::DiskSpec;
 
-/// For how long a limited disk is kept at work by a trial, in s: more than twice the two tenths
-/// that the kernel lends it at most.
+/// Duration of the trial of a limited disk, s: more than twice the 0.2 s of credit that the kernel
+/// grants at most.
 const TELLING_S: f64 = 0.5;
 
-/// The most requests of a trial. Who does so many in that time is as fast as disks are.
+/// Maximum number of requests of a trial. A disk that does this many in that time is as fast as
+/// disks are.
 const REQUESTS_MAX: u64 = 2000;
 
-/// How many of a trial of bytes, if they are large enough.
+/// Number of requests of a trial of bytes per second, if the requests are large enough.
 const REQUESTS_OF_RATE: u64 = 32;
 
-/// The largest, in blocks: 1 MiB.
+/// Largest request, in blocks: 1 MiB.
 const REQUEST_BLOCKS_MAX: u64 = 256;
 
-/// What a disk is asked to do when it is tried: one request after the other.
+/// Work of a disk trial: one request after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DiskWork {
-    /// How many requests.
+    /// Number of requests.
     pub requests: u64,
-    /// Bytes of each, whole blocks of 4 KiB.
+    /// Bytes of each request, whole blocks of 4 KiB.
     pub bytes: u64,
 }
 
 impl Default for DiskWork {
-    /// One block.
+    /// Returns a request of one block.
     fn default() -> DiskWork {
         DiskWork {
             requests: 1,
@@ -38,9 +39,9 @@ impl Default for DiskWork {
 }
 
 impl DiskWork {
-    /// Work by which a disk shows that it is limited like `spec`, of what is written if that is,
-    /// and how long it takes then at least. The kernel lets what has waited for nobody do some of
-    /// it at once, so that a single request shows nothing.
+    /// Returns work that shows that a disk is limited like `spec`, and the minimum time that this
+    /// work then takes. Tests the write limits if there are any. The kernel lets an idle group do
+    /// some of it at once, so that a single request shows nothing.
     pub fn showing(spec: &DiskSpec) -> (DiskWork, Duration) {
         let limits = if spec.limits_writes() {
             (spec.write_iops, spec.write_bytes_per_s)

@@ -1,9 +1,9 @@
-//! What is lost of packets by a kernel's packet filter: by a switch on the way from port to port,
-//! or by a host of what comes to it and what it sends.
+//! Drops packets by a kernel's packet filter. A switch drops them on the way from port to port, a
+//! host drops packets that it receives or sends.
 //!
-//! What must hold: everything of one fault is a table of its own, so that healing is one step that
-//! leaves what others have made. A switch has a namespace of its own, with which its tables go;
-//! those of a host that has its machine's network stay until somebody takes them away.
+//! Invariant: all rules of one fault form a table of their own, so that healing is one step and
+//! leaves all other tables. A switch has a namespace of its own, and its tables go with it. The
+//! tables of a host that uses its machine's network stay until they are removed explicitly.
 
 mod host;
 mod rules;
@@ -23,14 +23,14 @@ use rustix::net::netlink;
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
 
-/// The packet filter of the network namespace in which it was opened, for what loses packets so.
+/// Packet filter of the network namespace in which it was opened, for losses of one kind.
 pub struct Filter<L> {
     socket: Netlink,
     losses: PhantomData<L>,
 }
 
 impl<L: Lose> Filter<L> {
-    /// In the namespace of the calling thread.
+    /// Opens the filter in the namespace of the calling thread.
     ///
     /// # Errors
     /// The kernel has none, or refuses.
@@ -43,10 +43,10 @@ impl<L: Lose> Filter<L> {
         })
     }
 
-    /// Loses all of `losses` from now on, by a new table.
+    /// Drops the packets of all `losses` from now on, by a new table.
     ///
     /// # Errors
-    /// What they say cannot be, or the kernel cannot do it; nothing is lost then.
+    /// A loss is invalid, or the kernel cannot do it. Nothing is dropped then.
     pub fn add(&mut self, table: &str, losses: &[L]) -> Result<()> {
         anyhow::ensure!(!losses.is_empty(), "nothing is named that is to be lost");
         losses.iter().try_for_each(Lose::check)?;
@@ -58,7 +58,7 @@ impl<L: Lose> Filter<L> {
         made.with_context(|| format!("make the table {table} of the packet filter"))
     }
 
-    /// Loses nothing by this table any more. One that is gone is no error.
+    /// Removes this table, so that it drops no more packets. A missing table is no error.
     ///
     /// # Errors
     /// The kernel refuses.
@@ -69,8 +69,8 @@ impl<L: Lose> Filter<L> {
         }
     }
 
-    /// How many packets were lost by each loss of a table, in their order; none if there is no such
-    /// table.
+    /// Returns the number of packets that each loss of a table has dropped, in their order. Empty
+    /// if the table does not exist.
     ///
     /// # Errors
     /// The kernel refuses.
@@ -86,7 +86,7 @@ impl<L: Lose> Filter<L> {
         Ok(dropped.into_values().collect())
     }
 
-    /// The names of all tables that there are, whoever has made them.
+    /// Returns the names of all tables, also of those that other programs have created.
     ///
     /// # Errors
     /// The kernel refuses.
@@ -100,7 +100,7 @@ impl<L: Lose> Filter<L> {
         Ok(names)
     }
 
-    /// All of it or nothing.
+    /// Applies all changes or none.
     fn change(&mut self, mut messages: Vec<Message>) -> Result<(), Errno> {
         messages.insert(0, Message::batch_begin());
         let last = messages.pop().map(Message::answered);

@@ -1,41 +1,40 @@
-//! What the links of a switch and of its hosts are called, and how many there are; and the
-//! machine's own.
+//! Names and number of the links of a switch and of its hosts, and the machine's own links.
 
 use std::path::Path;
 
-/// Hosts that a network has addresses for: the last one is the machine's own.
+/// Maximum number of hosts that a network has addresses for: the last address is the machine's own.
 pub const HOSTS_COUNT_MAX: usize = 253;
 
-// Each node has an address of its own, also where each is alone on its host.
+// Each node has an address of its own, also if each is alone on its host.
 const _: () = assert!(target::NODES_COUNT_MAX <= HOSTS_COUNT_MAX);
 
 /// Name of the bridge, in its own namespace.
 pub const BRIDGE: &str = "switch";
 
-/// The link's end in the switch that leads to the machine.
+/// Name of the link's end in the switch that leads to the machine.
 pub const UPLINK: &str = "uplink";
 
-/// The link's end in a host.
+/// Name of the link's end in a host.
 pub const HOST_LINK: &str = "eth0";
 
-/// The switch's end of the link to a host, by its number, counted from 1.
+/// Returns the name of the switch's end of the link to a host, by its number, counted from 1.
 pub fn port(number: usize) -> String {
     format!("port{number}")
 }
 
-/// A link of the machine to others.
+/// A link from the machine to others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MachineLink {
-    /// What the kernel calls it: `eth0`.
+    /// Name in the kernel: `eth0`.
     pub name: String,
-    /// In each direction.
+    /// Speed in each direction, bit/s.
     pub bits_per_s: u64,
 }
 
-/// The machine's fastest link whose driver tells how fast it is: a card, or several that
-/// are bonded.
-/// Other links that are not of hardware lead nowhere else, whatever rate they claim. None: there is
-/// no such link, or drivers do not tell, as those of virtual machines.
+/// Returns the machine's fastest link whose driver reports its speed: a card, or several that are
+/// bonded.
+/// Other virtual links lead nowhere else, whatever rate they report. `None` if there is no such
+/// link, or if drivers report no speed, as those of virtual machines.
 pub fn fastest() -> Option<MachineLink> {
     let entries = std::fs::read_dir(NET).ok()?;
     let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
@@ -43,19 +42,19 @@ pub fn fastest() -> Option<MachineLink> {
     fastest_of(names, has, speed)
 }
 
-/// Speed of a link of the machine, bit/s, where its driver tells.
+/// Returns the speed of a link of the machine, bit/s, if its driver reports it.
 pub(crate) fn speed(name: &str) -> Option<f64> {
     let text = std::fs::read_to_string(Path::new(NET).join(name).join("speed")).ok()?;
-    // −1 when nothing is at its other end.
+    // −1 if nothing is connected to its other end.
     let megabits: f64 = text.trim().parse().ok()?;
     (megabits > 0.0).then_some(megabits * 1e6)
 }
 
-/// A folder for each link.
+/// Directory with a folder for each link.
 const NET: &str = "/sys/class/net";
 
-/// Of links with these names, given whether a file stands in the folder of one, and what its driver
-/// tells, bit/s.
+/// Picks the fastest of the links with these names. `has` tells whether a file exists in the folder
+/// of a link; `speed` returns the driver's value, bit/s.
 fn fastest_of(
     names: impl Iterator<Item = String>,
     has: impl Fn(&str, &str) -> bool,

@@ -1,11 +1,11 @@
-//! Which process accepts connections at an address, as the kernel has it: a process of whoever
-//! started it, known by its socket and not by its name.
+//! Finds the process that accepts connections at an address, from the kernel's tables. The process
+//! may be any user's; it is identified by its socket and not by its name.
 
 use anyhow::{Context, Result, ensure};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
 
-/// The state of a socket that accepts connections, in `/proc/net/tcp`.
+/// State of a socket that accepts connections, in `/proc/net/tcp`.
 const LISTENING: &str = "0A";
 
 /// A socket that accepts connections.
@@ -15,11 +15,11 @@ struct Listening {
     inode: u64,
 }
 
-/// The id of the process that accepts connections at `address`, in the network and among the
-/// processes that the calling one sees; none if nobody does.
+/// Returns the id of the process that accepts connections at `address`, in the network and among
+/// the processes that the calling one sees. `None` if no process does.
 ///
 /// # Errors
-/// Somebody does, and the files of that process may not be looked at; or the kernel does not tell.
+/// A process does, and its files may not be read; or the kernel's tables cannot be read.
 pub fn pid(address: SocketAddr) -> Result<Option<u32>> {
     let mut known = socket_at(address)?;
     loop {
@@ -41,7 +41,7 @@ pub fn pid(address: SocketAddr) -> Result<Option<u32>> {
     }
 }
 
-/// The socket that accepts connections at an address; none if there is none.
+/// Returns the socket that accepts connections at an address, if any.
 fn socket_at(address: SocketAddr) -> Result<Option<u64>> {
     let mut all = Vec::new();
     for file in ["/proc/net/tcp", "/proc/net/tcp6"] {
@@ -55,7 +55,7 @@ fn socket_at(address: SocketAddr) -> Result<Option<u64>> {
     Ok(socket_for(&all, address))
 }
 
-/// The socket that gets connections to an address: its own before one of all addresses.
+/// Returns the socket that gets connections to an address: an exact match before a wildcard.
 fn socket_for(all: &[Listening], address: SocketAddr) -> Option<u64> {
     let on_port = || all.iter().filter(|one| one.address.port() == address.port());
     let exact = on_port().find(|one| one.address.ip() == address.ip());
@@ -63,7 +63,7 @@ fn socket_for(all: &[Listening], address: SocketAddr) -> Option<u64> {
     exact.or_else(any).map(|one| one.inode)
 }
 
-/// A line of `/proc/net/tcp` or `tcp6`, if it is of a socket that accepts connections.
+/// Parses a line of `/proc/net/tcp` or `tcp6`, if its socket accepts connections.
 fn listening(line: &str) -> Option<Listening> {
     let mut words = line.split_ascii_whitespace();
     let (local, state) = (words.nth(1)?, words.nth(1)?);
@@ -78,7 +78,7 @@ fn listening(line: &str) -> Option<Listening> {
     })
 }
 
-/// An address as the kernel prints it: words of 32 bits in the order of this machine's memory.
+/// Parses an address in the kernel's format: words of 32 bits in the byte order of this machine.
 fn address_of(hex: &str) -> Option<IpAddr> {
     let words = hex.as_bytes().chunks(8).map(|chunk| {
         let text = std::str::from_utf8(chunk).ok()?;
@@ -97,7 +97,7 @@ fn address_of(hex: &str) -> Option<IpAddr> {
     }
 }
 
-/// The process that has a socket open.
+/// Returns the process that has a socket open.
 fn holder(inode: u64) -> Result<u32> {
     let wanted = format!("socket:[{inode}]");
     let mut hidden = 0;
@@ -105,7 +105,7 @@ fn holder(inode: u64) -> Result<u32> {
     let pids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
     for pid in pids {
         let Ok(files) = std::fs::read_dir(format!("/proc/{pid}/fd")) else {
-            // One that has ended is not counted: its folder is gone.
+            // A process that has ended is not counted: its folder is gone.
             hidden += u32::from(Path::new(&format!("/proc/{pid}")).exists());
             continue;
         };

@@ -2,10 +2,11 @@
 
 use anyhow::{Context, Result};
 
-/// What the kernel says can be used without swapping, or less where a control group allows less.
+/// Returns the bytes that the kernel reports as usable without swapping, or fewer if a control
+/// group allows fewer.
 ///
 /// # Errors
-/// `/proc` does not say it.
+/// `/proc` does not report it.
 pub fn available_bytes() -> Result<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").context("read /proc/meminfo")?;
     let of_machine = parse_available(&text).context("find MemAvailable in /proc/meminfo")?;

@@ -1,9 +1,9 @@
-//! Messages of rtnetlink: the bytes that make links, addresses and queues, and what is read of the
-//! answers. Those to the packet filter and of sockets are in the folder beside.
+//! Messages of rtnetlink: the bytes that create links, addresses and queues, and the parsing of the
+//! answers. Messages to the packet filter and about sockets are in the folder beside this file.
 //!
 //! Pure: nothing here talks to the kernel. Layouts are those of `linux/rtnetlink.h`,
 //! `linux/if_link.h` and `linux/pkt_sched.h`: integers in the machine's byte order, attributes of
-//! length, kind and data, each filled up to four bytes.
+//! length, kind and data, each padded to four bytes.
 
 pub(super) mod filter;
 mod link;
@@ -56,7 +56,8 @@ const AF_INET: u8 = 2;
 const IFF_UP: u32 = 1;
 /// Parent of a device's outermost queue.
 pub(super) const ROOT: u32 = 0xFFFF_FFFF;
-/// The handle that our outermost queue gets, and the only class of a netem with it.
+/// Handle of the outermost queue that this program creates, and then the only class of a netem with
+/// it.
 const OUTER: u32 = 0x0001_0000;
 pub(super) const OUTER_CLASS: u32 = 0x0001_0001;
 
@@ -64,16 +65,16 @@ pub(super) const OUTER_CLASS: u32 = 0x0001_0001;
 const ETHERNET: u8 = 1;
 
 /// Packets that a delaying queue holds. 100,000 full frames are 1.2 Gbit: 120 ms at 10 Gbit/s. The
-/// kernel's usual 1,000 would drop what a fast link has on its way.
+/// kernel's default of 1,000 would drop packets that a fast link has in flight.
 const DELAYED_PACKETS_MAX: u32 = 100_000;
 
-/// The smallest bucket of a rate limit: one segment of the largest size that TCP hands down.
+/// Smallest bucket of a rate limit: one segment of the largest size that TCP hands down.
 const BURST_BYTES_MIN: u64 = 64 << 10;
 
-/// A larger one is filled in this part of a second, 1 ms, so that timers can keep up.
+/// Rate divisor of a larger bucket: it fills in 1 ms, so that timers can keep up.
 const BURSTS_PER_S: u64 = 1000;
 
-/// Queued beyond this part of a second, 50 ms, packets are dropped: what a switch's buffer holds.
+/// Rate divisor of the queue: packets beyond 50 ms are dropped, as in the buffer of a switch.
 const QUEUES_PER_S: u64 = 20;
 
 /// One request, without its length and sequence number, which are set when it is sent.
@@ -88,7 +89,7 @@ impl Message {
         Message(bytes)
     }
 
-    /// The bytes to send.
+    /// Returns the bytes to send.
     pub fn finish(mut self, sequence: u32) -> Vec<u8> {
         let length = self.0.len() as u32;
         self.0[0..4].copy_from_slice(&length.to_ne_bytes());
@@ -96,7 +97,7 @@ impl Message {
         self.0
     }
 
-    /// Makes a bridge that is up.
+    /// Creates a bridge that is up.
     pub fn bridge(name: &str) -> Message {
         let mut message = Message::new(RTM_NEWLINK, ACK | CREATE | EXCLUSIVE);
         message.link_header(0, Some(true));
@@ -105,8 +106,9 @@ impl Message {
         message
     }
 
-    /// Makes a pair of links, `peer` in the namespace that is open as `namespace`. Both are down:
-    /// a veth that is brought up by the message that makes it fails, its peer not being there yet.
+    /// Creates a pair of links, `peer` in the namespace that is open as `namespace`. Both are down:
+    /// bringing a veth up in the message that creates it fails, because its peer does not exist
+    /// yet.
     pub fn veth(name: &str, peer: &str, namespace: i32) -> Message {
         let mut message = Message::new(RTM_NEWLINK, ACK | CREATE | EXCLUSIVE);
         message.link_header(0, None);
@@ -124,7 +126,7 @@ impl Message {
         message
     }
 
-    /// Changes nothing on a link: is it ours to change?
+    /// Changes nothing on a link, to check the right to change it.
     pub fn touch(index: i32) -> Message {
         let mut message = Message::new(RTM_NEWLINK, ACK);
         message.link_header(index, None);
@@ -156,7 +158,7 @@ impl Message {
         message
     }
 
-    /// Takes an address from a link.
+    /// Removes an address from a link.
     pub fn no_address(index: i32, address: Ipv4Addr, prefix: u8) -> Message {
         let mut message = Message::new(RTM_DELADDR, ACK);
         message.address_body(index, address, prefix);
@@ -177,7 +179,7 @@ impl Message {
         message
     }
 
-    /// Makes a queue of a kind without any options: does the kernel know the kind?
+    /// Creates a queue of a kind without any options, to check that the kernel knows the kind.
     pub fn bare_queue(index: i32, kind: &str) -> Message {
         let mut message = Message::new(RTM_NEWQDISC, ACK | CREATE | EXCLUSIVE);
         message.queue_header(index, 0, ROOT);
@@ -185,14 +187,14 @@ impl Message {
         message
     }
 
-    /// Takes the outermost queue of a link away.
+    /// Removes the outermost queue of a link.
     pub fn no_queue(index: i32) -> Message {
         let mut message = Message::new(RTM_DELQDISC, ACK);
         message.queue_header(index, 0, ROOT);
         message
     }
 
-    /// Limits what a link sends to `bits_per_s`, by a token bucket below `parent`.
+    /// Limits a link's output to `bits_per_s`, by a token bucket below `parent`.
     pub fn rate(index: i32, parent: u32, bits_per_s: u64) -> Message {
         let rate = bytes_per_s(bits_per_s);
         let burst = (rate / BURSTS_PER_S).max(BURST_BYTES_MIN);
@@ -202,8 +204,8 @@ impl Message {
         message.queue_header(index, handle, parent);
         message.text(TCA_KIND, "tbf");
         message.nest(TCA_OPTIONS, |options| {
-            // struct tc_tbf_qopt: rate, peak rate (none), limit, buffer and mtu in ticks, of which
-            // the former is given in bytes below and the latter belongs to the peak rate.
+            // struct tc_tbf_qopt: rate, peak rate (none), limit, buffer and mtu in ticks. The
+            // buffer is given in bytes below, and the mtu belongs to the peak rate.
             let mut parameters = rate_specification(rate).to_vec();
             parameters.extend([0; 12]);
             parameters.extend(saturated(queue).to_ne_bytes());
@@ -217,7 +219,7 @@ impl Message {
         message
     }
 
-    /// Delays what a link sends.
+    /// Delays a link's output.
     pub fn delay(index: i32, delay: Duration) -> Message {
         let mut message = Message::new(RTM_NEWQDISC, ACK | CREATE | EXCLUSIVE);
         message.queue_header(index, OUTER, ROOT);
@@ -234,7 +236,7 @@ impl Message {
         message
     }
 
-    /// `struct ifinfomsg`. Only the flag "up" is ever changed: set, or taken away.
+    /// Appends `struct ifinfomsg`. Only the flag "up" is ever changed: set, or cleared.
     fn link_header(&mut self, index: i32, up: Option<bool>) {
         let flags = if up == Some(true) { IFF_UP } else { 0 };
         let changed = if up.is_some() { IFF_UP } else { 0 };
@@ -244,7 +246,7 @@ impl Message {
         self.0.extend(changed.to_ne_bytes());
     }
 
-    /// `struct ifaddrmsg`, and the address.
+    /// Appends `struct ifaddrmsg`, and the address.
     fn address_body(&mut self, index: i32, address: Ipv4Addr, prefix: u8) {
         self.0.extend([AF_INET, prefix, 0, 0]);
         self.0.extend(index.to_ne_bytes());
@@ -252,7 +254,7 @@ impl Message {
         self.attribute(IFA_ADDRESS, &address.octets());
     }
 
-    /// `struct tcmsg`.
+    /// Appends `struct tcmsg`.
     fn queue_header(&mut self, index: i32, handle: u32, parent: u32) {
         self.0.extend([0; 4]);
         self.0.extend(index.to_ne_bytes());
@@ -268,7 +270,7 @@ impl Message {
         self.0.resize(self.0.len().next_multiple_of(4), 0);
     }
 
-    /// An attribute of text, which ends with a zero.
+    /// Appends an attribute of text, which ends with a zero.
     fn text(&mut self, kind: u16, text: &str) {
         self.attribute(kind, &[text.as_bytes(), &[0]].concat());
     }
@@ -283,7 +285,7 @@ impl Message {
     }
 }
 
-/// At least one: a rate of nothing would be a cut link.
+/// Returns at least one: a rate of zero would be a cut link.
 fn bytes_per_s(bits_per_s: u64) -> u64 {
     (bits_per_s / 8).max(1)
 }
@@ -292,7 +294,7 @@ fn saturated(value: u64) -> u32 {
     u32::try_from(value).unwrap_or(u32::MAX)
 }
 
-/// `struct tc_ratespec`: cell_log, linklayer, overhead, cell_align, mpu, rate.
+/// Returns `struct tc_ratespec`: cell_log, linklayer, overhead, cell_align, mpu, rate.
 fn rate_specification(bytes_per_s: u64) -> [u8; 12] {
     let mut bytes = [0; 12];
     bytes[1] = ETHERNET;
@@ -300,14 +302,14 @@ fn rate_specification(bytes_per_s: u64) -> [u8; 12] {
     bytes
 }
 
-/// One message of an answer: its kind and what follows its header.
+/// One message of an answer: its kind and the bytes after its header.
 pub(super) struct Answer<'a> {
     pub kind: u16,
     pub sequence: u32,
     pub body: &'a [u8],
 }
 
-/// The messages that one receive has brought; what is cut short is left out.
+/// Returns the messages of one receive, without a truncated one.
 pub(super) fn answers(bytes: &[u8]) -> Vec<Answer<'_>> {
     let mut answers = Vec::new();
     let mut rest = bytes;
@@ -326,13 +328,13 @@ pub(super) fn answers(bytes: &[u8]) -> Vec<Answer<'_>> {
 }
 
 impl Answer<'_> {
-    /// The error number of an acknowledgement, 0 if it went well; `None` for anything else.
+    /// Returns the error number of an acknowledgement, 0 on success; `None` for anything else.
     pub fn error(&self) -> Option<i32> {
         let number = u32_at(self.body, 0)? as i32;
         (self.kind == NLMSG_ERROR).then_some(number.saturating_neg())
     }
 
-    /// The network that this route leads to; `None` for the default route, which leads to all.
+    /// Returns the network of this route; `None` for the default route, which leads everywhere.
     pub fn route(&self) -> Option<Subnet> {
         if self.kind != RTM_NEWROUTE || *self.body.first()? != AF_INET {
             return None;
@@ -345,7 +347,7 @@ impl Answer<'_> {
         })
     }
 
-    /// What this queue, if it is one of ours on link `index`, limits.
+    /// Returns the limit of this queue, if it is on link `index` and of a kind used here.
     pub fn queue(&self, index: i32) -> Option<Queue> {
         if self.kind != RTM_NEWQDISC || u32_at(self.body, 4)? as i32 != index {
             return None;
@@ -367,24 +369,24 @@ impl Answer<'_> {
     }
 }
 
-/// What a queue does, as the kernel says it.
+/// Effect of a queue, in the kernel's terms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Queue {
     BitsPerS(u64),
     Delay(Duration),
 }
 
-/// A network of IPv4.
+/// An IPv4 network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Subnet {
-    /// Any of its addresses.
+    /// One of its addresses.
     pub address: Ipv4Addr,
-    /// The length of its prefix.
+    /// Length of its prefix, bits.
     pub prefix: u8,
 }
 
 impl Subnet {
-    /// Whether the two have an address in common.
+    /// Returns true if the two have an address in common.
     pub fn overlaps(self, other: Subnet) -> bool {
         let prefix = self.prefix.min(other.prefix);
         let mask = u32::MAX.checked_shl(32 - u32::from(prefix.min(32))).unwrap_or(0);
@@ -392,7 +394,7 @@ impl Subnet {
     }
 }
 
-/// The data of the first attribute of a kind, whose upper two bits are flags.
+/// Returns the data of the first attribute of a kind, whose upper two bits are flags.
 fn find(bytes: &[u8], kind: u16) -> Option<&[u8]> {
     let mut rest = bytes;
     loop {

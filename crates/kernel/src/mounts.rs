@@ -1,23 +1,23 @@
-//! What the kernel says is mounted at a folder.
+//! Reads from the kernel which file system is mounted at a folder.
 
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// What is mounted at a folder.
+/// A mounted file system.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mounted {
-    /// What is mounted there: `/dev/loop3`.
+    /// Source of the mount: `/dev/loop3`.
     pub source: String,
-    /// `ext4`.
+    /// Type of the file system: `ext4`.
     pub kind: String,
-    /// It can only be read: it was mounted so, or has made itself so after an error.
+    /// True if it is read-only: mounted so, or switched to it by itself after an error.
     pub is_read_only: bool,
-    /// It was shut down: nothing is read or written any more.
+    /// True if it was shut down: no reads or writes are possible any more.
     pub is_shut_down: bool,
 }
 
-/// What is mounted at `folder` as this process sees it; none if nothing is.
+/// Returns the mount at `folder` in this process's view. `None` if nothing is mounted there.
 pub fn at(folder: &Path) -> Result<Option<Mounted>> {
     let path = "/proc/self/mountinfo";
     let text = std::fs::read_to_string(path).with_context(|| format!("read {path}"))?;
@@ -26,7 +26,7 @@ pub fn at(folder: &Path) -> Result<Option<Mounted>> {
     Ok(found)
 }
 
-/// A line of `/proc/PID/mountinfo`, if it is about `folder`.
+/// Parses a line of `/proc/PID/mountinfo`, if it is about `folder`.
 fn of_line(line: &str, folder: &Path) -> Option<Mounted> {
     let (mount, system) = line.split_once(" - ")?;
     let mut mount = mount.split(' ').skip(4);
@@ -39,13 +39,14 @@ fn of_line(line: &str, folder: &Path) -> Option<Mounted> {
     (Path::new(&place) == folder).then(|| Mounted {
         source: unescaped(source),
         kind: kind.to_owned(),
-        // Linux 6.14 has a word of its own for what became so by itself.
+        // Linux 6.14 has its own word for a file system that became read-only by itself.
         is_read_only: has(own, &["ro"]) || has(all, &["ro", "emergency_ro"]),
         is_shut_down: has(all, &["shutdown"]),
     })
 }
 
-/// The kernel writes a blank, a tab, a line feed and a backslash as `\040`, its octal number.
+/// Decodes octal escapes: the kernel writes a blank, a tab, a line feed and a backslash as `\040`
+/// and so on.
 pub(crate) fn unescaped(word: &str) -> String {
     let mut parts = word.split('\\');
     let mut text = parts.next().unwrap_or_default().to_owned();

@@ -1,8 +1,8 @@
-//! Network namespaces that have no name, and the socket that makes links in them.
+//! Network namespaces without a name, and the netlink socket that creates links in them.
 //!
-//! What must hold: a namespace lives as long as something holds it, and nothing here gives it a
-//! name, so all of it is gone when we are, however we end. A socket stays in the namespace in which
-//! it was opened: the thread that opens it enters, opens and ends, and no other thread ever
+//! Invariants: a namespace lives as long as something holds it, and nothing here gives it a name.
+//! So all of it is gone when this process ends, however it ends. A socket stays in the namespace in
+//! which it was opened. The thread that opens it enters, opens and ends. No other thread ever
 //! changes its namespace.
 
 use crate::message::{self, Answer, HEADER_BYTES, Message, NLMSG_DONE, Queue};
@@ -18,7 +18,7 @@ use target::LinkSpec;
 
 pub use crate::message::{LinkState, Subnet};
 
-/// The largest answer that the kernel sends at once.
+/// Size of the largest answer that the kernel sends at once.
 const ANSWER_BYTES: usize = 32 << 10;
 
 /// Length of the prefix of a cluster's network: 253 hosts and the machine's own address.
@@ -26,7 +26,7 @@ pub const PREFIX: u8 = 24;
 
 #[cfg(test)]
 thread_local! {
-    /// How many namespaces this thread has asked for.
+    /// Number of namespaces that this thread has asked for.
     pub(crate) static MADE: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
@@ -35,10 +35,10 @@ thread_local! {
 pub struct Namespace(OwnedFd);
 
 impl Namespace {
-    /// A new one, with nothing in it but `lo`, which is down.
+    /// Creates an empty one: it has only `lo`, which is down.
     ///
     /// # Errors
-    /// Not permitted (EPERM), or the kernel has none (EINVAL).
+    /// Not permitted (EPERM), or the kernel does not support them (EINVAL).
     pub fn new() -> Result<Namespace> {
         #[cfg(test)]
         MADE.set(MADE.get() + 1);
@@ -51,17 +51,18 @@ impl Namespace {
         made?.map(Namespace).context("make a network namespace")
     }
 
-    /// That of another process, or a descriptor that it holds: `/proc/PID/ns/net`.
+    /// Opens the namespace of another process, or of a descriptor that it holds:
+    /// `/proc/PID/ns/net`.
     ///
     /// # Errors
-    /// It is not there or not ours to see.
+    /// It does not exist or may not be opened.
     pub fn open(path: &str) -> Result<Namespace> {
         let flags = OFlags::RDONLY | OFlags::CLOEXEC;
         let fd = rustix::fs::open(path, flags, Mode::empty());
         fd.map(Namespace).with_context(|| format!("open {path}"))
     }
 
-    /// A socket for its links.
+    /// Opens a socket for its links.
     ///
     /// # Errors
     /// Not permitted.
@@ -69,7 +70,8 @@ impl Namespace {
         self.inside(Netlink::open)?
     }
 
-    /// Runs it in this namespace, in a thread that ends afterwards. Sockets that it opens stay.
+    /// Runs `run` in this namespace, in a thread that ends afterwards. Sockets that it opens stay
+    /// open.
     ///
     /// # Errors
     /// Not permitted.
@@ -89,7 +91,8 @@ impl AsFd for Namespace {
     }
 }
 
-/// Runs it in a thread that ends afterwards, so that what it does to itself touches no other.
+/// Runs `run` in a thread that ends afterwards, so that its changes to itself affect no other
+/// thread.
 fn in_thread<T: Send>(run: impl FnOnce() -> T + Send) -> Result<T> {
     std::thread::scope(|scope| {
         let thread =
@@ -101,18 +104,19 @@ fn in_thread<T: Send>(run: impl FnOnce() -> T + Send) -> Result<T> {
     })
 }
 
-/// Whether a process may have mounts of its own, tried by a thread that ends at once.
+/// Checks that a process may have mounts of its own, tried by a thread that ends at once.
 ///
 /// # Errors
 /// Not permitted.
 pub(crate) fn own_mounts() -> Result<()> {
-    // SAFETY: the thread is ours alone and ends after this; no other's view of files changes.
+    // SAFETY: the thread is ours alone and ends after this; no other thread's view of files
+    // changes.
     let tried = in_thread(|| unsafe { unshare_unsafe(UnshareFlags::NEWNS) })?;
     tried.context("have a mount namespace")
 }
 
-/// Announces a link's addresses whenever its cable is plugged in, from now on: another may have
-/// had them meanwhile, and neighbours go by what they have heard last.
+/// Announces a link's addresses from now on whenever its cable is plugged in. Another host may have
+/// had them meanwhile, and neighbours use the last announcement.
 ///
 /// # Errors
 /// There is no such link, or the kernel refuses.
@@ -128,7 +132,8 @@ pub fn announce_when_plugged(name: &'static str) -> Result<()> {
                     now = Some(link);
                 }
             })?;
-            // Counted, since it may have been out and in again before we hear of it.
+            // Compares the counter: the link may have gone down and up again before the message
+            // arrives.
             if let Some(link) = now
                 && link.has_carrier
                 && link.carriers != known.carriers
@@ -148,8 +153,8 @@ fn open_own() -> rustix::io::Result<OwnedFd> {
     rustix::fs::open("/proc/thread-self/ns/net", flags, Mode::empty())
 }
 
-/// A socket to the part of the kernel that makes links, or to another one that talks like it, in
-/// one namespace for ever.
+/// A socket to the kernel's routing netlink, or to another netlink family, bound to one namespace
+/// for its whole life.
 #[derive(Debug)]
 pub struct Netlink {
     socket: OwnedFd,
@@ -157,7 +162,7 @@ pub struct Netlink {
 }
 
 impl Netlink {
-    /// In the network namespace of the calling thread.
+    /// Opens it in the network namespace of the calling thread.
     ///
     /// # Errors
     /// The kernel refuses.
@@ -166,10 +171,10 @@ impl Netlink {
         Netlink::of(None)
     }
 
-    /// The same, to another part of the kernel.
+    /// Opens a socket to another netlink family.
     ///
     /// # Errors
-    /// The kernel refuses, or has no such part.
+    /// The kernel refuses, or has no such family.
     pub fn of(part: Option<Protocol>) -> Result<Netlink> {
         let flags = SocketFlags::CLOEXEC;
         let socket = net::socket_with(AddressFamily::NETLINK, SocketType::RAW, flags, part);
@@ -179,13 +184,13 @@ impl Netlink {
         })
     }
 
-    /// Sends a request and waits until the kernel has said yes or no.
+    /// Sends a request and waits for the kernel's acknowledgement or refusal.
     pub(crate) fn ask(&mut self, request: Message) -> Result<(), Errno> {
         self.ask_all(vec![request])
     }
 
-    /// Sends requests at once, of which the last asks for an answer, and waits until the kernel has
-    /// said no to one of them or yes to that.
+    /// Sends requests at once, of which the last asks for an answer. Waits until the kernel has
+    /// refused one of them or acknowledged the last.
     pub(crate) fn ask_all(&mut self, requests: Vec<Message>) -> Result<(), Errno> {
         let mut refusal = None;
         self.exchange(requests, |answer| {
@@ -198,7 +203,7 @@ impl Netlink {
         }
     }
 
-    /// The number of a link.
+    /// Returns the index of a link.
     ///
     /// # Errors
     /// There is no link of this name.
@@ -206,7 +211,7 @@ impl Netlink {
         Ok(self.link(name)?.index)
     }
 
-    /// A link as the kernel has it.
+    /// Returns the state of a link.
     ///
     /// # Errors
     /// There is no link of this name.
@@ -223,7 +228,7 @@ impl Netlink {
         asked.and(found).with_context(|| format!("look for the link {name}"))
     }
 
-    /// The networks that routes lead to, without default routes.
+    /// Returns the networks of all routes, without default routes.
     ///
     /// # Errors
     /// The kernel refuses.
@@ -248,7 +253,7 @@ impl Netlink {
             .with_context(|| format!("bring the link {name} up"))
     }
 
-    /// Takes a link down, which its other end sees as a cable that is pulled out.
+    /// Takes a link down. The other end sees a cable that is pulled out.
     ///
     /// # Errors
     /// There is no such link, or the kernel refuses.
@@ -258,7 +263,7 @@ impl Netlink {
             .with_context(|| format!("take the link {name} down"))
     }
 
-    /// Gives a link an address, unless it has it; whether it is new.
+    /// Gives a link an address, unless it has it. Returns true if the address is new.
     ///
     /// # Errors
     /// There is no such link, or the kernel refuses.
@@ -273,7 +278,7 @@ impl Netlink {
         }
     }
 
-    /// Takes an address from a link, unless it has it not.
+    /// Removes an address from a link, if it has it.
     ///
     /// # Errors
     /// There is no such link, or the kernel refuses.
@@ -285,8 +290,9 @@ impl Netlink {
         }
     }
 
-    /// Tells all neighbours of a link which addresses it has (gratuitous ARP), so that they forget
-    /// who had them before. The kernel does it when the hardware address is set, be it the same.
+    /// Announces the addresses of a link to all neighbours (gratuitous ARP), so that they forget
+    /// the earlier owner. The kernel does so when the hardware address is set, even to the same
+    /// value.
     ///
     /// # Errors
     /// There is no such link, or the kernel refuses.
@@ -298,27 +304,27 @@ impl Netlink {
             .with_context(|| format!("announce the addresses of the link {name}"))
     }
 
-    /// Makes a bridge that is down.
+    /// Creates a bridge that is up.
     ///
     /// # Errors
-    /// Not permitted, or the kernel has none.
+    /// Not permitted, or the kernel does not support bridges.
     pub fn bridge(&mut self, name: &str) -> Result<(), Errno> {
         self.ask(Message::bridge(name))
     }
 
-    /// Makes a pair of links that are down, the second in another namespace.
+    /// Creates a pair of links that are down, the second in another namespace.
     pub fn veth(&mut self, name: &str, peer: &str, namespace: &Namespace) -> Result<(), Errno> {
         self.ask(Message::veth(name, peer, namespace.as_fd().as_raw_fd()))
     }
 
-    /// Limits what a link sends; nothing to limit takes the queues away.
+    /// Limits a link's output. A specification without limits removes the queues.
     ///
     /// # Errors
     /// The kernel knows no such queue (ENOENT), or refuses.
     pub fn limit(&mut self, name: &str, link: &LinkSpec) -> Result<()> {
         let index = self.index(name)?;
         match self.ask(Message::no_queue(index)) {
-            // None of ours was there: ENOENT, or EINVAL for the kernel's own.
+            // No queue of this program was there: ENOENT, or EINVAL for the kernel's own.
             Ok(()) | Err(Errno::NOENT | Errno::INVAL) => {}
             Err(error) => {
                 return Err(error).with_context(|| format!("free the link {name} of limits"));
@@ -337,7 +343,7 @@ impl Netlink {
         Ok(())
     }
 
-    /// What a link's queues do, as the kernel has it.
+    /// Returns the limits of a link's queues in the kernel.
     ///
     /// # Errors
     /// There is no such link.
@@ -356,25 +362,25 @@ impl Netlink {
         Ok(link)
     }
 
-    /// Hears of every change of a link from now on.
+    /// Subscribes to all changes of links.
     ///
     /// # Errors
     /// The kernel refuses.
     pub fn listen(&mut self) -> Result<()> {
-        /// `RTMGRP_LINK`.
+        /// `RTMGRP_LINK`, the multicast group for links.
         const LINKS: u32 = 1;
         let listening = net::bind(&self.socket, &SocketAddrNetlink::new(0, LINKS));
         listening.context("listen for changes of links")
     }
 
-    /// Waits until links have changed, and gives them to `take`.
+    /// Waits until links have changed, and passes them to `take`.
     ///
     /// # Errors
     /// The kernel refuses.
     pub fn changes(&mut self, mut take: impl FnMut(LinkState)) -> Result<()> {
         let mut buffer = vec![0; ANSWER_BYTES];
         let length = match self.receive(&mut buffer) {
-            // Changes were lost, since there were too many.
+            // The kernel dropped changes, since there were too many.
             Err(Errno::NOBUFS) => return Ok(()),
             received => received.context("hear of changes of links")?,
         };
@@ -383,8 +389,8 @@ impl Netlink {
         Ok(())
     }
 
-    /// Sends requests and gives each message that answers one of them to `take`, until that says it
-    /// has all or the kernel says that there is no more.
+    /// Sends requests and passes each message that answers one of them to `take`, until that
+    /// returns true or the kernel signals the end.
     pub(crate) fn exchange(
         &mut self,
         requests: Vec<Message>,
@@ -401,7 +407,7 @@ impl Netlink {
             let length = self.receive(&mut buffer)?;
             for answer in message::answers(&buffer[..length]) {
                 if answer.sequence != self.sequence {
-                    // Left of an earlier request that was given up.
+                    // Left over from an earlier request that was abandoned.
                     continue;
                 }
                 if answer.kind == NLMSG_DONE || take(&answer) {

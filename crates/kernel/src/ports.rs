@@ -1,15 +1,16 @@
-//! Ports of this machine: which the kernel gives to outgoing connections, which are taken, and by
-//! whom.
+//! Ports of this machine: the kernel's range for outgoing connections, taken ports, and the
+//! processes that hold them.
 
 use std::net::{SocketAddrV4, TcpListener};
 
-/// The first of these addresses that cannot be listened at, with who does; none if all can.
+/// Returns the first of these addresses that cannot be listened at, with its process. `None` if all
+/// can.
 pub fn taken(addresses: &[SocketAddrV4]) -> Option<String> {
     let taken = addresses.iter().find(|address| TcpListener::bind(address).is_err());
     taken.map(|address| describe(*address))
 }
 
-/// The kernel's ports for outgoing connections; its default when it cannot be read.
+/// Returns the kernel's ports for outgoing connections, or the default if the range cannot be read.
 pub fn outgoing_range() -> std::ops::RangeInclusive<u16> {
     let text = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range");
     let mut numbers = text.iter().flat_map(|text| text.split_ascii_whitespace());
@@ -20,7 +21,8 @@ pub fn outgoing_range() -> std::ops::RangeInclusive<u16> {
     }
 }
 
-/// `127.0.0.1:9042 is taken by process 12 (java)`, as far as it can be seen.
+/// Describes a taken address, with its process if it is visible:
+/// `127.0.0.1:9042 is taken by process 12 (java)`.
 pub fn describe(address: SocketAddrV4) -> String {
     match holder(address) {
         Some((pid, name)) => format!("{address} is taken by process {pid} ({name})"),
@@ -28,7 +30,7 @@ pub fn describe(address: SocketAddrV4) -> String {
     }
 }
 
-/// Who listens on an address, or on all addresses with its port.
+/// Finds the process that listens on an address, or on all addresses with its port.
 fn holder(address: SocketAddrV4) -> Option<(u32, String)> {
     let inode = ["/proc/net/tcp", "/proc/net/tcp6"].iter().find_map(|file| {
         let table = std::fs::read_to_string(file).ok()?;
@@ -46,8 +48,8 @@ fn holder(address: SocketAddrV4) -> Option<(u32, String)> {
     })
 }
 
-/// The socket's inode, if this line of `/proc/net/tcp` (or `tcp6`) listens on `address` or on any
-/// address with its port. Addresses are hexadecimal words in the machine's byte order.
+/// Returns the socket's inode, if this line of `/proc/net/tcp` (or `tcp6`) listens on `address` or
+/// on any address with its port. Addresses are hexadecimal words in the machine's byte order.
 fn listening_inode(line: &str, address: SocketAddrV4) -> Option<u64> {
     const LISTEN: &str = "0A";
     let fields: Vec<&str> = line.split_ascii_whitespace().collect();

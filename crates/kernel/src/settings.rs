@@ -1,10 +1,10 @@
-//! The settings of a host that decide how a database does on it, read once: of its kernel, its
-//! devices, and the processes that are asked about.
+//! Settings of a host that affect a database on it, read once: of its kernel, its devices, and the
+//! processes that are asked about.
 //!
-//! Plain facts: what they should be is not known here, nor what runs. What must hold: nothing is
-//! changed and no program is run; of a process's arguments only those are told that were asked
-//! for, and of these only what is a number, since anything else may be a secret; whatever the files
-//! hold, there is an answer. All files are below a root, which is `/` but for tests.
+//! Plain facts: the recommended values, and the purpose of the processes, are not known here.
+//! Invariants: nothing is changed and no program is run. Of a process's arguments only requested
+//! ones are reported, and of these only numbers, since any other value may be a secret. There is an
+//! answer for any content of the files. All files are below a root, which is `/` except in tests.
 
 mod devices;
 mod interrupts;
@@ -25,41 +25,42 @@ pub use processes::{Limit, ProcessSettings};
 pub use question::Question;
 pub use root::Reported;
 
-/// The settings of a host, as far as it tells them.
+/// The settings of a host that it reports.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HostSettings {
     /// Values of the kernel by their names: `vm.swappiness`, `thp.enabled`, `clocksource.current`.
     pub values: BTreeMap<String, Reported<String>>,
-    /// The CPUs that are there, as the kernel writes lists: `0-3,8`.
+    /// The present CPUs, in the kernel's list format: `0-3,8`.
     pub cpus: Reported<String>,
-    /// Its NUMA nodes with memory, likewise.
+    /// Its NUMA nodes with memory, in the same format.
     pub memory_nodes: Reported<String>,
-    /// CPUs by the governor of their frequency; none where nobody governs it.
+    /// Number of CPUs by their frequency governor; empty if no CPU has one.
     pub governors: BTreeMap<String, usize>,
-    /// All of its memory.
+    /// Total memory, bytes.
     pub memory_bytes: Reported<u64>,
-    /// All of its swap.
+    /// Total swap, bytes.
     pub swap_bytes: Reported<u64>,
-    /// Whether something keeps its clock.
+    /// State of the clock synchronization.
     pub clock: Reported<ClockState>,
-    /// The container that the asked one is in, in a word.
+    /// Kind of the container that this process runs in, in a word.
     pub container: Option<String>,
-    /// Whether it is a virtual machine.
+    /// True if it is a virtual machine.
     pub is_virtual: bool,
     /// Interrupts of queues of networks and disks.
     pub interrupts: Reported<Vec<Interrupt>>,
-    /// Who answers: what it would start has the same limits. None if it is not shown.
+    /// The process that answers: processes that it would start have the same limits. `None` if it
+    /// is not visible.
     pub own: Option<ProcessSettings>,
-    /// Those that were asked for and are there, in the order of their names.
+    /// The requested processes that exist, in the order of their names.
     pub processes: Vec<ProcessSettings>,
-    /// What is below the folders, each mount once.
+    /// The mounts that hold the folders, each once.
     pub mounts: Vec<Mount>,
-    /// What else could not be looked at, a sentence each.
+    /// Other facts that could not be read, a sentence each.
     pub unseen: Vec<String>,
 }
 
 impl HostSettings {
-    /// Reads those of the machine whose files are below `root`.
+    /// Reads the settings of the machine whose files are below `root`.
     pub fn read(root: &Path, question: &Question) -> HostSettings {
         let root = Root::new(root);
         let mut unseen = Vec::new();

@@ -1,4 +1,4 @@
-//! TCP connections of a network namespace, as its kernel has them.
+//! TCP connections of a network namespace, read from its kernel.
 
 use crate::message::Message;
 use crate::message::sockets::{FAMILIES, Socket};
@@ -11,17 +11,18 @@ use rustix::net::netlink;
 pub struct Sockets(Netlink);
 
 impl Sockets {
-    /// In the namespace of the calling thread.
+    /// Opens it in the namespace of the calling thread.
     ///
     /// # Errors
-    /// The kernel does not tell of connections, or refuses.
+    /// The kernel does not report connections, or refuses.
     pub fn open() -> Result<Sockets> {
         let socket = Netlink::of(Some(netlink::SOCK_DIAG));
         let needs = "to see connections needs the kernel option CONFIG_INET_DIAG";
         socket.map(Sockets).context(needs)
     }
 
-    /// Resets what is connected to these ports of ours. What ends by itself meanwhile is no error.
+    /// Resets all connections of these local ports. A connection that ends by itself meanwhile is
+    /// no error.
     ///
     /// # Errors
     /// The kernel cannot do it.
@@ -34,7 +35,7 @@ impl Sockets {
         Ok(())
     }
 
-    /// Whether connections can be reset, tried on one that is not there.
+    /// Checks that connections can be reset, with one that does not exist.
     ///
     /// # Errors
     /// The kernel cannot do it.

@@ -1,4 +1,4 @@
-//! Who can be reached from here, how fast, and what the kernel says of links and of what was lost.
+//! Reachability and throughput of addresses from here, and the kernel's counters of resets.
 
 use anyhow::{Context, Result};
 use measure::clock::{self, Deadline};
@@ -11,31 +11,31 @@ use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-/// Tries that are under way at a time. Those whose packets are lost take their whole limit.
+/// Number of tries under way at a time. Tries whose packets are dropped take their whole limit.
 const TRIES_AT_ONCE: u32 = 16;
 
-/// Each takes one of the 28,232 ports that Linux has for those who connect, for a minute if it was
-/// closed from here.
+/// Maximum number of tries. Each takes one of the 28,232 ports that Linux has for outgoing
+/// connections, for a minute if it was closed from here.
 const TRIES_MAX: u32 = 10_000;
 
-/// What is sent and received at a time.
+/// Bytes that are sent and received at a time.
 const CHUNK_BYTES: usize = 64 << 10;
 
-/// What came of an attempt to connect by TCP.
+/// Result of an attempt to connect by TCP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Reach {
-    /// Somebody listens there, and it took so long.
+    /// A program listens there; with the time that the connection took.
     Reached(Duration),
-    /// Nobody listens there, but the way is open: somebody said so.
+    /// No program listens there, but the way is open: the other end refused.
     Refused,
-    /// Nobody has said anything within the limit.
+    /// No answer came within the limit.
     Silent,
-    /// There is no way there, as the kernel knows.
+    /// The kernel knows of no route.
     Unreachable,
 }
 
 impl Reach {
-    /// Tries from the network of the calling process.
+    /// Tries to connect from the network of the calling process.
     ///
     /// # Errors
     /// The kernel refuses for another reason than those above: no port or file is left.
@@ -59,16 +59,16 @@ impl Reach {
         }
     }
 
-    /// Whether packets have gone there and back.
+    /// Returns true if packets have gone there and back.
     pub fn is_open(self) -> bool {
         matches!(self, Reach::Reached(_) | Reach::Refused)
     }
 
-    /// Tries so often, and says how often the way was open. A `limit` below a second, after which
-    /// TCP tries again by itself, lets each try stand for one packet each way.
+    /// Tries `tries` times, and returns how often the way was open. With a `limit` below a second,
+    /// after which TCP tries again by itself, each try stands for one packet each way.
     ///
     /// # Errors
-    /// As [`Reach::of`]; or there are too many of them.
+    /// Those of [`Reach::of`]; or there are too many of them.
     pub fn count(address: SocketAddr, tries: u32, limit: Duration) -> Result<u32> {
         anyhow::ensure!(
             tries <= TRIES_MAX,
@@ -93,17 +93,17 @@ impl Reach {
         Ok(open.into_inner())
     }
 
-    /// How long so many tries take at the most.
+    /// Returns the maximum duration of this number of tries.
     pub fn limit(tries: u32, limit: Duration) -> Duration {
         limit.max(SHORTEST).saturating_mul(tries.div_ceil(TRIES_AT_ONCE))
     }
 }
 
-/// A time of nothing would be none for the kernel.
+/// Shortest limit: the kernel treats zero as no limit.
 const SHORTEST: Duration = Duration::from_millis(1);
 
-/// Receives what one connection sends, from now on for as long as `limit`, and says in the end how
-/// much it was; the port at which it does. The counterpart of [`transfer`].
+/// Starts to receive the data of one connection for up to `limit`. At the end it answers with the
+/// number of bytes received. Returns its port. The counterpart of [`transfer`].
 ///
 /// # Errors
 /// No port is left.
@@ -112,7 +112,7 @@ pub fn begin_to_receive(limit: Duration) -> Result<u16> {
     let port = listener.local_addr().context("listen")?.port();
     let deadline = Deadline::after(limit);
     let thread = std::thread::Builder::new().name(format!("receive {port}"));
-    // Whoever sends sees how that ends.
+    // The sender sees the outcome.
     let spawned = thread.spawn(move || receive(&listener, deadline));
     spawned.context("start a thread that receives")?;
     Ok(port)
@@ -139,14 +139,14 @@ fn receive(listener: &TcpListener, deadline: Deadline) -> Result<()> {
 }
 
 fn time_of(left: Duration) -> Timespec {
-    // More than the kernel can count is for ever.
+    // A time beyond the kernel's range is treated as unlimited.
     Timespec::try_from(left).unwrap_or(Timespec {
         tv_sec: i64::MAX,
         tv_nsec: 0,
     })
 }
 
-/// How long it takes until all of so many bytes have arrived; none if they have not within `limit`.
+/// Returns the time until all of these bytes have arrived. `None` if they have not within `limit`.
 pub fn transfer(address: SocketAddr, bytes: u64, limit: Duration) -> Result<Option<Duration>> {
     let (begun_ns, deadline) = (clock::now_ns(), Deadline::after(limit));
     match send(address, bytes, deadline) {
@@ -164,7 +164,7 @@ pub fn transfer(address: SocketAddr, bytes: u64, limit: Duration) -> Result<Opti
     }
 }
 
-/// Sends so many bytes; how many have arrived.
+/// Sends this number of bytes and returns how many have arrived.
 fn send(address: SocketAddr, bytes: u64, deadline: Deadline) -> std::io::Result<u64> {
     let left = || {
         if deadline.passed() {
@@ -187,14 +187,14 @@ fn send(address: SocketAddr, bytes: u64, deadline: Deadline) -> std::io::Result<
     Ok(u64::from_be_bytes(received))
 }
 
-/// What the kernel has counted of connections: those that have ended by a reset, and resets sent.
+/// Returns the kernel's counters of connections that ended by a reset, and of resets sent.
 pub fn resets() -> Result<(u64, u64)> {
     let path = "/proc/thread-self/net/snmp";
     let text = std::fs::read_to_string(path).with_context(|| format!("read {path}"))?;
     of_snmp(&text).with_context(|| format!("{path} counts no resets of TCP"))
 }
 
-/// A line of names, and a line of their values.
+/// Parses a line of names, and a line of their values.
 fn of_snmp(text: &str) -> Option<(u64, u64)> {
     let mut lines = text.lines().filter_map(|line| line.strip_prefix("Tcp: "));
     let (names, values) = (lines.next()?.split(' '), lines.next()?.split(' '));
@@ -235,7 +235,7 @@ mod tests {
             scope.spawn(|| receive(&listener, Deadline::after(LIMIT)).unwrap());
             assert!(transfer(address, 1_000_001, LIMIT).unwrap().is_some());
         });
-        // Accepted by the kernel, and read by nobody.
+        // Accepted by the kernel, and read by no program.
         let soon = Duration::from_millis(50);
         assert_eq!(transfer(address, 1 << 30, soon).unwrap(), None);
         drop(listener);

@@ -1,13 +1,12 @@
 //! The data volume of a host: a sparse image on a loop device, with a file system of its own.
 //!
-//! What must hold: the image has no name any more once it is mounted, the loop device lets go of it
-//! with its last user, and the mount is only seen in the mount namespace of its host. So it is
-//! gone when nobody lives in that namespace, however we end. The image is sparse, which is why the
-//! space behind it is checked before.
+//! Invariants: the image has no name any more once it is mounted. The loop device releases it with
+//! its last user. The mount is only visible in the mount namespace of its host. So it is gone when
+//! no process is left in that namespace, however this program ends. The image is sparse, which is
+//! why the space for it is checked before.
 //!
-//! An agent that has one holds it open, mounted or not, and another agent may mount it then. It is
-//! mounted by one of them at a time: who mounts it has the lock of its device until it is
-//! unmounted.
+//! An agent that has a volume holds it open, mounted or not, and another agent may then mount it.
+//! One agent mounts it at a time: it holds the lock of the device until it is unmounted.
 
 pub mod ext4;
 pub mod loop_device;
@@ -27,33 +26,34 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// The smallest volume: below it, ext4 has no journal and Cassandra no room for a commit log.
+/// Size of the smallest volume: below it, ext4 has no journal and Cassandra no room for a commit
+/// log.
 pub const BYTES_MIN: u64 = 64 << 20;
 
-/// How long a volume may be busy when its processes have ended.
+/// Time limit for a volume that is busy after its processes have ended.
 const BUSY_LIMIT: Duration = Duration::from_secs(5);
 
 const POLL: Duration = Duration::from_millis(10);
 
-/// How much of a device that is taken away can still be read: one sector, since none at all is no
-/// limit to the kernel.
+/// Size that is left of a device that is taken away: one sector, since the kernel treats 0 as no
+/// limit.
 pub const SECTOR_BYTES: u64 = 512;
 
-/// What direct reads and writes are a multiple of, in memory and on the device.
+/// Alignment of direct reads and writes, in memory and on the device.
 pub const BLOCK_BYTES: u64 = 4096;
 
 /// Total, used and available bytes of a file system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VolumeUse {
-    /// What files can take in all: below the size of the device, which holds tables too.
+    /// Capacity for files: below the size of the device, which holds tables too.
     pub total_bytes: u64,
-    /// What files take.
+    /// Bytes that files use.
     pub used_bytes: u64,
-    /// What can still be written.
+    /// Bytes that can still be written.
     pub available_bytes: u64,
 }
 
-/// The use of the file system that `path` is on.
+/// Returns the use of the file system that holds `path`.
 ///
 /// # Errors
 /// There is no such path.
@@ -63,7 +63,7 @@ pub fn usage(path: &Path) -> Result<VolumeUse> {
     Ok(use_of(&stat))
 }
 
-/// The same, as the kernel says it.
+/// Converts the kernel's values.
 pub fn use_of(stat: &StatVfs) -> VolumeUse {
     VolumeUse {
         total_bytes: stat.f_blocks * stat.f_frsize,
@@ -72,17 +72,18 @@ pub fn use_of(stat: &StatVfs) -> VolumeUse {
     }
 }
 
-/// A volume, mounted or not. Dropping it leaves it mounted: its end is [`end`] or our own.
+/// A volume, mounted or not. Dropping it leaves it mounted: it ends with [`end`] or with this
+/// process.
 #[derive(Debug)]
 pub struct Volume {
     folder: PathBuf,
     device: LoopDevice,
-    /// The nameless file; only whoever has made it has it.
+    /// The nameless file. `None` except for its creator.
     image: Option<OwnedFd>,
     is_claimed: Arc<AtomicBool>,
 }
 
-/// That nobody else breaks a volume meanwhile.
+/// Exclusive right to inject a fault into a volume.
 pub struct Claim(Arc<AtomicBool>);
 
 impl Drop for Claim {
@@ -92,7 +93,7 @@ impl Drop for Claim {
 }
 
 impl Volume {
-    /// Makes an image of `bytes` beside `folder`, mounts it there and takes its name away.
+    /// Creates an image of `bytes` beside `folder`, mounts it there and removes its name.
     ///
     /// # Errors
     /// A program or a device is missing, or the kernel refuses; nothing is mounted then.
@@ -135,8 +136,8 @@ impl Volume {
         Ok(volume)
     }
 
-    /// That of another agent, whose mount point is `folder`, on the device of the name `device`. It
-    /// is not mounted by this.
+    /// Opens the volume of another agent, whose mount point is `folder`, on the device named
+    /// `device`. Does not mount it.
     ///
     /// # Errors
     /// There is no such volume.
@@ -150,34 +151,35 @@ impl Volume {
         })
     }
 
-    /// The name of its device below `/sys/block`.
+    /// Returns the name of its device below `/sys/block`.
     pub fn device(&self) -> &str {
         self.device.name()
     }
 
-    /// Where it is mounted.
+    /// Returns its mount point.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Its number to the kernel: `7:0`.
+    /// Returns its number in the kernel: `7:0`.
     ///
     /// # Errors
-    /// The kernel does not tell it.
+    /// The kernel does not report it.
     pub fn number(&self) -> Result<String> {
         self.device.number()
     }
 
-    /// Whether what is written goes past the machine's page cache, as it does unless the file
-    /// system behind the image cannot do it.
+    /// Returns true if writes bypass the machine's page cache. They do unless the file system below
+    /// the image does not support it.
     pub fn is_direct(&self) -> bool {
         self.device.is_direct()
     }
 
-    /// For who breaks it: to heal one thing would wait for another, or be undone by it.
+    /// Claims the volume for a fault. With two faults, healing one would wait for the other, or be
+    /// undone by it.
     ///
     /// # Errors
-    /// Somebody else has it.
+    /// Another fault has claimed it.
     pub fn claim(&self) -> Result<Claim> {
         anyhow::ensure!(
             !self.is_claimed.swap(true, Ordering::AcqRel),
@@ -188,7 +190,7 @@ impl Volume {
         Ok(Claim(Arc::clone(&self.is_claimed)))
     }
 
-    /// Whether somebody has it who breaks it.
+    /// Returns true if a fault has claimed it.
     pub fn is_claimed(&self) -> bool {
         self.is_claimed.load(Ordering::Acquire)
     }
@@ -196,15 +198,15 @@ impl Volume {
     /// Mounts it, which replays its journal, unless it is mounted here.
     ///
     /// # Errors
-    /// Another agent has it mounted; the kernel refuses.
+    /// Another agent has it mounted, or the kernel refuses.
     pub fn mount(&self) -> Result<()> {
         self.mount_within(BUSY_LIMIT)
     }
 
-    /// The same, when another agent may be about to unmount it.
+    /// Mounts it within `limit`, when another agent may be about to unmount it.
     ///
     /// # Errors
-    /// As [`Volume::mount`].
+    /// Those of [`Volume::mount`].
     pub fn mount_within(&self, limit: Duration) -> Result<()> {
         if self.is_mounted()? {
             return Ok(());
@@ -218,7 +220,7 @@ impl Volume {
 
     fn mount_alone(&self, deadline: Deadline) -> Result<()> {
         let path = self.device.path();
-        // Of an agent that was killed the lock is gone before the mount is.
+        // For an agent that was killed the lock is gone before the mount is.
         while !self.lock()? || self.device.is_mounted()? {
             anyhow::ensure!(
                 !deadline.passed(),
@@ -233,11 +235,11 @@ impl Volume {
             .with_context(|| format!("mount {path} at {}", self.folder.display()))
     }
 
-    /// Unmounts it, if it is mounted, and drops what the page cache has of it; whoever had it open
-    /// has ended by now.
+    /// Unmounts it, if it is mounted, and drops its pages from the page cache. All processes that
+    /// had it open have ended by now.
     ///
     /// # Errors
-    /// Somebody still uses it after a few seconds, or the kernel refuses.
+    /// A process still uses it after a few seconds, or the kernel refuses.
     pub fn unmount(&self) -> Result<()> {
         let deadline = Deadline::after(BUSY_LIMIT);
         while self.is_mounted()? {
@@ -253,7 +255,7 @@ impl Volume {
         self.unlock()
     }
 
-    /// True if nobody else has it.
+    /// Returns true if the lock was free.
     fn lock(&self) -> Result<bool> {
         match flock(self.device.open(), FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => Ok(true),
@@ -267,15 +269,16 @@ impl Volume {
         unlocked.with_context(|| format!("unlock {}", self.device.path()))
     }
 
-    /// Whether it is mounted here.
+    /// Returns true if it is mounted here.
     ///
     /// # Errors
-    /// The kernel does not tell.
+    /// The kernel does not report it.
     pub fn is_mounted(&self) -> Result<bool> {
         Ok(self.found()?.is_some())
     }
 
-    /// Its root, for what is done to all of it: never that of what lies below its folder.
+    /// Returns its root, for operations on the whole volume: never that of the file system below
+    /// its folder.
     ///
     /// # Errors
     /// It is not mounted here.
@@ -284,7 +287,7 @@ impl Volume {
         self.found()?.with_context(|| format!("the volume of {folder} is not mounted"))
     }
 
-    /// What is at its folder, if that is the volume.
+    /// Returns the root at its folder, if that is the volume.
     fn found(&self) -> Result<Option<OwnedFd>> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let root = rustix::fs::open(&self.folder, flags, Mode::empty())
@@ -295,7 +298,8 @@ impl Volume {
         Ok((number == self.number()?).then_some(root))
     }
 
-    /// What is not on it by now is lost, and nothing comes from it any more, as without power.
+    /// Shuts the file system down: unwritten data is lost, and nothing can be read from it any
+    /// more, as in a power failure.
     ///
     /// # Errors
     /// It is not mounted, or the kernel refuses.
@@ -306,16 +310,17 @@ impl Volume {
         done.with_context(|| format!("shut the file system of {} down", self.folder.display()))
     }
 
-    /// The same, and its device is gone too, for whoever reads what he has mapped.
+    /// Shuts the file system down and takes its device away, which also affects readers of mapped
+    /// files.
     ///
     /// # Errors
-    /// As [`Volume::shut_down`].
+    /// Those of [`Volume::shut_down`].
     pub fn take_away(&self) -> Result<()> {
         self.shut_down()?;
         self.device.limit_size(Some(SECTOR_BYTES))
     }
 
-    /// Reads and writes behind the first `bytes` of its device fail from now on.
+    /// Makes reads and writes beyond the first `bytes` of its device fail from now on.
     ///
     /// # Errors
     /// The kernel refuses.
@@ -324,7 +329,7 @@ impl Volume {
         self.device.limit_size(Some(bytes))
     }
 
-    /// It can be read and not written any more, as after an error of its device.
+    /// Makes it read-only, as after an error of its device.
     ///
     /// # Errors
     /// It is not mounted, or the kernel refuses.
@@ -335,19 +340,19 @@ impl Volume {
         done.with_context(|| format!("make the file system of {} end", self.folder.display()))
     }
 
-    /// Gives no blocks of deleted files back any more until it is mounted again. A file system
-    /// whose journal ends gives some back whose files are there again after a replay of it: of 40
+    /// Stops the discard of blocks of deleted files until it is mounted again. A file system whose
+    /// journal aborts discards some blocks whose files exist again after a replay of it. Of 40
     /// volumes that were shut down while files were replaced (Linux 6.18), 6 had zeros in place of
-    /// a synced file, and none without this.
+    /// a synced file, and none without discard.
     fn keep_blocks(&self, root: &OwnedFd) -> Result<()> {
         let kept = ext4::reconfigure(root, "nodiscard");
         kept.with_context(|| format!("keep the blocks of {}", self.folder.display()))
     }
 
-    /// Unmounts it, makes its device and file system whole and mounts it again.
+    /// Unmounts it, restores its device and file system and mounts it again.
     ///
     /// # Errors
-    /// Somebody uses it, or what is broken cannot be mended.
+    /// A process uses it, or the damage cannot be repaired.
     pub fn renew(&self) -> Result<()> {
         self.unmount()?;
         self.device.limit_size(None)?;
@@ -355,10 +360,10 @@ impl Volume {
         self.mount()
     }
 
-    /// Its image, past every cache if its device does so.
+    /// Opens its image, without caches if its device bypasses them.
     ///
     /// # Errors
-    /// It is another agent's.
+    /// It belongs to another agent.
     pub fn image(&self) -> Result<File> {
         let image = self.image.as_ref().context("the image of this volume is another agent's")?;
         let direct = if self.is_direct() {
@@ -373,7 +378,7 @@ impl Volume {
     }
 }
 
-/// A piece of memory that whole blocks can be read into and written from, past every cache.
+/// Memory for direct reads and writes of whole blocks, past all caches.
 pub struct Blocks {
     memory: Vec<u8>,
     first: usize,
@@ -381,7 +386,7 @@ pub struct Blocks {
 }
 
 impl Blocks {
-    /// A device of so many bytes, all zero.
+    /// Creates a buffer of this number of bytes, all zero.
     pub fn new(bytes: u64) -> Blocks {
         let alignment = BLOCK_BYTES as usize;
         let memory = vec![0; bytes as usize + alignment];
@@ -392,7 +397,7 @@ impl Blocks {
         }
     }
 
-    /// What stands in `file` at `at`.
+    /// Reads the bytes of `file` at `at`.
     ///
     /// # Errors
     /// It cannot be read, or ends there.
@@ -402,7 +407,7 @@ impl Blocks {
         Ok(blocks)
     }
 
-    /// Puts it there, on the device.
+    /// Writes them there, and syncs them to the device.
     ///
     /// # Errors
     /// It cannot be written.
@@ -411,25 +416,25 @@ impl Blocks {
         file.sync_data()
     }
 
-    /// What is in them.
+    /// Returns the bytes.
     pub fn bytes(&self) -> &[u8] {
         &self.memory[self.first..self.first + self.bytes]
     }
 
-    /// The same, to be changed.
+    /// Returns the bytes for changing.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         &mut self.memory[self.first..self.first + self.bytes]
     }
 }
 
-/// Lets writes go on at the volume of `folder`, wherever it is mounted, or nowhere any more because
-/// who has frozen it was killed. Of a volume that is not frozen or not there this is no error.
+/// Thaws the volume of `folder`, wherever it is mounted. It may have no mount any more because the
+/// process that froze it was killed. A volume that is not frozen or does not exist is no error.
 ///
 /// # Errors
 /// The kernel refuses.
 pub fn thaw(folder: &Path) -> Result<()> {
     for device in LoopDevice::all_of_image(&image(folder)) {
-        // One that is frozen is, also without a place.
+        // A frozen file system counts as mounted, even without a mount point.
         if !device.is_mounted()? {
             continue;
         }
@@ -440,7 +445,7 @@ pub fn thaw(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Unmounts the volume at `folder` and removes the folder, which makes all in it vanish; a plain
+/// Unmounts the volume at `folder` and removes the folder, which makes its contents vanish. A plain
 /// folder in its place is removed if it is empty.
 ///
 /// # Errors
@@ -456,7 +461,7 @@ pub fn end(folder: &Path) -> Result<()> {
         };
         match unmount(folder, flags) {
             Err(Errno::BUSY) if !deadline.passed() => clock::sleep(POLL),
-            // Not mounted, not by us, or its folder is gone: it has ended before.
+            // Not mounted, not by this program, or its folder is gone: it has ended before.
             Ok(()) | Err(Errno::INVAL | Errno::NOENT | Errno::PERM) => break,
             Err(error) => {
                 return Err(error).with_context(|| format!("unmount {}", folder.display()));
@@ -475,7 +480,7 @@ pub fn end(folder: &Path) -> Result<()> {
     }
 }
 
-/// Where the image of the volume at `folder` is until it is mounted.
+/// Returns the path of the image of the volume at `folder` until it is mounted.
 fn image(folder: &Path) -> PathBuf {
     folder.with_extension("img")
 }

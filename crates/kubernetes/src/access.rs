@@ -1,5 +1,5 @@
-//! What somebody must be permitted in a namespace, and whether he is. One list for what is asked of
-//! the cluster before anything is made and for the role that a cluster's keeper is handed.
+//! Permissions that are required in a namespace, and the check of them. One list serves both the
+//! question to the cluster before anything is created and the role for its administrator to apply.
 
 use crate::kubectl::Kubectl;
 use anyhow::{Context, Result};
@@ -7,30 +7,30 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// What is to be done in a namespace.
+/// Purpose of the access to a namespace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Purpose {
-    /// Clients offer load from pods.
+    /// Clients generate load from pods.
     Clients,
-    /// Nodes of ours run in pods.
+    /// Managed nodes run in pods.
     Nodes,
-    /// A run goes on within the cluster.
+    /// A run takes place within the cluster.
     Inside,
-    /// Agents are started in pods of others.
+    /// Agents are started in pods of an attached cluster.
     Agents,
-    /// A cluster behind a service is attached to.
+    /// Attaching to a cluster behind a service.
     Service,
-    /// A data center of cass-operator is.
+    /// Attaching to a data center of cass-operator.
     CassOperator,
-    /// A cluster of k8ssandra-operator is.
+    /// Attaching to a cluster of k8ssandra-operator.
     K8ssandra,
     /// Pods of nodes are deleted and evicted.
     PodFaults,
     /// The machines of pods are cordoned for that.
     Cordons,
-    /// Network policies cut pods of nodes off.
+    /// Network policies isolate pods of nodes.
     Policies,
-    /// StatefulSets make all pods anew.
+    /// StatefulSets recreate all pods.
     Rollouts,
     /// cass-operator restarts data centers.
     Tasks,
@@ -38,17 +38,18 @@ pub enum Purpose {
 
 /// Verbs on a kind of objects.
 struct Rule {
-    /// The API group; empty: the core's.
+    /// API group; empty: the core group.
     group: &'static str,
-    /// `pods`, or `pods/exec`.
+    /// Resource: `pods`, or `pods/exec`.
     resource: &'static str,
     verbs: &'static [&'static str],
-    /// Whether such objects are in no namespace.
+    /// True if such objects are cluster-scoped.
     is_cluster_wide: bool,
 }
 
 impl Rule {
-    /// On objects of a namespace; `group/resource`, or the resource alone of the core's group.
+    /// Creates a rule on objects of a namespace; `group/resource`, or the resource alone of the
+    /// core group.
     const fn on(
         group: &'static str,
         resource: &'static str,
@@ -63,7 +64,7 @@ impl Rule {
     }
 }
 
-/// What owns what is ours, and goes by itself.
+/// Owner of everything that is created; it expires by itself.
 const JOBS: Rule = Rule::on("batch", "jobs", &["create", "get", "patch", "delete"]);
 
 const SETS: Rule = Rule::on("apps", "statefulsets", &["create"]);
@@ -79,7 +80,7 @@ const POD: Rule = Rule::on("", "pods", &["get"]);
 /// A websocket is opened by GET, and has to be permitted as `create` from Kubernetes 1.35 on.
 const EXEC: Rule = Rule::on("", "pods/exec", &["get", "create"]);
 
-/// For a service: where its end points are.
+/// For a service: the location of its endpoints.
 const SERVICE: Rule = Rule::on("discovery.k8s.io", "endpointslices", &["list"]);
 
 const SERVICES: Rule = Rule::on("", "services", &["list"]);
@@ -126,7 +127,7 @@ impl Purpose {
         ("tasks", Purpose::Tasks),
     ];
 
-    /// Its word.
+    /// Returns its word.
     pub fn name(self) -> &'static str {
         let found = Purpose::ALL.into_iter().find(|(_, one)| *one == self);
         found.map_or("clients", |(word, _)| word)
@@ -150,16 +151,16 @@ impl Purpose {
     }
 }
 
-/// What somebody may not do with a kind of objects.
+/// Verbs on a kind of objects that are not permitted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Missing {
-    /// `create`, ….
+    /// Verbs: `create`, ….
     pub verbs: Vec<String>,
-    /// `jobs.batch`, `pods/exec`.
+    /// Resource: `jobs.batch`, `pods/exec`.
     pub resource: String,
-    /// In which namespace; none: in the whole cluster.
+    /// The namespace. `None`: the whole cluster.
     pub namespace: Option<String>,
-    /// Why, in the cluster's words; empty where it has none.
+    /// Reason, in the cluster's words; empty if it gives none.
     pub why: String,
 }
 
@@ -185,10 +186,10 @@ impl fmt::Display for Missing {
     }
 }
 
-/// What of that the user of a context may not do, asked of the cluster all at once.
+/// Returns the permissions that the user of a context lacks, all asked of the cluster at once.
 ///
 /// # Errors
-/// The cluster is not reached, or does not say it.
+/// The cluster is not reached, or does not answer it.
 pub fn missing(kubectl: &Kubectl, purposes: &[Purpose]) -> Result<Vec<Missing>> {
     let namespace = kubectl.namespace_or_default()?;
     let asked: Vec<(&Rule, &str)> = purposes
@@ -243,7 +244,7 @@ pub fn missing(kubectl: &Kubectl, purposes: &[Purpose]) -> Result<Vec<Missing>> 
 }
 
 impl Rule {
-    /// As `kubectl auth can-i` takes it.
+    /// Returns it in the form of `kubectl auth can-i`.
     fn words(&self) -> String {
         if self.group.is_empty() {
             self.resource.to_owned()
@@ -262,17 +263,17 @@ impl Rule {
     }
 }
 
-/// Who is to be permitted it.
+/// Subject of the permissions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Subject {
     /// A user by name.
     User(String),
-    /// A service account of the namespace, which is made with its role.
+    /// A service account of the namespace, which is created with its role.
     Account(String),
 }
 
-/// The roles and their bindings as a file for `kubectl apply -f -`; of secrets those alone that are
-/// named. What is in no namespace has a role of the cluster.
+/// Returns the roles and their bindings as a file for `kubectl apply -f -`. Secrets are limited to
+/// the named ones. Cluster-scoped objects have a cluster role.
 pub fn manifests(
     purposes: &[Purpose],
     secrets: &[String],
@@ -311,7 +312,7 @@ pub fn manifests(
     parts.join("---\n")
 }
 
-/// A role and its binding, if it has rules.
+/// Returns a role and its binding, if it has rules.
 fn role(
     kind: &str,
     metadata: &str,

@@ -1,8 +1,8 @@
-//! Clusters of others as their operators describe them: where their nodes answer, which data center
-//! they are, and how one logs in. Only questions are asked.
+//! Attached clusters as their operators describe them: addresses of their nodes, their data center,
+//! and the login. All access is read-only.
 //!
 //! Names that can be read are not derived: services are those that a CassandraDatacenter owns. The
-//! superuser's secret has a derived name where none is stated, by the rule of cass-operator.
+//! superuser's secret has a derived name if none is stated, by the rule of cass-operator.
 
 use crate::kubectl::Kubectl;
 use anyhow::{Context, Result, bail, ensure};
@@ -17,41 +17,41 @@ use target::{KubernetesOwner, Secret};
 const DATACENTERS: &str = "cassandradatacenters.cassandra.datastax.com";
 const K8SSANDRA: &str = "k8ssandraclusters.k8ssandra.io";
 
-/// The label by which k8ssandra-operator marks what belongs to a cluster.
+/// Label by which k8ssandra-operator marks the objects of a cluster.
 const OF_K8SSANDRA: &str = "k8ssandra.io/cluster-name";
 
-/// What services call ports of metrics, those of the newer agent of cass-operator's images first,
-/// and that of its management API.
+/// Names of ports of metrics in services, those of the newer agent of cass-operator's images first,
+/// and names of the port of its management API.
 const METRICS: [&str; 2] = ["metrics", "prometheus"];
 const MANAGEMENT: [&str; 2] = ["mgmt-api-http", "mgmt-api"];
 
-/// Where CQL is spoken when nobody says another port.
+/// Default port of CQL.
 const CQL_PORT: u16 = 9042;
 
-/// A cluster as Kubernetes knows it.
+/// A cluster as described in Kubernetes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FoundCluster {
     /// Its ready nodes, in the order of their pods: their addresses change.
     pub nodes: Vec<FoundNode>,
-    /// The data centers that are described, as Cassandra calls them.
+    /// Its data centers, by their names in Cassandra.
     pub datacenters: Vec<String>,
-    /// The same as their objects are called.
+    /// Its data centers, by the names of their objects.
     pub operated: Vec<String>,
-    /// Whom to log in as; none where no secret says.
+    /// User and password. `None` if no secret has them.
     pub credentials: Option<(String, Secret)>,
 }
 
 /// A node that is ready.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FoundNode {
-    /// Where it speaks CQL.
+    /// Address of CQL.
     pub point: SocketAddr,
-    /// Its pod; none of an end point that is none.
+    /// Its pod. `None` for an endpoint that is not a pod.
     pub pod: Option<FoundPod>,
-    /// Where it may offer metrics in Prometheus's text format: operators name the ports of all the
-    /// agents that there could be.
+    /// Ports that may offer metrics in Prometheus's text format: operators name the ports of all
+    /// possible agents.
     pub metrics_ports: Vec<u16>,
-    /// Where cass-operator's management API answers; none if its service names no such port.
+    /// Port of cass-operator's management API. `None` if its service names no such port.
     pub management_port: Option<u16>,
 }
 
@@ -62,26 +62,26 @@ pub struct FoundPod {
     pub namespace: String,
     /// Its name.
     pub name: String,
-    /// The node of Kubernetes that it is on.
+    /// The node of Kubernetes that it runs on.
     pub node: String,
 }
 
 /// A data center, as its CassandraDatacenter describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Datacenter {
-    /// The object's name.
+    /// Name of the object.
     object: String,
-    /// What Cassandra calls it.
+    /// Name in Cassandra.
     name: String,
-    /// The secret of the superuser.
+    /// Secret of the superuser.
     secret: String,
 }
 
-/// Asks for a cluster. `secret` names another secret than its operator's, with `username` and
+/// Finds a cluster. `secret` names another secret than its operator's, with `username` and
 /// `password`.
 ///
 /// # Errors
-/// It is not there, none of its nodes is ready, or something of it may not be read.
+/// It does not exist, none of its nodes is ready, or a part of it may not be read.
 pub fn find(
     kubectl: &Kubectl,
     owner: &KubernetesOwner,
@@ -91,7 +91,7 @@ pub fn find(
         KubernetesOwner::Service(_) => Vec::new(),
         KubernetesOwner::CassOperator(name) => vec![datacenter(&kubectl.get(DATACENTERS, name)?)?],
         KubernetesOwner::K8ssandra(name) => {
-            // That it is there, before what is marked as its own.
+            // Checks that it exists, before the objects with its label.
             kubectl.get(K8SSANDRA, name)?;
             let all = kubectl.list(DATACENTERS, &format!("{OF_K8SSANDRA}={name}"))?;
             ensure!(
@@ -139,8 +139,7 @@ pub fn find(
     })
 }
 
-/// The place of a node among others: by the set of its pod and the number there, else by its
-/// address.
+/// Returns the sort key of a node: the StatefulSet of its pod and the number in it, or its address.
 fn place_of(node: &FoundNode) -> (Option<(String, String, u64)>, SocketAddr) {
     let pod = node.pod.as_ref().map(|pod| {
         let (set, number) = pod.name.rsplit_once('-').unwrap_or((&pod.name, ""));
@@ -164,8 +163,8 @@ fn datacenter(object: &Value) -> Result<Datacenter> {
     })
 }
 
-/// The name of a cluster as cass-operator makes it one of Kubernetes: as it is if it can be one,
-/// else in lower case, `_` as `-`, and of what is left all that can be in a name.
+/// Returns the name of a cluster as cass-operator converts it for Kubernetes. A valid name is
+/// unchanged. Any other is put in lower case, with `-` for `_` and without invalid characters.
 fn cleaned(cluster: &str) -> String {
     let is_inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     let is_label = cluster.len() <= 63
@@ -176,7 +175,7 @@ fn cleaned(cluster: &str) -> String {
         return cluster.to_owned();
     }
     let lower = cluster.to_lowercase().replace('_', "-");
-    // Runs of what can be in a name, each from its first letter to its last letter or digit.
+    // Runs of valid characters, each from its first letter to its last letter or digit.
     let runs = lower.split(|c: char| !is_inner(c));
     let valid = runs.filter_map(|run| {
         let from = run.find(|c: char| c.is_ascii_lowercase())?;
@@ -185,7 +184,7 @@ fn cleaned(cluster: &str) -> String {
     valid.collect()
 }
 
-/// The service of a data center's ready nodes, among all services.
+/// Returns the service of a data center's ready nodes, among all services.
 fn service_of(all: &[Value], datacenter: &str) -> Result<String> {
     const OTHERS: [&str; 4] = [
         "-seed-service",
@@ -214,7 +213,7 @@ fn service_of(all: &[Value], datacenter: &str) -> Result<String> {
     }
 }
 
-/// The nodes behind ready end points.
+/// Returns the nodes with ready endpoints.
 fn nodes_of(slices: &[Value]) -> Vec<FoundNode> {
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -251,10 +250,10 @@ fn nodes_of(slices: &[Value]) -> Vec<FoundNode> {
     nodes
 }
 
-/// The container that is meant of a pod when nobody says another one.
+/// Returns the default container of a pod.
 ///
 /// # Errors
-/// It is not there, or has none.
+/// The pod does not exist, or has none.
 pub fn default_container(kubectl: &Kubectl, pod: &FoundPod) -> Result<String> {
     const NAMED: &str = "kubectl.kubernetes.io/default-container";
     let object = kubectl.within(&pod.namespace)?.get("pod", &pod.name)?;
@@ -266,11 +265,11 @@ pub fn default_container(kubectl: &Kubectl, pod: &FoundPod) -> Result<String> {
     Ok(name.to_owned())
 }
 
-/// User and password of a secret.
+/// Returns user and password of a secret.
 fn credentials(secret: &Value) -> Result<(String, Secret)> {
     let read = |key: &str| -> Result<String> {
         let kept = secret["data"][key].as_str().with_context(|| format!("it has no `{key}`"))?;
-        // What does not go says nothing of what it is.
+        // The error must not reveal any of the content.
         let bytes = BASE64.decode(kept).ok().with_context(|| format!("`{key}` is no base64"))?;
         String::from_utf8(bytes).ok().with_context(|| format!("`{key}` is no text"))
     };

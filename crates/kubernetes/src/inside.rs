@@ -1,5 +1,5 @@
-//! A run within the cluster: a Job whose pod has the study from a ConfigMap, and goes on when
-//! whoever has begun it goes away. Its results are taken when it has ended, and then it is gone.
+//! A run within the cluster: a Job whose pod gets the study from a ConfigMap, and goes on when the
+//! command that began it ends. Its results are fetched when it has ended, and then it is deleted.
 
 use crate::job;
 use crate::kubectl::{self, Kubectl};
@@ -11,43 +11,43 @@ use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read};
 use std::time::Duration;
 
-/// What its container does.
+/// Script of its container.
 const SCRIPT: &str = include_str!("inside.sh");
 
-/// The container.
+/// Name of the container.
 const CONTAINER: &str = "run";
 
-/// Where the program is put.
+/// Folder for the program.
 const FOLDER: &str = "/cassay";
 
-/// With what its output says that it has ended, and with which status.
+/// Prefix of the output line that reports the end and its status.
 const ENDED: &str = "cassay-inside: ";
 
-/// How long its pod may take to run.
+/// Time limit for its pod to run.
 const READY_LIMIT: Duration = Duration::from_secs(600);
 
-/// How long is waited before its output is asked for again that has broken off.
+/// Pause before its output is requested again after it broke off.
 const AGAIN_AFTER: Duration = Duration::from_secs(2);
 
-/// The most that a ConfigMap holds, in bytes.
+/// Maximum content of a ConfigMap, bytes.
 const FILES_BYTES_MAX: usize = 1 << 20;
 
-/// What is run, and in what.
+/// A run and its pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InsideRun {
     /// The study's files by their names; that of the study is `study.yaml`.
     pub files: BTreeMap<String, String>,
-    /// What `cassay run` is told besides.
+    /// Further arguments of `cassay run`.
     pub arguments: Vec<String>,
     /// The image, with `sh`, `head`, `chmod` and `tar`.
     pub image: String,
-    /// CPUs, requested and not exceeded, in thousandths.
+    /// CPUs, as request and limit, in thousandths.
     pub millicpus: u32,
-    /// Memory, requested and not exceeded, in bytes.
+    /// Memory, as request and limit, in bytes.
     pub memory_bytes: u64,
-    /// The service account, if it is to ask the API server for something.
+    /// Service account, if it accesses the API server.
     pub account: Option<String>,
-    /// A claim of a volume that results are kept on; none: only in the pod, until they are taken.
+    /// Claim of a volume for the results. `None`: they are only in the pod, until they are fetched.
     pub claim: Option<String>,
 }
 
@@ -61,10 +61,11 @@ pub struct BegunRun {
 }
 
 impl InsideRun {
-    /// Has it made, and waits until its pod runs, which waits for the program.
+    /// Creates the objects, and waits until its pod runs, which then waits for the program.
     ///
     /// # Errors
-    /// The cluster is not reached, refuses something, or the pod does not run, with why; Ctrl-C.
+    /// The cluster is not reached, refuses something, or the pod does not run, with the reason;
+    /// Ctrl-C.
     pub fn begin(&self, kubectl: &Kubectl, say: &mut dyn FnMut(&str)) -> Result<BegunRun> {
         let bytes: usize = self.files.values().map(String::len).sum();
         ensure!(
@@ -197,12 +198,12 @@ impl InsideRun {
 }
 
 impl BegunRun {
-    /// What it is called in the cluster.
+    /// Returns its name in the cluster.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Where the program has to be put before it can go on.
+    /// Returns the destination for the program, which it needs to go on.
     pub fn destination(&self) -> &Destination {
         &self.destination
     }
@@ -215,7 +216,7 @@ impl BegunRun {
         self.exec(&["touch", "/cassay/go"]).map(drop)
     }
 
-    /// Hands on what it says, line by line, until it has ended; its status then.
+    /// Passes on its output, line by line, until it has ended. Returns its status.
     ///
     /// # Errors
     /// Its pod is gone; Ctrl-C, after which it goes on.
@@ -242,16 +243,17 @@ impl BegunRun {
                 "interrupted: {} goes on",
                 self.name
             );
-            // What was cut goes on where it was; one that is gone says so.
+            // If the connection was cut, it resumes at the same line; a pod that is gone gives an
+            // error.
             self.exec(&["true"])?;
             clock::sleep(AGAIN_AFTER);
         }
     }
 
-    /// Its results as a tar archive, which `take` reads.
+    /// Passes its results as a tar archive to `take`, which reads it.
     ///
     /// # Errors
-    /// Its image has no tar, or its pod is gone; or what `take` says.
+    /// Its image has no tar, or its pod is gone; or the error of `take`.
     pub fn take_results(&self, take: impl FnOnce(&mut dyn Read) -> Result<()>) -> Result<()> {
         let words = [
             "exec", &self.pod, "-c", CONTAINER, "--", "tar", "-C", "/results", "-cf", "-", ".",
@@ -262,7 +264,8 @@ impl BegunRun {
             kubectl::end(&mut child);
             return Err(error);
         }
-        // What is behind the end of an archive has to be read as well, or it is never said whole.
+        // Bytes after the end of the archive have to be read as well, or the status is never
+        // success.
         let rest = std::io::copy(&mut stdout, &mut std::io::sink());
         let status = child.wait().context("wait for kubectl")?;
         rest.context("read what kubectl says")?;
@@ -273,7 +276,7 @@ impl BegunRun {
         Ok(())
     }
 
-    /// Lets its pod end, with all that was made for it.
+    /// Deletes its pod, with all objects that were created for it.
     ///
     /// # Errors
     /// The cluster is not reached.

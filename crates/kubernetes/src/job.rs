@@ -1,9 +1,9 @@
 //! The pods that clients run in: an Indexed Job, which is Kubernetes' own way to spread work.
 //!
-//! What must hold: whoever is killed, and whenever, the Job goes by itself within 70 s. Until all
-//! clients are there it has a deadline that is put off again and again; then each pod ends with its
-//! client, which ends when it hears nothing of its controller; and a Job that has ended is deleted
-//! by the cluster, with its pods.
+//! Invariant: if this program is killed, at any time, the Job goes by itself within 70 s. Until all
+//! clients are there it has a deadline that is extended again and again. Then each pod ends with
+//! its client, which ends when it hears nothing from its controller. The cluster deletes a finished
+//! Job with its pods.
 
 use crate::kubectl::{Kubectl, Selector};
 use crate::pods::{self, PodSeen, Pods, PodsSeen};
@@ -18,66 +18,67 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// The container that a client runs in.
+/// Container that a client runs in.
 pub const CONTAINER: &str = "client";
 
-/// Where the program is put there: memory or disk of the pod's own.
+/// Folder for the program there: memory or disk of the pod's own.
 pub const FOLDER: &str = "/cassay";
 
-/// What a pod of ours says of itself.
+/// Labels of all objects that cassay creates.
 const NAME_LABEL: &str = "app.kubernetes.io/name";
 pub(crate) const SET_LABEL: &str = "cassay/set";
 
-/// What the container of a node does: nothing, until it is told to end.
+/// Command of the container of a node: it does nothing, until it is told to end.
 pub(crate) const STAY: &str = "trap 'exit 0' TERM INT; while :; do sleep 1; done";
 
-/// What the container of a client does.
+/// Script of the container of a client.
 const WAIT: &str = include_str!("wait.sh");
 
-/// How long a container waits for its agent, in seconds: it is asked for as soon as it runs.
+/// Time that a container waits for its agent, s: the agent is started as soon as the container
+/// runs.
 const WAIT_S: u64 = 40;
 
-/// How long a Job lasts that has not all of its clients, from when that was last put off, and how
-/// often it is, in seconds.
+/// Lifetime of a Job without all of its clients, from the last extension, s; and interval between
+/// extensions.
 pub(crate) const DEADLINE_S: u64 = 50;
 const PUT_OFF_EVERY: Duration = Duration::from_secs(15);
 
-/// How long a Job that has ended can still be looked at, in seconds.
+/// Time that a finished Job can still be read, s.
 pub(crate) const TTL_S: u64 = 10;
 
-/// How long all pods may take to run: an image may have to be pulled, a node be added.
+/// Time limit for all pods to run: an image may have to be pulled, a node be added.
 const READY_LIMIT: Duration = Duration::from_secs(600);
 
-/// How long a pod has to end when it is told to, in seconds.
+/// Grace period of a pod, s.
 pub(crate) const GRACE_S: u64 = 5;
 
-/// Which pods are wanted for clients.
+/// Wanted pods for clients.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientPods {
-    /// How many, one client in each.
+    /// Number of pods, one client in each.
     pub clients: usize,
-    /// CPUs of each, requested and not exceeded, in thousandths.
+    /// CPUs of each, as request and limit, in thousandths.
     pub millicpus: u32,
-    /// Memory of each, requested and not exceeded, in bytes.
+    /// Memory of each, as request and limit, in bytes.
     pub memory_bytes: u64,
-    /// What they are made of: it has `sh`, `head` and `chmod`.
+    /// Image of the container: it has `sh`, `head` and `chmod`.
     pub image: String,
-    /// Whether no two may be on one node.
+    /// True if no two may be on one node.
     pub one_per_node: bool,
-    /// The machine type of the nodes that they are put on; none: any.
+    /// Machine type of the nodes that they are scheduled on. `None`: any.
     pub machine_type: Option<String>,
 }
 
-/// A pod that an agent can be started in.
+/// A pod in which an agent can be started.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadyPod {
     /// Its number, from 0.
     pub index: usize,
-    /// How one gets there.
+    /// Way to reach it.
     pub destination: Destination,
 }
 
-/// The pods of a run's clients, as long as this is held.
+/// The pods of a run's clients. They exist as long as this is held.
 #[derive(Debug)]
 pub struct ClientJob {
     kubectl: Kubectl,
@@ -87,12 +88,12 @@ pub struct ClientJob {
     pods: Pods,
     deadline: Deadline,
     taken: BTreeSet<usize>,
-    /// What was said last of why they do not run yet.
+    /// Last reported reason why they do not run yet.
     told: String,
     put_off: Option<PutOff>,
 }
 
-/// What puts the deadline of a Job off, as long as it is held.
+/// Extends the deadline of a Job again and again, as long as it is held.
 #[derive(Debug)]
 pub(crate) struct PutOff {
     stop: Option<Sender<()>>,
@@ -102,13 +103,13 @@ pub(crate) struct PutOff {
 impl Drop for PutOff {
     fn drop(&mut self) {
         drop(self.stop.take());
-        // It has nothing to say.
+        // The thread has no result.
         let _ = self.thread.take().map(JoinHandle::join);
     }
 }
 
 impl ClientJob {
-    /// Has them made; none of them is waited for.
+    /// Creates the Job without waiting for its pods.
     ///
     /// # Errors
     /// The cluster is not reached, or refuses them, in its words.
@@ -139,7 +140,8 @@ impl ClientJob {
     /// Waits for one more of its pods.
     ///
     /// # Errors
-    /// One will not run, with why; or they take too long, with what they wait for; Ctrl-C.
+    /// A pod will not run, with the reason; or they take too long, with the reason of the wait;
+    /// Ctrl-C.
     pub fn next_ready(&mut self, say: &mut dyn FnMut(&str)) -> Result<ReadyPod> {
         let taken = &self.taken;
         let (index, pod) = self.pods.until_told(
@@ -174,7 +176,7 @@ impl ClientJob {
         })
     }
 
-    /// Says that a client is in each of them: from now on they are there as long as these.
+    /// Declares that all clients are connected: from now on the pods live as long as their clients.
     ///
     /// # Errors
     /// The cluster refuses it.
@@ -189,12 +191,12 @@ impl ClientJob {
 impl Drop for ClientJob {
     fn drop(&mut self) {
         drop(self.put_off.take());
-        // If it cannot be asked to, it goes by itself.
+        // If the cluster cannot be reached, it goes by itself.
         let _ = self.kubectl.delete("job", &self.name);
     }
 }
 
-/// What they still wait for.
+/// Returns the error with the reasons why they still wait.
 fn too_late(pods: &PodsSeen, count: usize, kubectl: &Kubectl) -> anyhow::Error {
     let running = pods.values().filter(|pod| pod.is_running).count();
     let waits = pods::waits(pods);
@@ -214,7 +216,7 @@ fn too_late(pods: &PodsSeen, count: usize, kubectl: &Kubectl) -> anyhow::Error {
     )
 }
 
-/// A thread that puts the deadline of a Job off, until its sender is gone.
+/// Starts a thread that extends the deadline of a Job until its sender is dropped.
 pub(crate) fn put_off(kubectl: Kubectl, name: String) -> Result<PutOff> {
     let (stop, stopped) = channel();
     let begin_ns = clock::now_ns();
@@ -223,7 +225,7 @@ pub(crate) fn put_off(kubectl: Kubectl, name: String) -> Result<PutOff> {
         while stopped.recv_timeout(PUT_OFF_EVERY) == Err(RecvTimeoutError::Timeout) {
             let gone_s = (clock::now_ns() - begin_ns) / clock::SECOND_NS;
             let later = json!({"spec": {"activeDeadlineSeconds": gone_s + DEADLINE_S}});
-            // Where it does not go once it may the next time.
+            // If one attempt fails, the next may succeed.
             let _ = kubectl.patch("job", &name, &later);
         }
     })?;
@@ -233,7 +235,7 @@ pub(crate) fn put_off(kubectl: Kubectl, name: String) -> Result<PutOff> {
     })
 }
 
-/// CPUs as Kubernetes writes them: `2`, `500m`.
+/// Returns CPUs in Kubernetes' format: `2`, `500m`.
 pub(crate) fn cpus(milli: u32) -> String {
     if milli.is_multiple_of(1000) {
         (milli / 1000).to_string()
@@ -242,13 +244,13 @@ pub(crate) fn cpus(milli: u32) -> String {
     }
 }
 
-/// A name that nobody else has: `cassay-clients-` and a number.
+/// Returns a unique name: `cassay-clients-` and a number.
 pub(crate) fn new_name(of: &str) -> String {
     let number = clock::unix_ns() ^ u64::from(Identity::own().pid).rotate_left(40);
     format!("cassay-{of}-{number:016x}")
 }
 
-/// Begins to watch the pods of ours of that name.
+/// Begins to watch the pods of this set.
 pub(crate) fn watch_set(kubectl: &Kubectl, name: &str) -> Result<Pods> {
     Pods::watch(
         kubectl.clone(),
@@ -256,14 +258,14 @@ pub(crate) fn watch_set(kubectl: &Kubectl, name: &str) -> Result<Pods> {
     )
 }
 
-/// What everything of ours of that name has.
+/// Returns the labels of all objects of this set.
 pub(crate) fn labels(name: &str, component: &str) -> Value {
     json!({
         NAME_LABEL: "cassay", "app.kubernetes.io/component": component, SET_LABEL: name,
     })
 }
 
-/// That something goes with the Job of that name.
+/// Returns the owner reference to the Job of this name.
 pub(crate) fn owned_by(name: &str, owner: &Value) -> Value {
     json!({
         "apiVersion": "batch/v1",
@@ -274,7 +276,7 @@ pub(crate) fn owned_by(name: &str, owner: &Value) -> Value {
     })
 }
 
-/// That no two pods of that name are on one node.
+/// Returns the affinity that keeps two pods of this set off the same node.
 pub(crate) fn apart(name: &str) -> Value {
     json!({"podAntiAffinity": {
         "requiredDuringSchedulingIgnoredDuringExecution": [{
@@ -284,14 +286,14 @@ pub(crate) fn apart(name: &str) -> Value {
     }})
 }
 
-/// Has a pod be put on machines of that type alone, if one is said.
+/// Restricts a pod to machines of this type, if one is stated.
 pub(crate) fn on_machines(pod: &mut Value, machine_type: Option<&str>) {
     if let Some(machine_type) = machine_type {
         pod["nodeSelector"] = json!({"node.kubernetes.io/instance-type": machine_type});
     }
 }
 
-/// What a container of ours may not do.
+/// Returns the security context of the containers.
 pub(crate) fn security() -> Value {
     json!({
         "allowPrivilegeEscalation": false,
@@ -300,8 +302,8 @@ pub(crate) fn security() -> Value {
     })
 }
 
-/// A Job of that name that only owns: it makes no pod, and lasts `deadline_s` from when it was
-/// made, or as long as that is put off.
+/// Returns a Job of this name that only owns objects: it creates no pod, and lasts `deadline_s`
+/// from its creation or last extension.
 pub(crate) fn owner(name: &str, deadline_s: u64) -> Value {
     let labels = json!({NAME_LABEL: "cassay", "app.kubernetes.io/component": "owner"});
     json!({
@@ -314,14 +316,14 @@ pub(crate) fn owner(name: &str, deadline_s: u64) -> Value {
             "ttlSecondsAfterFinished": TTL_S,
             "template": {"spec": {
                 "restartPolicy": "Never",
-                // Nobody asks for it.
+                // The image is never pulled.
                 "containers": [{"name": "none", "image": "none"}],
             }},
         },
     })
 }
 
-/// The Job of that name.
+/// Returns the Job of this name.
 pub(crate) fn manifest(name: &str, wanted: &ClientPods) -> Value {
     let labels = labels(name, "client");
     let amounts = json!({
@@ -408,7 +410,7 @@ mod tests {
 
     #[test]
     fn a_job_that_nobody_comes_back_to_is_over_in_time() {
-        // What the cluster itself needs to see it, to end its pods and to delete it.
+        // Time for the cluster itself to notice it, to end its pods and to delete it.
         let seconds = DEADLINE_S + GRACE_S + TTL_S;
         assert!(seconds < 70, "{seconds}");
         assert!(PUT_OFF_EVERY.as_secs() * 2 < DEADLINE_S);

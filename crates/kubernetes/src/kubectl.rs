@@ -1,6 +1,6 @@
-//! One namespace of a cluster, as the user's own `kubectl` gets there: its configuration, contexts
-//! and credential plugins apply. What must hold: no answer is waited for without a limit, and what
-//! is sent goes by a pipe, so that no list of processes shows it.
+//! One namespace of a cluster, through the user's own `kubectl`: its configuration, contexts and
+//! credential plugins apply. Invariants: each answer is waited for with a limit, and objects are
+//! sent through a pipe, so that no list of processes shows them.
 
 use anyhow::{Context, Result, anyhow, ensure};
 use reach::process::{self, Late, Life, Patience};
@@ -10,10 +10,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-/// How long a question may take: a credential plugin may log in first.
+/// Time limit of a question: a credential plugin may log in first.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Where a pod finds the name of its own namespace.
+/// File in which a pod finds the name of its own namespace.
 const POD_NAMESPACE: &str = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
 
 /// A namespace of a cluster.
@@ -24,12 +24,12 @@ pub struct Kubectl {
     namespace: Option<String>,
 }
 
-/// Which objects of a kind are meant.
+/// Selection of objects of a kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Selector {
-    /// Those that have such labels: `app=db`.
+    /// Objects with these labels: `app=db`.
     Labels(String),
-    /// The one of that name.
+    /// The object of this name.
     Name(String),
 }
 
@@ -43,10 +43,10 @@ impl Selector {
 }
 
 impl Kubectl {
-    /// By the context of that name, or the current one; in that namespace, or the context's.
+    /// Uses the context of this name, or the current one; and this namespace, or the context's.
     ///
     /// # Errors
-    /// One of them is no name.
+    /// One of them is not a valid name.
     pub fn new(context: Option<&str>, namespace: Option<&str>) -> Result<Kubectl> {
         ensure!(
             context.is_none_or(is_context_name),
@@ -63,7 +63,7 @@ impl Kubectl {
         })
     }
 
-    /// The same by another program than the one that is found by its name.
+    /// Returns it with another program than the one found by its name.
     #[must_use]
     pub fn by_program(self, program: &Path) -> Kubectl {
         Kubectl {
@@ -72,31 +72,31 @@ impl Kubectl {
         }
     }
 
-    /// The program itself.
+    /// Returns the path of the program.
     pub fn program(&self) -> &Path {
         &self.program
     }
 
-    /// The same in another namespace.
+    /// Returns it for another namespace.
     ///
     /// # Errors
-    /// It is no name.
+    /// It is not a valid name.
     pub fn within(&self, namespace: &str) -> Result<Kubectl> {
         let there = Kubectl::new(self.context(), Some(namespace))?;
         Ok(there.by_program(&self.program))
     }
 
-    /// The context, if one is named.
+    /// Returns the context, if one is named.
     pub fn context(&self) -> Option<&str> {
         self.context.as_deref()
     }
 
-    /// The namespace, if one is named.
+    /// Returns the namespace, if one is named.
     pub fn namespace(&self) -> Option<&str> {
         self.namespace.as_deref()
     }
 
-    /// The namespace, if one is named, or that of the context; within a cluster that of the pod.
+    /// Returns the named namespace, or that of the context; within a cluster that of the pod.
     ///
     /// # Errors
     /// There is no such context.
@@ -114,14 +114,14 @@ impl Kubectl {
         }
     }
 
-    /// What people write to ask the same: `kubectl --context lab -n db`.
+    /// Returns the beginning of the command for people: `kubectl --context lab -n db`.
     pub fn words(&self) -> String {
         let context = self.context.iter().map(|name| format!(" --context {name}"));
         let namespace = self.namespace.iter().map(|name| format!(" -n {name}"));
         context.chain(namespace).fold("kubectl".to_owned(), |words, more| words + &more)
     }
 
-    /// Makes an object; as it is there then.
+    /// Creates an object and returns it as created.
     ///
     /// # Errors
     /// It is refused, in the API server's words.
@@ -129,18 +129,18 @@ impl Kubectl {
         json(&self.ask(&["create", "-f", "-", "-o", "json"], Some(object))?)
     }
 
-    /// One object.
+    /// Reads one object.
     ///
     /// # Errors
-    /// It is not there, or not for us to see.
+    /// It does not exist, or may not be read.
     pub fn get(&self, kind: &str, name: &str) -> Result<Value> {
         json(&self.ask(&["get", kind, name, "-o", "json"], None)?)
     }
 
-    /// All objects of a kind that have the labels of `selector`.
+    /// Lists all objects of a kind with the labels of `selector`.
     ///
     /// # Errors
-    /// They are not for us to see.
+    /// They may not be read.
     pub fn list(&self, kind: &str, selector: &str) -> Result<Vec<Value>> {
         let said = self.ask(&["get", kind, "-l", selector, "-o", "json"], None)?;
         match json(&said)?["items"].take() {
@@ -158,8 +158,8 @@ impl Kubectl {
         self.ask(&["patch", kind, name, "--type=merge", "-p", &fields], None).map(drop)
     }
 
-    /// Has an object deleted with all that it owns, and does not wait for that. One that is not
-    /// there any more need not be.
+    /// Deletes an object with all that it owns, without waiting for that. A missing object is no
+    /// error.
     ///
     /// # Errors
     /// It is refused, in the API server's words.
@@ -168,8 +168,8 @@ impl Kubectl {
         self.ask(&[&["delete", kind, name][..], &how].concat(), None).map(drop)
     }
 
-    /// A `kubectl` that says each change of the objects of a kind that are selected, as a JSON text
-    /// each: `{type, object}`.
+    /// Starts a `kubectl` that prints each change of the selected objects of a kind as a JSON text:
+    /// `{type, object}`.
     ///
     /// # Errors
     /// It cannot be started.
@@ -179,7 +179,8 @@ impl Kubectl {
         self.read_from(&[&["get", kind, &selector][..], &how].concat())
     }
 
-    /// A `kubectl` that says what the only container of a pod has said, and goes on with it.
+    /// Starts a `kubectl` that prints the past output of the only container of a pod, and follows
+    /// it.
     ///
     /// # Errors
     /// It cannot be started.
@@ -187,7 +188,7 @@ impl Kubectl {
         self.read_from(&["logs", "--follow", pod])
     }
 
-    /// A `kubectl` whose output is read as it comes.
+    /// Starts a `kubectl` whose output is read as it comes.
     ///
     /// # Errors
     /// It cannot be started.
@@ -204,25 +205,25 @@ impl Kubectl {
         command
     }
 
-    /// What leads there.
+    /// Returns the options for context and namespace.
     fn place(&self) -> impl Iterator<Item = &str> {
         let context = self.context.iter().flat_map(|name| ["--context", name]);
         context.chain(self.namespace.iter().flat_map(|name| ["--namespace", name]))
     }
 
-    /// What somebody else runs who asks it something, word by word.
+    /// Returns the words of a command that another program runs.
     pub(crate) fn program_words(&self, arguments: &[&str]) -> Vec<String> {
         let program = self.program.to_string_lossy().into_owned();
         let rest = self.place().chain(arguments.iter().copied()).map(str::to_owned);
         [program].into_iter().chain(rest).collect()
     }
 
-    /// What it answers.
+    /// Runs it and returns its answer.
     pub(crate) fn ask(&self, arguments: &[&str], object: Option<&Value>) -> Result<String> {
         let mut command = self.command();
         command.args(arguments);
         let text = object.map(Value::to_string).unwrap_or_default();
-        // What was made there is taken back after Ctrl-C as well.
+        // Created objects are removed after Ctrl-C as well.
         let patience = Patience {
             limit: LIMIT,
             heeds_interrupt: false,
@@ -244,7 +245,7 @@ impl Kubectl {
     }
 }
 
-/// What `kubectl` says that cannot do what it was asked, and what to do about it.
+/// Explains an error of `kubectl`, with a remedy.
 fn explained(why: &str, arguments: &[&str]) -> String {
     let why = why.strip_prefix("error: ").unwrap_or(why);
     let why = why.strip_prefix("Error from server ").unwrap_or(why);
@@ -274,7 +275,7 @@ fn explained(why: &str, arguments: &[&str]) -> String {
     format!("kubectl: {why}{hint}")
 }
 
-/// The way out where there is no `kubectl`.
+/// Remedy for a missing `kubectl`.
 const INSTALL_HINT: &str =
     "hint: Kubernetes is reached by it: install kubectl, of about the cluster's version";
 
@@ -282,7 +283,7 @@ fn spawned(command: Command) -> Result<Child> {
     process::spawn(command, Life::Ours).map_err(|error| anyhow!("{error:#}\n{INSTALL_HINT}"))
 }
 
-/// Ends one that would go on.
+/// Ends a process that would go on.
 pub(crate) fn end(child: &mut Child) {
     let _ = child.kill();
     let _ = child.wait();

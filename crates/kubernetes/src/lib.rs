@@ -1,12 +1,11 @@
 //! The only crate that knows what Kubernetes is told and says: objects, by the user's own kubectl.
 //!
-//! [`Kubectl`] is a namespace of a cluster as the user's configuration leads there; [`ClientJob`]
-//! is the pods that clients run in, [`PodSet`] those of nodes; [`find`] is where others' clusters
-//! are, [`NodePod`] one of their nodes as it is
-//! broken, and [`Operator`] who runs them; [`access`] is what of that somebody must
-//! be permitted. What must hold: everything that is
-//! made there is owned by one object, which goes by itself when nobody comes back to it; and
-//! nothing is asked of each pod again and again: one watch tells of all.
+//! [`Kubectl`] is a namespace of a cluster, reached by the user's configuration. [`ClientJob`]
+//! holds the pods that clients run in, [`PodSet`] those of nodes. [`find`] locates attached
+//! clusters, [`NodePod`] injects faults into the pod of one of their nodes, and [`Operator`]
+//! restarts them through their operators. [`access`] lists the required permissions. Invariants:
+//! everything that is created there is owned by one object, which expires by itself when it is
+//! abandoned. Pods are never polled one by one: one watch reports all of them.
 
 pub mod access;
 mod clusters;

@@ -1,8 +1,8 @@
-//! The pod of a node as it is broken: deleted, evicted, or cut off by a network policy; and what
-//! the cluster tells of it meanwhile.
+//! Faults of the pod of a node: it is deleted, evicted, or cut off by a network policy. Also reads
+//! the cluster's reports on it meanwhile.
 //!
-//! What must hold: no pod is taken away that nobody makes again, or whose data would go with it;
-//! and what cuts one off goes by itself within a minute when whoever has made it is gone.
+//! Invariants: no pod is removed that no controller recreates, or whose data would go with it. A
+//! policy that cuts one off goes by itself within a minute when its creator is gone.
 
 use crate::job::{self, PutOff};
 use crate::kubectl::{Kubectl, Selector};
@@ -15,24 +15,24 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use target::PodPlace;
 
-/// How long the cluster may take to tell of a pod at first.
+/// Time limit for the cluster's first report on a pod.
 const TOLD_WITHIN: Duration = Duration::from_secs(10);
 
-/// The label that a StatefulSet gives each of its pods, by which alone a policy tells it from the
-/// others.
+/// Label that a StatefulSet gives each of its pods. It is the only one by which a policy can select
+/// a single pod.
 const POD_NAME: &str = "statefulset.kubernetes.io/pod-name";
 
-/// Volumes that are there when their pod is gone: the others are part of it.
+/// Volumes that outlive their pod: the others are part of it.
 const LASTING: [&str; 2] = ["persistentVolumeClaim", "hostPath"];
 
-/// How a pod is deleted.
+/// Way to delete a pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deletion {
-    /// With the time that it has to end.
+    /// With its grace period.
     InOrder,
-    /// Without any.
+    /// Without a grace period.
     AtOnce,
-    /// As a drain does it, so that budgets of disruption are kept.
+    /// By eviction, as a drain does it, so that disruption budgets are kept.
     Eviction,
 }
 
@@ -40,7 +40,7 @@ pub enum Deletion {
 pub struct NodePod {
     kubectl: Kubectl,
     name: String,
-    /// What is told of it, once somebody has asked.
+    /// Reports on it, from the first question on.
     told: Mutex<Option<Pods>>,
 }
 
@@ -51,7 +51,7 @@ impl fmt::Debug for NodePod {
 }
 
 impl NodePod {
-    /// The one that is there.
+    /// Opens the existing pod.
     ///
     /// # Errors
     /// Its place has no names.
@@ -64,15 +64,15 @@ impl NodePod {
         })
     }
 
-    /// Its name.
+    /// Returns its name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// What the cluster has told of it last: as it is, or as the last of its name was.
+    /// Returns the cluster's last report on it, or on the last pod of its name.
     ///
     /// # Errors
-    /// It does not tell.
+    /// The cluster sends no report.
     pub fn seen(&self) -> Result<PodSeen> {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         let pods = match &mut *told {
@@ -92,19 +92,19 @@ impl NodePod {
         )
     }
 
-    /// Whether pods may be put on a node of its cluster.
+    /// Returns true if pods may be scheduled on a node of its cluster.
     ///
     /// # Errors
-    /// It is not there, or not for us to see.
+    /// It does not exist, or may not be read.
     pub fn is_schedulable(&self, node: &str) -> Result<bool> {
         let node = self.kubectl.get("node", node)?;
         Ok(node["spec"]["unschedulable"] != true)
     }
 
-    /// The StatefulSet that makes it.
+    /// Returns the StatefulSet that creates it.
     ///
     /// # Errors
-    /// It is none's.
+    /// It belongs to none.
     pub(crate) fn set(&self) -> Result<String> {
         let pod = self.kubectl.get("pod", &self.name)?;
         let owners = pod["metadata"]["ownerReferences"].as_array();
@@ -114,10 +114,10 @@ impl NodePod {
         set.map(str::to_owned).with_context(none)
     }
 
-    /// Has it deleted, and does not wait for that.
+    /// Deletes it without waiting for that.
     ///
     /// # Errors
-    /// Nobody would make it again, or its data would go with it; the cluster refuses it.
+    /// No controller would recreate it, or its data would go with it; the cluster refuses it.
     pub fn delete(&self, how: Deletion) -> Result<()> {
         let pod = self.kubectl.get("pod", &self.name)?;
         may_go(&pod)?;
@@ -142,22 +142,22 @@ impl NodePod {
         .map(drop)
     }
 
-    /// The programs that keep pods off its node of Kubernetes, and let them there again.
+    /// Returns the commands that keep pods off its node of Kubernetes, and that allow them again.
     ///
     /// # Errors
-    /// The cluster does not tell where it is.
+    /// The cluster does not report its node.
     pub fn cordon(&self) -> Result<[Vec<String>; 2]> {
         let node = self.seen()?.node;
         ensure!(!node.is_empty(), "the pod {} is on no node yet", self.name);
         Ok(["cordon", "uncordon"].map(|what| self.kubectl.program_words(&[what, &node])))
     }
 
-    /// Has a network policy let nothing through to and from it, as long as what is returned is
-    /// held: no connection that begins. What stood before goes on where whoever enforces it lets
-    /// it, as most do.
+    /// Blocks all traffic to and from it by a network policy, as long as the returned value is
+    /// held. It blocks new connections. Existing ones go on if the network plugin allows it, as
+    /// most do.
     ///
     /// # Errors
-    /// It is of no StatefulSet, so that nothing tells it from others; the cluster refuses it.
+    /// It belongs to no StatefulSet, so that no label selects it alone; the cluster refuses it.
     pub fn isolate(&self) -> Result<Isolation> {
         let pod = self.kubectl.get("pod", &self.name)?;
         let unlabelled = || {
@@ -205,7 +205,7 @@ pub struct Isolation {
 }
 
 impl Isolation {
-    /// Takes the policy away.
+    /// Removes the policy.
     ///
     /// # Errors
     /// The cluster refuses it. It goes by itself within a minute.
@@ -224,12 +224,12 @@ impl Isolation {
 
 impl Drop for Isolation {
     fn drop(&mut self) {
-        // If it cannot be asked to, it goes by itself.
+        // If the cluster cannot be reached, it goes by itself.
         let _ = self.remove();
     }
 }
 
-/// That somebody makes a pod again when it is gone, and that its data is still there then.
+/// Checks that a controller recreates a pod when it is gone, and that its data is still there then.
 fn may_go(pod: &Value) -> Result<()> {
     let name = pod["metadata"]["name"].as_str().unwrap_or_default();
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();

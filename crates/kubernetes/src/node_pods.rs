@@ -1,9 +1,9 @@
-//! The pods that nodes of ours run in: a StatefulSet whose containers wait, with a volume each, and
+//! The pods that managed nodes run in: a StatefulSet whose containers wait, with a volume each, and
 //! a Job that owns it.
 //!
-//! Cassandra is started in them as on any machine, by an agent of ours. What must hold: whoever is
-//! killed, and whenever, all of it goes by itself: the Job has a deadline that is put off again and
-//! again, and what it owns, volumes too, is deleted after it by the cluster.
+//! An agent starts Cassandra in them as on any machine. Invariant: if this program is killed, at
+//! any time, all of it goes by itself. The Job has a deadline that is extended again and again, and
+//! the cluster deletes everything that it owns, volumes too.
 
 use crate::job::{self, PutOff};
 use crate::kubectl::Kubectl;
@@ -16,13 +16,13 @@ use std::net::IpAddr;
 use std::time::Duration;
 use target::{NODE_FOLDER, NodePods, PodPlace, RemoteHost};
 
-/// The container that a node runs in.
+/// Container that a node runs in.
 const CONTAINER: &str = "cassandra";
 
-/// How long all pods may take to run: a volume may have to be made, an image be pulled.
+/// Time limit for all pods to run: a volume may have to be created, an image be pulled.
 const READY_LIMIT: Duration = Duration::from_secs(600);
 
-/// The pods of a cluster of ours, as long as this is held.
+/// The pods of a managed cluster. They exist as long as this is held.
 #[derive(Debug)]
 pub struct PodSet {
     kubectl: Kubectl,
@@ -35,10 +35,11 @@ pub struct PodSet {
 }
 
 impl PodSet {
-    /// Has so many made, and waits until they run.
+    /// Creates `count` pods, and waits until they run.
     ///
     /// # Errors
-    /// The cluster is not reached, refuses something, or a pod does not run, with why; Ctrl-C.
+    /// The cluster is not reached, refuses something, or a pod does not run, with the reason;
+    /// Ctrl-C.
     pub fn make(wanted: &NodePods, count: usize, say: &mut dyn FnMut(&str)) -> Result<PodSet> {
         let kubectl = Kubectl::new(wanted.context.as_deref(), wanted.namespace.as_deref())?;
         let name = job::new_name("nodes");
@@ -68,7 +69,7 @@ impl PodSet {
         Ok(set)
     }
 
-    /// Each of them as a machine for nodes, in the order of their numbers.
+    /// Returns each of them as a machine for nodes, in the order of their numbers.
     ///
     /// # Errors
     /// One is gone.
@@ -122,7 +123,7 @@ impl PodSet {
     }
 }
 
-/// What they still wait for.
+/// Returns the error with the reasons why they still wait.
 fn late(pods: &PodsSeen, names: &[String]) -> anyhow::Error {
     let of = |name: &String| match pods.get(name) {
         Some(pod) if pod.is_running => format!("{name} runs"),
@@ -144,23 +145,23 @@ fn late(pods: &PodsSeen, names: &[String]) -> anyhow::Error {
 impl Drop for PodSet {
     fn drop(&mut self) {
         drop(self.put_off.take());
-        // If it cannot be asked to, it goes by itself.
+        // If the cluster cannot be reached, it goes by itself.
         let _ = self.kubectl.delete("job", &self.name);
     }
 }
 
-/// Takes away what a command that was killed has left of the pods that nodes of ours ran in: their
-/// owner, if it is still there.
+/// Removes the pods of managed nodes that a killed command has left: deletes their owner, if it
+/// still exists.
 ///
 /// # Errors
-/// The cluster cannot be asked to.
+/// The cluster cannot be reached or refuses.
 pub fn remove_pods(pod: &PodPlace) -> Result<()> {
     let kubectl = Kubectl::new(pod.context.as_deref(), Some(&pod.namespace))?;
     let (owner, _) = pod.name.rsplit_once('-').context("a pod of a set has a number")?;
     kubectl.delete("job", owner)
 }
 
-/// The StatefulSet of that name, which goes with its owner.
+/// Returns the StatefulSet of this name, which goes with its owner.
 fn manifest(name: &str, wanted: &NodePods, count: usize, owner: &Value) -> Value {
     let labels = job::labels(name, "node");
     let amounts = json!({

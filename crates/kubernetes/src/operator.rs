@@ -1,5 +1,5 @@
-//! Who runs a cluster in Kubernetes, as it is asked to restart all nodes in its own way: an
-//! operator by a task, a plain StatefulSet by a rollout.
+//! Restarts all nodes of a cluster in Kubernetes in its own way: an operator by a task, a plain
+//! StatefulSet by a rollout.
 
 use crate::job;
 use crate::kubectl::Kubectl;
@@ -9,22 +9,23 @@ use measure::clock;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-/// How long a task that has ended can still be looked at, in seconds.
+/// Time that a finished task can still be read, s.
 const TASK_KEPT_S: u64 = 600;
 
-/// The annotation by which `kubectl rollout restart` makes a template another one.
+/// Annotation by which `kubectl rollout restart` changes a template.
 const RESTARTED_AT: &str = "kubectl.kubernetes.io/restartedAt";
 
-/// Whoever makes the pods of a cluster.
+/// Controller of the pods of a cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Operator {
     kubectl: Kubectl,
-    /// The CassandraDatacenters; none where no operator is known.
+    /// Its CassandraDatacenters; empty if no operator is known.
     datacenters: Vec<String>,
 }
 
 impl Operator {
-    /// Of the CassandraDatacenters of these names; without one, what makes the pods itself.
+    /// Returns the operator of the CassandraDatacenters of these names; without any, the
+    /// StatefulSets.
     pub fn of(kubectl: &Kubectl, datacenters: &[String]) -> Operator {
         Operator {
             kubectl: kubectl.clone(),
@@ -32,10 +33,11 @@ impl Operator {
         }
     }
 
-    /// Has all nodes restarted, which are these pods, and does not wait for that; what it was told.
+    /// Starts a restart of all nodes, which are these pods, without waiting for its end. Returns a
+    /// description of it.
     ///
     /// # Errors
-    /// It refuses it, or nobody is known who makes the pods.
+    /// The cluster refuses it, or no controller of the pods is known.
     pub fn restart(&self, pods: &[&NodePod]) -> Result<String> {
         if self.datacenters.is_empty() {
             return self.roll_out(pods);
@@ -53,8 +55,8 @@ impl Operator {
         Ok(made.join(", "))
     }
 
-    /// Gives the templates of their StatefulSets another time, so that each makes its pods anew,
-    /// the last first, each when the one before it is ready.
+    /// Gives the templates of their StatefulSets another time, so that each recreates its pods: the
+    /// last first, each when the one before it is ready.
     fn roll_out(&self, pods: &[&NodePod]) -> Result<String> {
         let mut sets = BTreeSet::new();
         for pod in pods {
@@ -77,7 +79,7 @@ impl Operator {
     }
 }
 
-/// The task by which cass-operator restarts a data center.
+/// Returns the task by which cass-operator restarts a data center.
 fn task(name: &str, datacenter: &str, namespace: &str) -> Value {
     json!({
         "apiVersion": "control.k8ssandra.io/v1alpha1",
@@ -91,7 +93,7 @@ fn task(name: &str, datacenter: &str, namespace: &str) -> Value {
     })
 }
 
-/// That a StatefulSet makes its pods anew when its template changes.
+/// Checks that a StatefulSet recreates its pods when its template changes.
 fn rolls(set: &Value) -> Result<()> {
     let strategy = &set["spec"]["updateStrategy"];
     let name = set["metadata"]["name"].as_str().unwrap_or_default();

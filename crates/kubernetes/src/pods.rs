@@ -1,7 +1,7 @@
-//! Pods as a watch tells of them: where each is, whether it runs, and what has become of it.
+//! Pods as a watch reports them: the node of each, whether it runs, and its fate.
 //!
-//! One `kubectl` tells of all of them, however many there are. What must hold: what is known of a
-//! pod that is gone stays known, since that is when somebody asks.
+//! One `kubectl` reports all of them, for any number. Invariant: the knowledge about a pod that is
+//! gone is kept, since that is when it is needed.
 
 use crate::kubectl::{self, Kubectl, Selector};
 use anyhow::{Result, anyhow, bail};
@@ -16,51 +16,51 @@ use std::process::Child;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// How long is waited before a watch that has ended is begun again: API servers end each after some
-/// minutes.
+/// Pause before a watch that has ended is restarted: API servers end each after some minutes.
 const AGAIN_AFTER: Duration = Duration::from_secs(1);
 
-/// How long a wait is between two looks at whether somebody wants us to end.
+/// Duration of one wait between two checks for an interrupt.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
-/// How often it is said why pods do not run yet, if there is another reason.
+/// Minimum interval between reports of why pods do not run yet, if the reason changes.
 const TELL_EVERY: Duration = Duration::from_secs(10);
 
-/// How long after a pod has fallen silent its end may take to be told.
+/// Time limit for the report of a pod's end after it has fallen silent.
 const FATE_LIMIT: Duration = Duration::from_secs(3);
 
-/// The label by which the pods of an Indexed Job say their number.
+/// Label with the number of a pod of an Indexed Job.
 const INDEX: &str = "batch.kubernetes.io/job-completion-index";
 
-/// What was seen last of a pod.
+/// Last known state of a pod.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PodSeen {
     /// Its name.
     pub name: String,
-    /// What tells it from others of its name, before and after it.
+    /// Its unique id, which distinguishes it from earlier and later pods of its name.
     pub uid: String,
-    /// The node that it is on; empty before it is on one.
+    /// Node that it runs on; empty before it is scheduled.
     pub node: String,
     /// Its address in the network of pods.
     pub address: Option<IpAddr>,
     /// Its number in an Indexed Job.
     pub index: Option<usize>,
-    /// Whether its first container runs.
+    /// True if its first container runs.
     pub is_running: bool,
-    /// Whether it serves, as its own probes say.
+    /// True if it is ready according to its own probes.
     pub is_ready: bool,
-    /// Why it does not run and will not by itself: its image cannot be had, it has ended, ….
+    /// Reason why it does not run and will not by itself: its image cannot be pulled, it has ended,
+    /// ….
     pub stuck: Option<String>,
-    /// Why it does not run yet: no node has room for it, ….
+    /// Reason why it does not run yet: no node has room for it, ….
     pub waits_for: Option<String>,
-    /// What has become of it, if it has ended or is being ended.
+    /// Its fate, if it has ended or is being ended.
     pub fate: Option<String>,
 }
 
 /// Pods by their names.
 pub type PodsSeen = BTreeMap<String, PodSeen>;
 
-/// What a container waits for that does not come by waiting.
+/// Reasons of waiting containers that waiting does not cure.
 const STUCK: [&str; 8] = [
     "ErrImagePull",
     "ImagePullBackOff",
@@ -73,7 +73,7 @@ const STUCK: [&str; 8] = [
 ];
 
 impl PodSeen {
-    /// As an object of the API says it.
+    /// Parses an object of the API.
     pub(crate) fn of(pod: &Value) -> PodSeen {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let (meta, status) = (&pod["metadata"], &pod["status"]);
@@ -129,13 +129,13 @@ impl PodSeen {
     }
 }
 
-/// Reason and message of something in a status.
+/// Returns reason and message of a part of a status.
 fn said(of: &Value) -> String {
     let texts = [&of["reason"], &of["message"]].into_iter().filter_map(Value::as_str);
     texts.filter(|text| !text.is_empty()).collect::<Vec<_>>().join(": ")
 }
 
-/// How a pod has ended: by its own reason, or how its container did.
+/// Returns how a pod has ended: its own reason, or that of its container.
 fn ended(status: &Value) -> String {
     let own = said(status);
     if !own.is_empty() {
@@ -178,10 +178,10 @@ impl Shared {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until `found` finds among all pods what it looks for, or says that it cannot come.
+    /// Waits until `found` finds its result among all pods, or reports that it cannot come.
     ///
     /// # Errors
-    /// What `found` says; `late` of what was seen last, when `deadline` has passed; Ctrl-C.
+    /// Those of `found`; that of `late` with the last state, when `deadline` has passed; Ctrl-C.
     fn until<T>(
         &self,
         deadline: Deadline,
@@ -206,7 +206,7 @@ impl Shared {
     }
 }
 
-/// Why pods do not run yet, after a while.
+/// An error with the reasons why pods do not run yet, after a while.
 #[derive(Debug)]
 struct Waiting(String);
 
@@ -218,14 +218,14 @@ impl fmt::Display for Waiting {
 
 impl std::error::Error for Waiting {}
 
-/// Why pods do not run yet, each reason once.
+/// Returns the reasons why pods do not run yet, each once.
 pub(crate) fn waits(pods: &PodsSeen) -> String {
     let reasons: BTreeSet<&str> =
         pods.values().filter_map(|pod| pod.waits_for.as_deref()).collect();
     reasons.into_iter().collect::<Vec<_>>().join("; ")
 }
 
-/// The pods that are selected, as long as this is held.
+/// The selected pods, watched as long as this is held.
 #[derive(Debug)]
 pub struct Pods {
     shared: Arc<Shared>,
@@ -245,15 +245,15 @@ impl Pods {
         Ok(Pods { shared })
     }
 
-    /// What was seen last of each, by name.
+    /// Returns the last state of each, by name.
     pub fn all(&self) -> Vec<PodSeen> {
         self.shared.known().pods.values().cloned().collect()
     }
 
-    /// As [`Shared::until`].
+    /// Waits like [`Shared::until`].
     ///
     /// # Errors
-    /// As there.
+    /// Those of that function.
     pub fn until<T>(
         &self,
         deadline: Deadline,
@@ -263,11 +263,11 @@ impl Pods {
         self.shared.until(deadline, found, late)
     }
 
-    /// The same, saying now and then why they do not run yet, whenever that is another reason than
-    /// was `told` last.
+    /// Waits likewise, and reports now and then why they do not run yet, whenever the reason
+    /// differs from the one `told` last.
     ///
     /// # Errors
-    /// As there.
+    /// Those of that function.
     pub fn until_told<T>(
         &self,
         deadline: Deadline,
@@ -292,7 +292,7 @@ impl Pods {
         }
     }
 
-    /// What becomes of one: for who has just lost sight of it.
+    /// Returns the source of a pod's fate, for a caller that has just lost contact with it.
     pub fn fate_of(&self, name: &str) -> Fate {
         let (shared, name) = (Arc::downgrade(&self.shared), name.to_owned());
         Fate::new(move || {
@@ -315,7 +315,7 @@ impl Drop for Pods {
     }
 }
 
-/// Takes in what is told, and begins again when a watch ends.
+/// Records the reports, and restarts the watch when it ends.
 fn follow(mut watch: Child, kubectl: &Kubectl, selector: &Selector, shared: &Shared) {
     loop {
         let told = watch.stdout.take();
@@ -327,7 +327,7 @@ fn follow(mut watch: Child, kubectl: &Kubectl, selector: &Selector, shared: &Sha
         drop(known);
         let told = told.map(|told| Deserializer::from_reader(BufReader::new(told)));
         for event in told.into_iter().flat_map(|told| told.into_iter::<Value>()) {
-            // What is no event is the end of a watch that was cut.
+            // Anything but an event is the end of a watch that was cut.
             let Ok(event) = event else { break };
             take(&event, shared);
         }

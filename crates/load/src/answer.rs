@@ -1,4 +1,4 @@
-//! What an answer means for the operation that waited for it.
+//! Classifies a response for the operation that waited for it.
 
 use cql::Compression;
 use cql::ParseError;
@@ -7,23 +7,23 @@ use cql::request::StatementId;
 use cql::response::{self, ErrorCode, ErrorDetail, RawRows, Response, ResultKind};
 use measure::Outcome;
 
-/// The meaning of one answer.
+/// Meaning of one response.
 pub(crate) enum Answer<'a> {
-    /// Done, nothing to look at.
+    /// Success without data to read.
     Done,
-    /// Done, with rows.
+    /// Success, with rows.
     Rows(RawRows<'a>),
     /// Refused or failed, with the server's message.
     Error(Outcome, &'a str),
-    /// The node does not know the prepared statement of this id.
+    /// The node does not know the prepared statement with this id.
     Forgotten(&'a [u8]),
-    /// The node knows it again, under this id.
+    /// The node has prepared the statement again, under this id.
     Prepared(StatementId<'a>),
-    /// Not a frame that CQL allows here.
+    /// The response is not a frame that CQL allows here.
     Nonsense(Nonsense),
 }
 
-/// What is wrong with a frame.
+/// Reason why a frame is invalid.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Nonsense {
     #[error("a compressed answer, where no compression was asked for")]
@@ -38,19 +38,19 @@ pub(crate) enum Nonsense {
     ResultKind,
 }
 
-/// One answer with what is known about its operation.
+/// One response, with the known properties of its operation.
 #[derive(Clone, Copy)]
 pub(crate) struct Reading {
     pub header: Header,
     pub preparing: bool,
-    /// The largest body that what was asked for can have, uncompressed.
+    /// Largest uncompressed body that a response to this request can have, bytes.
     pub body_bytes_max: u32,
-    /// What the connection was opened with.
+    /// Compression that was negotiated when the connection was opened.
     pub compression: Option<Compression>,
 }
 
 impl Reading {
-    /// Reads the answer's body; `plain` takes the body of a compressed one.
+    /// Reads the body of the response; a compressed body is decompressed into `plain`.
     #[inline]
     pub fn answer<'a>(self, body: &'a [u8], plain: &'a mut Vec<u8>) -> Answer<'a> {
         let usual = self.header.opcode == opcode::RESULT && self.header.flags == 0;
@@ -85,7 +85,7 @@ impl Reading {
         read.unwrap_or_else(|error| Answer::Nonsense(error.into()))
     }
 
-    /// Of a RESULT, only what is needed: nothing is allocated for metadata.
+    /// Reads only the needed part of a RESULT and allocates nothing for its metadata.
     fn result(self, body: &[u8]) -> Answer<'_> {
         match (response::result_kind(body), self.preparing) {
             (Some(ResultKind::Prepared), true) => match response::prepared_id(&self.header, body) {
@@ -120,7 +120,7 @@ fn rows(body: &[u8]) -> Answer<'_> {
     }
 }
 
-/// The outcome that an error code stands for.
+/// Returns the outcome that an error code stands for.
 pub(crate) fn outcome_of(code: ErrorCode) -> Outcome {
     match code {
         ErrorCode::ServerError => Outcome::ServerError,
@@ -151,7 +151,7 @@ pub(crate) fn outcome_of(code: ErrorCode) -> Outcome {
 mod tests {
     use super::*;
 
-    /// A study names the errors of the null target as reports name their outcomes.
+    /// The names that studies use for errors of the null target equal the outcome names in reports.
     #[test]
     fn an_error_that_any_request_may_get_has_the_name_of_its_outcome() {
         let mut found = 0;

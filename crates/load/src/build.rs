@@ -1,7 +1,7 @@
-//! A worker with all the memory that it will ever need: nothing of it grows after the start line
-//! but buffers for frames that turn out larger than the workload said.
+//! Builds a worker with all the memory that it will ever need. After the start line only buffers
+//! grow, for frames that are larger than the workload announced.
 
-use crate::config::{Config, Limit};
+use crate::config::Config;
 use crate::connect;
 use crate::connection::{Buffers, Link, Memory};
 use crate::control::Control;
@@ -12,7 +12,7 @@ use crate::ledger::{Keeps, LEDGER_OPERATIONS_MAX, LedgerPart, TIMED_OPERATIONS_M
 use crate::recorder::Recorder;
 use crate::router::Router;
 use crate::schedule::{Arrivals, Schedule};
-use crate::worker::{Batch, Course, DueTimes, Timestamps, Worker, WorkerEnd};
+use crate::worker::{Batch, Course, DueTimes, Sockets, Timestamps, Worker, WorkerEnd};
 use crate::world::World;
 use cql::Segments;
 use cql::template::Template;
@@ -22,11 +22,11 @@ use std::io;
 use std::iter::repeat_with;
 use std::sync::Arc;
 
-/// How much of what has a limit a worker is given, beside what its operations need.
+/// Sizes of a worker's limited resources, beyond the needs of its operations.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sizes {
     pub buffers: Buffers,
-    /// Streams beyond the limit of in-flight operations, for those that timed out.
+    /// Streams beyond the in-flight limit, for operations that timed out.
     pub orphans: usize,
 }
 
@@ -37,7 +37,7 @@ impl Sizes {
     };
 }
 
-/// What all workers of a run share.
+/// State that all workers of a run share.
 #[derive(Clone)]
 pub(crate) struct Shared {
     pub control: Arc<Control>,
@@ -45,7 +45,7 @@ pub(crate) struct Shared {
     pub templates: Arc<[Template]>,
 }
 
-/// Worker number `index` of this client, on `links`, node by node.
+/// Builds worker number `index` of this client on `links`, which are ordered by node.
 pub(crate) fn build<W: World>(
     (config, shared): (&Config, &Shared),
     index: usize,
@@ -90,7 +90,7 @@ pub(crate) fn build<W: World>(
         spare_courses: courses_with_room(facts, again),
         again: VecDeque::with_capacity(again),
         twins_count: 0,
-        unsent: false,
+        sockets: Sockets::new(),
         ledger: ledger_part(config, index, workers),
         history: history_part(config, index, workers),
         written: config.written.clone(),
@@ -117,13 +117,13 @@ pub(crate) fn build<W: World>(
     Ok(worker)
 }
 
-/// The number of worker `index` of this client among those of all, and how many these are.
+/// Returns the number of worker `index` among the workers of all clients, and their count.
 fn number_among_all(config: &Config, index: usize) -> (u64, u64) {
     let number = (config.others.before + index) as u64;
     (number, config.workers_of_all() as u64)
 }
 
-/// Memory for one connection after the other, with segments in a version that has them.
+/// Returns memory for one connection after another, with segments if the version has them.
 fn memory(config: &Config, sizes: Sizes, frame_bytes_max: usize) -> impl Iterator<Item = Memory> {
     let (version, compression) = (config.access.version, config.access.compression);
     let segments = version.has_segments().then(|| Segments::new(compression));
@@ -141,7 +141,7 @@ fn courses_with_room(facts: &Facts, count: usize) -> Vec<Course> {
     repeat_with(course).take(count).collect()
 }
 
-/// The worker's part of the operations in flight; the first workers have what does not divide.
+/// Returns the worker's share of the operations in flight; the first workers share the remainder.
 fn in_flight_share(config: &Config, index: u64, workers: u64) -> u32 {
     let all = config.in_flight();
     let rest = u64::from(all) % workers;
@@ -150,19 +150,19 @@ fn in_flight_share(config: &Config, index: u64, workers: u64) -> u32 {
 
 fn frame_bytes_max(templates: &[Template], values_bytes_max: usize) -> usize {
     let template_bytes = templates.iter().map(Template::bytes).max().unwrap_or(0);
-    // LZ4 may make a frame longer by its headers and a 255th.
+    // LZ4 may enlarge a frame by its headers and 1/255 of its length.
     let plain_bytes = template_bytes + values_bytes_max;
     plain_bytes + plain_bytes / 255 + 64
 }
 
 fn number_end(config: &Config) -> u64 {
-    match config.limit {
-        Limit::Operations(count) => config.first_operation.saturating_add(count),
-        Limit::Duration(_) | Limit::Unlimited => u64::MAX,
-    }
+    let count = config.limit.operations();
+    count.map_or(u64::MAX, |count| {
+        config.first_operation.saturating_add(count)
+    })
 }
 
-/// Where the operations of worker number `index` come from.
+/// Returns the source of due times for worker number `index`.
 fn source(config: &Config, index: u64, in_flight: u32) -> DueTimes {
     let (workers, rise) = (config.workers_of_all() as u64, config.rise);
     let seed = config.first_operation;
@@ -191,16 +191,14 @@ fn source(config: &Config, index: u64, in_flight: u32) -> DueTimes {
     }
 }
 
-/// The part of the ledger that worker number `index` writes, if one is kept.
+/// Returns the part of the ledger that worker number `index` writes, if a ledger is kept.
 fn ledger_part(config: &Config, index: u64, workers: u64) -> Option<LedgerPart> {
     if config.keeps == Keeps::Nothing {
         return None;
     }
-    let expected = match config.limit {
-        Limit::Operations(count) => count.div_ceil(workers),
-        // The first chunk; the others as they are needed.
-        Limit::Duration(_) | Limit::Unlimited => 1,
-    };
+    // If the number of operations is unknown, allocate the first chunk now and the others on
+    // demand.
+    let expected = config.limit.operations().map_or(1, |count| count.div_ceil(workers));
     let first = config.first_operation + index;
     let operations_max = LEDGER_OPERATIONS_MAX / workers;
     let part = LedgerPart::new(first, workers, operations_max, expected);
@@ -211,7 +209,7 @@ fn ledger_part(config: &Config, index: u64, workers: u64) -> Option<LedgerPart> 
     })
 }
 
-/// The part of the history that worker number `index` writes, if one is kept.
+/// Returns the part of the history that worker number `index` writes, if a history is kept.
 fn history_part(config: &Config, index: u64, workers: u64) -> Option<HistoryPart> {
     let first = config.first_operation + index;
     let operations_max = HISTORY_OPERATIONS_MAX / workers;

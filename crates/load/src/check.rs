@@ -1,25 +1,24 @@
-//! What a read that was compared comes to: what the values themselves say, beside what earlier runs
-//! have written.
+//! Judges verified reads by the values that they found and by the writes of earlier runs.
 
 use crate::written::{RowWrites, Sum, Written};
 use measure::Missed;
 use measure::interval::CheckCounts;
 use workload::{Check, Stage};
 
-/// What the values of a read say by themselves.
+/// Information that the values of a read contain themselves.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReadValue {
     pub check: Check,
-    /// The row that was asked for.
+    /// Row that was requested.
     pub row: u64,
-    /// Who wrote the value, if it says so.
+    /// Stage and number of the operation that wrote the value, if the value states it.
     pub writer: Option<(Stage, u64)>,
-    /// What a counter has come to.
+    /// Value of a counter.
     pub counted: Option<i64>,
 }
 
-/// Counts what a read found; `written` is what earlier runs have written, where that is known.
-/// Returns what the row is if it is not as it should be.
+/// Counts the result of a verified read. `written` holds the writes of earlier runs, if they are
+/// known. Returns how the row is wrong, or `None` if it may be right.
 pub(crate) fn note_check(
     checks: &mut CheckCounts,
     said: ReadValue,
@@ -29,7 +28,7 @@ pub(crate) fn note_check(
         return note_counter(checks, counted, written.and_then(|of| of.sum(said.row)));
     }
     let acknowledged = written.and_then(|written| written.is_acknowledged(said.row));
-    // Without a ledger nothing was overwritten or deleted as far as anybody knows.
+    // Without a ledger, assume that no row was overwritten or deleted.
     let row = match written {
         Some(written) => written.row(said.row),
         None => Some(RowWrites::default()),
@@ -70,7 +69,7 @@ pub(crate) fn note_check(
     }
 }
 
-/// A value is there that was right once; it may have been overwritten or deleted since.
+/// Counts a value that was correct at some time. It may have been overwritten or deleted since.
 fn note_there(
     checks: &mut CheckCounts,
     said: &ReadValue,
@@ -101,7 +100,7 @@ fn note_there(
     missed
 }
 
-/// A counter is there; without a sum of what was added to it nothing can be said.
+/// Counts a counter that was found. Without the sum of its increments it cannot be judged.
 fn note_counter(checks: &mut CheckCounts, counted: i64, sum: Option<Sum>) -> Option<Missed> {
     let off_by = sum.map(|sum| sum.off_by(counted))?;
     checks.checked += 1;
@@ -114,7 +113,7 @@ fn note_counter(checks: &mut CheckCounts, counted: i64, sum: Option<Sum>) -> Opt
     }
 }
 
-/// A row is not there. `deleted`: whether it may have been deleted; none where nobody remembers.
+/// Counts a row that is absent. `deleted`: true if a deletion may explain it; `None` if unknown.
 fn note_absent(
     checks: &mut CheckCounts,
     check: Check,
@@ -137,14 +136,14 @@ fn note_absent(
     missed
 }
 
-/// Whether a deletion of the row may have been the last that was done to it.
+/// Returns true if a deletion may have been the last operation on the row.
 fn may_be_gone(written: &Written, row: &RowWrites) -> bool {
     row.delete_ended > 0 && !written.is_before(row.delete_ended, row.write_sent)
 }
 
-/// Why a value should not be there.
+/// Reason why a value should not be there.
 enum Behind {
-    /// Nobody has written it.
+    /// No operation has written it.
     Nobody,
     /// It was deleted after it was written.
     Deletion,

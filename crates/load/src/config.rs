@@ -1,4 +1,4 @@
-//! What a run of the engine is told, and what it tells at its end.
+//! Defines the inputs of an engine run and its results.
 
 use crate::failures::NodeFailures;
 use crate::history::History;
@@ -13,68 +13,68 @@ use std::sync::Arc;
 use std::time::Duration;
 use workload::{Program, Stage};
 
-/// Release quantum that keeps the p99 of release lag under 100 µs even where waking up takes 40 µs,
-/// as on a small virtual machine.
+/// Release quantum that keeps the p99 of release lag below 100 µs even if a wake-up takes 40 µs, as
+/// on a small virtual machine.
 pub const RELEASE_QUANTUM: Duration = Duration::from_micros(50);
 
-/// One run of the engine.
+/// Configuration of one engine run.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// What is asked.
+    /// Program that generates the requests.
     pub program: Arc<Program>,
-    /// Which part of the program: load, main mix or verification.
+    /// Stage of the program: load, main mix or verification.
     pub stage: Stage,
-    /// Whom to ask; at least one.
+    /// Target nodes; at least one.
     pub nodes: Vec<Endpoint>,
-    /// How to get in.
+    /// Credentials, encryption and protocol of the connections.
     pub access: Access,
-    /// When operations are due.
+    /// Schedule of the operations' due times.
     pub schedule: Schedule,
-    /// How long the load takes to rise linearly from nothing to all of it: a rate to its value, a
-    /// closed loop to all of its operations in flight.
+    /// Time in which the load rises linearly from zero. A rate rises to its value, and a closed
+    /// loop to all of its operations in flight.
     pub rise: Duration,
     /// Number of the first operation.
     pub first_operation: u64,
-    /// When to stop issuing.
+    /// Limit after which no more operations are issued.
     pub limit: Limit,
-    /// Which operations are the measured population.
+    /// Window that defines the measured population.
     pub window: Window,
-    /// Open schedules: most operations in flight over all workers of all clients. What is due
-    /// beyond waits, on the clock, and is counted as limited.
+    /// Open schedules: maximum of operations in flight over all workers of all clients. Operations
+    /// that are due beyond it wait, with their time running, and are counted as limited.
     pub in_flight_max: u32,
-    /// Open schedules: shortest time between two releases of one worker. What becomes due in
-    /// between is sent together, so that release lag is at most about this, and waking up is paid
-    /// once per release instead of once per operation. [`RELEASE_QUANTUM`] unless told.
+    /// Open schedules: shortest time between two releases of one worker. Operations that become due
+    /// in between are sent together. Release lag is therefore at most about this time, and each
+    /// release costs one wake-up instead of one per operation. Default: [`RELEASE_QUANTUM`].
     pub release_quantum: Duration,
-    /// Time from the send after which a try counts as failed, unless its kind has its own.
+    /// Time from the send after which a try counts as failed, unless its kind has its own time-out.
     pub timeout: Duration,
-    /// Tries after the first one that every operation has, if its kind has no more of its own.
+    /// Minimum of retries of every operation; its kind may have more.
     pub retries_min: u8,
-    /// Event loops; each has its own connections.
+    /// Number of event loops; each has its own connections.
     pub workers: usize,
-    /// The workers of other clients that share the load.
+    /// Workers of other clients that share the load.
     pub others: OtherWorkers,
     /// CPUs to pin the workers to, in turn; empty: no pinning.
     pub cpus: Vec<usize>,
-    /// Whether the workers go before whatever else wants their CPUs, where the system allows it:
-    /// for nodes on the same machine, whose threads would keep an answer waiting for tens of
-    /// milliseconds. What the client uses is little, and the same either way.
+    /// True if the workers get real-time priority where the system allows it. It is meant for nodes
+    /// on the same machine, whose threads would otherwise delay the reading of a response by tens
+    /// of milliseconds. The client's CPU use is small, and is the same either way.
     pub realtime: bool,
     /// Connections per node and worker.
     pub connections_per_node: usize,
-    /// Length of an interval; one second but for tests.
+    /// Length of an interval; one second except in tests.
     pub interval: Duration,
-    /// Which reads are compared with what the seed says must be there.
+    /// Selection of the reads that are compared with the values that the seed prescribes.
     pub verify_reads: VerifyReads,
-    /// What the run writes down of its writes. [`Summary::ledger`] has it.
+    /// Records that the run keeps of its writes; [`Summary::ledger`] returns them.
     pub keeps: Keeps,
-    /// What earlier runs have written: reads of this run that find no row, or not the last one,
-    /// are judged by it.
+    /// Writes of earlier runs. Reads of this run that find no row, or an outdated one, are judged
+    /// by them.
     pub written: Option<Arc<Written>>,
 }
 
 impl Config {
-    /// The most operations in flight over all workers of all clients.
+    /// Returns the maximum of operations in flight over all workers of all clients.
     pub fn in_flight(&self) -> u32 {
         match self.schedule {
             Schedule::Closed { in_flight } => in_flight,
@@ -82,47 +82,46 @@ impl Config {
         }
     }
 
-    /// The workers of all clients that share the load.
+    /// Returns the number of workers of all clients that share the load.
     pub fn workers_of_all(&self) -> usize {
         self.others.before + self.workers + self.others.after
     }
 }
 
-/// The workers of other clients that share a load: schedule, operations in flight and the numbers
-/// of operations are those of all of them together, and each worker takes its share by its number.
+/// Workers of other clients that share a load. The schedule, the operations in flight and the
+/// operation numbers apply to all workers together. Each worker takes its share by its number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OtherWorkers {
-    /// Those with lower numbers than ours.
+    /// Number of workers with lower numbers than this client's.
     pub before: usize,
-    /// Those with higher ones.
+    /// Number of workers with higher numbers than this client's.
     pub after: usize,
 }
 
-/// A node to send to.
+/// Target node.
 #[derive(Clone, Debug)]
 pub struct Endpoint {
-    /// Where it is reached for CQL.
+    /// Address at which the client reaches the node for CQL.
     pub address: SocketAddr,
-    /// What the other nodes call it: the same, unless addresses are translated on the way. Its
-    /// certificate carries this one.
+    /// Address that the other nodes use for it. It is the same unless addresses are translated on
+    /// the way. The node's certificate carries this one.
     pub called: SocketAddr,
-    /// The name by which whoever answers at `address` is asked for it, where that is a proxy of
-    /// several nodes: it is the name that TLS asks for.
+    /// Name that selects the node at a proxy for several nodes; TLS requests this server name.
     pub proxied_name: Option<String>,
-    /// Its name in messages.
+    /// Name of the node in messages.
     pub name: String,
-    /// Its tokens; all empty: operations go to the nodes in turn.
+    /// Tokens of the node. If no node has any, operations go to the nodes in turn.
     pub tokens: Vec<i64>,
 }
 
-/// How to get in.
+/// Credentials, encryption and protocol of the connections.
 #[derive(Clone, Default)]
 pub struct Access {
     /// User and password.
     pub credentials: Option<(String, String)>,
-    /// TLS, if the nodes want it.
+    /// TLS, if the nodes require it.
     pub tls: Option<Tls>,
-    /// The version of the protocol that all nodes speak.
+    /// Protocol version that all nodes speak.
     pub version: Version,
     /// Compression of frame bodies.
     pub compression: Option<Compression>,
@@ -140,97 +139,117 @@ impl std::fmt::Debug for Access {
     }
 }
 
-/// TLS to the nodes.
+/// TLS configuration for the nodes.
 #[derive(Clone)]
 pub struct Tls {
-    /// Whom to trust, and our own certificate if any.
+    /// Trusted certificates, and the client's own certificate if there is one.
     pub config: Arc<rustls::ClientConfig>,
     /// Name to verify instead of the node's address.
     pub server_name: Option<String>,
 }
 
-/// When to stop issuing.
+/// Limit after which no more operations are issued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
-    /// After so many operations.
+    /// After this number of operations.
     Operations(u64),
-    /// So long after the start line.
+    /// After this time from the start line.
     Duration(Duration),
-    /// When [`Flow`] says so.
+    /// After this number of operations or this time from the start line, whichever comes first.
+    Either(u64, Duration),
+    /// When [`Flow`] requests it.
     Unlimited,
 }
 
-/// Which operations are the measured population: those whose intended time lies between the
-/// window's begin and the stop. They are followed to their end, or to [`Config::timeout`] or that
-/// of their kind.
+impl Limit {
+    /// Returns the maximum of operations; `None` if they are not limited.
+    pub fn operations(self) -> Option<u64> {
+        match self {
+            Limit::Operations(count) | Limit::Either(count, _) => Some(count),
+            Limit::Duration(_) | Limit::Unlimited => None,
+        }
+    }
+
+    /// Returns the maximum duration; `None` if it is not limited.
+    pub fn duration(self) -> Option<Duration> {
+        match self {
+            Limit::Duration(length) | Limit::Either(_, length) => Some(length),
+            Limit::Operations(_) | Limit::Unlimited => None,
+        }
+    }
+}
+
+/// Window that defines the measured population: operations whose intended time lies between the
+/// window's begin and the stop. They are followed to their end, or to [`Config::timeout`] or the
+/// time-out of their kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Window {
     /// All operations of the run.
     Whole,
-    /// Those that are due so long after the start line or later; whole intervals.
+    /// Operations that are due at least this time after the start line, in whole intervals.
     After(Duration),
-    /// Those that are due after an edge between intervals that [`Flow::Measure`] asks for.
+    /// Operations that are due after an interval edge that [`Flow::Measure`] requests.
     WhenTold,
 }
 
-/// Which reads are verified.
+/// Selection of the reads that are verified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VerifyReads {
     /// No read is verified.
     Off,
-    /// Each operation whose number is a multiple of this; 1: all.
+    /// Each operation whose number is a multiple of this one; 1: all.
     EveryNth(u32),
 }
 
-/// What the caller wants, after an interval or at any other time.
+/// Instruction of the caller, after an interval or at any other time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
-    /// Go on.
+    /// Continue as before.
     Continue,
-    /// Stop issuing at this time of the monotonic clock: exactly then, if that is 50 ms ahead.
+    /// Stop issuing at this time of the monotonic clock. The stop is exact if it is 50 ms ahead.
     StopAt(u64),
-    /// The measured window begins with the next interval that has not begun yet, and has so many.
-    /// Asked for once, with [`Window::WhenTold`].
+    /// Begin the measured window with the next interval that has not begun yet; it lasts this
+    /// number of intervals. Requested once, with [`Window::WhenTold`].
     Measure(u64),
-    /// Stop issuing at once. What was due is sent, and what is in flight is awaited.
+    /// Stop issuing at once. Operations already due are sent, and those in flight are awaited.
     StopNow,
-    /// Stop issuing at once, and send nothing more; what is in flight is awaited for a second, and
-    /// ends as on a lost connection then.
+    /// Stop issuing at once and send nothing more. Operations in flight are awaited for one second;
+    /// then they end as on a lost connection.
     Abandon,
 }
 
-/// What a run did, beside its intervals.
+/// Results of a run, besides its intervals.
 #[derive(Clone, Debug)]
 pub struct Summary {
-    /// The start line, monotonic clock, ns.
+    /// Start line, monotonic clock, ns.
     pub start_ns: u64,
     /// Operations sent at least once.
     pub operations_sent: u64,
-    /// Operations that ended, whatever their outcome. Always those sent plus those dropped, which
-    /// include those that no frame can hold.
+    /// Operations that ended, whatever their outcome. The count always equals sent plus dropped
+    /// operations; the dropped ones include operations that no frame can hold.
     pub operations_ended: u64,
     /// Lowest number that no operation of this run had.
     pub next_operation: u64,
-    /// Event loops.
+    /// Number of event loops.
     pub workers: usize,
-    /// Whether they went before whatever else wanted their CPUs.
+    /// True if the workers had real-time priority.
     pub realtime: bool,
     /// Connections at the start line.
     pub connections: usize,
-    /// The first message of each kind of error, with the node it came from.
+    /// First message of each kind of error, with its node.
     pub first_errors: Vec<FirstError>,
-    /// The first rows that were read and were not as they should be, by their numbers.
+    /// Rows with the lowest numbers whose reads were not as expected.
     pub missed_rows: Vec<(u64, Missed)>,
-    /// Failed operations of each node that has some.
+    /// Failed operations of each node that has any.
     pub failures: Vec<NodeFailures>,
-    /// Which writes were acknowledged, if the run was to write that down.
+    /// Ledger of acknowledged writes, if the run kept one.
     pub ledger: Option<Arc<Ledger>>,
-    /// What was asked of registers and answered, if the run was to write that down.
+    /// History of the requests to registers and their responses, if the run kept one.
     pub history: Option<Arc<History>>,
 }
 
 impl Summary {
-    /// Of a run that has its connections and has not begun.
+    /// Returns the summary of a run that has its connections and has not begun.
     pub(crate) fn at_first(config: &Config, connections: usize) -> Summary {
         Summary {
             start_ns: 0,
@@ -248,8 +267,8 @@ impl Summary {
         }
     }
 
-    /// Adds rows that were not as they should be, each once, the lowest first; as many as a person
-    /// looks at stay.
+    /// Adds rows that were not as expected, each once and the lowest first. Keeps at most
+    /// [`MISSED_ROWS_MAX`].
     pub fn add_missed_rows(&mut self, rows: impl IntoIterator<Item = (u64, Missed)>) {
         self.missed_rows.extend(rows);
         self.missed_rows.sort_by_key(|(row, _)| *row);
@@ -258,21 +277,21 @@ impl Summary {
     }
 }
 
-/// The first error of its kind.
+/// First error of its kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FirstError {
-    /// Kind of error.
+    /// Outcome that the error stands for.
     pub outcome: Outcome,
     /// Name of the node.
     pub node: String,
-    /// The server's message, or ours.
+    /// Message of the server, or of the client.
     pub message: String,
 }
 
-/// Why a run could not be made.
+/// Reason why a run could not be made.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
-    /// A setting makes no sense.
+    /// A setting is invalid.
     #[error("{0}")]
     Config(String),
     /// A connection could not be opened before the start line.
@@ -280,20 +299,20 @@ pub enum LoadError {
     Connect {
         /// Name of the node.
         node: String,
-        /// Where it was tried.
+        /// Address that was tried.
         address: SocketAddr,
-        /// What happened.
+        /// Reason of the failure.
         reason: String,
     },
-    /// The operating system refused something that the engine needs.
+    /// The operating system refused a resource that the engine needs.
     #[error("{what}: {answer}")]
     System {
-        /// What was tried.
+        /// Action that was tried.
         what: &'static str,
-        /// The system's answer.
+        /// Error of the system.
         answer: std::io::Error,
     },
-    /// A worker panicked: a bug of ours. The numbers of the run are worthless.
+    /// A worker panicked, which is a bug in this program. The numbers of the run are worthless.
     #[error("load worker {0} panicked; this is a bug in cassay")]
     Panicked(usize),
 }

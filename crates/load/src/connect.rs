@@ -1,13 +1,14 @@
-//! Opening a connection: TCP, TLS, STARTUP, authentication, and preparing every statement
-//! that is not to be sent as text.
+//! Opens a connection: TCP, TLS, STARTUP, authentication, and PREPARE for every statement that is
+//! not sent as text.
 //!
 //! Control plane: it blocks, with a time-out, on the calling thread. Before the start line that is
-//! the caller's thread; when a node went away, a thread of its own per connection that tries again
-//! with back-off, follows the node if it has moved, and hands the finished link to the worker.
+//! the caller's thread. After a node went away, one thread per connection tries again with back-off
+//! and follows the node if it has moved. It hands the finished link to the worker.
 
 use crate::config::{Access, Config, Endpoint, LoadError};
 use crate::connection::Link;
 use crate::moved;
+use crate::socket::Socket;
 use cql::frame::{self, Header, flag};
 use cql::request::{self, QueryParams, StatementId};
 use cql::response::{self, Response, ResultBody};
@@ -24,18 +25,18 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use workload::{Program, Statement};
 
-/// A node that does not answer within this is not there.
+/// Time without a response after which a node counts as absent.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// First pause before a lost connection is tried again; doubled up to [`BACKOFF_MAX`].
+/// First pause before a lost connection is retried; doubled up to [`BACKOFF_MAX`].
 const BACKOFF_MIN: Duration = Duration::from_millis(50);
-/// Longest pause: a node that restarts is noticed within two seconds.
+/// Longest pause, so that a restarted node is noticed within two seconds.
 const BACKOFF_MAX: Duration = Duration::from_secs(2);
 
-/// The largest answer before the first operation: metadata of a statement with many columns.
+/// Largest response before the first operation: metadata of a statement with many columns.
 const HANDSHAKE_BYTES_MAX: u32 = 16 << 20;
 
-/// The parameters of a statement's frames, values left out. A timestamp only makes room for the
-/// operation's own.
+/// Returns the parameters of a statement's frames, without values. The timestamp only reserves room
+/// for the operation's own.
 fn params(statement: &Statement, version: Version) -> QueryParams<'static> {
     QueryParams {
         version,
@@ -43,16 +44,16 @@ fn params(statement: &Statement, version: Version) -> QueryParams<'static> {
         page_size: statement.page_size,
         serial_consistency: statement.serial_consistency,
         timestamp_us: statement.client_timestamp.then_some(0),
-        // Who sends a text every time has not been told its columns before.
+        // A statement sent as text was not prepared, so its columns are not known in advance.
         skip_metadata: statement.returns_rows && statement.prepared,
         ..QueryParams::default()
     }
 }
 
-/// The frame of a statement: under `id`, or its text if it is not to be prepared.
+/// Builds the frame of a statement: under `id`, or with its text if it is not to be prepared.
 ///
 /// # Errors
-/// The text cannot be read as CQL.
+/// The text cannot be parsed as CQL.
 pub(crate) fn template(
     statement: &Statement,
     id: StatementId<'_>,
@@ -66,7 +67,7 @@ pub(crate) fn template(
     }
 }
 
-/// The frame of a statement that was prepared under `id`.
+/// Builds the frame of a statement that was prepared under `id`.
 pub(crate) fn execute_template(
     statement: &Statement,
     id: StatementId<'_>,
@@ -75,14 +76,14 @@ pub(crate) fn execute_template(
     Template::execute(id, statement.values_count, &params(statement, version))
 }
 
-/// The frame of an operation of several statements that begins with this one; `None`: it is always
-/// alone.
+/// Builds the frame of a multi-statement operation that begins with this statement. `None` if the
+/// statement is always alone.
 pub(crate) fn batch_template(statement: &Statement, version: Version) -> Option<BatchTemplate> {
     let kind = statement.batch?;
     Some(BatchTemplate::new(kind, &params(statement, version)))
 }
 
-/// Opens a connection to `node` with the statements of `program` prepared on it, and makes their
+/// Opens a connection to `node`, prepares the statements of `program` on it, and builds their
 /// templates.
 pub(crate) fn open(
     node: &Endpoint,
@@ -104,18 +105,18 @@ fn try_open(
     Wire::enter(node, access)?.prepared(program)
 }
 
-/// A blocking exchange of one request and one answer at a time.
+/// Blocking exchange of one request and one response at a time.
 pub(crate) struct Wire {
     link: Link,
     plain: Vec<u8>,
     version: Version,
     compression: Option<Compression>,
-    /// What reads its segments, in a version that has them, once there are some.
+    /// Reader of the segments, in a version that has them, after the first segment.
     segments: Option<SegmentReader>,
 }
 
 impl Wire {
-    /// Connects, and goes through the handshake.
+    /// Connects and performs the handshake.
     pub fn enter(node: &Endpoint, access: &Access) -> io::Result<Wire> {
         let stream = TcpStream::connect_timeout(&node.address, CONNECT_TIMEOUT)?;
         stream.set_nodelay(true)?;
@@ -135,7 +136,10 @@ impl Wire {
             }
         };
         let mut wire = Wire {
-            link: Link { stream, tls },
+            link: Link {
+                stream: Socket::new(stream),
+                tls,
+            },
             plain: Vec::new(),
             version: access.version,
             compression: access.compression,
@@ -145,7 +149,7 @@ impl Wire {
         Ok(wire)
     }
 
-    /// With the statements of a program prepared on it, and ready for a worker.
+    /// Prepares the statements of a program on the connection, and readies it for a worker.
     fn prepared(mut self, program: &Program) -> io::Result<(Link, Vec<Template>)> {
         let mut templates = Vec::with_capacity(program.statements().len());
         for statement in program.statements() {
@@ -159,7 +163,8 @@ impl Wire {
         if self.segments.is_some_and(|reader| !reader.is_empty()) {
             return Err(io::Error::other("the node says what nobody has asked for"));
         }
-        self.link.stream.set_nonblocking(true)?;
+        self.link.stream.stream().set_nonblocking(true)?;
+        self.link.stream.time_arrivals();
         Ok((self.link, templates))
     }
 
@@ -171,7 +176,7 @@ impl Wire {
         let mut frame = Vec::new();
         let begun = Handshake::begin(&mut frame, self.version, access.compression);
         let mut handshake = begun.map_err(io::Error::other)?;
-        // It may refuse the version, and does so in one of its own.
+        // The server may refuse the version, and then responds in a version of its own.
         let mut version = None;
         loop {
             let (header, body) = self.exchange_in(version, &frame)?;
@@ -211,12 +216,12 @@ impl Wire {
         }
     }
 
-    /// The answer to a frame.
+    /// Sends a frame and returns the response.
     pub fn exchange(&mut self, frame: &[u8]) -> io::Result<(Header, Vec<u8>)> {
         self.exchange_in(Some(self.version), frame)
     }
 
-    /// The parameters of a statement that is sent as text.
+    /// Returns the parameters of a statement that is sent as text.
     pub fn params(&self) -> QueryParams<'static> {
         QueryParams {
             version: self.version,
@@ -224,7 +229,7 @@ impl Wire {
         }
     }
 
-    /// The answer to a frame, in a version or in whatever version.
+    /// Sends a frame and returns the response in `version`, or in any version if `None`.
     fn exchange_in(
         &mut self,
         version: Option<Version>,
@@ -296,7 +301,7 @@ fn unexpected(what: &str, response: &Response<'_>) -> io::Error {
     io::Error::other(format!("{what} was answered with {text}"))
 }
 
-/// What a reconnecting thread needs.
+/// State of the reconnecting threads.
 pub(crate) struct Reconnector {
     nodes: Mutex<Vec<Endpoint>>,
     connections_per_node: usize,
@@ -306,7 +311,7 @@ pub(crate) struct Reconnector {
 }
 
 impl Reconnector {
-    /// For the connections of a run, until it has finished.
+    /// Creates the reconnector for the connections of a run; it works until the run has finished.
     pub fn new(config: &Config, finished: Arc<AtomicBool>) -> Reconnector {
         Reconnector {
             nodes: Mutex::new(config.nodes.clone()),
@@ -317,8 +322,8 @@ impl Reconnector {
         }
     }
 
-    /// Tries to open a worker's connection number `connection` again, in a thread of its own, until
-    /// it is open or the run is over.
+    /// Tries to reopen connection number `connection` of a worker in a separate thread, until the
+    /// connection is open or the run is over.
     pub fn reopen(self: &Arc<Self>, connection: u16, to: Sender<(u16, Link)>) {
         let this = Arc::clone(self);
         let node = usize::from(connection) / self.connections_per_node;
@@ -338,7 +343,7 @@ impl Reconnector {
                 }
             }
         });
-        // Without a thread to be had, the connection stays closed, and the report says so.
+        // If no thread can be started, the connection stays closed, and the report says so.
         drop(spawned);
     }
 

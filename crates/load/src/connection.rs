@@ -1,28 +1,29 @@
-//! One connection as the worker sees it: a non-blocking socket with a buffer on either side.
+//! One connection from the worker's point of view: a non-blocking socket with a buffer in each
+//! direction.
 //!
-//! Opening one (name, TLS, authentication, preparing) is the control plane's work and blocks: see
-//! `connect.rs`. Here nothing blocks, and nothing is allocated unless an answer is larger than
-//! the input.
+//! Opening a connection (name, TLS, authentication, preparing) is the control plane's work and
+//! blocks: see `connect.rs`. Nothing blocks here. Nothing is allocated unless a response is larger
+//! than the input buffer.
 
+use crate::socket::{Socket, Timed};
 use crate::wrapping::Wrapping;
 use cql::frame::{self, HEADER_BYTES, Header};
 use cql::{SegmentError, Segments, Version};
 use rustls::ClientConnection;
 use std::io::{self, Read, Write};
-use std::net::TcpStream;
 
-/// Room on either side of a connection, in bytes.
+/// Buffer sizes in each direction of a connection, bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Buffers {
-    /// For answers.
+    /// Buffer for responses.
     pub input: usize,
-    /// For requests of operations that begin.
+    /// Buffer for requests of new operations.
     pub output: usize,
-    /// For what follows on answers while the socket takes nothing: another page, another try.
+    /// Buffer for follow-up requests (another page, another try) while the socket accepts no data.
     pub follow_ups: usize,
 }
 
-/// The memory of a connection, of which the next one in its place makes use.
+/// Memory of a connection, which its successor reuses.
 #[derive(Debug)]
 pub(crate) struct Memory {
     version: Version,
@@ -33,8 +34,8 @@ pub(crate) struct Memory {
 }
 
 impl Buffers {
-    /// More answers than a socket hands over at once, so that one call empties it; at 300 bytes
-    /// each, about 800 writes between two calls.
+    /// Holds more responses than a socket delivers at once, so that one call empties it. At 300
+    /// bytes each, the output holds about 800 writes between two calls.
     pub const USUAL: Buffers = Buffers {
         input: 256 << 10,
         output: 256 << 10,
@@ -42,17 +43,17 @@ impl Buffers {
     };
 }
 
-/// An answer up to this size is taken whatever was asked: an error with a long message, the row of
+/// A response up to this size is accepted for any request: an error with a long message, the row of
 /// a conditional write.
 pub(crate) const ANSWER_BYTES_USUAL: u32 = 1 << 20;
 
-/// A socket that has been through the whole handshake.
-pub(crate) struct Link<S = TcpStream> {
+/// Socket that has completed the handshake.
+pub(crate) struct Link<S = Socket> {
     pub stream: S,
     pub tls: Option<Box<ClientConnection>>,
 }
 
-/// Why there is nothing more to read.
+/// Reason why no more data can be read.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Ended {
     #[error("closed by the node")]
@@ -63,16 +64,16 @@ pub(crate) enum Ended {
     Segment(#[from] SegmentError),
 }
 
-/// What a call to the socket brought.
+/// Result of a call to the socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Progress {
-    /// All there was to do is done.
+    /// All pending work is done.
     Done,
     /// The socket has no room; try again when it is writable.
     Blocked,
 }
 
-pub(crate) struct Connection<S = TcpStream> {
+pub(crate) struct Connection<S = Socket> {
     link: Link<S>,
     version: Version,
     /// Segments between socket and buffers, in a version that has them.
@@ -82,16 +83,16 @@ pub(crate) struct Connection<S = TcpStream> {
     input_end: usize,
     /// Whole frames, ready to be sent.
     pub output: Vec<u8>,
-    /// What operations that begin may fill of it.
+    /// Part of the output that new operations may fill, bytes.
     output_max: usize,
     output_sent: usize,
-    /// Whether the poller watches for room to write.
+    /// True if the poller watches for room to write.
     pub watches_write: bool,
 }
 
 impl Memory {
-    /// For one connection of this version; `frame_bytes_max` is the largest request that will be
-    /// written.
+    /// Allocates memory for one connection of this version. `frame_bytes_max` is the size of the
+    /// largest request that will be written.
     pub fn new(buffers: Buffers, frame_bytes_max: usize, version: Version) -> Memory {
         let output_max = buffers.output.max(4 * frame_bytes_max);
         Memory {
@@ -103,7 +104,7 @@ impl Memory {
         }
     }
 
-    /// The same with segments between it and the socket.
+    /// Adds segments between the buffers and the socket.
     pub fn wrapped(mut self, segments: Option<Segments>) -> Memory {
         let frames_bytes = self.output.capacity();
         self.wrapping = segments.map(|segments| Box::new(Wrapping::new(segments, frames_bytes)));
@@ -111,8 +112,8 @@ impl Memory {
     }
 }
 
-impl<S: Read + Write> Connection<S> {
-    /// Takes over a link that does not block.
+impl<S: Read + Write + Timed> Connection<S> {
+    /// Takes over a non-blocking link.
     pub fn new(link: Link<S>, mut memory: Memory) -> Connection<S> {
         memory.output.clear();
         Connection {
@@ -129,7 +130,7 @@ impl<S: Read + Write> Connection<S> {
         }
     }
 
-    /// Closes it.
+    /// Closes the connection and returns its memory.
     pub fn close(self) -> Memory {
         Memory {
             version: self.version,
@@ -140,18 +141,24 @@ impl<S: Read + Write> Connection<S> {
         }
     }
 
-    /// The socket, for the poller.
+    /// Returns the socket, for the poller.
     pub fn stream(&self) -> &S {
         &self.link.stream
     }
 
-    /// Whether there is room for an operation that begins, whose request has `bytes`.
+    /// Returns the arrival time of the last data received, monotonic clock, ns. `None` if unknown.
+    #[inline]
+    pub fn arrived_ns(&self) -> Option<u64> {
+        self.link.stream.arrived_ns()
+    }
+
+    /// Returns true if there is room for a new operation whose request has `bytes`.
     #[inline]
     pub fn has_room(&self, bytes: usize) -> bool {
         self.output.len() + bytes <= self.output_max
     }
 
-    /// Reads what the socket has, once. `Ok(0)`: nothing there now.
+    /// Reads once from the socket. `Ok(0)`: no data now.
     pub fn receive(&mut self) -> Result<usize, Ended> {
         self.make_room();
         let room = &mut self.input[self.input_end..];
@@ -170,8 +177,8 @@ impl<S: Read + Write> Connection<S> {
         }
     }
 
-    /// Whether there may be more than the last [`Connection::receive`] has brought: it filled the
-    /// buffer, or what is between it and the socket may hold some back.
+    /// Returns true if there may be more data than the last [`Connection::receive`] returned. That
+    /// is so if it filled the buffer, or if a layer below may hold some back.
     pub fn may_have_more(&self) -> bool {
         let holds_back = |wrapping: &Wrapping| wrapping.may_have_more();
         self.input_end == self.input.len()
@@ -179,7 +186,8 @@ impl<S: Read + Write> Connection<S> {
             || self.wrapping.as_deref().is_some_and(holds_back)
     }
 
-    /// The next whole frame: its header and where its body is. `Err` on bytes that are no frame.
+    /// Returns the next whole frame: its header and the position of its body. `Err` if the bytes
+    /// are no frame.
     #[inline]
     pub fn next_frame(&mut self) -> Result<Option<(Header, Body)>, cql::frame::FrameError> {
         let bytes = &self.input[self.input_start..self.input_end];
@@ -200,21 +208,21 @@ impl<S: Read + Write> Connection<S> {
         Ok(Some((header, body)))
     }
 
-    /// The header of a frame that is larger than the usual and has not arrived whole; to be asked
-    /// after [`Connection::next_frame`] has found nothing.
+    /// Returns the header of an unusually large frame that has not arrived whole. Call it after
+    /// [`Connection::next_frame`] has found nothing.
     pub fn awaited(&self) -> Option<Header> {
         let bytes = &self.input[self.input_start..self.input_end];
         let header = Header::parse_response(bytes, self.version).ok()??;
         (header.length > ANSWER_BYTES_USUAL).then_some(header)
     }
 
-    /// The bytes of a body that [`Connection::next_frame`] named.
+    /// Returns the bytes of a body that [`Connection::next_frame`] located.
     #[inline]
     pub fn bytes(&self, body: Body) -> &[u8] {
         &self.input[body.start..body.end]
     }
 
-    /// Sends what is in the output.
+    /// Sends the contents of the output.
     pub fn send(&mut self) -> io::Result<Progress> {
         if self.wrapping.is_some() {
             return self.send_wrapped();
@@ -227,7 +235,7 @@ impl<S: Read + Write> Connection<S> {
         Ok(sent)
     }
 
-    /// The same in segments: those that were made before first.
+    /// Sends the output in segments; segments that were made before go first.
     fn send_wrapped(&mut self) -> io::Result<Progress> {
         let Some(wrapping) = &mut self.wrapping else {
             return Ok(Progress::Done);
@@ -242,7 +250,7 @@ impl<S: Read + Write> Connection<S> {
         }
     }
 
-    /// Moves an unfinished frame to the front, so that the whole buffer is free behind it.
+    /// Moves an unfinished frame to the front, so that the whole buffer behind it is free.
     fn make_room(&mut self) {
         if self.input_start > 0 {
             self.input.copy_within(self.input_start..self.input_end, 0);
@@ -251,11 +259,11 @@ impl<S: Read + Write> Connection<S> {
         }
     }
 
-    /// Grows the input for a frame that does not fit, as its bytes arrive: the one allocation after
-    /// the start line.
+    /// Grows the input for a frame that does not fit, as its bytes arrive. This is the only
+    /// allocation after the start line.
     fn reserve(&mut self, arrived: usize, frame_bytes: usize) {
         let room = frame::room_bytes(arrived, frame_bytes);
-        // A half-filled buffer has room for what comes next.
+        // A half-filled buffer has room for the next bytes.
         if room > self.input.len() && arrived == self.input.len() {
             self.input.resize(room, 0);
         }
@@ -263,7 +271,7 @@ impl<S: Read + Write> Connection<S> {
 }
 
 impl<S: Read + Write> Link<S> {
-    /// Reads what the socket has, once.
+    /// Reads once from the socket.
     #[inline]
     fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
         match &mut self.tls {
@@ -272,8 +280,8 @@ impl<S: Read + Write> Link<S> {
         }
     }
 
-    /// Reads what segments hold, those that are there first, and moves `end` by that; how much it
-    /// was.
+    /// Reads the contents of segments, buffered ones first, and advances `end`. Returns the number
+    /// of bytes read.
     fn read_wrapped(
         &mut self,
         wrapping: &mut Wrapping,
@@ -294,7 +302,7 @@ impl<S: Read + Write> Link<S> {
         Ok(taken)
     }
 
-    /// Sends what of `bytes` was not sent yet.
+    /// Sends the unsent part of `bytes`.
     fn send(&mut self, bytes: &[u8], bytes_sent: &mut usize) -> io::Result<Progress> {
         while *bytes_sent < bytes.len() {
             let rest = &bytes[*bytes_sent..];
@@ -332,7 +340,7 @@ impl<S: Read + Write> Link<S> {
     }
 }
 
-/// Where a frame's body is in the input.
+/// Position of a frame's body in the input.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Body {
     start: usize,
@@ -366,15 +374,18 @@ fn read_tls(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::net::TcpListener;
+    use std::net::{TcpListener, TcpStream};
 
-    /// A connection to a server of the test's own, and its other end.
+    /// Returns a connection to a server in the test, and the server's end.
     fn pair() -> (Connection, TcpStream) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let (server, _) = listener.accept().unwrap();
         stream.set_nonblocking(true).unwrap();
-        let link = Link { stream, tls: None };
+        let link = Link {
+            stream: Socket::new(stream),
+            tls: None,
+        };
         let memory = Memory::new(Buffers::USUAL, 64, Version::V4);
         (Connection::new(link, memory), server)
     }
@@ -392,7 +403,7 @@ mod tests {
         bytes
     }
 
-    /// Receives until a frame is whole or the server has nothing more.
+    /// Receives until a frame is whole or the server sends nothing more.
     fn frame_of(connection: &mut Connection) -> Option<(Header, Body)> {
         loop {
             match connection.receive() {

@@ -1,4 +1,4 @@
-//! What the caller and the workers share: a few words, which workers read once per turn.
+//! Shared state of the caller and the workers: a few words that the workers read once per turn.
 
 use crate::facts::Facts;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,11 +9,11 @@ pub(crate) struct Control {
     start_ns: AtomicU64,
     window_from_ns: AtomicU64,
     stop_ns: AtomicU64,
-    /// Until when the drain sends what was due before the stop.
+    /// Time until which the drain sends operations that were due before the stop.
     sends_until_ns: AtomicU64,
-    /// How long after the stop that is.
+    /// Length of that time after the stop.
     sends_for_ns: u64,
-    /// From when on nobody waits for answers any more.
+    /// Time from which responses are no longer awaited.
     hangs_up_ns: AtomicU64,
 }
 
@@ -30,53 +30,53 @@ impl Control {
         }
     }
 
-    /// When the measured window begins, monotonic clock.
+    /// Returns the begin of the measured window, monotonic clock.
     #[inline]
     pub fn window_from_ns(&self) -> u64 {
         self.window_from_ns.load(Ordering::Relaxed)
     }
 
-    /// Until when what was due before the stop is sent, monotonic clock.
+    /// Returns the time until which operations due before the stop are sent, monotonic clock.
     pub fn sends_until_ns(&self) -> u64 {
         self.sends_until_ns.load(Ordering::Relaxed)
     }
 
-    /// Nothing becomes due from `stop_ns` on. The first stop holds.
+    /// Sets the stop: nothing becomes due from `stop_ns` on. The earliest stop holds.
     pub fn stop_at(&self, stop_ns: u64) {
         let before_ns = self.stop_ns.fetch_min(stop_ns, Ordering::Relaxed);
         let until_ns = before_ns.min(stop_ns).saturating_add(self.sends_for_ns);
         self.sends_until_ns.fetch_min(until_ns, Ordering::Relaxed);
     }
 
-    /// The measured window begins at `from_ns`.
+    /// Begins the measured window at `from_ns`.
     pub fn measure_from(&self, from_ns: u64) {
         self.window_from_ns.store(from_ns, Ordering::Relaxed);
     }
 
-    /// Nothing more is sent from `now_ns` on, and what is in flight is awaited until `until_ns`.
+    /// Sends nothing more from `now_ns` on, and awaits operations in flight until `until_ns`.
     pub fn abandon(&self, now_ns: u64, until_ns: u64) {
         self.stop_at(now_ns);
         self.sends_until_ns.store(0, Ordering::Relaxed);
         self.hangs_up_ns.fetch_min(until_ns, Ordering::Relaxed);
     }
 
-    /// From when on nobody waits for answers any more, monotonic clock.
+    /// Returns the time from which responses are no longer awaited, monotonic clock.
     pub fn hangs_up_ns(&self) -> u64 {
         self.hangs_up_ns.load(Ordering::Relaxed)
     }
 
-    /// Draws the start line.
+    /// Sets the start line.
     pub fn start_at(&self, start_ns: u64) {
         self.start_ns.store(start_ns, Ordering::Relaxed);
     }
 
-    /// When issuing stops, monotonic clock.
+    /// Returns the time at which issuing stops, monotonic clock.
     #[inline]
     pub fn stop_ns(&self) -> u64 {
         self.stop_ns.load(Ordering::Relaxed)
     }
 
-    /// The start line, monotonic clock; 0 before it is drawn.
+    /// Returns the start line, monotonic clock; 0 before it is set.
     pub fn start_ns(&self) -> u64 {
         self.start_ns.load(Ordering::Relaxed)
     }

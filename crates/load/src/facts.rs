@@ -1,8 +1,8 @@
-//! What the loop must know of kinds and statements, in the form in which it asks for it.
+//! Properties of kinds and statements in the form in which the loop looks them up.
 //!
-//! Most statements are *plain*: one request, one answer, and nothing else can come of it. Whatever
-//! is not plain has a course of its own (`worker::course`), and costs more; so that only those pay
-//! who need it, the difference is made once, here.
+//! Most statements are *plain*: one request, one response, and no follow-up. The other statements
+//! have a course of their own (`worker::course`) and cost more. The distinction is made once, here,
+//! so that only they pay for it.
 
 use crate::config::LoadError;
 use crate::connection::ANSWER_BYTES_USUAL;
@@ -12,10 +12,10 @@ use measure::Outcome;
 use std::time::Duration;
 use workload::{Program, Statement};
 
-/// No statement, no kind.
+/// Marks the absence of a statement or a kind.
 pub(crate) const NO_STATEMENT: u16 = u16::MAX;
 pub(crate) const NO_KIND: u8 = u8::MAX;
-/// The most kinds of operation in a program.
+/// Maximum of kinds of operation in a program.
 pub(crate) const KINDS_MAX: usize = 64;
 
 const _: () = assert!(
@@ -23,66 +23,68 @@ const _: () = assert!(
     "each kind may be a class of its own"
 );
 
-/// A kind of operation.
+/// Properties of a kind of operation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct KindFacts {
-    /// Its class in the in-flight table.
+    /// Class in the in-flight table.
     pub class: u8,
     pub is_write: bool,
     /// Tries after the first one.
     pub retries: u8,
-    /// Whether neither retries nor speculation can come of it.
+    /// True if the kind has neither retries nor speculation.
     pub plain: bool,
     pub timeout_ns: u64,
 }
 
-/// A statement.
+/// Properties of a statement.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StatementFacts {
     pub verifies: bool,
-    /// Whether its operation is one request and one answer.
+    /// True if its operation is one request and one response.
     pub plain: bool,
     pub idempotent: bool,
     pub conditional: bool,
-    /// Whether the client states its time, so that however often it is tried it is one write.
+    /// True if the client sets the timestamp, so that several tries are one write.
     pub stamped: bool,
-    /// Whether a server counts it among its reads.
+    /// True if a server counts it among its reads.
     pub is_read: bool,
     pub paged: bool,
     pub pages_max: u32,
-    /// The statement that follows, or [`NO_STATEMENT`].
+    /// Statement that follows, or [`NO_STATEMENT`].
     pub then: u16,
-    /// The kind under which it is recorded as a part, or [`NO_KIND`].
+    /// Kind under which it is recorded as a part, or [`NO_KIND`].
     pub part: u8,
-    /// The largest body that its answer can have.
+    /// Largest body that its response can have, bytes.
     pub body_bytes_max: u32,
-    /// The bit of the table that it writes; what a server counts a batch by.
+    /// Bit of the table that it writes; a server counts a batch by its tables.
     pub table: u64,
 }
 
-/// All kinds and statements of a program.
+/// Properties of all kinds and statements of a program.
 #[derive(Clone, Debug)]
 pub(crate) struct Facts {
     pub kinds: Vec<KindFacts>,
     pub statements: Vec<StatementFacts>,
     pub classes: Vec<Class>,
-    /// Whether any operation may need a course.
+    /// True if any operation may need a course.
     pub has_courses: bool,
-    /// Whether any operation may read in pages.
+    /// True if any response may lead to another request.
+    pub has_follow_ups: bool,
+    /// True if any operation may read in pages.
     pub has_pages: bool,
-    /// Whether any operation may be tried again.
+    /// True if any operation may be retried.
     pub has_retries: bool,
-    /// Whether any operation may be sent to two nodes.
+    /// True if any operation may be sent to two nodes.
     pub has_speculation: bool,
 }
 
 impl Facts {
-    /// Looks at a program whose kinds have `timeout` unless they say otherwise, and at least
-    /// `retries_min` tries after the first.
+    /// Derives the facts of a program. Its kinds have `timeout` unless they set their own, and at
+    /// least `retries_min` retries.
     ///
     /// # Errors
-    /// More than [`KINDS_MAX`] kinds; statements that name others that are not there, or that
-    /// follow on each other without end.
+    /// The program has more than [`KINDS_MAX`] kinds, or a statement refers to a missing kind or
+    /// statement, or statements follow each other without end.
     pub fn new(program: &Program, timeout: Duration, retries_min: u8) -> Result<Facts, LoadError> {
         let refuse = |text: String| Err(LoadError::Config(text));
         let (kinds, statements) = (program.kinds(), program.statements());
@@ -97,6 +99,7 @@ impl Facts {
             statements: with_tables(statements, program.row_bytes_estimate()),
             classes: Vec::new(),
             has_courses: false,
+            has_follow_ups: false,
             has_pages: false,
             has_retries: false,
             has_speculation: false,
@@ -128,12 +131,15 @@ impl Facts {
         facts.has_speculation = classes.iter().any(|class| class.speculate_ns != NEVER_NS);
         facts.has_pages = facts.statements.iter().any(|statement| statement.paged);
         facts.has_retries = facts.kinds.iter().any(|kind| kind.retries > 0);
+        let goes_on = |of: &StatementFacts| of.paged || of.then != NO_STATEMENT;
+        facts.has_follow_ups =
+            facts.has_speculation || facts.has_retries || facts.statements.iter().any(goes_on);
         facts.has_courses = facts.kinds.iter().any(|kind| !kind.plain)
             || facts.statements.iter().any(|statement| !statement.plain);
         Ok(facts)
     }
 
-    /// The class of an operation that begins with `statement`, [`SPECIAL`] included.
+    /// Returns the class of an operation that begins with `statement`, [`SPECIAL`] included.
     #[inline]
     pub fn class(&self, kind: u8, statement: u16) -> u8 {
         let kind = &self.kinds[usize::from(kind)];
@@ -149,7 +155,7 @@ fn ns(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(NEVER_NS - 1)
 }
 
-/// Each with a bit of its table; of more than 64 tables the last ones share theirs.
+/// Gives each statement the bit of its table. With more than 64 tables, the last ones share a bit.
 fn with_tables(statements: &[Statement], row_bytes: u64) -> Vec<StatementFacts> {
     let mut tables = Vec::new();
     let facts = statements.iter().map(|of| {
@@ -164,14 +170,14 @@ fn with_tables(statements: &[Statement], row_bytes: u64) -> Vec<StatementFacts> 
     facts.collect()
 }
 
-/// Rows of others in the same table may be this many times larger than ours.
+/// Rows of other clients in the same table may be larger than this program's by this factor.
 const ROW_MARGIN: u64 = 16;
 
-/// An answer with rows may have so many bytes, however small they should be.
+/// Body size that a response with rows may always have, however small the rows should be, bytes.
 const ROWS_BYTES_MIN: u64 = 16 << 20;
 
-/// The largest body of an answer to a statement: what a page of rows can come to where there are
-/// pages, everything that the protocol allows where all rows were asked for at once.
+/// Returns the largest body of a response to a statement. With pages it is the size of a page of
+/// rows; if all rows were requested at once, it is the maximum of the protocol.
 fn body_bytes_max(statement: &Statement, row_bytes: u64) -> u32 {
     let all = u64::from(BODY_BYTES_MAX);
     let limit = match statement.page_size {
@@ -197,7 +203,7 @@ fn statement(statement: &Statement, table: u64, row_bytes: u64) -> StatementFact
             && statement.batch.is_none()
             && statement.then.is_none()
             && statement.part.is_none(),
-        // Whatever it says of itself, reading twice is the same as once.
+        // Whatever the statement declares, a repeated read is the same as a single one.
         idempotent: statement.idempotent || (statement.returns_rows && !statement.conditional),
         conditional: statement.conditional,
         stamped: statement.client_timestamp,
@@ -211,7 +217,8 @@ fn statement(statement: &Statement, table: u64, row_bytes: u64) -> StatementFact
     }
 }
 
-/// Whether what a statement names is there, and whether what follows on it comes to an end.
+/// Checks that the kinds and statements that a statement refers to exist, and that its chain of
+/// following statements ends.
 fn check(
     statement: &Statement,
     index: usize,
@@ -247,7 +254,7 @@ fn check(
     Ok(())
 }
 
-/// Whether the server has not even begun what it refused so.
+/// Returns true if the server has not begun an operation that it refused with this outcome.
 pub(crate) fn did_nothing(outcome: Outcome) -> bool {
     matches!(
         outcome,
@@ -255,8 +262,8 @@ pub(crate) fn did_nothing(outcome: Outcome) -> bool {
     )
 }
 
-/// Whether a failed try may be followed by another: after what did nothing always, after what may
-/// have done something only if doing it twice is the same as once.
+/// Returns true if a failed try may be followed by another: always if it did nothing, and otherwise
+/// only if the operation is idempotent.
 pub(crate) fn may_be_tried_again(outcome: Outcome, idempotent: bool) -> bool {
     match outcome {
         nothing if did_nothing(nothing) => true,

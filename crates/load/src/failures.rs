@@ -1,20 +1,20 @@
-//! How many operations failed at each node, and from when to when: what tells a sick node from a
-//! load that is too much for all of them.
+//! Counts the failed operations of each node and records the times of the first and the last. They
+//! distinguish one sick node from a load that is too much for all of them.
 
-/// Those of one node, as the connection by which each was asked last has it.
+/// Failed operations of one node. The connection of the last request decides the node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeFailures {
     /// Name of the node.
     pub node: String,
     /// Operations that failed for good.
     pub count: u64,
-    /// When the first did, monotonic clock.
+    /// Time of the first failure, monotonic clock.
     pub first_ns: u64,
-    /// When the last did.
+    /// Time of the last failure, monotonic clock.
     pub last_ns: u64,
 }
 
-/// The same, by the node's number.
+/// Failed operations of a node, indexed by the node's number.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Failures {
     count: u64,
@@ -44,7 +44,7 @@ impl Failures {
     }
 }
 
-/// Adds what another worker has seen at the same nodes.
+/// Adds the failures that another worker has seen at the same nodes.
 pub(crate) fn add(all: &mut Vec<Failures>, of_worker: &[Failures]) {
     all.resize(all.len().max(of_worker.len()), Failures::default());
     for (sum, one) in all.iter_mut().zip(of_worker) {
@@ -52,7 +52,7 @@ pub(crate) fn add(all: &mut Vec<Failures>, of_worker: &[Failures]) {
     }
 }
 
-/// Those of nodes that have some.
+/// Returns the failures of the nodes that have any.
 pub(crate) fn named(all: &[Failures], nodes: &[String]) -> Vec<NodeFailures> {
     let pairs = all.iter().zip(nodes).filter(|(one, _)| one.count > 0);
     let named = pairs.map(|(one, node)| NodeFailures {
@@ -64,11 +64,11 @@ pub(crate) fn named(all: &[Failures], nodes: &[String]) -> Vec<NodeFailures> {
     named.collect()
 }
 
-/// Share of the failures from which on one node has them.
+/// Share of the failures from which they are attributed to one node.
 const ONE_NODE_SHARE: f64 = 0.9;
 
-/// `all at node2, from 10.2 s to 30.1 s after the load began`, if one of several nodes has nearly
-/// all; `start_ns` is when the load began.
+/// Returns `all at node2, from 10.2 s to 30.1 s after the load began` if one of several nodes has
+/// nearly all failures. `start_ns` is the time at which the load began.
 pub fn words(failures: &[NodeFailures], nodes_count: usize, start_ns: u64) -> Option<String> {
     let all: u64 = failures.iter().map(|one| one.count).sum();
     let most = failures.iter().max_by_key(|one| one.count)?;
@@ -78,7 +78,7 @@ pub fn words(failures: &[NodeFailures], nodes_count: usize, start_ns: u64) -> Op
     let how_many = if most.count == all {
         "all".to_owned()
     } else {
-        // Not their count: V8 counts those of the window, these are of all the load.
+        // The count is left out: V8 counts failures in the window, these cover the whole load.
         "nearly all".to_owned()
     };
     let at_s = |ns: u64| ns.saturating_sub(start_ns) as f64 / 1e9;

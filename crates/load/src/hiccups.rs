@@ -1,14 +1,15 @@
-//! How late timers are on the client's own cores, and how long its workers wait for them: what
-//! tells that the client was stopped, or that others had its cores, in closed loops too.
+//! Measures how late timers are on the client's own cores, and how long its workers wait for a
+//! core. It detects that the client was stopped or that other programs had its cores, in closed
+//! loops too.
 //!
-//! A thread on each of the workers' cores sleeps, looks at the clock, and writes down how much
-//! later it woke than it asked for (Gil Tene's jHiccup does this for JVMs). Together they wake a
-//! thousand times a second, however many they are, so that looking costs the same everywhere; the
-//! cost is measured and travels with what was seen. Nothing is allocated once they run.
+//! A thread on each of the workers' cores sleeps, reads the clock, and records how much later than
+//! requested it woke. Gil Tene's jHiccup does this for JVMs. All threads together wake a thousand
+//! times a second, so that the cost is the same for any number of cores. The cost is measured and
+//! reported with the results. Nothing is allocated once the threads run.
 //!
-//! What must hold: a stall is in exactly one interval's histogram, the one in which it ended, and
-//! its length is shared out to all that it spans; what is seen after an interval was shown goes to
-//! the next one; the last interval has the rest, so nothing that was seen is lost.
+//! Invariants: a stall is in the histogram of exactly one interval, the one in which it ended. Its
+//! length is shared out to all intervals that it spans. Data seen after its interval was shown goes
+//! to the next one. The last interval takes the rest, so nothing is lost.
 
 use crate::config::{Config, LoadError};
 use crate::control::Control;
@@ -25,12 +26,12 @@ use std::time::Duration;
 
 /// Time between two looks, of all threads together.
 const LOOK_EVERY: Duration = Duration::from_millis(1);
-/// Intervals that may be behind with being shown and still have what is theirs.
+/// Number of pending intervals that keep their own data while they wait to be shown.
 const SLOTS: u64 = 8;
 /// Looks between two readings of a thread's own CPU time, which costs a system call.
 const LOOKS_PER_CPU_READING: u32 = 32;
 
-/// The threads that look. Dropping them ends them.
+/// The watching threads. Dropping this ends them.
 pub(crate) struct Watch {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
@@ -42,15 +43,15 @@ struct Shared {
 }
 
 impl Shared {
-    /// A thread that has panicked leaves nothing half-done under this lock.
+    /// Locks the ring. A thread that panicked leaves nothing half-done under this lock.
     fn ring(&self) -> MutexGuard<'_, Ring> {
         self.ring.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Watch {
-    /// Starts a thread for each core that `config` gives its workers; one that may run on any core
-    /// if it names none. They look from the start line on.
+    /// Starts a thread for each core that `config` gives to its workers. If it names none, starts
+    /// one thread that may run on any core. The threads look from the start line on.
     pub fn start(config: &Config, control: &Arc<Control>) -> Result<Watch, LoadError> {
         let named = config.cpus.iter().take(config.workers).copied();
         let cpus: BTreeSet<usize> = named.collect();
@@ -85,21 +86,21 @@ impl Watch {
         Ok(watch)
     }
 
-    /// What was seen and not taken yet, up to the interval `index`.
+    /// Takes the data up to the interval `index` that was not taken before.
     pub fn take(&self, index: u64) -> Hiccups {
         self.shared.ring().take(index)
     }
 
-    /// All that was seen and not taken yet.
+    /// Takes all data that was not taken before.
     pub fn take_all(&self) -> Hiccups {
         self.shared.ring().take_all()
     }
 
-    /// Ends the threads, after they have written down what they were in.
+    /// Ends the threads, after they have recorded the look in progress.
     pub fn stop(&mut self) {
         self.shared.ended.store(true, Ordering::Relaxed);
         for thread in self.threads.drain(..) {
-            // It does nothing that can panic; and what it saw is advice, not a count.
+            // The thread does nothing that can panic, and its data is advice, not a count.
             let _ = thread.join();
         }
     }
@@ -111,7 +112,7 @@ impl Drop for Watch {
     }
 }
 
-/// One thread's body.
+/// Body of one thread.
 fn look(period: Duration, control: &Control, shared: &Shared) {
     let is_over = || shared.ended.load(Ordering::Relaxed);
     let begins = || (1..=clock::now_ns()).contains(&control.start_ns());
@@ -140,15 +141,15 @@ fn look(period: Duration, control: &Control, shared: &Shared) {
     }
 }
 
-/// When a thread looks at the clock. It is due a period after the last look, and not after it fell
-/// asleep: it may be stopped while it is awake as well.
+/// Schedule of a thread's looks. A look is due one period after the last look, not after the thread
+/// fell asleep: the thread may be stopped while awake as well.
 struct Looks {
     last_ns: u64,
     period_ns: u64,
 }
 
 impl Looks {
-    /// When it was due, and when it came.
+    /// Returns the time at which the look was due, and the time at which it came.
     fn next(&mut self, now_ns: u64) -> (u64, u64) {
         let due_ns = self.last_ns + self.period_ns;
         self.last_ns = now_ns;
@@ -156,11 +157,11 @@ impl Looks {
     }
 }
 
-/// What was seen, by interval: those that have not been taken.
+/// Data that was not taken yet, by interval.
 struct Ring {
     start_ns: u64,
     interval_ns: u64,
-    /// The first interval that was not taken yet.
+    /// First interval that was not taken yet.
     next: u64,
     slots: Vec<Hiccups>,
 }
@@ -183,13 +184,13 @@ impl Ring {
         at_ns.saturating_sub(self.start_ns) / self.interval_ns
     }
 
-    /// The slot of an interval: of the nearest one that is there, if that one is not.
+    /// Returns the slot of an interval, or the nearest slot if that one does not exist.
     fn slot(&mut self, index: u64) -> &mut Hiccups {
         let there = index.clamp(self.next, self.next + SLOTS - 1);
         &mut self.slots[(there % SLOTS) as usize]
     }
 
-    /// A thread wanted to wake at `due_ns` and woke at `now_ns`.
+    /// Records that a thread wanted to wake at `due_ns` and woke at `now_ns`.
     fn note(&mut self, due_ns: u64, now_ns: u64, cpu_ns: u64) {
         let late_ns = now_ns.saturating_sub(due_ns);
         let (first, last) = (self.index_of(due_ns), self.index_of(now_ns));
@@ -225,8 +226,8 @@ impl Ring {
     }
 }
 
-/// How long the calling thread waited for a CPU, from its `schedstat` of `/proc`: time in which it
-/// could have run. Absent where the kernel does not count it.
+/// Time that the calling thread waited for a CPU while runnable, from its `schedstat` in `/proc`.
+/// Absent if the kernel does not count it.
 #[derive(Debug, Default)]
 pub(crate) struct Waits {
     file: Option<OwnedFd>,
@@ -234,7 +235,7 @@ pub(crate) struct Waits {
 }
 
 impl Waits {
-    /// Those of the calling thread, from now on.
+    /// Opens the counter of the calling thread and starts from its current value.
     pub fn open() -> Waits {
         let flags = OFlags::RDONLY | OFlags::CLOEXEC;
         let file = rustix::fs::open("/proc/thread-self/schedstat", flags, Mode::empty());
@@ -246,12 +247,12 @@ impl Waits {
         waits
     }
 
-    /// Nanoseconds since the last time that was asked.
+    /// Returns the wait since the last call, ns.
     pub fn since(&mut self) -> Option<u64> {
         let mut text = [0u8; 96];
         let length = rustix::io::pread(self.file.as_ref()?, &mut text, 0).ok()?;
         let (waited_ns, times) = parse(&text[..length])?;
-        // A kernel that does not count has zeros, and this thread was given a CPU at least once.
+        // A kernel without this accounting reports zeros, although this thread ran at least once.
         if times == 0 {
             self.file = None;
             return None;
@@ -262,8 +263,8 @@ impl Waits {
     }
 }
 
-/// Nanoseconds that a thread waited and how often it was given a CPU, from its `schedstat`. What it
-/// ran comes first there, and may be 0 in its first slice.
+/// Parses a thread's `schedstat`: returns its wait, ns, and how often it was given a CPU. Its run
+/// time comes first and may be 0 in its first slice.
 fn parse(text: &[u8]) -> Option<(u64, u64)> {
     let text = std::str::from_utf8(text).ok()?;
     let mut words = text.split_ascii_whitespace().skip(1);
@@ -286,7 +287,7 @@ mod tests {
         seen.late.as_ref().map_or(0, |late| late.count())
     }
 
-    /// A stop of 1.5 s of 10 s was in no figure of a closed loop, and the trial was valid.
+    /// A stop of 1.5 s in 10 s appeared in no figure of a closed loop, and the trial was valid.
     #[test]
     fn a_stall_is_shared_out_to_the_intervals_that_it_spans() {
         let mut ring = ring();
@@ -302,7 +303,7 @@ mod tests {
         assert_eq!(seen[1].longest_ns(), None, "nobody woke in it");
     }
 
-    /// Stopped after it had looked and before it slept, it saw nothing of 1.5 s.
+    /// A thread that was stopped after its look and before its sleep saw nothing of 1.5 s.
     #[test]
     fn no_time_passes_unseen_between_two_looks() {
         let mut looks = Looks {
@@ -319,7 +320,7 @@ mod tests {
         assert_eq!(late_ns, times[3] - looked, "all but the periods themselves");
     }
 
-    /// The thread that shows intervals wakes before the one that looks: then the stall would be
+    /// If the thread that shows intervals wakes before the watching thread, the stall would be
     /// lost.
     #[test]
     fn what_is_seen_after_its_interval_was_shown_goes_to_the_next() {
@@ -350,7 +351,7 @@ mod tests {
         for text in [&b""[..], b"1", b"1 x 2", b"1 2"] {
             assert_eq!(parse(text), None);
         }
-        // Where the kernel counts it, it never goes back.
+        // The kernel's counter never decreases, if there is one.
         let mut waits = Waits::open();
         assert_eq!(waits.file.is_some(), waits.since().is_some());
     }

@@ -1,37 +1,37 @@
-//! What was asked of registers and answered, operation by operation, for who wants to know whether
-//! each was one register to all.
+//! Records the requests to registers and their responses, operation by operation, for a
+//! linearizability check.
 //!
-//! What an operation asks follows from its number; kept are its times and its answer, 32 bytes.
-//! Each worker writes its own part, which is there whole before the start line. What must hold: an
-//! operation that was sent is there, without an end where its outcome is not known; if not all are
-//! there, then all that were sent before a time that is told.
+//! The request of an operation follows from its number; the history keeps its times and its
+//! response, 32 bytes. Each worker writes its own part, which is fully allocated before the start
+//! line. Invariants: each operation that was sent is there, without an end if its outcome is
+//! unknown. If some operations are missing, all that were sent before a reported time are there.
 
 mod pieces;
 
 use cql::response::RawRows;
 
-/// The most operations that a history has, over all workers: 32 MiB.
+/// Maximum of operations in a history, over all workers: 32 MiB.
 pub const HISTORY_OPERATIONS_MAX: u64 = 1 << 20;
 
-/// What came of an operation on a register.
+/// Times and response of an operation on a register.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Happened {
-    /// When it was sent, monotonic clock, ns.
+    /// Send time, monotonic clock, ns.
     pub sent_ns: u64,
-    /// When it was answered, monotonic clock, ns; none: its outcome is unknown.
+    /// Time of the response, monotonic clock, ns; `None` if the outcome is unknown.
     pub answered_ns: Option<u64>,
-    /// Whether its condition held, if it had one.
+    /// True if its condition held; `None` if it had none.
     pub applied: Option<bool>,
-    /// The number that it found, if it says so.
+    /// Number that it found, if the response contains it.
     pub found: Option<i64>,
 }
 
-/// As it is kept.
+/// Stored form of an operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct StoredEvent {
-    /// 0: it was not sent.
+    /// Send time; 0: not sent.
     sent_ns: u64,
-    /// 0: it was not answered.
+    /// Time of the response; 0: none.
     answered_ns: u64,
     found: i64,
     has_found: bool,
@@ -39,19 +39,19 @@ struct StoredEvent {
     applied: u8,
 }
 
-/// The history of one worker: operation `first + k * step` is its number `k`.
+/// History of one worker: operation `first + k * step` is its number `k`.
 #[derive(Debug, Default)]
 pub(crate) struct HistoryPart {
     first: u64,
     step: u64,
     kept: Vec<StoredEvent>,
-    /// When the first one was sent for which there was no room; 0: there was for all.
+    /// Send time of the first operation without room; 0: there was room for all.
     full_ns: u64,
     beyond: u64,
 }
 
 impl HistoryPart {
-    /// An empty part with room for so many operations.
+    /// Creates an empty part with room for this number of operations.
     pub fn new(first: u64, step: u64, operations_max: u64) -> HistoryPart {
         HistoryPart {
             first,
@@ -61,7 +61,7 @@ impl HistoryPart {
         }
     }
 
-    /// The operation with this number, one of this worker's, was sent for the first time.
+    /// Records the first send of the operation with this number, which is one of this worker's.
     pub fn sent(&mut self, number: u64, now_ns: u64) {
         let index = (number - self.first) / self.step;
         match self.kept.get_mut(index as usize) {
@@ -80,14 +80,14 @@ impl HistoryPart {
         }
     }
 
-    /// It was answered.
+    /// Records the response.
     pub fn answered(&mut self, number: u64, rows: &RawRows, is_conditional: bool, now_ns: u64) {
         let index = (number - self.first) / self.step;
         let Some(kept) = self.kept.get_mut(index as usize) else {
             return;
         };
         let applied = is_conditional.then(|| rows.applied()).flatten();
-        // A condition that held says nothing else; one that did not says what was there.
+        // If the condition held, the response has no value; otherwise it has the current one.
         let found = match (is_conditional, applied) {
             (true, Some(true)) => None,
             (true, None) => return,
@@ -100,31 +100,32 @@ impl HistoryPart {
     }
 }
 
-/// The number in a cell of the first row.
+/// Returns the number in a cell of the first row.
 fn number_at(rows: &RawRows, cell: usize) -> Option<i64> {
     let row = rows.rows().next()?.ok()?;
     let bytes = row.cells().nth(cell)??;
     Some(i64::from_be_bytes(bytes.try_into().ok()?))
 }
 
-/// The history of a whole run.
+/// History of a whole run.
 #[derive(Debug, Default)]
 pub struct History {
     parts: Vec<HistoryPart>,
 }
 
 impl History {
-    /// Puts the parts of all workers together.
+    /// Joins the parts of all workers.
     pub(crate) fn new(parts: Vec<HistoryPart>) -> History {
         History { parts }
     }
 
-    /// The operations that were sent, by their numbers; none that was sent at [`History::until_ns`]
-    /// or later, and what was answered then has no end: nobody knows what it may have seen.
+    /// Returns the operations that were sent, ordered by number, except those sent at
+    /// [`History::until_ns`] or later. An operation with a later response has no end, because it
+    /// may have seen effects of missing operations.
     pub fn operations(&self) -> impl Iterator<Item = (u64, Happened)> {
         let until_ns = self.until_ns().unwrap_or(u64::MAX);
         let length = self.parts.iter().map(|part| part.kept.len()).max();
-        // By rounds, in each of which every worker has one: so they come by their numbers.
+        // Each round takes one operation of every worker, so that the numbers ascend.
         (0..length.unwrap_or(0)).flat_map(move |round| {
             self.parts.iter().filter_map(move |part| {
                 let kept = part.kept.get(round)?;
@@ -135,13 +136,14 @@ impl History {
         })
     }
 
-    /// When the first operation was sent for which a worker had no room; none: all are there.
+    /// Returns the send time of the first operation for which a worker had no room; `None` if all
+    /// are there.
     pub fn until_ns(&self) -> Option<u64> {
         let full = self.parts.iter().map(|part| part.full_ns);
         full.filter(|ns| *ns > 0).min()
     }
 
-    /// Operations for which there was no room.
+    /// Returns the number of operations for which there was no room.
     pub fn beyond(&self) -> u64 {
         self.parts.iter().map(|part| part.beyond).sum()
     }
@@ -166,7 +168,7 @@ impl StoredEvent {
 mod tests {
     use super::*;
 
-    /// A result of one row, without metadata.
+    /// Returns the body of a result of one row, without metadata.
     fn body(cells: &[&[u8]]) -> Vec<u8> {
         let mut body = Vec::new();
         for number in [2, 4, cells.len() as i32, 1] {
@@ -181,13 +183,13 @@ mod tests {
     #[test]
     fn an_answer_says_what_it_found_and_whether_a_condition_held() {
         let number = 5_i64.to_be_bytes();
-        // Cells, conditional or not; whether it has an end, applied, found.
+        // Cells; conditional or not; then: has an end, applied, found.
         for (cells, is_conditional, expected) in [
             (vec![&number[..]], false, (true, None, Some(5))),
             (vec![&[1]], true, (true, Some(true), None)),
             (vec![&[0], &number[..]], true, (true, Some(false), Some(5))),
             (vec![&[0]], true, (true, Some(false), None)),
-            // No condition can be seen: nobody knows what came of it.
+            // The response shows no condition, so the outcome is unknown.
             (vec![&number[..]], true, (false, None, None)),
         ] {
             let mut part = HistoryPart::new(3, 1, 1);
@@ -224,7 +226,7 @@ mod tests {
             .operations()
             .map(|(number, happened)| (number, happened.sent_ns, happened.answered_ns))
             .collect();
-        // Number 12 may have seen what 13 did.
+        // Number 12 may have seen the effect of number 13.
         assert_eq!(
             found,
             [(10, 100, Some(150)), (11, 200, Some(250)), (12, 300, None)]

@@ -1,10 +1,10 @@
-//! The in-flight table of one worker: which try of which operation waits for an answer on which
-//! stream.
+//! The in-flight table of one worker: it maps each stream to the try and operation that wait for a
+//! response on it.
 //!
-//! A slot's index *is* the CQL stream id, over all connections of the worker; so an answer finds
-//! its operation without searching. Slots that wait for an answer form one list per class, in the
-//! order of their sending; a class is a time-out and a delay of speculation, so that the first to
-//! expire, and the first to be sent elsewhere too, is always at the head of a list. All memory is
+//! A slot's index *is* the CQL stream id over all connections of the worker, so a response finds
+//! its operation without a search. Slots that wait for a response form one list per class, in the
+//! order of sending. A class is a time-out and a speculation delay. The first try to expire, and
+//! the first to be sent elsewhere too, is therefore always at the head of a list. All memory is
 //! allocated in [`InFlight::new`].
 
 use workload::Operation;
@@ -13,28 +13,28 @@ use workload::Operation;
 pub(crate) const SLOTS_MAX: usize = 32_768;
 /// End of a list.
 pub(crate) const NONE: u16 = u16::MAX;
-/// The most classes: one for each kind of operation, of which a program has at most 64.
+/// Maximum of classes: one per kind of operation, of which a program has at most 64.
 pub(crate) const CLASSES_MAX: usize = 64;
-/// The bit in [`Slot::class`] that says that its operation has a course of its own: it may go on
-/// with another request after its answer, or with another try.
+/// Bit in [`Slot::class`] that marks an operation with a course of its own. Such an operation may
+/// go on with another request after its response, or with another try.
 pub(crate) const SPECIAL: u8 = 0x80;
-/// A delay that never passes.
+/// Delay that never elapses.
 pub(crate) const NEVER_NS: u64 = u64::MAX;
 
 const _: () = assert!(CLASSES_MAX <= SPECIAL as usize);
 const _: () = assert!(SLOTS_MAX - 1 <= i16::MAX as usize && SLOTS_MAX <= NONE as usize);
 
-/// What a slot is doing.
+/// State of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
     /// Not in use.
     Free,
-    /// Waits for its answer.
+    /// Waits for its response.
     Waiting,
-    /// Waits for the answer to a PREPARE, after which its operation is sent again.
+    /// Waits for the response to a PREPARE, after which its operation is sent again.
     Preparing,
-    /// Nobody waits any more (it timed out here, or another try was answered first); the stream id
-    /// cannot be used again until the late answer comes.
+    /// No longer awaited: it timed out here, or another try was answered first. The stream id
+    /// cannot be used again until the late response comes.
     Orphaned,
 }
 
@@ -53,33 +53,33 @@ pub(crate) struct Slot {
 }
 
 impl Slot {
-    /// Whether its operation is one request and one answer, and nothing else can come of it.
+    /// Returns true if its operation is one request and one response without any follow-up.
     #[inline]
     pub fn is_plain(&self) -> bool {
         self.class & SPECIAL == 0
     }
 }
 
-/// What is done about tries that are not answered.
+/// Time-out and speculation delay of unanswered tries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Class {
-    /// Time from the send after which a try has failed.
+    /// Time from the send after which a try has failed, ns.
     pub timeout_ns: u64,
-    /// Time from the send after which another try is made beside it; [`NEVER_NS`]: none is.
+    /// Time from the send after which a second try is made, ns; [`NEVER_NS`]: never.
     pub speculate_ns: u64,
 }
 
-/// The waiting slots of a class, oldest first.
+/// Waiting slots of a class, oldest first.
 #[derive(Clone, Copy, Debug)]
 struct List {
     class: Class,
     oldest: u16,
     newest: u16,
-    /// The oldest one that has not been looked at for speculation.
+    /// Oldest slot that was not yet considered for speculation.
     unspeculated: u16,
 }
 
-/// The table.
+/// The in-flight table.
 #[derive(Debug)]
 pub(crate) struct InFlight {
     slots: Box<[Slot]>,
@@ -90,7 +90,7 @@ pub(crate) struct InFlight {
 }
 
 impl InFlight {
-    /// A table of `slots_count` slots (1 to [`SLOTS_MAX`]).
+    /// Creates a table of `slots_count` slots (1 to [`SLOTS_MAX`]).
     pub fn new(slots_count: usize, classes: &[Class]) -> InFlight {
         assert!(
             (1..=SLOTS_MAX).contains(&slots_count),
@@ -127,29 +127,29 @@ impl InFlight {
         }
     }
 
-    /// Tries that wait for an answer.
+    /// Returns the number of tries that wait for a response.
     #[inline]
     pub fn waiting_count(&self) -> u32 {
         self.waiting_count
     }
 
-    /// Streams blocked by tries that nobody waits for.
+    /// Returns the number of streams blocked by tries that are no longer awaited.
     pub fn orphans_count(&self) -> u32 {
         self.orphans_count
     }
 
-    /// Whether another try can be sent.
+    /// Returns true if another try can be sent.
     #[inline]
     pub fn has_room(&self) -> bool {
         !self.free.is_empty()
     }
 
-    /// Tries that can still be sent.
+    /// Returns the number of tries that can still be sent.
     pub fn free_count(&self) -> usize {
         self.free.len()
     }
 
-    /// Takes a slot for a try that is being sent; `None` when all are in use.
+    /// Takes a slot for a try that is being sent; `None` if all are in use.
     #[inline]
     pub fn insert(
         &mut self,
@@ -176,20 +176,20 @@ impl InFlight {
         Some(id)
     }
 
-    /// The slot of stream `id`, if it is in use on `connection`.
+    /// Returns the slot of stream `id` if it is in use on `connection`.
     #[inline]
     pub fn get(&mut self, id: i16, connection: u16) -> Option<&mut Slot> {
         let slot = self.slots.get_mut(usize::try_from(id).ok()?)?;
         (slot.state != State::Free && slot.connection == connection).then_some(slot)
     }
 
-    /// The slot of a stream that is known to be in use.
+    /// Returns the slot of a stream that is known to be in use.
     #[inline]
     pub fn slot(&mut self, id: u16) -> &mut Slot {
         &mut self.slots[usize::from(id)]
     }
 
-    /// Frees a slot whose answer came.
+    /// Frees a slot whose response came.
     #[inline]
     pub fn release(&mut self, id: u16) {
         match self.slots[usize::from(id)].state {
@@ -201,7 +201,7 @@ impl InFlight {
         self.free.push(id);
     }
 
-    /// The operation of `id` goes on with another request on the same stream, sent now.
+    /// Marks that the operation of `id` sends another request on the same stream now.
     pub fn resend(&mut self, id: u16, sent_ns: u64) {
         self.unlink(id);
         let slot = &mut self.slots[usize::from(id)];
@@ -210,15 +210,15 @@ impl InFlight {
         self.link(id);
     }
 
-    /// Nobody waits for `id` any more: its stream stays blocked until the answer comes or the
-    /// connection ends.
+    /// Orphans the try of `id`: its stream stays blocked until the response comes or the connection
+    /// ends.
     pub fn orphan(&mut self, id: u16) {
         self.unlink(id);
         self.slots[usize::from(id)].state = State::Orphaned;
         self.orphans_count += 1;
     }
 
-    /// Gives up on a try that was sent at least its time-out before `now_ns`, if there is one.
+    /// Gives up on one try that was sent at least its time-out before `now_ns`, if there is one.
     #[inline]
     pub fn expire(&mut self, now_ns: u64) -> Option<(u16, Slot)> {
         for index in 0..self.lists.len() {
@@ -234,7 +234,8 @@ impl InFlight {
         None
     }
 
-    /// A try that was sent at least its delay of speculation before `now_ns`: each comes once.
+    /// Returns a try that was sent at least its speculation delay before `now_ns`; each try is
+    /// returned once.
     pub fn speculate(&mut self, now_ns: u64) -> Option<u16> {
         for list in &mut self.lists {
             if list.unspeculated != NONE {
@@ -249,7 +250,7 @@ impl InFlight {
         None
     }
 
-    /// When the next try expires or is to be made elsewhere too.
+    /// Returns the time at which the next try expires or is due for speculation.
     #[inline]
     pub fn wake_ns(&self) -> Option<u64> {
         let mut wake_ns = NEVER_NS;
@@ -267,13 +268,13 @@ impl InFlight {
         (wake_ns != NEVER_NS).then_some(wake_ns)
     }
 
-    /// Shows every stream that is blocked by a try that nobody waits for.
+    /// Calls `seen` for every stream that is blocked by a try that is no longer awaited.
     pub fn for_each_orphan(&self, seen: impl FnMut(&Slot)) {
         self.slots.iter().filter(|slot| slot.state == State::Orphaned).for_each(seen);
     }
 
-    /// Frees the slots of a connection that ended, from number `from` on up to the first one that
-    /// was waiting, which it gives.
+    /// Frees the slots of a connection that ended, from number `from` up to the first slot that was
+    /// waiting, and returns that one.
     pub fn drop_next(&mut self, connection: u16, from: u16) -> Option<(u16, Slot)> {
         for id in from..self.slots.len() as u16 {
             let slot = self.slots[usize::from(id)];

@@ -1,5 +1,5 @@
-//! What a client has written down of its operations, in pieces: for another process that puts
-//! together what all clients of a run have.
+//! Cuts a client's records of its operations into pieces, for another process that joins the
+//! records of all clients of a run.
 
 use crate::config::Summary;
 use crate::history::History;
@@ -7,58 +7,58 @@ use crate::ledger::{Keeps, Ledger};
 use std::sync::Arc;
 
 measure::word_enum! {
-    /// What a piece is of.
+    /// Kind of record that a piece belongs to.
     pub enum KeptWhat {
-        /// Which writes were acknowledged.
+        /// States of writes: acknowledged or not.
         States = "states",
-        /// When they were sent and acknowledged.
+        /// Times at which writes were sent and acknowledged.
         Times = "times",
-        /// What was asked of registers and answered.
+        /// Requests to registers and their responses.
         Operations = "operations",
-        /// From when on there was no room for such operations, and how many they were.
+        /// Time from which there was no room for such operations, and their number.
         Beyond = "beyond",
     }
 }
 
-/// A piece of what one worker has written down.
+/// Piece of one worker's records.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeptPiece {
-    /// What it is of.
+    /// Kind of record.
     pub what: KeptWhat,
-    /// Number of the worker's first operation: whose it is.
+    /// Number of the worker's first operation, which identifies the worker.
     pub first: u64,
-    /// Where it belongs: the number of a chunk, or of the first operation in it.
+    /// Position: the number of the chunk, or of its first operation.
     pub chunk: usize,
-    /// Bytes of the chunk before it.
+    /// Offset in the chunk, bytes.
     pub at: usize,
-    /// What stands there.
+    /// Contents of the piece.
     pub bytes: Vec<u8>,
 }
 
-/// A run of several clients.
+/// Properties of a run of several clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeptOf {
-    /// Its first operation.
+    /// First operation of the run.
     pub first: u64,
-    /// The workers of all clients.
+    /// Number of workers of all clients.
     pub workers: u64,
-    /// The start line, monotonic clock, ns.
+    /// Start line, monotonic clock, ns.
     pub start_ns: u64,
-    /// What was to be written down.
+    /// Records that the run keeps.
     pub keeps: Keeps,
 }
 
-/// How times of a client become ours.
+/// Conversion of a client's times to the local clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TheirTime {
-    /// How far its clock is ahead of ours, ns.
+    /// Lead of the client's clock over the local one, ns.
     pub ahead_ns: i64,
-    /// The truth is not further away than that, ns.
+    /// Bound of the error of that lead, ns.
     pub bound_ns: u64,
 }
 
 impl TheirTime {
-    /// A time of ours that is not after a time of theirs; 0, which is none, stays.
+    /// Returns a local time that is not after the client's time; 0 means no time and stays 0.
     pub(crate) fn before(self, theirs_ns: u64) -> u64 {
         match theirs_ns {
             0 => 0,
@@ -66,7 +66,7 @@ impl TheirTime {
         }
     }
 
-    /// A time of ours that is not before a time of theirs; 0, which is none, stays.
+    /// Returns a local time that is not before the client's time; 0 means no time and stays 0.
     pub(crate) fn after(self, theirs_ns: u64) -> u64 {
         match theirs_ns {
             0 => 0,
@@ -80,7 +80,7 @@ impl TheirTime {
 }
 
 impl Summary {
-    /// What was written down, in pieces of at most `bytes_max`.
+    /// Returns the records in pieces of at most `bytes_max`.
     pub fn pieces(&self, bytes_max: usize) -> impl Iterator<Item = KeptPiece> + '_ {
         let ledger = self.ledger.iter().flat_map(move |ledger| ledger.pieces(bytes_max));
         let history = self.history.iter().flat_map(move |history| history.pieces(bytes_max));
@@ -88,7 +88,7 @@ impl Summary {
     }
 }
 
-/// What all clients of a run have written down, put together.
+/// Joined records of all clients of a run.
 #[derive(Debug)]
 pub struct KeptRecords {
     ledger: Option<Ledger>,
@@ -96,7 +96,7 @@ pub struct KeptRecords {
 }
 
 impl KeptRecords {
-    /// Nothing yet.
+    /// Creates empty records.
     pub fn new(all: KeptOf) -> KeptRecords {
         KeptRecords {
             ledger: (all.keeps != Keeps::Nothing).then(|| Ledger::of_all(all)),
@@ -104,7 +104,7 @@ impl KeptRecords {
         }
     }
 
-    /// Puts a piece of a client in its place. None: it belongs nowhere.
+    /// Puts a client's piece in its place. `None` if it belongs nowhere.
     pub fn add(&mut self, piece: &KeptPiece, time: TheirTime) -> Option<()> {
         match piece.what {
             KeptWhat::States | KeptWhat::Times => self.ledger.as_mut()?.take_over(piece),
@@ -114,7 +114,7 @@ impl KeptRecords {
         }
     }
 
-    /// Both, for a summary.
+    /// Returns both records, for a summary.
     pub fn finish(self) -> (Option<Arc<Ledger>>, Option<Arc<History>>) {
         (self.ledger.map(Arc::new), self.history.map(Arc::new))
     }

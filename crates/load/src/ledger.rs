@@ -1,73 +1,76 @@
-//! The ledger of a run's writes: which were acknowledged, so that a read afterwards can tell what
-//! was lost from what was never written; and when, if the order of two writes to one row is asked.
+//! Ledger of a run's writes. It states which writes were acknowledged, so that a later read can
+//! tell lost writes from writes never made. It can also keep their times, which give the order of
+//! two writes to one row.
 //!
-//! Two bits per operation, and eight bytes more for its times. Each worker writes its own part, in
-//! the order of its own operations; a part grows in chunks, or is there whole before the start line
-//! when the number of operations is known. What must hold: [`WriteState::Acknowledged`] is never
-//! said of a write that the server did not answer with success, and what the server did for a write
-//! lies between its times.
+//! It takes two bits per operation, and eight bytes more for its times. Each worker writes its own
+//! part, in the order of its own operations. A part grows in chunks, or is allocated before the
+//! start line if the number of operations is known. Invariants: a write is
+//! [`WriteState::Acknowledged`] only if the server reported success. The effect of a write lies
+//! between its two times.
 
 mod pieces;
 
 /// Operations per chunk: 1 MiB, an allocation every few seconds at a million writes a second.
 const CHUNK_OPERATIONS: u64 = 1 << 22;
-/// The most operations that the ledger of a run keeps: 256 MiB. What is beyond is of unknown state.
+/// Maximum of operations in the ledger of a run: 256 MiB. Operations beyond it have an unknown
+/// state.
 pub const LEDGER_OPERATIONS_MAX: u64 = 1 << 30;
 const STATES_PER_BYTE: u64 = 4;
-/// The most operations whose times the ledger of a run keeps: 512 MiB. Of what is beyond it is
-/// known that it happened after the start line.
+/// Maximum of operations with times in the ledger of a run: 512 MiB. Operations beyond it are only
+/// known to lie after the start line.
 pub const TIMED_OPERATIONS_MAX: u64 = 1 << 26;
 /// Operations per chunk of times: 1 MiB.
 const CHUNK_TIMES: u64 = 1 << 17;
-/// What times are counted in: fine beside the millisecond by which the clocks that order writes may
-/// differ, and coarse enough for five days in 32 bits.
+/// Unit of recorded times. It is fine compared to the millisecond by which the clocks that order
+/// writes may differ, and coarse enough for five days in 32 bits.
 const TICK_NS: u64 = 100_000;
 
-/// What a run writes down of its writes.
+/// Records that a run keeps of its writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Keeps {
-    /// Nothing is written down.
+    /// No records.
     #[default]
     Nothing,
-    /// Which were acknowledged: two bits each, at most 256 MiB.
+    /// Acknowledged or not: two bits each, at most 256 MiB.
     States,
-    /// That, and when each was sent and acknowledged: eight bytes each, at most 512 MiB.
+    /// States, and the times at which each write was sent and acknowledged: eight bytes each, at
+    /// most 512 MiB.
     Times,
-    /// That, and what was asked of registers and answered: 32 bytes for each operation, at most
-    /// 32 MiB.
+    /// Times, and the requests to registers with their responses: 32 bytes for each operation, at
+    /// most 32 MiB.
     History,
 }
 
 impl Keeps {
-    /// Whether the times of writes are kept.
+    /// Returns true if the times of writes are kept.
     pub(crate) fn times(self) -> bool {
         matches!(self, Keeps::Times | Keeps::History)
     }
 }
 
-/// What is known of a write.
+/// State of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum WriteState {
-    /// Never sent, or its condition did not hold, or no write at all: it has changed nothing.
+    /// Never sent, or its condition did not hold, or not a write: it has changed nothing.
     NotSent = 0,
     /// The server has acknowledged it.
     Acknowledged = 1,
-    /// Sent and not acknowledged, or beyond what the ledger keeps: it may have been done.
+    /// Sent and not acknowledged, or beyond the ledger's limit: it may have been applied.
     Unknown = 2,
 }
 
-/// When a write was sent and acknowledged, in ticks after the start line.
+/// Times at which a write was sent and acknowledged, in ticks after the start line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Times {
-    /// Not after it was sent.
+    /// Lower bound of the send time.
     sent: u32,
-    /// Not before it was acknowledged; 0: it was not, or nobody knows when it is done.
+    /// Upper bound of the acknowledgement; 0: not acknowledged, or the time is unknown.
     acknowledged: u32,
 }
 
 impl Times {
-    /// As one number: memory that is zero is there without being written.
+    /// Packs both times into one number, so that zeroed memory is valid without being written.
     fn packed(self) -> u64 {
         u64::from(self.acknowledged) << 32 | u64::from(self.sent)
     }
@@ -80,7 +83,7 @@ impl Times {
     }
 }
 
-/// The ledger of one worker: operation `first + k * step` is its number `k`.
+/// Ledger of one worker: operation `first + k * step` is its number `k`.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct LedgerPart {
     first: u64,
@@ -94,7 +97,7 @@ pub(crate) struct LedgerPart {
 }
 
 impl LedgerPart {
-    /// An empty part for at most `operations_max` operations, with room for `expected`.
+    /// Creates an empty part for at most `operations_max` operations, with room for `expected`.
     pub fn new(first: u64, step: u64, operations_max: u64, expected: u64) -> LedgerPart {
         let mut part = LedgerPart {
             first,
@@ -107,7 +110,7 @@ impl LedgerPart {
         part
     }
 
-    /// Writes down the state of the operation with this number, one of this worker's.
+    /// Records the state of the operation with this number, which is one of this worker's.
     #[inline]
     pub fn set(&mut self, number: u64, state: WriteState) {
         let index = (number - self.first) / self.step;
@@ -124,7 +127,7 @@ impl LedgerPart {
         *byte = *byte & !(3 << shift) | (state as u8) << shift;
     }
 
-    /// The same with the times of at most `timed_max` operations.
+    /// Adds the times of at most `timed_max` operations.
     pub fn timed(mut self, timed_max: u64, expected: u64) -> LedgerPart {
         self.timed_max = timed_max;
         let chunks = expected.min(timed_max).div_ceil(CHUNK_TIMES);
@@ -132,12 +135,12 @@ impl LedgerPart {
         self
     }
 
-    /// The start line of its run.
+    /// Sets the start line of the run.
     pub fn start(&mut self, start_ns: u64) {
         self.start_ns = start_ns;
     }
 
-    /// Writes down when the operation with this number was first sent.
+    /// Records the first send of the operation with this number.
     #[inline]
     pub fn sent(&mut self, number: u64, now_ns: u64) {
         let ticks = now_ns.saturating_sub(self.start_ns) / TICK_NS;
@@ -147,7 +150,7 @@ impl LedgerPart {
         }
     }
 
-    /// Writes down when the operation with this number was acknowledged.
+    /// Records the acknowledgement of the operation with this number.
     #[inline]
     pub fn acknowledged(&mut self, number: u64, now_ns: u64) {
         let ticks = now_ns.saturating_sub(self.start_ns) / TICK_NS;
@@ -203,20 +206,20 @@ impl LedgerPart {
     }
 }
 
-/// Which operations the workers of a run have: worker `w` of the client has the numbers
+/// Assignment of operations to workers. Worker `w` of the client has the numbers
 /// `first + before + w`, `first + before + w + step`, ….
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Numbers {
-    /// The first operation of all.
+    /// First operation of the run.
     pub first: u64,
-    /// Workers of all clients that share the load.
+    /// Number of workers of all clients that share the load.
     pub step: u64,
-    /// Workers of other clients before the first one here.
+    /// Number of workers of other clients before this client's first one.
     pub before: u64,
 }
 
 impl Numbers {
-    /// Of a client that has no other beside it.
+    /// Numbers of a client that has the load alone.
     #[cfg(test)]
     pub fn alone(first: u64, workers: usize) -> Numbers {
         Numbers {
@@ -226,8 +229,8 @@ impl Numbers {
         }
     }
 
-    /// Which of our workers has an operation, and which one of his it is; none: another client has
-    /// it, or it comes before the first.
+    /// Returns which of this client's workers has an operation, and the operation's index in that
+    /// worker. `None` if an earlier client has it, or if it precedes the first operation.
     pub fn place(self, number: u64) -> Option<(usize, u64)> {
         let index = number.checked_sub(self.first)?;
         let step = self.step.max(1);
@@ -236,17 +239,17 @@ impl Numbers {
     }
 }
 
-/// The ledger of a whole run.
+/// Ledger of a whole run.
 #[derive(Debug)]
 pub struct Ledger {
     numbers: Numbers,
     start_ns: u64,
-    /// By worker.
+    /// Parts, by worker.
     parts: Vec<LedgerPart>,
 }
 
 impl Ledger {
-    /// Puts the parts of all workers together; part `w` is worker `w`'s.
+    /// Joins the parts of all workers; part `w` is worker `w`'s.
     pub(crate) fn new(numbers: Numbers, parts: Vec<LedgerPart>) -> Ledger {
         let start_ns = parts.iter().map(|part| part.start_ns).max().unwrap_or(0);
         Ledger {
@@ -256,26 +259,26 @@ impl Ledger {
         }
     }
 
-    /// What is known of the write with this operation number.
+    /// Returns the state of the write with this operation number.
     pub fn state(&self, number: u64) -> WriteState {
         let found = self.part_of(number);
         found.map_or(WriteState::NotSent, |(part, index)| part.state(index))
     }
 
-    /// The start line, monotonic clock, ns.
+    /// Returns the start line, monotonic clock, ns.
     pub fn start_ns(&self) -> u64 {
         self.start_ns
     }
 
-    /// A time at which the write with this number had not been sent yet, monotonic clock, ns: the
-    /// start line at worst.
+    /// Returns a time at which the write with this number had not been sent yet, monotonic clock,
+    /// ns; at worst the start line.
     pub fn sent_after_ns(&self, number: u64) -> u64 {
         let times = self.times_of(number).unwrap_or_default();
         self.start_ns + u64::from(times.sent) * TICK_NS
     }
 
-    /// A time at which the write with this number was acknowledged and done, monotonic clock, ns;
-    /// none if it was not, or nobody knows when.
+    /// Returns a time at which the write with this number was acknowledged and done, monotonic
+    /// clock, ns. `None` if it was not, or if the time is unknown.
     pub fn done_before_ns(&self, number: u64) -> Option<u64> {
         let times = self.times_of(number)?;
         let is_done = self.state(number) == WriteState::Acknowledged && times.acknowledged > 0;
@@ -287,13 +290,13 @@ impl Ledger {
         part.times(index)
     }
 
-    /// Whose operation it is, and which one of his.
+    /// Returns the part that has the operation, and the operation's index in it.
     fn part_of(&self, number: u64) -> Option<(&LedgerPart, u64)> {
         let (worker, index) = self.numbers.place(number)?;
         Some((self.parts.get(worker)?, index))
     }
 
-    /// Bytes that it takes.
+    /// Returns the memory that it takes, bytes.
     pub fn bytes(&self) -> u64 {
         let of = |part: &LedgerPart| {
             let states = part.chunks.len() as u64 * CHUNK_OPERATIONS / STATES_PER_BYTE;

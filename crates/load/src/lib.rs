@@ -1,10 +1,10 @@
 //! The only crate that knows time pressure: schedule, worker (hot path), in-flight table,
 //! connections, its own health.
 //!
-//! It does not know that the target is Cassandra, who started it, or that a fault is going on: it
-//! gets nodes, a program and a schedule. [`Load`] is the whole of it. The line between the control
-//! plane (`connect`, `run`: friendly, may block and allocate) and the data plane (`worker` and
-//! what it calls: spartan) goes between files.
+//! The crate does not know that the target is Cassandra, which program started it, or that a fault
+//! is active. It gets nodes, a program and a schedule. [`Load`] is the main entry point. The
+//! boundary between the control plane (`connect`, `run`: convenient, may block and allocate) and
+//! the data plane (`worker` and its callees: spartan) runs between files.
 
 mod answer;
 mod build;
@@ -31,6 +31,7 @@ mod run;
 mod schedule;
 #[cfg(test)]
 mod sim;
+mod socket;
 mod worker;
 mod workers;
 mod world;
@@ -41,7 +42,7 @@ pub use config::{
     Access, Config, Endpoint, FirstError, Flow, Limit, LoadError, OtherWorkers, RELEASE_QUANTUM,
     Summary, Tls, VerifyReads, Window,
 };
-// What a caller needs to fill in [`Access`] without a dependency on the wire.
+// Callers need these types to fill in [`Access`] without a dependency on the protocol crate.
 pub use cql::{Compression, Version};
 pub use history::{HISTORY_OPERATIONS_MAX, Happened, History};
 pub use kept::{KeptOf, KeptPiece, KeptRecords, KeptWhat, TheirTime};

@@ -1,7 +1,7 @@
-//! Puts the workers' parts of an interval together, on the caller's thread.
+//! Joins the workers' parts of an interval, on the caller's thread.
 //!
-//! What must hold: an interval is given away once, when no worker can add to it any more, and in
-//! order; every part that was handed over is in one.
+//! Invariants: an interval is returned once, in order, after the last worker can add to it. Every
+//! part that was handed over is in one interval.
 
 use crate::recorder::{Part, kinds_of};
 use measure::Interval;
@@ -9,10 +9,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use workload::Program;
 
-/// The intervals that are not whole yet.
+/// Intervals that are not complete yet.
 pub(crate) struct Merger {
     pending: BTreeMap<u64, Interval>,
-    /// The lowest interval that each worker may still add to; `None` once it has finished.
+    /// Lowest interval that each worker may still add to; `None` once it has finished.
     next: Vec<Option<u64>>,
     program: Arc<Program>,
 }
@@ -26,12 +26,12 @@ impl Merger {
         }
     }
 
-    /// Whether no worker has anything more to tell.
+    /// Returns true if no worker has anything more to report.
     pub fn is_over(&self) -> bool {
         self.next.iter().all(Option::is_none)
     }
 
-    /// No worker will tell anything more: one has panicked, which is found when it is joined.
+    /// Ends the merge: a worker has panicked, which the join will show, so no parts will follow.
     pub fn close(&mut self) {
         self.next.fill(None);
     }
@@ -57,7 +57,7 @@ impl Merger {
         interval.client.add(&part.client);
     }
 
-    /// The next interval that no worker can add to any more, and whether it is the last of all.
+    /// Returns the next interval that no worker can add to any more, and true if it is the last.
     pub fn take(&mut self) -> Option<(Interval, bool)> {
         let open_from = self.next.iter().flatten().min().copied().unwrap_or(u64::MAX);
         let entry = self.pending.first_entry()?;

@@ -1,10 +1,10 @@
-//! The first rows that a worker read and that were not as they should be: a report names them.
+//! Keeps the first rows that a worker read and that were not as expected; a report names them.
 //!
-//! All room is there before the start line.
+//! All room is allocated before the start line.
 
 use measure::Missed;
 
-/// How many rows are named: as many as a person looks at.
+/// Number of rows that a report names: as many as a person looks at.
 pub const MISSED_ROWS_MAX: usize = 10;
 
 /// The first rows, each once.
@@ -14,14 +14,14 @@ pub(crate) struct MissedRows {
 }
 
 impl MissedRows {
-    /// None yet, with room for all.
+    /// Creates an empty list with room for all rows.
     pub fn with_room() -> MissedRows {
         MissedRows {
             rows: Vec::with_capacity(MISSED_ROWS_MAX),
         }
     }
 
-    /// Notes a row, if it is a new one and there is room.
+    /// Records a row, if it is new and there is room.
     #[cold]
     pub fn note(&mut self, row: u64, missed: Missed) {
         let is_known = || self.rows.iter().any(|(known, _)| *known == row);
@@ -30,7 +30,7 @@ impl MissedRows {
         }
     }
 
-    /// The rows, in the order in which they came.
+    /// Returns the rows, in the order of arrival.
     pub fn rows(&self) -> &[(u64, Missed)] {
         &self.rows
     }

@@ -1,7 +1,7 @@
-//! Nodes that have moved: one that is started elsewhere keeps its tokens, and the others say by
-//! them where it is now, as drivers learn it.
+//! Finds nodes that have moved. A node that is started elsewhere keeps its tokens. The other nodes
+//! report its new address under these tokens, as drivers learn it.
 //!
-//! Control plane: it blocks, on the threads that open connections again.
+//! Control plane: it blocks, on the threads that reopen connections.
 
 use crate::config::{Access, Endpoint};
 use crate::connect::Wire;
@@ -10,16 +10,15 @@ use cql::response::{Response, ResultBody};
 use std::io;
 use std::net::SocketAddr;
 
-/// What a node says of itself.
+/// Query for a node's own tokens.
 const OWN: &str = "SELECT tokens FROM system.local";
 
-/// What it says of the others: before 4.0, all answer at the same port.
+/// Query for the other nodes' addresses. Before 4.0 all nodes use the same port.
 const OTHERS: &str = "SELECT native_address, native_port, tokens FROM system.peers_v2";
 const OTHERS_BEFORE_4: &str = "SELECT rpc_address, tokens FROM system.peers";
 
-/// Refuses to go on with whoever answers at the address of `node` if that is another one of `all`
-/// by its tokens: addresses of pods are given again. One that has come back with other tokens is
-/// taken for what it was.
+/// Returns an error if another node of `all` now answers at the address of `node`, as its tokens
+/// show. Addresses of pods are reused. A node that came back with unknown tokens is accepted.
 pub(crate) fn check(wire: &mut Wire, node: &Endpoint, all: &[Endpoint]) -> io::Result<()> {
     if !can_tell(node, all) {
         return Ok(());
@@ -35,8 +34,8 @@ pub(crate) fn check(wire: &mut Wire, node: &Endpoint, all: &[Endpoint]) -> io::R
     }
 }
 
-/// Where `node` is by the word of the first other one of `all` that answers, if it calls it by
-/// another address than before.
+/// Returns the new address of `node`, as reported by the first other node of `all` that responds.
+/// `None` if the address has not changed or is not known.
 pub(crate) fn address_now(
     node: &Endpoint,
     all: &[Endpoint],
@@ -63,7 +62,7 @@ pub(crate) fn address_now(
     (now != node.called).then_some(now)
 }
 
-/// Whether nodes can be told apart, and followed: a proxy does so itself.
+/// Returns true if nodes can be told apart and followed. A proxy follows its nodes itself.
 fn can_tell(node: &Endpoint, all: &[Endpoint]) -> bool {
     all.len() > 1 && !node.tokens.is_empty() && node.proxied_name.is_none()
 }
@@ -81,7 +80,7 @@ fn tokens_of(value: Option<&Value>) -> Vec<i64> {
 }
 
 impl Wire {
-    /// The rows that a statement asks for, few and small.
+    /// Returns the rows of a query, which are few and small.
     fn rows(&mut self, cql: &str) -> io::Result<Vec<Vec<Value>>> {
         let mut frame = Vec::new();
         cql::request::query(&mut frame, 0, cql, &self.params()).map_err(io::Error::other)?;

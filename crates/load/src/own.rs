@@ -1,9 +1,9 @@
-//! What a thread of the client asks of the system: a CPU of its own, timers that are in time, and
-//! its turn before others.
+//! Requests system resources for a thread of the client: a CPU of its own, precise timers, and
+//! priority over other threads.
 
-/// Pins the calling thread, asks for timers without slack and, if that is wanted, to go before
-/// others. All are wishes: in a container that forbids them the run goes on, and its release lag
-/// tells. Whether it goes before others.
+/// Pins the calling thread, requests timers without slack and, if wanted, real-time priority. All
+/// requests are optional: in a container that forbids them the run goes on, and its release lag
+/// shows the effect. Returns true if the thread has real-time priority.
 pub(crate) fn own(cpu: Option<usize>, realtime: bool) -> bool {
     if let Some(cpu) = cpu {
         let mut set = rustix::thread::CpuSet::new();
@@ -14,12 +14,12 @@ pub(crate) fn own(cpu: Option<usize>, realtime: bool) -> bool {
     realtime && go_before_others()
 }
 
-/// Real-time priority of the thread that puts parts together: the least there is, before all that
-/// have none and behind all that have one.
+/// Real-time priority of the thread that joins parts: the lowest one, above all threads without
+/// real-time priority and below all others that have one.
 const MERGER: libc::c_int = 1;
 
-/// That of workers, which do not wait for it. A worker without an answer sleeps; one that never
-/// does is held to 95 % of a CPU by the system.
+/// Real-time priority of the workers, which do not wait for the merging thread. A worker without
+/// responses sleeps; the system holds one that never sleeps to 95 % of a CPU.
 const WORKER: libc::c_int = 2;
 
 fn go_before_others() -> bool {
@@ -27,21 +27,21 @@ fn go_before_others() -> bool {
 }
 
 fn schedule(thread: libc::pid_t, policy: libc::c_int, priority: libc::c_int) -> bool {
-    // musl's function of this name refuses: for POSIX it would be of all threads of a process. All
-    // that is in the kernel's `sched_param` is the priority.
+    // musl's function of this name refuses, because POSIX defines it for all threads of a process.
+    // The kernel's `sched_param` contains only the priority.
     let call = libc::SYS_sched_setscheduler;
     // SAFETY: the call reads `priority`, which outlives it, and acts on one thread alone.
     unsafe { libc::syscall(call, thread, policy, &raw const priority) == 0 }
 }
 
-/// The turn of the thread that puts the workers' parts together: before programs that have no
-/// priority, behind the workers. A loaded node on the same CPUs was seen to keep it waiting for
-/// three seconds. What it starts meanwhile has no part in it, and it ends with this.
+/// Real-time priority of the thread that joins the workers' parts: above programs without real-time
+/// priority, below the workers. Without it, a loaded node on the same CPUs kept that thread waiting
+/// for three seconds. Threads started meanwhile do not inherit it. It ends when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Turn(Option<libc::pid_t>);
 
 impl Turn {
-    /// The calling thread's, if it is wanted and may be had.
+    /// Takes the priority for the calling thread, if it is wanted and allowed.
     pub fn take(wanted: bool) -> Turn {
         let thread = rustix::thread::gettid().as_raw_nonzero().get();
         let policy = libc::SCHED_RR | libc::SCHED_RESET_ON_FORK;

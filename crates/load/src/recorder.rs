@@ -1,9 +1,10 @@
-//! Where a worker writes down what it saw: one part of an interval, handed over when it ends.
+//! Records the results of a worker in one part of an interval, which is handed over when the
+//! interval ends.
 //!
-//! A worker owns one part and swaps it for an empty one at the interval's end; nobody waits for
-//! anybody. If the collector is late and no empty part has come back, the interval simply goes on:
-//! nothing is lost, only the slice is longer. At the begin and the end of the measured window alone
-//! an empty part is waited for, since no slice may hold both sides.
+//! A worker owns one part and swaps it for an empty one at the end of the interval, without
+//! waiting. If the collector is late and no empty part has come back, the interval goes on: nothing
+//! is lost, but the slice is longer. The worker waits for an empty part only at the begin and the
+//! end of the measured window, since no slice may span either edge.
 
 use crate::world::World;
 use measure::interval::{ClientInterval, KindInterval};
@@ -18,7 +19,7 @@ pub(crate) struct Part {
     pub start_ns: u64,
     pub end_ns: u64,
     pub draining: bool,
-    /// Whether the worker has nothing more to tell.
+    /// True if the worker has nothing more to report.
     pub last: bool,
     pub kinds: Vec<KindInterval>,
     pub client: ClientInterval,
@@ -47,7 +48,7 @@ impl Part {
     }
 }
 
-/// An empty interval of each kind.
+/// Creates an empty interval for each kind.
 pub(crate) fn kinds_of(kinds: &[Kind]) -> Vec<KindInterval> {
     kinds
         .iter()
@@ -58,11 +59,11 @@ pub(crate) fn kinds_of(kinds: &[Kind]) -> Vec<KindInterval> {
         .collect()
 }
 
-/// Parts in circulation per worker: one being written, one being merged, one in between.
+/// Parts in circulation per worker: one being written, one being merged, one in transit.
 pub(crate) const PARTS_PER_WORKER: usize = 3;
 
-/// Equal results one after the other: all answers of one receive share their end, and those to
-/// one send share their beginning, so that a run is often long and one record serves it whole.
+/// Run of equal results. All responses of one receive share their end, and all requests of one send
+/// share their begin. Runs are therefore often long, and one record covers a whole run.
 #[derive(Clone, Copy, Debug, Default)]
 struct Repeat {
     kind: u8,
@@ -76,10 +77,10 @@ pub(crate) struct Recorder {
     pub part: Box<Part>,
     repeat: Repeat,
     line_ns: u64,
-    /// What was due before is early.
+    /// Operations that were due before this time are early.
     window_from_ns: u64,
     interval_ns: u64,
-    /// Since when no answer has come although one is waited for.
+    /// Time since which no response has come although one is awaited.
     quiet_since_ns: u64,
 }
 
@@ -95,7 +96,7 @@ impl Recorder {
         }
     }
 
-    /// The start line: the first interval begins.
+    /// Sets the start line: the first interval begins.
     pub fn start(&mut self, start_ns: u64) {
         self.line_ns = start_ns;
         self.part.index = 0;
@@ -104,28 +105,29 @@ impl Recorder {
         self.quiet_since_ns = start_ns;
     }
 
-    /// Nothing is waited for: what is sent at `now_ns` or later begins to be.
+    /// Marks that no response is awaited; the silence begins with what is sent at `now_ns` or
+    /// later.
     #[inline]
     pub fn nothing_awaited(&mut self, now_ns: u64) {
         self.quiet_since_ns = now_ns;
     }
 
-    /// Something was received.
+    /// Records that data was received.
     #[inline]
     pub fn heard(&mut self, now_ns: u64) {
         let quiet_ns = now_ns.saturating_sub(self.quiet_since_ns);
         self.part.client.quiet_ns = self.part.client.quiet_ns.max(quiet_ns);
-        self.quiet_since_ns = now_ns;
+        self.quiet_since_ns = self.quiet_since_ns.max(now_ns);
     }
 
-    /// When the running interval ends.
+    /// Returns the end of the running interval.
     #[inline]
     pub fn end_ns(&self) -> u64 {
         self.part.end_ns
     }
 
-    /// When the measured window begins, as far as that is known. To be told before anything is
-    /// recorded that was due after. A slice that a late collector made longer ends there.
+    /// Sets the begin of the measured window, once it is known. Must be called before operations
+    /// that were due after it are recorded. A slice that a late collector made longer ends there.
     #[inline]
     pub fn set_window_from_ns(&mut self, window_from_ns: u64) {
         self.window_from_ns = window_from_ns;
@@ -139,7 +141,8 @@ impl Recorder {
         intended_ns < self.window_from_ns
     }
 
-    /// An operation that was due at `intended_ns` ended well; a part of one has its own latency.
+    /// Records a successful operation that was due at `intended_ns`, or a part of one, which has
+    /// its own latency.
     #[inline]
     pub fn success(&mut self, kind: u8, intended_ns: u64, latency_ns: u64, service_ns: u64) {
         let is_early = self.is_early(intended_ns);
@@ -162,8 +165,8 @@ impl Recorder {
         };
     }
 
-    /// An operation that was due at `intended_ns` failed, or a part of one: how long after it was
-    /// due, and after it was sent if it was.
+    /// Records a failed operation that was due at `intended_ns`, or a part of one. The times run
+    /// from when it was due and, if it was sent, from the send.
     pub fn error(
         &mut self,
         kind: u8,
@@ -176,13 +179,14 @@ impl Recorder {
         kind.fail(is_early, outcome, latency_ns, service_ns);
     }
 
-    /// `count` operations of the window will not be sent, which have waited for so long.
+    /// Records `count` operations of the window that will not be sent, with the time that they have
+    /// waited.
     pub fn leave_unsent(&mut self, kind: u8, latency_ns: u64, count: u64) {
         self.part.client.counts[ClientCount::DueNeverSent] += count;
         self.part.kinds[usize::from(kind)].leave_unsent(latency_ns, count);
     }
 
-    /// When the window begins; not before the end of time if that is not known yet.
+    /// Returns the begin of the window; the end of time if it is not known yet.
     pub fn window_from_ns(&self) -> u64 {
         self.window_from_ns
     }
@@ -203,12 +207,12 @@ impl Recorder {
         }
     }
 
-    /// Ends the running interval at its planned end, if an empty part is there to go on with.
-    /// `now_ns` may be several intervals later: the slice is then that much longer, but never
-    /// holds the begin of the measured window inside.
+    /// Ends the running interval at its planned end, if an empty part is available. `now_ns` may be
+    /// several intervals later. The slice is then that much longer, but never spans the begin of
+    /// the measured window.
     pub fn cut(&mut self, world: &mut impl World, now_ns: u64, draining_next: bool) {
-        // At the window's begin an empty part is worth waiting for: a slice is of the window or it
-        // is not.
+        // At the begin of the window it is worth waiting for an empty part: a slice lies inside or
+        // outside the window.
         match world.empty_part(self.part.end_ns == self.window_from_ns) {
             Some(empty) => self.cut_with(world, empty, now_ns, draining_next),
             None => self.part.end_ns += self.interval_ns,
@@ -232,31 +236,31 @@ impl Recorder {
         self.part.end_ns += behind * self.interval_ns;
         let end_ns = self.part.end_ns;
         self.hand_over(world, empty);
-        // By the clock, so that all workers call the same time by the same number, whatever they
-        // had to leave out.
+        // Numbered by the clock, so that all workers give the same time the same number, even after
+        // skipped intervals.
         self.part.index = (end_ns - self.line_ns).div_ceil(self.interval_ns);
         self.part.start_ns = end_ns;
         self.part.end_ns = end_ns + self.interval_ns;
         self.part.draining = draining_next;
     }
 
-    /// Ends the running interval early, at `end_ns`; what comes after is the drain.
+    /// Ends the running interval early, at `end_ns`; the drain follows.
     pub fn cut_for_drain(&mut self, world: &mut impl World, end_ns: u64) {
-        // A worker that comes late ends the intervals as those did that were in time.
+        // A late worker ends the intervals as the punctual workers did.
         while self.part.end_ns < end_ns {
             self.cut(world, end_ns - 1, false);
         }
-        // Whoever stops read the clock before the interval began, if it has begun just now.
+        // The stop may have been set by a clock reading from before this interval began.
         let end_ns = end_ns.max(self.part.start_ns);
         self.part.end_ns = end_ns;
-        // Here an empty part is worth waiting for: what was measured must not mix with the drain.
+        // Here it is worth waiting for an empty part: measured results must not mix with the drain.
         if let Some(empty) = world.empty_part(true) {
             self.cut_with(world, empty, end_ns, true);
         }
     }
 
-    /// Hands over the last part, which ends at `end_ns`, or at the begin of the window if that
-    /// comes between its last operation and its end.
+    /// Hands over the last part. It ends at `end_ns`, or at the begin of the window if that lies
+    /// between its last operation and its end.
     pub fn finish(mut self, world: &mut impl World, end_ns: u64) {
         self.flush();
         self.note_own_time(world);
@@ -277,7 +281,7 @@ impl Recorder {
         world.hand_over(std::mem::replace(&mut self.part, empty));
     }
 
-    /// What the worker used of its core since the last time, and how long it waited for it.
+    /// Records the CPU time of the worker since the last call, and its wait for a core.
     fn note_own_time(&mut self, world: &mut impl World) {
         let own = world.own_time();
         self.part.client.cpu_ns += own.cpu_ns;
@@ -291,19 +295,47 @@ impl Recorder {
 mod tests {
     use super::*;
     use crate::connection::Link;
+    use crate::socket::Timed;
     use crate::world::{OwnTime, Ready, Watch};
     use std::io;
 
     const INTERVAL_NS: u64 = 1000;
 
-    /// A world of nothing but so many empty parts, one of them only for who waits.
+    /// Connection type that cannot be instantiated.
+    enum Silence {}
+
+    impl io::Read for Silence {
+        fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+            match *self {}
+        }
+    }
+
+    impl io::Write for Silence {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            match *self {}
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            match *self {}
+        }
+    }
+
+    impl Timed for Silence {
+        fn is_timed(&self) -> bool {
+            match *self {}
+        }
+        fn arrived_ns(&self) -> Option<u64> {
+            match *self {}
+        }
+    }
+
+    /// World with only a number of empty parts, one of which only a waiting caller gets.
     struct Collector {
         empty_count: usize,
         slices: Vec<(u64, u64)>,
     }
 
     impl World for Collector {
-        type Stream = io::Empty;
+        type Stream = Silence;
 
         fn now_ns(&self) -> u64 {
             unreachable!()
@@ -314,16 +346,19 @@ mod tests {
         fn wait(&mut self, _: u64) -> io::Result<usize> {
             unreachable!()
         }
+        fn rest(&mut self, _: u64) -> io::Result<usize> {
+            unreachable!()
+        }
         fn ready(&self, _: usize) -> Ready {
             unreachable!()
         }
-        fn watch(&mut self, _: &io::Empty, _: u16, _: Watch) -> io::Result<()> {
+        fn watch(&mut self, _: &Silence, _: u16, _: Watch) -> io::Result<()> {
             unreachable!()
         }
         fn reopen(&mut self, _: u16) {
             unreachable!()
         }
-        fn reopened(&mut self) -> Option<(u16, Link<io::Empty>)> {
+        fn reopened(&mut self) -> Option<(u16, Link<Silence>)> {
             unreachable!()
         }
         fn empty_part(&mut self, waits: bool) -> Option<Box<Part>> {
@@ -337,7 +372,7 @@ mod tests {
         }
     }
 
-    /// A recorder on the line 0.
+    /// Recorder with the start line at 0.
     fn recorder(empty_count: usize) -> (Recorder, Collector) {
         let mut recorder = Recorder::new(Box::new(Part::new(0, &[])), INTERVAL_NS);
         recorder.start(0);
@@ -365,7 +400,7 @@ mod tests {
         let (mut recorder, mut world) = recorder(1);
         recorder.cut(&mut world, 1000, false);
         recorder.cut(&mut world, 2000, false);
-        // Known only now that the slice goes on for too long.
+        // Only now is it known that the slice lasts too long.
         recorder.set_window_from_ns(2500);
         assert_eq!(recorder.end_ns(), 2500);
         recorder.cut(&mut world, 2600, false);

@@ -1,30 +1,32 @@
-//! Room for connections: what this process may have, against what is asked for.
+//! Compares the connections that this process may have with the number requested.
 //!
-//! Three things end before memory does: files that a process may have open, local ports towards one
-//! node, and the numbers that a worker has for its connections. Each is known before the first
-//! connection is opened; found out by trying, it is an error of the system in the middle of them.
+//! Three limits are reached before memory: the files that a process may open, the local ports
+//! towards one node, and the numbers that a worker has for its connections. All are known before
+//! the first connection is opened. Without this check, the limit would show as a system error while
+//! connections are being opened.
 
 use crate::inflight;
 use measure::number::counted;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Files that a run has open beside its connections: records, logs, epoll, standard streams.
+/// Files that a run has open besides its connections: records, logs, epoll, standard streams.
 const OTHER_FILES: u64 = 256;
 
-/// Connections of one worker: they are numbered, and the last number stands for none.
+/// Maximum of connections of one worker: they are numbered, and the last number means no
+/// connection.
 const PER_WORKER_MAX: u64 = inflight::NONE as u64;
 
-/// What this machine gives a process.
+/// Limits of a process on this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Room {
-    /// Files that it may have open (the hard limit of `RLIMIT_NOFILE`); none: no limit.
+    /// Files that it may open (the hard limit of `RLIMIT_NOFILE`); `None`: no limit.
     pub files: Option<u64>,
-    /// Local ports for connections to one address; none: not known here.
+    /// Local ports for connections to one address; `None` if unknown.
     pub ports: Option<u64>,
 }
 
 impl Room {
-    /// That of this process on this machine.
+    /// Returns the limits of this process on this machine.
     pub fn here() -> Room {
         let range = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range");
         Room {
@@ -34,14 +36,15 @@ impl Room {
     }
 }
 
-/// The number of ports of a range `first last`.
+/// Returns the number of ports in a range `first last`.
 fn ports(text: &str) -> Option<u64> {
     let mut numbers = text.split_whitespace().map(|number| number.parse::<u64>().ok());
     let (first, last) = (numbers.next()??, numbers.next()??);
     (last.checked_sub(first)?).checked_add(1)
 }
 
-/// Why so many workers cannot have so many operations in flight, and what to do; none if they can.
+/// Returns why this number of workers cannot have this number of operations in flight, and the
+/// remedy. `None` if they can.
 pub fn stream_ids_refusal(in_flight: usize, workers: usize) -> Option<String> {
     let each = inflight::SLOTS_MAX;
     let most = each.saturating_mul(workers);
@@ -55,21 +58,21 @@ pub fn stream_ids_refusal(in_flight: usize, workers: usize) -> Option<String> {
     })
 }
 
-/// Connections that are asked for.
+/// Connections that are requested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Connections {
-    /// Event loops, each with connections of its own.
+    /// Number of event loops, each with its own connections.
     pub workers: usize,
     /// Connections of each worker to each node.
     pub per_node: usize,
-    /// Nodes, as far as they are known.
+    /// Number of nodes, as far as they are known.
     pub nodes: usize,
-    /// Files for each: two where the other end is in this process too.
+    /// Files per connection: two if the other end is in this process too.
     pub files_each: usize,
 }
 
 impl Connections {
-    /// Why so many cannot be had, and what to do; none if they can.
+    /// Returns why these connections are not possible, and the remedy. `None` if they are.
     pub fn refusal(&self, room: &Room) -> Option<String> {
         let of = |count: usize| count as u64;
         let (workers, per_node, nodes) = (of(self.workers), of(self.per_node), of(self.nodes));
@@ -102,7 +105,7 @@ impl Connections {
         ))
     }
 
-    /// Files that a process has open with them.
+    /// Returns the number of files that the process has open with these connections.
     fn files(&self) -> u64 {
         [self.per_node, self.nodes, self.files_each]
             .iter()
@@ -112,18 +115,18 @@ impl Connections {
             .saturating_add(OTHER_FILES)
     }
 
-    /// Lets this process have the files for them, as far as its hard limit goes: the soft one is
-    /// often 1024, which is nobody's wish.
+    /// Raises the soft limit of open files for these connections, up to the hard limit. The soft
+    /// limit is often a mere default of 1024.
     pub fn make_room(&self) {
         let files = self.files();
         let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
-        // Twice: of a server in this process the other ends are files too.
+        // Twice, because the other ends of a server in this process are files too.
         if current.is_some_and(|soft| soft < files.saturating_mul(2)) {
             let raised = Rlimit {
                 current: maximum,
                 maximum,
             };
-            // What then does not fit is an error of the connection, with the system's words.
+            // If the files still do not fit, opening a connection fails with the system's message.
             let _ = setrlimit(Resource::Nofile, raised);
         }
     }
@@ -176,7 +179,7 @@ mod tests {
         ] {
             assert!(numbers.contains(part), "{numbers}");
         }
-        // Where the other end is ours too, half as many fit.
+        // If the other end is in this process too, half as many fit.
         let both = Connections {
             workers: 1,
             per_node: 10_000,

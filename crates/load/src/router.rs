@@ -1,4 +1,4 @@
-//! Which node owns a token.
+//! Finds the node that owns a token.
 
 use crate::config::Endpoint;
 
@@ -10,7 +10,7 @@ pub(crate) struct Router {
 }
 
 impl Router {
-    /// The ring of `nodes`; `None` when there is nothing to choose: one node, or no tokens known.
+    /// Builds the ring of `nodes`; `None` if there is no choice: one node, or no tokens known.
     pub fn new(nodes: &[Endpoint]) -> Option<Router> {
         if nodes.len() < 2 || nodes.iter().any(|node| node.tokens.is_empty()) {
             return None;
@@ -28,15 +28,15 @@ impl Router {
         })
     }
 
-    /// The primary replica of `token`: the owner of the first ring token at or after it.
+    /// Returns the primary replica of `token`: the owner of the first ring token at or after it.
     #[inline]
     pub fn node(&self, token: i64) -> u16 {
         let at = self.tokens.partition_point(|&ring| ring < token);
         self.owners[if at == self.tokens.len() { 0 } else { at }]
     }
 
-    /// The first other node than `node` on the ring at or after `token`: the next replica where
-    /// replicas follow on the ring.
+    /// Returns the first node other than `node` on the ring at or after `token`: the next replica
+    /// if replicas follow each other on the ring.
     pub fn other_node(&self, token: i64, node: u16) -> Option<u16> {
         let at = self.tokens.partition_point(|&ring| ring < token);
         let (before, after) = self.owners.split_at(at);

@@ -1,7 +1,8 @@
-//! One run: connections opened, workers started on one line, their intervals given to the caller.
+//! One run: opens the connections, starts the workers on one line, and returns their intervals to
+//! the caller.
 
 use crate::build::Shared;
-use crate::config::{Config, Endpoint, Flow, Limit, LoadError, Summary, Window};
+use crate::config::{Config, Endpoint, Flow, LoadError, Summary, Window};
 use crate::connect;
 use crate::connection::Link;
 use crate::control::Control;
@@ -21,22 +22,22 @@ use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{RecvTimeoutError, channel, sync_channel};
 use std::time::Duration;
 
-/// How long an abandoned run waits for answers: those that come at all have come by then, and a
-/// client's time-out may be minutes.
+/// Time for which an abandoned run waits for responses. Those that come at all have come by then,
+/// while a client time-out may be minutes.
 const HANG_UP_AFTER_NS: u64 = clock::SECOND_NS;
 
-/// The start line is this far in the future, so that every worker is there when it comes.
+/// Lead of the start line, so that every worker is ready when it comes.
 const START_AHEAD_NS: u64 = 2 * clock::MILLISECOND_NS;
 
-/// Times that are set while workers run lie so far ahead, as a share of an interval: every worker
-/// then reads them before they come, or is late for a reason that shows elsewhere.
+/// Lead of times that are set while workers run, as a divisor of an interval. Every worker then
+/// reads them in time, or is late for a reason that shows elsewhere.
 const AHEAD_SHARE: u64 = 10;
 
-/// Load that is being offered, by threads of its own. Dropping it ends it: nothing more is sent,
-/// and what is in flight is awaited.
+/// Load that is being offered by its own threads. Dropping it ends it: nothing more is sent, and
+/// operations in flight are awaited.
 ///
-/// The caller's thread puts the workers' parts together whenever it waits for an interval. It may
-/// be away from that for as long as an interval takes; then intervals become longer.
+/// The caller's thread joins the workers' parts whenever it waits for an interval. It may be busy
+/// elsewhere for one interval; after that, intervals become longer.
 pub struct Load {
     workers: Workers,
     control: Arc<Control>,
@@ -45,7 +46,7 @@ pub struct Load {
     interval_ns: u64,
     /// End of the last interval that the caller was given.
     shown_ns: u64,
-    /// That of the caller's thread.
+    /// Priority of the caller's thread.
     _turn: Turn,
 }
 
@@ -58,13 +59,13 @@ pub struct Armed {
 }
 
 impl Armed {
-    /// Connections that are open.
+    /// Returns the number of open connections.
     pub fn connections(&self) -> usize {
         self.workers.summary.connections
     }
 
-    /// Draws the start line at `start_ns` of the monotonic clock. What was due before now is sent
-    /// at once.
+    /// Sets the start line at `start_ns` of the monotonic clock. Operations that were due before
+    /// now are sent at once.
     pub fn go(self, start_ns: u64) -> Load {
         let Armed {
             config,
@@ -89,20 +90,20 @@ impl Armed {
     }
 }
 
-/// What waiting for load has brought.
+/// Result of waiting for load.
 #[derive(Debug)]
 pub enum Next {
     /// An interval has ended.
     Interval(Arc<Interval>),
-    /// The time until which was to be waited has come.
+    /// The time limit of the wait has come.
     Time,
-    /// Everything has ended, and every interval was given.
+    /// Everything has ended, and every interval was returned.
     Over,
 }
 
 /// Offers the load and blocks until everything that was due before the stop has ended, or was not
-/// sent within the longest time-out after it; `on_interval` sees each interval, and says whether to
-/// go on.
+/// sent within the longest time-out after it. `on_interval` receives each interval and returns how
+/// the run continues.
 ///
 /// # Errors
 /// As [`Load::start`] and [`Load::end`].
@@ -118,7 +119,8 @@ pub fn run(
 }
 
 impl Load {
-    /// Begins to offer load: [`Load::arm`], and [`Armed::go`] as soon as every worker can be there.
+    /// Begins to offer load: [`Load::arm`], then [`Armed::go`] as soon as every worker can be
+    /// ready.
     ///
     /// # Errors
     /// As [`Load::arm`].
@@ -126,13 +128,13 @@ impl Load {
         Ok(Load::arm(config)?.go(clock::now_ns() + START_AHEAD_NS))
     }
 
-    /// Makes everything ready but the start line.
+    /// Prepares everything except the start line.
     ///
     /// 1. Opens every connection and prepares every statement, so that a refusal costs nothing.
     /// 2. Starts the workers, each pinned and with all its memory, and waits until they are ready.
     ///
     /// # Errors
-    /// The settings make no sense, a node refuses, or the system does.
+    /// The settings are invalid, a node refuses, or the system does.
     pub fn arm(config: &Config) -> Result<Armed, LoadError> {
         check(config)?;
         let facts = Facts::new(&config.program, config.timeout, config.retries_min)?;
@@ -180,7 +182,7 @@ impl Load {
         })
     }
 
-    /// The start line, monotonic clock, ns.
+    /// Returns the start line, monotonic clock, ns.
     pub fn start_ns(&self) -> u64 {
         self.workers.summary.start_ns
     }
@@ -206,7 +208,8 @@ impl Load {
                 Err(RecvTimeoutError::Disconnected) => self.merger.close(),
             }
             if self.merger.is_over() {
-                // Before the last interval is given: it has what they were in at the end.
+                // Stop before the last interval is returned, so that it includes the looks in
+                // progress.
                 self.watch.stop();
             }
         }
@@ -224,7 +227,7 @@ impl Load {
         Some(interval)
     }
 
-    /// Says how it goes on from here.
+    /// Applies an instruction of the caller.
     pub fn steer(&self, flow: Flow) {
         let soon_ns = || clock::now_ns() + self.interval_ns / AHEAD_SHARE;
         match flow {
@@ -240,22 +243,23 @@ impl Load {
         }
     }
 
-    /// What steers it, for another thread than the one that waits for intervals.
+    /// Returns a handle that steers the load from a thread other than the one that waits for
+    /// intervals.
     pub fn steering(&self) -> Steering {
         Steering(Arc::clone(&self.control))
     }
 
-    /// The first end of an interval after `end_ns`, which is one, that is not before `soon_ns`.
+    /// Returns the first interval end after the interval end `end_ns` that is not before `soon_ns`.
     fn edge_after(&self, end_ns: u64, soon_ns: u64) -> u64 {
         let ahead_ns = soon_ns.saturating_sub(end_ns).max(1);
         end_ns + ahead_ns.next_multiple_of(self.interval_ns)
     }
 
-    /// Waits until everything has ended, and adds up what the workers tell. Intervals that were not
-    /// asked for are lost.
+    /// Waits until everything has ended, and adds up the workers' results. Intervals that the
+    /// caller did not take are lost.
     ///
     /// # Errors
-    /// A worker could not wait for answers, or has panicked.
+    /// A worker could not wait for responses, or has panicked.
     pub fn end(mut self) -> Result<Summary, LoadError> {
         self.finish()
     }
@@ -271,12 +275,12 @@ impl Load {
 pub struct Steering(Arc<Control>);
 
 impl Steering {
-    /// Nothing becomes due from `at_ns` on. The first stop holds.
+    /// Sets the stop: nothing becomes due from `at_ns` on. The earliest stop holds.
     pub fn stop_at(&self, at_ns: u64) {
         self.0.stop_at(at_ns);
     }
 
-    /// The measured window begins at `from_ns`, the edge of an interval that has not begun yet.
+    /// Begins the measured window at `from_ns`, the edge of an interval that has not begun yet.
     pub fn measure_from(&self, from_ns: u64) {
         self.0.measure_from(from_ns);
     }
@@ -292,15 +296,16 @@ impl Drop for Load {
     fn drop(&mut self) {
         if !self.workers.handles.is_empty() {
             self.steer(Flow::Abandon);
-            // Whoever drops it has no use for what it says.
+            // A caller that drops the load does not need its result.
             let _ = self.finish();
         }
     }
 }
 
-/// Draws the start line for workers that wait for it.
+/// Sets the start line for workers that wait for it.
 fn draw_line(config: &Config, control: &Control, start_ns: u64) {
-    if let Limit::Duration(duration) = config.limit {
+    // Set the end before the start line, so that no worker learns of it too late.
+    if let Some(duration) = config.limit.duration() {
         control.stop_at(start_ns + duration.as_nanos() as u64);
     }
     control.measure_from(match config.window {
@@ -343,7 +348,7 @@ fn check(config: &Config) -> Result<(), LoadError> {
              workers"
         ));
     }
-    if let Limit::Operations(count) = config.limit
+    if let Some(count) = config.limit.operations()
         && config.keeps != Keeps::Nothing
         && count > LEDGER_OPERATIONS_MAX
     {
@@ -371,7 +376,7 @@ fn check(config: &Config) -> Result<(), LoadError> {
     }
 }
 
-/// Opens the connections of every worker: for each worker its links, node by node.
+/// Opens the connections of every worker: for each worker its links, by node.
 fn open_all(config: &Config) -> Result<(Vec<Vec<Link>>, Vec<Template>), LoadError> {
     let mut all = Vec::new();
     let mut templates = None;
@@ -389,9 +394,9 @@ fn open_all(config: &Config) -> Result<(Vec<Vec<Link>>, Vec<Template>), LoadErro
     Ok((all, templates.unwrap_or_default()))
 }
 
-/// A node of the target, for the one-line way of building it.
+/// Shortcut to create a target node.
 impl Endpoint {
-    /// A node at `address` whose tokens are not known.
+    /// Creates a node at `address` whose tokens are not known.
     pub fn at(address: std::net::SocketAddr) -> Endpoint {
         Endpoint {
             address,

@@ -1,18 +1,18 @@
-//! When operations are due. Pure: no clock is read here.
+//! Computes the times at which operations are due. Pure: it reads no clock.
 //!
-//! The schedule belongs to the run, not to a connection: worker `w` of `W` takes the operations
-//! `w, w + W, w + 2W, …`, and the union over all workers is the schedule that was asked for.
+//! The schedule belongs to the run, not to a connection. Worker `w` of `W` takes the operations
+//! `w, w + W, w + 2W, …`, and the union over all workers is the requested schedule.
 
 use std::sync::Arc;
 use std::time::Duration;
 use workload::Course;
 use workload::random::{Draws, mix};
 
-/// When operations are due.
+/// Schedule of the operations' due times.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Schedule {
-    /// A closed loop: as many operations in flight as there are "threads"; the next one is due
-    /// at the moment a slot becomes free.
+    /// A closed loop: as many operations in flight as there are "threads". The next operation is
+    /// due at the moment a slot becomes free.
     Closed {
         /// Operations in flight over all workers.
         in_flight: u32,
@@ -22,37 +22,37 @@ pub enum Schedule {
         /// Operations per second over all workers.
         ops_per_s: f64,
     },
-    /// Independent arrivals: exponential gaps.
+    /// Independent arrivals with exponential gaps.
     Poisson {
         /// Mean operations per second over all workers.
         ops_per_s: f64,
     },
-    /// When the program's operations were recorded, so many times as fast.
+    /// Recorded times of the program's operations, accelerated by a factor.
     Recorded {
-        /// 1: as they were.
+        /// Speed; 1: as recorded.
         speed: f64,
     },
 }
 
 impl Schedule {
-    /// Whether operations are due at times that do not depend on the answers.
+    /// Returns true if operations are due at times that do not depend on the responses.
     pub fn is_open(self) -> bool {
         !matches!(self, Schedule::Closed { .. })
     }
 }
 
-/// The due times of one worker's operations, one after the other, in ns since the start line.
+/// Due times of one worker's operations in sequence, ns since the start line.
 #[derive(Clone, Debug)]
 pub(crate) struct Arrivals {
     even: Even,
-    /// How long the rate takes to rise to its value, ns.
+    /// Time in which the rate rises to its value, ns.
     rise_ns: u64,
 }
 
-/// The same, as if the rate were there from the start line on.
+/// Due times as if the full rate applied from the start line on.
 #[derive(Clone, Debug)]
 enum Even {
-    /// Bresenham's line: no drift, however long the run and whatever the rate.
+    /// Bresenham's line: no drift, for any duration and rate.
     Fixed {
         next_ns: u64,
         rest: u128,
@@ -67,7 +67,7 @@ enum Even {
     },
     Recorded {
         course: Arc<Course>,
-        /// When the first operation of all workers was due, ns of the course.
+        /// Due time of the first operation of all workers, ns in the course.
         from_ns: u64,
         /// Number of the next operation.
         n: u64,
@@ -80,8 +80,8 @@ enum Even {
 const RATE_UNITS: f64 = 1_000.0;
 
 impl Arrivals {
-    /// The arrivals of worker `worker` of `workers`; none for a closed loop. The rate rises
-    /// linearly from nothing to its value over `rise`.
+    /// Returns the arrivals of worker `worker` of `workers`; `None` for a closed loop. The rate
+    /// rises linearly from zero to its value over `rise`.
     pub fn new(
         schedule: Schedule,
         rise: Duration,
@@ -95,7 +95,7 @@ impl Arrivals {
         })
     }
 
-    /// As [`Arrivals::new`], as operations were recorded from number `first` on.
+    /// Returns the arrivals as recorded from operation `first` on; otherwise as [`Arrivals::new`].
     pub fn recorded(
         (course, speed): (Arc<Course>, f64),
         rise: Duration,
@@ -115,22 +115,22 @@ impl Arrivals {
         }
     }
 
-    /// When the next operation is due, in ns since the start line.
+    /// Returns the due time of the next operation, ns since the start line.
     #[inline]
     pub fn next_ns(&self) -> u64 {
         risen_ns(self.even.next_ns(), self.rise_ns)
     }
 
-    /// Moves on to the operation after.
+    /// Moves on to the following operation.
     #[inline]
     pub fn advance(&mut self) {
         self.even.advance();
     }
 
-    /// Moves past all that is due before `until_ns`, and says how many that were: exactly, but of
-    /// Poisson arrivals the mean number.
+    /// Skips all operations that are due before `until_ns` and returns their number. The number is
+    /// exact, except for Poisson arrivals, for which it is the mean.
     pub fn skip_until(&mut self, until_ns: u64) -> u64 {
-        // A little less than all of them at once, whichever way the root was rounded.
+        // Skip slightly fewer than all at once, however the root was rounded.
         let even_ns = even_ns(until_ns, self.rise_ns);
         let mut count = self.even.skip_until(even_ns);
         while self.next_ns() < until_ns {
@@ -141,8 +141,8 @@ impl Arrivals {
     }
 }
 
-/// When the operation is due that would be due at `even_ns` if the rate were there at once: where a
-/// rate R has risen linearly over T, R·t²/2T operations were due before t ≤ T, and R·T/2 in T.
+/// Returns the due time of an operation that would be due at `even_ns` without the rise. If a rate
+/// R has risen linearly over T, R·t²/2T operations were due before t ≤ T, and R·T/2 in T.
 #[inline]
 fn risen_ns(even_ns: u64, rise_ns: u64) -> u64 {
     if even_ns < rise_ns / 2 {
@@ -152,7 +152,7 @@ fn risen_ns(even_ns: u64, rise_ns: u64) -> u64 {
     }
 }
 
-/// A time that [`risen_ns`] brings to `until_ns` or at most a few µs before.
+/// Returns a time that [`risen_ns`] maps to `until_ns` or at most a few µs earlier.
 fn even_ns(until_ns: u64, rise_ns: u64) -> u64 {
     if until_ns < rise_ns {
         let even = until_ns as f64 * until_ns as f64 / (2.0 * rise_ns as f64);
@@ -165,7 +165,7 @@ fn even_ns(until_ns: u64, rise_ns: u64) -> u64 {
 impl Even {
     fn new(schedule: Schedule, worker: u64, workers: u64, seed: u64) -> Option<Even> {
         match schedule {
-            // What was recorded has its times from the program: see `Arrivals::recorded`.
+            // Recorded schedules take their times from the program: see `Arrivals::recorded`.
             Schedule::Closed { .. } | Schedule::Recorded { .. } => None,
             Schedule::Fixed { ops_per_s } => {
                 let divisor = (ops_per_s * RATE_UNITS).round().max(1.0) as u128;
@@ -267,7 +267,7 @@ impl Even {
                 step,
                 speed,
             } => {
-                // A little less than all, whichever way the quotient is rounded.
+                // Slightly fewer than all, however the quotient is rounded.
                 let until = (until_ns as f64 * *speed) as u64;
                 let until = until.saturating_sub(1 + speed.ceil() as u64);
                 let end = course.count_before(from_ns.saturating_add(until));
@@ -323,7 +323,7 @@ mod tests {
         }
     }
 
-    /// A period of whole nanoseconds is wrong by a third of one at each operation.
+    /// A period in whole nanoseconds is wrong by a third of a nanosecond at each operation.
     #[test]
     fn three_a_second_for_an_hour_are_10_800() {
         let hour_ns = 3600 * 1_000_000_000u64;
@@ -355,7 +355,7 @@ mod tests {
         assert!((variance.sqrt() / mean - 1.0).abs() < 0.02, "{variance}");
     }
 
-    /// At the highest rate: nobody walks past 10^11 of them one by one.
+    /// At the highest rate, stepping through 10^11 operations one by one would take too long.
     #[test]
     fn a_hundred_seconds_of_the_highest_rate_are_skipped_at_once() {
         let second_ns = 1_000_000_000;
@@ -403,7 +403,7 @@ mod tests {
         }
     }
 
-    /// A cluster that others use is not hit at once by all that it is to bear.
+    /// A cluster that others use does not receive the full load at once.
     #[test]
     fn a_rate_that_rises_offers_the_area_below_its_line_and_is_itself_from_then_on() {
         let second = |at: &[u64], second: u64| {

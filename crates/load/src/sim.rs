@@ -1,12 +1,12 @@
-//! The worker against a scripted server and a clock of its own: thousands of runs a second, each
-//! from a seed, with everything that can go wrong on a wire.
+//! Simulates the worker against a scripted server and a simulated clock: thousands of runs a
+//! second, each from a seed, with every fault that a connection can show.
 //!
-//! A seed decides the operations, their schedule and limits, the connections and what goes wrong
-//! on them (`shape`); the world plays it (`world`, `server`); the oracle works out from the wire
-//! and the clock what must have been recorded (`oracle`, `recorded`). Besides: every operation ends
-//! exactly once, nothing is allocated, no turn is idle, the run ends.
+//! A seed decides the operations, their schedule and limits, the connections, and their faults
+//! (`shape`). The world plays the run (`world`, `server`). The oracle derives the expected records
+//! from the wire and the clock (`oracle`, `recorded`). In addition every operation must end exactly
+//! once, nothing may be allocated, no turn may be idle, and the run must end.
 //!
-//! `cargo xtask simulate` runs as many seeds as wanted; `CASSAY_SIMULATE=seed` runs one.
+//! `cargo xtask simulate` runs any number of seeds; `CASSAY_SIMULATE=seed` runs one.
 
 #![expect(
     clippy::vec_box,
@@ -21,10 +21,11 @@ mod recorded;
 mod server;
 mod shape;
 mod stream;
+mod wire;
 mod world;
 
 use crate::build::{Shared, build};
-use crate::config::{Limit, Window};
+use crate::config::Window;
 use crate::connect;
 use crate::control::Control;
 use crate::facts::Facts;
@@ -39,16 +40,16 @@ use world::{PARTS, Sim};
 
 /// Seeds whose histograms are compared together.
 const TOGETHER: u64 = 250;
-/// Seeds of the test; `CASSAY_SIMULATE=from..to` asks for others.
+/// Seeds of the test; `CASSAY_SIMULATE=from..to` selects others.
 const SEEDS: std::ops::Range<u64> = 0..100_000;
 
-/// Runs of this thread, one after the other.
+/// Successive runs of one thread.
 struct Runs {
     parts: Vec<Box<Part>>,
     expected: Expected,
     seen: Coverage,
     operations: u64,
-    /// For the first success of the next run.
+    /// Error to plant at the first success of the next run.
     planted: Option<Planted>,
 }
 
@@ -65,13 +66,13 @@ impl Runs {
         }
     }
 
-    /// Runs one seed, and compares everything but histograms.
+    /// Runs one seed, and compares everything except histograms.
     fn run(&mut self, seed: u64) {
         let shape = Shape::new(seed);
         let config = shape.config.clone();
         let facts = Facts::new(&config.program, config.timeout, config.retries_min).unwrap();
         let control = Arc::new(Control::new(&facts));
-        if let Limit::Duration(duration) = config.limit {
+        if let Some(duration) = config.limit.duration() {
             control.stop_at(START_NS + duration.as_nanos() as u64);
         }
         control.measure_from(match config.window {
@@ -129,7 +130,7 @@ impl Runs {
     }
 }
 
-/// Runs a seed by itself: what failed among others, with its reason.
+/// Runs one seed by itself and panics with the reason of its failure.
 fn alone(seed: u64) {
     let found = std::panic::catch_unwind(|| Runs::new().run_all(seed..seed + 1));
     match found {
@@ -139,7 +140,7 @@ fn alone(seed: u64) {
     }
 }
 
-/// As many threads as CPUs, each with the next seeds.
+/// Runs the seeds on as many threads as CPUs; each thread takes the next seeds.
 fn run_seeds(seeds: std::ops::Range<u64>) -> (Coverage, u64) {
     let next = AtomicU64::new(seeds.start);
     let body = || {
@@ -172,7 +173,7 @@ fn run_seeds(seeds: std::ops::Range<u64>) -> (Coverage, u64) {
     })
 }
 
-/// What `CASSAY_SIMULATE` asks for: a seed, or a range of them.
+/// Returns the seed or the range of seeds in `CASSAY_SIMULATE`.
 fn seeds() -> std::ops::Range<u64> {
     let Ok(asked) = std::env::var("CASSAY_SIMULATE") else {
         return SEEDS;
@@ -199,7 +200,8 @@ fn what_is_recorded_is_what_was_on_the_wire_whatever_happens_there() {
     }
 }
 
-/// Whether a run fails in which the oracle is told so; none if it never came to it.
+/// Returns true if a run fails when the oracle plants an error. `None` if the run did not reach the
+/// error.
 fn is_found(seed: u64, planted: Option<Planted>) -> Option<bool> {
     let found = std::panic::catch_unwind(|| {
         let mut runs = Runs::new();
@@ -213,7 +215,7 @@ fn is_found(seed: u64, planted: Option<Planted>) -> Option<bool> {
     }
 }
 
-/// The times of most runs are such that a histogram keeps them to the nanosecond.
+/// In most runs the times are such that a histogram keeps them to the nanosecond.
 #[test]
 fn an_operation_that_is_counted_twice_or_never_or_a_nanosecond_late_is_found() {
     for planted in [Planted::Twice, Planted::Lost, Planted::Later] {

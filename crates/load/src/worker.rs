@@ -1,21 +1,25 @@
-//! The hot loop: one thread, one poller, its own connections, and nothing shared per operation.
+//! The hot loop: one thread, one poller, its own connections, and no shared state per operation.
 //!
-//! Every turn of the loop does the same five things in the same order: wait, receive, give up on
-//! what is too old, release what is due, send. After the stop nothing becomes due any more; what
-//! was due before is released all the same, for the longest time-out, and then left unsent. The
-//! clock is read once per batch, not once per operation: all answers of one receive end at the same
-//! moment, and the send time of a batch is read before it is encoded, so that service time includes
-//! the client's own encoding (at most one batch, some µs of cheap operations) and never leaves
-//! something out.
+//! Every turn of the loop does the same five steps in the same order: wait, receive, expire old
+//! tries, release due operations, send. After the stop nothing becomes due. Operations that were
+//! due before the stop are still released for the longest time-out; the rest is left unsent.
 //!
-//! Must hold: an operation that was begun ends exactly once in the recorder; no lock, no log, no
-//! map; nothing is allocated after the start line but: the histogram of a part's first failure of a
-//! kind, the next MiB of a ledger whose length nobody knows, a buffer for an answer larger than any
-//! before, the frame of a statement that a node calls by another id. `crate::sim` holds all of it.
+//! The clock is read once per batch, not once per operation. All responses of one receive end at
+//! the same moment, when the kernel had the last of them ([`crate::socket`]). If the kernel does
+//! not report that moment, they end when this loop turned. The send time of a batch is read before
+//! the batch is encoded. Service time therefore includes the client's own encoding (at most one
+//! batch, some µs of cheap operations) and never omits work of the target.
+//!
+//! Invariants: an operation that was begun ends exactly once in the recorder. The loop has no lock,
+//! no log and no map. After the start line only these are allocated: the histogram of a part's
+//! first failure of a kind; the next MiB of a ledger of unknown length; a buffer for a response
+//! larger than any before; the frame of a statement to which a node gives another id. `crate::sim`
+//! verifies all of this.
 //!
 //! Budget: 350 ns of CPU per operation, kernel included, for generated standard1 writes on the null
-//! target with 128 in flight. Last measured: 320 ns at 3.0 M op/s on one core, of which 120 ns are
-//! ours and the rest is the loopback socket's (docs/performance.md has the machine).
+//! target with 128 in flight. Last measured: 320 ns at 3.0 M op/s on one core. Of these, 120 ns are
+//! the engine's own and the rest is the loopback socket's (docs/performance.md describes the
+//! machine).
 
 mod again;
 mod course;
@@ -56,14 +60,18 @@ use workload::{Generator, Operation, Program};
 
 /// Longest sleep, so that a stop or a reopened connection is noticed soon.
 const SLEEP_MAX_NS: u64 = 50 * clock::MILLISECOND_NS;
-/// Pause before a further try is offered to the connections again, none of which had room.
+/// Longest sleep that responses do not end. If several arrive meanwhile on one connection, the
+/// kernel may keep only the last time. This is therefore the largest possible overestimate of a
+/// latency.
+const REST_MAX_NS: u64 = 200 * clock::MILLISECOND_NS / 1000;
+/// Pause before a further try is offered again to connections none of which had room.
 const AGAIN_NS: u64 = clock::MILLISECOND_NS;
 
-/// Where the next operation comes from.
+/// Source of the due times of operations.
 pub(crate) enum DueTimes {
-    /// The moments at which slots became free, oldest first.
+    /// Times at which slots became free, oldest first.
     Closed { freed_ns: VecDeque<u64> },
-    /// Due times.
+    /// Due times of an open schedule.
     Open { arrivals: Arrivals, start_ns: u64 },
 }
 
@@ -78,14 +86,14 @@ impl DueTimes {
         }
     }
 
-    /// A slot of a closed loop is free again: the next operation is due now.
+    /// Marks a slot of a closed loop as free: the next operation is due now.
     #[inline]
     fn freed(&mut self, now_ns: u64) {
         let DueTimes::Closed { freed_ns } = self else {
             return;
         };
         match freed_ns.back() {
-            // Slots that the load has not risen to yet stand behind.
+            // Slots that the rising load has not reached yet stay behind it.
             Some(last_ns) if *last_ns > now_ns => {
                 let at = freed_ns.partition_point(|ns| *ns <= now_ns);
                 freed_ns.insert(at, now_ns);
@@ -100,7 +108,7 @@ pub(crate) struct Worker<W: World> {
     pub control: Arc<Control>,
     pub program: Arc<Program>,
     pub generator: Generator,
-    /// By statement.
+    /// Templates, by statement.
     pub templates: Vec<Template>,
     pub batches: Vec<Option<BatchTemplate>>,
     pub facts: Facts,
@@ -109,43 +117,42 @@ pub(crate) struct Worker<W: World> {
     pub number_end: u64,
     pub number_step: u64,
     pub in_flight_max: u32,
-    /// Whether the stop has come.
+    /// True if the stop has come.
     pub draining: bool,
-    /// Whether there may be something to send that was not sent before.
+    /// True if there may be an operation to send that was not sent before.
     pub issuing: bool,
     pub verify_reads: VerifyReads,
     pub version: Version,
-    /// Of each frame by itself: segments are compressed as a whole.
+    /// Compression of each single frame; segments are compressed as a whole.
     pub compression: Option<Compression>,
     pub connections: Vec<Option<Connection<W::Stream>>>,
-    /// Of connections that are not open.
+    /// Memory of the connections that are not open.
     pub memory: Vec<Memory>,
     pub connections_per_node: usize,
     pub router: Option<Router>,
     pub in_flight: InFlight,
-    /// By slot; none at all if every operation is plain.
+    /// Courses, by slot; empty if every operation is plain.
     pub courses: Vec<Course>,
-    /// Those that are in no slot: one for each try that may have to be made again.
+    /// Courses that are in no slot: one for each try that may have to be repeated.
     pub spare_courses: Vec<Course>,
-    /// Failed tries that are to be followed by another.
+    /// Failed tries that will be retried.
     pub again: VecDeque<Again>,
-    /// Operations of which two tries wait.
+    /// Number of operations with two waiting tries.
     pub twins_count: u32,
-    /// Whether some output was written to outside of its connection's turn.
-    pub unsent: bool,
+    pub sockets: Sockets,
     pub ledger: Option<LedgerPart>,
     pub history: Option<HistoryPart>,
     pub written: Option<Arc<Written>>,
     pub timestamps: Timestamps,
     pub recorder: Recorder,
     pub rotor: usize,
-    /// By connection: room to count the streams that late answers block.
+    /// Buffer to count the streams blocked by late responses, by connection.
     pub orphans: Vec<u32>,
     pub batch: Batch,
     pub open_count: usize,
     pub limited_until_ns: u64,
-    /// Whether the next operation has found its connections full, and none has been written to,
-    /// lost or opened since.
+    /// True if the next operation found its connections full, and no connection has been written
+    /// to, lost or opened since.
     pub is_stuck: bool,
     pub release_quantum_ns: u64,
     pub release_next_ns: u64,
@@ -155,18 +162,42 @@ pub(crate) struct Worker<W: World> {
     pub end: WorkerEnd,
 }
 
-/// Timestamps of writes, as the client states them: µs since 1970, no two the same, so that of two
-/// writes to one row the one that was begun later wins.
+/// State of all sockets together.
+pub(crate) struct Sockets {
+    /// True if some output was filled outside of its connection's turn.
+    unsent: bool,
+    /// Number of sockets that have no room.
+    blocked_count: usize,
+    /// True if every connection so far has reported arrival times.
+    are_timed: bool,
+    /// Arrival time of the responses that are being read, if known.
+    arrived_ns: u64,
+}
+
+impl Sockets {
+    /// Returns the state before the first connection.
+    pub fn new() -> Sockets {
+        Sockets {
+            unsent: false,
+            blocked_count: 0,
+            are_timed: true,
+            arrived_ns: 0,
+        }
+    }
+}
+
+/// Client-side timestamps of writes: µs since 1970, all distinct. Of two writes to one row, the one
+/// that was begun later wins.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Timestamps {
-    /// From the monotonic clock to the time since 1970, ns.
+    /// Difference between the time since 1970 and the monotonic clock, ns.
     unix_offset_ns: i128,
     last_us: i64,
 }
 
 impl Timestamps {
-    /// The monotonic clock says `now_ns` when it is `unix_ns` since 1970. Asked once: timestamps do
-    /// not jump with the system's time.
+    /// Pairs the reading `now_ns` of the monotonic clock with `unix_ns` since 1970. The pair is
+    /// taken once, so that timestamps do not jump with the system time.
     pub fn new(unix_ns: u64, now_ns: u64) -> Timestamps {
         Timestamps {
             unix_offset_ns: i128::from(unix_ns) - i128::from(now_ns),
@@ -181,7 +212,7 @@ impl Timestamps {
     }
 }
 
-/// What a worker tells at its end.
+/// Results of a worker at its end.
 #[derive(Debug, Default)]
 pub(crate) struct WorkerEnd {
     pub sent: u64,
@@ -189,16 +220,16 @@ pub(crate) struct WorkerEnd {
     pub next_operation: u64,
     pub first_errors: FirstErrors,
     pub missed_rows: MissedRows,
-    /// By the node's number.
+    /// Failed operations, by the node's number.
     pub failures: Vec<Failures>,
     pub ledger: Option<LedgerPart>,
     pub history: Option<HistoryPart>,
-    /// Whether it went before others; see [`crate::Config::realtime`].
+    /// True if the worker had real-time priority; see [`crate::Config::realtime`].
     pub realtime: bool,
 }
 
 impl WorkerEnd {
-    /// Of a worker that has done nothing yet.
+    /// Returns the results of a worker that has done nothing yet.
     pub fn with_room(nodes_count: usize) -> WorkerEnd {
         WorkerEnd {
             failures: vec![Failures::default(); nodes_count],
@@ -210,7 +241,7 @@ impl WorkerEnd {
 }
 
 impl<W: World> Worker<W> {
-    /// Runs from the start line until nothing is to be sent and everything that was has ended.
+    /// Runs from the start line until nothing is left to send and everything sent has ended.
     pub fn run(mut self, start_ns: u64) -> io::Result<WorkerEnd> {
         self.recorder.start(start_ns);
         self.ledger.iter_mut().for_each(|part| part.start(start_ns));
@@ -227,8 +258,8 @@ impl<W: World> Worker<W> {
         loop {
             let ready_count = self.wait()?;
             let now_ns = self.world.now_ns();
-            // Read after the clock: what is not said yet will lie behind `now_ns`, so nothing that
-            // is recorded in this turn can be on the wrong side of it.
+            // Read after the clock: a begin that is not known yet will lie after `now_ns`. Records
+            // of this turn can therefore not be on the wrong side of it.
             self.recorder.set_window_from_ns(self.control.window_from_ns());
             if !self.draining && now_ns >= self.control.stop_ns() {
                 self.begin_drain(now_ns);
@@ -269,14 +300,31 @@ impl<W: World> Worker<W> {
         self.end
     }
 
-    /// Sleeps until something is readable or something is to be done.
+    /// Sleeps until data is readable or work is due. A response that has no follow-up and carries
+    /// the kernel's time does not justify a wake-up of its own if one is due soon.
     fn wait(&mut self) -> io::Result<usize> {
         let now_ns = self.world.now_ns();
-        let sleep_ns = self.wake_ns(now_ns).saturating_sub(now_ns);
-        self.world.wait(sleep_ns)
+        let wake_ns = self.wake_ns(now_ns);
+        let sleep_ns = wake_ns.saturating_sub(now_ns);
+        if (1..=REST_MAX_NS).contains(&sleep_ns) && self.may_rest() {
+            self.world.rest(wake_ns)
+        } else {
+            self.world.wait(sleep_ns)
+        }
     }
 
-    /// When the loop must turn again even if nothing is readable.
+    /// Returns true if responses may wait in their sockets until the loop turns anyway.
+    #[inline]
+    fn may_rest(&self) -> bool {
+        self.sockets.are_timed
+            && !self.facts.has_follow_ups
+            && !self.draining
+            && self.sockets.blocked_count == 0
+            && matches!(self.source, DueTimes::Open { .. })
+            && self.may_send()
+    }
+
+    /// Returns the time at which the loop must turn again even if nothing is readable.
     fn wake_ns(&self, now_ns: u64) -> u64 {
         let mut wake_ns = self.recorder.end_ns().min(now_ns + SLEEP_MAX_NS);
         if let Some(due_ns) = self.in_flight.wake_ns() {
@@ -300,7 +348,7 @@ impl<W: World> Worker<W> {
         wake_ns
     }
 
-    /// Whether the next operation could be sent now if it were due.
+    /// Returns true if the next operation could be sent now if it were due.
     #[inline]
     fn may_send(&self) -> bool {
         self.open_count > 0
@@ -309,7 +357,7 @@ impl<W: World> Worker<W> {
             && self.in_flight.has_room()
     }
 
-    /// When the next operation is due; `None`: a closed loop with every slot in use.
+    /// Returns the due time of the next operation; `None` for a closed loop with every slot in use.
     #[inline]
     fn due_ns(&self) -> Option<u64> {
         match &self.source {
@@ -324,7 +372,7 @@ impl<W: World> Worker<W> {
         self.source.advance();
     }
 
-    /// Does what a readiness report asks for.
+    /// Handles a readiness report.
     fn attend(&mut self, ready: Ready, now_ns: u64) {
         if ready.reads {
             self.receive(ready.index, now_ns);
@@ -334,7 +382,7 @@ impl<W: World> Worker<W> {
         }
     }
 
-    /// Nothing becomes due any more.
+    /// Begins the drain: nothing becomes due from now on.
     fn begin_drain(&mut self, now_ns: u64) {
         self.draining = true;
         self.note_gauges();
@@ -342,8 +390,8 @@ impl<W: World> Worker<W> {
         self.recorder.cut_for_drain(&mut self.world, stop_ns);
     }
 
-    /// Whether there is, or will be, anything to send. Of what was due before the stop, what could
-    /// not be sent in the time that the drain has for it is given up.
+    /// Returns true if there is, or will be, anything to send. Operations due before the stop that
+    /// could not be sent in the drain's time are given up.
     #[inline]
     fn owes(&mut self, now_ns: u64) -> bool {
         if self.number >= self.number_end {
@@ -358,7 +406,8 @@ impl<W: World> Worker<W> {
         }
         let in_time = now_ns < self.control.sends_until_ns();
         if !in_time {
-            // Counting takes a while, and a send that fails then would have failed too early.
+            // Send before counting, which takes a while: a send that failed afterwards would be
+            // recorded too early.
             self.send_rest(now_ns);
             self.leave_unsent(now_ns, stop_ns);
         }
@@ -372,15 +421,15 @@ impl<W: World> Worker<W> {
         client.counts[ClientCount::Connections] = self.open_count as u64;
     }
 
-    /// The ledger, if one is kept and the operation is a write.
+    /// Returns the ledger, if one is kept and the operation is a write.
     #[inline]
     fn ledger_for(&mut self, operation: &Operation) -> Option<&mut LedgerPart> {
         let is_write = self.facts.kinds[usize::from(operation.kind)].is_write;
         self.ledger.as_mut().filter(|_| is_write)
     }
 
-    /// Notes that an operation was sent, in the ledger if it is a write: from now on it may be
-    /// done.
+    /// Records that an operation was sent, in the ledger if it is a write: from now on it may be
+    /// applied.
     #[inline]
     fn write_down_sent(&mut self, operation: &Operation, now_ns: u64) {
         if let Some(history) = &mut self.history {
@@ -392,7 +441,8 @@ impl<W: World> Worker<W> {
         }
     }
 
-    /// Notes in the ledger that a write was acknowledged, and that it is done, if it is.
+    /// Records in the ledger that a write was acknowledged, and the time by which it was done, if
+    /// known.
     #[inline]
     fn write_down_acknowledged(&mut self, operation: &Operation, done_ns: Option<u64>) {
         if let Some(ledger) = self.ledger_for(operation) {

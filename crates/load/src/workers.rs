@@ -1,4 +1,4 @@
-//! The workers of a run as its caller sees them: started, and joined at the end.
+//! The workers of a run from the caller's side: starts them, and joins them at the end.
 
 use crate::build::{Shared, Sizes, build};
 use crate::config::{Config, FirstError, LoadError, Summary};
@@ -26,22 +26,22 @@ pub(crate) struct WorkerSetup {
     pub finished: Arc<AtomicBool>,
 }
 
-/// The workers as the caller sees them.
+/// Workers from the caller's side.
 pub(crate) struct Workers {
     pub empties: Vec<Sender<Box<Part>>>,
-    /// None once they were joined.
+    /// Handles of the threads; empty once they were joined.
     pub handles: Vec<JoinHandle<std::io::Result<WorkerEnd>>>,
-    /// Where each waits for the start line. One that will not come ends it.
+    /// Channels on which the workers wait for the start line. Dropping a channel ends its worker.
     pub lines: Vec<SyncSender<u64>>,
     pub parts: Receiver<Box<Part>>,
-    /// Tells reconnectors that nobody waits for them any more.
+    /// Tells reconnectors that the run has finished.
     pub finished: Arc<AtomicBool>,
-    /// What is known from the start.
+    /// Parts of the summary that are known from the start.
     pub summary: Summary,
     /// Names of the nodes.
     pub nodes: Vec<String>,
     pub keeps_ledger: bool,
-    /// Workers of all clients that share the load, and how many of them have lower numbers.
+    /// Workers of all clients that share the load, and the number of those with lower numbers.
     pub step: u64,
     pub before: u64,
 }
@@ -96,7 +96,7 @@ impl Workers {
         Ok(())
     }
 
-    /// Waits for them, and adds up what they tell.
+    /// Joins the workers, and adds up their results.
     pub fn stop(&mut self) -> Result<Summary, LoadError> {
         self.finished.store(true, Ordering::Relaxed);
         let mut summary = self.summary.clone();
@@ -142,7 +142,7 @@ impl Workers {
     }
 }
 
-/// A worker spins through the last of the time before the start line, so that it is there on time.
+/// Time before the start line that a worker spends spinning, so that it begins on time.
 const SPINS_NS: u64 = clock::MILLISECOND_NS;
 
 /// Sleeps until the start line is near.
@@ -153,9 +153,10 @@ fn come_near(start_ns: u64) {
     }
 }
 
-/// Says that a worker is ready, and waits for the start line; none if another could not be started.
+/// Reports that a worker is ready, and waits for the start line. `None` if another worker could not
+/// be started.
 fn await_line(is_ready: Sender<()>, start_line: Receiver<u64>) -> Option<u64> {
-    // Whoever listened has given up.
+    // The send fails only if the starting thread has given up.
     let _ = is_ready.send(());
     drop(is_ready);
     start_line.recv().ok()

@@ -1,95 +1,101 @@
-//! What the worker has of the world outside: the time, the sockets' readiness, connections that
-//! come back, and parts to write in.
+//! The worker's interface to the outside: the time, the readiness of sockets, reopened connections,
+//! and parts to write to.
 //!
-//! A trait, so that the very same loop runs against sockets ([`Net`]) and against a scripted server
-//! with a clock of its own (`crate::sim`). It is called by its type and inlined: the program has
-//! one world, and pays nothing for the other.
+//! It is a trait, so that the same loop runs against sockets ([`Net`]) and against a scripted
+//! server with a simulated clock (`crate::sim`). It is called by its static type and inlined. The
+//! program has one world, and pays nothing for the other.
 //!
-//! Must hold: [`World::now_ns`] never goes back.
+//! Invariant: [`World::now_ns`] never goes back.
 
 use crate::connect::Reconnector;
 use crate::connection::Link;
 use crate::hiccups::Waits;
 use crate::recorder::Part;
+use crate::socket::{Socket, Timed};
 use measure::clock;
 use measure::poller::Poller;
 use rustix::event::Timespec;
 use rustix::event::epoll::{self, Event, EventData, EventFlags};
 use std::io::{self, Read, Write};
 use std::mem::MaybeUninit;
-use std::net::TcpStream;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel};
 
 /// Readiness reports taken per wait.
 const EVENTS_MAX: usize = 64;
 
-/// See the module.
+/// Outside world of a worker; see the module.
 pub(crate) trait World {
-    /// Our end of a connection; it never blocks.
-    type Stream: Read + Write;
+    /// The worker's end of a connection; it never blocks.
+    type Stream: Read + Write + Timed;
 
-    /// The monotonic clock.
+    /// Returns the monotonic clock, ns.
     fn now_ns(&self) -> u64;
 
-    /// What the worker has used since the last time that this was asked.
+    /// Returns the worker's use of its core since the last call.
     fn own_time(&mut self) -> OwnTime;
 
-    /// Sleeps until a connection is ready, for at most `sleep_ns`; how many are.
+    /// Sleeps until a connection is ready, for at most `sleep_ns`. Returns the number of ready
+    /// ones.
     fn wait(&mut self, sleep_ns: u64) -> io::Result<usize>;
 
-    /// One of those that the last wait found.
+    /// Sleeps until about `until_ns`, even if connections become ready. Returns the number of ready
+    /// ones.
+    fn rest(&mut self, until_ns: u64) -> io::Result<usize>;
+
+    /// Returns one of the reports that the last wait or rest found.
     fn ready(&self, at: usize) -> Ready;
 
-    /// Says for what of connection number `index` to wait.
+    /// Sets the events of connection number `index` to wait for.
     fn watch(&mut self, stream: &Self::Stream, index: u16, watch: Watch) -> io::Result<()>;
 
-    /// A request of operation `number` is being encoded, or cannot be. For who looks on.
+    /// Tells an observer that a request of operation `number` is being encoded, or cannot be.
     #[inline]
     fn encoded(&mut self, _connection: u16, _stream: u16, _number: u64) {}
 
-    /// Begins to open connection number `index` again, which takes a while.
+    /// Starts to reopen connection number `index`, which takes a while.
     fn reopen(&mut self, index: u16);
 
-    /// A connection that is open again, and its number.
+    /// Returns a connection that is open again, with its number.
     fn reopened(&mut self) -> Option<(u16, Link<Self::Stream>)>;
 
-    /// An empty part to go on with; `waits`: until there is one.
+    /// Returns an empty part; `waits`: waits until there is one.
     fn empty_part(&mut self, waits: bool) -> Option<Box<Part>>;
 
-    /// Takes a part that is whole.
+    /// Takes a completed part.
     fn hand_over(&mut self, part: Box<Part>);
 }
 
-/// What a worker used of its core.
+/// CPU use of a worker.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct OwnTime {
     pub cpu_ns: u64,
-    /// How long it could have run and had no CPU; none where the kernel does not count it.
+    /// Time in which the worker could have run and had no CPU; `None` if the kernel does not count
+    /// it.
     pub wait_ns: Option<u64>,
 }
 
-/// What a connection is ready for.
+/// Events for which a connection is ready.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ready {
     pub index: u16,
-    /// Answers, its end or an error.
+    /// Responses, the end of the connection or an error.
     pub reads: bool,
     pub writes: bool,
 }
 
-/// What is waited for.
+/// Events to wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Watch {
-    /// Answers, of a connection that was not watched before.
+    /// Responses, on a connection that was not watched before.
     First,
-    /// Answers can be read.
+    /// Responses can be read.
     Reads,
-    /// Answers, and room to write.
+    /// Responses, and room to write.
     ReadsAndWrites,
 }
 
-/// Sockets, an epoll, threads that open connections again, and channels to the collector.
+/// World with sockets, an epoll, reconnecting threads, and channels to the collector.
 pub(crate) struct Net {
     poller: Poller,
     ready: Vec<Ready>,
@@ -100,17 +106,17 @@ pub(crate) struct Net {
     waits: Option<Waits>,
 }
 
-/// A connection that is open again, and its number.
+/// Connection that is open again, with its number.
 type Reopened = (u16, Link);
 
-/// The worker's ends of the circle of parts.
+/// The worker's ends of the circulation of parts.
 pub(crate) struct Parts {
     pub full: SyncSender<Box<Part>>,
     pub empty: Receiver<Box<Part>>,
 }
 
 impl Net {
-    /// A world without connections.
+    /// Creates a world without connections.
     pub fn new(reconnector: Reconnector, parts: Parts) -> io::Result<Net> {
         Ok(Net {
             poller: Poller::new()?,
@@ -135,14 +141,14 @@ fn ready(event: &Event) -> Ready {
 }
 
 impl World for Net {
-    type Stream = TcpStream;
+    type Stream = Socket;
 
     #[inline]
     fn now_ns(&self) -> u64 {
         clock::now_ns()
     }
 
-    /// On the worker's own thread: the clocks are that thread's.
+    /// Runs on the worker's own thread, because the clocks belong to that thread.
     fn own_time(&mut self) -> OwnTime {
         let cpu_ns = clock::thread_cpu_ns();
         let before_ns = std::mem::replace(&mut self.cpu_before_ns, cpu_ns);
@@ -168,12 +174,19 @@ impl World for Net {
         Ok(self.ready.len())
     }
 
+    /// Sets no timer that a response would have to cancel, and responses wake nothing.
+    #[inline]
+    fn rest(&mut self, until_ns: u64) -> io::Result<usize> {
+        clock::sleep_until(until_ns);
+        self.wait(0)
+    }
+
     #[inline]
     fn ready(&self, at: usize) -> Ready {
         self.ready[at]
     }
 
-    fn watch(&mut self, stream: &TcpStream, index: u16, watch: Watch) -> io::Result<()> {
+    fn watch(&mut self, stream: &Socket, index: u16, watch: Watch) -> io::Result<()> {
         let data = EventData::new_u64(u64::from(index));
         match watch {
             Watch::First => epoll::add(&self.poller, stream, data, EventFlags::IN)?,
@@ -202,7 +215,7 @@ impl World for Net {
         }
     }
 
-    /// Fails only if the collector is gone, and then nobody is left to tell.
+    /// Fails only if the collector is gone, and then the part is not needed.
     fn hand_over(&mut self, part: Box<Part>) {
         let _ = self.parts.full.send(part);
     }

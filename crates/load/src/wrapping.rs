@@ -1,32 +1,32 @@
-//! Segments of protocol version 5 at a connection that does not block: what the socket gives and
-//! takes, between checksums.
+//! Segments of protocol version 5 at a non-blocking connection: the checksummed layer between the
+//! socket and the frames.
 //!
-//! Connections of older versions have none of it. Nothing is allocated here after the start line.
+//! Connections of older versions do not use it. Nothing is allocated here after the start line.
 
 use cql::segment::{SEGMENT_BYTES_MAX, SegmentError, Segments};
 
-/// Room for what a socket hands over at once, which holds at least one whole segment.
+/// Room for the data that a socket delivers at once; holds at least one whole segment.
 const ROOM_BYTES: usize = 2 * SEGMENT_BYTES_MAX;
 
-/// The segments of one connection, in both directions.
+/// Segments of one connection, in both directions.
 #[derive(Debug)]
 pub(crate) struct Wrapping {
     segments: Segments,
-    /// Segments as they came, those that were read already left out: from `start` to `end`.
+    /// Unread segments as received, from `start` to `end`.
     came: Vec<u8>,
     start: usize,
     end: usize,
-    /// What the last segment holds, of which so much was taken.
+    /// Payload of the last segment, of which `taken` bytes were taken.
     payload: Vec<u8>,
     taken: usize,
     /// Segments to be sent.
     pub output: Vec<u8>,
-    /// How much of them was sent.
+    /// Number of bytes of `output` that were sent.
     pub sent: usize,
 }
 
 impl Wrapping {
-    /// For a connection that has so many bytes of frames to send at once.
+    /// Allocates for a connection that sends at most this number of frame bytes at once.
     pub fn new(segments: Segments, frames_bytes: usize) -> Wrapping {
         Wrapping {
             segments,
@@ -40,7 +40,7 @@ impl Wrapping {
         }
     }
 
-    /// The same for another connection.
+    /// Resets it for another connection.
     pub fn emptied(mut self: Box<Self>) -> Box<Wrapping> {
         (self.start, self.end, self.taken, self.sent) = (0, 0, 0, 0);
         self.payload.clear();
@@ -48,8 +48,8 @@ impl Wrapping {
         self
     }
 
-    /// Room for what the socket has; never none after [`Wrapping::take`] has filled less than it
-    /// was given.
+    /// Returns the room for data from the socket. It is not empty after [`Wrapping::take`] has
+    /// filled less than it was given.
     pub fn room(&mut self) -> &mut [u8] {
         if self.start > 0 {
             self.came.copy_within(self.start..self.end, 0);
@@ -59,12 +59,12 @@ impl Wrapping {
         &mut self.came[self.end..]
     }
 
-    /// The socket has filled so much of the room.
+    /// Marks that the socket has filled this number of bytes of the room.
     pub fn received(&mut self, bytes: usize) {
         self.end += bytes;
     }
 
-    /// Copies what whole segments hold, as far as there is room; how much that was.
+    /// Copies the payload of whole segments, as far as there is room. Returns the number of bytes.
     pub fn take(&mut self, room: &mut [u8]) -> Result<usize, SegmentError> {
         let mut filled = 0;
         while filled < room.len() {
@@ -80,12 +80,12 @@ impl Wrapping {
         Ok(filled)
     }
 
-    /// Whether something has come that was not taken, or the socket has filled all of the room.
+    /// Returns true if received data was not taken, or if the socket has filled all of the room.
     pub fn may_have_more(&self) -> bool {
         self.taken < self.payload.len() || self.end == self.came.len() || self.has_segment()
     }
 
-    /// Puts frames into segments to be sent, once those before were.
+    /// Wraps frames into segments to be sent; the previous ones must have been sent.
     pub fn wrap(&mut self, frames: &[u8]) {
         self.output.clear();
         self.sent = 0;
@@ -94,13 +94,13 @@ impl Wrapping {
 
     fn has_segment(&self) -> bool {
         let came = &self.came[self.start..self.end];
-        // What is no segment is found when it is taken.
+        // Invalid segments are reported when they are taken.
         self.segments
             .segment_bytes(came)
             .map_or(true, |whole| whole.is_some_and(|whole| whole <= came.len()))
     }
 
-    /// Reads the next segment; false if it has not come whole.
+    /// Reads the next segment; returns false if it has not arrived whole.
     fn open_next(&mut self) -> Result<bool, SegmentError> {
         let came = &self.came[self.start..self.end];
         let whole = self.segments.segment_bytes(came)?;

@@ -1,14 +1,15 @@
-//! What earlier runs have written, as far as it was acknowledged: what tells a lost row from one
-//! that was never written, one that was overwritten or deleted from one whose overwrite or deletion
-//! was lost.
+//! Acknowledged writes of earlier runs. They distinguish a lost row from one that was never
+//! written, and an overwritten or deleted row from one whose overwrite or deletion was lost.
 //!
-//! It knows programs whose load stage's operation n writes row n, and whose operations in the main
-//! stage have their row as key. What must hold: nothing is called lost, stale or resurrected that
-//! the ledgers do not prove to be. Of two writes to one row the last one wins by its time, which a
-//! node or the client gives it between its sending and its acknowledgement; so one that was
-//! acknowledged before another was sent, and a margin for clocks that differ, must not be seen
-//! after that. Of writes whose times overlap, or are not known, nothing is said, and a write of
-//! unknown outcome may be done at any time, or never.
+//! It supports programs whose load stage writes row n in operation n, and whose main-stage
+//! operations use their row as key. Invariant: a row is called lost, stale or resurrected only if
+//! the ledgers prove it.
+//!
+//! If a row is written twice, the later timestamp wins. A node or the client sets it between the
+//! sending and the acknowledgement of the write. Suppose that a write was acknowledged, and that
+//! another one was sent later by more than the possible difference of the clocks. Once that other
+//! write is acknowledged, the first one must not be seen any more. Writes whose times overlap, or
+//! are not known, are not judged. A write of unknown outcome may be applied at any time, or never.
 
 use crate::history::{HISTORY_OPERATIONS_MAX, Happened, History};
 use crate::ledger::{Ledger, WriteState};
@@ -23,60 +24,60 @@ mod losses;
 use losses::Losses;
 pub use losses::{Lost, MissedRow};
 
-/// Rows of the main stage that are remembered: at most about 1.2 GB. Of others nothing is said.
+/// Maximum of remembered rows of the main stage: at most about 1.2 GB. Other rows are not judged.
 const ROWS_MAX: usize = 1 << 24;
-/// Ledgers of main stages that are kept, bytes. Of the writes of older ones nothing is said.
+/// Maximum size of the kept ledgers of main stages, bytes. Writes of older stages are not judged.
 const LEDGERS_BYTES_MAX: u64 = 1 << 30;
-/// What times are counted in here.
+/// Unit of the times here, ns.
 const TICK_NS: u64 = 100_000;
-/// A millisecond: the client's own timestamps run ahead of its clock by a batch of operations at
-/// most, and so do those of a node.
+/// Usual margin, in ticks: a millisecond. The client's own timestamps run ahead of its clock by a
+/// batch of operations at most, and so do those of a node.
 const MARGIN_USUAL: u32 = 10;
-/// The end of a write that may still be done, or whose end nobody knows.
+/// End of a write that may still be applied, or whose end is unknown.
 const FOREVER: u32 = u32::MAX;
 
-/// The acknowledged writes of earlier runs.
+/// Acknowledged writes of earlier runs.
 #[derive(Debug)]
 pub struct Written {
     loaded: Loaded,
-    /// Two clocks that give writes their times may differ by so much.
+    /// Maximum difference of two clocks that set timestamps, in ticks.
     margin: u32,
-    /// Tick 1, monotonic clock: before the first main stage and after the load.
+    /// Time of tick 1, monotonic clock: before the first main stage and after the load.
     epoch_ns: Option<u64>,
-    /// What the main stage has done to a row.
+    /// Writes of the main stage, by row.
     rows: HashMap<u64, RowWrites>,
-    /// Whether there were more rows than are remembered.
+    /// True if there were more rows than are remembered.
     forgets: bool,
-    /// The main stages, the last one at the end, by the numbers of their operations.
+    /// Main stages by the numbers of their operations, in order of time.
     mains: Vec<(Range<u64>, Arc<Ledger>)>,
-    /// Whether there were more of them than are kept.
+    /// True if there were more main stages than are kept.
     forgets_mains: bool,
-    /// What was added to counters, by row.
+    /// Sums of counter increments, by row.
     sums: HashMap<u64, Sum>,
-    /// Whether counters may have been there before the load, which adds nothing to them.
+    /// True if counters may have existed before the load, which adds nothing to them.
     counters_are_old: bool,
-    /// All operations on registers since they were loaded, as far as they were written down.
+    /// All recorded operations on registers since they were loaded.
     registers: Vec<Recorded>,
-    /// Whether operations came after these that were not.
+    /// True if unrecorded operations followed these.
     registers_end: bool,
-    /// When acknowledged writes may have been lost.
+    /// Time spans in which acknowledged writes may have been lost, and the losses found.
     losses: Losses,
 }
 
-/// What the load stage has written.
+/// Rows that the load stage has written.
 #[derive(Clone, Debug, Default)]
 enum Loaded {
     #[default]
     Unknown,
-    /// What its ledger says.
+    /// Rows that its ledger lists as acknowledged.
     Ledger(Arc<Ledger>),
     /// All rows below this one, and no other.
     Below(u64),
 }
 
-/// What the main stage has done to a row: of its writes and of its deletions, when the last
-/// acknowledged one was sent (0: there is none) and done, and when all had ended ([`FOREVER`]: who
-/// knows; 0: there is none). In ticks; 0 is the load.
+/// Writes and deletions of a row in the main stage. For each, the time at which the last
+/// acknowledged one was sent (0: there is none) and done, and the time at which all had ended
+/// ([`FOREVER`]: unknown; 0: there is none). In ticks; 0 is the load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RowWrites {
     pub write_sent: u32,
@@ -87,14 +88,14 @@ pub(crate) struct RowWrites {
     pub delete_ended: u32,
 }
 
-/// What was added to a counter.
+/// Sums of the increments of a counter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Sum {
-    /// By acknowledged additions.
+    /// Sum of acknowledged increments.
     acknowledged: i64,
-    /// By those above 0 of unknown outcome.
+    /// Sum of the positive increments of unknown outcome.
     unknown_up: i64,
-    /// By those below 0 of unknown outcome.
+    /// Sum of the negative increments of unknown outcome.
     unknown_down: i64,
 }
 
@@ -109,7 +110,8 @@ impl Sum {
         *sum = sum.saturating_add(amount);
     }
 
-    /// How far a counter is from what it may be: below 0, too low; 0: what it may be.
+    /// Returns the deviation of a counter from its possible range: below 0, too low; 0: within the
+    /// range.
     pub fn off_by(&self, counted: i64) -> i64 {
         let least = self.acknowledged.saturating_add(self.unknown_down);
         let most = self.acknowledged.saturating_add(self.unknown_up);
@@ -117,32 +119,32 @@ impl Sum {
     }
 }
 
-/// An operation on a register.
+/// Operation on a register.
 #[derive(Clone, Copy, Debug)]
 pub struct Recorded {
-    /// The register.
+    /// Key of the register.
     pub key: u64,
-    /// The stage that it was of.
+    /// Stage of the operation.
     pub stage: Stage,
-    /// Its number there.
+    /// Number of the operation in its stage.
     pub number: u64,
-    /// What was asked.
+    /// Requested operation.
     pub asked: RegisterRequest,
-    /// What came of it.
+    /// Times and response.
     pub happened: Happened,
 }
 
-/// Writes of a run by what is known of them.
+/// Writes of a run, by outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outcomes {
-    /// Writes that were acknowledged.
+    /// Acknowledged writes.
     pub acknowledged: u64,
-    /// Sent and not acknowledged: done or not.
+    /// Writes that were sent and not acknowledged; they may have been applied.
     pub unknown: u64,
 }
 
 impl Default for Written {
-    /// Nobody knows what was loaded.
+    /// Nothing is known about the load.
     fn default() -> Written {
         Written::over(Loaded::Unknown)
     }
@@ -166,12 +168,13 @@ impl Written {
         }
     }
 
-    /// All rows below `rows`, by load stages of which every operation was acknowledged.
+    /// Assumes that all rows below `rows` were loaded, by load stages whose operations were all
+    /// acknowledged.
     pub fn by_loads(rows: u64) -> Written {
         Written::over(Loaded::Below(rows))
     }
 
-    /// What the load stage alone has written: what a snapshot of its data brings back.
+    /// Returns only the writes of the load stage, which a snapshot of its data restores.
     #[must_use]
     pub fn without_main(&self) -> Written {
         Written {
@@ -181,13 +184,14 @@ impl Written {
         }
     }
 
-    /// What the load stage has written.
+    /// Uses the ledger of the load stage.
     pub fn by_load(ledger: Arc<Ledger>) -> Written {
         Written::over(Loaded::Ledger(ledger))
     }
 
-    /// The same where the clocks that give writes their times may differ by `margin` and not by the
-    /// millisecond of clocks of one machine: those of the nodes, if nodes give it.
+    /// Sets the maximum difference of the clocks that set timestamps to `margin`, in place of the
+    /// millisecond for the clocks of one machine. If nodes set timestamps, these are the clocks of
+    /// the nodes.
     #[must_use]
     pub fn with_margin(self, margin: Duration) -> Written {
         let ticks = margin.as_nanos().div_ceil(u128::from(TICK_NS));
@@ -197,7 +201,7 @@ impl Written {
         }
     }
 
-    /// The same where counters may have been there before the load: then nothing is said of them.
+    /// Marks that counters may have existed before the load: then they are not judged.
     #[must_use]
     pub fn with_old_counters(self) -> Written {
         Written {
@@ -206,8 +210,8 @@ impl Written {
         }
     }
 
-    /// Adds what `operations` of the main stage of `program` have written: makes each of them
-    /// again, about 50 ns each. Returns how many there are.
+    /// Adds the writes in `operations` of the main stage of `program`. It generates each operation
+    /// again, about 50 ns each. Returns their number by outcome.
     pub fn add_main(
         &mut self,
         program: &Arc<Program>,
@@ -251,8 +255,8 @@ impl Written {
         outcomes
     }
 
-    /// Adds what a run of a stage of `program` asked of registers. None: it may have changed some,
-    /// and nobody has written that down, so that nothing later can be judged.
+    /// Adds the register operations of a run of a stage of `program`. `None`: the run may have
+    /// changed registers without a record, so that nothing later can be judged.
     pub fn add_history(&mut self, program: &Arc<Program>, stage: Stage, history: Option<&History>) {
         let Some(history) = history.filter(|_| !self.registers_end) else {
             self.registers_end = true;
@@ -275,19 +279,19 @@ impl Written {
         self.registers_end = is_full || history.until_ns().is_some();
     }
 
-    /// All operations on registers that were loaded, each of which was 0 before the first of them.
+    /// Returns all operations on loaded registers; each register was 0 before the first of them.
     pub fn registers(&self) -> impl Iterator<Item = &Recorded> {
         let all = self.registers.iter();
         all.filter(|recorded| self.is_loaded(recorded.key) == Some(true))
     }
 
-    /// Ticks from 1 on.
+    /// Converts a time to ticks, which start at 1.
     fn ticks(&self, ns: u64) -> u32 {
         let since_ns = ns.saturating_sub(self.epoch_ns.unwrap_or(ns));
         u32::try_from(since_ns / TICK_NS + 1).unwrap_or(FOREVER - 1)
     }
 
-    /// The number of the row behind the last one that was written, or may have been.
+    /// Returns the row number after the last row that was written, or may have been.
     pub fn rows_end(&self, loaded_rows: u64) -> u64 {
         let loaded = match &self.loaded {
             Loaded::Below(rows) => *rows,
@@ -297,7 +301,7 @@ impl Written {
         last.map_or(0, |row| row + 1).max(loaded)
     }
 
-    /// What the main stage has done to `row`; none where nobody remembers.
+    /// Returns the writes of the main stage to `row`; `None` if they are not remembered.
     pub(crate) fn row(&self, row: u64) -> Option<RowWrites> {
         match self.rows.get(&row) {
             None if self.forgets => None,
@@ -305,8 +309,8 @@ impl Written {
         }
     }
 
-    /// What was added to the counter of `row`, if every addition to it is known: it was 0 when it
-    /// was loaded.
+    /// Returns the sums for the counter of `row`, if every increment is known. The counter was 0
+    /// when it was loaded.
     pub(crate) fn sum(&self, row: u64) -> Option<Sum> {
         if self.sums.is_empty() || self.counters_are_old || self.is_loaded(row) != Some(true) {
             return None;
@@ -314,7 +318,7 @@ impl Written {
         Some(self.sums.get(&row).copied().unwrap_or_default())
     }
 
-    /// Whether the load has written `row`; `None`: nobody has written that down.
+    /// Returns true if the load has written `row`; `None` if that is unknown.
     fn is_loaded(&self, row: u64) -> Option<bool> {
         match &self.loaded {
             Loaded::Unknown => None,
@@ -323,8 +327,8 @@ impl Written {
         }
     }
 
-    /// Whether some value of `row`, or its deletion, was acknowledged; `None`: nobody has written
-    /// that down.
+    /// Returns true if some value of `row`, or its deletion, was acknowledged; `None` if that is
+    /// unknown.
     pub(crate) fn is_acknowledged(&self, row: u64) -> Option<bool> {
         let main = self.rows.get(&row).copied().unwrap_or_default();
         if main.write_sent > 0 || main.delete_sent > 0 {
@@ -333,8 +337,8 @@ impl Written {
         self.is_loaded(row)
     }
 
-    /// When the write of a value was done at the latest, in ticks. A value that does not name its
-    /// writer may be of the last of all.
+    /// Returns the latest time at which the write of a value was done, in ticks. A value that does
+    /// not name its writer may be of the last write.
     pub(crate) fn ended(&self, writer: Option<(Stage, u64)>, row: &RowWrites) -> u32 {
         match writer {
             None => row.write_ended,
@@ -343,7 +347,7 @@ impl Written {
         }
     }
 
-    /// Numbers may come again in later trials: then it may be the write of any of them.
+    /// Numbers may recur in later trials, so the write of any of them is possible.
     fn main_ended(&self, number: u64) -> u32 {
         let of_it = self.mains.iter().filter(|(range, ledger)| {
             range.contains(&number) && ledger.state(number) != WriteState::NotSent
@@ -355,8 +359,8 @@ impl Written {
         ended.max().unwrap_or(FOREVER)
     }
 
-    /// Whether a value's writer is known to have written nothing: he was never sent, and there is
-    /// nobody of whom that is not known.
+    /// Returns true if the value names a writer that was certainly never sent. The main stages of
+    /// the number must all be known.
     pub(crate) fn is_by_nobody(&self, writer: Option<(Stage, u64)>, row: u64) -> bool {
         let Some((Stage::Main, number)) = writer else {
             return false;
@@ -364,13 +368,13 @@ impl Written {
         let was_sent = |(range, ledger): &(Range<u64>, Arc<Ledger>)| {
             range.contains(&number) && ledger.state(number) != WriteState::NotSent
         };
-        // A row that the load has not written may be left from somebody before us.
+        // A row that the load has not written may be left from another program.
         let is_ours = self.is_loaded(row) == Some(true);
         is_ours && !self.forgets_mains && !self.mains.iter().any(was_sent)
     }
 
-    /// Whether what had ended by `ended` was overwritten, or deleted, by what was sent at `sent`
-    /// (0: there is nothing of the sort).
+    /// Returns true if an operation that had ended by `ended` was overwritten or deleted by one
+    /// sent at `sent` (0: no such operation).
     pub(crate) fn is_before(&self, ended: u32, sent: u32) -> bool {
         match ended {
             // The load had ended long before.

@@ -1,30 +1,29 @@
-//! A series of any length in constant memory: bins of equal width in time, each with what may be
-//! wanted of its values.
+//! A series of any length in constant memory: time bins of equal width, each with summary
+//! statistics of its values.
 //!
-//! The bins begin at second 0 and are as wide as they have to be: when a value comes that lies
-//! behind the last bin that there is room for, neighbours are joined, two by two, and all bins are
-//! twice as wide. What must hold: count, sum, smallest and largest value and the times of the
-//! latter two are those of all values that were pushed, whatever was joined, and in whatever order
-//! they came. A mean over a bin hides its peak, so the peak and its time are kept beside it.
+//! The bins begin at second 0. If a value lies beyond the last possible bin, neighbours are joined
+//! in pairs, so that all bins become twice as wide. Invariant: count, sum, minimum, maximum and the
+//! times of the last two cover all pushed values, whatever was joined, and in any order of arrival.
+//! A mean over a bin hides its peak, so the peak and its time are kept too.
 
-/// The values of one stretch of time.
+/// Values of one stretch of time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bin {
-    /// When its first value was, in seconds.
+    /// Time of its first value, s.
     pub first_s: f64,
-    /// When its last value was.
+    /// Time of its last value, s.
     pub last_s: f64,
-    /// How many values it has; at least one.
+    /// Number of its values; at least one.
     pub count: u64,
-    /// Their sum.
+    /// Sum of its values.
     pub sum: f64,
-    /// The smallest.
+    /// Smallest value.
     pub min: f64,
-    /// When that was; of several, when it came first.
+    /// Time of the smallest value, s; the earliest of several.
     pub min_s: f64,
-    /// The largest.
+    /// Largest value.
     pub max: f64,
-    /// When that was; of several, when it came first.
+    /// Time of the largest value, s; the earliest of several.
     pub max_s: f64,
 }
 
@@ -42,7 +41,7 @@ impl Bin {
         }
     }
 
-    /// Arithmetic mean of its values.
+    /// Returns the arithmetic mean of its values.
     pub fn mean(&self) -> f64 {
         self.sum / self.count as f64
     }
@@ -61,22 +60,23 @@ impl Bin {
     }
 }
 
-/// A series, as bins.
+/// Series of values in bins.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bins {
     max: usize,
     width_s: f64,
-    /// By number, up to the last that has a value; none for a stretch without values.
+    /// Bins by number, up to the last one with a value; `None` for a stretch without values.
     slots: Vec<Option<Bin>>,
 }
 
 impl Bins {
-    /// Bins of one second at first, of which there are never more than `max` (at least 2).
+    /// Creates a series with bins of initially one second, at most `max` of them (at least 2).
     pub fn new(max: usize) -> Bins {
         Bins::with_width(max, 1.0)
     }
 
-    /// Bins that are `width_s` wide at first (1 s if that is no length).
+    /// Creates a series with bins that are initially `width_s` wide (1 s if that is not a valid
+    /// length).
     pub fn with_width(max: usize, width_s: f64) -> Bins {
         let is_length = width_s.is_finite() && width_s > 0.0;
         Bins {
@@ -86,8 +86,8 @@ impl Bins {
         }
     }
 
-    /// Takes a value that was read at `t_s` seconds. One before second 0 goes into the first bin;
-    /// what is no number or has no time is left out.
+    /// Adds a value that was read at `t_s` seconds. A value before second 0 goes into the first
+    /// bin. A value or time that is not finite is skipped.
     pub fn push(&mut self, t_s: f64, value: f64) {
         if !t_s.is_finite() || !value.is_finite() {
             return;
@@ -95,7 +95,7 @@ impl Bins {
         while t_s / self.width_s >= self.max as f64 {
             self.double();
         }
-        // Saturates at 0 for what is before it.
+        // Saturates at 0 for values before second 0.
         let slot = (t_s / self.width_s) as usize;
         if slot >= self.slots.len() {
             self.slots.resize(slot + 1, None);
@@ -122,44 +122,45 @@ impl Bins {
         self.width_s *= 2.0;
     }
 
-    /// The bins that have values, in order of time.
+    /// Returns the bins that have values, in order of time.
     pub fn bins(&self) -> impl Iterator<Item = &Bin> {
         self.slots.iter().flatten()
     }
 
-    /// The same with the number of each: it begins at so many times [`Bins::width_s`].
+    /// Returns the bins that have values, with their numbers. A bin begins at its number times
+    /// [`Bins::width_s`].
     pub fn numbered(&self) -> impl Iterator<Item = (usize, &Bin)> {
         let slots = self.slots.iter().enumerate();
         slots.filter_map(|(slot, bin)| Some((slot, bin.as_ref()?)))
     }
 
-    /// Joins bins until they are at least `width_s` wide, so that series of one trial share their
-    /// places.
+    /// Joins bins until they are at least `width_s` wide, so that the series of one trial share
+    /// their bin edges.
     pub fn widen(&mut self, width_s: f64) {
         while self.width_s < width_s {
             self.double();
         }
     }
 
-    /// Middle of each bin that has values, in seconds, and the mean of its values. Where values
-    /// are missing, the middles are further apart.
+    /// Returns the middle of each bin that has values, s, and the mean of its values. The middles
+    /// are further apart where values are missing.
     pub fn means(&self) -> Vec<(f64, f64)> {
         let middle = |slot: usize| (slot as f64 + 0.5) * self.width_s;
         let means = self.numbered();
         means.map(|(slot, bin)| (middle(slot), bin.mean())).collect()
     }
 
-    /// How wide every bin is now, in seconds.
+    /// Returns the current width of every bin, s.
     pub fn width_s(&self) -> f64 {
         self.width_s
     }
 
-    /// How many values were taken.
+    /// Returns the number of values.
     pub fn count(&self) -> u64 {
         self.bins().map(|bin| bin.count).sum()
     }
 
-    /// Whether none was.
+    /// Returns true if there are no values.
     pub fn is_empty(&self) -> bool {
         self.slots.is_empty()
     }
@@ -213,7 +214,7 @@ mod tests {
         assert_eq!((bins.count(), bins.means()), (1, vec![(0.5, 5.0)]));
         assert!(of(0, &[]).is_empty());
         assert_eq!(Bins::with_width(4, 0.0).width_s(), 1.0);
-        // A time of the far future makes bins wide, and not many.
+        // A time in the far future makes the bins wide, not many.
         assert_eq!(of(4, &[(1.0, 1.0), (1e300, 2.0)]).bins().count(), 2);
     }
 

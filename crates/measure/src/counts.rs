@@ -1,8 +1,8 @@
-//! Counters that belong together: an array that is indexed by an enum, whose words name them in
-//! files. A counter is a line of its enum: it is added up, cleared, written and read with the
-//! others.
+//! Sets of counters: an array that is indexed by an enum, whose words name the counters in files.
+//! Adding a counter takes one line in its enum; it is then summed, cleared, written and read with
+//! the others.
 
-/// A set of counters, each of which is a variant of a [`word_enum`](crate::word_enum).
+/// Defines a set of counters, each of which is a variant of a [`word_enum`](crate::word_enum).
 macro_rules! counters {
     ($(#[$outer:meta])* pub struct $counts:ident([u64; $name:ident]);) => {
         $(#[$outer])*
@@ -10,14 +10,14 @@ macro_rules! counters {
         pub struct $counts([u64; $name::ALL.len()]);
 
         impl $counts {
-            /// Adds all of `other`'s.
+            /// Adds all counters of `other`.
             pub fn add(&mut self, other: &$counts) {
                 for (mine, theirs) in self.0.iter_mut().zip(&other.0) {
                     *mine += theirs;
                 }
             }
 
-            /// Every counter with what it has come to, in order.
+            /// Returns every counter with its value, in order.
             pub fn iter(&self) -> impl Iterator<Item = ($name, u64)> {
                 $name::ALL.into_iter().zip(self.0)
             }
@@ -53,7 +53,7 @@ macro_rules! counters {
             }
         }
 
-        /// By name: what is not there is 0, and what is no counter of the set is passed over, since
+        /// Reads the counters by name. A missing counter is 0, and unknown names are ignored, since
         /// a record may hold more.
         impl<'de> serde::Deserialize<'de> for $counts {
             fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {

@@ -2,44 +2,44 @@
 //!
 //! Every recorder in the workspace uses these bounds, so that histograms of workers, intervals and
 //! machines add exactly. A value above the upper bound is recorded *at* the bound and counted in
-//! [`Histogram::clamped_count`]; nothing is dropped in silence.
+//! [`Histogram::clamped_count`]; nothing is dropped silently.
 
 use hdrhistogram::Histogram as Hdr;
 use std::sync::LazyLock;
 
-/// Lowest discernible value, in nanoseconds.
+/// Lowest discernible value, ns.
 pub const LOWEST_NS: u64 = 1;
-/// Highest trackable value, in nanoseconds: one hour.
+/// Highest trackable value, ns: one hour.
 pub const HIGHEST_NS: u64 = 3_600 * 1_000_000_000;
 /// Significant decimal digits: a value is off by at most 0.1 %.
 pub const SIGNIFICANT_DIGITS: u8 = 3;
 /// HdrHistogram keeps 2 × 10^3 values apart, rounded up to a power of two.
 const SUB_BUCKET_BITS: u32 = 11;
 
-/// Latencies in nanoseconds. About 290 kB from its first value on, which allocates them; recording
-/// after that touches one count.
+/// Histogram of latencies in nanoseconds. The first value allocates about 290 kB; later recording
+/// only increments a count.
 #[derive(Clone, Debug, Default)]
 pub struct Histogram {
-    /// None before there was a value.
+    /// `None` before the first value.
     hdr: Option<Hdr<u64>>,
     clamped: u64,
 }
 
-/// What one without a value reads as.
+/// Histogram that is read if there are no values.
 static EMPTY: LazyLock<Hdr<u64>> = LazyLock::new(with_bounds);
 
-/// An empty histogram with the workspace's bounds.
+/// Creates an empty histogram with the workspace's bounds.
 fn with_bounds() -> Hdr<u64> {
     Hdr::new_with_bounds(LOWEST_NS, HIGHEST_NS, SIGNIFICANT_DIGITS)
         .expect("constant bounds are valid")
 }
 
-/// The bucket of a value is as wide as this power of two: 2,048 are in the range of a value.
+/// Returns the binary logarithm of the bucket width at a value; 2,048 buckets cover its range.
 fn width_bits(value: u64) -> u32 {
     (u64::BITS - value.leading_zeros()).saturating_sub(SUB_BUCKET_BITS)
 }
 
-/// Seven bits in each byte, the lowest first; the eighth says that more follow (LEB128).
+/// Writes seven bits per byte, lowest first; the eighth bit says that more bytes follow (LEB128).
 fn write_number(to: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
         to.push(number as u8 | 0x80);
@@ -63,12 +63,12 @@ fn read_number(from: &mut &[u8]) -> Option<u64> {
 }
 
 impl Histogram {
-    /// An empty histogram with the workspace's bounds.
+    /// Creates an empty histogram with the workspace's bounds.
     pub fn new() -> Histogram {
         Histogram::default()
     }
 
-    /// An empty histogram whose first value allocates nothing either.
+    /// Creates an empty histogram with its memory allocated, so that recording never allocates.
     pub fn with_room() -> Histogram {
         Histogram {
             hdr: Some(with_bounds()),
@@ -76,7 +76,7 @@ impl Histogram {
         }
     }
 
-    /// Records one value in nanoseconds; 0 counts as 1, what is above an hour counts as an hour.
+    /// Records one value, ns; 0 counts as 1, and a value above an hour as an hour.
     #[inline]
     pub fn record(&mut self, value_ns: u64) {
         let value = value_ns.clamp(LOWEST_NS, HIGHEST_NS);
@@ -85,7 +85,7 @@ impl Histogram {
         let _ = self.hdr_mut().record(value);
     }
 
-    /// Records the same value `count` times; as [`Histogram::record`] otherwise.
+    /// Records the same value `count` times; otherwise as [`Histogram::record`].
     #[inline]
     pub fn record_n(&mut self, value_ns: u64, count: u64) {
         let value = value_ns.clamp(LOWEST_NS, HIGHEST_NS);
@@ -94,14 +94,15 @@ impl Histogram {
         let _ = self.hdr_mut().record_n(value, count);
     }
 
-    /// The lowest value that no histogram of ours tells from `value_ns`; 1 for 0, an hour for more.
+    /// Returns the lowest value in the same bucket as `value_ns`; 1 for 0, and an hour for larger
+    /// values.
     pub fn lowest_equivalent_ns(value_ns: u64) -> u64 {
         let value = value_ns.clamp(LOWEST_NS, HIGHEST_NS);
         let shift = width_bits(value);
         (value >> shift) << shift
     }
 
-    /// Adds all of `other`'s values. Exact, since all histograms have the same bounds.
+    /// Adds all values of `other`. Exact, since all histograms have the same bounds.
     pub fn add(&mut self, other: &Histogram) {
         if other.is_empty() {
             return;
@@ -110,7 +111,7 @@ impl Histogram {
         self.clamped += other.clamped;
     }
 
-    /// Forgets all values; keeps the memory.
+    /// Removes all values and keeps the memory.
     pub fn clear(&mut self) {
         if let Some(hdr) = self.hdr.as_mut().filter(|hdr| !hdr.is_empty()) {
             hdr.reset();
@@ -118,22 +119,22 @@ impl Histogram {
         self.clamped = 0;
     }
 
-    /// Number of recorded values.
+    /// Returns the number of recorded values.
     pub fn count(&self) -> u64 {
         self.hdr.as_ref().map_or(0, Hdr::len)
     }
 
-    /// Whether nothing was recorded.
+    /// Returns true if nothing was recorded.
     pub fn is_empty(&self) -> bool {
         self.count() == 0
     }
 
-    /// Number of values that were above [`HIGHEST_NS`].
+    /// Returns the number of values that were above [`HIGHEST_NS`].
     pub fn clamped_count(&self) -> u64 {
         self.clamped
     }
 
-    /// Value in nanoseconds at quantile `q` (0 to 1), to three digits; 0 when empty.
+    /// Returns the value at quantile `q` (0 to 1), ns, to three digits; 0 if empty.
     pub fn quantile_ns(&self, q: f64) -> u64 {
         if self.is_empty() {
             0
@@ -142,8 +143,8 @@ impl Histogram {
         }
     }
 
-    /// The value in nanoseconds that stands at a place when all are in order, from 1 on; to three
-    /// digits. The largest beyond the last place; 0 when empty.
+    /// Returns the value at a rank (from 1), ns, to three digits. Beyond the last rank it is the
+    /// largest value; 0 if empty.
     pub fn value_at_rank_ns(&self, rank: u64) -> u64 {
         let hdr = self.hdr();
         let mut passed = 0;
@@ -155,34 +156,35 @@ impl Histogram {
         found.unwrap_or_else(|| self.max_ns())
     }
 
-    /// Arithmetic mean in nanoseconds; 0 when empty.
+    /// Returns the arithmetic mean, ns; 0 if empty.
     pub fn mean_ns(&self) -> f64 {
         self.hdr().mean()
     }
 
-    /// Smallest value in nanoseconds, to three digits; 0 when empty.
+    /// Returns the smallest value, ns, to three digits; 0 if empty.
     pub fn min_ns(&self) -> u64 {
         if self.is_empty() { 0 } else { self.hdr().min() }
     }
 
-    /// Largest value in nanoseconds, to three digits; 0 when empty.
+    /// Returns the largest value, ns, to three digits; 0 if empty.
     pub fn max_ns(&self) -> u64 {
         if self.is_empty() { 0 } else { self.hdr().max() }
     }
 
-    /// Number of values above `value_ns` (to three digits).
+    /// Returns the number of values above `value_ns` (to three digits).
     pub fn count_above(&self, value_ns: u64) -> u64 {
         let at_or_below = self.hdr().count_between(0, value_ns.min(HIGHEST_NS));
         self.count() - at_or_below
     }
 
-    /// Number of different buckets that hold a value. A live histogram has more than a few.
+    /// Returns the number of distinct buckets that hold a value. A real distribution has more than
+    /// a few.
     pub fn buckets_used(&self) -> usize {
         self.hdr().iter_recorded().count()
     }
 
-    /// The percentile curve: (quantile 0..1, value in ns) at `ticks` steps per halving of the
-    /// distance to 1, as HdrHistogram plots it. Ends with the maximum at quantile 1.
+    /// Returns the percentile curve: (quantile 0..1, value in ns) at `ticks` steps per halving of
+    /// the distance to 1, as HdrHistogram plots it. It ends with the maximum at quantile 1.
     pub fn curve(&self, ticks: u32) -> Vec<(f64, u64)> {
         self.hdr()
             .iter_quantiles(ticks)
@@ -190,7 +192,7 @@ impl Histogram {
             .collect()
     }
 
-    /// The histogram itself, for the store's interval logs.
+    /// Returns the underlying histogram, for the store's interval logs.
     pub fn hdr(&self) -> &Hdr<u64> {
         self.hdr.as_ref().unwrap_or(&EMPTY)
     }
@@ -200,8 +202,8 @@ impl Histogram {
         self.hdr.get_or_insert_with(with_bounds)
     }
 
-    /// Appends all values in a form of our own, for another process of the same build: some two
-    /// bytes for each bucket that holds a value. [`Histogram::add_bytes`] reads it.
+    /// Appends all values in a private format, for another process of the same build. It takes
+    /// about two bytes per bucket that holds a value. [`Histogram::add_bytes`] reads it.
     pub fn write_bytes(&self, to: &mut Vec<u8>) {
         let buckets = self.hdr.iter().flat_map(Hdr::iter_recorded);
         write_number(to, self.buckets_used() as u64);
@@ -209,15 +211,15 @@ impl Histogram {
         let mut before = 0;
         for bucket in buckets {
             let value = Histogram::lowest_equivalent_ns(bucket.value_iterated_to());
-            // Buckets are no wider below: what lies between is a whole number of the last width.
+            // Buckets are no wider below, so the gap is a whole number of the last width.
             write_number(to, (value - before) >> width_bits(before));
             write_number(to, bucket.count_since_last_iteration());
             before = value;
         }
     }
 
-    /// Adds the values that [`Histogram::write_bytes`] has written at the begin of `from`, and
-    /// moves behind them. `None`: they are not all there, or something else is.
+    /// Adds the values that [`Histogram::write_bytes`] wrote at the begin of `from`, and advances
+    /// `from` past them. `None` if the bytes are incomplete or invalid.
     pub fn add_bytes(&mut self, from: &mut &[u8]) -> Option<()> {
         let buckets = read_number(from)?;
         self.clamped = self.clamped.checked_add(read_number(from)?)?;
@@ -232,8 +234,8 @@ impl Histogram {
         Some(())
     }
 
-    /// Takes over a histogram read from a log; its values are added one bucket at a time, so that
-    /// a log with other bounds is accepted too.
+    /// Converts a histogram read from a log. Its values are added bucket by bucket, so that a log
+    /// with other bounds is accepted too.
     pub fn from_hdr(other: &Hdr<u64>) -> Histogram {
         let mut all = Histogram::new();
         for bucket in other.iter_recorded() {

@@ -1,33 +1,32 @@
-//! A figure that may be known as a lower bound only.
+//! A figure that may be known only as a lower bound.
 //!
-//! What must hold: nobody takes a lower bound for the figure. So it has no order and no arithmetic;
-//! whoever asks whether it is above a limit gets "nobody knows" where that is so, and whoever wants
-//! the bare number has to say that the least it can be is what is wanted.
+//! Invariant: a lower bound is never mistaken for the figure. The type therefore has no order and
+//! no arithmetic. A comparison with a limit is undecided if the bound does not settle it. The bare
+//! number is only available by asking explicitly for the lower bound.
 
-/// A figure, or the least that it can be.
+/// Figure, or a lower bound of it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Known {
-    /// It is this.
+    /// The exact figure.
     Exactly(f64),
-    /// It is this or more.
+    /// A lower bound.
     AtLeast(f64),
 }
 
 impl Known {
-    /// The least that it can be; the figure itself where it is known. To be shown behind
-    /// [`Known::sign`].
+    /// Returns the lower bound; the figure itself if it is known. Show it after [`Known::sign`].
     pub fn least(self) -> f64 {
         match self {
             Known::Exactly(value) | Known::AtLeast(value) => value,
         }
     }
 
-    /// Whether only a lower bound is known.
+    /// Returns true if only a lower bound is known.
     pub fn is_at_least(self) -> bool {
         matches!(self, Known::AtLeast(_))
     }
 
-    /// What stands before the number: `≥ ` if it is a lower bound.
+    /// Returns the prefix of the number: `≥ ` if it is a lower bound.
     pub fn sign(self) -> &'static str {
         match self {
             Known::Exactly(_) => "",
@@ -35,8 +34,8 @@ impl Known {
         }
     }
 
-    /// Whether it is above `limit`. A lower bound above it is, for certain; one below it decides
-    /// nothing.
+    /// Returns true if it is above `limit`. A lower bound above the limit is certainly above; one
+    /// below it decides nothing (`None`).
     pub fn is_above(self, limit: f64) -> Option<bool> {
         match self {
             Known::Exactly(value) => Some(value > limit),
@@ -44,7 +43,7 @@ impl Known {
         }
     }
 
-    /// In another unit.
+    /// Converts it to another unit.
     #[must_use]
     pub fn divided_by(self, divisor: f64) -> Known {
         match self {

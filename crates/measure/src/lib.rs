@@ -1,9 +1,9 @@
 //! The only crate that knows how a measurement is represented: units, clock, histogram, interval,
 //! outcome.
 //!
-//! It depends on no other crate of ours, does no I/O and starts no thread; [`clock`] is the one
-//! place in the workspace that reads time. Every duration is in nanoseconds (`_ns`), every point
-//! in time is nanoseconds of the machine's monotonic clock unless its name says `unix`.
+//! It depends on no other workspace crate, does no I/O and starts no thread. [`clock`] is the only
+//! module in the workspace that reads clocks. Every duration is in nanoseconds (`_ns`). Every point
+//! in time is in nanoseconds of the machine's monotonic clock unless its name says `unix`.
 
 pub mod bins;
 pub mod clock;
@@ -28,6 +28,6 @@ pub use outcome::{Missed, Outcome};
 pub use times::Times;
 pub use word_enum::{word_or_default, word_or_none};
 
-/// For [`word_enum`]: its expansion names serde wherever it stands.
+/// Used by [`word_enum`]: its expansion refers to serde in other crates.
 #[doc(hidden)]
 pub use serde;

@@ -1,14 +1,14 @@
-//! How numbers are written: enough digits to be useful, never more than are known.
+//! Formats numbers with enough digits to be useful, and never more than are known.
 //!
-//! Thousands are separated by commas, and `–` stands for what is absent. A unit stands in the
-//! heading, not beside each number.
+//! Thousands are separated by commas, and `–` marks an absent value. The unit is in the heading,
+//! not next to each number.
 
 use std::fmt;
 
-/// What stands for a value that is not there.
+/// Placeholder for an absent value.
 pub const ABSENT: &str = "–";
 
-/// Digits with commas between thousands.
+/// Inserts commas between thousands.
 pub fn grouped(digits: &str) -> String {
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
     for (index, digit) in digits.char_indices() {
@@ -20,23 +20,23 @@ pub fn grouped(digits: &str) -> String {
     text
 }
 
-/// Whole number with thousands separators.
+/// Formats a whole number with thousands separators.
 pub fn count(value: u64) -> String {
     grouped(&value.to_string())
 }
 
-/// So many of a thing, by its name in the singular: `1 node`, `2 nodes`.
+/// Formats a count of things, with the noun in the singular: `1 node`, `2 nodes`.
 pub fn counted<N: fmt::Display + PartialEq + From<u8>>(count: N, one: &str) -> String {
     let plural = if count == N::from(1) { "" } else { "s" };
     format!("{count} {one}{plural}")
 }
 
-/// The whole number next to a measured one, with thousands separators.
+/// Rounds a measured value to a whole number, with thousands separators.
 pub fn whole(value: f64) -> String {
     grouped(&format!("{:.0}", value.max(0.0)))
 }
 
-/// `value` with `digits` significant digits and thousands separators; no exponent.
+/// Formats `value` with `digits` significant digits and thousands separators, without an exponent.
 pub fn significant(value: f64, digits: i32) -> String {
     if !value.is_finite() {
         return ABSENT.into();
@@ -64,7 +64,7 @@ pub fn round(value: f64, digits: i32) -> f64 {
         return value;
     }
     let shift = digits - 1 - value.abs().log10().floor() as i32;
-    // Through text: a power of ten times a power of ten leaves a tail of binary noise.
+    // Done through text: multiplying by powers of ten leaves binary rounding errors.
     let decimals = shift.max(0) as usize;
     let scale = 10f64.powi((-shift).max(0));
     let rounded = (value / scale).round() * scale;
@@ -74,10 +74,10 @@ pub fn round(value: f64, digits: i32) -> f64 {
     format!("{value:.decimals$}").parse().unwrap_or(value)
 }
 
-/// From this factor on a ratio is said as one: `+63900 %` is no number that anybody reads.
+/// Factor from which a ratio is written as a factor: `+63900 %` is hard to read.
 const FACTOR_FROM: f64 = 10.0;
 
-/// What a ratio changes: `+5.1 %`, `-31.2 %`, and from tenfold on `× 640`.
+/// Formats the change by a ratio: `+5.1 %`, `-31.2 %`, and from tenfold on `× 640`.
 pub fn change(ratio: f64) -> String {
     if ratio >= FACTOR_FROM {
         format!("× {}", short(ratio, 3))
@@ -86,7 +86,7 @@ pub fn change(ratio: f64) -> String {
     }
 }
 
-/// The same of the ends of an interval, in one form: `+3.9 to +6.3 %`, `× 0.5 to × 640`.
+/// Formats the ends of an interval in one form: `+3.9 to +6.3 %`, `× 0.5 to × 640`.
 pub fn changes([low, high]: [f64; 2]) -> String {
     if high >= FACTOR_FROM {
         format!("× {} to × {}", short(low, 3), short(high, 3))
@@ -96,17 +96,19 @@ pub fn changes([low, high]: [f64; 2]) -> String {
     }
 }
 
-/// So many significant digits, without zeros at the end of a fraction: `1.50` is `1.5`.
+/// Formats with `digits` significant digits, without trailing zeros of a fraction: `1.50` becomes
+/// `1.5`.
 pub fn short(value: f64, digits: i32) -> String {
     without_zeros(&significant(value, digits)).to_owned()
 }
 
-/// Bytes in the largest binary unit of which there is one, with three digits: `23.5 GiB`.
+/// Formats bytes with three digits, in the largest binary unit of which there is at least one.
+/// For example `23.5 GiB`.
 pub fn bytes(bytes: u64) -> String {
     const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
     let mut value = bytes as f64;
     let mut unit = 0;
-    // What would be rounded to 1,024 of a unit is one of the next.
+    // A value that would be rounded to 1,024 of a unit is written in the next unit.
     while value >= 1023.5 && unit + 1 < UNITS.len() {
         value /= 1024.0;
         unit += 1;
@@ -118,7 +120,7 @@ pub fn bytes(bytes: u64) -> String {
     )
 }
 
-/// A number without zeros at the end of its fraction.
+/// Removes the trailing zeros of a fraction.
 pub fn without_zeros(number: &str) -> &str {
     if number.contains('.') {
         number.trim_end_matches('0').trim_end_matches('.')

@@ -1,9 +1,9 @@
-//! Waiting for events or a time, to the nanosecond on every kernel.
+//! Waits for events or a time, with nanosecond precision on every kernel.
 //!
-//! `epoll_pwait2`, which takes nanoseconds, came with Linux 5.11; systems that run for ten years
-//! have older kernels, emulators and sandboxes may not know it. There, `ppoll` waits for the set to
-//! have something, which takes nanoseconds on every kernel, and `epoll_wait` only fetches it: one
-//! system call more for each wait.
+//! `epoll_pwait2`, which takes nanoseconds, came with Linux 5.11. Long-lived systems have older
+//! kernels, and emulators and sandboxes may not support it. There, `ppoll` waits for the epoll
+//! descriptor, with nanoseconds on every kernel, and `epoll_wait` only fetches the events. This
+//! costs one more system call per wait.
 
 use rustix::event::epoll::{self, Event};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -11,35 +11,35 @@ use rustix::io::Errno;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
-// What the kernel writes is the same for both.
+// The kernel writes the same layout for both.
 const _: () = assert!(size_of::<Event>() == size_of::<libc::epoll_event>());
 
-/// A set of descriptors that are watched for events.
+/// Set of descriptors that are watched for events.
 #[derive(Debug)]
 pub struct Poller {
     set: OwnedFd,
-    /// Whether the kernel waits for nanoseconds at a set.
+    /// True if the kernel supports nanoseconds in epoll waits.
     is_precise: bool,
 }
 
 impl Poller {
-    /// An empty set.
+    /// Creates an empty set.
     ///
     /// # Errors
     /// The process has no descriptor left.
     pub fn new() -> rustix::io::Result<Poller> {
         let set = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let mut room = [MaybeUninit::<Event>::uninit(); 1];
-        // A sandbox that does not know it may answer with another error than "not there".
+        // A sandbox without support may return an error other than "not implemented".
         let is_precise = epoll::wait(&set, &mut room, Some(&Timespec::default())).is_ok();
         Ok(Poller { set, is_precise })
     }
 
-    /// What has come, as far as there is room for it: at once, or when the first of it comes, or
-    /// nothing when `timeout` is over. None: without limit.
+    /// Returns the events, as far as there is room for them: at once, or when the first one comes,
+    /// or none when `timeout` is over. `None`: no time limit.
     ///
     /// # Errors
-    /// A signal came before ([`Errno::INTR`]); there are no others but for a set that is closed.
+    /// A signal came first ([`Errno::INTR`]). The only other error is a closed set.
     #[inline]
     pub fn wait<'room>(
         &self,
@@ -55,21 +55,21 @@ impl Poller {
         self.fetch(room)
     }
 
-    /// What is there, without waiting.
+    /// Returns the pending events without waiting.
     fn fetch<'room>(
         &self,
         room: &'room mut [MaybeUninit<Event>],
     ) -> rustix::io::Result<&'room mut [Event]> {
         let length = i32::try_from(room.len()).unwrap_or(i32::MAX);
-        // SAFETY: the kernel writes at most `length` events into room for so many, each laid out
-        // as ours.
+        // SAFETY: the kernel writes at most `length` events into a buffer of that size, each with
+        // the layout of `Event`.
         let count =
             unsafe { libc::epoll_wait(self.set.as_raw_fd(), room.as_mut_ptr().cast(), length, 0) };
         let Ok(count) = usize::try_from(count) else {
             let error = std::io::Error::last_os_error();
             return Err(Errno::from_io_error(&error).unwrap_or(Errno::INVAL));
         };
-        // SAFETY: it has written so many.
+        // SAFETY: the kernel has written this number of events.
         Ok(unsafe { room[..count].assume_init_mut() })
     }
 }

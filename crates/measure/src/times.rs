@@ -1,12 +1,12 @@
-//! Times of a population of which some are only known to be at least so long (right-censored).
+//! Times of a population of which some are only known as lower bounds (right-censored).
 //!
-//! What must hold: a quantile of all values, the censored ones at their lower bounds, is a lower
-//! bound of the true quantile. It *is* the true one if it stays where it is when every censored
-//! value is taken as infinite; otherwise it is shown as "at least".
+//! Invariant: a quantile of all values, with censored ones at their lower bounds, is a lower bound
+//! of the true quantile. It *is* the true quantile if it does not change when every censored value
+//! is taken as infinite. Otherwise it is shown as "at least".
 
 use crate::{Histogram, Known};
 
-/// Times, in ns.
+/// Times, ns.
 #[derive(Clone, Debug, Default)]
 pub struct Times {
     all: Histogram,
@@ -14,41 +14,41 @@ pub struct Times {
 }
 
 impl Times {
-    /// Adds times that are known, and lower bounds of times that are not.
+    /// Adds known times, and lower bounds of censored times.
     pub fn add(&mut self, known: &Histogram, censored: &Histogram) {
         self.all.add(known);
         self.all.add(censored);
         self.censored.add(censored);
     }
 
-    /// Adds all of `other`'s.
+    /// Adds all times of `other`.
     pub fn merge(&mut self, other: &Times) {
         self.all.add(&other.all);
         self.censored.add(&other.censored);
     }
 
-    /// Takes over what a log has: of `all` values, those that are lower bounds.
+    /// Builds it from a log: all values, and those of them that are lower bounds.
     pub fn from_logs(all: Histogram, censored: Histogram) -> Times {
         Times { all, censored }
     }
 
-    /// Every value, the censored ones at their lower bounds.
+    /// Returns all values, with the censored ones at their lower bounds.
     pub fn all(&self) -> &Histogram {
         &self.all
     }
 
-    /// The lower bounds alone.
+    /// Returns only the lower bounds.
     pub fn censored(&self) -> &Histogram {
         &self.censored
     }
 
-    /// Value in nanoseconds at quantile `q` (0 to 1): the true one, or a lower bound of it.
+    /// Returns the value at quantile `q` (0 to 1), ns: the true one, or a lower bound of it.
     pub fn quantile_ns(&self, q: f64) -> Known {
         let value = self.all.quantile_ns(q);
         self.known(self.is_at_least(q, value), value as f64)
     }
 
-    /// Arithmetic mean in nanoseconds: a lower bound as soon as one value is.
+    /// Returns the arithmetic mean, ns; a lower bound if any value is.
     pub fn mean_ns(&self) -> Known {
         let mean = if self.all.is_empty() {
             0.0
@@ -58,7 +58,7 @@ impl Times {
         self.known(!self.censored.is_empty(), mean)
     }
 
-    /// Largest value in nanoseconds: a lower bound as soon as one value is.
+    /// Returns the largest value, ns; a lower bound if any value is.
     pub fn max_ns(&self) -> Known {
         self.known(!self.censored.is_empty(), self.all.max_ns() as f64)
     }
@@ -71,13 +71,13 @@ impl Times {
         }
     }
 
-    /// Whether `value`, which is that of [`Times::all`] at quantile `q`, is only a lower bound.
+    /// Returns true if `value`, the value of [`Times::all`] at quantile `q`, is only a lower bound.
     fn is_at_least(&self, q: f64, value: u64) -> bool {
         if self.censored.is_empty() {
             return false;
         }
         let at_most = |values: &Histogram| values.count() - values.count_above(value);
-        // The rank that HdrHistogram gives to a quantile.
+        // Rank that HdrHistogram assigns to a quantile.
         let rank = ((q.min(1.0) * self.all.count() as f64).ceil() as u64).max(1);
         at_most(&self.all) - at_most(&self.censored) < rank
     }
@@ -113,14 +113,15 @@ mod tests {
 
     #[test]
     fn a_low_bound_moves_even_the_median() {
-        // Of 4 values the two missing ones may be anything above 1: the median is 20 or more.
+        // Two of the 4 values are censored and may be anything above 1, so the median is only known
+        // to be at least 1.
         let times = times(&[20, 30], &[1, 1]);
         assert_eq!(times.quantile_ns(0.5), Known::AtLeast(1.0));
         assert_eq!(Times::default().quantile_ns(0.5), Known::Exactly(0.0));
     }
 
     proptest! {
-        /// Against the definition: every missing value at its bound, and every one at infinity.
+        /// Compares with the definition: all censored values at their bounds, and all at infinity.
         #[test]
         fn at_least_is_said_when_what_is_missing_could_move_the_value(
             known in prop::collection::vec(1u64..2000, 0..60),

@@ -1,8 +1,9 @@
-//! Closed sets of words: an enum of which each variant is one word in files, in options and in what
-//! is shown.
+//! Closed sets of words: enums in which each variant is one word in files, in options and in the
+//! output.
 
-/// An enum whose variants are words: with [`Display`](std::fmt::Display), serde's traits as that
-/// word, `name`, `of_name` and `ALL`. A word behind a bar is an older one, which is read only.
+/// Defines an enum whose variants are words: with [`Display`](std::fmt::Display) and serde's traits
+/// as that word, and with `name`, `of_name` and `ALL`. A word after a bar is an older one, which is
+/// only read.
 ///
 /// ```
 /// measure::word_enum! {
@@ -19,8 +20,8 @@
 /// assert_eq!(Sight::ALL, [Sight::Clear, Sight::Hazy]);
 /// ```
 ///
-/// Not `strum` with `serde_with`: five derives and two attributes that repeat each other on every
-/// enum, where this is one line.
+/// It is used in place of `strum` with `serde_with`, which need five derives and two attributes on
+/// every enum.
 #[macro_export]
 macro_rules! word_enum {
     (
@@ -37,17 +38,17 @@ macro_rules! word_enum {
 
         #[allow(dead_code, reason = "not every set of words is read, or gone through")]
         impl $name {
-            /// All of them, in order.
+            /// All variants, in order.
             pub const ALL: [$name; { [$($word),+].len() }] = [$($name::$variant),+];
 
-            /// Its word in files and for people.
+            /// Returns its word in files and in the output.
             pub const fn name(self) -> &'static str {
                 match self {
                     $($name::$variant => $word),+
                 }
             }
 
-            /// The one of this word, or of a word that it once had.
+            /// Returns the variant with this word, or with this former word.
             pub fn of_name(name: &str) -> Option<$name> {
                 match name {
                     $($word $(| $old)* => Some($name::$variant),)+
@@ -80,10 +81,10 @@ macro_rules! word_enum {
     };
 }
 
-/// Reads a word for which older files may have an empty one, which is the default.
+/// Reads a word for which older files may have an empty one, which means the default.
 ///
 /// # Errors
-/// It is another word than those of the set.
+/// The word is not in the set.
 pub fn word_or_default<'de, T, D>(from: D) -> Result<T, D::Error>
 where
     T: serde::Deserialize<'de> + Default,
@@ -92,10 +93,10 @@ where
     word_or_none(from).map(Option::unwrap_or_default)
 }
 
-/// Reads a word that may be absent, where older files have an empty one instead.
+/// Reads an optional word; older files have an empty word if it is absent.
 ///
 /// # Errors
-/// It is another word than those of the set.
+/// The word is not in the set.
 pub fn word_or_none<'de, T, D>(from: D) -> Result<Option<T>, D::Error>
 where
     T: serde::Deserialize<'de>,

@@ -1,14 +1,15 @@
-//! The null target by itself: `serve` it for other tools, or `blast` it to see its own speed.
+//! Runs the null target alone: `serve` starts it for other tools, `blast` measures its own speed.
 //!
 //! ```text
-//! cargo run --release -p null --example null -- serve [port] [cpu]
+//! cargo run --release -p null --example null -- serve [port] [cpu] [requests per second]...
 //! cargo run --release -p null --example null -- blast [seconds] [in flight] [spin]
 //! cargo run --release -p null --example null -- late [µs]
 //! ```
-//! `blast` sends ready-made EXECUTE frames of about 300 bytes on one connection, client on CPU 0
-//! and server on CPU 1, and only counts the bytes of the answers: the floor of what a client can
-//! cost, and proof of what the server can do. `late` measures how much later than the fixed
-//! latency asked for an answer arrives.
+//! `serve` prints each second how many requests it has received and, for one of the given rates,
+//! how far they lag behind an even spacing. `blast` sends ready-made EXECUTE frames of about 300
+//! bytes on one connection, client on CPU 0 and server on CPU 1. It only counts the bytes of the
+//! answers: this is the lower bound of a client's cost, and shows the server's capacity. `late`
+//! measures how much later than the requested fixed latency an answer arrives.
 #![expect(clippy::print_stdout, reason = "its output is its purpose")]
 
 use anyhow::{Context, Result, bail, ensure};
@@ -16,9 +17,10 @@ use cql::frame::{HEADER_BYTES, Header};
 use cql::request::{self, QueryParams};
 use cql::response::{self, Response, ResultBody};
 use measure::clock;
-use null::NullServer;
+use null::{Arrival, NullServer};
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::sync::mpsc::sync_channel;
 use std::time::Duration;
 use target::{Latency, NullSpec};
 
@@ -32,7 +34,10 @@ fn main() -> Result<()> {
         None => Ok(default),
     };
     match arguments.first().map(String::as_str) {
-        Some("serve") => serve(number(1, 9042)? as u16, number(2, u64::MAX)?),
+        Some("serve") => {
+            let rates = (3..arguments.len()).map(|at| number(at, 0)).collect::<Result<Vec<_>>>()?;
+            serve(number(1, 9042)? as u16, number(2, u64::MAX)?, &rates)
+        }
         Some("blast") => {
             let spin = arguments.get(3).is_some_and(|word| word == "spin");
             blast(number(1, 5)?, number(2, 128)? as usize, spin)
@@ -46,19 +51,39 @@ fn main() -> Result<()> {
     clippy::disallowed_methods,
     reason = "a reader that has gone is its end, so it has to see whether a line arrived"
 )]
-fn serve(port: u16, cpu: u64) -> Result<()> {
+fn serve(port: u16, cpu: u64, rates: &[u64]) -> Result<()> {
     let cpus = usize::try_from(cpu).ok().filter(|_| cpu != u64::MAX).into_iter().collect();
-    let server = NullServer::start(&NullSpec {
+    let spec = NullSpec {
         port,
         cpus,
         ..NullSpec::default()
-    })?;
+    };
+    // A second of the highest rate. If the channel overflows, the second has no figures.
+    let (to, arrivals) = sync_channel(1 << 17);
+    let server = if rates.is_empty() {
+        NullServer::start(&spec)?
+    } else {
+        NullServer::start_noting(&spec, to)?
+    };
     println!("null target on {}", server.address());
-    // A line a second, for `cargo xtask peers`; nobody reads on: stop.
+    // Prints lines each second, for `cargo xtask peers`, and stops when the reader is gone.
     while writeln!(std::io::stdout(), "executes {}", server.counts().executes()).is_ok() {
         clock::sleep(Duration::from_secs(1));
+        let second: Vec<Arrival> = arrivals.try_iter().collect();
+        if let Some(line) = lag_line(&second, rates) {
+            println!("{line}");
+        }
     }
     Ok(())
+}
+
+/// Returns the lag of a second's requests behind an even spacing, if they have one of these rates.
+fn lag_line(second: &[Arrival], rates: &[u64]) -> Option<String> {
+    let seen: u64 = second.iter().map(|arrival| arrival.executes).sum();
+    let rate = rates.iter().find(|rate| seen.abs_diff(**rate) * 20 <= **rate)?;
+    let lags = null::lags_ns(second, *rate);
+    let at = |share: f64| lags[((lags.len() - 1) as f64 * share) as usize];
+    Some(format!("lag {} {}", at(0.5), at(0.99)))
 }
 
 fn pin(cpu: usize) -> Result<()> {

@@ -1,7 +1,7 @@
-//! What a null server remembers: the keyspaces and tables created on it, and the texts prepared.
+//! The state of a null server: the keyspaces and tables created on it, and the prepared texts.
 //!
-//! Shared by all event loops behind a lock that no request takes on the way of an EXECUTE whose
-//! statement the loop has seen since the last change of the schema.
+//! All event loops share it behind a lock. An EXECUTE does not take the lock if the loop has seen
+//! its statement since the last schema change.
 
 use super::definition::{ColumnDefinition, CreateKeyspace, CreateTable};
 use super::statement::{Statement, TableName};
@@ -13,24 +13,24 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering::Acquire, Ordering::Release};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Length of a statement's id; Cassandra's is an MD5 sum and as long.
+/// Length of a statement's id. Cassandra's is an MD5 sum of the same length.
 pub const ID_BYTES: usize = 16;
-/// Statements remembered; a client that prepares more is leaking them.
+/// Maximum number of statements. A client that prepares more is leaking them.
 const STATEMENTS_MAX: usize = 65_536;
-/// Keyspaces and tables remembered, each; far more than a Cassandra can bear.
+/// Maximum number of keyspaces, and of tables in each. This is far more than Cassandra can handle.
 const TABLES_MAX: usize = 10_000;
 
-/// What all event loops of a server share.
+/// State shared by all event loops of a server.
 #[derive(Debug)]
 pub struct Shared {
-    /// Where the server listens.
+    /// Address on which the server listens.
     pub address: SocketAddr,
     catalog: Mutex<Catalog>,
     changes: AtomicU64,
 }
 
 impl Shared {
-    /// Nothing remembered yet.
+    /// Returns an empty state.
     pub fn new(address: SocketAddr) -> Shared {
         Shared {
             address,
@@ -39,17 +39,18 @@ impl Shared {
         }
     }
 
-    /// The catalog. A panic elsewhere leaves it whole: every change is a single insert or removal.
+    /// Locks the catalog. A panic elsewhere leaves it consistent: every change is a single insert
+    /// or removal.
     pub fn catalog(&self) -> MutexGuard<'_, Catalog> {
         self.catalog.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How often the schema has changed. What was derived from it before is out of date.
+    /// Returns the number of schema changes. Data derived before the last change is outdated.
     pub fn changes(&self) -> u64 {
         self.changes.load(Acquire)
     }
 
-    /// Carries out a change of the schema; `in_use` is the keyspace that the connection uses.
+    /// Applies a schema change. `in_use` is the keyspace that the connection uses.
     pub fn change(
         &self,
         statement: &Statement,
@@ -73,10 +74,10 @@ pub struct Catalog {
     changes: u64,
 }
 
-/// A prepared text and the keyspace that was in use.
+/// A prepared text, and the keyspace in use at the time.
 #[derive(Clone, Debug)]
 pub struct Text {
-    /// Empty: none was.
+    /// Empty if no keyspace was in use.
     pub keyspace: String,
     /// The statement.
     pub cql: String,
@@ -89,14 +90,14 @@ pub struct Keyspace {
     pub name: String,
     /// The replication map as written.
     pub replication: Vec<(String, String)>,
-    /// Whether writes go to the commit log.
+    /// True if writes go to the commit log.
     pub durable_writes: bool,
     /// Its tables by name.
     pub tables: BTreeMap<String, Table>,
 }
 
 impl Keyspace {
-    /// A keyspace of which only the name is known.
+    /// Returns a keyspace of which only the name is known.
     fn of_one_copy(name: &str) -> Keyspace {
         let entries = [("class", "SimpleStrategy"), ("replication_factor", "1")];
         Keyspace {
@@ -117,7 +118,8 @@ pub struct Table {
     pub name: String,
     /// Its id.
     pub id: [u8; 16],
-    /// In the order of `SELECT *`: partition key, clustering, static, then the others by name.
+    /// Columns in the order of `SELECT *`: partition key, clustering, static, then the others by
+    /// name.
     pub columns: Vec<Column>,
 }
 
@@ -126,63 +128,63 @@ pub struct Table {
 pub struct Column {
     /// Its name.
     pub name: String,
-    /// Its type as written.
+    /// Type as written.
     pub type_text: String,
     /// Its type.
     pub typ: CqlType,
-    /// Its part in the primary key.
+    /// Role in the primary key.
     pub kind: ColumnKind,
-    /// Position among the columns of its kind, for key columns; -1 for others.
+    /// Position among the columns of its kind, for key columns. -1 for others.
     pub position: i32,
-    /// Whether it is a clustering column in descending order.
+    /// True for a clustering column in descending order.
     pub descending: bool,
 }
 
-/// A column's part in the primary key.
+/// A column's role in the primary key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ColumnKind {
-    /// It says which partition.
+    /// It determines the partition.
     PartitionKey,
     /// It orders the rows of a partition.
     Clustering,
     /// One value per partition.
     Static,
-    /// Any other.
+    /// Any other column.
     Regular,
 }
 
-/// Why a schema cannot be changed so.
+/// Reasons for refusing a schema change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// It is there already.
+    /// The object already exists.
     Exists {
         /// The keyspace.
         keyspace: String,
-        /// The table; empty when the keyspace itself exists.
+        /// The table. Empty if the keyspace itself exists.
         table: String,
     },
-    /// It is not possible; the reason.
+    /// The change is not possible, for this reason.
     Invalid(String),
 }
 
 impl Catalog {
-    /// All keyspaces by name.
+    /// Returns all keyspaces, ordered by name.
     pub fn keyspaces(&self) -> impl Iterator<Item = &Keyspace> {
         self.keyspaces.values()
     }
 
-    /// The table that `name` means on a connection that uses `in_use`.
+    /// Returns the table that `name` denotes on a connection that uses `in_use`.
     pub fn table(&self, name: &TableName, in_use: &str) -> Option<&Table> {
         let keyspace = name.keyspace.as_deref().unwrap_or(in_use);
         self.keyspaces.get(keyspace)?.tables.get(&name.table)
     }
 
-    /// How often the schema has changed.
+    /// Returns the number of schema changes.
     pub fn changes(&self) -> u64 {
         self.changes
     }
 
-    /// Remembers a text. None: too many are remembered.
+    /// Stores a text. `None` if too many are stored.
     pub fn prepare(&mut self, text: Text) -> Option<[u8; ID_BYTES]> {
         let id = text_id(&text.keyspace, &text.cql);
         if self.statements.len() >= STATEMENTS_MAX && !self.statements.contains_key(&id) {
@@ -192,7 +194,7 @@ impl Catalog {
         Some(id)
     }
 
-    /// The text that was prepared under `id`.
+    /// Returns the text that was prepared under `id`.
     pub fn prepared(&self, id: &[u8]) -> Option<&Text> {
         self.statements.get(id)
     }
@@ -267,7 +269,8 @@ impl Catalog {
                 "no keyspace is named for the table '{name}', and none is in use"
             )));
         }
-        // A workload may be for a keyspace that its cluster has already: nobody makes it here.
+        // A workload may be for a keyspace that exists in its own cluster, so no statement creates
+        // it here.
         let keyspace = self
             .keyspaces
             .entry(keyspace_name.to_owned())
@@ -363,12 +366,12 @@ fn column(definition: &ColumnDefinition, create: &CreateTable) -> Column {
     }
 }
 
-/// The id of a text on a connection that uses `keyspace`.
+/// Returns the id of a text on a connection that uses `keyspace`.
 pub fn text_id(keyspace: &str, cql: &str) -> [u8; ID_BYTES] {
     hash(&[keyspace, cql])
 }
 
-/// 128 bits of the parts, each ended by a byte that no name contains.
+/// Returns a hash of 128 bits over the parts, each followed by a byte that no name contains.
 fn hash(parts: &[&str]) -> [u8; ID_BYTES] {
     let mut bytes = Vec::new();
     for part in parts {

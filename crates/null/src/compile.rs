@@ -1,4 +1,4 @@
-//! From a parsed statement to its ready-made answer: what PREPARE says of it and EXECUTE returns.
+//! Compiles a parsed statement into its ready-made answers to PREPARE and EXECUTE.
 
 use super::catalog::{Catalog, ColumnKind, ID_BYTES, Table};
 use super::pages::Pages;
@@ -10,17 +10,17 @@ use cql::{Compression, CqlType, Value, reply};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use target::Reads;
 
-/// A statement as the server carries it out.
+/// A compiled statement.
 #[derive(Debug)]
 pub struct Compiled {
-    /// What PREPARE answers.
+    /// Answer to PREPARE.
     pub prepared: Prepared,
-    /// What EXECUTE does.
+    /// Effect of EXECUTE.
     pub effect: Effect,
 }
 
-/// Compiles `statement` as it stands on a connection that uses `in_use`. Err: it reads a system
-/// table that is not here; the message for the client.
+/// Compiles `statement` for a connection that uses `in_use`. Fails with a message for the client if
+/// it reads a system table that does not exist here.
 pub fn compile(
     statement: Statement,
     id: [u8; ID_BYTES],
@@ -114,7 +114,7 @@ fn compile_select(
         let cells = columns.iter().map(|column| cell(&column.typ, cell_bytes));
         cells.collect()
     };
-    // Nothing is known of the columns of `SELECT *` from a table that was not created here.
+    // For a table that was not created here, the columns of `SELECT *` are unknown.
     let effect = match reads {
         _ if columns.is_empty() => Effect::Read(ready_rows(&columns, &[])),
         Reads::Empty => Effect::Read(ready_rows(&columns, &[])),
@@ -145,7 +145,7 @@ fn result_columns(select: &Select, table: Option<&Table>, in_use: &str) -> Vec<C
     select.selectors.iter().map(|s| spec(&s.name, typ(&s.of))).collect()
 }
 
-/// The type of a column; blob where the table or the column is not known.
+/// Returns the type of a column, or blob if the table or the column is unknown.
 fn column_type(table: Option<&Table>, name: &str) -> CqlType {
     table
         .and_then(|table| table.columns.iter().find(|column| column.name == name))
@@ -161,7 +161,7 @@ fn spec(table: &TableName, in_use: &str, name: &str, typ: CqlType) -> ColumnSpec
     }
 }
 
-/// The markers of a statement with their types, and which column each one equals.
+/// The markers of a statement with their types, and the column that each one equals.
 #[derive(Default)]
 struct BindColumns {
     specs: Vec<ColumnSpec>,
@@ -201,7 +201,7 @@ fn prepared(
     }
 }
 
-/// Which marker holds each column of the partition key; none at all when one of them has none.
+/// Returns the marker of each column of the partition key. Empty if one of them has none.
 fn partition_key_indexes(key_columns: &[Option<String>], table: Option<&Table>) -> Vec<u16> {
     let columns = table.map_or(&[][..], |table| &table.columns);
     let keys = columns.iter().filter(|column| column.kind == ColumnKind::PartitionKey);
@@ -211,7 +211,7 @@ fn partition_key_indexes(key_columns: &[Option<String>], table: Option<&Table>) 
         .unwrap_or_default()
 }
 
-/// A value of the type: `bytes` long where its width is free, zero where it is fixed.
+/// Returns a value of the type: `bytes` long if its length is free, zero if it is fixed.
 fn cell(typ: &CqlType, bytes: u32) -> Value {
     let count = bytes as usize;
     match typ {
@@ -245,7 +245,7 @@ fn cell(typ: &CqlType, bytes: u32) -> Value {
         CqlType::Set(_) => Value::Set(Vec::new()),
         CqlType::Map(..) => Value::Map(Vec::new()),
         CqlType::Tuple(of) => Value::Tuple(of.iter().map(|_| Value::Null).collect()),
-        // As many elements as it says would be as large as it says.
+        // A vector with its stated number of elements could be arbitrarily large.
         CqlType::Vector(..) => Value::Null,
     }
 }

@@ -1,4 +1,4 @@
-//! A client's connection: its buffers, and what is received into them and sent from them.
+//! A client's connection: its buffers, receiving and sending.
 
 use super::control::Peer;
 use super::queue::{ConnectionId, Released};
@@ -7,50 +7,51 @@ use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 
-/// Room for answers that no ordinary batch exceeds: 5 000 acknowledgements, or 300 rows of
-/// standard1. Growing in the middle of a run would be the null target's latency, not the client's.
+/// Initial room for answers. It is more than an ordinary batch needs: 5 000 acknowledgements, or
+/// 300 rows of standard1. Growing during a run would add latency of the null target, not of the
+/// client.
 const OUTPUT_BYTES: usize = 64 << 10;
 
-/// What one `recv` can take: 800 EXECUTE frames of 300 bytes, more than a client has in flight on
-/// a connection by default; and it still fits a core's second-level cache.
+/// Maximum bytes per `recv`: 800 EXECUTE frames of 300 bytes, more than a client has in flight on a
+/// connection by default. It still fits a core's second-level cache.
 const INPUT_BYTES: usize = 256 * 1024;
-/// Reading from a connection pauses while this much waits to be sent on it.
+/// Limit of unsent bytes. Beyond it, reading from the connection pauses.
 const OUTPUT_BYTES_MAX: usize = 64 * 1024 * 1024;
-/// Reading pauses while this many answers are held in the heap; a client that keeps to the
-/// protocol cannot have more than 32768 requests in flight on a connection.
+/// Limit of answers held in the heap. Beyond it, reading pauses. A client that follows the protocol
+/// cannot have more than 32768 requests in flight on a connection.
 const HELD_ANSWERS_MAX: usize = 65_536;
-/// The generation of a connection that is ending: held answers no longer find it.
+/// Generation of a connection that is ending. Held answers no longer find it.
 pub const ENDED: u32 = 0;
 
 /// A connection of an event loop.
 pub struct Connection {
-    /// The socket, which does not block.
+    /// The non-blocking socket.
     pub socket: OwnedFd,
-    /// How held answers find it.
+    /// Id by which held answers find it.
     pub id: ConnectionId,
-    /// What the engine remembers of it.
+    /// State of the engine for this connection.
     pub peer: Peer,
-    /// Received and not yet answered: `input[..filled]`, which begins with a header.
+    /// Received and unanswered bytes: `input[..filled]`, which begins with a header.
     pub input: Vec<u8>,
     /// Bytes received into `input`.
     pub filled: usize,
-    /// `output[sent..releasable]` may be sent; what follows is held back.
+    /// `output[sent..releasable]` may be sent. The rest is held back.
     pub output: Vec<u8>,
-    /// Bytes of `output` that have left.
+    /// Number of sent bytes of `output`.
     pub sent: usize,
-    /// Bytes of `output` that may leave.
+    /// Number of bytes of `output` that may be sent.
     pub releasable: usize,
-    /// Answers of this connection in the heap.
+    /// Number of answers of this connection in the heap.
     pub held_answers: usize,
-    /// What epoll was last told to watch for.
+    /// Events for which epoll was last told to watch.
     pub interest: EventFlags,
-    /// It ends as soon as what is releasable has been sent.
+    /// True if it ends as soon as all releasable bytes have been sent.
     pub closing: bool,
-    /// It is among those to be flushed at the end of the wake-up.
+    /// True if it will be flushed at the end of the wake-up.
     pub touched: bool,
 }
 
-/// A connection that cannot go on.
+/// A connection that cannot continue.
 pub struct Gone;
 
 impl Connection {
@@ -59,7 +60,7 @@ impl Connection {
             socket,
             id,
             peer: Peer::default(),
-            // Zeroed pages come from the kernel when they are first touched.
+            // The kernel provides zeroed pages when they are first touched.
             input: vec![0; INPUT_BYTES],
             filled: 0,
             output: Vec::with_capacity(OUTPUT_BYTES),
@@ -72,7 +73,7 @@ impl Connection {
         }
     }
 
-    /// Receives once. Ok(0): nothing had come.
+    /// Receives once. Returns `Ok(0)` if no data has arrived.
     pub fn receive(&mut self) -> Result<usize, Gone> {
         match recv(
             &self.socket,
@@ -89,7 +90,7 @@ impl Connection {
         }
     }
 
-    /// Sends what may leave, with one system call. Returns how many bytes went.
+    /// Sends the releasable bytes with one system call. Returns the number of bytes sent.
     pub fn flush(&mut self) -> Result<usize, Gone> {
         let ready = &self.output[self.sent..self.releasable];
         if ready.is_empty() {
@@ -108,7 +109,7 @@ impl Connection {
         Ok(count)
     }
 
-    /// Lets go of what was held.
+    /// Releases held bytes or an answer.
     pub fn release(&mut self, released: Released<'_>) {
         match released {
             Released::Held { bytes } => self.releasable += bytes,
@@ -120,7 +121,7 @@ impl Connection {
         }
     }
 
-    /// Keeps the output buffer from growing: what was sent is dropped once it is the larger part.
+    /// Limits the output buffer: sent bytes are dropped once they are the larger part.
     fn forget_sent(&mut self) {
         if self.sent == self.output.len() {
             self.output.clear();
@@ -133,15 +134,16 @@ impl Connection {
         self.sent = 0;
     }
 
-    /// Ends the connection once everything in the output has been sent. What is still held for
-    /// later leaves now, ahead of the error that says why; what is in the heap is lost.
+    /// Ends the connection once all of the output has been sent. Bytes still held back are sent
+    /// now, ahead of the error that gives the reason. Answers in the heap are lost.
     pub fn end(&mut self) {
         self.closing = true;
         self.releasable = self.output.len();
         self.id.generation = ENDED;
     }
 
-    /// What to watch for: room to send while something waits, requests unless too much does.
+    /// Returns the events to watch for: writability while bytes wait, and requests unless too many
+    /// bytes wait.
     pub fn wanted(&self) -> EventFlags {
         let mut flags = EventFlags::empty();
         if self.releasable > self.sent {

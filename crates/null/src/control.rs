@@ -1,9 +1,8 @@
-//! The answer to each request: the short way for prepared statements, the long way for the rest.
+//! Answers each request: the fast path for prepared statements, the slow path for the rest.
 //!
-//! One [`Engine`] per event loop, one [`Peer`] per connection; what a statement does is in
-//! `operations`. Everything that is not CQL is
-//! answered with a PROTOCOL_ERROR that ends the connection; everything that is but cannot be done
-//! is answered with the error that Cassandra has for it.
+//! There is one [`Engine`] per event loop and one [`Peer`] per connection. The effects of
+//! statements are in `operations`. Bytes that are not CQL are answered with a PROTOCOL_ERROR that
+//! ends the connection. Valid CQL that cannot be executed gets the same error as in Cassandra.
 
 use super::catalog::{ID_BYTES, Shared};
 use super::errors::{append_refusal, refuse};
@@ -18,67 +17,67 @@ use cql::response::{ErrorCode, ErrorDetail};
 use std::sync::Arc;
 use target::{NullSpec, Reads};
 
-/// What a server says that asks for a password; drivers know it by this name.
+/// Authenticator of a server that requires a password. Drivers know it by this name.
 const AUTHENTICATOR: &str = "org.apache.cassandra.auth.PasswordAuthenticator";
-/// The largest body after decompression: that of an uncompressed frame.
+/// Maximum body after decompression, the same as for an uncompressed frame.
 const BODY_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// Offset of the parameters' flags in the body of an EXECUTE: after the id and the consistency.
 const EXECUTE_FLAGS_OFFSET: usize = 2 + ID_BYTES + 2;
-/// The flag that asks for rows without a description of their columns.
+/// Flag that requests rows without a description of their columns.
 const SKIP_METADATA: u8 = 0x02;
 
-/// What a server remembers of a connection.
+/// A server's state of a connection.
 #[derive(Debug, Default)]
 pub struct Peer {
     phase: Phase,
-    /// The keyspace in use; empty: none.
+    /// The keyspace in use. Empty if there is none.
     pub(super) keyspace: String,
-    /// What it asked for.
+    /// Requested compression.
     compression: Option<Compression>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Phase {
-    /// STARTUP has not come.
+    /// Before STARTUP.
     #[default]
     New,
-    /// Credentials have not come.
+    /// Before credentials.
     Authenticating,
     /// Requests are answered.
     Ready,
 }
 
-/// Whether a connection can go on.
+/// Decision about a connection after a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// The request was answered.
     Answered,
-    /// The connection was told why it ends.
+    /// The connection got an error and will end.
     Refused,
 }
 
 /// Answers the requests of one event loop.
 #[derive(Debug)]
 pub struct Engine {
-    /// What it has seen.
+    /// Counters of this loop.
     pub counts: NullCounts,
     pub(super) shared: Arc<Shared>,
     pub(super) reads: Reads,
     token: Option<Vec<u8>>,
     pub(super) refusals: Refusals,
-    /// By the id of a prepared statement.
+    /// Effects by the id of a prepared statement.
     pub(super) table: PreparedTable,
-    /// By the hash of a text that was not prepared, and the keyspace that was in use.
+    /// Effects by the hash of an unprepared text and the keyspace in use.
     pub(super) texts: PreparedTable,
-    /// The changes of the schema that `table` was made after.
+    /// Number of schema changes when `table` was filled.
     changes: u64,
-    /// Work space for decompressed bodies and for compressing answers.
+    /// Work space for decompressed bodies, and for compressing answers.
     body: Vec<u8>,
     compressed: Vec<u8>,
 }
 
 impl Engine {
-    /// For the checked values of `spec`.
+    /// Returns an engine for `spec`, whose values were checked.
     pub fn new(spec: &NullSpec, shared: Arc<Shared>) -> Result<Engine, String> {
         let token = |(user, password): &(String, String)| request::sasl_plain(user, password);
         Ok(Engine {
@@ -95,7 +94,7 @@ impl Engine {
         })
     }
 
-    /// Forgets ready-made answers if the schema has changed since they were made. Once per batch.
+    /// Drops ready-made answers if the schema has changed since. Called once per batch.
     pub fn refresh(&mut self) {
         let changes = self.shared.changes();
         if changes != self.changes {
@@ -124,8 +123,8 @@ impl Engine {
         self.answer_any(peer, header, body, out)
     }
 
-    /// The short way: the statement is known to this loop and its answer is ready-made. False: it
-    /// is not, and nothing was done.
+    /// The fast path: the statement is known to this loop and its answer is ready-made. Returns
+    /// false, and does nothing, if it is not.
     #[inline]
     fn execute_ready(&mut self, peer: &Peer, stream: i16, body: &[u8], out: &mut Vec<u8>) -> bool {
         if peer.phase != Phase::Ready {
@@ -153,7 +152,7 @@ impl Engine {
         true
     }
 
-    /// The long way.
+    /// The slow path.
     fn answer_any(
         &mut self,
         peer: &mut Peer,

@@ -1,4 +1,4 @@
-//! CREATE KEYSPACE and CREATE TABLE: what a null server remembers of a schema.
+//! Parses the parts of CREATE KEYSPACE and CREATE TABLE that a null server stores.
 
 use super::statement::{TableName, skip_if_not_exists, table_name};
 use super::tokens::{Token, TokenReader, split_at_commas};
@@ -10,11 +10,11 @@ use cql::CqlType;
 pub struct CreateKeyspace {
     /// Its name.
     pub keyspace: String,
-    /// Whether it may be there already.
+    /// True if it may already exist.
     pub if_not_exists: bool,
     /// The replication map as written.
     pub replication: Vec<(String, String)>,
-    /// Whether writes go to the commit log.
+    /// True if writes go to the commit log.
     pub durable_writes: bool,
 }
 
@@ -23,7 +23,7 @@ pub struct CreateKeyspace {
 pub struct CreateTable {
     /// Its name.
     pub table: TableName,
-    /// Whether it may be there already.
+    /// True if it may already exist.
     pub if_not_exists: bool,
     /// Its columns as written.
     pub columns: Vec<ColumnDefinition>,
@@ -31,7 +31,7 @@ pub struct CreateTable {
     pub partition_key: Vec<String>,
     /// Names of the clustering columns.
     pub clustering: Vec<String>,
-    /// Which of these are in descending order.
+    /// Names of the clustering columns in descending order.
     pub descending: Vec<String>,
 }
 
@@ -40,15 +40,15 @@ pub struct CreateTable {
 pub struct ColumnDefinition {
     /// Its name.
     pub name: String,
-    /// Its type as written.
+    /// Type as written.
     pub type_text: String,
     /// Its type; a user-defined type counts as a blob.
     pub typ: CqlType,
-    /// Whether a partition has only one of it.
+    /// True if a partition has only one value of it.
     pub is_static: bool,
 }
 
-/// Reads what follows `CREATE KEYSPACE`.
+/// Parses the text after `CREATE KEYSPACE`.
 pub fn create_keyspace(cursor: &mut TokenReader) -> Option<CreateKeyspace> {
     let if_not_exists = skip_if_not_exists(cursor);
     let keyspace = cursor.next_name()?;
@@ -76,7 +76,7 @@ pub fn create_keyspace(cursor: &mut TokenReader) -> Option<CreateKeyspace> {
     })
 }
 
-/// The pairs `'key': value` up to the closing brace.
+/// Returns the pairs `'key': value` up to the closing brace.
 fn map_literal(tokens: &[Token]) -> Vec<(String, String)> {
     let inside = tokens.split(|token| *token == Token::Symbol('}')).next();
     split_at_commas(inside.unwrap_or(&[]))
@@ -87,7 +87,7 @@ fn map_literal(tokens: &[Token]) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Reads what follows `CREATE TABLE`.
+/// Parses the text after `CREATE TABLE`.
 pub fn create_table(cursor: &mut TokenReader) -> Option<CreateTable> {
     let if_not_exists = skip_if_not_exists(cursor);
     let table = table_name(cursor)?;
@@ -148,7 +148,7 @@ fn column_definition(item: &mut TokenReader, create: &mut CreateTable) -> Option
     Some(())
 }
 
-/// The names marked DESC in `CLUSTERING ORDER BY (…)`.
+/// Returns the names marked DESC in `CLUSTERING ORDER BY (…)`.
 fn descending(options: &[Token]) -> Vec<String> {
     options
         .windows(2)

@@ -1,13 +1,13 @@
-//! The errors that a null server answers with: refusals of what is no CQL, of what cannot be done,
-//! and those that it was told to answer with.
+//! The error answers of a null server: for bytes that are not CQL, for statements that cannot be
+//! executed, and configured errors.
 
 use super::control::Verdict;
 use cql::frame::FrameError;
 use cql::response::{ErrorCode, ErrorDetail};
 use cql::{reply, request};
 
-/// Refuses bytes that are no request of version 4. A client of another version is told so in
-/// Cassandra's words, which drivers look for, in a frame of version 4, to which they step down.
+/// Refuses bytes that are not a request of version 4. A client of another version gets Cassandra's
+/// message, for which drivers look, in a frame of version 4, to which they fall back.
 pub fn refuse_frame(error: &FrameError, out: &mut Vec<u8>) -> Verdict {
     match error {
         FrameError::Version {
@@ -34,22 +34,22 @@ pub fn refuse(out: &mut Vec<u8>, stream: i16, why: &str) -> Verdict {
     Verdict::Refused
 }
 
-/// The answer to a text that cannot even be cut into tokens.
+/// Answers a text that cannot be split into tokens.
 pub fn syntax_error(out: &mut Vec<u8>, stream: i16) {
     let why = "the statement has an open quote, a name above 1 KiB, or is longer than 1 MiB";
     reply::error(out, stream, ErrorCode::SyntaxError, why, &ErrorDetail::None);
 }
 
-/// The answer to a statement that cannot be carried out.
+/// Answers a statement that cannot be executed.
 pub fn invalid(out: &mut Vec<u8>, stream: i16, why: &str) {
     reply::error(out, stream, ErrorCode::Invalid, why, &ErrorDetail::None);
 }
 
-/// Appends the error that the null target was told to answer with. `body` is that of the request,
-/// for the one error that must repeat its statement's id.
+/// Appends the configured error. `body` is the request's body, for the one error that must repeat
+/// the id of its statement.
 #[cold]
 pub fn append_refusal(out: &mut Vec<u8>, stream: i16, code: ErrorCode, body: &[u8]) {
-    // LOCAL_ONE; one replica of one was needed and none answered.
+    // LOCAL_ONE: one replica of one was needed, and none answered.
     let (consistency, write_type) = (0x000A, "SIMPLE");
     let (received, block_for, failures, data_present) = (0, 1, 1, false);
     let detail = match code {

@@ -1,20 +1,21 @@
 //! The only crate that knows what a server is that answers at once and stores nothing: the null
 //! target.
 //!
-//! It exists to measure the client: whatever a run against it costs is the client's own cost. It
-//! speaks protocol version 4 on loopback, remembers the keyspaces and tables that are created on
-//! it (so that drivers find their metadata), prepares any statement, acknowledges every write and
-//! batch, says of every condition that it held, and answers every read with a canned result. It can
-//! be told to add a known latency, to stall periodically and to refuse an exact share of the
-//! operations, so that measurement itself can be tested against the truth.
+//! It exists to measure the client: the whole cost of a run against it is the client's own. It
+//! speaks protocol version 4 on loopback. It remembers the keyspaces and tables that are created on
+//! it (so that drivers find their metadata), and prepares any statement. It acknowledges every
+//! write and batch, reports every condition as applied, and answers every read with a canned
+//! result. It can add a known latency, stall periodically, and refuse an exact share of the
+//! operations, so that the measurement itself can be tested against known values.
 //!
-//! What must hold: no allocation and no system call per request on the way of an EXECUTE without
-//! latency (one `recv` and one `send` per batch of requests); bytes that are not CQL close only
-//! the connection that sent them; dropping the [`NullServer`] ends its threads and connections.
+//! Invariants: an EXECUTE without latency causes no allocation and no system call of its own (one
+//! `recv` and one `send` per batch of requests). Bytes that are not CQL close only the connection
+//! that sent them. Dropping the [`NullServer`] ends its threads and connections.
 //!
-//! What it is not: a Cassandra. Statements are accepted without being checked, there is no
-//! coordination, nothing that was written can be read back, and no events are pushed.
+//! It is not a Cassandra. Statements are accepted without being checked, there is no coordination,
+//! written data cannot be read back, and no events are pushed.
 
+mod arrivals;
 mod catalog;
 mod compile;
 mod connection;
@@ -37,6 +38,7 @@ mod tests;
 mod tokens;
 mod types;
 
+pub use arrivals::{Arrival, lags_ns};
 pub use server::NullServer;
 pub use system::CLUSTER_NAME;
 
@@ -46,7 +48,7 @@ use cql::frame::opcode;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use target::{Drift, Latency, NullSpec, Reads};
 
-/// Says what is wrong with the values of a spec, if anything: the value, the limit and what to do.
+/// Checks the values of a spec. The error gives the value, the limit and a hint.
 fn check(spec: &NullSpec) -> Result<(), String> {
     refusals::Refusals::new(&spec.errors)?;
     if let Some(stall) = spec.stall
@@ -97,23 +99,24 @@ fn check_drift(spec: &NullSpec, drift: Drift) -> Result<(), String> {
     })
 }
 
-/// A row of 100 such cells still fits a frame that every driver accepts (256 MiB).
+/// Maximum bytes of a cell. A row of 100 such cells still fits a frame that every driver accepts
+/// (256 MiB).
 const CELL_BYTES_MAX: u32 = 1 << 20;
 
-/// What a null server has seen since its start. All counts only ever grow.
+/// Counters of a null server since its start. They never decrease.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NullCounts {
     /// Connections accepted.
     pub connections: u64,
     /// Connections closed because of bytes that are not CQL version 4.
     pub connections_refused: u64,
-    /// Requests, by opcode (index).
+    /// Requests, indexed by opcode.
     pub requests_by_opcode: [u64; OPCODES_COUNT],
-    /// Operations that write: acknowledged, refused ones left out.
+    /// Acknowledged writes, without refused ones.
     pub writes: u64,
-    /// Operations that read: answered, refused ones left out.
+    /// Answered reads, without refused ones.
     pub reads: u64,
-    /// Operations answered with an error that [`NullSpec::errors`] asked for.
+    /// Operations answered with an error from [`NullSpec::errors`].
     pub refused: u64,
     /// Bytes received.
     pub bytes_in: u64,
@@ -121,16 +124,16 @@ pub struct NullCounts {
     pub bytes_out: u64,
 }
 
-/// Opcodes are below this number in version 4.
+/// Opcodes of version 4 are below this number.
 pub const OPCODES_COUNT: usize = 32;
 
 impl NullCounts {
-    /// All requests.
+    /// Returns the number of all requests.
     pub fn requests(&self) -> u64 {
         self.requests_by_opcode.iter().sum()
     }
 
-    /// All EXECUTE requests.
+    /// Returns the number of EXECUTE requests.
     pub fn executes(&self) -> u64 {
         self.requests_by_opcode[usize::from(opcode::EXECUTE)]
     }
@@ -149,7 +152,7 @@ impl NullCounts {
     }
 }
 
-/// The counts of one event loop as other threads see them. Only the loop writes, once per batch.
+/// Counters of one event loop as other threads see them. Only the loop writes, once per batch.
 #[derive(Debug)]
 struct PublishedCounts([AtomicU64; PUBLISHED_COUNT]);
 

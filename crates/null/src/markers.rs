@@ -1,17 +1,17 @@
-//! What the bind markers of a statement stand for.
+//! Determines what the bind markers of a statement stand for.
 //!
-//! Found from what stands around a marker, not from a full grammar: a marker belongs to the column
-//! that was last named before an operator. Where that does not settle it, the marker is of unknown
-//! type (which becomes a blob), never of a wrong one.
+//! It uses the tokens around a marker, not a full grammar: a marker belongs to the last column
+//! named before an operator. If this is ambiguous, the marker's type is unknown (which becomes a
+//! blob), but never wrong.
 
 use super::statement::{Marker, StandsFor};
 use super::tokens::{Token, split_at_commas};
 use cql::CqlType;
 
-/// Words that, after a name, make it the left side of a relation.
+/// Words after a name that make it the left side of a relation.
 const RELATION_WORDS: [&str; 5] = ["in", "contains", "like", "between", "is"];
 
-/// The markers of any statement but the values of an INSERT.
+/// Returns the markers of any statement, without the values of an INSERT.
 pub fn markers(tokens: &[Token]) -> Vec<Marker> {
     let mut found = Vec::new();
     let mut left = LeftSide::default();
@@ -30,7 +30,7 @@ pub fn markers(tokens: &[Token]) -> Vec<Marker> {
     found
 }
 
-/// The markers among the values of an INSERT, which belong to its columns by position.
+/// Adds the markers among the values of an INSERT, which belong to its columns by position.
 pub fn of_inserted_values(columns: &[String], values: &[Token], found: &mut Vec<Marker>) {
     for (column, value) in columns.iter().zip(split_at_commas(values)) {
         for token in value {
@@ -51,16 +51,16 @@ pub fn of_inserted_values(columns: &[String], values: &[Token], found: &mut Vec<
     }
 }
 
-/// What stands to the left of the token that is looked at.
+/// The left side of the current token.
 #[derive(Default)]
 struct LeftSide {
     /// The column last named before an operator.
     column: Option<String>,
-    /// The symbols since.
+    /// The symbols since then.
     operator: String,
-    /// Within `column[…]`, or in the value of such an element.
+    /// True within `column[…]`, or in the value of such an element.
     element: bool,
-    /// The left side is `token(…)`.
+    /// True if the left side is `token(…)`.
     token_function: bool,
 }
 

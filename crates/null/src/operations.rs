@@ -1,9 +1,9 @@
-//! What statements do: prepared ones that are not ready-made, texts, batches, changes of the
-//! schema.
+//! Executes statements: prepared ones without a ready-made answer, texts, batches and schema
+//! changes.
 //!
-//! A text that was sent before is not read again: its answer is remembered by the hash of the
-//! text, as that of a prepared statement is by its id, so that workloads that do not prepare are
-//! not slowed down by the null target more than by any other server.
+//! A repeated text is not parsed again. Its answer is stored under the hash of the text, as that of
+//! a prepared statement is under its id. The null target therefore does not slow down workloads
+//! that do not prepare more than any other server does.
 
 use super::catalog::{ID_BYTES, Refusal, Text, text_id};
 use super::compile::{Compiled, compile};
@@ -17,10 +17,11 @@ use cql::request::{BatchStatement, BoundValue, Parameters};
 use cql::response::{ColumnSpec, ErrorCode, ErrorDetail};
 use std::sync::Arc;
 
-/// Texts remembered. Who writes values into them sends ever new ones, and then all are forgotten.
+/// Maximum number of stored texts. A client that writes values into texts always sends new ones, so
+/// all are dropped when the limit is reached.
 const TEXTS_MAX: usize = 4096;
 
-/// Where an effect is remembered.
+/// Key of a stored effect.
 #[derive(Clone, Copy)]
 enum Remembered {
     Prepared([u8; ID_BYTES]),
@@ -51,8 +52,8 @@ impl Engine {
         }
     }
 
-    /// An EXECUTE whose answer is not ready-made: the loop has not seen the statement yet, or it
-    /// has another answer every time.
+    /// Executes a statement without a ready-made answer: the loop has not seen it yet, or its
+    /// answer varies.
     pub(super) fn execute(
         &mut self,
         peer: &mut Peer,
@@ -76,7 +77,8 @@ impl Engine {
         }
     }
 
-    /// Makes sure that this loop knows what a statement does, wherever it was prepared; its id.
+    /// Makes sure that this loop knows the effect of a statement, wherever it was prepared. Returns
+    /// its id.
     fn learn(&mut self, id: &[u8]) -> Option<[u8; ID_BYTES]> {
         let id: [u8; ID_BYTES] = id.try_into().ok()?;
         if self.table.find(&id).is_some() {
@@ -91,7 +93,7 @@ impl Engine {
         Some(id)
     }
 
-    /// Carries out `cql` as it stands on a connection that uses `in_use`.
+    /// Executes `cql` on a connection that uses `in_use`.
     pub(super) fn query(
         &mut self,
         peer: &mut Peer,
@@ -141,8 +143,8 @@ impl Engine {
         self.texts.insert(id, effect);
     }
 
-    /// A batch: acknowledged, or with the answer of its conditional statements. It counts as with
-    /// Cassandra: once for each table, and once as a read with a condition.
+    /// Executes a batch: acknowledges it, or answers with the result of its conditional statements.
+    /// As in Cassandra, it counts once per table, and a conditional one counts as one read.
     pub(super) fn batch<'a>(
         &mut self,
         in_use: &str,
@@ -183,7 +185,8 @@ impl Engine {
         }
     }
 
-    /// Makes sure that this loop knows what a text in a batch does. None: it cannot be read.
+    /// Makes sure that this loop knows the effect of a text in a batch. `None` if it cannot be
+    /// parsed.
     fn learn_text(&mut self, in_use: &str, cql: &str) -> Option<[u8; ID_BYTES]> {
         let id = text_id(in_use, cql);
         if self.texts.find(&id).is_none() {
@@ -203,7 +206,7 @@ impl Engine {
         }
     }
 
-    /// Counts an operation, and answers it unless it is one of those to refuse.
+    /// Counts an operation and answers it, unless it must be refused.
     fn operate(
         &mut self,
         known: Remembered,
@@ -241,7 +244,7 @@ impl Engine {
         }
     }
 
-    /// Whether the operation is one of those to refuse; then it has been.
+    /// Returns true if the operation had to be refused, after answering it.
     fn is_refused(&mut self, stream: i16, out: &mut Vec<u8>) -> bool {
         let Some(code) = self.refusals.next_code() else {
             return false;

@@ -1,26 +1,26 @@
-//! Reads of many rows: the same row again and again, in pages where the request asks for them.
+//! Reads of many rows: the same row repeated, in pages if the request asks for them.
 //!
-//! A paging state is the number of rows before the page. What is no such number begins at the
-//! first row: a null target does not judge its clients.
+//! A paging state is the number of rows before the page. Any other state begins at the first row:
+//! the null target does not validate its clients.
 
 use cql::response::ColumnSpec;
 use cql::{Value, reply};
 
-/// Cells of one answer at most, so that its frame stays below the 16 MiB that Cassandra allows;
-/// what is more comes with the next page.
+/// Maximum bytes of cells in one answer, so that its frame stays below the 16 MiB that Cassandra
+/// allows. The rest comes with the next page.
 const CELLS_BYTES_MAX: usize = 12 << 20;
 
 /// The rows of a table.
 #[derive(Clone, Debug)]
 pub struct Pages {
     columns: Vec<ColumnSpec>,
-    /// The cells of the one row, encoded.
+    /// The encoded cells of the one row.
     row: Vec<u8>,
     rows: u32,
 }
 
 impl Pages {
-    /// A table of `rows` times `row`, which has a value for each of `columns`.
+    /// Returns a table of `rows` times `row`, which has a value for each of `columns`.
     pub fn new(columns: Vec<ColumnSpec>, row: &[Value], rows: u32) -> Pages {
         let mut cells = Vec::new();
         row.iter().for_each(|value| value.append_cell(&mut cells));

@@ -1,8 +1,7 @@
-//! The answers to prepared statements, ready-made: whole frames in which only the stream id is
-//! missing.
+//! Ready-made answers to prepared statements: whole frames in which only the stream id is missing.
 //!
 //! Each event loop has a table of its own, so that an EXECUTE finds its answer without a lock. The
-//! table is open-addressed by the first bytes of the id, which is a hash itself.
+//! table uses open addressing by the first bytes of the id, which is itself a hash.
 
 use super::catalog::ID_BYTES;
 use super::pages::Pages;
@@ -10,35 +9,36 @@ use super::statement::Select;
 use cql::Compression;
 use cql::frame::HEADER_BYTES;
 
-/// What executing a statement does.
+/// Effect of executing a statement.
 #[derive(Clone, Debug)]
 pub enum Effect {
-    /// Acknowledges a write, of the table with this mark.
+    /// Acknowledges a write to the table with this mark.
     Write(Ready, TableMark),
-    /// Answers a write that has a condition, which always holds.
+    /// Answers a write with a condition, which always holds.
     Conditional(Ready),
     /// Answers a read of a table.
     Read(Ready),
-    /// Answers a read of a table with as many rows as are asked for at a time.
+    /// Answers a read of a table with the requested number of rows per page.
     Pages(Box<Pages>),
-    /// Reads a system table, whose rows depend on the moment; with the keyspace in use.
+    /// Reads a system table, whose rows vary, with the keyspace in use.
     System(Box<Select>),
-    /// Changes the schema or the keyspace in use: carried out like a QUERY.
+    /// Changes the schema or the keyspace in use. Executed like a QUERY.
     Schema,
 }
 
-/// Tells tables apart: what a batch is counted by.
+/// Distinguishes tables, by which a batch is counted.
 pub type TableMark = u64;
 
-/// A ready-made answer in each form that a client can ask for.
+/// A ready-made answer in each form that a client can request.
 #[derive(Clone, Debug)]
 pub struct Ready {
-    /// Indexed by whether the client skips metadata, and by the compression that it asked for.
+    /// Indexed by whether the client skips metadata, and by its compression.
     forms: [[Box<[u8]>; 3]; 2],
 }
 
 impl Ready {
-    /// From whole frames, with metadata and without: as they are, in LZ4, in Snappy.
+    /// Returns an answer from whole frames, with and without metadata: uncompressed, in LZ4, in
+    /// Snappy.
     pub fn new(forms: [[Box<[u8]>; 3]; 2]) -> Ready {
         Ready { forms }
     }
@@ -60,7 +60,7 @@ impl Ready {
         let frame = &self.forms[usize::from(skip_metadata)][form];
         let start = out.len();
         out.extend_from_slice(frame);
-        // A frame has at least its header, which holds the stream id in bytes 2 and 3.
+        // A frame has at least its header, which contains the stream id in bytes 2 and 3.
         if let Some(place) = out.get_mut(start + 2..start + 4) {
             place.copy_from_slice(&stream.to_be_bytes());
         }
@@ -71,7 +71,7 @@ impl Ready {
 /// The statements that an event loop has seen.
 #[derive(Debug)]
 pub struct PreparedTable {
-    /// A power of two of places, of which at least half are free.
+    /// The slots. Their number is a power of two, and at least half of them are free.
     places: Vec<Option<PreparedSlot>>,
     count: usize,
 }
@@ -82,11 +82,11 @@ struct PreparedSlot {
     effect: Effect,
 }
 
-/// Places at the beginning: enough for any workload of ours.
+/// Initial number of slots, enough for any of cassay's own workloads.
 const PLACES_COUNT: usize = 64;
 
 impl PreparedTable {
-    /// An empty one.
+    /// Returns an empty table.
     pub fn new() -> PreparedTable {
         PreparedTable {
             places: empty(PLACES_COUNT),
@@ -94,23 +94,23 @@ impl PreparedTable {
         }
     }
 
-    /// Statements remembered.
+    /// Returns the number of stored statements.
     pub fn count(&self) -> usize {
         self.count
     }
 
-    /// Forgets all.
+    /// Removes all statements.
     pub fn clear(&mut self) {
         *self = PreparedTable::new();
     }
 
-    /// What executing the statement `id` does; None when this loop has not seen it.
+    /// Returns the effect of the statement `id`. `None` if this loop has not seen it.
     #[inline]
     pub fn find(&self, id: &[u8]) -> Option<&Effect> {
         let id: &[u8; ID_BYTES] = id.try_into().ok()?;
         let mask = self.places.len() - 1;
         let mut index = first_place(id) & mask;
-        // Ends at a free place, and half of them are free.
+        // Ends at a free slot, and half of them are free.
         while let Some(place) = &self.places[index] {
             if place.id == *id {
                 return Some(&place.effect);
@@ -120,7 +120,7 @@ impl PreparedTable {
         None
     }
 
-    /// Remembers what the statement `id` does, in place of what was remembered of it.
+    /// Stores the effect of the statement `id`, replacing an earlier one.
     pub fn insert(&mut self, id: [u8; ID_BYTES], effect: Effect) {
         if (self.count + 1) * 2 > self.places.len() {
             let larger = empty(self.places.len() * 2);
@@ -157,7 +157,7 @@ mod tests {
     #[test]
     fn every_statement_is_found_again_however_many_there_are() {
         let mut table = PreparedTable::new();
-        // The same first bytes for all: every look-up has to probe.
+        // The same first bytes for all, so that every look-up has to probe.
         let id = |n: u32| {
             let mut id = [7; ID_BYTES];
             id[8..12].copy_from_slice(&n.to_be_bytes());

@@ -1,17 +1,17 @@
-//! Answers that wait for their time: the latencies and stalls that a null server adds.
+//! Delays answers until they are due: the latencies and stalls that a null server adds.
 //!
-//! With one latency for all, answers leave in the order of their requests and wait in the output
-//! buffer of their connection; with a latency for each, they overtake each other and wait in a
-//! binary heap. A capacity comes before either: an answer's latency begins when it is ready.
+//! With one latency for all, answers leave in the order of their requests, and wait in the output
+//! buffer of their connection. With individual latencies, they overtake each other and wait in a
+//! binary heap. A capacity applies first: an answer's latency begins when it is ready.
 
 use super::connection::Connection;
 use super::release::{Sampler, Serving, Stalls};
 use std::collections::{BinaryHeap, VecDeque};
 use target::{Latency, NullSpec};
 
-/// Answers that wait for their time.
+/// Answers that wait until they are due.
 pub enum Queue {
-    /// None waits.
+    /// No answer waits.
     AtOnce,
     /// All have the same latency: they leave in the order in which they came.
     InOrder {
@@ -20,7 +20,7 @@ pub enum Queue {
         serving: Option<Serving>,
         batches: VecDeque<Batch>,
     },
-    /// Each has its own.
+    /// Each has its own latency.
     Overtaking {
         sampler: Sampler,
         stalls: Option<Stalls>,
@@ -37,7 +37,7 @@ pub struct Batch {
     bytes: usize,
 }
 
-/// One answer in the heap; the greatest is the one that is due first.
+/// One answer in the heap. The greatest is the one that is due first.
 #[derive(PartialEq, Eq)]
 pub struct Held {
     due_ns: u64,
@@ -58,7 +58,7 @@ impl PartialOrd for Held {
     }
 }
 
-/// A held answer. The short ones (VOID has 13 bytes, 20 compressed) are held without allocation.
+/// A held answer. Short ones (VOID has 13 bytes, 20 compressed) are held without allocation.
 #[derive(PartialEq, Eq)]
 enum Answer {
     Short { bytes: [u8; SHORT_BYTES], count: u8 },
@@ -88,23 +88,23 @@ impl Answer {
     }
 }
 
-/// What may leave now.
+/// Data that may leave now.
 pub enum Released<'a> {
-    /// So many more bytes of those that wait in the connection's output.
+    /// More bytes of those that wait in the connection's output.
     Held {
-        /// How many.
+        /// Number of bytes.
         bytes: usize,
     },
-    /// This answer, which the connection has not got yet.
+    /// An answer that is not in the connection's output yet.
     Answer(&'a [u8]),
 }
 
-/// A connection's slot, and which of the connections that had that slot it is.
+/// A connection's slot, and the generation that distinguishes the connections that used the slot.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct ConnectionId {
     /// Index among the connections of the loop.
     pub slot: u32,
-    /// Counts the connections of the loop.
+    /// Number of the connection within the loop.
     pub generation: u32,
 }
 
@@ -134,7 +134,7 @@ impl Queue {
         }
     }
 
-    /// When the next answer is due; None: none waits.
+    /// Returns the time at which the next answer is due. `None` if none waits.
     pub fn next_due_ns(&self) -> Option<u64> {
         match self {
             Queue::AtOnce => None,
@@ -143,7 +143,7 @@ impl Queue {
         }
     }
 
-    /// Hands over every answer whose time has come, in the order of their times.
+    /// Passes on every answer that is due, in the order of their times.
     pub fn release(&mut self, now_ns: u64, mut deliver: impl FnMut(ConnectionId, Released)) {
         match self {
             Queue::AtOnce => {}
@@ -161,8 +161,8 @@ impl Queue {
         }
     }
 
-    /// Takes the answer that ends `output`, where each has a time of its own: into the heap, or
-    /// behind those that are ready before it.
+    /// Takes the answer at the end of `output` if it has a time of its own: into the heap, or into
+    /// the queue behind earlier ones.
     #[inline]
     pub fn take_answer(&mut self, connection: &mut Connection, start: usize, arrival_ns: u64) {
         match self {
@@ -202,7 +202,7 @@ impl Queue {
         }
     }
 
-    /// Decides when the answers appended to `connection` since `start` leave.
+    /// Decides when the answers appended to `connection` since `start` may leave.
     pub fn take_batch(&mut self, connection: &mut Connection, start: usize, arrival_ns: u64) {
         match self {
             Queue::AtOnce => connection.releasable = connection.output.len(),
@@ -227,7 +227,7 @@ impl Queue {
     }
 }
 
-/// When an answer is ready that needs no more than to be made.
+/// Returns the time at which an answer is ready, given the server's capacity.
 fn ready_ns(serving: &mut Option<Serving>, arrival_ns: u64) -> u64 {
     let ready = serving.as_mut().map(|serving| serving.ready_ns(arrival_ns));
     ready.unwrap_or(arrival_ns)

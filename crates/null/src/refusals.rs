@@ -1,20 +1,21 @@
-//! Which operations are answered with an error: exact shares, spread evenly, by operation number.
+//! Chooses the operations that are answered with an error: exact shares, spread evenly, by
+//! operation number.
 //!
 //! After n operations of one event loop, exactly ⌊n·S⌋ were refused, where S is the sum of the
-//! shares, and each error code was used within one of n times its own share. No chance is
-//! involved: operation n has the same answer in every run.
+//! shares. Each error code was used within one of n times its own share. Nothing is random:
+//! operation n has the same answer in every run.
 
 use cql::response::ErrorCode;
 
-/// Shares are kept in parts per billion, so that sums are exact.
+/// Unit of shares: parts per billion, so that sums are exact.
 const WHOLE_PPB: i64 = 1_000_000_000;
 
-/// Decides operation after operation.
+/// Decides for one operation after the other.
 #[derive(Clone, Debug)]
 pub struct Refusals {
     shares: Vec<Share>,
     total_ppb: i64,
-    /// What has been asked for and not yet been refused, all codes together.
+    /// Refusals that are due, over all codes.
     due_ppb: i64,
 }
 
@@ -26,7 +27,8 @@ struct Share {
 }
 
 impl Refusals {
-    /// From shares between 0 and 1. Err says which share is wrong, or that the sum exceeds 1.
+    /// Returns the refusals for shares between 0 and 1. The error says which share is wrong, or
+    /// that the sum exceeds 1.
     pub fn new(errors: &[(ErrorCode, f64)]) -> Result<Refusals, String> {
         let mut shares = Vec::new();
         for &(code, share) in errors {
@@ -58,13 +60,13 @@ impl Refusals {
         })
     }
 
-    /// Whether no operation is ever refused.
+    /// Returns true if no operation is ever refused.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.shares.is_empty()
     }
 
-    /// The code that the next operation is refused with, if it is.
+    /// Returns the error code for the next operation, if it must be refused.
     pub fn next_code(&mut self) -> Option<ErrorCode> {
         for share in &mut self.shares {
             share.due_ppb += share.share_ppb;
@@ -73,7 +75,7 @@ impl Refusals {
         if self.due_ppb < WHOLE_PPB {
             return None;
         }
-        // The code that is furthest behind its share; the first of equals.
+        // The code that is furthest behind its share, or the first of several.
         let mut furthest = 0;
         for index in 1..self.shares.len() {
             if self.shares[index].due_ppb > self.shares[furthest].due_ppb {

@@ -1,13 +1,13 @@
-//! When an answer may leave: the latency and the stalls that a null server is told to add.
+//! Computes when an answer may leave, from the latency and the stalls of a null server.
 //!
-//! Everything here is arithmetic on monotonic nanoseconds handed in by the event loop, which is
-//! what makes it testable without waiting. An answer is never released before its time; how much
-//! after it depends on the loop (see `event_loop`).
+//! This is pure arithmetic on monotonic nanoseconds from the event loop, so it can be tested
+//! without waiting. An answer is never released early; the delay after its time depends on the loop
+//! (see `event_loop`).
 
 use target::{Drift, Latency, Stall};
 
-/// The times at which a server freezes: from each whole multiple of `every` after the origin, for
-/// `length`. The first freeze begins one `every` after the origin, so that a client can connect.
+/// The periods in which a server freezes: for `length` from each whole multiple of `every` after
+/// the origin. The first freeze begins one `every` after the origin, so that a client can connect.
 #[derive(Clone, Copy, Debug)]
 pub struct Stalls {
     origin_ns: u64,
@@ -16,7 +16,8 @@ pub struct Stalls {
 }
 
 impl Stalls {
-    /// `stall` counted from `origin_ns`. The caller has checked that 0 < length < every.
+    /// Returns the stalls of `stall`, counted from `origin_ns`. The caller has checked that 0 <
+    /// length < every.
     pub fn new(stall: &Stall, origin_ns: u64) -> Stalls {
         Stalls {
             origin_ns,
@@ -25,7 +26,7 @@ impl Stalls {
         }
     }
 
-    /// The first moment at or after `at_ns` that is outside every freeze. Monotone in `at_ns`.
+    /// Returns the first moment at or after `at_ns` outside every freeze. Monotone in `at_ns`.
     pub fn release_ns(&self, at_ns: u64) -> u64 {
         let since = at_ns.saturating_sub(self.origin_ns);
         let into_period = since % self.every_ns;
@@ -37,9 +38,9 @@ impl Stalls {
     }
 }
 
-/// One server for one queue, first come first served: an answer is ready one service time after
-/// its request came or after the answer before it was, whichever is later. So a load below the
-/// capacity finds it empty but for bursts, and one above it waits longer and longer.
+/// A single server with one queue, first come first served. An answer is ready one service time
+/// after its request came, or after the answer before it was ready, whichever is later. A load
+/// below the capacity waits only in bursts. A load above it waits longer and longer.
 #[derive(Clone, Copy, Debug)]
 pub struct Serving {
     service_ns: f64,
@@ -49,7 +50,7 @@ pub struct Serving {
 }
 
 impl Serving {
-    /// For so many answers a second, counted from `origin_ns`, where the drift begins.
+    /// Returns a server for `capacity_per_s` answers per second. The drift begins at `origin_ns`.
     pub fn new(capacity_per_s: f64, drift: Option<Drift>, origin_ns: u64) -> Serving {
         Serving {
             service_ns: 1e9 / capacity_per_s,
@@ -59,8 +60,8 @@ impl Serving {
         }
     }
 
-    /// When the answer to the next request, which came at `arrival_ns`, is ready. Since the origin
-    /// a double tells nanoseconds apart for a hundred days.
+    /// Returns when the answer to the next request, which came at `arrival_ns`, is ready. A double
+    /// distinguishes nanoseconds since the origin for a hundred days.
     pub fn ready_ns(&mut self, arrival_ns: u64) -> u64 {
         let since = arrival_ns.saturating_sub(self.origin_ns) as f64;
         let begun_ns = self.free_ns.max(since);
@@ -68,7 +69,7 @@ impl Serving {
         self.origin_ns + self.free_ns as u64
     }
 
-    /// The share of the capacity that there is so long after the origin.
+    /// Returns the share of the capacity that is available this long after the origin.
     fn share(&self, since_ns: f64) -> f64 {
         self.drift.map_or(1.0, |drift| {
             let gone = (since_ns / drift.over.as_nanos() as f64).min(1.0);
@@ -85,7 +86,7 @@ pub struct Sampler {
 }
 
 impl Sampler {
-    /// A sampler of `latency` whose sequence is set by `seed`.
+    /// Returns a sampler of `latency` with this seed.
     pub fn new(latency: Latency, seed: u64) -> Sampler {
         Sampler {
             latency,
@@ -93,7 +94,7 @@ impl Sampler {
         }
     }
 
-    /// The next latency, in nanoseconds.
+    /// Returns the next latency, ns.
     pub fn next_ns(&mut self) -> u64 {
         match self.latency {
             Latency::None => 0,
@@ -101,15 +102,16 @@ impl Sampler {
             Latency::Uniform { from_ns, to_ns } => {
                 from_ns + (self.next_fraction() * (to_ns - from_ns) as f64) as u64
             }
-            // The inverse of the distribution function; 1 - u is never 0, so the logarithm is
-            // finite and the largest draw is about 37 means.
+            // The inverse of the distribution function. 1 - u is never 0, so the logarithm is
+            // finite, and the largest draw is about 37 means.
             Latency::Exponential { mean_ns } => {
                 (-(1.0 - self.next_fraction()).ln() * mean_ns as f64) as u64
             }
         }
     }
 
-    /// Uniform in [0, 1) with 53 random bits (SplitMix64: Steele, Lea and Flood 2014).
+    /// Returns a uniform number in [0, 1) with 53 random bits (SplitMix64: Steele, Lea and Flood
+    /// 2014).
     fn next_fraction(&mut self) -> f64 {
         self.state = self.state.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.state;
@@ -163,7 +165,8 @@ mod tests {
     #[test]
     fn a_capacity_serves_one_request_after_the_other() {
         let mut serving = Serving::new(1000.0, None, 5000 * MS);
-        // Three at once wait for each other; one that comes when it is free does not.
+        // Three simultaneous requests wait for each other. A request to an idle server does not
+        // wait.
         for (at_us, ready_us) in [
             (0, 1000),
             (0, 2000),
@@ -176,7 +179,7 @@ mod tests {
         }
     }
 
-    /// 1 % more than it can for ten seconds is a tenth of a second of work left over.
+    /// 1 % above the capacity for ten seconds leaves a tenth of a second of work.
     #[test]
     fn what_is_beyond_the_capacity_waits_longer_and_longer() {
         let mut serving = Serving::new(1000.0, None, 0);

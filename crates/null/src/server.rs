@@ -1,6 +1,7 @@
-//! The null server as its owner has it: started, counted, stopped.
+//! The null server from its owner's view: start, counters, stop.
 
 use super::NullCounts;
+use super::arrivals::Arrival;
 use super::catalog::Shared;
 use super::control::Engine;
 use super::event_loop::{Acceptor, Door, EventLoop};
@@ -31,17 +32,37 @@ struct LoopHandle {
 impl NullServer {
     /// Starts listening and returns at once.
     ///
-    /// Fails when the values of `spec` are not possible, the port is taken, or a CPU asked for
-    /// does not exist or is not allowed.
+    /// Fails if the values of `spec` are not possible, the port is in use, or a requested CPU does
+    /// not exist or is not allowed.
     pub fn start(spec: &NullSpec) -> io::Result<NullServer> {
         NullServer::start_at(Ipv4Addr::LOCALHOST, spec)
     }
 
-    /// The same at another address of this machine than the loopback one.
+    /// Like [`NullServer::start`], at another address of this machine.
     ///
     /// # Errors
-    /// As there; or the address is none of this machine.
+    /// As for [`NullServer::start`]; or the address does not belong to this machine.
     pub fn start_at(address: Ipv4Addr, spec: &NullSpec) -> io::Result<NullServer> {
+        NullServer::start_telling(address, spec, None)
+    }
+
+    /// Like [`NullServer::start`], and reports when requests came. Reports that do not fit into the
+    /// channel are dropped, so that a slow reader delays nothing.
+    ///
+    /// # Errors
+    /// As for [`NullServer::start`].
+    pub fn start_noting(
+        spec: &NullSpec,
+        arrivals: mpsc::SyncSender<Arrival>,
+    ) -> io::Result<NullServer> {
+        NullServer::start_telling(Ipv4Addr::LOCALHOST, spec, Some(arrivals))
+    }
+
+    fn start_telling(
+        address: Ipv4Addr,
+        spec: &NullSpec,
+        arrivals: Option<mpsc::SyncSender<Arrival>>,
+    ) -> io::Result<NullServer> {
         crate::check(spec).map_err(|reason| io::Error::new(io::ErrorKind::InvalidInput, reason))?;
         let listener = listen(address, spec.port)?;
         let address = listener.local_addr()?;
@@ -64,24 +85,26 @@ impl NullServer {
             let engine = Engine::new(spec, Arc::clone(&shared))
                 .map_err(|reason| io::Error::new(io::ErrorKind::InvalidInput, reason))?;
             let queue = Queue::new(spec, started_ns, index as u64);
-            let event_loop = EventLoop::new(door, acceptor, engine, queue, spec.spin)?;
+            let mut event_loop = EventLoop::new(door, acceptor, engine, queue, spec.spin)?;
+            event_loop.arrivals = arrivals.clone();
             server.loops.push(spawn(event_loop, index, cpu)?);
         }
         Ok(server)
     }
 
-    /// Where it listens.
+    /// Returns the address on which it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// When it started, in nanoseconds of the monotonic clock: the origin of its stalls.
+    /// Returns the time of its start, in nanoseconds of the monotonic clock, which is the origin of
+    /// its stalls.
     pub fn started_ns(&self) -> u64 {
         self.started_ns
     }
 
-    /// What it has seen until now. A request is counted before its answer leaves, so that a client
-    /// that has all its answers finds all its requests here.
+    /// Returns its counters. A request is counted before its answer leaves, so a client that has
+    /// all its answers finds all its requests here.
     pub fn counts(&self) -> NullCounts {
         let mut sum = NullCounts::default();
         for handle in &self.loops {
@@ -99,7 +122,7 @@ impl Drop for NullServer {
         }
         for handle in &mut self.loops {
             if let Some(thread) = handle.thread.take() {
-                // A loop that panicked is gone all the same; there is nobody left to tell.
+                // A loop that panicked is gone in any case, and there is no caller to report it to.
                 let _ = thread.join();
             }
         }
@@ -119,7 +142,7 @@ fn listen(address: Ipv4Addr, port: u16) -> io::Result<TcpListener> {
     Ok(listener)
 }
 
-/// Starts the thread of a loop and waits until it is pinned, so that a wrong CPU is an error here.
+/// Starts the thread of a loop and waits until it is pinned, so that a wrong CPU is reported here.
 fn spawn(event_loop: EventLoop, index: usize, cpu: Option<usize>) -> io::Result<LoopHandle> {
     let door = Arc::clone(&event_loop.door);
     let (tell, told) = mpsc::sync_channel(1);

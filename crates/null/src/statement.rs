@@ -1,27 +1,27 @@
-//! As much of CQL's grammar as a server needs that stores nothing: what kind of statement a text
-//! is, which table it names, what its bind markers stand for, and the definition in a CREATE TABLE.
+//! Parses as much of CQL as a server needs that stores nothing: the kind of a statement, its table,
+//! its bind markers, and the definition in a CREATE TABLE.
 //!
-//! It accepts more than Cassandra does, and what it does not know is [`Statement::Other`]. It
-//! never panics and never recurses deeper than [`NESTING_MAX`](super::types::NESTING_MAX),
-//! whatever the text.
+//! It accepts more than Cassandra does. Unknown statements are [`Statement::Other`]. It never
+//! panics and never recurses deeper than [`NESTING_MAX`](super::types::NESTING_MAX), whatever the
+//! text.
 
 use super::definition::{CreateKeyspace, CreateTable, create_keyspace, create_table};
 use super::tokens::{Token, TokenReader, tokenize};
 use cql::CqlType;
 
-/// Of an expression in a select list, this much becomes the name of its result.
+/// Maximum number of characters of a select expression in the name of its result.
 const NAME_SHOWN_CHARS: usize = 64;
 
-/// A table's name, with its keyspace where the text gives one.
+/// A table's name, with its keyspace if the text gives one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TableName {
-    /// None: the keyspace that the connection uses.
+    /// The keyspace. `None` means the keyspace that the connection uses.
     pub keyspace: Option<String>,
     /// The name as stored: lower case unless it was quoted.
     pub table: String,
 }
 
-/// What a statement asks for.
+/// A parsed statement.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Statement {
     /// Reads rows.
@@ -38,20 +38,20 @@ pub enum Statement {
     DropKeyspace {
         /// Its name.
         keyspace: String,
-        /// Whether it may be missing.
+        /// True if it may be missing.
         if_exists: bool,
     },
     /// `DROP TABLE`.
     DropTable {
         /// Its name.
         table: TableName,
-        /// Whether it may be missing.
+        /// True if it may be missing.
         if_exists: bool,
     },
-    /// Another change of a schema that needs no more than an acknowledgement: ALTER, CREATE INDEX,
-    /// CREATE TYPE, DROP VIEW, TRUNCATE, GRANT, ….
+    /// Another schema change that only needs an acknowledgement: ALTER, CREATE INDEX, CREATE TYPE,
+    /// DROP VIEW, TRUNCATE, GRANT, ….
     OtherSchema,
-    /// Anything else: BEGIN BATCH, or no CQL at all.
+    /// Anything else: BEGIN BATCH, or text that is not CQL.
     Other {
         /// Its bind markers, in order.
         markers: Vec<Marker>,
@@ -61,11 +61,11 @@ pub enum Statement {
 /// A SELECT.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Select {
-    /// Where it reads from.
+    /// Table that it reads.
     pub table: TableName,
-    /// What it returns; empty: all columns.
+    /// Result columns. Empty means all columns.
     pub selectors: Vec<Selector>,
-    /// What its WHERE clause demands of columns, as far as it is equality.
+    /// Equality conditions of its WHERE clause.
     pub conditions: Vec<Condition>,
     /// Its bind markers, in order.
     pub markers: Vec<Marker>,
@@ -76,18 +76,18 @@ pub struct Select {
 pub struct Selector {
     /// The name of the result column.
     pub name: String,
-    /// What it is computed from.
+    /// Source of its value.
     pub of: SelectorOf,
 }
 
-/// What a result column is computed from.
+/// Source of a result column.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SelectorOf {
     /// A column.
     Column(String),
     /// The number of rows.
     Count,
-    /// A function or something else that is not looked into.
+    /// A function or another expression that is not evaluated.
     Expression,
 }
 
@@ -96,11 +96,11 @@ pub enum SelectorOf {
 pub struct Condition {
     /// The column.
     pub column: String,
-    /// What its value must be one of.
+    /// Values, one of which it must equal.
     pub operands: Vec<Operand>,
 }
 
-/// What a column is compared with.
+/// A value with which a column is compared.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Operand {
     /// A text literal.
@@ -114,9 +114,9 @@ pub enum Operand {
 /// An INSERT, UPDATE or DELETE.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Write {
-    /// Where it writes.
+    /// Table that it writes.
     pub table: TableName,
-    /// Whether it has an IF clause, so that its answer has rows.
+    /// True if it has an IF clause, so that its answer has rows.
     pub conditional: bool,
     /// Its bind markers, in order.
     pub markers: Vec<Marker>,
@@ -125,15 +125,15 @@ pub struct Write {
 /// A bind marker.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Marker {
-    /// The name of the value: the marker's own, else the column's.
+    /// Name of the value: the marker's own name, or else the column's.
     pub name: String,
-    /// What decides its type.
+    /// Source of its type.
     pub stands_for: StandsFor,
-    /// The column whose value it sets or that it is equal to: what a partition key is made of.
+    /// The column that it sets or equals, from which a partition key is built.
     pub key_column: Option<String>,
 }
 
-/// What decides a marker's type.
+/// Source of a marker's type.
 #[derive(Clone, Debug, PartialEq)]
 pub enum StandsFor {
     /// A column's value.
@@ -142,11 +142,11 @@ pub enum StandsFor {
     ListOf(String),
     /// A type that does not depend on the table.
     Type(CqlType),
-    /// A statement that is not understood.
+    /// A statement that cannot be interpreted.
     Unknown,
 }
 
-/// Reads `text`. None: it is too long, or quotes are left open.
+/// Parses `text`. `None` if it is too long, or a quote is not closed.
 pub fn parse(text: &str) -> Option<Statement> {
     let tokens = tokenize(text)?;
     let mut cursor = TokenReader::new(&tokens);
@@ -166,7 +166,7 @@ pub fn parse(text: &str) -> Option<Statement> {
     }))
 }
 
-/// Reads a table's name, with its keyspace if there is one.
+/// Parses a table's name, with its keyspace if there is one.
 pub fn table_name(cursor: &mut TokenReader) -> Option<TableName> {
     let first = cursor.next_name()?;
     if cursor.skip_symbol('.') {
@@ -248,7 +248,7 @@ fn select(cursor: &mut TokenReader) -> Option<Select> {
     })
 }
 
-/// One item of a select list; None for `*`.
+/// Parses one item of a select list. `None` for `*`.
 fn selector(item: &[Token]) -> Option<Selector> {
     let (of, alias) = match item {
         [of @ .., as_, alias] if as_.is_keyword("as") => (of, alias.as_name()),
@@ -277,7 +277,7 @@ fn selector(item: &[Token]) -> Option<Selector> {
     })
 }
 
-/// The equalities in what follows a table's name. `before` tokens of `all` come before `rest`.
+/// Returns the equalities after a table's name. `before` tokens of `all` come before `rest`.
 fn conditions(rest: &[Token], before: usize, all: &[Token]) -> Vec<Condition> {
     let mut marker = all[..before].iter().filter(|token| token.as_marker().is_some()).count();
     let mut found = Vec::new();
@@ -310,8 +310,8 @@ fn conditions(rest: &[Token], before: usize, all: &[Token]) -> Vec<Condition> {
     found
 }
 
-/// The operands up to the closing parenthesis; none at all when one of them is neither a text nor
-/// a marker, since then nothing is known of what is demanded.
+/// Returns the operands up to the closing parenthesis. Empty if one of them is neither a text nor a
+/// marker, since the condition is then unknown.
 fn in_list(list: &[Token], first_marker: usize) -> Vec<Operand> {
     let mut operands = Vec::new();
     let mut marker = first_marker;
@@ -355,7 +355,7 @@ fn drop(cursor: &mut TokenReader) -> Statement {
     parsed.unwrap_or(Statement::OtherSchema)
 }
 
-/// Passes over `IF NOT EXISTS`; whether it was there.
+/// Skips `IF NOT EXISTS`. Returns true if it was there.
 pub fn skip_if_not_exists(cursor: &mut TokenReader) -> bool {
     cursor.skip_keyword("if") && cursor.skip_keyword("not") && cursor.skip_keyword("exists")
 }

@@ -1,9 +1,9 @@
-//! The system tables that drivers read when they connect: one node, and the schema that was
-//! created on it.
+//! The system tables that drivers read when they connect: one node, and the schema that was created
+//! on it.
 //!
-//! Columns are those of Cassandra 5.0 as far as drivers of any version ask for them; a column
-//! without a value here is null. Of a WHERE clause only equality with texts counts, which is all
-//! that drivers use.
+//! The columns are those of Cassandra 5.0 that drivers of any version request. A column without a
+//! value here is null. In a WHERE clause, only equality with texts is supported, which is all that
+//! drivers use.
 
 use super::catalog::{Catalog, Column, ColumnKind, Keyspace, Shared, Table};
 use super::statement::{Condition, Operand, Select, SelectorOf};
@@ -11,16 +11,17 @@ use super::types::parse_type;
 use cql::{CqlType, Value};
 use std::net::SocketAddr;
 
-/// The release that a null server says it is: the one that the local target starts.
+/// Release that a null server reports: the one that the local target starts.
 pub const RELEASE_VERSION: &str = "5.0.8";
-/// What it calls its cluster: who attaches to one that another process runs knows it by that.
+/// Name of its cluster. A process that attaches to the null target of another process recognizes it
+/// by this name.
 pub const CLUSTER_NAME: &str = "cassay null target";
-/// Identifies the one node; any fixed UUID of version 4 does.
+/// Id of the one node. Any fixed UUID of version 4 would do.
 const HOST_ID: [u8; 16] = [
     0x6e, 0x75, 0x6c, 0x6c, 0x6e, 0x75, 0x4c, 0x4c, 0x8e, 0x75, 0x6c, 0x6c, 0x6e, 0x75, 0x6c, 0x6c,
 ];
 
-/// Keyspace, table, and `column type` pairs: the partition key first.
+/// Keyspace, table, and `column type` pairs with the partition key first.
 const TABLES: &[(&str, &str, &str)] = &[
     (
         "system",
@@ -123,7 +124,7 @@ const TABLES: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// A result: the columns and the rows of cells, in the order that was asked for.
+/// A result: the columns and the rows of cells, in the requested order.
 #[derive(Debug)]
 pub struct SystemRows {
     /// Names and types.
@@ -132,17 +133,17 @@ pub struct SystemRows {
     pub rows: Vec<Vec<Value>>,
 }
 
-/// Whether `keyspace` is one of Cassandra's own.
+/// Returns true if `keyspace` is one of Cassandra's own.
 pub fn is_system(keyspace: &str) -> bool {
     keyspace == "system" || keyspace.starts_with("system_")
 }
 
-/// What a client is told that asks for a system table that is not here.
+/// Returns the error for a system table that does not exist here.
 pub fn no_such_table(keyspace: &str, table: &str) -> String {
     format!("the null target has no table '{keyspace}.{table}'")
 }
 
-/// The columns of a system table; None: there is no such table here.
+/// Returns the columns of a system table. `None` if the table does not exist here.
 pub fn columns(keyspace: &str, table: &str) -> Option<Vec<(String, CqlType)>> {
     let (.., definition) = TABLES.iter().find(|(k, t, _)| *k == keyspace && *t == table)?;
     Some(
@@ -154,7 +155,8 @@ pub fn columns(keyspace: &str, table: &str) -> Option<Vec<(String, CqlType)>> {
     )
 }
 
-/// The names and types of what `select` returns from a system table; None: no such table.
+/// Returns the names and types of the columns that `select` returns from a system table. `None` if
+/// the table does not exist.
 pub fn result_columns(select: &Select, keyspace: &str) -> Option<Vec<(String, CqlType)>> {
     let all = columns(keyspace, &select.table.table)?;
     if select.selectors.is_empty() {
@@ -171,7 +173,7 @@ pub fn result_columns(select: &Select, keyspace: &str) -> Option<Vec<(String, Cq
     Some(select.selectors.iter().map(|s| (s.name.clone(), typ(&s.of))).collect())
 }
 
-/// Reads a system table. `bound` are the values of the markers. None: no such table.
+/// Reads a system table. `bound` are the values of the markers. `None` if the table does not exist.
 pub fn read(
     shared: &Shared,
     select: &Select,
@@ -212,7 +214,7 @@ pub fn read(
     })
 }
 
-/// The values that a condition allows.
+/// Returns the values that a condition allows.
 fn wanted<'a>(condition: &'a Condition, bound: &[Option<&'a [u8]>]) -> Vec<&'a [u8]> {
     let value = |index: &usize| bound.get(*index).copied().flatten();
     condition
@@ -226,7 +228,7 @@ fn wanted<'a>(condition: &'a Condition, bound: &[Option<&'a [u8]>]) -> Vec<&'a [
         .collect()
 }
 
-/// The elements of a list value; what does not fit is left out.
+/// Returns the elements of a list value. Elements that do not fit are left out.
 fn list_elements(list: &[u8]) -> Vec<&[u8]> {
     let mut elements = Vec::new();
     let mut rest = list.get(4..).unwrap_or(&[]);
@@ -241,7 +243,7 @@ fn list_elements(list: &[u8]) -> Vec<&[u8]> {
     elements
 }
 
-/// What a row of a system table tells of.
+/// Object of a row in a system table.
 enum SystemRow<'a> {
     Node,
     Keyspace(&'a Keyspace),
@@ -267,7 +269,7 @@ fn columns_by_name(table: &Table) -> Vec<SystemRow<'_>> {
 }
 
 impl SystemRow<'_> {
-    /// The cell in `column`.
+    /// Returns the cell in `column`.
     fn cell(&self, shared: &Shared, catalog: &Catalog, column: &str) -> Value {
         match self {
             SystemRow::Node => node_cell(shared.address, catalog, column),
@@ -325,7 +327,7 @@ fn node_cell(address: SocketAddr, catalog: &Catalog, column: &str) -> Value {
     }
 }
 
-/// A UUID of version 4 in form, another after each change.
+/// Returns a UUID in the form of version 4, which differs after each change.
 fn schema_version(catalog: &Catalog) -> [u8; 16] {
     let mut uuid = HOST_ID;
     uuid[8..].copy_from_slice(&catalog.changes().to_be_bytes());
@@ -333,7 +335,7 @@ fn schema_version(catalog: &Catalog) -> [u8; 16] {
     uuid
 }
 
-/// The replication map with the class's full name, as Cassandra stores it.
+/// Returns the replication map with the class's full name, as Cassandra stores it.
 fn replication(keyspace: &Keyspace) -> Value {
     let value = |key: &str, value: &str| match key {
         "class" if !value.contains('.') => text(&format!("org.apache.cassandra.locator.{value}")),

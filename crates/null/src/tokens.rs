@@ -1,12 +1,12 @@
-//! CQL text cut into tokens, and a cursor over them.
+//! Splits CQL text into tokens, and reads them with a cursor.
 
 use cql::text::{self, Kind};
 
-/// The longest statement that is looked into; Cassandra warns about batches above 5 KiB.
+/// Maximum length of a parsed statement. Cassandra warns about batches above 5 KiB.
 const TEXT_BYTES_MAX: usize = 1024 * 1024;
 
-/// The longest name; Cassandra allows 48 characters for tables, and 64 KiB for columns, which
-/// nobody has ever needed. It bounds every name that is sent back.
+/// Maximum length of a name. Cassandra allows 48 characters for tables, and 64 KiB for columns,
+/// which is never needed. It bounds every name that is sent back.
 const NAME_BYTES_MAX: usize = 1024;
 
 /// A token of CQL.
@@ -16,7 +16,7 @@ pub enum Token {
     Name {
         /// Without quotes.
         name: String,
-        /// Whether it was quoted, so that it cannot be a keyword.
+        /// True if it was quoted, so that it cannot be a keyword.
         quoted: bool,
     },
     /// A text literal without its quotes.
@@ -30,7 +30,7 @@ pub enum Token {
 }
 
 impl Token {
-    /// The unquoted word `name`.
+    /// Returns the unquoted word `name`.
     pub fn keyword(name: &str) -> Token {
         Token::Name {
             name: name.to_owned(),
@@ -38,12 +38,12 @@ impl Token {
         }
     }
 
-    /// Whether it is the unquoted word `keyword`, in any case.
+    /// Returns true if it is the unquoted word `keyword`, in any case.
     pub fn is_keyword(&self, keyword: &str) -> bool {
         matches!(self, Token::Name { name, quoted: false } if name == keyword)
     }
 
-    /// The name, if it is one (keywords included).
+    /// Returns the name, if it is one (including keywords).
     pub fn as_name(&self) -> Option<&str> {
         match self {
             Token::Name { name, .. } => Some(name),
@@ -51,7 +51,7 @@ impl Token {
         }
     }
 
-    /// The marker's own name, if it is a marker.
+    /// Returns the marker's own name, if it is a marker.
     pub fn as_marker(&self) -> Option<Option<&str>> {
         match self {
             Token::Marker(name) => Some(name.as_deref()),
@@ -59,7 +59,7 @@ impl Token {
         }
     }
 
-    /// Its text without quotes.
+    /// Returns its text without quotes.
     pub fn text(&self) -> String {
         match self {
             Token::Name { name: text, .. } | Token::Text(text) | Token::Number(text) => {
@@ -71,8 +71,8 @@ impl Token {
     }
 }
 
-/// Cuts `text` into tokens. None: it is longer than a mebibyte, a quote or comment is left open,
-/// or a name is longer than a kibibyte.
+/// Splits `text` into tokens. `None` if it is longer than a mebibyte, a quote or comment is not
+/// closed, or a name is longer than a kibibyte.
 pub fn tokenize(text: &str) -> Option<Vec<Token>> {
     if text.len() > TEXT_BYTES_MAX {
         return None;
@@ -80,7 +80,7 @@ pub fn tokenize(text: &str) -> Option<Vec<Token>> {
     let read = cql::text::tokens(text).ok()?;
     let mut read = read.into_iter().peekable();
     let mut tokens = Vec::new();
-    // Up to here the text has been taken.
+    // The text before this offset has been consumed.
     let mut end = 0;
     while let Some(token) = read.next() {
         if token.at < end {
@@ -120,7 +120,7 @@ pub fn tokenize(text: &str) -> Option<Vec<Token>> {
     }
 }
 
-/// The parts between commas that are inside of no bracket.
+/// Returns the parts between commas that are outside all brackets.
 pub fn split_at_commas(tokens: &[Token]) -> impl Iterator<Item = &[Token]> {
     let mut depth = 0i32;
     tokens.split(move |token| {
@@ -136,18 +136,18 @@ pub fn split_at_commas(tokens: &[Token]) -> impl Iterator<Item = &[Token]> {
     })
 }
 
-/// A place in a list of tokens.
+/// A position in a list of tokens.
 pub struct TokenReader<'a> {
     rest: &'a [Token],
 }
 
 impl<'a> TokenReader<'a> {
-    /// At the beginning of `tokens`.
+    /// Returns a reader at the beginning of `tokens`.
     pub fn new(tokens: &'a [Token]) -> TokenReader<'a> {
         TokenReader { rest: tokens }
     }
 
-    /// What has not been read.
+    /// Returns the unread tokens.
     pub fn rest(&self) -> &'a [Token] {
         self.rest
     }
@@ -158,7 +158,7 @@ impl<'a> TokenReader<'a> {
         Some(first)
     }
 
-    /// Reads a token; Some if it is an unquoted word.
+    /// Reads a token, and returns it if it is an unquoted word.
     pub fn next_keyword(&mut self) -> Option<&'a str> {
         match self.next()? {
             Token::Name {
@@ -169,12 +169,12 @@ impl<'a> TokenReader<'a> {
         }
     }
 
-    /// Reads a token; Some if it is a name.
+    /// Reads a token, and returns it if it is a name.
     pub fn next_name(&mut self) -> Option<String> {
         self.next()?.as_name().map(str::to_owned)
     }
 
-    /// Reads a token; Some if it is a name or a text.
+    /// Reads a token, and returns it if it is a name or a text.
     pub fn next_name_or_text(&mut self) -> Option<String> {
         match self.next()? {
             Token::Name { name: text, .. } | Token::Text(text) => Some(text.clone()),
@@ -182,7 +182,7 @@ impl<'a> TokenReader<'a> {
         }
     }
 
-    /// Reads a token; Some if it is a number.
+    /// Reads a token, and returns it if it is a number.
     pub fn next_number(&mut self) -> Option<&'a str> {
         match self.next()? {
             Token::Number(number) => Some(number),
@@ -190,7 +190,7 @@ impl<'a> TokenReader<'a> {
         }
     }
 
-    /// Passes over `symbol` if it comes next.
+    /// Skips `symbol` if it comes next. Returns true if it did.
     pub fn skip_symbol(&mut self, symbol: char) -> bool {
         let is_next = self.rest.first() == Some(&Token::Symbol(symbol));
         if is_next {
@@ -199,12 +199,12 @@ impl<'a> TokenReader<'a> {
         is_next
     }
 
-    /// Passes over `keyword` if it comes next.
+    /// Skips `keyword` if it comes next. Returns true if it did.
     pub fn skip_keyword(&mut self, keyword: &str) -> bool {
         self.skip_keywords(&[keyword])
     }
 
-    /// Passes over all of `keywords` if they come next.
+    /// Skips all of `keywords` if they come next. Returns true if they did.
     pub fn skip_keywords(&mut self, keywords: &[&str]) -> bool {
         let are_next = self.rest.len() >= keywords.len()
             && self.rest.iter().zip(keywords).all(|(token, keyword)| token.is_keyword(keyword));
@@ -214,13 +214,14 @@ impl<'a> TokenReader<'a> {
         are_next
     }
 
-    /// Passes over everything up to and including `keyword`; over all when it never comes.
+    /// Skips everything up to and including `keyword`, or all tokens if it never comes.
     pub fn skip_past_keyword(&mut self, keyword: &str) {
         let position = self.rest.iter().position(|token| token.is_keyword(keyword));
         self.rest = position.map_or(&[], |position| &self.rest[position + 1..]);
     }
 
-    /// Reads what stands between `(` and its `)`. None: no parenthesis, or it is left open.
+    /// Reads the tokens between `(` and its `)`. `None` if there is no parenthesis, or it is not
+    /// closed.
     pub fn parenthesised(&mut self) -> Option<&'a [Token]> {
         if !self.skip_symbol('(') {
             return None;

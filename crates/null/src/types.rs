@@ -1,17 +1,18 @@
-//! Types as they are written in CQL.
+//! Parses CQL types.
 
 use super::tokens::{TokenReader, tokenize};
 use cql::CqlType;
 
-/// Types may be nested this deep; Cassandra's own tables stay below 5.
+/// Maximum nesting of types. Cassandra's own tables stay below 5.
 pub const NESTING_MAX: usize = 32;
 
-/// Reads a type as it stands in a schema: `map<text, frozen<list<int>>>`. None: it is none.
+/// Parses a type as written in a schema: `map<text, frozen<list<int>>>`. `None` if it is not a
+/// type.
 pub fn parse_type(text: &str) -> Option<CqlType> {
     column_type(&mut TokenReader::new(&tokenize(text)?), 0)
 }
 
-/// Reads a type that is `depth` levels deep.
+/// Parses a type at nesting level `depth`.
 pub fn column_type(cursor: &mut TokenReader, depth: usize) -> Option<CqlType> {
     if depth > NESTING_MAX {
         return None;
@@ -32,7 +33,7 @@ pub fn column_type(cursor: &mut TokenReader, depth: usize) -> Option<CqlType> {
     composed_type(&name, inner, dimensions)
 }
 
-/// The type `name<inner, …>`; a name that is none of Cassandra's own is a user-defined type.
+/// Returns the type `name<inner, …>`. An unknown name is a user-defined type.
 fn composed_type(name: &str, mut inner: Vec<CqlType>, dimensions: u32) -> Option<CqlType> {
     let last = inner.pop().map(Box::new);
     Some(match (name, last) {

@@ -1,24 +1,24 @@
-//! Questions to an agent, as both sides know them.
+//! Calls to an agent, as both sides know them.
 
 use anyhow::{Context, Result};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// One question, with what answers it.
+/// A call, with the type of its answer.
 pub trait Call: Serialize + DeserializeOwned {
     /// Its name on the wire.
     const NAME: &'static str;
-    /// What comes back.
+    /// Type of its answer.
     type Answer: Serialize + DeserializeOwned;
 }
 
-/// A question that an agent with the state `S` answers.
+/// A call that an agent with the state `S` answers.
 pub trait Serve<S>: Call {
-    /// Does what is asked.
+    /// Executes the call.
     ///
     /// # Errors
-    /// Why not; the near side gets the words.
+    /// The reason of a failure; the near side gets the words.
     fn serve(self, state: &S) -> Result<Self::Answer>;
 }
 
@@ -29,7 +29,7 @@ pub struct Row<S> {
 }
 
 impl<S> Row<S> {
-    /// That of a call.
+    /// Returns the row of a call.
     pub const fn of<C: Serve<S>>() -> Row<S> {
         Row {
             name: C::NAME,
@@ -41,7 +41,7 @@ impl<S> Row<S> {
     }
 }
 
-/// From the controller.
+/// Message from the controller.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum ToAgent {
     Call {
@@ -49,28 +49,28 @@ pub(crate) enum ToAgent {
         name: String,
         value: Value,
     },
-    /// Sent each second: the controller is there.
+    /// Sent each second: the controller is alive.
     Alive,
-    /// The controller has no more to say; whether the agent is to end what it began.
+    /// The controller has no more to say. `end` asks the agent to end what it began.
     Bye {
         end: bool,
     },
 }
 
-/// From the agent.
+/// Message from the agent.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum FromAgent {
     Hello(crate::Hello),
-    /// Why it cannot be what it was asked to be.
+    /// Reason why the agent refuses its role.
     Refusal(String),
     Answer {
         id: u64,
         answer: Result<Value, String>,
-        /// CPU time of the thread that was started for it.
+        /// CPU time of the thread that was started for it, ns.
         cpu_ns: u64,
     },
-    /// It has ended what it began, or could not.
+    /// The agent has ended what it began, or failed to.
     Ended(Result<(), String>),
-    /// Something has happened that nobody asked for just now.
+    /// An event that was not requested.
     Note(Value),
 }

@@ -1,10 +1,10 @@
-//! How far the monotonic clock of another machine is ahead of ours, from exchanges over the link.
+//! Offset of another machine's monotonic clock from ours, estimated from exchanges over the link.
 //!
-//! An exchange has four times: sent (ours), read and answered (theirs), received (ours). However
-//! long either way took, their clock is ahead by no more than `read - sent` and by no less than
-//! `answered - received`: so half the round trip bounds the error, asymmetry included. What many
-//! exchanges say is intersected, as NTP's clock filter does it in spirit (RFC 5905, section 10: the
-//! shortest delay knows best); a mean would take in every delay of a busy machine.
+//! An exchange has four times: sent (ours), read and answered (theirs), received (ours). For any
+//! delays in the two directions, their clock is ahead by no more than `read - sent` and by no less
+//! than `answered - received`. So half the round trip bounds the error, asymmetry included. The
+//! intervals of many exchanges are intersected, in the spirit of NTP's clock filter (RFC 5905,
+//! section 10: the shortest delay knows best). A mean would take in every delay of a busy machine.
 
 use crate::{Call, Link, Serve};
 use anyhow::Result;
@@ -12,11 +12,11 @@ use measure::clock;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// Two clocks drift apart by a nanosecond in so many at most: what was known is believed so much
-/// less with age. Quartz is good for 100 millionths, and both may be off in opposite directions.
+/// Two clocks drift apart by at most one nanosecond in this many: old estimates widen by this rate.
+/// Quartz is good for 100 millionths, and both may be off in opposite directions.
 const DRIFT_NS: u64 = 5000;
 
-/// What the monotonic clock shows when this is read, and when it is answered.
+/// Reads the monotonic clock when the call arrives, and when it is answered.
 #[derive(Serialize, Deserialize)]
 pub struct ReadClock;
 
@@ -31,35 +31,35 @@ impl<S> Serve<S> for ReadClock {
     }
 }
 
-/// By how much their clock is ahead of ours.
+/// Offset of their clock from ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Offset {
-    /// How far the clock is ahead, in nanoseconds.
+    /// Time by which their clock is ahead, ns.
     pub ahead_ns: i64,
-    /// The truth is not further away than that.
+    /// Bound on the error, ns.
     pub bound_ns: u64,
 }
 
 impl Offset {
-    /// Our time at a time of theirs.
+    /// Converts their time to ours.
     pub fn ours(self, theirs_ns: u64) -> u64 {
         theirs_ns.saturating_add_signed(self.ahead_ns.saturating_neg())
     }
 
-    /// Their time at a time of ours.
+    /// Converts our time to theirs.
     pub fn theirs(self, ours_ns: u64) -> u64 {
         ours_ns.saturating_add_signed(self.ahead_ns)
     }
 }
 
-/// What is known of another machine's clock.
+/// Knowledge about another machine's clock.
 #[derive(Clone, Debug, Default)]
 pub struct TheirClock {
     known: Option<KnownOffset>,
     breaks: u64,
 }
 
-/// Their clock is ahead by something between the two, as of a time of ours.
+/// Bounds of the offset of their clock, as of one time of our clock.
 #[derive(Clone, Copy, Debug)]
 struct KnownOffset {
     low_ns: i64,
@@ -68,7 +68,7 @@ struct KnownOffset {
 }
 
 impl TheirClock {
-    /// Asks for it once.
+    /// Takes one sample.
     ///
     /// # Errors
     /// The agent is gone, or does not answer in time.
@@ -79,8 +79,9 @@ impl TheirClock {
         Ok(())
     }
 
-    /// Adds an exchange: sent, read, answered, received. One that contradicts those before says
-    /// that a clock was set or stood still: what was known is forgotten, and that is counted.
+    /// Adds an exchange: sent, read, answered, received. An exchange that contradicts earlier ones
+    /// means that a clock was set or stood still: earlier knowledge is dropped, and the break is
+    /// counted.
     pub fn add(&mut self, [sent_ns, read_ns, answered_ns, received_ns]: [u64; 4]) {
         let new = KnownOffset {
             low_ns: answered_ns.wrapping_sub(received_ns) as i64,
@@ -101,7 +102,7 @@ impl TheirClock {
         self.known = Some(if agree { both } else { new });
     }
 
-    /// By how much it is ahead; none before the first exchange.
+    /// Returns the offset. `None` before the first exchange.
     pub fn offset(&self) -> Option<Offset> {
         let KnownOffset {
             low_ns, high_ns, ..
@@ -113,7 +114,7 @@ impl TheirClock {
         })
     }
 
-    /// How often a clock was set or stood still.
+    /// Returns how often a clock was set or stood still.
     pub fn breaks(&self) -> u64 {
         self.breaks
     }
@@ -131,7 +132,7 @@ mod tests {
         // (the four times, ahead, bound)
         for (times, ahead_ns, bound_ns) in [
             ([0, 15, 25, 20], 10, 5),
-            // All of the way there, nothing of the way back, and 1000 s ahead.
+            // All of the delay on the way there, none on the way back, and 1000 s ahead.
             (
                 [100, 1_000_000_000_140, 1_000_000_000_140, 140],
                 1_000_000_000_020,
@@ -176,7 +177,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the delays, and with a clock that drifts as far as is allowed.
+        /// For all delays, and with a clock that drifts as far as allowed.
         #[test]
         fn the_truth_lies_within_the_bound(
             ahead_ns in -1_000_000_000_000_i64..1_000_000_000_000,
@@ -199,7 +200,7 @@ mod tests {
                 theirs.add([sent_ns, theirs_at(read_ns), theirs_at(read_ns + within), now_ns]);
                 let offset = theirs.offset().unwrap();
                 let error_ns = offset.ahead_ns.abs_diff(ahead_at(now_ns));
-                // What they drift apart while an exchange lasts.
+                // Drift of the clocks during an exchange.
                 let within_ns = (now_ns - sent_ns) / DRIFT_NS + 2;
                 prop_assert!(error_ns <= offset.bound_ns + within_ns, "{error_ns} {offset:?}");
             }

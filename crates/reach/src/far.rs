@@ -1,10 +1,10 @@
-//! An agent elsewhere: on another machine, as a user of it, or in a pod.
+//! An agent elsewhere: on another machine, under a user's account, or in a pod.
 //!
-//! One connection for each, held open, made by the user's own `ssh` or `kubectl`: configurations,
-//! keys, jump hosts, known hosts and contexts apply. The program is called by its SHA-256 there;
-//! it goes over that connection if it is not there already. What must hold: neither a machine's key
-//! nor a password is ever asked for or accepted; nothing is executed there but what has our digest;
-//! and whoever cannot be reached is named, with all others, before anything is begun.
+//! Each has one connection, held open, made by the user's own `ssh` or `kubectl`: configurations,
+//! keys, jump hosts, known hosts and contexts apply. There the program is named by its SHA-256, and
+//! is sent over that connection if it is missing. Invariants: no host key and no password is ever
+//! asked for or accepted. Only a program with the expected digest is executed there. All
+//! unreachable destinations are reported together, before any work begins.
 
 mod destination;
 mod far_side;
@@ -31,30 +31,31 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// How many machines are connected to at a time. One sshd may be behind many names (a jump host),
-/// and drops connections from its tenth on that has not logged in: `MaxStartups 10:30:100`.
+/// Maximum number of machines that are connected to at a time. One sshd may serve many names (a
+/// jump host), and drops connections from the tenth unauthenticated one on:
+/// `MaxStartups 10:30:100`.
 const CONNECTING_MAX: usize = 8;
 
-/// How often a machine is tried whose sshd hangs up before login, and how long is waited before the
-/// second try, twice as long before each further one: 7 s of waiting in all.
+/// Maximum number of tries for a machine whose sshd hangs up before login, and pause before the
+/// second try. The pause doubles before each further one: 7 s of waiting in all.
 const TRIES_MAX: u32 = 4;
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 
-/// How long the far side may take to say anything: names are resolved, keys exchanged, a login
+/// Time limit for the first answer of the far side: names are resolved, keys exchanged, a login
 /// shell starts.
 const ANSWER_LIMIT: Duration = Duration::from_secs(60);
 
-/// How long the rest of the program may take to arrive once it has left here: pipes and sockets on
-/// the way hold some megabytes, which take a minute over a line of a megabit a second.
+/// Time limit for the rest of the program to arrive once it has left here. Pipes and sockets on the
+/// way hold some megabytes, which take a minute over a line of a megabit a second.
 const PUT_LIMIT: Duration = Duration::from_secs(300);
 
-/// How long an agent may take to end that has begun nothing.
+/// Time limit for the end of an agent that has begun nothing.
 const END_LIMIT: Duration = Duration::from_secs(30);
 
-/// How often a process that is ending is looked at.
+/// Interval between two checks of a process that is ending.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
-/// What becomes of agents that are reached when others are not.
+/// Treatment of agents that are reached when others are not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OtherAgents {
     /// They end.
@@ -63,25 +64,25 @@ pub enum OtherAgents {
     Leave,
 }
 
-/// What the far side does until it is an agent.
+/// Script that runs on the far side until the agent starts.
 const SCRIPT: &str = include_str!("far/begin.sh");
 
-/// By which `sh` gets it there.
+/// Returns the command by which `sh` reads the script.
 fn first_line() -> String {
     format!("eval \"$(head -c {})\"", SCRIPT.len())
 }
 
-/// The same for `ssh`. The login shell reads this line, whichever it is (fish, csh): two words and
-/// a quoted one, in which only `sh` reads anything.
+/// Returns the command for `ssh`. The login shell reads this line, and may be any (fish, csh): two
+/// words and a quoted one, whose content only `sh` interprets.
 fn command_line() -> String {
     format!("exec sh -c '{}'", first_line())
 }
 
 impl Link {
-    /// Starts an agent elsewhere. `begin` is the first that it hears.
+    /// Starts an agent elsewhere. `begin` is its first message.
     ///
     /// # Errors
-    /// Why it is not there, with what to do about it.
+    /// The reason why it does not start, with a remedy.
     pub fn to(wanted: &Destination, begin: &impl Serialize) -> Result<Link, Refusal> {
         let mut count = 1;
         loop {
@@ -103,8 +104,8 @@ impl Link {
         }
     }
 
-    /// Starts an agent in each of several places, some at a time; each, or why it is not there, in
-    /// their order.
+    /// Starts an agent in each of several places, some at a time. Returns each, or the reason of
+    /// its failure, in their order.
     pub fn to_each<B: Serialize + Sync>(wanted: &[(Destination, B)]) -> Vec<Result<Link, Refusal>> {
         let next = AtomicUsize::new(0);
         let connect = || {
@@ -132,8 +133,8 @@ impl Link {
     /// Starts an agent in each of several places, some at a time.
     ///
     /// # Errors
-    /// All those that are not reached, each with why; the others have ended then, or have been left
-    /// where that is wanted of agents that were there before.
+    /// All places that are not reached, each with its reason. The other agents have ended then, or
+    /// go on if `others` says so because they ran before.
     pub fn to_all<B: Serialize + Sync>(
         wanted: &[(Destination, B)],
         others: OtherAgents,
@@ -155,7 +156,7 @@ impl Link {
         }
         std::thread::scope(|scope| {
             for link in &links {
-                // One that does not end in time does when its lease is over.
+                // One that does not end in time ends when its lease is over.
                 scope.spawn(move || link.end(END_LIMIT));
             }
         });
@@ -173,7 +174,7 @@ impl Link {
     }
 }
 
-/// Waits, unless somebody wants us to end.
+/// Waits for `length`; returns false if the user interrupts it.
 fn paused(length: Duration) -> bool {
     let deadline = Deadline::after(length);
     while !deadline.passed() && !process::is_interrupted() {
@@ -182,15 +183,15 @@ fn paused(length: Duration) -> bool {
     !process::is_interrupted()
 }
 
-/// A way to a machine that may become a conversation.
+/// A connection to a machine before the conversation.
 struct Connection {
     far: FarSide,
     child: Child,
     last_words: Arc<LastWords>,
     stage: Stage,
-    /// The program that is run there, if it is not this one.
+    /// Program to run there, if it is not this one.
     other: Option<Arc<Program>>,
-    /// The address at which its sshd was reached, or that the pod has.
+    /// Address at which its sshd was reached, or address of the pod.
     reached_at: Option<IpAddr>,
 }
 
@@ -228,7 +229,7 @@ impl Connection {
         })
     }
 
-    /// Up to where the far side is an agent.
+    /// Runs the steps until the far side is an agent.
     fn enter(&mut self, wanted: &Destination, begin: &impl Serialize) -> Result<(), Trouble> {
         let sent = self.far.send(&mut SCRIPT.as_bytes());
         sent.map_err(|error| Trouble::of_error(&error))?;
@@ -271,7 +272,7 @@ impl Connection {
             return Err(Trouble::of_obstacle(wanted, &said, &[]));
         }
         self.stage = Stage::Program;
-        // One that has ended already is seen by what it does not say.
+        // If it has ended already, its silence shows it.
         let _ = crate::frame::write(&mut self.far.writer, begin);
         Ok(())
     }
@@ -287,7 +288,7 @@ impl Connection {
         self.far.send(&mut program.plain()?)
     }
 
-    /// What the far side says, while it is about to do something.
+    /// Reads the next answer of the far side; `what` names its next step.
     fn hear(&mut self, what: &str, limit: Duration) -> Result<String, Trouble> {
         let unheard = match self.far.line(limit) {
             Ok(said) => return Ok(said),
@@ -321,7 +322,7 @@ impl Connection {
         })
     }
 
-    /// The conversation, or why there is none.
+    /// Returns the conversation, or the reason why there is none.
     fn begun(
         mut self,
         wanted: &Destination,
@@ -348,7 +349,7 @@ impl Connection {
             }
             Err(no) => no,
         };
-        // Nobody else knows of it any more; its thread takes its status.
+        // No other code knows it any more; its thread reaps its status.
         if let Ok(way_there) = way_there {
             way_there.signal(Signal::KILL);
         }
@@ -369,9 +370,9 @@ impl Connection {
     }
 }
 
-/// What `ssh` is told. Nobody is asked for anything, and nothing is done but to run one command: a
-/// session that is configured to run another one, or to forward ports, is for people. Quiet ones
-/// say why they fail.
+/// Adds the options of `ssh`. It never prompts, and only runs one command: a session that is
+/// configured to run another one, or to forward ports, is for people. Quiet configurations must
+/// still report errors.
 fn by_ssh(command: &mut Command, destination: &str) {
     for option in [
         "BatchMode=yes",
@@ -386,7 +387,7 @@ fn by_ssh(command: &mut Command, destination: &str) {
     command.args(["-T", "-a", "-x", "--", destination]).arg(command_line());
 }
 
-/// What `kubectl` is told.
+/// Adds the options of `kubectl`.
 fn by_kubectl(command: &mut Command, pod: &Pod) {
     if let Some(context) = &pod.context {
         command.arg("--context").arg(context);
@@ -404,7 +405,7 @@ fn by_kubectl(command: &mut Command, pod: &Pod) {
         .arg(first_line());
 }
 
-/// How a process ended that has closed its output; none if it goes on.
+/// Returns the status of a process that has closed its output. `None` if it still runs.
 fn ended(child: &mut Child) -> Option<ExitStatus> {
     let deadline = Deadline::after(STATUS_LIMIT);
     loop {

@@ -1,11 +1,11 @@
-//! Messages as bytes: a length (u32, little-endian), then as many bytes of JSON.
+//! Messages as bytes: a length (u32, little-endian), then this number of bytes of JSON.
 
 use anyhow::{Context, Result, ensure};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::io::{ErrorKind, Read, Write};
 
-/// The longest message: calls are coarse, and none is near it.
+/// Length of the longest message: calls are coarse, and none is near it.
 const BYTES_MAX: usize = 1 << 20;
 
 /// Writes one message.
@@ -21,12 +21,12 @@ pub fn write(to: &mut impl Write, message: &impl Serialize) -> Result<()> {
         "a message of {length} bytes is too long; {BYTES_MAX} is the most"
     );
     bytes[..4].copy_from_slice(&(length as u32).to_le_bytes());
-    // In one piece: whoever is killed here leaves as little as possible of half a message.
+    // In one piece: if this process is killed here, half a message is unlikely.
     to.write_all(&bytes).context("send a message")?;
     to.flush().context("send a message")
 }
 
-/// Reads one message; `None` when the other side has ended between two.
+/// Reads one message; `None` if the other side has ended between two.
 ///
 /// # Errors
 /// The stream ends within a message, or carries something else.
@@ -41,7 +41,7 @@ pub fn read<T: DeserializeOwned>(from: &mut impl Read) -> Result<Option<T>> {
         "a message of {length} bytes is announced, and {BYTES_MAX} is the most: this is no \
          conversation with an agent"
     );
-    // Memory comes as the bytes do.
+    // Memory grows with the bytes that arrive.
     let mut bytes = Vec::new();
     let read = from.by_ref().take(length as u64).read_to_end(&mut bytes);
     read.context("receive a message")?;
@@ -54,7 +54,7 @@ pub fn read<T: DeserializeOwned>(from: &mut impl Read) -> Result<Option<T>> {
     Ok(Some(message))
 }
 
-/// Fills `length`; false if the stream ends before its first byte.
+/// Fills `length`; returns false if the stream ends before its first byte.
 fn begins(from: &mut impl Read, length: &mut [u8; 4]) -> Result<bool> {
     let mut have = 0;
     while have < length.len() {
@@ -77,7 +77,7 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::{Value, json};
 
-    /// Gives its bytes in pieces of the given lengths, again and again.
+    /// Returns its bytes in pieces of the given lengths, again and again.
     struct Pieces<'a> {
         bytes: &'a [u8],
         lengths: std::iter::Cycle<std::slice::Iter<'a, usize>>,

@@ -1,20 +1,20 @@
-//! Who an agent is, and of which build: what both sides compare before anything else.
+//! Identity and build of an agent, which both sides compare first.
 
 use crate::process::Identity;
 use serde::{Deserialize, Serialize};
 use std::sync::OnceLock;
 
-/// What an agent says first.
+/// First message of an agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hello {
-    /// The build that it is. There is no conversation with another one than ours.
+    /// Its build. There is no conversation with another build than ours.
     pub build: String,
     /// Its process.
     pub process: Identity,
 }
 
 impl Hello {
-    /// Our own.
+    /// Returns the message of this process.
     pub fn own() -> Hello {
         Hello {
             build: build(),
@@ -25,7 +25,7 @@ impl Hello {
 
 static BUILD: OnceLock<&'static str> = OnceLock::new();
 
-/// Names the build that we are, before the first conversation. Only the first call counts.
+/// Sets the build of this program, before the first conversation. Only the first call counts.
 pub fn name_build(build: &'static str) {
     let _ = BUILD.set(build);
 }

@@ -1,5 +1,5 @@
-//! What a program says on stderr: read as it comes, so that it never waits for us, and its end
-//! kept. However much it says, little memory is taken.
+//! Output of a program on stderr: read as it comes, so that the program never blocks, with only its
+//! end kept. Memory is bounded for any amount of output.
 
 use anyhow::{Context, Result};
 use measure::clock::Deadline;
@@ -8,13 +8,14 @@ use std::io::Read;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
-/// How much of the end is kept: a banner may come first, and what matters comes last.
+/// Number of last bytes kept: a banner may come first, and the relevant part comes last.
 const KEPT_BYTES: usize = 16 << 10;
 
-/// How long they are waited for, once somebody has hung up.
+/// Time limit for the last words after a hang-up.
 pub(crate) const LAST_WORDS_LIMIT: Duration = Duration::from_secs(1);
 
-/// That nothing more comes of an agent, in the last words of what leads to it, if anything does.
+/// Describes why an agent is silent for good, with the last words of the process that leads to it,
+/// if any.
 pub(crate) fn of_way(way: Option<&LastWords>) -> String {
     let Some(words) = way else {
         return "it hung up".to_owned();
@@ -25,7 +26,7 @@ pub(crate) fn of_way(way: Option<&LastWords>) -> String {
     }
 }
 
-/// The end of what a program has said by now.
+/// Last part of the output of a program so far.
 #[derive(Debug, Default)]
 pub(crate) struct LastWords {
     words: Mutex<Words>,
@@ -39,7 +40,7 @@ struct Words {
 }
 
 impl LastWords {
-    /// Of what can be read from `from`, by a thread of its own, up to its end.
+    /// Reads `from` up to its end in a thread of its own.
     pub(crate) fn of(mut from: impl Read + Send + 'static) -> Result<Arc<LastWords>> {
         let last = Arc::new(LastWords::default());
         let kept = Arc::clone(&last);
@@ -63,8 +64,8 @@ impl LastWords {
         bytes.drain(..surplus);
     }
 
-    /// The lines that are not empty. Waits for their end at most for `patience`: another process
-    /// may hold the pipe open.
+    /// Returns the lines that are not empty. Waits for the end of the output at most for
+    /// `patience`: another process may hold the pipe open.
     pub(crate) fn lines(&self, patience: Duration) -> Vec<String> {
         let deadline = Deadline::after(patience);
         let mut words = self.lock();
@@ -78,7 +79,7 @@ impl LastWords {
         lines.map(str::to_owned).collect()
     }
 
-    /// Lets go of what was said by now.
+    /// Drops the output so far.
     pub(crate) fn forget(&self) {
         self.lock().bytes.clear();
     }

@@ -2,9 +2,10 @@
 //! clocks.
 //!
 //! An *agent* is this program again, on a host. [`Link`] is the near side of a conversation with
-//! one, [`serve`] the far side; a [`Call`] is what both know of one question. What must hold:
-//! nothing of the near side (no path, clock or descriptor) means anything on the far side, and an
-//! agent goes by what it hears itself: a controller that is silent for too long is gone.
+//! one, [`serve`] the far side; a [`Call`] is the definition of one question that both share.
+//! Invariants: no path, clock or descriptor of the near side has a meaning on the far side. An
+//! agent relies only on messages that it receives: a controller that is silent for too long is
+//! gone.
 
 pub mod call;
 mod clock;

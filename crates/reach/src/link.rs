@@ -22,36 +22,36 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// How often an agent hears that we are there.
+/// Interval between two messages that this side is alive.
 const ALIVE_EVERY: Duration = Duration::from_secs(1);
 
-/// How long an agent may take to say who it is: it is a program that starts.
+/// Time limit for an agent's first message: it is a program that starts.
 const HELLO_LIMIT: Duration = Duration::from_secs(60);
 
-/// How long the end of a child is waited for that has closed its output.
+/// Time limit for the end of a child that has closed its output.
 pub(crate) const STATUS_LIMIT: Duration = Duration::from_secs(5);
 
-/// The argument that makes this program an agent.
+/// Argument that makes this program an agent.
 pub const ARGUMENT: &str = "agent";
 
-/// How the names of agents begin that offer load and do nothing else.
+/// Prefix of the names of agents that only generate load.
 pub const CLIENT: &str = "client";
 
-/// The program that we are, also after its file was replaced by a newer one.
+/// Path of the running program, also after its file was replaced by a newer one.
 pub(crate) const OURSELVES: &str = "/proc/self/exe";
 
-/// A conversation with one agent. Dropping it is a farewell without a word: an agent that is not
-/// kept ends what it began.
+/// A conversation with one agent. Dropping it hangs up without a message: an agent that is not kept
+/// then ends what it began.
 #[derive(Debug)]
 pub struct Link {
-    /// Who is there, for messages: `host1`.
+    /// Name of the agent, for messages: `host1`.
     name: String,
     hello: Hello,
     shared: Arc<Shared>,
     reached_at: Option<IpAddr>,
 }
 
-/// What we say goes here. Ending it says that we hang up, also where somebody still listens.
+/// Stream for outgoing messages. Closing it hangs up, even if the other side still listens.
 enum Writer {
     Pipe(ChildStdin),
     Socket(UnixStream),
@@ -69,7 +69,7 @@ impl Writer {
 impl Drop for Writer {
     fn drop(&mut self) {
         if let Writer::Socket(socket) = self {
-            // One that is closed already has been hung up on.
+            // A closed one was hung up already.
             let _ = socket.shutdown(Shutdown::Write);
         }
     }
@@ -81,22 +81,22 @@ struct Shared {
     news: Condvar,
 }
 
-/// A process of ours that leads to an agent.
+/// A child process that leads to an agent.
 pub(crate) struct Way {
     pub(crate) child: Child,
-    /// What it says when it ends; none of an agent that is our child itself.
+    /// Its last words at its end. `None` if the child itself is the agent.
     pub(crate) last_words: Option<Arc<LastWords>>,
-    /// Who knows what has become of the place that it leads to.
+    /// Source of the fate of the place that it leads to.
     pub(crate) fate: Option<Fate>,
 }
 
-/// Why a conversation has not begun.
+/// Reason why a conversation has not begun.
 #[derive(Debug)]
 pub(crate) struct NoHello {
     pub(crate) why: anyhow::Error,
-    /// Somebody is there, of another build than we are.
+    /// True if an agent of another build answered.
     pub(crate) is_other_build: bool,
-    /// How the process ended that leads there.
+    /// Exit status of the process that leads there.
     pub(crate) status: Option<ExitStatus>,
 }
 
@@ -110,19 +110,19 @@ impl From<anyhow::Error> for NoHello {
     }
 }
 
-/// An answer, and the CPU time that it took there.
+/// An answer, and the CPU time that it took there, ns.
 type Answer = (Result<serde_json::Value, String>, u64);
 
 thread_local! {
     static CPU_THERE_NS: Cell<u64> = const { Cell::new(0) };
 }
 
-/// CPU time that agents have used to answer the calls of this thread, in nanoseconds.
+/// Returns the CPU time that agents have used to answer the calls of this thread, ns.
 pub fn cpu_there_ns() -> u64 {
     CPU_THERE_NS.get()
 }
 
-/// Hears what an agent says by itself, and at last, by `None`, that nothing more will be heard.
+/// Receives an agent's unrequested messages, and finally `None` when no more will come.
 pub type Listener = Box<dyn FnMut(Option<serde_json::Value>) + Send>;
 
 #[derive(Default)]
@@ -130,15 +130,15 @@ struct Heard {
     last_id: u64,
     waiting: HashMap<u64, Sender<Answer>>,
     notes: Vec<serde_json::Value>,
-    /// Who hears them in place of the list.
+    /// Receiver that replaces the list.
     listener: Option<Listener>,
-    /// How ending what it began went.
+    /// Result of ending what it began.
     ended: Option<Result<(), String>>,
-    /// Why nothing more will be heard.
+    /// Reason why no more messages will come.
     lost: Option<String>,
-    /// Whether a process leads there whose end has not been seen.
+    /// True if a process leads there whose end has not been seen.
     is_way_open: bool,
-    /// How that process ended.
+    /// Exit status of that process.
     status: Option<ExitStatus>,
 }
 
@@ -149,11 +149,11 @@ impl std::fmt::Debug for Shared {
 }
 
 impl Link {
-    /// Starts an agent as a process of its own, which outlives us as long as its lease says.
-    /// `begin` is the first that it hears; `mark` is a variable of its environment.
+    /// Starts an agent as a process of its own, which outlives this one for as long as its lease
+    /// allows. `begin` is its first message; `mark` is a variable of its environment.
     ///
     /// # Errors
-    /// It cannot be started, or does not say who it is.
+    /// It cannot be started, or does not send its first message.
     pub fn open(name: &str, begin: &impl Serialize, mark: (&str, &str)) -> Result<Link> {
         let mut command = process::command(Path::new(OURSELVES));
         command
@@ -169,7 +169,7 @@ impl Link {
         let (Some(mut writer), Some(reader)) = (child.stdin.take(), child.stdout.take()) else {
             bail!("the agent of {name} has no pipes");
         };
-        // One that has ended already is seen below.
+        // If it has ended already, the code below notices it.
         let sent = frame::write(&mut writer, begin);
         let way = Way {
             child,
@@ -182,7 +182,8 @@ impl Link {
         Ok(link)
     }
 
-    /// With an agent that `way` leads to, and that has heard its first message.
+    /// Begins the conversation with an agent that `way` leads to, and that has received its first
+    /// message.
     pub(crate) fn of_pipes(
         name: &str,
         writer: ChildStdin,
@@ -192,10 +193,10 @@ impl Link {
         Link::of(name, Writer::Pipe(writer), Box::new(reader), Some(way))
     }
 
-    /// Takes up the conversation with a kept agent that listens at `socket`.
+    /// Resumes the conversation with a kept agent that listens at `socket`.
     ///
     /// # Errors
-    /// Nobody listens there, or it is an agent of another build.
+    /// No agent listens there, or it is an agent of another build.
     pub fn connect(name: &str, socket: &Path) -> Result<Link> {
         let connect = || -> std::io::Result<_> {
             let reader = UnixStream::connect(socket)?;
@@ -239,29 +240,29 @@ impl Link {
         })
     }
 
-    /// The same, which leads to a machine whose sshd has this address.
+    /// Returns it with the address at which the machine's sshd was reached.
     pub(crate) fn reached_at(mut self, reached_at: Option<IpAddr>) -> Link {
         self.reached_at = reached_at;
         self
     }
 
-    /// The address at which the sshd of its machine was reached, as that machine has it; none of an
-    /// agent of this machine.
+    /// Returns the address at which the sshd of its machine was reached, from that machine's view.
+    /// `None` for an agent of this machine.
     pub fn address(&self) -> Option<IpAddr> {
         self.reached_at
     }
 
-    /// Who is there: `host1`.
+    /// Returns the name of the agent: `host1`.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// What it said first.
+    /// Returns its first message.
     pub fn hello(&self) -> &Hello {
         &self.hello
     }
 
-    /// Asks, and waits for the answer at most for `limit`.
+    /// Sends a call and waits for the answer at most for `limit`.
     ///
     /// # Errors
     /// The agent's own words; or it is gone, or does not answer in time.
@@ -274,8 +275,8 @@ impl Link {
         asked().with_context(|| format!("ask {} to {}", self.name, C::NAME.replace('-', " ")))
     }
 
-    /// That nobody answers any more. Whether an agent of another machine has ended, or goes on for
-    /// a while, nobody here can tell.
+    /// Describes an agent that no longer answers. For an agent of another machine, this side cannot
+    /// know whether it has ended or goes on for a while.
     fn gone(&self, why: &str) -> String {
         match self.reached_at {
             Some(_) => format!("its agent is out of reach: {why}"),
@@ -318,15 +319,15 @@ impl Link {
         }
     }
 
-    /// What the agent has said by itself since the last call.
+    /// Returns the agent's unrequested messages since the last call.
     pub fn notes<T: DeserializeOwned>(&self) -> Vec<T> {
         let notes = std::mem::take(&mut lock(&self.shared.heard).notes);
         let read = |note| serde_json::from_value(note).ok();
         notes.into_iter().filter_map(read).collect()
     }
 
-    /// Has `listener` hear from now on what the agent says by itself, in the thread that reads: it
-    /// must not wait, nor call. What was said before, it hears first.
+    /// Passes the agent's unrequested messages to `listener` from now on, in the thread that reads:
+    /// it must neither wait nor make calls. Earlier messages are passed first.
     pub fn listen(&self, mut listener: Listener) {
         let mut heard = lock(&self.shared.heard);
         std::mem::take(&mut heard.notes)
@@ -338,7 +339,7 @@ impl Link {
         heard.listener = Some(listener);
     }
 
-    /// Why nothing more will be heard; `None` as long as the agent is there.
+    /// Returns the reason why no more messages will come; `None` while the agent is there.
     pub fn lost(&self) -> Option<String> {
         lock(&self.shared.heard).lost.clone()
     }
@@ -346,9 +347,9 @@ impl Link {
     /// Tells the agent to end what it began, and waits until it has.
     ///
     /// # Errors
-    /// Something does not go, in the agent's words; or it is not done within `limit`.
+    /// A step fails, in the agent's words; or it is not done within `limit`.
     pub fn end(&self, limit: Duration) -> Result<()> {
-        // One that is gone need not be told.
+        // An agent that is gone does not need the message.
         let _ = self.shared.say(&ToAgent::Bye { end: true });
         let deadline = Deadline::after(limit);
         let mut heard = lock(&self.shared.heard);
@@ -369,7 +370,7 @@ impl Link {
         }
     }
 
-    /// Leaves: a kept agent goes on, and another command may come.
+    /// Leaves: a kept agent goes on, and another command may connect.
     pub fn leave(&self) {
         let _ = self.shared.say(&ToAgent::Bye { end: false });
         self.shared.hang_up();
@@ -383,7 +384,7 @@ impl Drop for Link {
 }
 
 impl Shared {
-    /// Who is there, if it is one of ours.
+    /// Waits for the agent's first message, and checks its build.
     fn hello(&self, hello: &Receiver<Hello>) -> Result<Hello, NoHello> {
         match hello.recv_timeout(HELLO_LIMIT) {
             Ok(hello) if hello.build == build() => Ok(hello),
@@ -406,7 +407,8 @@ impl Shared {
         }
     }
 
-    /// How the process ended that led there; none if there is none, or it has not.
+    /// Returns the exit status of the process that led there. `None` if there is none, or it has
+    /// not ended.
     fn status(&self) -> Option<ExitStatus> {
         let deadline = Deadline::after(STATUS_LIMIT);
         let mut heard = lock(&self.heard);
@@ -429,7 +431,7 @@ impl Shared {
     }
 }
 
-/// Reads until the agent ends.
+/// Reads messages until the agent ends.
 fn hear(mut reader: Box<dyn Read + Send>, way: Option<Way>, hello: Sender<Hello>, shared: &Shared) {
     lock(&shared.heard).is_way_open = way.is_some();
     let mut hello = Some(hello);
@@ -440,7 +442,7 @@ fn hear(mut reader: Box<dyn Read + Send>, way: Option<Way>, hello: Sender<Hello>
             }
             Ok(Some(FromAgent::Answer { id, answer, cpu_ns })) => {
                 let waiting = lock(&shared.heard).waiting.remove(&id);
-                // Nobody waits any more for an answer that came too late.
+                // An answer that came too late has no receiver any more.
                 let _ = waiting.map(|waiting| waiting.send((answer, cpu_ns)));
             }
             Ok(Some(FromAgent::Refusal(why))) => break why,
@@ -467,9 +469,9 @@ fn hear(mut reader: Box<dyn Read + Send>, way: Option<Way>, hello: Sender<Hello>
     heard.listener.iter_mut().for_each(|listener| listener(None));
     shared.news.notify_all();
     drop(heard);
-    // Who waits for its first word need not wait for its end, which may be long in coming.
+    // A caller that waits for its first message need not wait for its end, which may take long.
     drop(hello);
-    // Its status must be taken, or it stays as a zombie. A kept one goes on, perhaps for long.
+    // Its status must be reaped, or it stays as a zombie. A kept one may go on for long.
     let status = way.and_then(|mut way| way.child.wait().ok());
     let mut heard = lock(&shared.heard);
     heard.status = status;
@@ -477,7 +479,7 @@ fn hear(mut reader: Box<dyn Read + Send>, way: Option<Way>, hello: Sender<Hello>
     shared.news.notify_all();
 }
 
-/// Says each second that we are there, until the conversation ends.
+/// Sends a message each second that this side is alive, until the conversation ends.
 fn keep_alive(shared: &Shared) {
     while shared.say(&ToAgent::Alive).is_ok() {
         let deadline = Deadline::after(ALIVE_EVERY);
@@ -492,7 +494,7 @@ fn keep_alive(shared: &Shared) {
     }
 }
 
-/// Nothing is left half-done under these locks.
+/// Locks a mutex. Nothing is left half-done under these locks.
 fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

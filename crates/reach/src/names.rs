@@ -1,9 +1,9 @@
-//! The addresses that a name has, as this machine resolves names.
+//! Addresses of a name, as this machine resolves names.
 //!
-//! A program that is built with musl has no part of the system's name services (NSS): it would know
-//! of `/etc/hosts` and DNS alone, and not of LDAP, mDNS and whatever else `/etc/nsswitch.conf`
-//! names. So it asks `getent`, which glibc's systems all have; where that is missing or knows
-//! nothing, the C library that is built in.
+//! A program built with musl lacks the system's name services (NSS). It would use only `/etc/hosts`
+//! and DNS, and not LDAP, mDNS or other sources in `/etc/nsswitch.conf`. So it asks `getent`, which
+//! all systems with glibc have. If that is missing or has no answer, it asks the built-in C
+//! library.
 
 use crate::process::{self, Patience};
 use anyhow::{Context, Result};
@@ -11,13 +11,13 @@ use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::path::Path;
 use std::time::Duration;
 
-/// How long the name services may take: DNS itself gives up after some 10 s.
+/// Time limit of the name services: DNS itself gives up after some 10 s.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// The addresses of a host, in the order in which they should be tried; a port is added to each.
+/// Returns the addresses of a host, in the order in which to try them; a port is added to each.
 ///
 /// # Errors
-/// Nobody knows the name.
+/// The name is unknown.
 pub fn addresses_of(host: &str, port: u16) -> Result<Vec<SocketAddr>> {
     let is_asked = cfg!(target_env = "musl") && host.parse::<IpAddr>().is_err();
     if is_asked && let Some(found) = by_getent(host) {
@@ -29,17 +29,19 @@ pub fn addresses_of(host: &str, port: u16) -> Result<Vec<SocketAddr>> {
     Ok(found.collect())
 }
 
-/// What the system's own program says; none if it is not there, or knows no such name.
+/// Returns the answer of the system's own program. `None` if that is missing, or knows no such
+/// name.
 fn by_getent(host: &str) -> Option<Vec<IpAddr>> {
     let mut command = process::command(Path::new("getent"));
-    // A name that looks like an option is one of no host.
+    // A name that looks like an option belongs to no host.
     command.args(["ahosts", "--", host]);
     let answer = process::ask(command, b"", Patience::of(LIMIT)).ok()?;
     let found = parse(&String::from_utf8_lossy(&answer.output));
     (answer.status.success() && !found.is_empty()).then_some(found)
 }
 
-/// Of `getent ahosts`: an address and a kind of socket in each line, and the name in the first.
+/// Parses the output of `getent ahosts`: an address and a kind of socket in each line, and the name
+/// in the first.
 fn parse(text: &str) -> Vec<IpAddr> {
     let mut found = Vec::new();
     for line in text.lines() {
@@ -77,7 +79,7 @@ mod tests {
         assert!(error.contains("find the address of -h"), "{error}");
     }
 
-    /// Also of a build that asks the C library, so that both ways are tried.
+    /// Also runs in a build that asks the C library, so that both ways are tested.
     #[test]
     fn getent_says_the_same_where_it_is_there() {
         if let Some(found) = by_getent("localhost") {

@@ -1,10 +1,9 @@
-//! Child processes that cannot outlive us, and the identity of processes that may.
+//! Child processes that cannot outlive this one, and the identity of processes that may.
 //!
-//! Everything that is started here is started by one thread, the *keeper*, because the kernel ties
-//! a child's parent-death signal to the thread that forked it: a short-lived thread would take its
-//! children with it. The keeper lives until the process ends, so kill -9 of us kills them.
-//! Another process is only ever signalled after its start time has been compared: process ids are
-//! used again.
+//! One thread, the *keeper*, starts all of them, because the kernel ties a child's parent-death
+//! signal to the thread that forked it. A short-lived thread would take its children with it. The
+//! keeper lives until the process ends, so kill -9 of this process kills them. Another process is
+//! only ever signalled after a comparison of its start time: process ids are reused.
 
 mod listen;
 
@@ -22,46 +21,47 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-/// How often a process that is ending is looked at. Short against a JVM's stop of about 1 s.
+/// Interval between two checks of a process that is ending. Short against a JVM's stop of about 1
+/// s.
 const POLL: Duration = Duration::from_millis(10);
 
-/// How long a killed process may take to be gone: the kernel has to tear down its memory.
+/// Time limit for a killed process to be gone: the kernel has to tear down its memory.
 pub const KILL_LIMIT: Duration = Duration::from_secs(20);
 
-/// Whether a child ends with us.
+/// Lifetime of a child relative to this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Life {
-    /// It is killed when we end, however we end.
+    /// It is killed when this process ends, however that happens.
     Ours,
-    /// It goes on without us: its own session, no death signal.
+    /// It goes on after this process ends: its own session, no death signal.
     Detached,
 }
 
-/// A process as another process can find it again: its id alone may be somebody else's by then.
+/// Identity of a process for other processes: its id alone may be reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Identity {
-    /// Its id.
+    /// Process id.
     pub pid: u32,
     /// Field 22 of `/proc/PID/stat`: clock ticks between boot and the start of the process.
     pub start_ticks: u64,
 }
 
-/// A machine as its processes see it: where one process id means one process.
+/// A machine from the view of its processes: within it, a process id is unique.
 ///
-/// Two containers of one machine have one kernel, and yet do not see each other's processes; two
-/// machines made from one image may have one id, and yet other names.
+/// Two containers of one machine have one kernel, and yet do not see each other's processes. Two
+/// machines created from one image may have the same id, and yet other names.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Machine {
     /// Its host name.
     name: String,
-    /// `/etc/machine-id`; empty where there is none.
+    /// Content of `/etc/machine-id`; empty if it does not exist.
     id: String,
-    /// Its space of process ids, as the kernel calls it.
+    /// Its process id namespace, by the kernel's name.
     pids: String,
 }
 
 impl Machine {
-    /// The one that we run on.
+    /// Returns the machine of this process.
     pub fn ours() -> Machine {
         let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
         let pids = std::fs::read_link("/proc/self/ns/pid").unwrap_or_default();
@@ -72,7 +72,7 @@ impl Machine {
         }
     }
 
-    /// Another one, for tests: ours in all but its name.
+    /// Returns another machine for tests: this one except for its name.
     pub fn called(name: &str) -> Machine {
         Machine {
             name: name.to_owned(),
@@ -88,17 +88,17 @@ impl std::fmt::Display for Machine {
 }
 
 impl Identity {
-    /// The identity of a process that runs now; `None` if there is none or it is a zombie.
+    /// Returns the identity of a running process; `None` if there is none or it is a zombie.
     pub fn of(pid: u32) -> Option<Identity> {
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
         let (state, start_ticks) = parse_stat(&stat)?;
         (state != 'Z' && state != 'X').then_some(Identity { pid, start_ticks })
     }
 
-    /// The identity of a child whose status nobody has taken yet, whether it still runs or not.
+    /// Returns the identity of a child that has not been reaped, running or not.
     ///
     /// # Errors
-    /// Its status has been taken.
+    /// It has been reaped.
     pub fn of_child(child: &Child) -> Result<Identity> {
         let pid = child.id();
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"))
@@ -107,7 +107,7 @@ impl Identity {
         Ok(Identity { pid, start_ticks })
     }
 
-    /// Our own identity.
+    /// Returns the identity of this process.
     pub fn own() -> Identity {
         let pid = getpid().as_raw_nonzero().get() as u32;
         Identity::of(pid).unwrap_or(Identity {
@@ -116,12 +116,13 @@ impl Identity {
         })
     }
 
-    /// Whether this very process still runs.
+    /// Returns true if this very process still runs.
     pub fn alive(self) -> bool {
         Identity::of(self.pid) == Some(self)
     }
 
-    /// Whether threads of it still run although its first one has ended: they hold its ports.
+    /// Returns true if some of its threads still run although its first one has ended: they hold
+    /// its ports.
     fn has_threads(self) -> bool {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.pid));
         let same = stat.ok().and_then(|stat| parse_stat(&stat));
@@ -140,7 +141,7 @@ impl Identity {
         }
     }
 
-    /// Waits until it is gone. True if it went within `limit`.
+    /// Waits until it is gone. Returns true if it went within `limit`.
     pub fn wait_gone(self, limit: Duration) -> bool {
         let deadline = Deadline::after(limit);
         while self.alive() || self.has_threads() {
@@ -152,11 +153,12 @@ impl Identity {
         true
     }
 
-    /// Ends it: SIGTERM with `grace`, then SIGKILL; a `grace` of zero kills at once. True if it
-    /// ended without SIGKILL.
+    /// Ends it: SIGTERM with `grace`, then SIGKILL; a `grace` of zero kills at once. Returns true
+    /// if it ended without SIGKILL.
     ///
     /// # Errors
-    /// It is still there after SIGKILL (a process stuck in the kernel, or not ours to kill).
+    /// It is still there after SIGKILL (a process stuck in the kernel, or one that this user may
+    /// not kill).
     pub fn end(self, grace: Duration) -> Result<bool> {
         if !grace.is_zero() {
             self.signal(Signal::TERM);
@@ -171,7 +173,7 @@ impl Identity {
         Err(self.stuck())
     }
 
-    /// That it is still there after SIGKILL.
+    /// Returns the error that it is still there after SIGKILL.
     pub fn stuck(self) -> anyhow::Error {
         anyhow!(
             "process {} is still there {} s after SIGKILL; look at /proc/{}/stack",
@@ -182,7 +184,8 @@ impl Identity {
     }
 }
 
-/// State and start time out of `/proc/PID/stat`. The name in parentheses may hold anything.
+/// Parses state and start time from `/proc/PID/stat`. The name in parentheses may contain any
+/// characters.
 fn parse_stat(stat: &str) -> Option<(char, u64)> {
     let after_name = &stat[stat.rfind(')')? + 1..];
     let mut fields = after_name.split_ascii_whitespace();
@@ -192,21 +195,21 @@ fn parse_stat(stat: &str) -> Option<(char, u64)> {
     Some((state, start_ticks))
 }
 
-/// What the kernel says of a process: the letter of its state, as in `ps`; none if it is gone.
+/// Returns the kernel's state letter of a process, as in `ps`. `None` if it is gone.
 pub fn state(process: Identity) -> Option<char> {
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", process.pid)).ok()?;
     let (state, start_ticks) = parse_stat(&stat)?;
     (start_ticks == process.start_ticks && !"ZX".contains(state)).then_some(state)
 }
 
-/// The arguments of a process; `None` if it is gone or not ours to read.
+/// Returns the arguments of a process; `None` if it is gone or may not be read.
 pub fn command_line(pid: u32) -> Option<Vec<String>> {
     let bytes = std::fs::read(format!("/proc/{pid}/cmdline")).ok()?;
     let text = String::from_utf8_lossy(&bytes);
     Some(text.split_terminator('\0').map(str::to_string).collect())
 }
 
-/// Ids of all processes that can be seen.
+/// Returns the ids of all visible processes.
 pub fn all_pids() -> Vec<u32> {
     let Ok(entries) = std::fs::read_dir("/proc") else {
         return Vec::new();
@@ -216,7 +219,7 @@ pub fn all_pids() -> Vec<u32> {
         .collect()
 }
 
-/// The running JVMs that were started with all these arguments.
+/// Returns the running JVMs that were started with all these arguments.
 pub fn jvms_with(arguments: &[String]) -> Vec<Identity> {
     let is_one = |pid: &u32| {
         command_line(*pid).is_some_and(|line| {
@@ -224,12 +227,12 @@ pub fn jvms_with(arguments: &[String]) -> Vec<Identity> {
             program == Some(true) && arguments.iter().all(|argument| line.contains(argument))
         })
     };
-    // The identity is read first: if the id changes hands later, the start time will differ.
+    // The identity is read first: if the id is reused later, the start time will differ.
     let identities = all_pids().into_iter().filter_map(Identity::of);
     identities.filter(|identity| is_one(&identity.pid)).collect()
 }
 
-/// A command whose child will be owned: pass it to [`spawn`] or [`output`].
+/// Creates a command whose child will be owned: pass it to [`spawn`] or [`output`].
 #[expect(
     clippy::disallowed_methods,
     reason = "the one place that makes commands"
@@ -242,13 +245,13 @@ pub fn command(program: &Path) -> Command {
 
 static INTERRUPT: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 
-/// From now on, waiting for nodes of ours ends with an error as soon as `flag` is true, so that
-/// what was started is stopped in order. Only the first call counts.
+/// Makes waits for managed nodes end with an error as soon as `flag` is true, so that all started
+/// processes are stopped in order. Only the first call counts.
 pub fn heed(flag: Arc<AtomicBool>) {
     let _ = INTERRUPT.set(flag);
 }
 
-/// Whether somebody wants us to end.
+/// Returns true if the user has interrupted the program.
 pub fn is_interrupted() -> bool {
     let flag = INTERRUPT.get();
     flag.is_some_and(|flag| flag.load(Ordering::Relaxed))
@@ -256,7 +259,7 @@ pub fn is_interrupted() -> bool {
 
 type Job = Box<dyn FnOnce() + Send>;
 
-/// The thread that forks every child; see the header.
+/// Returns the thread that forks every child; see the header.
 fn keeper() -> Result<&'static Sender<Job>> {
     static KEEPER: OnceLock<Option<Sender<Job>>> = OnceLock::new();
     KEEPER
@@ -272,7 +275,7 @@ fn keeper() -> Result<&'static Sender<Job>> {
         .context("start the thread that keeps child processes")
 }
 
-/// Starts `command`, tied to us as `life` says.
+/// Starts `command` with the lifetime `life`.
 ///
 /// # Errors
 /// The program cannot be executed.
@@ -283,11 +286,12 @@ pub fn spawn(mut command: Command, life: Life) -> Result<Child> {
         match life {
             Life::Ours => {
                 rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
-                // We may have died before the line above: then nobody would send the signal.
+                // The parent may have died before the line above: then no signal would come.
                 if getppid() != Some(parent) {
                     return Err(std::io::Error::other("the parent process has ended"));
                 }
-                // A group of its own: Ctrl-C reaches us alone, and we stop it in order.
+                // A group of its own: Ctrl-C reaches only this program, which stops the child in
+                // order.
                 rustix::process::setpgid(None, None)?;
             }
             Life::Detached => {
@@ -302,7 +306,8 @@ pub fn spawn(mut command: Command, life: Life) -> Result<Child> {
     let (answer, answered) = channel();
     keeper()?
         .send(Box::new(move || {
-            // The receiver is gone only if the caller panicked; the child then ends with us.
+            // The receiver is gone only if the caller panicked; the child then ends with this
+            // process.
             let _ = answer.send(command.spawn());
         }))
         .ok()

@@ -15,25 +15,25 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// How a conversation ended.
+/// End of a conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// The controller wants what was begun to end.
+    /// The controller wants the agent to end what it began.
     Told,
-    /// It has left in peace.
+    /// The controller has left in peace.
     Left,
-    /// It hung up: it has ended, or something has cut us off.
+    /// The controller hung up: it has ended, or the connection was cut.
     HungUp,
-    /// It was silent for longer than its lease allows.
+    /// The controller was silent for longer than its lease allows.
     Silent,
 }
 
-/// By what an agent speaks, to whoever listens at the time.
+/// An agent's outgoing messages, sent to the controller that is connected at the time.
 #[derive(Clone, Default)]
 pub struct Outbox(Arc<Mutex<Option<Box<dyn Write + Send>>>>);
 
 impl Outbox {
-    /// Tells the controller what it has not asked for; nobody may listen.
+    /// Sends the controller an unrequested message; there may be no controller.
     pub fn note(&self, note: &impl Serialize) {
         if let Ok(note) = serde_json::to_value(note) {
             self.say(&FromAgent::Note(note));
@@ -42,13 +42,13 @@ impl Outbox {
 
     fn say(&self, message: &FromAgent) {
         let mut writer = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // A controller that is gone is noticed by what is not heard of it.
+        // A controller that is gone is noticed by its silence.
         if let Some(writer) = &mut *writer {
             let _ = frame::write(writer, message);
         }
     }
 
-    /// Says how ending what was begun went: the last words.
+    /// Reports the result of ending what was begun: the last message.
     pub fn end(&self, ended: &Result<()>) {
         let ended = ended.as_ref().copied();
         self.say(&FromAgent::Ended(
@@ -56,7 +56,7 @@ impl Outbox {
         ));
     }
 
-    /// Lets go of a controller that has left.
+    /// Drops the connection to a controller that has left.
     pub fn disconnect(&self) {
         self.turn_to(None);
     }
@@ -66,10 +66,10 @@ impl Outbox {
     }
 }
 
-/// The input and output of an agent, out of the way of whatever prints or reads besides it.
+/// Returns the agent's input and output, moved out of the way of other code that prints or reads.
 ///
 /// # Errors
-/// They cannot be copied.
+/// They cannot be duplicated.
 pub fn pipes() -> Result<(File, File)> {
     let copy = |fd| rustix::io::fcntl_dupfd_cloexec(fd, 3).context("copy a pipe");
     let reader = File::from(copy(rustix::stdio::stdin())?);
@@ -82,7 +82,7 @@ pub fn pipes() -> Result<(File, File)> {
 }
 
 /// Reads the first message of a conversation, before any thread is started: there is no lease yet,
-/// and so all of it has to be there within `limit`.
+/// and so all of it has to arrive within `limit`.
 ///
 /// # Errors
 /// There is none in that time, or it is not understood.
@@ -92,7 +92,7 @@ pub fn first<T: DeserializeOwned>(reader: &mut (impl Read + AsFd), limit: Durati
     frame::read(&mut reader)?.ok_or_else(|| anyhow!("nobody has said what is to be done"))
 }
 
-/// Reads what comes before a deadline.
+/// Reads until a deadline.
 struct Until<'r, R> {
     reader: &'r mut R,
     deadline: Deadline,
@@ -112,15 +112,15 @@ impl<R: Read + AsFd> Read for Until<'_, R> {
     }
 }
 
-/// Says why there is no conversation.
+/// Sends the reason why there is no conversation.
 pub fn refuse(writer: &mut impl Write, why: &anyhow::Error) {
-    // Whoever has hung up need not know.
+    // A controller that has hung up does not need it.
     let _ = frame::write(writer, &FromAgent::Refusal(format!("{why:#}")));
 }
 
 /// Answers calls until the controller leaves, is gone, or is silent for longer than `lease`; calls
 /// under way are finished first. Each call has a thread of its own. The conversation stays open, so
-/// that the controller sees when what follows is done.
+/// that the controller sees when the following steps are done.
 pub fn serve<S: Sync>(
     rows: &[Row<S>],
     state: &S,
@@ -166,7 +166,7 @@ fn answer<S>(
     (row.run)(state, value)
 }
 
-/// A thread that reads, so that silence can be told from a message that is long in coming.
+/// Starts a thread that reads, so that silence can be distinguished from a slow message.
 fn listen(mut reader: Box<dyn Read + Send>) -> Receiver<ToAgent> {
     let (sender, messages) = channel();
     std::thread::spawn(move || {
@@ -241,7 +241,7 @@ mod tests {
         frame::write(&mut theirs, &7).unwrap();
     }
 
-    /// An agent in a thread, at a socket; how its conversations end.
+    /// Starts an agent in a thread, at a socket. Returns how its conversations end.
     fn agent(conversations: usize) -> (tempfile::TempDir, std::thread::JoinHandle<Vec<Ending>>) {
         let folder = tempfile::tempdir().unwrap();
         let listener = UnixListener::bind(folder.path().join("socket")).unwrap();

@@ -1,21 +1,22 @@
-//! A line of an audit log, binary or text: fields `name:value` between bars, the statement last.
+//! Parses a line of an audit log, binary or text: fields `name:value` between bars, the statement
+//! last.
 //!
-//! An audit log has the text of a statement and the time, and neither its values nor its
-//! consistency level. What can be offered of it is therefore what has its values in its text.
+//! An audit log contains the text and the time of a statement, but neither its values nor its
+//! consistency level. Only statements with their values in their text can therefore be replayed.
 
 use crate::entry::{Bound, Entry, Request, Why};
 
-/// How the part of a line begins that Cassandra itself writes, behind what its logging framework
-/// puts before it.
+/// Start of the part of a line that Cassandra itself writes, after the prefix of its logging
+/// framework.
 pub(crate) const BEGINS: &str = "user:";
 
-/// Reads what Cassandra says of one event.
+/// Parses Cassandra's text of one event.
 pub(crate) fn read(message: &str) -> Entry {
     let mut rest = message;
     let (mut at_ms, mut keyspace, mut in_batch) = (0, None, false);
     let (mut kind, mut category) = ("", "");
     while !rest.is_empty() {
-        // The statement may have bars and line breaks of its own.
+        // The statement may contain bars and line breaks of its own.
         if let Some(operation) = rest.strip_prefix("operation:") {
             return event(kind, (category, in_batch), (at_ms, keyspace), operation);
         }
@@ -62,18 +63,18 @@ fn event(
     Entry::Other(why, at_ms)
 }
 
-/// Puts the lines of a text file together to what Cassandra said: a statement may be written over
-/// several lines, and only the first of them begins as an event does.
+/// Joins the lines of a text file into events. A statement may span several lines, and only the
+/// first of them begins like an event.
 #[derive(Debug, Default)]
 pub(crate) struct Lines {
     held: String,
 }
 
 impl Lines {
-    /// A statement is no longer than a request may be.
+    /// Maximum length of an event: a statement is not longer than a request may be.
     const HELD_BYTES_MAX: usize = 256 << 20;
 
-    /// Takes a line without its end; the event that it ends, if it begins another one.
+    /// Takes a line without its end. Returns the previous event if the line begins another one.
     pub fn take(&mut self, line: &str) -> Option<String> {
         let begins = begin(line);
         if let Some(event) = begins {
@@ -87,13 +88,13 @@ impl Lines {
         None
     }
 
-    /// The last event.
+    /// Returns the last event.
     pub fn finish(&mut self) -> Option<String> {
         Some(std::mem::take(&mut self.held)).filter(|held| !held.is_empty())
     }
 }
 
-/// The event that begins in a line, behind level, thread and time.
+/// Returns the event that begins in a line, after level, thread and time.
 fn begin(line: &str) -> Option<&str> {
     let at = line.find(BEGINS)?;
     let (before, event) = line.split_at(at);
@@ -101,7 +102,7 @@ fn begin(line: &str) -> Option<&str> {
     (is_first && event.contains("|timestamp:")).then_some(event)
 }
 
-/// Whether a text, the first bytes of a file, is an audit log's.
+/// Returns true if a text, the beginning of a file, belongs to an audit log.
 pub(crate) fn is_log(text: &str) -> bool {
     text.lines().any(|line| begin(line).is_some())
 }

@@ -1,7 +1,8 @@
-//! Records of logs on their way to a recording: which are taken, and what is kept of them.
+//! Builds a recording from the records of logs: selects records, and keeps the parts to be
+//! replayed.
 //!
-//! What must hold: every record that is not taken is counted under its reason, and memory beyond
-//! what was allowed is not taken, whatever a log holds.
+//! Invariants: every record that is not taken is counted with its reason, and memory stays within
+//! the limit, whatever a log contains.
 
 use crate::entry::{Bound, Entry, Request, Why};
 use crate::recording::{
@@ -15,24 +16,24 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use workload::Course;
 
-/// Kinds that are kept apart; the load engine takes 64, and two are for the rest.
+/// Maximum number of separate kinds. The load engine accepts 64, and two are for the rest.
 const KINDS_MAX: usize = 62;
-/// What an operation takes besides its statements.
+/// Bytes of an operation without its statements.
 const OPERATION_BYTES: u64 = 16;
-/// What a statement of an operation takes besides its values.
+/// Bytes of an operation's statement without its values.
 const PART_BYTES: u64 = 16;
 const MS_NS: u64 = 1_000_000;
 
-/// Takes records in about the order of their times, and makes a recording of them.
+/// Takes records roughly in the order of their times, and builds a recording from them.
 #[derive(Debug)]
 pub struct Builder {
     choice: Choice,
-    /// The time of the first record that is a request.
+    /// Time of the first record that is a request.
     first_ms: Option<u64>,
     forms: IndexSet<Form>,
     known: IndexMap<(String, Option<String>), Result<KnownStatement, Why>>,
     kinds: IndexMap<String, (bool, IndexSet<u16>)>,
-    /// ms since 1970, of each operation.
+    /// Time of each operation, ms since 1970.
     at_ms: Vec<u64>,
     operations: Vec<Operation>,
     parts: Vec<Part>,
@@ -42,19 +43,19 @@ pub struct Builder {
     tables: IndexMap<(String, String), u64>,
     left_out: BTreeMap<Why, u64>,
     without_level: u64,
-    /// Bytes of the texts that are remembered, and of those that are offered.
+    /// Bytes of the cached texts, and of those to be replayed.
     known_bytes: usize,
     forms_bytes: usize,
     is_full: bool,
 }
 
-/// Texts whose reading is remembered: those that come again do so soon.
+/// Maximum number of texts with a cached parse. Repeated texts repeat soon.
 const KNOWN_MAX: usize = 2 * STATEMENTS_MAX;
-/// Bytes of all texts that are remembered: a log may have long ones.
+/// Maximum bytes of all cached texts, because a log may contain long ones.
 const KNOWN_BYTES_MAX: usize = 64 << 20;
 
 impl Builder {
-    /// Nothing yet.
+    /// Returns an empty builder.
     pub fn new(choice: Choice) -> Builder {
         Builder {
             choice,
@@ -88,7 +89,7 @@ impl Builder {
         }
     }
 
-    /// Notes records that cannot be read.
+    /// Counts records that cannot be read.
     pub fn left_out(&mut self, why: Why, count: u64) {
         *self.left_out.entry(why).or_default() += count;
     }
@@ -112,7 +113,7 @@ impl Builder {
         self.add(request, &known)
     }
 
-    /// What its statements are; what is wrong with one is wrong with the request.
+    /// Returns its parsed statements. An error in one statement is an error of the request.
     fn known(&mut self, request: &Request) -> Result<Vec<KnownStatement>, Why> {
         let mut all = Vec::with_capacity(request.statements.len());
         for bound in &request.statements {
@@ -197,7 +198,7 @@ impl Builder {
         Ok(())
     }
 
-    /// The index of the kind that a request is of.
+    /// Returns the index of a request's kind.
     fn kind(&mut self, request: &Request, known: &[KnownStatement]) -> Result<u8, Why> {
         let (name, is_write) = kind_name(request, known);
         if let Some(index) = self.kinds.get_index_of(&name) {
@@ -235,7 +236,7 @@ impl Builder {
         }
     }
 
-    /// The recording; none: nothing of the logs can be offered.
+    /// Returns the recording. Fails if none of the records can be replayed.
     pub fn finish(self, logs: Vec<LogRead>) -> Result<Recording, Nothing> {
         let Some(began_ms) = self.at_ms.iter().min().copied() else {
             return Err(Nothing {
@@ -244,7 +245,7 @@ impl Builder {
             });
         };
         let mut order: Vec<u32> = (0..self.at_ms.len() as u32).collect();
-        // Requests are written down when they end, and their times are those of their begins.
+        // Requests are logged when they end, with the time when they began.
         order.sort_by_key(|at| self.at_ms[*at as usize]);
         let operations: Vec<Operation> =
             order.iter().map(|at| self.operations[*at as usize]).collect();
@@ -284,16 +285,17 @@ impl Builder {
     }
 }
 
-/// Logs of which nothing can be offered.
+/// Logs without any record that can be replayed.
 #[derive(Debug)]
 pub struct Nothing {
-    /// What was left out, and why.
+    /// Numbers of records left out, by reason.
     pub left_out: BTreeMap<Why, u64>,
-    /// What was read.
+    /// The logs that were read.
     pub logs: Vec<LogRead>,
 }
 
-/// What a kind is called: a histogram's tag takes no spaces.
+/// Returns the name of a kind, and whether it writes. The name has no spaces, because it is used as
+/// a histogram's tag.
 fn kind_name(request: &Request, known: &[KnownStatement]) -> (String, bool) {
     let first = &known[0];
     let (keyspace, table) = &first.table;
@@ -328,8 +330,8 @@ fn form(request: &Request, known: &KnownStatement, values_count: u16, kind: u8) 
     }
 }
 
-/// When operations are due that began in these milliseconds: those of one millisecond are spaced
-/// evenly in it, for nobody knows more of them.
+/// Returns the due times of operations that began in these milliseconds. Operations of one
+/// millisecond are spaced evenly in it, because their exact times are unknown.
 fn course(at_ms: &[u64]) -> Course {
     let mut due_ns = Vec::with_capacity(at_ms.len());
     for same in at_ms.chunk_by(|a, b| a == b) {
@@ -338,7 +340,7 @@ fn course(at_ms: &[u64]) -> Course {
         due_ns.extend(at);
     }
     let last_ns = due_ns.last().copied().unwrap_or(0);
-    // The recording goes on for as long as operations are apart on average.
+    // The recording extends past the last operation by the average distance of operations.
     let gap_ns = last_ns / (due_ns.len() as u64).max(2).saturating_sub(1);
     Course::new(due_ns, last_ns + gap_ns.max(MS_NS))
 }

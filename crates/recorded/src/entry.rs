@@ -1,4 +1,4 @@
-//! One record of a log in our own terms: what was asked, with which values, when.
+//! One record of a log in cassay's own terms: the request, its values and its time.
 
 use crate::audit;
 use crate::options;
@@ -6,63 +6,63 @@ use crate::wire::{Items, Malformed};
 use cql::Consistency;
 use workload::BatchKind;
 
-/// Records of later versions say things that are not known here.
+/// Highest known version. Later versions may contain unknown fields.
 const VERSION_MAX: i64 = 0;
-/// Statements of a batch, and values of a statement, that a request can have.
+/// Maximum number of statements of a batch, and of values of a statement.
 const COUNT_MAX: usize = u16::MAX as usize;
 
 /// A record of a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Entry {
-    /// A request that was answered.
+    /// A request that was executed.
     Request(Request),
-    /// Something that is no request, or not one that can be offered.
+    /// A record that is not a request, or cannot be replayed.
     Other(Why, u64),
 }
 
-/// Why a record is not offered again.
+/// Reasons for not replaying a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Why {
     /// It defines something: CREATE, ALTER, DROP.
     Definition,
-    /// It empties a table, or lets somebody in or out.
+    /// It truncates a table, or grants or revokes permissions.
     Administration,
-    /// It says which keyspace its connection uses.
+    /// It sets the keyspace of its connection.
     Use,
-    /// It is about the server's own keyspaces, as drivers ask for when they connect.
+    /// It concerns the server's own keyspaces, which drivers read when they connect.
     System,
-    /// It asks for a further page of an earlier read; only first pages can be asked for.
+    /// It requests a further page of an earlier read. Only first pages can be requested.
     FurtherPage,
-    /// Its values are not in the log: audit logs have none.
+    /// Its values are not in the log. Audit logs contain none.
     NoValues,
-    /// It is a part of a batch in an audit log, which does not say how the batch was sent.
+    /// It is part of a batch in an audit log, which does not contain whole batches.
     AuditBatch,
     /// It was refused or failed.
     Failed,
-    /// It is no statement: a log-in, or a statement that was only prepared.
+    /// It is not a statement: a log-in, or a statement that was only prepared.
     NoStatement,
     /// It names no keyspace, and neither does its connection.
     NoKeyspace,
-    /// It is a statement that is not known here, or one whose words do not end.
+    /// The statement is unknown, or its tokens are not closed.
     Unknown,
-    /// It has another number of values than its statement has markers.
+    /// The number of values differs from the number of markers in its statement.
     OtherValues,
     /// Its record cannot be read.
     Unreadable,
-    /// It would be one statement more than are offered.
+    /// It would exceed the maximum number of statements.
     TooManyStatements,
-    /// There was no more room for it in memory.
+    /// The memory limit was reached.
     NoRoom,
-    /// It is a write, and only reads were chosen, or the other way round.
+    /// It is a write and only reads were chosen, or the reverse.
     NotChosen,
-    /// It is about a keyspace that was not chosen.
+    /// Its keyspace was not chosen.
     OtherKeyspace,
-    /// It is outside of the stretch of time that was chosen.
+    /// It is outside the chosen period.
     OutsideOfTime,
 }
 
 impl Why {
-    /// The reason in words: "… were left out: they …".
+    /// Returns the reason in words: "… were left out: they …".
     pub fn words(self) -> &'static str {
         match self {
             Why::Definition => "they define something (CREATE, ALTER, DROP)",
@@ -86,7 +86,7 @@ impl Why {
         }
     }
 
-    /// A short name for programs.
+    /// Returns a short name for programs.
     pub fn name(self) -> &'static str {
         match self {
             Why::Definition => "definition",
@@ -111,28 +111,28 @@ impl Why {
     }
 }
 
-/// A request as it was recorded.
+/// A recorded request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Request {
-    /// When it began, ms since 1970.
+    /// Start time, ms since 1970.
     pub at_ms: u64,
-    /// The keyspace of names without one.
+    /// Keyspace for names without one.
     pub keyspace: Option<String>,
-    /// Its statements: more than one, or a kind of batch, make a batch.
+    /// Its statements. It is a batch if there are several, or if it has a kind of batch.
     pub statements: Vec<Bound>,
-    /// How a batch was sent.
+    /// Kind of the batch.
     pub batch: Option<BatchKind>,
-    /// Its consistency level; none: the log does not say.
+    /// Consistency level. `None` if the log does not contain it.
     pub consistency: Option<Consistency>,
     /// The level of the Paxos part.
     pub serial_consistency: Option<Consistency>,
     /// Rows per page.
     pub page_size: Option<i32>,
-    /// Whether it asks for a further page.
+    /// True if it requests a further page.
     pub continues: bool,
-    /// Whether the client stated the time of the write.
+    /// True if the client set the write timestamp.
     pub stamped: bool,
-    /// Whether the log has values at all.
+    /// True if the log contains values.
     pub has_values: bool,
 }
 
@@ -147,7 +147,7 @@ pub struct Bound {
     pub values: Vec<u8>,
 }
 
-/// Reads a record of a full query log or of a binary audit log.
+/// Parses a record of a full query log or of a binary audit log.
 ///
 /// # Errors
 /// It is neither, or of a later version.
@@ -170,7 +170,7 @@ pub fn read(document: &[u8]) -> Result<Entry, Malformed> {
     }
 }
 
-/// What every request has, with the values of a single one.
+/// Parses the fields that every request has, with the values of a single statement.
 fn request(items: &mut Items<'_>) -> Result<(Request, Bound), Malformed> {
     items.field("query-start-time")?;
     let at_ms = u64::try_from(items.number()?).unwrap_or(0);

@@ -1,8 +1,8 @@
-//! The files of logs: which there are in a folder, and their records in the order of their times.
+//! Reads the files of logs in a folder, and merges their records in the order of their times.
 //!
-//! What must hold: a file is read once, from its begin to its end, and never as a whole into
-//! memory; logs of several nodes are merged while they are read, so that what memory has room for
-//! is the first part of all of them and not all of the first.
+//! Invariants: a file is read once, from start to end, and is never entirely in memory. Logs of
+//! several nodes are merged while they are read. If memory runs out, the recording therefore has
+//! the first part of all of them, and not all of the first.
 
 use crate::audit::{self, Lines};
 use crate::builder::{Builder, Nothing};
@@ -14,37 +14,37 @@ use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
-/// How much of a text file is looked at to see whether it is an audit log.
+/// Bytes at the start of a text file that are examined to recognize an audit log.
 const HEAD_BYTES: u64 = 16 << 10;
-/// Bytes that are asked of the system at a time.
+/// Bytes per read from the system.
 const BUFFER_BYTES: usize = 1 << 20;
 
-/// Why there is no recording.
+/// Reasons for which there is no recording.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// A file or folder cannot be read.
     #[error("{name} cannot be read: {error}")]
     Unreadable {
-        /// Its name, as it was given.
+        /// Name as given by the user.
         name: String,
-        /// The system's answer.
+        /// Error of the system.
         error: io::Error,
     },
-    /// There is no log in it.
+    /// It contains no log.
     #[error(
         "{0} has no query log: neither files `*.cq4` of a full query log or a binary audit log, \
          nor a text file of an audit log"
     )]
     NoLog(String),
-    /// A file is neither.
+    /// The file is not a log.
     #[error("{name} is no query log: {why}")]
     OtherFile {
         /// Its name.
         name: String,
-        /// What it lacks.
+        /// Missing part.
         why: String,
     },
-    /// Nothing of it can be offered.
+    /// None of its records can be replayed.
     #[error("nothing of the log can be offered again{}", said(.0))]
     Nothing(Nothing),
 }
@@ -58,16 +58,16 @@ fn said(nothing: &Nothing) -> String {
     }
 }
 
-/// What was left out and why, in words.
+/// Describes how many records were left out, and why.
 pub fn left_out(why: Why, count: u64) -> String {
     format!("{count} left out: {}", why.words())
 }
 
-/// Reads logs: each of the files or folders, under the name that it was given by, is the log of one
-/// node, and a folder of folders has those of several.
+/// Reads logs. Each of the files or folders, with its given name, is the log of one node. A folder
+/// of folders has the logs of several nodes.
 ///
 /// # Errors
-/// One cannot be read or has no log, or there is nothing to offer.
+/// A log cannot be read or does not exist, or there is no record to replay.
 pub fn read(paths: &[(String, PathBuf)], choice: Choice) -> Result<Recording, ReadError> {
     let mut logs = Vec::new();
     for (name, path) in paths {
@@ -101,7 +101,7 @@ fn unreadable(name: &str) -> impl Fn(io::Error) -> ReadError + '_ {
     }
 }
 
-/// The logs of a file or folder.
+/// Returns the logs in a file or folder.
 fn logs_of(name: &str, path: &Path) -> Result<Vec<Log>, ReadError> {
     if !path.is_dir() {
         return Ok(vec![log(name, vec![path.to_owned()])]);
@@ -110,7 +110,7 @@ fn logs_of(name: &str, path: &Path) -> Result<Vec<Log>, ReadError> {
     for entry in path.read_dir().map_err(unreadable(name))? {
         let entry = entry.map_err(unreadable(name))?;
         let path = entry.path();
-        // A link may lead out of the folder that a study may read.
+        // A link may lead outside the folder that a study may read.
         if entry.file_type().map_err(unreadable(name))?.is_symlink() {
             continue;
         }
@@ -121,7 +121,7 @@ fn logs_of(name: &str, path: &Path) -> Result<Vec<Log>, ReadError> {
         }
     }
     if !files.is_empty() {
-        // The names of a queue's files are their times; those of text files grow with their age.
+        // A queue's files are named by their times. The numbers of text files grow with their age.
         files.sort();
         if files.iter().all(|file| !is_queue(file)) {
             files.reverse();
@@ -158,7 +158,7 @@ fn is_queue(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "cq4")
 }
 
-/// Whether a file of a folder is a log's. The queue's own table (`metadata.cq4t`) is none.
+/// Returns true if a file in a folder is a log. The queue's own table (`metadata.cq4t`) is not.
 fn is_log(path: &Path) -> io::Result<bool> {
     if is_queue(path) {
         return Ok(true);
@@ -177,7 +177,7 @@ fn head(path: &Path) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Gives all records to a builder, in about the order of their times.
+/// Passes all records to a builder, roughly in the order of their times.
 fn merge(logs: &mut [Log], builder: &mut Builder) -> Result<(), ReadError> {
     let mut heads: BTreeMap<(u64, usize), Entry> = BTreeMap::new();
     for (index, log) in logs.iter_mut().enumerate() {
@@ -202,7 +202,7 @@ fn at_ms(entry: &Entry) -> u64 {
 }
 
 impl Log {
-    /// The next record; what cannot be read is noted, and passed over.
+    /// Returns the next record. Unreadable records are counted and skipped.
     fn next(&mut self, builder: &mut Builder) -> Result<Option<Entry>, ReadError> {
         loop {
             let Some((path, opened)) = &mut self.open else {
@@ -223,7 +223,7 @@ impl Log {
                 Step::Unreadable(why) => {
                     self.read.records += 1;
                     builder.left_out(Why::Unreadable, 1);
-                    // One such sentence tells what the others would.
+                    // One such message represents all of them.
                     if self.read.notes.is_empty() {
                         self.read.notes.push(format!("{name}: a record cannot be read: {why}"));
                     }
@@ -262,7 +262,7 @@ fn of_queue(name: String, error: QueueError) -> ReadError {
 enum Step {
     Entry(Entry),
     Unreadable(String),
-    End(u64, Option<&'static str>),
+    End(u64, Option<String>),
 }
 
 fn next_of(opened: &mut Opened, name: &str) -> Result<Step, ReadError> {
@@ -273,9 +273,18 @@ fn next_of(opened: &mut Opened, name: &str) -> Result<Step, ReadError> {
                 let read = entry::read(document);
                 return Ok(read.map_or_else(|why| Step::Unreadable(why.to_string()), Step::Entry));
             }
-            let is_cut = queue.end() == Some(QueueEnd::InDocument);
-            let note = "ends in the middle of a record: it was still being written, or was cut";
-            Ok(Step::End(queue.bytes(), is_cut.then_some(note)))
+            let note = match queue.end() {
+                Some(QueueEnd::InDocument) => Some(
+                    "ends in the middle of a record: it was still being written, or was cut"
+                        .to_owned(),
+                ),
+                Some(QueueEnd::Hole { at, behind }) => Some(format!(
+                    "has a hole at byte {at}: {behind} bytes from there on were not read, so that \
+                     its requests are not all that the cluster had"
+                )),
+                Some(QueueEnd::Whole) | None => None,
+            };
+            Ok(Step::End(queue.bytes(), note))
         }
         Opened::Text { input, lines } => {
             let mut line = Vec::new();

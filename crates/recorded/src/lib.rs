@@ -2,11 +2,11 @@
 //! and what of them can be offered again.
 //!
 //! A full query log (`nodetool enablefullquerylog`) and a binary audit log are files of a Chronicle
-//! queue, which [`queue`] cuts into records, and [`entry`] reads. A text audit log is lines of a
-//! logging framework. What must hold:
-//! - bytes from a file never panic, and reserve no memory that they do not themselves justify;
-//! - statements, values and their order are those of the log: nothing is invented. What cannot be
-//!   offered is left out, and counted by why.
+//! queue. [`queue`] splits them into records, and [`entry`] parses these. A text audit log consists
+//! of lines of a logging framework. Invariants:
+//! - Bytes from a file never cause a panic, and never reserve more memory than they justify.
+//! - Statements, values and their order are those of the log; nothing is invented. Records that
+//!   cannot be replayed are left out, and counted by reason.
 
 mod audit;
 mod builder;

@@ -1,8 +1,8 @@
-//! The options of a request as a full query log keeps them: the bytes that the native protocol has
-//! for them, in the version that the client spoke.
+//! Parses the options of a request in a full query log. They are the bytes of the native protocol,
+//! in the version of the client.
 //!
-//! What must hold: lengths are compared with the bytes that are left. Values are kept as they
-//! stand, each with its length in front, so that null stays null and unset stays unset.
+//! Invariants: lengths are checked against the remaining bytes. Values are kept unchanged, each
+//! with its length in front, so that null stays null and unset stays unset.
 
 use cql::Consistency;
 
@@ -17,31 +17,31 @@ mod flag {
     pub const KEYSPACE: u32 = 0x80;
 }
 
-/// From this version of the protocol on flags have four bytes, before one.
+/// Protocol version from which flags have four bytes instead of one.
 const WIDE_FLAGS_SINCE: i64 = 5;
 
-/// Null and unset have no bytes.
+/// Bytes of a value's length. Null and unset values have no further bytes.
 const LENGTH_BYTES: usize = 4;
 
 /// The options of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Options<'a> {
-    /// None: a code that is no level.
+    /// Consistency level. `None` if the code is unknown.
     pub consistency: Option<Consistency>,
     pub serial_consistency: Option<Consistency>,
     pub page_size: Option<i32>,
-    /// Whether it asks for a further page of an earlier read.
+    /// True if it requests a further page of an earlier read.
     pub continues: bool,
-    /// Whether the client states the time of the write.
+    /// True if the client sets the write timestamp.
     pub stamped: bool,
-    /// Keyspace of the request itself.
+    /// Keyspace in the request itself.
     pub keyspace: Option<&'a str>,
     pub values_count: u16,
     /// Each as `[int length][bytes]`.
     pub values: Vec<u8>,
 }
 
-/// Reads the options of a request in a version of the protocol; none: they end too early.
+/// Parses the options of a request in a protocol version. `None` if they end too early.
 pub(crate) fn parse(bytes: &[u8], version: i64) -> Option<Options<'_>> {
     let mut reader = Reader(bytes);
     let consistency = Consistency::from_code(reader.u16()?);
@@ -109,7 +109,7 @@ impl<'a> Reader<'a> {
         Some(u32::from_be_bytes(self.take(4)?.try_into().ok()?))
     }
 
-    /// A value with its length in front.
+    /// Reads a value with its length in front.
     fn value(&mut self) -> Option<&'a [u8]> {
         let length = self.0.first_chunk().map(|bytes| i32::from_be_bytes(*bytes))?;
         self.take(LENGTH_BYTES + usize::try_from(length).unwrap_or(0))

@@ -1,8 +1,8 @@
-//! A recording on its way to another process of this program: all that is offered, as bytes.
+//! Converts the replayed part of a recording to bytes, for another process of this program.
 //!
-//! Both sides are the same build, so that nothing says which field comes next. What must hold: what
-//! is unpacked is, operation by operation, what was packed, which its digest tells; bytes never
-//! panic, and reserve no memory that they do not themselves justify.
+//! Both sides are the same build, so fields are not labelled. Invariants: unpacking gives exactly
+//! the packed operations, which the digest verifies. Bytes never cause a panic, and never reserve
+//! more memory than they justify.
 
 use crate::builder::digest;
 use crate::recording::{Form, KindCount, Operation, Part, Recording};
@@ -12,23 +12,23 @@ use std::io::{self, Read, Write};
 use std::sync::Arc;
 use workload::{BatchKind, Course};
 
-/// Why bytes are no recording.
+/// Errors in unpacking a recording.
 #[derive(Debug, thiserror::Error)]
 pub enum UnpackError {
-    /// They cannot be read.
+    /// The bytes cannot be read.
     #[error("recorded traffic that was sent here cannot be read: {0}")]
     Unreadable(#[from] io::Error),
-    /// They are not what was packed.
+    /// The bytes differ from the packed ones.
     #[error("recorded traffic that was sent here is not what was read: {0}")]
     Other(&'static str),
 }
 
 impl Recording {
-    /// Writes all that is offered: the bytes of its values, and about 15 for each operation. What
-    /// was said of its logs, and what was left out, stay behind.
+    /// Writes the replayed part: the bytes of its values, and about 15 bytes per operation. Notes
+    /// on its logs and the counts of records left out are omitted.
     ///
     /// # Errors
-    /// `out` takes no more.
+    /// `out` accepts no more bytes.
     pub fn pack(&self, out: &mut dyn Write) -> io::Result<()> {
         let mut to = Packer(out);
         to.text(&self.digest)?;
@@ -66,10 +66,10 @@ impl Recording {
         to.0.write_all(&self.values)
     }
 
-    /// Reads what [`pack`](Recording::pack) wrote, at most `bytes` of it.
+    /// Reads the output of [`pack`](Recording::pack), at most `bytes` of it.
     ///
     /// # Errors
-    /// It cannot be read, or is not what was packed.
+    /// It cannot be read, or differs from the packed bytes.
     pub fn unpack(from: &mut dyn Read, bytes: u64) -> Result<Recording, UnpackError> {
         let mut from = Unpacker { from, left: bytes };
         let told = from.text()?;
@@ -123,7 +123,7 @@ impl Recording {
     }
 }
 
-/// Whether what points to something points to what is there, and all is what was packed.
+/// Checks that all references are valid, and that the content matches the digest.
 fn fits(recording: &Recording, values_bytes: u64) -> Result<(), UnpackError> {
     let (kinds, forms) = (recording.kinds.len(), recording.forms.len());
     let is_there = |operation: &Operation| {
@@ -150,7 +150,7 @@ fn fits(recording: &Recording, values_bytes: u64) -> Result<(), UnpackError> {
     Ok(())
 }
 
-/// Numbers take a byte for each seven bits, as in LEB128.
+/// Writes numbers with seven bits per byte, as in LEB128.
 struct Packer<'o>(&'o mut dyn Write);
 
 impl Packer<'_> {
@@ -177,7 +177,7 @@ impl Packer<'_> {
         self.number(u64::from(flag))
     }
 
-    /// None is 0, and all others are one more than they are.
+    /// Writes `None` as 0, and other numbers plus one.
     fn maybe(&mut self, number: Option<u64>) -> io::Result<()> {
         self.number(number.map_or(0, |number| number + 1))
     }
@@ -213,7 +213,7 @@ impl Packer<'_> {
 
 struct Unpacker<'i> {
     from: &'i mut dyn Read,
-    /// Bytes that may still come.
+    /// Remaining bytes.
     left: u64,
 }
 
@@ -246,7 +246,7 @@ impl Unpacker<'_> {
         T::try_from(number).map_err(|_| UnpackError::Other("a number is too large"))
     }
 
-    /// The number of things that take so many bytes each at least.
+    /// Reads the number of items, each of which takes at least this many bytes.
     fn count(&mut self, bytes_each: u64) -> Result<usize, UnpackError> {
         let count = self.number()?;
         let fits = count.checked_mul(bytes_each).is_some_and(|bytes| bytes <= self.left);
@@ -283,7 +283,7 @@ impl Unpacker<'_> {
         mut one: impl FnMut(&mut Self) -> Result<T, UnpackError>,
     ) -> Result<Vec<T>, UnpackError> {
         let count = self.count(bytes_each)?;
-        // A thing may take more memory than bytes: what comes makes the room.
+        // An item may take more memory than bytes, so memory grows as items arrive.
         (0..count).map(|_| one(self)).collect()
     }
 

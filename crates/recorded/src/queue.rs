@@ -1,55 +1,65 @@
-//! The documents of a file of a Chronicle queue (`.cq4`), one after the other.
+//! Reads the documents in a file of a Chronicle queue (`.cq4`), one after the other.
 //!
-//! A document is a header of four bytes and so many bytes as it says; two of its bits say that it
-//! is the queue's own (its settings, its index) and that it is still being written. A file is made
-//! larger than what is in it, and filled with zeros: a header of zero is the end.
+//! A document is a header of four bytes, followed by as many bytes as the header states. Two bits
+//! of the header mark the queue's own documents (its settings, its index) and documents that are
+//! still being written. A file is larger than its content, and filled with zeros: a header of zero
+//! is the end.
 //!
-//! What must hold: memory for a document is taken as its bytes arrive, and no more than a request
-//! to Cassandra may have; what was cut off in the middle of a document ends the file, and that is
-//! said.
+//! Invariants: memory for a document grows as its bytes arrive, up to the size of a request to
+//! Cassandra. A document that is cut off ends the file, and this is reported.
 
 use std::io::{self, Read};
 
-/// A header's bits that say how long its document is.
+/// Bits of a header with the length of its document.
 const LENGTH: u32 = 0x3FFF_FFFF;
-/// The document is the queue's own.
+/// Bit for the queue's own documents.
 const META: u32 = 0x4000_0000;
-/// The document is not written to its end.
+/// Bit for a document that is not complete.
 const OPEN: u32 = 0x8000_0000;
-/// Nothing follows: the queue goes on in the next file.
+/// Header at the end of a file: the queue continues in the next file.
 const END: u32 = OPEN | META;
-/// Where headers stand: at multiples of so many bytes.
+/// Alignment of headers, bytes.
 const ALIGNMENT: u64 = 4;
-/// The largest document that is read: a frame of CQL has 256 MiB at most.
+/// Maximum length of a document. A CQL frame has at most 256 MiB.
 const DOCUMENT_BYTES_MAX: u32 = 300 << 20;
-/// What the first document of a queue says that it is.
+/// Bytes per read after the last document.
+const SEARCH_BYTES: usize = 64 << 10;
+/// Type name in the first document of a queue.
 const MAGIC: &[u8] = b"SCQStore";
 
-/// Why there is no further document.
+/// Reasons why there is no further document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueueEnd {
-    /// There is none: a mark says so, or zeros that were never written to, or the file's own end.
+    /// The normal end: an end mark, zeros that were never written, or the end of the file.
     Whole,
-    /// The last one is only there in part: it was being written when the file was copied, or the
-    /// file was cut.
+    /// The last document is incomplete: it was being written when the file was copied, or the file
+    /// was cut off.
     InDocument,
+    /// A header of zero is followed by other bytes: the file was copied while it was written, or
+    /// lost a part.
+    Hole {
+        /// Offset of the header in the file.
+        at: u64,
+        /// Bytes from there to the last one that is not zero.
+        behind: u64,
+    },
 }
 
-/// Why a file is no queue.
+/// Reasons for which a file is not a queue.
 #[derive(Debug, thiserror::Error)]
 pub enum QueueError {
     /// It could not be read.
     #[error("it cannot be read: {0}")]
     Unreadable(#[from] io::Error),
-    /// It does not begin as a queue does.
+    /// It does not begin like a queue.
     #[error("it does not begin as a file of a Chronicle queue does (no SCQStore in its head)")]
     NoQueue,
-    /// A document of more bytes than there may be.
+    /// A document exceeds the maximum length.
     #[error("at byte {at} a record of {bytes} bytes begins; at most {DOCUMENT_BYTES_MAX} are read")]
     TooLong {
         /// Its length.
         bytes: u32,
-        /// Where in the file it begins.
+        /// Offset in the file.
         at: u64,
     },
 }
@@ -58,17 +68,17 @@ pub enum QueueError {
 #[derive(Debug)]
 pub struct Queue<R> {
     input: R,
-    /// Bytes read so far.
+    /// Number of bytes read so far.
     at: u64,
     document: Vec<u8>,
     end: Option<QueueEnd>,
 }
 
 impl<R: Read> Queue<R> {
-    /// Begins at the head of a file, and looks whether it is a queue's.
+    /// Reads the start of a file, and checks that it is a queue.
     ///
     /// # Errors
-    /// It is not, or cannot be read.
+    /// It is not a queue, or cannot be read.
     pub fn open(input: R) -> Result<Queue<R>, QueueError> {
         let mut queue = Queue {
             input,
@@ -79,7 +89,7 @@ impl<R: Read> Queue<R> {
         let Some(header) = queue.header()? else {
             return Err(QueueError::NoQueue);
         };
-        // Nothing but the queue's own settings stands first; an empty file of it has them too.
+        // The queue's own settings always come first, even in an empty file.
         if header & META == 0 || !queue.body(header)? {
             return Err(QueueError::NoQueue);
         }
@@ -90,7 +100,8 @@ impl<R: Read> Queue<R> {
         }
     }
 
-    /// The next document that is not the queue's own; none: [`Queue::end`] says why.
+    /// Returns the next document that is not the queue's own. `None` at the end; [`Queue::end`]
+    /// tells why.
     ///
     /// # Errors
     /// The file cannot be read, or a document is too long.
@@ -99,8 +110,10 @@ impl<R: Read> Queue<R> {
             let Some(header) = self.header()? else {
                 break;
             };
-            if header == 0 || header == END {
+            if header == END {
                 self.end = Some(QueueEnd::Whole);
+            } else if header == 0 {
+                self.end = Some(self.after_zeros()?);
             } else if header & OPEN != 0 || !self.body(header)? {
                 self.end = Some(QueueEnd::InDocument);
             } else if header & META == 0 {
@@ -110,12 +123,12 @@ impl<R: Read> Queue<R> {
         Ok(None)
     }
 
-    /// Why there is no further document; none as long as there may be one.
+    /// Returns why there is no further document. `None` while there may be one.
     pub fn end(&self) -> Option<QueueEnd> {
         self.end
     }
 
-    /// Bytes read so far.
+    /// Returns the number of bytes read so far.
     pub fn bytes(&self) -> u64 {
         self.at
     }
@@ -139,10 +152,10 @@ impl<R: Read> Queue<R> {
         Ok(Some(u32::from_le_bytes(header)))
     }
 
-    /// Reads the document of a header; whether it is there in full.
+    /// Reads the document of a header. Returns true if it is complete.
     fn body(&mut self, header: u32) -> Result<bool, QueueError> {
         let bytes = header & LENGTH;
-        // The queue's own may be as long as they like: they are not kept.
+        // The queue's own documents may have any length, because they are not kept.
         if bytes > DOCUMENT_BYTES_MAX {
             return Err(QueueError::TooLong { bytes, at: self.at });
         }
@@ -151,6 +164,29 @@ impl<R: Read> Queue<R> {
         let got = limited.read_to_end(&mut self.document)?;
         self.at += got as u64;
         Ok(got == bytes as usize)
+    }
+
+    /// Reads on after a header of zero, to see whether data follows.
+    fn after_zeros(&mut self) -> Result<QueueEnd, QueueError> {
+        let documents_end = self.at;
+        let at = documents_end - 4;
+        let mut last = None;
+        let mut room = vec![0; SEARCH_BYTES];
+        loop {
+            let begin = self.at;
+            let got = self.fill(&mut room)?;
+            if let Some(last_in_room) = room[..got].iter().rposition(|byte| *byte != 0) {
+                last = Some(begin + last_in_room as u64);
+            }
+            if got < room.len() {
+                break;
+            }
+        }
+        self.at = documents_end;
+        Ok(last.map_or(QueueEnd::Whole, |last| QueueEnd::Hole {
+            at,
+            behind: last + 1 - at,
+        }))
     }
 
     fn fill(&mut self, room: &mut [u8]) -> Result<usize, QueueError> {

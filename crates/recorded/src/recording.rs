@@ -1,8 +1,8 @@
-//! Recorded traffic in memory, ready to be offered: statements once each, values as bytes, and when
-//! each operation was asked for.
+//! Recorded traffic in memory, ready to be replayed: statements once each, values as bytes, and the
+//! time of each operation.
 //!
-//! What must hold: operations are in the order of their times; memory has a limit, beyond which the
-//! rest is left out and counted; whatever is left out has a reason.
+//! Invariants: operations are in the order of their times. Memory has a limit, beyond which
+//! operations are left out and counted. Every omission has a reason.
 
 use crate::entry::Why;
 use cql::Consistency;
@@ -11,23 +11,22 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use workload::{BatchKind, Course};
 
-/// Different statements that are offered at most: each is prepared on every connection. A log of
-/// statements with their values in their texts has more, and those after the first so many are left
-/// out.
+/// Maximum number of different statements, because each is prepared on every connection. A log of
+/// statements with their values in their texts has more; the later ones are left out.
 pub const STATEMENTS_MAX: usize = 10_000;
-/// Memory for operations and values, if nobody says otherwise: 2 GiB hold an hour of 5,000
-/// operations a second whose values take 80 bytes each.
+/// Default memory for operations and values. 2 GiB hold an hour of 5,000 operations per second with
+/// values of 80 bytes each.
 pub const MEMORY_BYTES: u64 = 2 << 30;
 
-/// Which of the recorded operations are wanted.
+/// Selection of recorded operations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Only {
     /// Reads and writes.
     #[default]
     All,
-    /// Those that change nothing.
+    /// Operations that change no data.
     Reads,
-    /// Those that change data.
+    /// Operations that change data.
     Writes,
 }
 
@@ -41,16 +40,16 @@ impl Only {
     }
 }
 
-/// What of a recording is wanted.
+/// Selection of a part of a recording.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Choice {
     /// Reads, writes or both.
     pub only: Only,
-    /// Of which keyspaces; empty: of all.
+    /// Chosen keyspaces. Empty means all.
     pub keyspaces: Vec<String>,
-    /// From how long after the first record on, ms.
+    /// Start of the period after the first record, ms.
     pub from_ms: u64,
-    /// For how long, ms; none: to the end.
+    /// Length of the period, ms. `None` means to the end.
     pub for_ms: Option<u64>,
     /// Memory for operations and values, bytes.
     pub memory_bytes: u64,
@@ -68,7 +67,7 @@ impl Default for Choice {
     }
 }
 
-/// A statement as it is offered: its text, and what it is sent with.
+/// A statement to be replayed: its text, and its parameters.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Form {
     pub cql: String,
@@ -84,31 +83,31 @@ pub(crate) struct Form {
     pub kind: u8,
 }
 
-/// A kind of operation: what it does, and to which table.
+/// A kind of operation: its verb and its table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KindCount {
     /// Its name: `select-shop.users`.
     pub name: String,
-    /// Whether it changes data.
+    /// True if it changes data.
     pub is_write: bool,
-    /// Operations of it.
+    /// Number of its operations.
     pub operations: u64,
-    /// Different statements of it.
+    /// Number of its different statements.
     pub statements: u64,
 }
 
 /// One statement of an operation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Part {
-    /// Where its values begin in [`Recording::values`].
+    /// Offset of its values in [`Recording::values`].
     pub at: u64,
-    /// Their length.
+    /// Length of its values.
     pub bytes: u32,
     /// Index of its form.
     pub form: u16,
 }
 
-/// An operation: so many parts from one on.
+/// An operation: a range of parts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Operation {
     pub first: u32,
@@ -116,43 +115,43 @@ pub(crate) struct Operation {
     pub kind: u8,
 }
 
-/// What a log file, or the log of a node, held.
+/// Statistics of a log file, or of the log of a node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LogRead {
-    /// The folder or file, as it was named.
+    /// The folder or file, as given by the user.
     pub name: String,
-    /// Files that were read.
+    /// Number of files read.
     pub files: usize,
-    /// Bytes that were read of them.
+    /// Number of bytes read.
     pub bytes: u64,
-    /// Records, whether offered or not.
+    /// Number of records, whether replayed or not.
     pub records: u64,
-    /// What is to be said of its files, a sentence each.
+    /// Notes on its files, one sentence each.
     pub notes: Vec<String>,
 }
 
 /// Recorded traffic.
 #[derive(Debug)]
 pub struct Recording {
-    /// The logs that it comes from; one for each node.
+    /// The logs from which it comes, one per node.
     pub logs: Vec<LogRead>,
-    /// When the first operation began, ms since 1970.
+    /// Start time of the first operation, ms since 1970.
     pub began_ms: u64,
-    /// When each operation is due, from the first on, and for how long the recording is.
+    /// Due time of each operation, counted from the first one, and the length of the recording.
     pub course: Arc<Course>,
     /// Kinds, in the order of their first operations.
     pub kinds: Vec<KindCount>,
-    /// Operations by consistency level.
+    /// Number of operations by consistency level.
     pub levels: BTreeMap<Consistency, u64>,
-    /// Operations by keyspace.
+    /// Number of operations by keyspace.
     pub keyspaces: IndexMap<String, u64>,
-    /// Tables, by keyspace and name, with how often they are asked.
+    /// Number of requests by keyspace and table.
     pub tables: IndexMap<(String, String), u64>,
-    /// What was left out, and why.
+    /// Number of records left out, by reason.
     pub left_out: BTreeMap<Why, u64>,
-    /// Operations whose log does not say their consistency level.
+    /// Number of operations whose log does not contain their consistency level.
     pub without_level: u64,
-    /// A digest of all that is offered.
+    /// Digest of everything that is replayed.
     pub digest: String,
     pub(crate) forms: Vec<Form>,
     pub(crate) operations: Vec<Operation>,
@@ -161,23 +160,23 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// Operations in it.
+    /// Returns the number of operations.
     pub fn operations(&self) -> u64 {
         self.operations.len() as u64
     }
 
-    /// Different statements in it.
+    /// Returns the number of different statements.
     pub fn statements(&self) -> usize {
         let texts: IndexSet<&str> = self.forms.iter().map(|form| form.cql.as_str()).collect();
         texts.len()
     }
 
-    /// How long it is, seconds.
+    /// Returns its length, seconds.
     pub fn seconds(&self) -> f64 {
         self.course.period_ns() as f64 / 1e9
     }
 
-    /// When the last operation is due, in seconds since the first.
+    /// Returns the due time of the last operation, seconds since the first.
     pub fn last_due_s(&self) -> f64 {
         self.course.due_ns().last().copied().unwrap_or_default() as f64 / 1e9
     }
@@ -186,12 +185,12 @@ impl Recording {
         &self.parts[operation.first as usize..][..usize::from(operation.parts)]
     }
 
-    /// Operations per second, on average.
+    /// Returns the average number of operations per second.
     pub fn ops_per_s(&self) -> f64 {
         self.operations() as f64 / self.seconds()
     }
 
-    /// Operations in the second that has most of them.
+    /// Returns the largest number of operations in one second.
     pub fn peak_per_s(&self) -> u64 {
         let (mut peak, mut count, mut second) = (0, 0, 0);
         for due_ns in self.course.due_ns() {

@@ -1,5 +1,5 @@
-//! A recording as a program: operation n is the n-th that was recorded, and after the last one
-//! comes the first again.
+//! Turns a recording into a program: operation n is the n-th recorded one, and after the last one
+//! the first follows again.
 
 use crate::recording::{Form, Only, Recording};
 use cql::response::RawRows;
@@ -9,10 +9,10 @@ use workload::{
     Statement,
 };
 
-/// Room that is made ahead for the values of a request; larger ones make theirs.
+/// Maximum room reserved for the values of a request. Larger requests allocate their own.
 const VALUES_BYTES_MAX: u64 = 1 << 20;
 
-/// The program of a recording, with the statements that make its tables, if somebody has them.
+/// Returns the program of a recording, with the statements that create its tables, if available.
 pub fn program(recording: &Arc<Recording>, name: &str, schema: &[String]) -> Program {
     let kinds = recording.kinds.iter().map(|kind| Kind::new(&kind.name, kind.is_write));
     let statements = recording.forms.iter().map(statement);
@@ -47,7 +47,7 @@ fn statement(form: &Form) -> Statement {
         // Further pages were requests of their own.
         pages_max: form.page_size.map(|_| 1),
         serial_consistency: form.serial_consistency,
-        // The log does not say; who binds values has prepared.
+        // The log does not state it, but a client that binds values has prepared the statement.
         prepared: form.values_count > 0,
         batch: form.batch,
         client_timestamp: form.stamped,
@@ -131,7 +131,7 @@ impl OperationEncoder for Cursor {
         self.at = operation.key as usize % self.source.recording.operations.len();
     }
 
-    /// Which column is the partition key only the server knows, so that any node is asked.
+    /// Only the server knows the partition key column, so any node is used.
     fn token(&self) -> Option<i64> {
         None
     }
@@ -155,7 +155,7 @@ impl OperationEncoder for Cursor {
         out.extend_from_slice(&recording.values[at..at + part.bytes as usize]);
     }
 
-    /// Nobody has recorded what was answered.
+    /// The recording does not contain the results.
     fn check(&mut self, _rows: &RawRows) -> Check {
         Check::Unknown
     }
@@ -166,7 +166,7 @@ impl OperationEncoder for Cursor {
 }
 
 impl Only {
-    /// Its word in a study.
+    /// Returns its name in a study.
     pub fn name(self) -> &'static str {
         match self {
             Only::All => "all",

@@ -1,10 +1,10 @@
-//! What a recorded statement is: what it does, to which table, and its text with the table's
-//! keyspace, as it has to be sent over a connection that uses none.
+//! Analyses a recorded statement: its verb, its table, and its text with the table's keyspace, as
+//! it must be sent on a connection without one.
 
 use crate::entry::Why;
 use cql::text::{Kind, Token, quoted_name};
 
-/// What a statement does.
+/// Verb of a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Verb {
     /// A statement that begins with SELECT.
@@ -20,7 +20,7 @@ pub enum Verb {
 }
 
 impl Verb {
-    /// Its word.
+    /// Returns the verb as a word.
     pub fn name(self) -> &'static str {
         match self {
             Verb::Select => "select",
@@ -31,31 +31,31 @@ impl Verb {
         }
     }
 
-    /// Whether it changes data.
+    /// Returns true if it changes data.
     pub fn is_write(self) -> bool {
         self != Verb::Select
     }
 }
 
-/// A statement that can be offered.
+/// A statement that can be replayed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KnownStatement {
-    /// What it does.
+    /// Its verb.
     pub verb: Verb,
-    /// Keyspace and table; of a batch those of its first statement.
+    /// Keyspace and table. For a batch, those of its first statement.
     pub table: (String, String),
-    /// Its text, every table with its keyspace.
+    /// Text in which every table has its keyspace.
     pub cql: String,
     /// Number of its bind markers.
     pub markers: usize,
-    /// Whether it has a condition, so that its result says whether that held.
+    /// True if it has a condition, so that its result says whether the condition held.
     pub conditional: bool,
 }
 
-/// Reads a statement of a connection that uses a keyspace.
+/// Analyses a statement of a connection that uses a keyspace.
 ///
 /// # Errors
-/// Why it cannot be offered.
+/// The reason for which it cannot be replayed.
 pub fn known(cql: &str, used: Option<&str>) -> Result<KnownStatement, Why> {
     let tokens = cql::text::tokens(cql).map_err(|_| Why::Unknown)?;
     let words = Words(&tokens);
@@ -101,7 +101,7 @@ pub fn known(cql: &str, used: Option<&str>) -> Result<KnownStatement, Why> {
     })
 }
 
-/// Whether a keyspace is the server's own.
+/// Returns true if a keyspace is the server's own.
 fn is_system(keyspace: &str) -> bool {
     keyspace == "system" || keyspace.starts_with("system_")
 }
@@ -137,12 +137,12 @@ impl Words<'_> {
         Some(Name::Part(first))
     }
 
-    /// Where the names of tables begin, in the order of the text.
+    /// Returns the positions of table names, in the order of the text.
     fn tables(&self, verb: Verb) -> Vec<usize> {
         match verb {
             Verb::Insert => self.behind(0, "into").into_iter().collect(),
             Verb::Update => vec![1],
-            // A column may be named like the word, if that stands in quotes: then it is no word.
+            // A column with the same name as the keyword must be quoted, and is then not a keyword.
             Verb::Select | Verb::Delete => self.behind(0, "from").into_iter().collect(),
             Verb::Batch => self.tables_of_batch(),
         }
@@ -153,7 +153,8 @@ impl Words<'_> {
         Some(all.into_iter().find(|at| self.word(*at) == Some(word))? + 1)
     }
 
-    /// The statements of a batch begin behind its first words, each behind the end of another one.
+    /// Returns the tables of a batch, whose statements begin after its first words, each after the
+    /// end of the previous one.
     fn tables_of_batch(&self) -> Vec<usize> {
         let mut tables = Vec::new();
         let mut at = self.behind(0, "batch").unwrap_or(self.0.len());
@@ -173,8 +174,8 @@ impl Words<'_> {
         tables
     }
 
-    /// Behind the end of the statement of a batch in which a place is. A statement without `;` ends
-    /// where the next begins: a verb that is no name.
+    /// Returns the position after the statement of a batch that contains the position `from`. A
+    /// statement without `;` ends before `APPLY` or `INSERT INTO`.
     fn end_of_statement(&self, from: usize) -> usize {
         let ends = |at: &usize| {
             let next = self.word(at + 1);
@@ -185,7 +186,7 @@ impl Words<'_> {
         (from..self.0.len()).find(ends).map_or(self.0.len(), |at| at + 1)
     }
 
-    /// Bind markers: `?`, and `:name`.
+    /// Counts the bind markers: `?`, and `:name`.
     fn markers(&self) -> usize {
         let is_named = |at: usize| {
             self.is_symbol(at, ":")
@@ -196,7 +197,8 @@ impl Words<'_> {
         (0..self.0.len()).filter(|at| self.is_symbol(*at, "?") || is_named(*at)).count()
     }
 
-    /// Whether a `:` stands between a key and a value of a map: behind something that ends a value.
+    /// Returns true if a `:` stands between a key and a value of a map, after a token that ends a
+    /// value.
     fn is_map_colon(&self, at: usize) -> bool {
         let before = at.checked_sub(1).and_then(|before| self.0.get(before));
         before.is_some_and(|token| match token.kind {

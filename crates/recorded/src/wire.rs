@@ -1,17 +1,17 @@
-//! The values of one document of a Chronicle queue: field names, numbers, texts and bytes, each
-//! behind a code of one byte.
+//! Reads the values in one document of a Chronicle queue: field names, numbers, texts and bytes,
+//! each after a code of one byte.
 //!
-//! Only the codes that Cassandra's logs have, or that the library may choose for the same values,
-//! are known. What must hold: every length is compared with the bytes that are left, and whatever
-//! is not known is an error with its place and never a guess.
+//! Only codes that occur in Cassandra's logs, or that the library may choose for the same values,
+//! are known. Invariants: every length is checked against the remaining bytes, and anything unknown
+//! is an error with its offset, never a guess.
 
 use std::borrow::Cow;
 
-/// Why a document cannot be read.
+/// Reason for which a document cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what} at byte {at} of the record")]
 pub struct Malformed {
-    /// What is wrong there.
+    /// The error at this place.
     pub what: &'static str,
     /// Offset in the document.
     pub at: usize,
@@ -27,7 +27,7 @@ pub(crate) enum Item<'a> {
     Null,
 }
 
-/// Codes of what has a length of its own in front.
+/// Codes of items that begin with a length.
 mod code {
     pub const BYTES_8: u8 = 0x80;
     pub const BYTES_16: u8 = 0x81;
@@ -69,7 +69,7 @@ impl<'a> Items<'a> {
         Items { bytes, at: 0 }
     }
 
-    /// An error at the place that was read last.
+    /// Returns an error at the last position.
     pub fn wrong(&self, what: &'static str) -> Malformed {
         Malformed { what, at: self.at }
     }
@@ -93,7 +93,7 @@ impl<'a> Items<'a> {
         Ok(self.array::<1>()?[0])
     }
 
-    /// A number of seven bits a byte, the lowest first.
+    /// Reads a number with seven bits per byte, the lowest first.
     fn stop_bit(&mut self) -> Result<usize, Malformed> {
         let mut number = 0_u64;
         for shift in (0..35).step_by(7) {
@@ -110,7 +110,7 @@ impl<'a> Items<'a> {
         Ok(text_of(self.take(length)?))
     }
 
-    /// The bytes of a length; those of an array say so in front of their first.
+    /// Reads the bytes of a given length. Arrays have a code before their first byte.
     fn block(&mut self, length: usize) -> Result<Item<'a>, Malformed> {
         let all = self.take(length)?;
         Ok(Item::Bytes(match all {
@@ -119,7 +119,7 @@ impl<'a> Items<'a> {
         }))
     }
 
-    /// The next item; none at the end of the document.
+    /// Returns the next item. `None` at the end of the document.
     pub fn next(&mut self) -> Result<Option<Item<'a>>, Malformed> {
         while self.at < self.bytes.len() {
             let at = self.at;
@@ -157,7 +157,7 @@ impl<'a> Items<'a> {
                 code::INT_16 => number(i64::from(i16::from_le_bytes(self.array()?))),
                 code::INT_32 => number(i64::from(i32::from_le_bytes(self.array()?))),
                 code::INT_64 | code::INT_64_HEX => number(i64::from_le_bytes(self.array()?)),
-                // Whole numbers that a float of fewer bytes holds exactly may be written as one.
+                // A whole number may be written as a shorter float if that holds it exactly.
                 code::FLOAT_32 => number(f32::from_le_bytes(self.array()?) as i64),
                 code::FLOAT_64 => number(f64::from_le_bytes(self.array()?) as i64),
                 code::FALSE => number(0),
@@ -187,7 +187,7 @@ impl<'a> Items<'a> {
         Ok(None)
     }
 
-    /// Goes on to the value of a field.
+    /// Advances to the value of a field.
     pub fn field(&mut self, name: &str) -> Result<(), Malformed> {
         while let Some(item) = self.next()? {
             if matches!(&item, Item::Field(found) if found == name) {
@@ -204,7 +204,7 @@ impl<'a> Items<'a> {
         }
     }
 
-    /// How many things follow of which each takes a byte at least.
+    /// Reads the number of items that follow, each of at least one byte.
     pub fn count(&mut self) -> Result<usize, Malformed> {
         let count = usize::try_from(self.number()?).unwrap_or(usize::MAX);
         if count > self.bytes.len() - self.at {
@@ -221,7 +221,7 @@ impl<'a> Items<'a> {
         }
     }
 
-    /// Bytes, as they stand; none: null.
+    /// Reads bytes unchanged. `None` is null.
     pub fn bytes(&mut self) -> Result<Option<&'a [u8]>, Malformed> {
         match self.next()? {
             Some(Item::Bytes(bytes)) => Ok(Some(bytes)),
@@ -231,8 +231,8 @@ impl<'a> Items<'a> {
     }
 }
 
-/// A text as the library writes it: each half of a surrogate pair by itself, so that a character
-/// beyond the first 65,536 takes six bytes instead of four.
+/// Decodes a text as the library writes it: each half of a surrogate pair separately. A character
+/// beyond the first 65,536 therefore takes six bytes instead of four.
 fn text_of(bytes: &[u8]) -> Cow<'_, str> {
     match std::str::from_utf8(bytes) {
         Ok(text) => Cow::Borrowed(text),

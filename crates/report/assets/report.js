@@ -4,6 +4,9 @@
 (() => {
   const plots = Array.from(document.querySelectorAll(".plot"));
   const narrow = matchMedia("(max-width: 640px)");
+  // A4 and US letter are so wide at least, within the margins that the style sheet gives them.
+  const PAPER_PX = 690;
+  const onPaper = () => document.documentElement.classList.contains("paper");
   let loading = null;
 
   // The chart library stands in the page packed; it is unpacked and compiled on first use.
@@ -80,6 +83,7 @@
       if (trace.hovertemplate?.startsWith("%{text}")) trace.text = trace.x.map(percentile);
     }
     const layout = { ...figure.layout, template: theme() };
+    if (onPaper()) layout.width = PAPER_PX;
     plot.style.height = layout.height + "px";
     plot.querySelector("noscript")?.remove();
     plot.drawn = true;
@@ -120,17 +124,13 @@
   addEventListener("hashchange", reveal);
   reveal();
 
-  // Paper is always light, and has everything: folds are open, and all charts drawn, seen or not.
-  let opened = [];
+  // Paper is always light, and has what the reader has open; its charts are as wide as it is.
   addEventListener("beforeprint", () => {
     document.documentElement.classList.add("paper");
-    opened = Array.from(document.querySelectorAll("details:not([open])"));
-    for (const fold of opened) fold.open = true;
-    if (globalThis.Plotly) plots.forEach(draw);
+    if (globalThis.Plotly) redraw();
   });
   addEventListener("afterprint", () => {
     document.documentElement.classList.remove("paper");
-    for (const fold of opened) fold.open = false;
     redraw();
   });
 

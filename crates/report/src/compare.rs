@@ -1,8 +1,8 @@
-//! Runs beside each other: the same points matched, ratios with their error, and what else differs
-//! between them. The first run is the baseline.
+//! Compares runs: matches their points, computes ratios with errors, and lists other differences.
+//! The first run is the baseline.
 //!
-//! Runs were not interleaved, so the machine may have changed between them: intervals allow for
-//! that, nothing more is said than that two look different, and the page says so.
+//! Runs were not interleaved, so the machine may have changed between them. Intervals allow for
+//! that, the verdict is at most that two look different, and the page says so.
 
 mod costs;
 mod differs;
@@ -71,7 +71,7 @@ pub fn compare_all(sides: &[Side<'_>]) -> Page {
     }
 }
 
-/// What `--json` prints: of two runs flat, of more a list of contenders.
+/// Returns the data for `--json`: flat for two runs, a list of contenders for more.
 fn data(baseline: &RunView, pairs: &[Pair<'_, '_>], many: Option<&MultiplicityRecord>) -> Value {
     let of = |pair: &Pair<'_, '_>| {
         json!({
@@ -94,7 +94,7 @@ fn data(baseline: &RunView, pairs: &[Pair<'_, '_>], many: Option<&MultiplicityRe
     data
 }
 
-/// How often each verdict was given for one metric, in words.
+/// Says how often each verdict was given for one metric.
 fn tally(comparisons: &[ComparisonRecord], metric: &str) -> String {
     let of: Vec<&ComparisonRecord> = comparisons.iter().filter(|c| c.metric == metric).collect();
     let mut parts = Vec::new();
@@ -170,7 +170,7 @@ fn headline(
     }
 }
 
-/// What of a run must be seen before any comparison with it.
+/// Returns the alarms of a run, which must be seen before any comparison with it.
 fn alarms(run: &RunView) -> impl Iterator<Item = String> {
     run.findings.alarms.iter().map(|sentence| format!("{}: {sentence}", run.name))
 }
@@ -186,13 +186,13 @@ fn facts(baseline: &RunView, pairs: &[Pair<'_, '_>]) -> Vec<(String, String)> {
     facts
 }
 
-/// What came of a contender; with its name where there are several.
+/// Returns the sentences on a contender, with its name if there are several.
 fn sentences(baseline: &RunView, pair: &Pair<'_, '_>, is_named: bool) -> Vec<String> {
     let mut said = Vec::new();
     if pair.matched.is_empty() {
         said.push("The runs have no point in common.".to_string());
     }
-    // The one that keeps its whole level first, where there is not room for much.
+    // The comparison that keeps its whole level comes first if space is limited.
     if is_named {
         said.extend(primary_sentence(&pair.comparisons, baseline));
     }
@@ -215,7 +215,7 @@ fn sentences(baseline: &RunView, pair: &Pair<'_, '_>, is_named: bool) -> Vec<Str
     vec![format!("{}: {}", pair.run.name, said.join(" "))]
 }
 
-/// The comparison that keeps its whole level, with what its interval allows for.
+/// Returns the comparison that keeps its whole level, with the reach of its interval.
 fn primary_sentence(comparisons: &[ComparisonRecord], run: &RunView) -> Option<String> {
     let c = comparisons.iter().find(|c| c.primary)?;
     let interval = interval_words(c)?;
@@ -243,7 +243,7 @@ fn primary_sentence(comparisons: &[ComparisonRecord], run: &RunView) -> Option<S
     ))
 }
 
-/// The largest and the smallest ratio of throughput, of those that have an interval.
+/// Returns the largest and the smallest ratio of throughput among those with an interval.
 fn extremes(baseline: &RunView, comparisons: &[ComparisonRecord]) -> Vec<Figure> {
     let mut rates: Vec<&ComparisonRecord> = comparisons
         .iter()

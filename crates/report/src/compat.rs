@@ -1,7 +1,7 @@
-//! The text that other load generators print, for scripts that parse it.
+//! Prints the text of other load generators, for scripts that parse it.
 //!
-//! What must hold: pure functions from plain numbers; the same bytes as the tool prints for the
-//! same numbers, its oddities included.
+//! Invariants: pure functions of plain numbers. They print the same bytes as the tool for the same
+//! numbers, its quirks included.
 
 mod java;
 mod rank;

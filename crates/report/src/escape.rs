@@ -1,4 +1,4 @@
-//! Text as HTML and SVG take it.
+//! Escapes text for HTML and SVG.
 
 /// Escapes text for HTML, in elements and in quoted attributes.
 pub fn escape(text: &str) -> String {

@@ -1,8 +1,8 @@
-//! A [`Chart`] as a plotly figure.
+//! Converts a [`Chart`] to a plotly figure.
 //!
-//! Colours are written as names (`@c0`, `@r3`, `@error`); the page's script replaces them by the
-//! theme's own, so that one figure serves light, dark and paper. All text is escaped, since
-//! plotly reads a subset of HTML in names and titles.
+//! Colours are written as names (`@c0`, `@r3`, `@error`). The page's script replaces them by the
+//! theme's own, so that one figure serves light, dark and paper. All text is escaped, since plotly
+//! reads a subset of HTML in names and titles.
 //!
 //! The keys are those of plotly's figure reference.
 
@@ -18,27 +18,27 @@ use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-/// Steps of the ramp of ordered series in the style sheet: `--r0` to `--r7`.
+/// Number of steps of the ramp for ordered series in the style sheet: `--r0` to `--r7`.
 const RAMP_STEPS: usize = 8;
-/// Colours of unordered series in the style sheet: `--c0` to `--c7`.
+/// Number of colours for unordered series in the style sheet: `--c0` to `--c7`.
 const CATEGORIES: usize = 8;
 /// Digits of the values in a figure: more than a screen can show, few enough for a small page.
 const DIGITS: i32 = 4;
-/// Digits of the places on the horizontal axis: seconds of a day, to the second.
+/// Digits of positions on the horizontal axis: seconds of a day, to the second.
 const PLACE_DIGITS: i32 = 6;
 /// Gap between panels, as a share of the height.
 const GAP: f64 = 0.06;
 
-/// What axes and margins take of the height: the rest is the panels'.
+/// Height of axes and margins, px: the rest is for the panels.
 const MARGINS_PX: f64 = 64.0;
-/// Places from which on a shared horizontal array is worth its reference.
+/// Number of positions from which on a shared horizontal array is worth a reference.
 const SHARED_PLACES_MIN: usize = 8;
 
 /// Width of lines.
 const LINE_PX: f64 = 1.8;
 
-/// The figure as JSON: `data` and `layout`. A trace whose places are those of an earlier one has
-/// `{"same": number of that trace}` for them, and the page's script puts them in.
+/// Returns the figure as JSON: `data` and `layout`. A trace with the positions of an earlier one
+/// has `{"same": number of that trace}` instead, which the page's script resolves.
 pub fn figure(chart: &Chart) -> String {
     let mut traces: Vec<Value> = Vec::new();
     let mut notes: Vec<Value> = Vec::new();
@@ -76,7 +76,7 @@ pub fn figure(chart: &Chart) -> String {
     json!({ "data": traces, "layout": layout }).to_string()
 }
 
-/// Everything but the series. The horizontal axis stands at the lowest vertical one.
+/// Returns everything except the series. The horizontal axis is at the lowest vertical one.
 fn layout(chart: &Chart, lowest: &str, axes: Vec<(String, Value)>, notes: Vec<Value>) -> Value {
     let hover = if chart.unified_hover {
         "x unified"
@@ -113,7 +113,7 @@ fn layout(chart: &Chart, lowest: &str, axes: Vec<(String, Value)>, notes: Vec<Va
     layout
 }
 
-/// Where the panels stand, from the top: as shares of the height.
+/// Vertical positions of the panels, from the top, as shares of the height.
 struct Rows {
     top: f64,
     gap: f64,
@@ -139,7 +139,7 @@ impl Rows {
         }
     }
 
-    /// Bottom and top of the next panel.
+    /// Returns bottom and top of the next panel.
     fn next(&mut self, panel: &Panel) -> [f64; 2] {
         let top = self.top;
         let bottom = (top - panel.share * self.unit).max(0.0);
@@ -148,7 +148,7 @@ impl Rows {
     }
 }
 
-/// Height of all panels and their gaps.
+/// Returns the height of all panels and their gaps.
 fn panels_px(chart: &Chart) -> f64 {
     (f64::from(chart.height_px) - MARGINS_PX).max(1.0)
 }
@@ -160,7 +160,7 @@ fn axis_name(number: usize) -> String {
     }
 }
 
-/// What stands above a panel, or instead of it.
+/// Returns the text above a panel, or instead of it.
 fn panel_title(panel: &Panel, top: f64) -> Value {
     let text = match (panel.title.is_empty(), panel.note.is_empty()) {
         (false, false) => format!("{}: {}", panel.title, panel.note),
@@ -185,7 +185,7 @@ fn panel_title(panel: &Panel, top: f64) -> Value {
     })
 }
 
-/// Writes equal places once: they are half of a figure of many series.
+/// Writes equal positions once: they are half of a figure with many series.
 fn share_places(traces: &mut [Value]) {
     let mut known: HashMap<String, usize> = HashMap::new();
     for (index, trace) in traces.iter_mut().enumerate() {
@@ -236,7 +236,7 @@ fn rounded(values: &[f64]) -> Vec<f64> {
 fn trace(series: &Series, axis: &str, scale: Scale) -> Value {
     let places = match &series.x {
         Xs::Names(names) => json!(escaped(names)),
-        // A trace without any place would not be in the legend.
+        // A trace without any position would not be in the legend.
         Xs::Numbers(x) if x.is_empty() && !is_bar(series) && scale != Scale::Percentile => {
             json!([null])
         }
@@ -272,10 +272,10 @@ fn is_bar(series: &Series) -> bool {
     matches!(series.shape, Shape::Bars | Shape::HatchedBars)
 }
 
-/// What stands beside the pointer: the value with its unit; the name in the second box.
+/// Returns the tooltip: the value with its unit, and the name in the second box.
 fn hover(series: &Series, scale: Scale) -> String {
     let unit = escape(&series.unit).replace('%', "&#37;");
-    // The script writes the percentile for each x: as text here it would double the page.
+    // The script writes the percentile for each x: as text it would double the page here.
     let is_percentile = scale == Scale::Percentile && matches!(series.x, Xs::Numbers(_));
     if is_percentile && !is_bar(series) {
         format!("%{{text}}: %{{y:,.4~r}} {unit}")
@@ -331,7 +331,7 @@ fn bar(made: &mut Map<String, Value>, series: &Series) {
     made.insert("opacity".into(), 0.5.into());
     made.insert("marker".into(), marker);
     if !series.group.is_empty() {
-        // Bars of one group stand in the same place: where one is, the other is not.
+        // Bars of one group share a position: only one of them is there.
         made.insert("offsetgroup".into(), escape(&series.group).into());
     }
 }

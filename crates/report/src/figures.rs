@@ -1,7 +1,7 @@
-//! The figures of a run as files: what people put on slides and into pull requests.
+//! Exports the figures of a run as files, for slides and pull requests.
 //!
-//! Each is drawn by the same code as the figure of a page's first screen, on a light ground, with
-//! its legend, and needs nothing beside it.
+//! Each figure is drawn by the same code as the figure of a page's first screen. It has a light
+//! background and its legend, and needs no other file.
 
 use crate::lead;
 use crate::page::{CurvePlot, LeadFigure, LeadMark, Page, Paint, Plot, Verdict};
@@ -9,20 +9,20 @@ use crate::sections::lead::{course_of, load_figure};
 use crate::summary::{ALL, Point, points, variant_name, variants};
 use crate::view::RunView;
 
-/// Values that must be above a place of a curve for it to be drawn.
+/// Minimum number of values above a point of a curve for it to be drawn.
 const ABOVE_MIN: f64 = 10.0;
 
 /// A figure as a file.
 #[derive(Clone, Debug)]
 pub struct FigureFile {
-    /// Its name without an ending, of letters, digits and `-_.+=`.
+    /// Name without an ending, of letters, digits and `-_.+=`.
     pub name: String,
-    /// The drawing, as SVG that stands alone.
+    /// Drawing as a self-contained SVG.
     pub svg: String,
 }
 
-/// All figures that a run has: the first screen's, throughput and p99 by load, the distribution of
-/// latency of each variant, and the course of each trial.
+/// Returns all figures of a run: the first screen's, throughput and p99 by load, the latency
+/// distribution of each variant, and the series of each trial over time.
 pub fn figures(view: &RunView, page: &Page) -> Vec<FigureFile> {
     let points = points(view);
     let mut all: Vec<(String, LeadFigure)> = Vec::new();
@@ -52,7 +52,7 @@ pub fn figures(view: &RunView, page: &Page) -> Vec<FigureFile> {
     all.into_iter().map(file).collect()
 }
 
-/// Whether a line of it has at least two places: a second by itself is no course.
+/// Returns true if a line of it has at least two points: a single second is not a series.
 fn is_course(figure: &LeadFigure) -> bool {
     let has_line = |plot: &Plot| match plot {
         Plot::Curve(plot) => plot
@@ -64,7 +64,7 @@ fn is_course(figure: &LeadFigure) -> bool {
     figure.plots.iter().any(has_line)
 }
 
-/// A name as a part of a file's: whatever a study calls its variants, it stays one plain name.
+/// Returns a name that can be part of a file's name, for any name of a variant.
 fn plain_name(name: &str) -> String {
     let plain = |c: char| {
         if c.is_alphanumeric() || "-_.+=".contains(c) {
@@ -76,7 +76,7 @@ fn plain_name(name: &str) -> String {
     name.chars().map(plain).collect()
 }
 
-/// The distributions of latency at all points of a variant.
+/// Plots the latency distributions at all points of a variant.
 fn distributions(view: &RunView, points: &[&Point<'_>]) -> Option<LeadFigure> {
     let usable = points.iter().filter(|point| point.verdict != Verdict::Invalid);
     let (mut marks, mut legend) = (Vec::new(), Vec::new());

@@ -1,10 +1,10 @@
-//! A JSON tree as dotted paths with values.
+//! Flattens a JSON tree to dotted paths with values.
 
 use crate::number;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// Dotted paths and values of a JSON tree: `target.local.nodes` → `1`.
+/// Returns dotted paths and values of a JSON tree: `target.local.nodes` → `1`.
 pub fn flatten(value: &Value) -> BTreeMap<String, String> {
     let mut flat = BTreeMap::new();
     flatten_into(value, String::new(), &mut flat);

@@ -1,8 +1,8 @@
-//! The runs of a study beside each other: a series for each variant, point and metric, where it has
-//! changed, and what changed between the runs on both sides.
+//! The history of a study: a series for each variant, point and metric over its runs, its change
+//! points, and the differences between the runs on both sides.
 //!
-//! Only runs of one size on one kind of target are a series; what cannot be used is named and left
-//! out. History notifies: what it calls changed is to be confirmed by one study with both sides.
+//! Only runs of one size on one kind of target form a series. Unusable runs are listed and left
+//! out. History notifies: a change is to be confirmed by one study with both sides.
 
 mod export;
 pub(crate) mod figure;
@@ -22,8 +22,8 @@ use std::path::{Path, PathBuf};
 use store::record::{self, JournalEvent, PointRecord};
 use store::{Past, Run, RunState};
 
-/// What is followed of each point: its name, whether more is better, and the least change that is
-/// called one.
+/// Metrics that are followed at each point: name, whether more is better, and the smallest reported
+/// change.
 pub(crate) const METRICS: [Followed; 4] = [
     Followed::new("ops_per_s", "throughput", "op/s", true, 0.03),
     Followed::new("p50_ms", "median latency", "ms", false, 0.10),
@@ -41,31 +41,31 @@ pub(crate) struct Followed {
     pub(crate) magnitude_min: f64,
 }
 
-/// The runs of a study, as far as they may be compared.
+/// Runs of a study that may be compared.
 #[derive(Clone, Debug, Default)]
 pub struct History {
     /// Name of the study.
     pub study: String,
     pub(crate) runs: Vec<UsedRun>,
-    /// Stamps of the others, with the reason.
+    /// Stamps of the other runs, with the reason.
     pub left_out: Vec<(String, String)>,
     pub(crate) lines: Vec<Line>,
     pub(crate) verdict: Option<record::Verdict>,
 }
 
-/// A run that is used.
+/// A run of the history.
 #[derive(Clone, Debug)]
 pub(crate) struct UsedRun {
     pub(crate) stamp: String,
-    /// Its folder.
+    /// Folder of the run.
     pub(crate) path: PathBuf,
     pub(crate) verdict: Option<record::Verdict>,
-    /// Where its report is, from where the page is; none where no way leads there.
+    /// Link from the page to its report. `None` if there is no path to it.
     pub(crate) link: Option<String>,
     pub(crate) cassay: String,
     pub(crate) cassandra: String,
     machine: BTreeMap<String, String>,
-    /// By variant, and all else that was the study's.
+    /// Settings of the study, by variant.
     settings: BTreeMap<VariantName, BTreeMap<String, String>>,
     points: Vec<PointRecord>,
 }
@@ -76,7 +76,7 @@ pub(crate) struct Line {
     pub(crate) variant: VariantName,
     pub(crate) point: Option<procedure::Point>,
     pub(crate) metric: Followed,
-    /// Index of the run, and what it came to.
+    /// Index of the run, and its value.
     pub(crate) values: Vec<(usize, f64)>,
     /// The 95 % intervals of these values.
     pub(crate) ci95: Vec<Option<[f64; 2]>>,
@@ -87,19 +87,19 @@ pub(crate) struct Line {
 #[derive(Clone, Debug)]
 pub(crate) struct Change {
     pub(crate) shift: Shift,
-    /// Index of the first run that has it.
+    /// Index of the first run after the change.
     pub(crate) run: usize,
     pub(crate) kind: Kind,
-    /// What is recorded that differs between that run and the one before: `key: a → b`.
+    /// Recorded differences between that run and the one before: `key: a → b`.
     pub(crate) differs: Vec<String>,
 }
 
 measure::word_enum! {
-    /// What a change is.
+    /// Kind of a change.
     pub(crate) enum Kind {
         Worse = "worse",
         Better = "better",
-        /// Too few runs have it.
+        /// There are too few runs after it.
         Unconfirmed = "unconfirmed",
         /// The runs on its two sides were on different machines.
         OtherMachine = "another machine",
@@ -123,8 +123,9 @@ impl Followed {
         }
     }
 
-    /// What a point came to; none where it says nothing of the target: throughput of a rate is what
-    /// was offered, latency of a saturated rate grows with the window, a lower bound is no number.
+    /// Returns the value of a point. `None` if it says nothing about the target: throughput at a
+    /// rate is the offered one, latency of a saturated rate grows with the window, and a lower
+    /// bound is not a number.
     fn of(&self, point: &PointRecord) -> Option<f64> {
         let latency = &point.latency_ms;
         let is_rate = point.point.is_some_and(procedure::Point::is_rate);
@@ -144,7 +145,7 @@ impl Followed {
 }
 
 impl Followed {
-    /// The 95 % interval of what a point came to, if it has one.
+    /// Returns the 95 % interval of a point's value, if it has one.
     fn ci95(&self, point: &PointRecord) -> Option<[f64; 2]> {
         match self.key.strip_suffix("_ms") {
             None => point.ops_per_s_ci95,
@@ -154,15 +155,15 @@ impl Followed {
 }
 
 impl History {
-    /// Says of every run where its report is, from where the page is: `way` gets the folder of the
-    /// run; none where no way leads there.
+    /// Sets the link to the report of every run. `way` gets the folder of the run, and returns
+    /// `None` if there is no path to it.
     pub fn link(&mut self, way: impl Fn(&Path) -> Option<String>) {
         for run in &mut self.runs {
             run.link = way(&run.path);
         }
     }
 
-    /// The history that the newest run which may be used is the end of.
+    /// Builds the history that ends with the newest usable run.
     pub fn new(study: &str, past: Vec<Past>) -> History {
         let mut history = History {
             study: study.to_owned(),
@@ -193,13 +194,13 @@ impl History {
         history
     }
 
-    /// How many runs are used.
+    /// Returns the number of runs in the history.
     pub fn runs_count(&self) -> usize {
         self.runs.len()
     }
 
-    /// Changes for the worse that still hold: the last of its series, confirmed, on one machine,
-    /// since the run with this stamp. A sentence each.
+    /// Returns a sentence for each regression that still holds: the last change of its series,
+    /// confirmed, on one machine, since the run with this stamp.
     pub fn regressions(&self, since: &str) -> Vec<String> {
         let worse = self.lines.iter().filter_map(|line| {
             let last = line.changes.iter().rfind(|c| c.kind != Kind::Unconfirmed)?;
@@ -267,7 +268,7 @@ impl History {
         }
     }
 
-    /// What `--json` prints.
+    /// Returns the data for `--json`.
     pub(crate) fn json(&self) -> Value {
         let line = |line: &Line| {
             let value = |(run, value): &(usize, f64)| {
@@ -306,7 +307,7 @@ impl History {
     }
 }
 
-/// A run that has an answer which may be believed; or why it has none.
+/// Returns the run if its answer is usable; otherwise why not.
 fn usable_run(run: Run) -> Result<Run, String> {
     let verdict = run.findings.as_ref().map(|f| f.verdict);
     match (run.state, verdict) {
@@ -321,7 +322,7 @@ fn first_line(text: &str) -> String {
     text.lines().next().unwrap_or_default().to_owned()
 }
 
-/// What only runs of the same series share: the scale, and the kind of target.
+/// Returns the properties that runs of one series share: the scale, and the kind of target.
 fn size_of(run: &Run) -> String {
     let scale = run.plan.scale.as_deref().unwrap_or("as written");
     let kind = |event: &JournalEvent| match event {
@@ -353,7 +354,7 @@ impl UsedRun {
         let resolved = &run.plan.resolved;
         let flat = |(name, tree): (&String, &Value)| {
             let mut flat = flatten(tree);
-            // What is required changes nothing of what is measured.
+            // Requirements do not affect the measurement.
             flat.retain(|key, _| !key.starts_with("require"));
             for (file, text) in &resolved.overrides.inputs {
                 flat.insert(format!("file {file}"), format!("{} bytes", text.len()));
@@ -375,7 +376,7 @@ impl UsedRun {
         }
     }
 
-    /// Everything that is recorded of a run for a variant, by name.
+    /// Returns all recorded facts of a run for a variant, by name.
     fn facts(&self, variant: &VariantName) -> BTreeMap<String, String> {
         let mut facts = self.settings.get(variant).cloned().unwrap_or_default();
         facts.insert("cassay".into(), self.cassay.clone());

@@ -1,8 +1,9 @@
-//! One HTML file that stands alone: style, script, chart library and figures inside it.
+//! Renders a page as one self-contained HTML file, with style, script, chart library and figures
+//! inside it.
 //!
-//! It loads nothing: its content security policy forbids every request. Words and tables are
-//! there before any script runs; charts are drawn when they come into view. All text from the
-//! model is escaped here, at the one place where it becomes HTML.
+//! It loads nothing: its content security policy forbids every request. Words and tables are there
+//! before any script runs; charts are drawn when they come into view. All text from the model is
+//! escaped here, at the one place where it becomes HTML.
 
 mod headline;
 
@@ -18,19 +19,19 @@ use sha2::{Digest, Sha256};
 use std::fmt::Write;
 use std::sync::LazyLock;
 
-/// The figure's own style first: it is that of its file too.
+/// The figure's own style comes first: figure files use it too.
 const STYLE: &str = concat!(
     include_str!("../assets/figure.css"),
     include_str!("../assets/report.css")
 );
 const SCRIPT: &str = include_str!("../assets/report.js");
-/// plotly.js, packed by gzip: `assets/plotly/README.md` says which and whence.
+/// plotly.js, packed by gzip: `assets/plotly/README.md` names version and origin.
 const CHARTS: &[u8] = include_bytes!("../assets/plotly/plotly-basic.min.js.gz");
 
-/// What the page may do: nothing is loaded from anywhere, and the only scripts and styles are those
-/// that we wrote, known by their digests. The chart library adds an empty style element, which it
-/// fills by the object model, and sets attributes `style`, which can neither load nor run anything.
-/// `data:` and `blob:` are for saving a chart as an image.
+/// Returns the page's content security policy. Nothing is loaded, and only the page's own scripts
+/// and styles are allowed, by their digests. The chart library adds an empty style element, which
+/// it fills through the object model. It also sets attributes `style`, which can neither load nor
+/// run anything. `data:` and `blob:` are for saving a chart as an image.
 fn policy(charts: bool) -> String {
     let digest = |text: &str| format!("'sha256-{}'", BASE64.encode(Sha256::digest(text)));
     let scripts = if charts {
@@ -46,17 +47,17 @@ fn policy(charts: bool) -> String {
     )
 }
 
-/// The text of the style element.
+/// Returns the text of the style element.
 fn style() -> String {
     format!("\n{STYLE}")
 }
 
-/// The text of the script element.
+/// Returns the text of the script element.
 fn script() -> String {
     format!("\n{SCRIPT}")
 }
 
-/// The digest of the unpacked library, as the page's own script puts it in; a test unpacks it.
+/// Digest of the unpacked library, as the page's script inserts it; a test unpacks it.
 const LIBRARY_DIGEST: &str = "'sha256-l1Aje0LZevOGwlrWRNhYrFt3Nd1l6Fg+MskjTVUdt/Q='";
 
 /// Renders a page.
@@ -88,15 +89,15 @@ pub fn html(page: &Page) -> String {
     out
 }
 
-/// The chart library as the page holds it: gzip in base64. As text it is 1.0 MB, packed 0.5 MB. A
-/// browser unpacks it in some milliseconds.
+/// Returns the chart library as the page holds it: gzip in base64. As text it is 1.0 MB, packed 0.5
+/// MB. A browser unpacks it in some milliseconds.
 fn packed_library() -> &'static str {
     static PACKED: LazyLock<String> = LazyLock::new(|| BASE64.encode(CHARTS));
     &PACKED
 }
 
-/// Escapes a sentence. What stands in backticks, as our messages quote keys and commands, is code;
-/// a backtick without its second is one.
+/// Escapes a sentence. Text in backticks, as messages quote keys and commands, becomes code; an
+/// unpaired backtick stays.
 fn prose(text: &str) -> String {
     let parts: Vec<&str> = text.split('`').collect();
     let mut out = String::with_capacity(text.len());
@@ -111,7 +112,7 @@ fn prose(text: &str) -> String {
     out
 }
 
-/// JSON for a script element: no `<` may stand in it, since it could end the element.
+/// Escapes JSON for a script element: a `<` in it could end the element.
 fn escape_json(json: &str) -> String {
     json.replace('<', "\\u003c")
 }
@@ -131,7 +132,7 @@ fn link(out: &mut String, id: &str, title: &str) {
     let _ = write!(out, "<a href=\"#{id}\">{}</a>", escape(title));
 }
 
-/// Sections behind a summary that names them; open, it begins with links to them.
+/// Writes sections behind a summary with their title; an open fold begins with links to them.
 fn fold(out: &mut String, fold: &Fold) {
     let titles: Vec<&str> = fold.sections.iter().map(|part| part.title.as_str()).collect();
     let _ = write!(
@@ -151,7 +152,7 @@ fn fold(out: &mut String, fold: &Fold) {
     out.push_str("</details>\n");
 }
 
-/// A small square in a variant's colour, to find it again in the charts.
+/// Returns a small square in a variant's colour, to find it again in the charts.
 fn swatch(variant: Option<usize>) -> String {
     match variant {
         Some(index) => format!("<i class=\"swatch c{}\"></i>", index % 8),
@@ -309,7 +310,7 @@ fn align(align: Align) -> &'static str {
 fn row(out: &mut String, row: &Row, columns: &[Column]) {
     let _ = write!(out, "<tr class=\"{}\">", class(row.tone));
     for (at, (cell, column)) in row.cells.iter().zip(columns).enumerate() {
-        // What a row is of stands first; a number there is no name.
+        // The first column names the row, unless it is a number.
         let is_name = at == 0 && column.align == Align::Left;
         table_cell(
             out,
@@ -321,7 +322,7 @@ fn row(out: &mut String, row: &Row, columns: &[Column]) {
     out.push_str("</tr>\n");
 }
 
-/// The address of a file: whatever its name holds, it is a path and nothing that a browser runs.
+/// Escapes the address of a file: for any name it is a path, and nothing that a browser runs.
 fn escape_path(path: &str) -> String {
     let mut out = String::from(if path.starts_with('.') { "" } else { "./" });
     for byte in path.bytes() {
@@ -334,7 +335,7 @@ fn escape_path(path: &str) -> String {
     out
 }
 
-/// A cell; `element` with its attributes says whether it names its row.
+/// Writes a cell; `element` with its attributes tells whether it names its row.
 fn table_cell(out: &mut String, cell: &Cell, column: &Column, element: &str) {
     let _ = write!(
         out,

@@ -1,4 +1,4 @@
-//! What `--json` prints: the findings as they are on disk, and a summary beside them.
+//! Builds the output of `--json`: the findings as they are on disk, and a summary beside them.
 
 use crate::page::Page;
 use crate::probed;
@@ -8,14 +8,14 @@ use crate::view::{RunView, TrialView};
 use serde_json::{Value, json};
 use store::record::{ProofOutcome, left_out};
 
-/// The data of a page, pretty-printed with a newline at the end.
+/// Returns the data of a page, pretty-printed with a newline at the end.
 pub fn json(page: &Page) -> String {
     let mut text = serde_json::to_string_pretty(&page.data).unwrap_or_default();
     text.push('\n');
     text
 }
 
-/// Everything of `findings.json` at its own place, and `summary`: a reader of the one can read
+/// Returns everything of `findings.json` at its own place, and `summary`: a reader of one can read
 /// the other.
 pub fn run(view: &RunView, points: &[Point<'_>]) -> Value {
     let mut data = serde_json::to_value(&view.findings).unwrap_or(Value::Null);
@@ -66,8 +66,8 @@ pub fn run(view: &RunView, points: &[Point<'_>]) -> Value {
     data
 }
 
-/// What is known of the hosts and nodes of a trial, without their settings, which are summed up
-/// for the run.
+/// Returns the hosts and nodes of a trial, without their settings, which are summarized for the
+/// run.
 fn lab(view: &RunView, trial: &TrialView) -> Option<Value> {
     let record = trial.nodes.as_ref();
     if record.is_none() && trial.probes.is_empty() {

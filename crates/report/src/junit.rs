@@ -1,9 +1,9 @@
-//! JUnit XML, as readers of continuous integration take it: a suite for the study; a case for the
-//! run, for each trial and for each requirement.
+//! Exports JUnit XML for continuous integration: a suite for the study; a case for the run, for
+//! each trial and for each requirement.
 //!
-//! A missed requirement is a failure, a trial that may not be believed is an error, and what was
-//! not measured or cannot be told is skipped. Elements and attributes are those that Jenkins,
-//! GitLab and GitHub's reporters read alike: there is no standard.
+//! A missed requirement is a failure, an unusable trial is an error, and undecided or unmeasured
+//! cases are skipped. Elements and attributes are those that Jenkins, GitLab and GitHub's reporters
+//! have in common: there is no standard.
 
 use crate::page::Verdict;
 use crate::sections::requirements::words;
@@ -14,15 +14,15 @@ use quick_junit::{NonSuccessKind, Property, Report, TestCase, TestCaseStatus, Te
 use std::time::Duration;
 use store::record::{self, RequirementRecord, TrialRecord, left_out};
 
-/// The run as one document.
+/// Returns the run as one document.
 ///
 /// # Errors
-/// None that is known: it is written to memory.
+/// No failure is known: it is written to memory.
 pub fn junit(view: &RunView) -> Result<String> {
     let took = took(view);
     let mut suite = TestSuite::new(view.plan.study.as_str());
     suite.set_time(took);
-    // The library's type for a moment, read from what both write alike.
+    // The library's time type, parsed from a format that both use.
     suite.timestamp = began(view).and_then(|began| began.to_string().parse().ok());
     let verdict = Verdict::of(view.verdict).to_string();
     for (name, value) in [
@@ -42,14 +42,14 @@ pub fn junit(view: &RunView) -> Result<String> {
     report.to_string().context("write JUnit XML")
 }
 
-/// When the run began.
+/// Returns when the run began.
 fn began(view: &RunView) -> Option<jiff::Timestamp> {
     let first = view.journal.first()?;
     let second = first.unix_ns / 1_000_000_000;
     jiff::Timestamp::from_second(i64::try_from(second).ok()?).ok()
 }
 
-/// From the first line of the journal to its last.
+/// Returns the time from the first line of the journal to its last.
 fn took(view: &RunView) -> Duration {
     match (view.journal.first(), view.journal.last()) {
         (Some(first), Some(last)) => {
@@ -59,8 +59,7 @@ fn took(view: &RunView) -> Duration {
     }
 }
 
-/// A case of one of the study's classes: it passed, and what it says goes to its output, or how it
-/// ended.
+/// Returns a case of one of the study's classes: passed, with its output, or with another status.
 fn with_output(
     view: &RunView,
     class: &str,
@@ -168,7 +167,7 @@ fn requirement_case(view: &RunView, one: &RequirementRecord) -> TestCase {
     )
 }
 
-/// XML has no way to write most control characters, not even escaped: they become `?`.
+/// Replaces most control characters by `?`: XML cannot contain them, not even escaped.
 fn clean(text: &str) -> String {
     let is_allowed = |c: char| match c {
         '\t' | '\n' => true,

@@ -1,5 +1,5 @@
-//! A [`LeadFigure`] as SVG: no script, no reference to anything, colours by class from the page's
-//! style sheet, so that one figure serves light, dark and paper.
+//! Draws a [`LeadFigure`] as SVG: no script, no references, colours by class from the page's style
+//! sheet, so that one figure serves light, dark and paper.
 //!
 //! It is drawn twice, for a wide page and for a narrow one; the style sheet shows one of them.
 
@@ -16,20 +16,20 @@ use crate::page::{LeadFigure, Paint, Plot};
 use size::{Area, LETTER, TEXT_PX};
 use std::fmt::Write;
 
-/// Colours of variants in the style sheet: `--c0` to `--c7`.
+/// Number of colours of variants in the style sheet: `--c0` to `--c7`.
 const CATEGORIES: usize = 8;
 /// Width of the wide drawing: that of the page.
 const WIDE_PX: f64 = 1120.0;
-/// Width of the narrow drawing: that of a phone less the page's margins.
+/// Width of the narrow drawing: that of a phone minus the page's margins.
 const NARROW_PX: f64 = 390.0;
 /// Height of a plot over two axes, wide and narrow.
 const CURVE_PX: [f64; 2] = [300.0, 230.0];
-/// Between two plots.
+/// Gap between two plots.
 const GAP_PX: f64 = 28.0;
-/// From one line of text to the next.
+/// Distance between lines of text.
 const LINE_PX: f64 = TEXT_PX + 3.0;
 
-/// The figure with its heading and its legend.
+/// Writes the figure with its heading and its legend.
 pub fn figure(out: &mut String, lead: &LeadFigure) {
     let _ = write!(
         out,
@@ -60,13 +60,13 @@ pub fn figure(out: &mut String, lead: &LeadFigure) {
     out.push_str("</figcaption></figure>\n");
 }
 
-/// Above the plots of a file: its heading.
+/// Height of the heading above the plots of a file.
 const TITLE_PX: f64 = 30.0;
-/// Around a drawing that stands alone.
+/// Margin around a drawing in a file.
 const MARGIN_PX: f64 = 16.0;
 
-/// The wide drawing as a file that stands alone, with its heading and its legend: for a slide, a
-/// mail or a pull request.
+/// Returns the wide drawing as a self-contained file, with its heading and its legend: for a slide,
+/// a mail or a pull request.
 pub fn file(lead: &LeadFigure) -> String {
     let names = names::legend(&lead.plots);
     let mut plots = String::new();
@@ -110,17 +110,18 @@ pub fn file(lead: &LeadFigure) -> String {
     out + "</svg>\n"
 }
 
-/// The same for programs that are no browsers: the colours of the light page, and no variables.
+/// Returns the same for programs other than browsers: with the colours of the light page, and
+/// without variables.
 pub fn plain_file(lead: &LeadFigure) -> String {
     plain::plain(&file(lead))
 }
 
-/// Width of an entry of the legend, with the room before the next.
+/// Returns the width of an entry of the legend, with the gap before the next.
 fn key_px(label: &str) -> f64 {
     label.chars().count() as f64 * LETTER * TEXT_PX + 42.0
 }
 
-/// The entries of a legend in rows that fit.
+/// Arranges the entries of a legend in rows that fit.
 fn key_rows<'a>(keys: &[&'a (Paint, String)]) -> Vec<Vec<&'a (Paint, String)>> {
     let mut rows: Vec<Vec<&(Paint, String)>> = Vec::new();
     let mut used = f64::INFINITY;
@@ -142,7 +143,7 @@ fn height_of_all(areas: &[Area]) -> f64 {
     areas.iter().map(|area| area.y + area.height).fold(0.0, f64::max)
 }
 
-/// One drawing of all plots, with the names of lines at their ends or without them.
+/// Writes one drawing of all plots, with or without the names of lines at their ends.
 fn drawing(out: &mut String, lead: &LeadFigure, class: &str, width: f64, has_names: bool) {
     let is_wide = class == "wide";
     let areas = areas(&lead.plots, width, is_wide);
@@ -164,7 +165,7 @@ fn drawing(out: &mut String, lead: &LeadFigure, class: &str, width: f64, has_nam
     out.push_str("</svg>");
 }
 
-/// Where each plot goes: two beside each other on a wide page, all below each other on a narrow
+/// Returns the area of each plot: two side by side on a wide page, all in one column on a narrow
 /// one.
 fn areas(plots: &[Plot], width: f64, is_wide: bool) -> Vec<Area> {
     let columns = if is_wide { plots.len().clamp(1, 2) } else { 1 };
@@ -198,7 +199,7 @@ fn height_of(plot: &Plot, is_wide: bool, width: f64) -> f64 {
     }
 }
 
-/// The classes of something in a colour.
+/// Returns the classes of an element in a colour.
 fn class_of(paint: Paint, what: &str) -> String {
     match paint {
         Paint::Category(index) => format!("{what} p{}", index % CATEGORIES),
@@ -211,7 +212,7 @@ fn class_of(paint: Paint, what: &str) -> String {
     }
 }
 
-/// A text at a place, leaning as its class says.
+/// Writes a text at a position, aligned by its class.
 fn text(out: &mut String, class: &str, [x, y]: [f64; 2], said: &str) {
     let _ = write!(
         out,
@@ -220,7 +221,7 @@ fn text(out: &mut String, class: &str, [x, y]: [f64; 2], said: &str) {
     );
 }
 
-/// Sentences as lines that fit into a width.
+/// Wraps sentences into lines that fit into a width.
 fn lines(said: &str, width: f64) -> Vec<String> {
     if said.is_empty() {
         return Vec::new();
@@ -228,12 +229,12 @@ fn lines(said: &str, width: f64) -> Vec<String> {
     crate::text::wrap(said, letters(width))
 }
 
-/// How many average letters have room in a width.
+/// Returns the number of average letters that fit into a width.
 fn letters(width: f64) -> usize {
     (width / LETTER / TEXT_PX).floor().max(1.0) as usize
 }
 
-/// A text that is cut to a width, with an ellipsis.
+/// Cuts a text to a width, with an ellipsis.
 fn cut(said: &str, width: f64) -> String {
     let most = letters(width);
     if said.chars().count() <= most {

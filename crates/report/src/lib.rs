@@ -1,10 +1,9 @@
 //! The only crate that knows what a result looks like: one page model; html, text, json.
 //!
-//! [`page`] and [`compare`] turn what a run left on disk into a [`Page`]: words, tables and charts
-//! as data. [`html()`], [`text()`], [`markdown()`] and [`json()`] only render it, so that they
-//! never disagree; [`junit()`] is what a pipeline reads.
-//! Nothing here measures or judges: every number and verdict comes from the run's own records, or
-//! from `analysis` when two runs are compared.
+//! [`page`] and [`compare`] turn a run on disk into a [`Page`]: words, tables and charts as data.
+//! [`html()`], [`text()`], [`markdown()`] and [`json()`] only render it, so that they never
+//! disagree; [`junit()`] is for pipelines. Nothing here measures or judges: every number and
+//! verdict comes from the run's own records, or from `analysis` when two runs are compared.
 
 mod compare;
 pub mod compat;
@@ -31,6 +30,8 @@ mod summary;
 mod text;
 mod thin;
 mod view;
+#[cfg(not(feature = "png"))]
+mod without_png;
 
 pub use compare::{Side, compare, compare_all};
 pub use figures::{FigureFile, figures};
@@ -41,8 +42,8 @@ pub use json::json;
 pub use junit::junit;
 pub use markdown::markdown;
 
-/// The figure that a page begins with, as an SVG file that stands alone; none of a run that has
-/// measured nothing.
+/// Returns the figure that a page begins with, as a self-contained SVG file. `None` for a run that
+/// has measured nothing.
 pub fn figure_file(page: &Page) -> Option<String> {
     page.headline.lead.as_ref().map(lead::file)
 }
@@ -54,6 +55,12 @@ pub use page::{
 #[cfg(feature = "png")]
 pub use png::png;
 pub use run::page;
+#[cfg(not(feature = "png"))]
+pub use without_png::png;
+
+/// True if this build can draw figures as PNG.
+pub const HAS_PNG: bool = cfg!(feature = "png");
+
 pub use sections::headline::cause;
 pub use sections::results::metric_name;
 pub use text::text;

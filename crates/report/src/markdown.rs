@@ -1,5 +1,5 @@
-//! The page as Markdown, for a pull request or a job's summary: what was asked and answered, what
-//! was required, the tables of results and faults, and why it is not valid.
+//! Renders the page as Markdown, for a pull request or a job's summary: question, answer,
+//! requirements, the tables of results and faults, and why it is not valid.
 //!
 //! Charts, details and columns for wide screens are left out: the report has them. All text is
 //! escaped, so that a study can add neither markup nor a mention.
@@ -15,7 +15,7 @@ const SHOWN: [&str; 5] = [
     "history",
 ];
 
-/// Renders a page; `link` is where its report is, `figure` where the file of its figure is.
+/// Renders a page; `link` is the address of its report, `figure` that of the figure's file.
 pub fn markdown(page: &Page, link: Option<&str>, figure: Option<&str>) -> String {
     let headline = &page.headline;
     let mark = match headline.verdict {
@@ -71,7 +71,7 @@ pub fn markdown(page: &Page, link: Option<&str>, figure: Option<&str>) -> String
     out + &format!("\n{}\n", facts.join(" · "))
 }
 
-/// `requirements missed (valid)`, or the verdict alone.
+/// For example `requirements missed (valid)`, or the verdict alone.
 fn state(headline: &Headline) -> String {
     let verdict = headline.verdict.name();
     if headline.is_missed {
@@ -137,7 +137,7 @@ fn cell(cell: &Cell) -> String {
     }
 }
 
-/// Escapes text: everything that Markdown or GitHub gives a meaning to is only itself.
+/// Escapes text: all special characters of Markdown and GitHub become literal.
 fn text(raw: &str) -> String {
     let mut out = String::with_capacity(raw.len());
     for c in raw.chars() {
@@ -161,7 +161,7 @@ fn text(raw: &str) -> String {
     out
 }
 
-/// Escapes a sentence. What stands in backticks, as our messages quote keys and commands, is code.
+/// Escapes a sentence. Text in backticks, as messages quote keys and commands, becomes code.
 fn prose(raw: &str) -> String {
     let parts: Vec<&str> = raw.split('`').collect();
     let mut out = String::with_capacity(raw.len());
@@ -184,7 +184,7 @@ fn prose(raw: &str) -> String {
     out
 }
 
-/// A path or address as the target of a link.
+/// Escapes a path or address as the target of a link.
 fn target(raw: &str) -> String {
     let mut out = String::with_capacity(raw.len());
     for byte in raw.bytes() {

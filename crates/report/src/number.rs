@@ -1,37 +1,38 @@
-//! How numbers are written: enough digits to be useful, never more than are known.
+//! Formats numbers: enough digits to be useful, never more than are known.
 //!
-//! Four significant digits for what is measured (histograms hold three), the rest as in
+//! Four significant digits for measured values (histograms hold three), the rest as in
 //! [`measure::number`]. A unit stands in the heading, not beside each number.
 
 pub use measure::number::{ABSENT, bytes, count, round, short, significant};
 
 use measure::Known;
 
-/// How many values must lie above a quantile for it to be relied on. With 100, its relative
+/// Number of values that must lie above a quantile for it to be reliable. With 100, its relative
 /// sampling error is about 10 %.
 pub const COUNT_ABOVE_MIN: f64 = 100.0;
 
-/// Operations per second.
+/// Formats operations per second.
 pub fn rate(value: f64) -> String {
     significant(value, 4)
 }
 
-/// Milliseconds: three digits, as many as a histogram holds.
+/// Formats milliseconds: three digits, as many as a histogram holds.
 pub fn ms(value: f64) -> String {
     significant(value, 3)
 }
 
-/// The same with `≥ ` before it if it is a lower bound.
+/// The same with `≥ ` before it for a lower bound.
 pub fn known_ms(value: Known) -> String {
     format!("{}{}", value.sign(), ms(value.least()))
 }
 
-/// Microseconds of CPU, or other small measured things.
+/// Formats microseconds of CPU, or other small measured values.
 pub fn small(value: f64) -> String {
     significant(value, 3)
 }
 
-/// The ends of an interval of such things: `0.1 to 0.2`, or `0.1 or more` where nothing ends it.
+/// Formats the ends of an interval of such values: `0.1 to 0.2`, or `0.1 or more` without an upper
+/// end.
 pub fn small_ends([low, high]: [Option<f64>; 2]) -> String {
     let low = low.map_or(ABSENT.into(), small);
     match high {
@@ -40,7 +41,7 @@ pub fn small_ends([low, high]: [Option<f64>; 2]) -> String {
     }
 }
 
-/// Half the width of a confidence interval, relative to the value: `± 1.2 %`.
+/// Formats half the width of a confidence interval, relative to the value: `± 1.2 %`.
 pub fn relative_error(value: f64, ci95: Option<[f64; 2]>) -> String {
     match ci95 {
         Some([low, high]) if value > 0.0 && low.is_finite() && high.is_finite() => {
@@ -50,7 +51,7 @@ pub fn relative_error(value: f64, ci95: Option<[f64; 2]>) -> String {
     }
 }
 
-/// A ratio: three decimals near 1, where the third is what tells two intervals apart.
+/// Formats a ratio: three decimals near 1, where the third distinguishes two intervals.
 pub fn ratio(value: f64) -> String {
     if (0.1..10.0).contains(&value) {
         format!("{value:.3}")
@@ -59,7 +60,7 @@ pub fn ratio(value: f64) -> String {
     }
 }
 
-/// From the least to the most, in three digits; once where both are the same.
+/// Formats a range from the least to the most, in three digits; one number if both are the same.
 pub fn range([least, most]: [f64; 2]) -> String {
     if least < most {
         format!("{} to {}", short(least, 3), short(most, 3))
@@ -68,12 +69,12 @@ pub fn range([least, most]: [f64; 2]) -> String {
     }
 }
 
-/// A share of one, in percent.
+/// Formats a share of one, in percent.
 pub fn percent(share: f64) -> String {
     format!("{} %", significant(share * 100.0, 3))
 }
 
-/// A length of time in the two largest units that matter: `2 min 5 s`.
+/// Formats a duration in its two largest units: `2 min 5 s`.
 pub fn duration(seconds: f64) -> String {
     if !seconds.is_finite() || seconds < 0.0 {
         return ABSENT.into();
@@ -90,7 +91,7 @@ pub fn duration(seconds: f64) -> String {
     }
 }
 
-/// How many of `n` values lie above quantile `q`.
+/// Returns how many of `n` values lie above quantile `q`.
 pub fn count_above(n: u64, q: f64) -> f64 {
     n as f64 * (1.0 - q)
 }

@@ -1,7 +1,7 @@
-//! The page model: what is said, without how it is drawn.
+//! The page model: the content, without its rendering.
 //!
-//! All text in it is plain: a renderer escapes it for its own medium. Numbers in tables are
-//! already formatted; numbers in charts are not.
+//! All text in it is plain: a renderer escapes it for its own medium. Numbers in tables are already
+//! formatted; numbers in charts are not.
 
 mod columns;
 mod headline;
@@ -22,16 +22,16 @@ use store::record::{self, Outcome};
 pub struct Page {
     /// Title of the document.
     pub title: String,
-    /// What stands above everything else.
+    /// Content above everything else.
     pub headline: Headline,
     /// The rest, in reading order.
     pub folds: Vec<Fold>,
-    /// What `--json` prints.
+    /// Data for `--json`.
     pub data: serde_json::Value,
 }
 
 impl Page {
-    /// All sections, in reading order.
+    /// Returns all sections, in reading order.
     pub fn sections(&self) -> impl Iterator<Item = &Section> {
         self.folds.iter().flat_map(|fold| &fold.sections)
     }
@@ -42,16 +42,16 @@ impl Page {
 pub struct Fold {
     /// Anchor: lower case letters and hyphens.
     pub id: &'static str,
-    /// What its sections are about, in a word or two.
+    /// Subject of its sections, in a word or two.
     pub title: String,
-    /// Whether it is open at first.
+    /// True if it is open at first.
     pub is_open: bool,
-    /// What is in it, in reading order; not empty.
+    /// Its sections, in reading order; not empty.
     pub sections: Vec<Section>,
 }
 
 impl Fold {
-    /// One of those sections that there are; none of none.
+    /// Makes a fold of the existing sections. `None` without any.
     pub fn of(
         id: &'static str,
         title: &str,
@@ -69,7 +69,7 @@ impl Fold {
 }
 
 measure::word_enum! {
-    /// Whether a result may be believed.
+    /// Usability of a result.
     #[derive(PartialOrd, Ord)]
     pub enum Verdict {
         /// Every rule passed.
@@ -84,7 +84,7 @@ measure::word_enum! {
 }
 
 impl Verdict {
-    /// That of a record; of none, that nobody has judged.
+    /// Returns the verdict of a record; `Unknown` without one.
     pub fn of(judged: Option<record::Verdict>) -> Verdict {
         match judged {
             Some(record::Verdict::Valid) => Verdict::Valid,
@@ -94,7 +94,7 @@ impl Verdict {
         }
     }
 
-    /// How it is to be marked.
+    /// Returns the tone of the verdict.
     pub fn tone(self) -> Tone {
         match self {
             Verdict::Valid => Tone::Good,
@@ -105,17 +105,17 @@ impl Verdict {
     }
 }
 
-/// How something is to be taken. A renderer marks it with more than colour.
+/// Tone of an element. A renderer marks it with more than colour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tone {
-    /// As it is.
+    /// No judgement.
     #[default]
     Plain,
-    /// There, and not to be relied on.
+    /// Present, but not reliable.
     Muted,
     /// Worth seeing first.
     Strong,
-    /// As it should be.
+    /// A good result.
     Good,
     /// To be looked at.
     Warn,
@@ -128,11 +128,11 @@ pub enum Tone {
 pub struct Section {
     /// Anchor: lower case letters and hyphens.
     pub id: &'static str,
-    /// The heading.
+    /// Heading of the section.
     pub title: String,
-    /// What it shows, in a sentence or two; may be empty.
+    /// Introduction in a sentence or two; may be empty.
     pub lead: String,
-    /// What stands in it.
+    /// Content of the section.
     pub blocks: Vec<Block>,
 }
 
@@ -141,7 +141,7 @@ pub struct Section {
 pub enum Block {
     /// A paragraph.
     Text(String),
-    /// A paragraph to be seen.
+    /// A highlighted paragraph.
     Note(Tone, String),
     /// A table.
     Table(Table),
@@ -149,7 +149,7 @@ pub enum Block {
     Chart(Chart),
     /// A picture of boxes in boxes.
     Picture(Picture),
-    /// One of several charts, to be chosen by its label.
+    /// Several charts to choose from by label.
     Choice(String, Vec<(String, Chart)>),
     /// Sentences, one item each, under a heading.
     List(String, Vec<String>),
@@ -157,69 +157,69 @@ pub enum Block {
     Facts(Vec<(String, String)>),
     /// Short marks in a row: label, tone, and what it means.
     Marks(Vec<Mark>),
-    /// Text to be kept as it is: a command, a file.
+    /// Verbatim text: a command, a file.
     Code(String),
-    /// Something for who wants to know more, behind its summary.
+    /// Details, behind a summary.
     Details(String, Vec<Block>),
-    /// One thing among others of its kind, with all that is known of it.
+    /// One item among others of its kind, with its facts.
     Card(Card),
 }
 
-/// One thing among others of its kind.
+/// One item among others of its kind.
 #[derive(Clone, Debug, Default)]
 pub struct Card {
-    /// What it is.
+    /// Name of the item.
     pub title: String,
-    /// Where it belongs to; may be empty.
+    /// Place of the item; may be empty.
     pub detail: String,
-    /// How it was judged.
+    /// Verdict on the item.
     pub verdict: String,
-    /// How that is to be taken.
+    /// Tone of the verdict.
     pub tone: Tone,
-    /// What is known of it.
+    /// Facts about the item.
     pub blocks: Vec<Block>,
 }
 
 /// A short mark: `V3 pass`.
 #[derive(Clone, Debug)]
 pub struct Mark {
-    /// What is marked.
+    /// Marked item.
     pub label: String,
-    /// How it came out.
+    /// Result of the item.
     pub result: Outcome,
-    /// How it is to be taken.
+    /// Tone of the result.
     pub tone: Tone,
-    /// What it means, with the numbers.
+    /// Meaning, with the numbers.
     pub detail: String,
 }
 
 /// A table. Every row has as many cells as there are columns.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
-    /// What it shows.
+    /// Caption of the table.
     pub caption: String,
     /// The columns, with their headings.
     pub columns: Vec<Column>,
-    /// The rows of the body.
+    /// Rows of the body.
     pub rows: Vec<Row>,
-    /// What is to be said below it; may be empty.
+    /// Text below the table; may be empty.
     pub foot: String,
 }
 
 /// One column.
 #[derive(Clone, Debug, Default)]
 pub struct Column {
-    /// The heading.
+    /// Heading of the column.
     pub title: String,
     /// Unit of its numbers; empty for text.
     pub unit: String,
-    /// Which way its cells lean.
+    /// Alignment of its cells.
     pub align: Align,
-    /// Whether the terminal leaves it out.
+    /// True if the terminal leaves it out.
     pub wide_only: bool,
 }
 
-/// Which way cells lean.
+/// Alignment of cells.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Align {
     /// Text is aligned to the left.
@@ -232,31 +232,31 @@ pub enum Align {
 /// One row.
 #[derive(Clone, Debug, Default)]
 pub struct Row {
-    /// Its cells.
+    /// Cells of the row.
     pub cells: Vec<Cell>,
-    /// How the whole row is to be taken.
+    /// Tone of the whole row.
     pub tone: Tone,
 }
 
 /// One cell.
 #[derive(Clone, Debug, Default)]
 pub struct Cell {
-    /// What stands in it.
+    /// Text of the cell.
     pub text: String,
-    /// Smaller, behind it: its error, its count.
+    /// Smaller text behind it: its error, its count.
     pub detail: String,
-    /// How it is to be taken.
+    /// Tone of the cell.
     pub tone: Tone,
-    /// Explanation for who points at it.
+    /// Text of the tooltip.
     pub hint: String,
     /// Index of the variant, for its colour.
     pub variant: Option<usize>,
-    /// A file that it leads to, relative to the page; empty for none.
+    /// Linked file, relative to the page; empty for none.
     pub link: String,
 }
 
 impl Cell {
-    /// A plain cell.
+    /// Returns a plain cell.
     pub fn new(text: impl Into<String>) -> Cell {
         Cell {
             text: text.into(),
@@ -264,19 +264,19 @@ impl Cell {
         }
     }
 
-    /// The same with a tone.
+    /// Sets the tone.
     pub fn tone(mut self, tone: Tone) -> Cell {
         self.tone = tone;
         self
     }
 
-    /// The same with something smaller behind it.
+    /// Adds smaller text behind it.
     pub fn detail(mut self, detail: impl Into<String>) -> Cell {
         self.detail = detail.into();
         self
     }
 
-    /// The same with an explanation.
+    /// Adds a tooltip.
     pub fn hint(mut self, hint: impl Into<String>) -> Cell {
         self.hint = hint.into();
         self
@@ -284,7 +284,7 @@ impl Cell {
 }
 
 impl Column {
-    /// A column of text.
+    /// Returns a column of text.
     pub fn text(title: &str) -> Column {
         Column {
             title: title.into(),
@@ -292,7 +292,7 @@ impl Column {
         }
     }
 
-    /// A column of numbers.
+    /// Returns a column of numbers.
     pub fn number(title: &str, unit: &str) -> Column {
         Column {
             title: title.into(),
@@ -302,7 +302,7 @@ impl Column {
         }
     }
 
-    /// The same, left out where there is little room.
+    /// Leaves the column out if space is limited.
     pub fn wide(mut self) -> Column {
         self.wide_only = true;
         self
@@ -312,15 +312,15 @@ impl Column {
 /// A chart: panels above each other over one horizontal axis.
 #[derive(Clone, Debug, Default)]
 pub struct Chart {
-    /// What it shows.
+    /// Title of the chart.
     pub title: String,
-    /// How to read it.
+    /// Explanation of how to read it.
     pub what: String,
     /// Height in CSS pixels.
     pub height_px: u32,
     /// Horizontal axis.
     pub x: Axis,
-    /// From top to bottom.
+    /// Panels from top to bottom.
     pub panels: Vec<Panel>,
     /// Gap between panels in CSS pixels; 0 for a share of the height.
     pub gap_px: u32,
@@ -328,24 +328,24 @@ pub struct Chart {
     pub views: Vec<(String, [f64; 2])>,
     /// Stretches of the horizontal axis that are marked.
     pub bands: Vec<Band>,
-    /// Whether pointing shows all series at that place at once.
+    /// True if pointing shows all series at that position at once.
     pub unified_hover: bool,
 }
 
 /// One axis.
 #[derive(Clone, Debug, Default)]
 pub struct Axis {
-    /// What it is, with its unit.
+    /// Title with its unit.
     pub title: String,
-    /// How it is divided.
+    /// Scale of the axis.
     pub scale: Scale,
-    /// The names on an axis of names, in their order: series may lack some. On a vertical axis they
-    /// stand at 1, 2, … from above.
+    /// Names on an axis of names, in order: series may lack some. On a vertical axis they are at 1,
+    /// 2, … from above.
     pub names: Vec<String>,
 }
 
 impl Axis {
-    /// One without names.
+    /// Returns an axis without names.
     pub fn new(title: impl Into<String>, scale: Scale) -> Axis {
         Axis {
             title: title.into(),
@@ -355,13 +355,13 @@ impl Axis {
     }
 }
 
-/// How an axis is divided.
+/// Scale of an axis.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scale {
-    /// From zero, evenly.
+    /// Linear, from zero.
     #[default]
     Linear,
-    /// By powers of ten.
+    /// Logarithmic, by powers of ten.
     Log,
     /// Names, in the order of [`Axis::names`].
     Names,
@@ -372,9 +372,9 @@ pub enum Scale {
 /// One panel of a chart.
 #[derive(Clone, Debug, Default)]
 pub struct Panel {
-    /// What it shows, above it; may be empty.
+    /// Title above it; may be empty.
     pub title: String,
-    /// Instead of axes and series: why there are none; may be empty.
+    /// Why there are no axes and series, instead of them; may be empty.
     pub note: String,
     /// Share of the height.
     pub share: f64,
@@ -382,7 +382,7 @@ pub struct Panel {
     pub left: Axis,
     /// Vertical axis at the right.
     pub right: Option<Axis>,
-    /// What is drawn.
+    /// Series of the panel.
     pub series: Vec<Series>,
 }
 
@@ -391,34 +391,33 @@ pub struct Panel {
 pub struct Series {
     /// Name in the legend.
     pub name: String,
-    /// Lines of one group are switched together, bars of one group stand in one place; may be
-    /// empty.
+    /// Group: its lines are switched together, and its bars share a position. May be empty.
     pub group: String,
-    /// Whether the legend names it.
+    /// True if the legend names it.
     pub in_legend: bool,
-    /// How it is drawn.
+    /// Shape of the series.
     pub shape: Shape,
     /// Its colour.
     pub color: Color,
-    /// How its line is broken.
+    /// Dash pattern of its line.
     pub dash: Dash,
-    /// Whether it belongs to the right axis.
+    /// True if it belongs to the right axis.
     pub on_right: bool,
-    /// Where; empty for a name in the legend that stands for the other series of its group.
+    /// Positions; empty for a name in the legend that stands for the other series of its group.
     pub x: Xs,
-    /// How much; none leaves a gap.
+    /// Values; `None` leaves a gap.
     pub y: Vec<Option<f64>>,
-    /// 95 % confidence intervals of `y`, low and high; empty for none.
+    /// 95 % confidence intervals of `y`, low and high; may be empty.
     pub y_ci: Vec<Option<[f64; 2]>>,
-    /// The same of places that are numbers.
+    /// 95 % confidence intervals of numeric positions; may be empty.
     pub x_ci: Vec<Option<[f64; 2]>>,
-    /// Text beside the points; empty for none.
+    /// Text beside the points; may be empty.
     pub labels: Vec<String>,
-    /// Unit for who points at it.
+    /// Unit for the tooltip.
     pub unit: String,
 }
 
-/// Where the values of a series stand.
+/// Positions of the values of a series.
 #[derive(Clone, Debug)]
 pub enum Xs {
     /// On a numeric axis.
@@ -433,7 +432,7 @@ impl Default for Xs {
     }
 }
 
-/// How a series is drawn.
+/// Shape of a series.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Shape {
     /// A line.
@@ -451,16 +450,16 @@ pub enum Shape {
     HatchedBars,
 }
 
-/// The colour of a series. A renderer has a palette for each.
+/// Colour of a series. A renderer has a palette for each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Color {
-    /// One of several unordered things: a variant, a kind.
+    /// One of several unordered items: a variant, a kind.
     Category(usize),
-    /// Step of an ordered series: index and how many there are.
+    /// Step of an ordered series: index and number of steps.
     Ramp(usize, usize),
     /// The colour of errors.
     Error,
-    /// None: as text.
+    /// No colour: as text.
     Neutral,
 }
 
@@ -470,7 +469,7 @@ impl Default for Color {
     }
 }
 
-/// How a line is broken.
+/// Dash pattern of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Dash {
     /// Not at all.
@@ -487,12 +486,12 @@ pub enum Dash {
 /// A marked stretch of the horizontal axis.
 #[derive(Clone, Debug)]
 pub struct Band {
-    /// Where it begins.
+    /// Begin of the band.
     pub from: f64,
-    /// Where it ends.
+    /// End of the band.
     pub to: f64,
-    /// What it is.
+    /// Name of the band.
     pub label: String,
-    /// How it is to be taken.
+    /// Tone of the band.
     pub tone: Tone,
 }

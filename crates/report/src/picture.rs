@@ -1,8 +1,8 @@
-//! A [`Picture`] as SVG in an element `figure`.
+//! Draws a [`Picture`] as SVG in an element `figure`.
 //!
-//! It has no script, no style of its own and no reference to anything: colours come by class from
-//! the page's style sheet, so that one picture serves light, dark and paper. What a colour says
-//! also stands in words, in the legend, in the hints and in the description.
+//! It has no script, no style of its own and no references: colours come by class from the page's
+//! style sheet, so that one picture serves light, dark and paper. The meaning of a colour is also
+//! in words, in the legend, in the tooltips and in the description.
 
 mod layout;
 
@@ -11,19 +11,19 @@ use crate::page::{Part, Picture, Style};
 use layout::{Laid, LaidTile, PART_PX, flow};
 use std::fmt::Write;
 
-/// Colours of owners in the style sheet: `--c0` to `--c7`.
+/// Number of colours of owners in the style sheet: `--c0` to `--c7`.
 const OWNERS: usize = 8;
-/// So many owners of a part are drawn beside each other.
+/// Maximum number of owners drawn side by side in a part.
 const BANDS_MAX: usize = 3;
 /// Width of the picture: that of the page.
 const WIDTH_PX: f64 = 1120.0;
 /// Side of the triangle that marks a part.
 const MARK_PX: f64 = 7.0;
 
-/// The picture with its heading and its legend.
+/// Writes the picture with its heading and its legend.
 pub fn figure(out: &mut String, picture: &Picture) {
     let (all, width, height) = flow(&picture.nests, WIDTH_PX);
-    // Room for the lines of the outermost boxes.
+    // Space for the lines of the outermost boxes.
     let (width, height) = (width + 2.0, height + 2.0);
     let id = &picture.id;
     let _ = write!(
@@ -96,7 +96,7 @@ fn part(out: &mut String, part: &Part, [x, y]: [f64; 2], width: f64) {
     out.push_str("</g>");
 }
 
-/// Owners beside each other, then the mark on top.
+/// Draws the owners side by side, then the mark on top.
 fn draw(out: &mut String, looks: &[Style], [x, y]: [f64; 2], [width, height]: [f64; 2]) {
     let is_fill = |look: &&Style| **look != Style::Marked;
     let mut fills: Vec<Style> = looks.iter().filter(is_fill).copied().collect();

@@ -1,6 +1,6 @@
-//! A figure as PNG: the SVG drawn by resvg, its texts as outlines of the font that the program has
-//! within it, so that a machine without any font makes the same picture. Shaping, which resvg's own
-//! texts bring, would be a megabyte of the program for letters that stand one after another.
+//! Renders a figure as PNG: resvg draws the SVG, with its texts as outlines of the program's own
+//! font, so that a machine without fonts makes the same picture. Text shaping by resvg would add a
+//! megabyte to the program, for letters that only stand one after another.
 
 mod letters;
 
@@ -8,13 +8,13 @@ use anyhow::{Context, Result};
 use resvg::tiny_skia::{Pixmap, Transform};
 use resvg::usvg::{Options, Tree};
 
-/// Pixels of the picture for each of the drawing.
+/// Pixels of the picture per pixel of the drawing.
 const SCALE: f32 = 2.0;
 
-/// The picture of a drawing, with two pixels for each of the drawing.
+/// Returns the picture of a drawing, with two pixels for each of the drawing.
 ///
 /// # Errors
-/// The drawing is none that can be drawn.
+/// The drawing cannot be rendered.
 pub fn png(svg: &str) -> Result<Vec<u8>> {
     let outlined = letters::as_paths(svg)?;
     let tree = Tree::from_str(&outlined, &Options::default()).context("read a figure as SVG")?;

@@ -1,14 +1,14 @@
-//! Asking the series of probes: which are there, where, and what they were in the window.
+//! Queries the series of probes: which exist, where, and their values in the window.
 //!
-//! Probes gain series as they learn to look: nothing here knows a name. A pattern may hold one
-//! `*`. A place is a host, a node, or a part of one behind a slash: `host1`, `host1/vda`.
+//! Probes may gain series: this file knows no names. A pattern may hold one `*`. A place is a host,
+//! a node, or a part of one behind a slash: `host1`, `host1/vda`.
 
 use crate::view::{ProbeSeries, RunView, TrialView};
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use store::record::PhaseTimeRecord;
 
-/// Whether `name` is what `pattern` says, of which one `*` may stand for anything.
+/// Returns true if `name` matches `pattern`, which may have one `*`.
 pub fn is_like(name: &str, pattern: &str) -> bool {
     match pattern.split_once('*') {
         None => name == pattern,
@@ -19,7 +19,7 @@ pub fn is_like(name: &str, pattern: &str) -> bool {
     }
 }
 
-/// What stands for the `*` of the pattern; the whole name where it has none.
+/// Returns the part that matches the `*` of the pattern; the whole name without a `*`.
 pub fn wildcard<'a>(name: &'a str, pattern: &str) -> &'a str {
     let found = pattern.split_once('*').and_then(|(head, tail)| {
         let rest = name.strip_prefix(head)?;
@@ -28,7 +28,7 @@ pub fn wildcard<'a>(name: &'a str, pattern: &str) -> &'a str {
     found.unwrap_or(name)
 }
 
-/// The series of a trial that one of the patterns names: of the first pattern that names any.
+/// Returns the series of a trial that match the first pattern with any match.
 pub fn first_of<'a>(trial: &'a TrialView, patterns: &[&str]) -> Vec<&'a ProbeSeries> {
     let of = |pattern: &&str| -> Vec<&ProbeSeries> {
         let named = trial.probes.iter().filter(|s| is_like(&s.name, pattern));
@@ -38,12 +38,12 @@ pub fn first_of<'a>(trial: &'a TrialView, patterns: &[&str]) -> Vec<&'a ProbeSer
     found.find(|series| !series.is_empty()).unwrap_or_default()
 }
 
-/// The host or node of a place: `host1` of `host1/vda`.
+/// Returns the host or node of a place: `host1` of `host1/vda`.
 pub fn owner(place: &str) -> &str {
     place.split_once('/').map_or(place, |(owner, _)| owner)
 }
 
-/// Numbers in names count as numbers: `node2` comes before `node10`.
+/// Compares names with numbers as numbers: `node2` comes before `node10`.
 pub fn natural(a: &str, b: &str) -> Ordering {
     let (mut a, mut b) = (a, b);
     loop {
@@ -67,13 +67,13 @@ pub fn natural(a: &str, b: &str) -> Ordering {
     }
 }
 
-/// How many bytes of digits the text begins with.
+/// Returns the number of digits that the text begins with.
 fn digits(text: &str) -> usize {
     let end = text.find(|c: char| !c.is_ascii_digit());
     end.unwrap_or(text.len())
 }
 
-/// The hosts and nodes that series name, numbers in their order.
+/// Returns the hosts and nodes that series name, in natural order.
 pub fn owners(trial: &TrialView) -> Vec<&str> {
     let named = trial.probes.iter().map(|s| owner(&s.place));
     let all: BTreeSet<&str> = named.filter(|name| !name.is_empty()).collect();
@@ -82,7 +82,7 @@ pub fn owners(trial: &TrialView) -> Vec<&str> {
     all
 }
 
-/// The phases of a trial: as it recorded them, else as its intervals tell.
+/// Returns the phases of a trial: as recorded, or else from its intervals.
 pub fn phases(view: &RunView, trial: &TrialView) -> Vec<PhaseTimeRecord> {
     let finding = view.findings.trials.iter().find(|t| t.index == trial.index);
     match finding {
@@ -107,24 +107,24 @@ fn phases_of_intervals(trial: &TrialView) -> Vec<PhaseTimeRecord> {
     phases
 }
 
-/// Begin and end of the measured window; none when the trial did not get that far.
+/// Returns begin and end of the measured window. `None` if the trial did not get that far.
 pub fn window(phases: &[PhaseTimeRecord]) -> Option<[f64; 2]> {
     let measured = phases.iter().find(|phase| phase.name == "measure")?;
     (measured.to_s > measured.from_s).then_some([measured.from_s, measured.to_s])
 }
 
-/// Mean of the values in the window, each look as good as the next; none without a look in it.
+/// Returns the mean of the values in the window, with equal weights. `None` without a value in it.
 pub fn mean(series: &ProbeSeries, window: [f64; 2]) -> Option<f64> {
     let (count, sum) = in_window(series, window);
     (count > 0).then(|| sum / count as f64)
 }
 
-/// Sum of the values in the window, for what is written once per event.
+/// Returns the sum of the values in the window, for series with one value per event.
 pub fn sum(series: &ProbeSeries, window: [f64; 2]) -> f64 {
     in_window(series, window).1
 }
 
-/// How many values there are in the window, and their sum.
+/// Returns the number of values in the window, and their sum.
 fn in_window(series: &ProbeSeries, window: [f64; 2]) -> (u64, f64) {
     let of_values = || {
         let inside = values_in(series, window);
@@ -139,9 +139,9 @@ fn values_in(series: &ProbeSeries, [from, to]: [f64; 2]) -> &[(f64, f64)] {
     &series.values[begin..end.max(begin)]
 }
 
-/// Several series as one, value by value. Those of one look carry nearly one time: what lies
-/// within [`LOOK_S`] is added. Of stretches, what the sum was at most and at least in each is not
-/// known; what is drawn is never more than it was at most, nor less than it was at least.
+/// Adds several series, value by value. Readings of one look have nearly the same time: those
+/// within [`LOOK_S`] are added. For stretches, the extremes of the sum are not known; the drawn
+/// ones never exceed the largest and the smallest possible sum.
 pub fn added(series: &[&ProbeSeries]) -> Vec<(f64, f64)> {
     if let [only] = series {
         return only.values.clone();
@@ -157,7 +157,7 @@ pub fn added(series: &[&ProbeSeries]) -> Vec<(f64, f64)> {
     sums.into_values().collect()
 }
 
-/// The same for what is drawn on top of each other: of stretches the means, which add.
+/// Adds several series for a stacked chart: for stretches it uses the means, which can be added.
 pub fn added_means(series: &[&ProbeSeries]) -> Vec<(f64, f64)> {
     if series.iter().all(|one| one.means.is_empty()) {
         return added(series);
@@ -166,21 +166,22 @@ pub fn added_means(series: &[&ProbeSeries]) -> Vec<(f64, f64)> {
     sums.map(|sum| ((sum.at[0] + sum.at[1]) / 2.0, sum.mean)).collect()
 }
 
-/// What several series come to in one stretch of time.
+/// Sum of several series in one stretch of time.
 #[derive(Default)]
 struct Sum {
-    /// Where its two values are drawn.
+    /// Positions at which its two values are drawn.
     at: [f64; 2],
     mean: f64,
     lows: f64,
     highs: f64,
-    /// The widest range of one of them, and whether that one rose.
+    /// Widest range of one of them, and whether that one rose.
     range: f64,
     rises: bool,
 }
 
 impl Sum {
-    /// When one was at its highest, the others were at their lowest or above.
+    /// Returns the ends: when one series was at its highest, the others were at their lowest or
+    /// above.
     fn ends(self) -> [(f64, f64); 2] {
         let high = (self.lows + self.range).max(self.mean);
         let low = (self.highs - self.range).min(self.mean);
@@ -208,10 +209,10 @@ fn stretches(series: &[&ProbeSeries]) -> BTreeMap<i64, Sum> {
     sums
 }
 
-/// Readings this close belong to one look: looks are a tenth of a second apart or more.
+/// Time within which readings belong to one look, s: looks are a tenth of a second apart or more.
 pub const LOOK_S: f64 = 0.05;
 
-/// Factor and unit that make values readable; unknown units stay as they are.
+/// Returns factor and unit that make values readable; unknown units stay as they are.
 pub fn scaled(unit: &str) -> (f64, &str) {
     const KIB: f64 = 1024.0;
     match unit {

@@ -1,9 +1,8 @@
-//! From a run as the store reads it to a [`RunView`].
+//! Converts a run of the store to a [`RunView`].
 //!
-//! A run that has no findings yet is shown too, with what it has: its plan, its journal and the
-//! courses of the trials so far. What the nodes and the machine are is taken from the journal's
-//! details: `machine` of `run_started`, `nodes` (each with `name`, facts and `settings`) of
-//! `target_ready`.
+//! A run without findings is shown too, with its plan, its journal and the series of the trials so
+//! far. Facts about the nodes and the machine come from the journal's details: `machine` of
+//! `run_started`, `nodes` (each with `name`, facts and `settings`) of `target_ready`.
 
 mod long;
 
@@ -51,7 +50,7 @@ impl RunView {
     }
 }
 
-/// Findings of a run that has none: what its finished trials found, nothing judged.
+/// Returns findings for a run that has none: those of its finished trials, not judged.
 fn no_findings(plan: &PlanRecord, trials: Vec<TrialFinding>) -> FindingsRecord {
     FindingsRecord {
         format: FORMAT,
@@ -80,11 +79,11 @@ fn trial_view(trial: &Trial) -> Result<TrialView> {
     })
 }
 
-/// The probe that watches the client's machine in every trial: it is the instrument's.
+/// Probe that watches the client's machine in every trial: it belongs to the instrument.
 const OTHERS: &str = "others";
 
-/// The samples of the probes that are wanted as series: a sample by itself carries its names with
-/// it, and a long trial has millions.
+/// Collects the samples of the wanted probes as series: each sample carries its names, and a long
+/// trial has millions.
 fn probes(trial: &Trial, is_wanted: impl Fn(&str) -> bool) -> Result<Vec<ProbeSeries>> {
     let mut known: BTreeMap<(String, String), ProbeSeries> = BTreeMap::new();
     for probe in trial.probes()?.into_iter().filter(|probe| is_wanted(probe)) {
@@ -115,8 +114,8 @@ fn probes(trial: &Trial, is_wanted: impl Fn(&str) -> bool) -> Result<Vec<ProbeSe
     Ok(all)
 }
 
-/// The distributions of every point, its blocks merged, one point at a time: a histogram is
-/// 290 kB, and a long study has hundreds of them.
+/// Returns the distributions of every point, with its blocks merged, one point at a time: a
+/// histogram is 290 kB, and a long study has hundreds of them.
 fn curves(view: &RunView, trials: &[Trial]) -> Result<Vec<PointView>> {
     let mut all = Vec::new();
     for point in points(view) {
@@ -145,7 +144,7 @@ fn curves(view: &RunView, trials: &[Trial]) -> Result<Vec<PointView>> {
     Ok(all)
 }
 
-/// What is to be known of the files of a run.
+/// Returns the remarks on the files of a run.
 fn notes(run: &Run) -> Vec<String> {
     let mut notes = run.notes.clone();
     let (planned, found) = (&run.plan.cassay, &run.findings_by);
@@ -158,7 +157,7 @@ fn notes(run: &Run) -> Vec<String> {
     notes
 }
 
-/// What should be on record and is not, each gap once.
+/// Returns missing records, each once.
 fn gaps(run: &Run) -> Vec<String> {
     let finished = run.trial_findings();
     let trials = match &run.findings {
@@ -185,7 +184,7 @@ fn gaps(run: &Run) -> Vec<String> {
     all.into_iter().map(sentence).collect()
 }
 
-/// What the last line says that `which` takes.
+/// Returns the result of `which` for the last line that it accepts.
 fn last<T>(journal: &[JournalRecord], which: impl Fn(&JournalEvent) -> Option<T>) -> Option<T> {
     journal.iter().rev().find_map(|line| which(&line.event))
 }
@@ -224,7 +223,7 @@ fn node(node: &NodeRecord) -> NodeView {
     }
 }
 
-/// What stands where in the folder of every run.
+/// Lists the files in the folder of every run.
 fn files() -> Vec<FileView> {
     let files = [
         ("study.yaml", "the study, as it was written"),

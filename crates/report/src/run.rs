@@ -10,7 +10,7 @@ use crate::sections::{
 use crate::summary::{Point, points};
 use crate::view::RunView;
 
-/// Makes the page of a run. Parts that the run has no records for are left out.
+/// Makes the page of a run. Parts without records are left out.
 pub fn page(view: &RunView) -> Page {
     let points = points(view);
     let folds = [
@@ -27,7 +27,7 @@ pub fn page(view: &RunView) -> Page {
     }
 }
 
-/// What was asked, and what came of that.
+/// The question, and its result.
 fn question(view: &RunView) -> Option<Fold> {
     let sections = [
         asked::section(view),
@@ -39,7 +39,7 @@ fn question(view: &RunView) -> Option<Fold> {
     Fold::of("question", "Question", false, sections)
 }
 
-/// What was measured: what the procedure made of it first, then all of it.
+/// The measurements: the procedure's result first, then everything.
 fn evidence(view: &RunView, points: &[Point<'_>]) -> Option<Fold> {
     let sections = [
         search::section(view),
@@ -61,7 +61,7 @@ fn evidence(view: &RunView, points: &[Point<'_>]) -> Option<Fold> {
     Fold::of("evidence", "Evidence", false, sections)
 }
 
-/// Why the numbers may be believed, or not.
+/// Why the numbers can be trusted, or not.
 fn trust(view: &RunView, points: &[Point<'_>]) -> Option<Fold> {
     let sections = [
         rules::section(view),
@@ -73,7 +73,7 @@ fn trust(view: &RunView, points: &[Point<'_>]) -> Option<Fold> {
     Fold::of("trust", "Trust", false, sections)
 }
 
-/// What it ran on, and how to run it again.
+/// The configuration, and how to run it again.
 fn setup(view: &RunView) -> Option<Fold> {
     let sections = [
         setup::configuration(view),

@@ -1,8 +1,8 @@
-//! Points: all trials of one variant at one place on the axes, seen as one thing.
+//! Points: all trials of one variant at one place on the axes, merged.
 //!
-//! An invalid trial is listed and never used: it enters no sum, mean or curve unless every trial
-//! of its point is invalid, and then the point says so. Percentiles of several blocks come from
-//! merged histograms; they are never averaged.
+//! An invalid trial is listed and never used: it enters no sum, mean or curve unless every trial of
+//! its point is invalid, and then the point says so. Percentiles of several blocks come from merged
+//! histograms; they are never averaged.
 
 use crate::number;
 use crate::page::{Table, TableBuilder, Verdict};
@@ -24,15 +24,15 @@ pub struct Point<'a> {
     pub at: Option<procedure::Point>,
     /// Every trial, invalid ones too.
     pub trials: Vec<&'a TrialFinding>,
-    /// Those that count: as the findings say, or those that are not invalid, or all.
+    /// Trials that count: those of the findings, or those that are not invalid, or all.
     pub used: Vec<&'a TrialFinding>,
-    /// The worst verdict of those that count.
+    /// Worst verdict of the trials that count.
     pub verdict: Verdict,
-    /// Whether less was done than was offered because the target could not do more.
+    /// True if less was done than was offered because the target could not do more.
     pub saturated: bool,
 }
 
-/// Names of the variants, in the order of the plan.
+/// Returns the names of the variants, in the order of the plan.
 pub fn variants(view: &RunView) -> Vec<&VariantName> {
     let planned = view.plan.trials.iter().map(|t| &t.variant);
     let found = view.findings.trials.iter().map(|t| &t.variant);
@@ -45,7 +45,8 @@ pub fn variants(view: &RunView) -> Vec<&VariantName> {
     names
 }
 
-/// All points that have a finding, by variant in the order of the plan, then along the axes.
+/// Returns all points that have a finding, by variant in the order of the plan, then along the
+/// axes.
 pub fn points(view: &RunView) -> Vec<Point<'_>> {
     let names = variants(view);
     let mut points: Vec<Point<'_>> = Vec::new();
@@ -76,13 +77,13 @@ pub fn points(view: &RunView) -> Vec<Point<'_>> {
     points
 }
 
-/// Whether the point of a trial is saturated, as the run's findings say.
+/// Returns true if the point of a trial is saturated, according to the run's findings.
 fn is_saturated(view: &RunView, trial: &TrialFinding) -> bool {
     let here = |p: &&PointRecord| p.variant == trial.variant && p.point == trial.point;
     view.findings.usable_points().find(here).is_some_and(|p| p.saturated)
 }
 
-/// Order along the axes: axes by name, each by its number.
+/// Orders points along the axes: axes by name, each by its number.
 pub fn compare_places(
     a: Option<procedure::Point>,
     b: Option<procedure::Point>,
@@ -93,8 +94,8 @@ pub fn compare_places(
 }
 
 impl<'a> Point<'a> {
-    /// What is used are the trials that the run's findings have used, so that both have the same
-    /// numbers; where they do not say, those that are not invalid.
+    /// Selects the trials that the run's findings used, so that both have the same numbers; if the
+    /// findings do not say, those that are not invalid.
     fn judge(&mut self, used: &[usize]) {
         let verdict = |t: &TrialFinding| Verdict::of(Some(t.verdict));
         let usable = |t: &&&TrialFinding| match used {
@@ -109,14 +110,14 @@ impl<'a> Point<'a> {
         self.verdict = worst.unwrap_or(Verdict::Unknown);
     }
 
-    /// Successful operations per second: the mean over the blocks that count.
+    /// Returns the successful operations per second: the mean over the blocks that count.
     pub fn ops_per_s(&self) -> f64 {
         let sum: f64 = self.used.iter().map(|t| t.all.ops_per_s).sum();
         sum / self.used.len().max(1) as f64
     }
 
-    /// Its 95 % confidence interval: of the one block from batch means; of several blocks from
-    /// the spread between them.
+    /// Returns the 95 % confidence interval: for one block from batch means; for several from the
+    /// spread between them.
     pub fn ops_per_s_ci95(&self) -> Option<[f64; 2]> {
         match self.used.as_slice() {
             [] => None,
@@ -128,8 +129,8 @@ impl<'a> Point<'a> {
         }
     }
 
-    /// Whether its interval is that of one window which is too short for it. Several blocks have
-    /// one from the spread between them.
+    /// Returns true if the interval is that of one window, which is too short for it. Several
+    /// blocks have an interval from the spread between them.
     pub fn is_short_window(&self) -> bool {
         match self.used.as_slice() {
             [one] => one.short_window || series::is_short_window(one.seconds),
@@ -137,7 +138,7 @@ impl<'a> Point<'a> {
         }
     }
 
-    /// What is to be said beside its interval: that of one window may be of a short one, or rest on
+    /// Returns the labels of the interval: that of one window may be from a short one, or rest on
     /// few incidents.
     pub fn interval_labels(&self) -> Vec<&'static str> {
         let is_of_few = matches!(self.used.as_slice(), [one] if one.all.few_incidents);
@@ -149,7 +150,7 @@ impl<'a> Point<'a> {
         said.map(|(_, label)| *label).collect()
     }
 
-    /// Latency of one kind (or [`ALL`]) from the intended start.
+    /// Returns the latency of one kind (or [`ALL`]) from the intended start.
     pub fn latency<'b>(&'b self, view: &'b RunView, kind: &str) -> Option<&'b QuantilesRecord> {
         match self.used.as_slice() {
             [one] => series_of(one, kind).map(|s| &s.latency_ms),
@@ -157,7 +158,7 @@ impl<'a> Point<'a> {
         }
     }
 
-    /// Latency of one kind (or [`ALL`]) from the send.
+    /// Returns the latency of one kind (or [`ALL`]) from the send.
     pub fn service<'b>(&'b self, view: &'b RunView, kind: &str) -> Option<&'b QuantilesRecord> {
         match self.used.as_slice() {
             [one] => series_of(one, kind).map(|s| &s.service_ms),
@@ -165,14 +166,14 @@ impl<'a> Point<'a> {
         }
     }
 
-    /// The merged distributions of one kind (or [`ALL`]).
+    /// Returns the merged distributions of one kind (or [`ALL`]).
     pub fn curves<'b>(&self, view: &'b RunView, kind: &str) -> Option<&'b PointView> {
         view.points
             .iter()
             .find(|p| p.variant == *self.variant && p.point == self.at && p.kind == kind)
     }
 
-    /// Failed operations, all outcomes, in the blocks that count.
+    /// Returns the failed operations, all outcomes, in the blocks that count.
     pub fn errors(&self) -> BTreeMap<&'a str, u64> {
         let mut errors = BTreeMap::new();
         for trial in &self.used {
@@ -183,24 +184,24 @@ impl<'a> Point<'a> {
         errors
     }
 
-    /// Sum of one counter over the blocks that count.
+    /// Returns the sum of one counter over the blocks that count.
     pub fn sum(&self, counter: impl Fn(&TrialFinding) -> u64) -> u64 {
         self.used.iter().map(|t| counter(t)).sum()
     }
 
-    /// CPU time per operation in µs, over all operations of the blocks that count.
+    /// Returns CPU time per operation in µs, over all operations of the blocks that count.
     pub fn cpu_us_per_op(&self) -> f64 {
         let ops: f64 = self.used.iter().map(|t| t.ops_total as f64).sum();
         let cpu = |t: &&TrialFinding| t.client.cpu_us_per_op * t.ops_total as f64;
         self.used.iter().map(cpu).sum::<f64>() / ops
     }
 
-    /// Where it is on the axes, in words.
+    /// Names its place on the axes.
     pub fn label(&self) -> String {
         place(self.at)
     }
 
-    /// The reasons of its verdict, each once.
+    /// Returns the reasons of its verdict, each once.
     pub fn reasons(&self) -> Vec<&'a str> {
         let mut reasons = Vec::new();
         for reason in self.trials.iter().flat_map(|t| &t.reasons) {
@@ -220,7 +221,7 @@ fn series_of<'a>(trial: &'a TrialFinding, kind: &str) -> Option<&'a store::recor
     }
 }
 
-/// Where on the axes, in words: `threads 28, rate 10,000`; `–` for a study without axes.
+/// Names a place on the axes: `threads 28, rate 10,000`; `–` for a study without axes.
 pub fn place(at: Option<procedure::Point>) -> String {
     match at {
         None => number::ABSENT.into(),
@@ -228,32 +229,32 @@ pub fn place(at: Option<procedure::Point>) -> String {
     }
 }
 
-/// The only axis that all points share, if there is just one.
+/// Returns the only axis that all points share, if there is just one.
 pub fn only_axis(points: &[Point<'_>]) -> Option<&'static str> {
     let axis = points.first()?.at?.axis();
     let same = |p: &Point<'_>| p.at.is_some_and(|at| at.axis() == axis);
     points.iter().all(same).then_some(axis)
 }
 
-/// Whether what was done is what was offered: that number says nothing of the target, unless it was
-/// searched for.
+/// Returns true if a rate was kept up with: then throughput says nothing about the target, unless
+/// it was searched for.
 pub fn is_kept_up(view: &RunView, point: &Point<'_>) -> bool {
     let is_rate = matches!(point.at, Some(procedure::Point::Rate(_)));
     is_rate && !point.saturated && !is_searched(view, point)
 }
 
-/// Whether its variant was searched for a load.
+/// Returns true if its variant was searched for a load.
 pub fn is_searched(view: &RunView, point: &Point<'_>) -> bool {
     view.findings.searches.iter().any(|search| search.variant == *point.variant)
 }
 
-/// The comparison of the cost that differs most, of those that differ at all.
+/// Returns the comparison of the most different cost, among those that differ at all.
 pub fn most_different_cost(view: &RunView) -> Option<&CostComparisonRecord> {
     let differing = view.findings.cost_comparisons.iter().filter(|one| one.differs);
     differing.max_by(|a, b| a.ratio.ln().abs().total_cmp(&b.ratio.ln().abs()))
 }
 
-/// A value on an axis: as given, with thousands separators.
+/// Formats a value on an axis, with thousands separators.
 pub fn axis_value(value: f64) -> String {
     if value.fract() == 0.0 && (0.0..1e15).contains(&value) {
         number::count(value as u64)
@@ -262,7 +263,7 @@ pub fn axis_value(value: f64) -> String {
     }
 }
 
-/// What stands beside the drawn points of a figure that may be a lower bound; nothing if none is.
+/// Returns the labels of the points of a figure that may be a lower bound. Empty if none is.
 pub fn bound_labels(
     points: &[&Point<'_>],
     view: &RunView,
@@ -280,10 +281,10 @@ pub fn bound_labels(
     }
 }
 
-/// The best point of a variant: the one that its sentence of the answer is about, as the findings
-/// say; of several searches, that of the first which has found something. Of a single point, and in
-/// runs whose findings do not say it: the most operations per second among points that are not
-/// invalid, else among those that were saturated.
+/// Returns the best point of a variant: the one in the answer's sentence, according to the
+/// findings. For several searches it is that of the first with a result. For a single point, and
+/// without such findings, it is the unsaturated point with the highest throughput. If all are
+/// saturated, it is the highest of those. Points of invalid trials are left out.
 pub fn best<'p, 'a>(
     view: &RunView,
     points: &'p [Point<'a>],
@@ -294,7 +295,7 @@ pub fn best<'p, 'a>(
     let sweep = view.findings.sweeps.iter().find(|s| s.variant == *name);
     let said = sweep.and_then(|sweep| sweep.best_within_bound.or(sweep.best));
     let of_sweep = || of_variant().find(|point| said.is_some() && point.at == said);
-    // What a search went beyond is no best: it was too much.
+    // A point beyond the result of a search is not the best: it was too much.
     let mut searches = view.findings.searches.iter().filter(|s| s.variant == *name);
     if searches.clone().next().is_some() {
         let found = searches.find_map(|s| of_variant().find(|point| point.at == s.at));
@@ -308,25 +309,25 @@ pub fn best<'p, 'a>(
     of_sweep().or_else(|| most(false)).or_else(|| most(true))
 }
 
-/// What a point did by a metric that is compared there with an interval, as
-/// [`store::record::compared_value`] has it.
+/// Returns the value of a point by a metric that is compared there with an interval, as
+/// [`store::record::compared_value`] does.
 pub fn compared_value(view: &RunView, point: &Point<'_>, metric: &str) -> Option<f64> {
     let found = &view.findings;
     let place = (point.variant, point.at);
     store::record::compared_value(&found.comparisons, &found.trials, place, metric)
 }
 
-/// The ends of an interval around another value than the one they were made for.
+/// Moves the ends of an interval to another value than the one they were made for.
 pub fn moved_ends(ends: [f64; 2], from: f64, to: f64) -> [f64; 2] {
     ends.map(|end| end * to / from)
 }
 
-/// The name of a variant for people: that of the study where it has only one.
+/// Returns the name of a variant: that of the study if it has only one.
 pub fn variant_name<'a>(variant: &'a VariantName, view: &'a RunView) -> &'a str {
     variant.named().unwrap_or(&view.plan.study)
 }
 
-/// A table with a row for each trial and what of it is shown, which begins with what trial it is.
+/// Begins a table with a row for each trial and its item; the first columns name the trial.
 pub fn trial_table<'a, T: Copy>(
     view: &RunView,
     caption: &str,

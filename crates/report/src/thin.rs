@@ -1,13 +1,13 @@
-//! Thinning of series so that peaks survive: of every bucket of time the smallest and the largest
-//! value are kept, in the order in which they came.
+//! Thins series so that peaks survive: of every bucket of time the smallest and the largest value
+//! are kept, in the order in which they came.
 //!
 //! A mean or every n-th value would hide the one second in which the disk was full. The measured
-//! window gets [`WINDOW_SHARE`] of the buckets, however short it is beside the loading. All
-//! series of a figure have the same buckets, so that they can share their places on the axis.
+//! window gets [`WINDOW_SHARE`] of the buckets, however short it is compared with the loading. All
+//! series of a figure have the same buckets, so that they can share their positions on the axis.
 
 /// Share of the buckets that belong to the measured window.
 const WINDOW_SHARE: f64 = 0.6;
-/// A look that comes this many times later than looks usually do leaves a gap in the line.
+/// Number of usual look intervals after which a missing look leaves a gap in the line.
 const GAP_LOOKS: f64 = 5.0;
 
 /// Buckets of one trial's time axis.
@@ -17,19 +17,19 @@ pub struct Buckets {
     borders: Vec<f64>,
 }
 
-/// Places and values, ready to be drawn; a value that is none leaves a gap.
+/// Positions and values, ready to be drawn; a `None` leaves a gap.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Thinned {
-    /// The places on the horizontal axis.
+    /// Positions on the horizontal axis.
     pub x: Vec<f64>,
-    /// How much.
+    /// Values at these positions.
     pub y: Vec<Option<f64>>,
-    /// Whether values were left out.
+    /// True if values were left out.
     pub thinned: bool,
 }
 
 impl Buckets {
-    /// About `count` buckets (at least 4) over `span`.
+    /// Divides `span` into about `count` buckets (at least 4).
     pub fn new(span: [f64; 2], window: Option<[f64; 2]>, count: usize) -> Buckets {
         let [from, to] = span;
         let count = count.max(4) as f64;
@@ -45,7 +45,7 @@ impl Buckets {
                 borders: even(&[(from, to, count)]),
             };
         }
-        // A window that is most of the trial needs no favour.
+        // A window that is most of the trial needs no preference.
         let share = ((end - begin) / (to - from)).max(WINDOW_SHARE);
         let outside = |length: f64| count * (1.0 - share) * length / rest;
         let parts = [
@@ -58,7 +58,7 @@ impl Buckets {
         }
     }
 
-    /// How many there are.
+    /// Returns the number of buckets.
     pub fn count(&self) -> usize {
         self.borders.len().saturating_sub(1)
     }
@@ -68,13 +68,14 @@ impl Buckets {
         above.saturating_sub(1).min(self.count().saturating_sub(1))
     }
 
-    /// A quarter or three quarters into a bucket: where the first and the second value go.
+    /// Returns the position a quarter or three quarters into a bucket, for its first and second
+    /// value.
     fn place(&self, bucket: usize, second: bool) -> f64 {
         let (from, to) = (self.borders[bucket], self.borders[bucket + 1]);
         from + (to - from) * if second { 0.75 } else { 0.25 }
     }
 
-    /// One series. It stays as it is while it is short enough.
+    /// Thins one series. A short one stays as it is.
     pub fn thin(&self, values: &[(f64, f64)]) -> Thinned {
         if values.len() <= 2 * self.count() {
             return whole(values);
@@ -102,8 +103,8 @@ impl Buckets {
         thinned
     }
 
-    /// Which looks to keep of parts that are drawn on top of each other: those with the smallest
-    /// and the largest `total` of each bucket; all, while they are few.
+    /// Selects the looks to keep of stacked parts: those with the smallest and the largest `total`
+    /// of each bucket; all, if they are few.
     pub fn looks(&self, total: &[(f64, f64)]) -> Vec<usize> {
         if total.len() <= 2 * self.count() {
             return (0..total.len()).collect();
@@ -125,7 +126,7 @@ impl Buckets {
     }
 }
 
-/// Borders of parts, each cut evenly into about as many buckets as it says.
+/// Returns the borders of parts, each cut evenly into about its number of buckets.
 fn even(parts: &[(f64, f64, f64)]) -> Vec<f64> {
     let mut borders = Vec::new();
     for (from, to, count) in parts {
@@ -140,7 +141,7 @@ fn even(parts: &[(f64, f64, f64)]) -> Vec<f64> {
     borders
 }
 
-/// The smallest and the largest value, with their numbers in the series.
+/// Smallest and largest value, with their indexes in the series.
 #[derive(Clone, Debug)]
 struct Extremes {
     low: (usize, f64),
@@ -174,7 +175,7 @@ impl Extremes {
 }
 
 impl Thinned {
-    /// A single empty bucket lies between two looks by chance: it takes the value before it.
+    /// Fills single empty buckets, which lie between two looks by chance, with the value before.
     fn bridge(&mut self) {
         for at in (2..self.y.len().saturating_sub(2)).step_by(2) {
             if self.y[at].is_none() && self.y[at + 2].is_some() {
@@ -185,7 +186,7 @@ impl Thinned {
     }
 }
 
-/// Every value, with a gap where looks are missing.
+/// Returns every value, with a gap where looks are missing.
 fn whole(values: &[(f64, f64)]) -> Thinned {
     let mut steps: Vec<f64> = values.windows(2).map(|w| w[1].0 - w[0].0).collect();
     steps.sort_by(f64::total_cmp);
@@ -241,7 +242,7 @@ mod tests {
         );
         assert_eq!(a.x, b.x);
         assert!(a.x.windows(2).all(|w| w[0] < w[1]));
-        // Nothing was seen after 900: that is a gap and not a line.
+        // There are no values after 900: that is a gap and not a line.
         assert_eq!(b.y.last(), Some(&None));
     }
 

@@ -1,7 +1,7 @@
-//! What a page is made from: one run, as its folder tells it.
+//! Input of a page: one run, as read from its folder.
 //!
-//! Plain data without a path or a handle in it, so that a page can be made from a finished run,
-//! from one that is still going on, and from a test.
+//! It is plain data without paths or handles. A page can therefore be made from a finished run,
+//! from a running one, and from a test.
 
 use crate::history::History;
 use analysis::VariantName;
@@ -22,7 +22,7 @@ pub struct RunView {
     pub folder: String,
     /// `plan.json`.
     pub plan: PlanRecord,
-    /// Whether it may be believed; none while it has no findings.
+    /// Verdict of the run. `None` as long as it has no findings.
     pub verdict: Option<Verdict>,
     /// `findings.json`.
     pub findings: FindingsRecord,
@@ -38,13 +38,13 @@ pub struct RunView {
     pub facts: Vec<(String, String)>,
     /// Files of the run, in the order in which they are worth opening.
     pub files: Vec<FileView>,
-    /// What is to be known of the files: lines that were left out, what could not be verified.
+    /// Remarks on the files: lines that were left out, files that could not be verified.
     pub notes: Vec<String>,
-    /// The runs of its study up to this one.
+    /// Runs of its study up to this one.
     pub history: History,
 }
 
-/// What one trial left besides its finding.
+/// Records of one trial besides its finding.
 #[derive(Clone, Debug, Default)]
 pub struct TrialView {
     /// Number of the trial.
@@ -53,28 +53,28 @@ pub struct TrialView {
     pub intervals: Vec<IntervalRecord>,
     /// `probes/*.ndjson`, a series each; by name, then by place.
     pub probes: Vec<ProbeSeries>,
-    /// Who else used the client's machine: the probe `others`, which runs in every trial.
+    /// Other programs on the client's machine: the probe `others`, which runs in every trial.
     pub others: Vec<ProbeSeries>,
-    /// `nodes.json`: the hosts and nodes as they were; none in runs that did not record them.
+    /// `nodes.json`: the hosts and nodes of the trial. `None` in runs that did not record them.
     pub nodes: Option<NodesRecord>,
 }
 
-/// What a probe read of one thing at one place.
+/// Series of a probe at one place.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ProbeSeries {
-    /// `mpstat.%usr`, `jvm.heap_used`.
+    /// Name of the series: `mpstat.%usr`, `jvm.heap_used`.
     pub name: String,
     /// Node, host or a part of it (`host1`, `host1/vda`, `node1`); empty for the client.
     pub place: String,
     /// Unit of the values, as the probe wrote it.
     pub unit: String,
-    /// Seconds since the start line and value, in order of time. Of a long run two for each stretch
-    /// of time: the smallest and the largest, in the order in which they came; and none where the
-    /// page has no room for the series.
+    /// Seconds since the start line and value, in order of time. In a long run there are two for
+    /// each stretch of time: the smallest and the largest, in the order in which they came; and
+    /// none if the page has no space for the series.
     pub values: Vec<(f64, f64)>,
-    /// Of a long run the mean of each of these stretches.
+    /// In a long run, the mean of each of these stretches.
     pub means: Vec<f64>,
-    /// Of a long run how many values were read in the measured window, and their sum.
+    /// In a long run, the number of values in the measured window, and their sum.
     pub in_window: Option<(u64, f64)>,
 }
 
@@ -83,20 +83,20 @@ pub struct ProbeSeries {
 pub struct PointView {
     /// Name of the variant.
     pub variant: VariantName,
-    /// Where on the axes.
+    /// Point on the axes.
     pub point: Option<procedure::Point>,
     /// Kind of operation; `all` for all together.
     pub kind: String,
-    /// From the intended start.
+    /// Times from the intended start.
     pub latency: Curve,
-    /// From the send.
+    /// Times from the send.
     pub service: Curve,
 }
 
 /// One merged distribution.
 #[derive(Clone, Debug, Default)]
 pub struct Curve {
-    /// Its summary, in ms.
+    /// Summary of the distribution, in ms.
     pub quantiles: QuantilesRecord,
     /// Quantile (0 to 1) and value in ms, ascending.
     pub values: Vec<(f64, f64)>,
@@ -118,7 +118,7 @@ pub struct NodeView {
 pub struct FileView {
     /// Path relative to the run's folder.
     pub path: String,
-    /// What stands in it.
+    /// Description of the file.
     pub what: String,
 }
 
@@ -127,12 +127,12 @@ pub struct FileView {
 const CURVE_TICKS: u32 = 5;
 
 impl Curve {
-    /// The distribution of a histogram in ns.
+    /// Returns the distribution of a histogram in ns.
     pub fn new(histogram: &Histogram) -> Curve {
         Curve::of_times(&Times::from_logs(histogram.clone(), Histogram::new()))
     }
 
-    /// The distribution of times in ns, of which some are lower bounds.
+    /// Returns the distribution of times in ns, including lower bounds.
     pub fn of_times(times: &Times) -> Curve {
         let values = times.all().curve(CURVE_TICKS).into_iter();
         Curve {

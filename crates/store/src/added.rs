@@ -1,8 +1,8 @@
-//! Blocks that were added to a run which had come to its end.
+//! Blocks that were added to a finished run.
 //!
-//! `plan.json` stays what it was when the run began. What is added stands in a file of its own,
-//! `added-1.json`, `-2`, …, written before the journal says so and vouched for by that line. Who
-//! reads a run sees the trials of both.
+//! `plan.json` stays as it was when the run began. Added blocks are in files of their own,
+//! `added-1.json`, `-2`, …. Each is written before the journal line that announces it and contains
+//! its checksum. A reader of the run sees the trials of all of them.
 
 use crate::event::JournalEvent;
 use crate::file;
@@ -21,18 +21,18 @@ pub struct AddedRecord {
     pub format: u32,
     /// Version of cassay that added them.
     pub cassay: String,
-    /// How many blocks they are.
+    /// Number of added blocks.
     pub blocks: usize,
-    /// The trials, which go on counting where those before them end.
+    /// Trials, numbered on from the existing ones.
     pub trials: Vec<TrialRecord>,
 }
 
-/// The file of the next blocks that are added.
+/// Returns the name of the file for the next added blocks.
 pub(crate) fn next_file(journal: &Journal) -> String {
     format!("added-{}.json", added(journal).count() + 1)
 }
 
-/// How many blocks were added each time, in their order, with the files that say which.
+/// Returns the number of blocks of each addition, in order, with the checksums of its files.
 pub(crate) fn added(journal: &Journal) -> impl Iterator<Item = (usize, &Sums)> {
     journal.records.iter().filter_map(|line| match &line.event {
         JournalEvent::RunExtended { blocks, files } => Some((*blocks, files)),
@@ -40,8 +40,8 @@ pub(crate) fn added(journal: &Journal) -> impl Iterator<Item = (usize, &Sums)> {
     })
 }
 
-/// The plan of a run with all that was added to it. It and the study are what the journal says, or
-/// nothing is read at all.
+/// Returns the plan of a run with all additions. Fails if the plan, the study or an addition
+/// differs from its checksum in the journal.
 pub(crate) fn whole_plan(run: &Path, journal: &Journal) -> Result<PlanRecord> {
     let mut records = journal.records.iter();
     let planned = records.find_map(|line| match &line.event {

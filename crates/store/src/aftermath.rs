@@ -1,50 +1,51 @@
-//! How a fault ended, as far as that was measured: one value for the answer, panels, tables and
-//! cards.
+//! Describes the aftermath of a fault, as far as it was measured: one value for the answer, panels,
+//! tables and cards.
 //!
-//! What must hold: nobody says that all was normal, or that it was not, but by [`Aftermath`]; and
-//! what was not measured is neither.
+//! Invariants: only [`Aftermath`] decides whether everything was normal or not. Anything that was
+//! not measured is neither.
 
 use crate::record::{FaultRecord, RecoveryRecord, ReturnsRecord};
 use analysis::recovery::HOLD_S;
 use measure::number::{change, short};
 
-/// What became of throughput or p99 after a fault.
+/// End of throughput or p99 after a fault.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum SeriesEnd {
-    /// It was as usual all the time.
+    /// It was normal all the time.
     Usual,
-    /// It was as before so many seconds after the healing, or the injection of what was not healed.
+    /// It was back to normal this long after the healing (or the injection, if the fault was not
+    /// healed), s.
     Back(f64),
-    /// It was not as before in so many seconds since then.
+    /// It was not back to normal within this time since then, s.
     NotBack(f64),
-    /// That was not measured.
+    /// It was not measured.
     NotMeasured,
 }
 
 /// Why the recovery from a fault was not measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum NotMeasured {
-    /// What was broken was whole so many seconds after nobody looked any more.
+    /// The fault's target became whole this long after the end of the observation, s.
     WholeLater(f64),
-    /// It was not seen whole.
+    /// The target was not seen whole.
     NeverWhole,
-    /// There were so many seconds left when it was whole, which are too few.
+    /// Too little time was left when the target was whole, s.
     LittleLeft(f64),
 }
 
-/// What became of both.
+/// Aftermath of a fault, for throughput and p99.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Aftermath {
-    /// Of throughput; none without a level before the fault.
+    /// End of throughput. `None` without a level before the fault.
     pub throughput: Option<SeriesEnd>,
-    /// Of p99, likewise.
+    /// End of p99. `None` without a level before the fault.
     pub p99: Option<SeriesEnd>,
-    /// Why recovery was not measured; none where it was, or where nothing was otherwise than usual.
+    /// Why recovery was not measured. `None` if it was, or if everything was normal.
     pub not_measured: Option<NotMeasured>,
 }
 
 impl Aftermath {
-    /// Of a fault; none where nothing is known of the time before it.
+    /// Returns the aftermath of a fault. `None` if nothing is known of the time before it.
     pub fn of(fault: &FaultRecord) -> Option<Aftermath> {
         let found = fault.recovery.as_ref()?;
         let why = not_measured(fault, found);
@@ -59,7 +60,7 @@ impl Aftermath {
         })
     }
 
-    /// When both were as usual, s since the healing; none where that was not seen of both.
+    /// Returns when both were normal, s since the healing. `None` if that was not seen of both.
     pub fn normal_s(&self) -> Option<f64> {
         let ends = [self.throughput, self.p99].into_iter().flatten();
         ends.map(|end| match end {
@@ -70,7 +71,7 @@ impl Aftermath {
         .try_fold(0.0, |most: f64, end| Some(most.max(end?)))
     }
 
-    /// What is said of it: a clause; none where both were as usual all the time.
+    /// Describes the aftermath as a clause. `None` if both were normal all the time.
     pub fn words(&self, fault: &FaultRecord) -> Option<String> {
         let from = since(fault);
         let each = [("throughput", self.throughput), ("p99", self.p99)];
@@ -92,7 +93,7 @@ impl Aftermath {
 }
 
 impl NotMeasured {
-    /// `node2 was back 4.7 s after the window ended: recovery was not measured`.
+    /// For example `node2 was back 4.7 s after the window ended: recovery was not measured`.
     pub fn words(self, fault: &FaultRecord) -> String {
         let what = match &fault.place {
             Some(place) if fault.kind.starts_with("node-") => format!("{place} was back"),
@@ -119,7 +120,7 @@ impl NotMeasured {
     }
 }
 
-/// What times of a recovery count from: `healing`, or `injection` of what was not healed.
+/// Returns the zero of a recovery's times: `healing`, or `injection` if the fault was not healed.
 pub fn since(fault: &FaultRecord) -> &'static str {
     let mut returns = fault.recovery.iter().flat_map(|found| [&found.throughput, &found.p99]);
     if returns.any(|one| one.as_ref().is_some_and(|returns| returns.healed.is_some())) {
@@ -129,10 +130,10 @@ pub fn since(fault: &FaultRecord) -> &'static str {
     }
 }
 
-/// What became of a series whose returns are known.
+/// Returns the end of a series with known returns.
 fn series_end(returns: &ReturnsRecord, was_cut: bool) -> SeriesEnd {
     let back = returns.healed.unwrap_or(returns.injected);
-    // What was otherwise while it was broken, and not after the healing, was back at once.
+    // A series that was abnormal only during the fault was back at once.
     match (returns.injected.left_s.or(back.left_s), back.back_s) {
         (None, Some(_)) => SeriesEnd::Usual,
         (Some(_), Some(back_s)) => SeriesEnd::Back(back_s),
@@ -141,7 +142,7 @@ fn series_end(returns: &ReturnsRecord, was_cut: bool) -> SeriesEnd {
     }
 }
 
-/// Why the end of a fault leaves no time for a recovery; none if it does.
+/// Returns why the end of a fault leaves no time for a recovery. `None` if it does leave time.
 fn not_measured(fault: &FaultRecord, found: &RecoveryRecord) -> Option<NotMeasured> {
     let until_s = fault.injected_s? + found.watched_s;
     match fault.whole_s {
@@ -154,8 +155,8 @@ fn not_measured(fault: &FaultRecord, found: &RecoveryRecord) -> Option<NotMeasur
     }
 }
 
-/// `p99 51 → 1,040 ms while broken (× 20.4)`: what a fault did to the latency of what was answered
-/// meanwhile; none where one of the two is not known.
+/// For example `p99 51 → 1,040 ms while broken (× 20.4)`: the effect of a fault on the latency of
+/// responses meanwhile. `None` if one of the two values is not known.
 pub fn p99_words(fault: &FaultRecord) -> Option<String> {
     let found = fault.recovery.as_ref()?;
     let (before, during) = (found.before.as_ref()?, found.during.as_ref()?);
@@ -174,8 +175,8 @@ pub fn p99_words(fault: &FaultRecord) -> Option<String> {
     })
 }
 
-/// By which factor p99 was higher while a fault was on; none where that is not known, and without
-/// end where nothing was answered.
+/// Returns the factor by which p99 was higher during a fault. `None` if unknown, and infinite if no
+/// response came.
 pub fn p99_ratio(fault: &FaultRecord) -> Option<f64> {
     let found = fault.recovery.as_ref()?;
     let (before, during) = (found.before.as_ref()?, found.during.as_ref()?);

@@ -1,36 +1,36 @@
-//! Histograms of an interval, added: the counts of HdrHistogram's buckets at three digits from 1
-//! on, of which only those that hold a value are looked at: some hundred where the whole has
-//! 290 kB. The figures are read from them as HdrHistogram reads them.
+//! Adds histograms of intervals: the counts of HdrHistogram's buckets at three digits from 1 on.
+//! Only buckets with values are visited: some hundred, while a whole histogram has 290 kB. Figures
+//! are computed as in HdrHistogram.
 
 use crate::record::QuantilesRecord;
 use measure::{Histogram, Known};
 
-/// Values below this have a bucket each: HdrHistogram keeps 2 × 10^3 values apart, rounded up to a
-/// power of two.
+/// Values below this have a bucket each: HdrHistogram distinguishes 2 × 10^3 values, rounded up to
+/// a power of two.
 const SINGLE: u64 = 2048;
-/// Buckets of each further power of two.
+/// Number of buckets of each further power of two, as bits.
 const HALF_BITS: u32 = 10;
 const HALF: u64 = 1 << HALF_BITS;
-/// The quantiles of which figures are given.
+/// Quantiles of the figures.
 const QUANTILES: [f64; 4] = [0.5, 0.95, 0.99, 0.999];
 
-/// Bits of a word.
+/// Number of bits in a word.
 const WORD: usize = u64::BITS as usize;
 
-/// A bucket's number, and how many values it holds.
+/// Number of a bucket, and its count of values.
 pub(crate) type Held = (u32, u64);
 
-/// The sum of histograms.
+/// Sum of histograms.
 #[derive(Debug, Default)]
 pub(crate) struct Buckets {
-    /// How many values each bucket holds, by its number.
+    /// Count of values in each bucket, by its number.
     counts: Vec<u64>,
-    /// A bit for each bucket that holds a value.
+    /// One bit for each bucket, set if it has values.
     held: Vec<u64>,
     count: u64,
 }
 
-/// The buckets of a histogram with whatever bounds that hold a value, in ascending order.
+/// Returns the buckets with values of a histogram with any bounds, in ascending order.
 pub(crate) fn of_histogram(values: &Histogram) -> Vec<Held> {
     let recorded = values.hdr().iter_recorded();
     recorded
@@ -39,7 +39,7 @@ pub(crate) fn of_histogram(values: &Histogram) -> Vec<Held> {
 }
 
 impl Buckets {
-    /// Makes it the sum of nothing.
+    /// Resets the sum to zero.
     pub(crate) fn clear(&mut self) {
         for bucket in bits(&self.held) {
             self.counts[bucket] = 0;
@@ -66,17 +66,17 @@ impl Buckets {
         }
     }
 
-    /// How many values they hold.
+    /// Returns the number of values.
     pub(crate) fn count(&self) -> u64 {
         self.count
     }
 
-    /// The buckets that hold a value, in ascending order.
+    /// Returns the buckets with values, in ascending order.
     fn held(&self) -> impl Iterator<Item = Held> {
         bits(&self.held).map(|bucket| (bucket as u32, self.counts[bucket]))
     }
 
-    /// The values at [`QUANTILES`], the mean and the largest, in ns.
+    /// Returns the values at [`QUANTILES`], the mean and the largest value, in ns.
     fn values(&self) -> ([u64; QUANTILES.len()], f64, u64) {
         let mut ranks = QUANTILES.map(|quantile| self.rank(quantile)).into_iter().enumerate();
         let mut next = ranks.next();
@@ -96,12 +96,12 @@ impl Buckets {
         (values, mean, max)
     }
 
-    /// The rank that HdrHistogram gives to a quantile.
+    /// Returns the rank that HdrHistogram gives to a quantile.
     fn rank(&self, quantile: f64) -> u64 {
         ((quantile * self.count as f64).ceil() as u64).max(1)
     }
 
-    /// How many are at most so long.
+    /// Returns the number of values up to `value_ns`.
     fn at_most(&self, value_ns: u64) -> u64 {
         let last = bucket_of(value_ns);
         self.held()
@@ -110,7 +110,7 @@ impl Buckets {
             .sum()
     }
 
-    /// The figures in ms, of which those that `censored` could move are lower bounds.
+    /// Returns the figures in ms. Those that values of `censored` could change are lower bounds.
     pub(crate) fn quantiles_ms(&self, censored: &Buckets) -> QuantilesRecord {
         let any = censored.count > 0;
         let known = |is_at_least: bool, ns: f64| {
@@ -140,7 +140,7 @@ impl Buckets {
     }
 }
 
-/// The numbers of the bits that are set, in ascending order.
+/// Returns the numbers of the bits that are set, in ascending order.
 fn bits(words: &[u64]) -> impl Iterator<Item = usize> {
     words.iter().enumerate().flat_map(|(at, word)| {
         let left = |word: &u64| Some(word & (word - 1)).filter(|left| *left != 0);
@@ -149,7 +149,7 @@ fn bits(words: &[u64]) -> impl Iterator<Item = usize> {
     })
 }
 
-/// The number of the bucket that holds a value in ns.
+/// Returns the number of the bucket that holds a value in ns.
 fn bucket_of(value_ns: u64) -> u32 {
     if value_ns < SINGLE {
         return value_ns as u32;
@@ -158,7 +158,7 @@ fn bucket_of(value_ns: u64) -> u32 {
     ((shift + 1) << HALF_BITS) + ((value_ns >> shift) - HALF) as u32
 }
 
-/// How many bits the values of a bucket differ in.
+/// Returns the number of bits in which the values of a bucket differ.
 fn shift_of(bucket: u32) -> u32 {
     (bucket >> HALF_BITS).saturating_sub(1).min(u64::BITS - HALF_BITS - 2)
 }

@@ -1,20 +1,20 @@
-//! What may be concluded from, and what stands beside a ratio: numbers whose quotient it is.
+//! Points that allow conclusions, and the values that belong to a ratio.
 
 use crate::record::{ComparisonRecord, FindingsRecord, PointRecord, TrialFinding, Verdict};
 use analysis::VariantName;
 use analysis::procedure::Point;
 
 impl FindingsRecord {
-    /// The points that something may be concluded from.
+    /// Returns the points that allow conclusions.
     pub fn usable_points(&self) -> impl Iterator<Item = &PointRecord> {
         self.points.iter().filter(|point| point.verdict != Verdict::Invalid)
     }
 }
 
-/// What a variant did at a place by a metric that is compared there with an interval: the geometric
-/// mean of the blocks of the baseline, and of a contender that times the ratio. So whatever stands
-/// beside each other on a screen divides to the ratio that stands there too. None where nothing is
-/// compared.
+/// Returns the value of a variant at a place, by a metric that has a comparison with an interval
+/// there. For the baseline it is the geometric mean of its blocks; for a contender, that mean times
+/// the ratio. So any two values shown together divide to the ratio shown beside them. `None`
+/// without such a comparison.
 pub fn compared_value(
     comparisons: &[ComparisonRecord],
     trials: &[TrialFinding],

@@ -1,21 +1,22 @@
-//! From measurements to records: the only place that turns nanoseconds into the files' ms and µs.
+//! Converts measurements to records: the only place that turns nanoseconds into the files' ms and
+//! µs.
 
 use crate::record::{ClientIntervalRecord, IntervalRecord, QuantilesRecord, VerifyRecord};
 use measure::interval::CheckCounts;
 use measure::{ClientInterval, Histogram, Interval, KindInterval, Times};
 use std::collections::BTreeMap;
 
-/// Name of the kind under which the instrument's own line stands.
+/// Kind of the client's own line.
 pub const CLIENT_KIND: &str = "client";
 
-/// Mean and quantiles of a histogram of ns, in ms. Without confidence intervals: those need the
-/// variation over the window, which one histogram does not have.
+/// Returns mean and quantiles of a histogram of ns, in ms. It has no confidence intervals: those
+/// need the variation over the window, which one histogram does not have.
 pub fn quantiles_ms(values: &Histogram) -> QuantilesRecord {
     times_ms(&Times::from_logs(values.clone(), Histogram::new()))
 }
 
-/// Mean and quantiles of times of which some are lower bounds, in ms; a figure that those could
-/// move is a lower bound too.
+/// Returns mean and quantiles of times with lower bounds among them, in ms. A figure that a lower
+/// bound could change is a lower bound too.
 pub fn times_ms(times: &Times) -> QuantilesRecord {
     let ms = |q: f64| times.quantile_ns(q).divided_by(1e6);
     QuantilesRecord {
@@ -32,7 +33,7 @@ pub fn times_ms(times: &Times) -> QuantilesRecord {
     }
 }
 
-/// Failed operations by outcome name, as the records hold them.
+/// Returns failed operations by name of outcome, as in the records.
 pub fn errors(outcomes: &measure::outcome::OutcomeCounts) -> BTreeMap<String, u64> {
     outcomes
         .errors_by_name()
@@ -40,7 +41,7 @@ pub fn errors(outcomes: &measure::outcome::OutcomeCounts) -> BTreeMap<String, u6
         .collect()
 }
 
-/// Verified reads as the records hold them.
+/// Returns verified reads, as in the records.
 pub fn verify(checks: &CheckCounts) -> VerifyRecord {
     VerifyRecord {
         checked: checks.checked,
@@ -57,8 +58,8 @@ pub fn verify(checks: &CheckCounts) -> VerifyRecord {
     }
 }
 
-/// The lines of one interval: one per kind (`kinds` in the program's order), then the client's.
-/// `start_line_ns` is the trial's start line on the monotonic clock.
+/// Returns the lines of one interval: one per kind (`kinds` in the program's order), then the
+/// client's. `start_line_ns` is the trial's start line on the monotonic clock.
 pub fn interval_records(
     phase: &str,
     start_line_ns: u64,
@@ -85,7 +86,7 @@ pub fn interval_records(
     lines
 }
 
-/// Seconds from the start line to `at_ns`, rounded to the µs so that lines stay short.
+/// Returns seconds from the start line to `at_ns`, rounded to the µs so that lines stay short.
 pub(crate) fn seconds_since(start_line_ns: u64, at_ns: u64) -> f64 {
     (at_ns.saturating_sub(start_line_ns) / 1000) as f64 / 1e6
 }

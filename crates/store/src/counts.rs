@@ -1,9 +1,9 @@
-//! Counters in the lines of intervals, which leave out what is 0.
+//! Serializes counters in the lines of intervals, without zeros.
 
 use measure::{ClientCount, ClientCounts, KindCount, KindCounts};
 use serde::Serializer;
 
-/// Those of a kind that have come to anything. `rows_missing` stands behind `batched` in lines.
+/// Serializes the non-zero counters of a kind. In lines, `rows_missing` follows `batched`.
 pub fn of_kind<S: Serializer>(counts: &KindCounts, to: S) -> Result<S::Ok, S::Error> {
     let mut some: Vec<_> = counts.iter().filter(|(_, count)| *count > 0).collect();
     some.sort_by_key(|(counter, _)| match counter {
@@ -13,7 +13,7 @@ pub fn of_kind<S: Serializer>(counts: &KindCounts, to: S) -> Result<S::Ok, S::Er
     to.collect_map(some)
 }
 
-/// Those of the client: all of them but what only a drain sends, if that is nothing.
+/// Serializes all counters of the client. A counter that only a drain uses is left out if zero.
 pub fn of_client<S: Serializer>(counts: &ClientCounts, to: S) -> Result<S::Ok, S::Error> {
     to.collect_map(counts.iter().filter(|one| *one != (ClientCount::SentInDrain, 0)))
 }

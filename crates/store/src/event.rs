@@ -1,8 +1,8 @@
-//! What happens in a run, as its journal names it, with the details of each.
+//! Events of a run's journal, with their details.
 //!
-//! What must hold: the names of events and details are those of format 1. A detail may be added,
-//! with a default; none is renamed. Lines of earlier versions had fewer of them, and those of later
-//! ones may have events that are not known here: neither is a reason not to read a run.
+//! Invariant: the names of events and details are those of format 1. A detail may be added, with a
+//! default; none is renamed. Lines of earlier versions have fewer details, and those of later
+//! versions may have unknown events: a run with either can be read.
 
 use crate::fleet::ClientMachineRecord;
 use crate::gap::GapRecord;
@@ -13,31 +13,31 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// A change of state.
+/// Change of state.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", content = "detail", rename_all = "snake_case")]
 pub enum JournalEvent {
-    /// The plan is there.
+    /// The plan has been written.
     RunPlanned {
-        /// What `study.yaml` and `plan.json` are.
+        /// Checksums of `study.yaml` and `plan.json`.
         #[serde(default)]
         files: Sums,
     },
-    /// Blocks are added to a run that had come to its end.
+    /// Blocks are added to a finished run.
     RunExtended {
-        /// How many.
+        /// Number of added blocks.
         #[serde(default)]
         blocks: usize,
-        /// What the file is that says which trials they are.
+        /// Checksum of the file that lists their trials.
         #[serde(default)]
         files: Sums,
     },
-    /// The run begins, or goes on.
+    /// The run begins, or is resumed.
     RunStarted {
         /// Version of cassay.
         #[serde(default)]
         cassay: String,
-        /// The machine that the client runs on.
+        /// Machine that the client runs on.
         #[serde(default)]
         machine: MachineFacts,
         /// Numbers of the trials that were finished before.
@@ -46,175 +46,176 @@ pub enum JournalEvent {
     },
     /// A target is about to be started.
     TargetStarting {
-        /// `local`, `attach` or `null`.
+        /// Kind of the target: `local`, `attach` or `null`.
         #[serde(default)]
         kind: String,
-        /// What it is, in words.
+        /// Description of the target.
         #[serde(default)]
         what: String,
     },
-    /// It can be used.
+    /// The target is ready.
     TargetReady {
-        /// As above.
+        /// Kind of the target.
         #[serde(default)]
         kind: String,
-        /// What the nodes are and how they are set.
+        /// Nodes of the target, with their settings.
         #[serde(default)]
         nodes: Vec<NodeRecord>,
     },
-    /// Clients are there, on several machines.
+    /// Clients on several machines are ready.
     ClientsReady {
-        /// Each of them.
+        /// Records of the clients.
         #[serde(default)]
         clients: Vec<ClientMachineRecord>,
     },
-    /// It is about to be stopped.
+    /// The target is about to be stopped.
     TargetStopped,
     /// Nodes are about to be restarted.
     NodesRestarting {
-        /// What that changes.
+        /// Changes that the restart makes.
         #[serde(default)]
         what: String,
     },
-    /// What was asked for was looked for.
+    /// The requested configuration was looked for.
     ConfigurationProved {
-        /// `load`: what is measured is proved in `nodes.json`.
+        /// Phase: `load`. The measured configuration is proved in `nodes.json`.
         #[serde(default)]
         phase: String,
-        /// What each node says.
+        /// Settings as each node reports them.
         #[serde(default)]
         proofs: Vec<ProofRecord>,
     },
-    /// A file of another tool was read: how many series and points, or why nothing.
+    /// A file of another tool was read. The text gives the number of series and points, or why
+    /// nothing was read.
     Imported(String),
     /// A trial begins.
     TrialStarted {
-        /// Its folder.
+        /// Folder of the trial.
         #[serde(default)]
         slug: String,
     },
     /// A phase begins.
     PhaseStarted {
-        /// Its name.
+        /// Name of the phase.
         #[serde(default)]
         phase: String,
     },
-    /// Something is about to be broken on purpose.
+    /// A fault is about to be injected.
     FaultInjecting {
-        /// The kind of the fault.
+        /// Kind of the fault.
         #[serde(default)]
         kind: String,
-        /// What: the name of a node.
+        /// Target of the fault: the name of a node.
         #[serde(default)]
         place: String,
-        /// For how long, seconds.
+        /// Duration, seconds.
         #[serde(default)]
         seconds: f64,
     },
-    /// It is about to be healed.
+    /// A fault is about to be healed.
     FaultHealing {
-        /// How it was broken.
+        /// Kind of the fault.
         #[serde(default)]
         kind: String,
-        /// What: the name of a node.
+        /// Target of the fault: the name of a node.
         #[serde(default)]
         place: String,
     },
-    /// A trial has ended, and its finding is there.
+    /// A trial has ended, and its finding has been written.
     TrialFinished {
-        /// Its verdict; none in records of earlier versions.
+        /// Verdict of the trial. `None` in records of earlier versions.
         #[serde(
             default,
             deserialize_with = "measure::word_or_none",
             skip_serializing_if = "Option::is_none"
         )]
         verdict: Option<Verdict>,
-        /// Its throughput.
+        /// Throughput of the trial.
         #[serde(default)]
         ops_per_s: f64,
-        /// What `finding.json` is; none in runs of versions without checksums.
+        /// Checksum of `finding.json`. `None` in runs of versions without checksums.
         #[serde(default)]
         finding: Option<FileSum>,
     },
-    /// Files came to a trial after its end.
+    /// Files were added to a trial after its end.
     FilesAdded {
-        /// What they are.
+        /// Checksums of these files.
         #[serde(default)]
         files: Sums,
     },
-    /// Files of the nodes could not be had when the target was stopped.
+    /// Files of the nodes could not be read when the target was stopped.
     FilesMissing {
-        /// The folder of the trial that they would have been in.
+        /// Folder of the trial that they belong to.
         #[serde(default)]
         slug: String,
-        /// What is missing.
+        /// Missing files.
         #[serde(default)]
         gaps: Vec<GapRecord>,
     },
-    /// A trial could not be done.
+    /// A trial failed.
     TrialFailed {
-        /// Why it could not be done.
+        /// Reason of the failure.
         #[serde(default)]
         reason: String,
     },
-    /// A trial is left out, and why.
+    /// A trial is left out; the reason.
     TrialSkipped(String),
-    /// A resume goes on without lines that are damaged.
+    /// A resume skips damaged lines of the journal.
     JournalDamaged {
-        /// Their numbers, from 1.
+        /// Numbers of the lines, from 1.
         #[serde(default)]
         lines: Vec<usize>,
     },
-    /// Somebody wanted an end.
+    /// The user interrupted the run.
     RunInterrupted,
     /// The run has ended; `findings.json` comes next.
     RunFinished {
-        /// Its verdict; none in records of earlier versions.
+        /// Verdict of the run. `None` in records of earlier versions.
         #[serde(
             default,
             deserialize_with = "measure::word_or_none",
             skip_serializing_if = "Option::is_none"
         )]
         verdict: Option<Verdict>,
-        /// Why it ended before its plan did.
+        /// Why it ended early.
         #[serde(default)]
         stopped: Option<String>,
-        /// What `findings.json` will be; none in runs of versions without checksums.
+        /// Checksum of the coming `findings.json`. `None` in runs of versions without checksums.
         #[serde(default)]
         findings: Option<FileSum>,
     },
-    /// One that this version does not know, or with other details than it knows.
+    /// An event that this version does not know, or one with unknown details.
     #[serde(skip)]
     Unknown {
-        /// Its name.
+        /// Name of the event.
         event: String,
-        /// What it says.
+        /// Details of the event.
         detail: Value,
     },
 }
 
-/// What of a machine decides how fast things are.
+/// Facts about a machine that decide its speed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MachineFacts {
-    /// How many CPUs there are.
+    /// Number of CPUs.
     #[serde(default)]
     pub cpus: usize,
-    /// Their model.
+    /// Model of the CPUs.
     #[serde(default)]
     pub cpu: Option<String>,
-    /// How much memory, as the kernel says it.
+    /// Size of the memory, as the kernel reports it.
     #[serde(default)]
     pub memory: Option<String>,
     /// Version of the kernel.
     #[serde(default)]
     pub kernel: Option<String>,
-    /// Rate of its fastest link, bit/s in each direction. Absent where its driver does not tell.
+    /// Rate of its fastest link, bit/s in each direction. Absent if its driver does not report it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link_bits_per_s: Option<u64>,
 }
 
 impl MachineFacts {
-    /// By their names, as far as they are known.
+    /// Returns the known facts by name.
     pub fn named(&self) -> [(&'static str, Option<String>); 4] {
         let text = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
         [
@@ -227,12 +228,12 @@ impl MachineFacts {
 }
 
 impl JournalEvent {
-    /// Its name on disk.
+    /// Returns the name on disk.
     pub fn name(&self) -> String {
         self.clone().into_parts().0
     }
 
-    /// Name and details.
+    /// Returns name and details.
     fn into_parts(self) -> (String, Value) {
         match self {
             JournalEvent::Unknown { event, detail } => (event, detail),
@@ -249,15 +250,15 @@ impl JournalEvent {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(from = "RawRecord", into = "RawRecord")]
 pub struct JournalRecord {
-    /// When, nanoseconds since 1970.
+    /// Time, ns since 1970.
     pub unix_ns: u64,
-    /// Number of the trial it belongs to.
+    /// Number of the trial that it belongs to.
     pub trial: Option<usize>,
-    /// What happens.
+    /// The event.
     pub event: JournalEvent,
 }
 
-/// As it stands on disk.
+/// Form of the record on disk.
 #[derive(Serialize, Deserialize)]
 struct RawRecord {
     unix_ns: u64,
@@ -275,7 +276,7 @@ impl From<RawRecord> for JournalRecord {
             let tagged = json!({"event": event, "detail": detail});
             serde_json::from_value(tagged).ok()
         };
-        // What an earlier version wrote without details, or with others, is the event it was.
+        // A line of an earlier version without details, or with others, is still the same event.
         let read = known(&detail).or_else(|| known(&json!({})));
         JournalRecord {
             unix_ns: raw.unix_ns,
@@ -297,7 +298,7 @@ impl From<JournalRecord> for RawRecord {
     }
 }
 
-/// The trials that were left out and that nothing has come of since, by number, with the reason.
+/// Returns the trials that were left out and not run since, by number, with the reason.
 pub fn left_out(journal: &[JournalRecord]) -> BTreeMap<usize, &str> {
     let mut left_out = BTreeMap::new();
     for line in journal {
@@ -314,7 +315,7 @@ pub fn left_out(journal: &[JournalRecord]) -> BTreeMap<usize, &str> {
     left_out
 }
 
-/// The same in words, for a line: `6 left out: the ladder ended at 8 threads: …`.
+/// Describes the trials left out, for a line: `6 left out: the ladder ended at 8 threads: …`.
 pub fn left_out_words(journal: &[JournalRecord]) -> Option<String> {
     let left_out = left_out(journal);
     let mut reasons: Vec<&str> = Vec::new();
@@ -361,7 +362,7 @@ mod tests {
             words(&journal),
             "3 left out: the ladder ended at 1 threads; its target could not be started"
         );
-        // A resume had the target.
+        // A resume ran the target.
         journal.push(line((3, started)));
         assert_eq!(words(&journal), "2 left out: the ladder ended at 1 threads");
         journal.push(line((4, skipped("a"))));
@@ -386,7 +387,7 @@ mod tests {
         }
     }
 
-    /// Format 1 has begun without details, and with others.
+    /// Early lines of format 1 had no details, or others.
     #[test]
     fn an_event_is_what_it_was_whatever_its_details_are() {
         let finished = JournalEvent::TrialFinished {

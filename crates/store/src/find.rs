@@ -1,4 +1,4 @@
-//! Finding runs under a results folder: the list, and one run by a short name.
+//! Finds runs under a results folder: the list, and one run by a short name.
 
 use crate::name::{self, Name};
 use crate::record::{RequirementOutcome, Verdict, left_out_words, outcome_of};
@@ -15,25 +15,25 @@ pub struct Listed {
     pub path: PathBuf,
     /// Name of the study.
     pub study: String,
-    /// The time in the name of the run.
+    /// Time in the name of the run.
     pub stamp: String,
-    /// How far it got; none when the run cannot be read.
+    /// State of the run. `None` if the run cannot be read.
     pub state: Option<RunState>,
-    /// None while it has none.
+    /// Verdict of the run. `None` as long as it has none.
     pub verdict: Option<Verdict>,
-    /// Trials that the journal says were finished.
+    /// Number of trials that the journal reports as finished.
     pub trials_finished: usize,
-    /// Trials of the plan.
+    /// Number of trials in the plan.
     pub trials_planned: usize,
-    /// `met`, `missed` or `untold`: what came of the study's requirements; none if it has none.
+    /// Result of the study's requirements: `met`, `missed` or `untold`. `None` if it has none.
     pub requirements: Option<RequirementOutcome>,
-    /// How many of them were left out, and why; none if none was.
+    /// Number of trials left out, and why. `None` if none was.
     pub left_out: Option<String>,
     /// Why the run cannot be read.
     pub error: Option<String>,
 }
 
-/// All runs under `results`, oldest first. A run that cannot be read is listed with its error.
+/// Returns all runs under `results`, oldest first. An unreadable run is listed with its error.
 pub fn list(results: &Path) -> Result<Vec<Listed>> {
     Ok(run_paths(results)?.into_iter().map(listed).collect())
 }
@@ -68,8 +68,8 @@ fn listed(path: PathBuf) -> Listed {
     line
 }
 
-/// The run that `name` means: a path; `latest`; a tag; `study` (its newest run); `study/stamp`; a
-/// stamp; or the beginning of one of the last two.
+/// Opens the run that `name` means: a path; `latest`; a tag; `study` (its newest run);
+/// `study/stamp`; a stamp; or the beginning of one of the last two.
 ///
 /// # Errors
 /// There is none, or more than one; or as [`Run::open`].
@@ -77,25 +77,25 @@ pub fn find(results: &Path, name: &str) -> Result<Run> {
     Run::open(&place(results, name)?)
 }
 
-/// The newest run of a study that has findings, as a list reads it: what cannot be read is passed
-/// over. Cheap: of the files that a list does not show, the length is compared.
+/// Returns the newest run of a study that has findings. Unreadable runs are skipped. It reads as
+/// cheaply as a list: of files that a list does not show, only the length is compared.
 pub fn last_finished(results: &Path, study: &str) -> Option<Run> {
     last(results, study, |run| run.findings.is_some())
 }
 
-/// How well a run did what was required of it.
+/// Results of a run's requirements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DidWell {
     /// It met all of its requirements, or had none.
     Met,
-    /// It missed none of them; of some that cannot be told.
+    /// It missed none of them; some are undecided.
     MissedNone,
 }
 
-/// The newest run of a study that may be believed and met its requirements; if there is none, the
-/// newest that missed none. A run that missed one is no measure of the next: what became worse
-/// would be told once, and pass from then on. Only runs before that of the stamp `before` count, so
-/// that no run is its own measure.
+/// Returns the newest usable run of a study that met its requirements; if there is none, the newest
+/// that missed none. A run that missed a requirement is not a baseline: a regression would be
+/// reported once, and pass from then on. Only runs before the stamp `before` count, so that no run
+/// is its own baseline.
 pub fn last_good(results: &Path, study: &str, before: Option<&str>) -> Option<(Run, DidWell)> {
     let key = before.map(stamp::order_key);
     let is_before = |run: &Run| key.as_ref().is_none_or(|key| stamp::order_key(&run.stamp) < *key);
@@ -114,8 +114,8 @@ pub fn last_good(results: &Path, study: &str, before: Option<&str>) -> Option<(R
     good().find(|(_, well)| *well == DidWell::Met).or_else(|| good().next())
 }
 
-/// The runs of a study that have findings, as a list reads them, newest first, each when it is
-/// asked for.
+/// Returns the runs of a study that have findings, read as for a list, newest first. Each is read
+/// when it is asked for.
 pub fn finished(results: &Path, study: &str) -> impl Iterator<Item = Run> {
     newest_first(results, study).filter(|run| run.findings.is_some())
 }
@@ -124,7 +124,7 @@ fn last(results: &Path, study: &str, is_it: impl Fn(&Run) -> bool) -> Option<Run
     newest_first(results, study).find(is_it)
 }
 
-/// Those that can be read.
+/// Returns the readable runs, newest first.
 fn newest_first(results: &Path, study: &str) -> impl Iterator<Item = Run> {
     let folder = Name::of_study(study).map(|name| name.in_folder(results)).unwrap_or_default();
     let mut stamps = names_in(&folder).unwrap_or_default();
@@ -135,7 +135,7 @@ fn newest_first(results: &Path, study: &str) -> impl Iterator<Item = Run> {
         .filter_map(move |stamp| Run::look(&folder.join(stamp)).ok())
 }
 
-/// The run that `name` means, to go on with.
+/// Opens the run that `name` means for a resume.
 ///
 /// # Errors
 /// There is none, or more than one; or as [`Run::salvage`].
@@ -146,14 +146,14 @@ pub fn salvage(results: &Path, name: &str) -> Result<Salvaged> {
 /// A run among those of its study.
 #[derive(Debug)]
 pub struct Past {
-    /// The time in the name of the run.
+    /// Time in the name of the run.
     pub stamp: String,
-    /// The run, or why it cannot be read. The files that stand behind numbers of a point (plan,
-    /// findings, journal) were compared byte by byte, of the others the length.
+    /// The run, or why it cannot be read. The files behind the numbers of a point (plan, findings,
+    /// journal) were compared byte by byte, the others by length.
     pub run: Result<Run>,
 }
 
-/// All runs of a study, oldest first.
+/// Returns all runs of a study, oldest first.
 pub fn past(results: &Path, study: &str) -> Result<Vec<Past>> {
     let of_study = |path: &PathBuf| names(path).0 == study;
     let paths = run_paths(results)?.into_iter().filter(of_study);
@@ -164,8 +164,8 @@ pub fn past(results: &Path, study: &str) -> Result<Vec<Past>> {
     Ok(past.collect())
 }
 
-/// The runs of its study that began no later than `run`, itself included, in the folder of results
-/// that it lies in.
+/// Returns the runs of its study that began no later than `run`, itself included, in the same
+/// results folder.
 pub fn past_of(run: &Run) -> Result<Vec<Past>> {
     let folder = run.path.parent();
     let place = folder.and_then(|folder| Some((folder.parent()?, folder.file_name()?.to_str()?)));
@@ -178,7 +178,7 @@ pub fn past_of(run: &Run) -> Result<Vec<Past>> {
     Ok(past)
 }
 
-fn place(results: &Path, name: &str) -> Result<PathBuf> {
+pub(crate) fn place(results: &Path, name: &str) -> Result<PathBuf> {
     let as_path = Path::new(name);
     if as_path.join(file::PLAN).is_file() || as_path.is_file() {
         return Ok(as_path.to_owned());
@@ -227,8 +227,8 @@ fn place(results: &Path, name: &str) -> Result<PathBuf> {
     }
 }
 
-/// What `latest` points at; the newest run when the link is missing, leads nowhere, or leads to
-/// anything but a run of this folder.
+/// Returns the run that `latest` links to. If the link is missing, broken, or leads elsewhere,
+/// returns the newest run.
 fn latest(results: &Path, all: &[PathBuf]) -> PathBuf {
     let link = std::fs::read_link(results.join(file::LATEST)).ok();
     let linked = link
@@ -241,8 +241,8 @@ fn latest(results: &Path, all: &[PathBuf]) -> PathBuf {
     linked.unwrap_or_else(|| all[all.len() - 1].clone())
 }
 
-/// Folders that hold a plan, `results/<study>/<stamp>`, oldest first.
-fn run_paths(results: &Path) -> Result<Vec<PathBuf>> {
+/// Returns the folders that hold a plan, `results/<study>/<stamp>`, oldest first.
+pub(crate) fn run_paths(results: &Path) -> Result<Vec<PathBuf>> {
     let mut paths = Vec::new();
     for study in names_in(results)? {
         let folder = results.join(&study);
@@ -259,7 +259,7 @@ fn run_paths(results: &Path) -> Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-/// The names of all runs under `results`, each as `STUDY/STAMP`; no file of them is read.
+/// Returns the names of all runs under `results`, each as `STUDY/STAMP`. It reads no file of them.
 ///
 /// # Errors
 /// A folder cannot be read.
@@ -273,7 +273,7 @@ pub fn run_names(results: &Path) -> Result<BTreeSet<String>> {
         .collect())
 }
 
-fn names(path: &Path) -> (String, String) {
+pub(crate) fn names(path: &Path) -> (String, String) {
     let text =
         |part: Option<&std::ffi::OsStr>| part.unwrap_or_default().to_string_lossy().into_owned();
     (

@@ -1,9 +1,9 @@
-//! HdrHistogram interval logs (format V2, log version 1.3), one line per interval and tag, in the
-//! form that other HdrHistogram tools read.
+//! Reads and writes HdrHistogram interval logs (format V2, log version 1.3), one line per interval
+//! and tag, in the form that other HdrHistogram tools read.
 //!
 //! Values are nanoseconds; the maximum in the line is divided by [`MAX_VALUE_DIVISOR`] and so in
-//! milliseconds. A line's start is in seconds since the base time of the header. What must hold:
-//! the histograms of a tag, added, are the tag's histogram over the whole trial.
+//! milliseconds. A line's start is in seconds since the base time of the header. Invariant: the sum
+//! of the histograms of a tag is the tag's histogram over the whole trial.
 
 mod v2;
 
@@ -35,7 +35,7 @@ pub struct HlogWriter {
 }
 
 impl HlogWriter {
-    /// Makes the log at `path`. `what` says what is in it; `base_unix_ns` is the time that the
+    /// Creates the log at `path`. `what` describes its content; `base_unix_ns` is the time that the
     /// lines' seconds count from. An existing log is continued without a second header.
     pub fn create(path: &Path, what: &str, base_unix_ns: u64) -> Result<HlogWriter> {
         let mut lines = LineWriter::open(path)?;
@@ -77,7 +77,7 @@ impl HlogWriter {
     }
 }
 
-/// A tag goes unquoted into a comma-separated line.
+/// Checks a tag, which goes unquoted into a comma-separated line.
 fn check_tag(tag: &str) -> Result<()> {
     if tag.is_empty() || tag.chars().any(|c| c == ',' || c == ' ' || c.is_control()) {
         bail!("{tag:?} cannot be the tag of a histogram log: no comma, space or line break");
@@ -85,7 +85,8 @@ fn check_tag(tag: &str) -> Result<()> {
     Ok(())
 }
 
-/// The comment lines that other tools expect at the top, and the legend that Java's writer adds.
+/// Returns the comment lines that other tools expect at the top, and the legend that Java's writer
+/// adds.
 fn header(what: &str, base_unix_ns: u64) -> Result<String> {
     let seconds = base_unix_ns as f64 / 1e9;
     let date = jiff::Timestamp::from_nanosecond(i128::from(base_unix_ns))?;
@@ -103,18 +104,19 @@ fn header(what: &str, base_unix_ns: u64) -> Result<String> {
 /// One line of a log.
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// Tag; empty when the line has none.
+    /// Tag; empty if the line has none.
     pub tag: String,
-    /// Begin, in seconds since the log's base time (as the line says it).
+    /// Begin, seconds since the log's base time (as the line gives it).
     pub start_s: f64,
-    /// Length in seconds.
+    /// Length, seconds.
     pub seconds: f64,
     encoded: String,
     place: String,
 }
 
 impl Entry {
-    /// The line's histogram, values in ns. Decoded on demand: skipping lines is cheap.
+    /// Decodes the line's histogram, values in ns. Lines are decoded on demand: skipping them is
+    /// cheap.
     pub fn histogram(&self) -> Result<Histogram> {
         self.decode().map(|hdr| Histogram::from_hdr(&hdr))
     }
@@ -126,7 +128,8 @@ impl Entry {
             .map_err(|e| anyhow!("{}: the histogram does not decode: {e}", self.place))
     }
 
-    /// Adds the line's histogram to others: a fiftieth of the work where the bounds are ours.
+    /// Adds the line's histogram to a sum. With cassay's own bounds, this is a fiftieth of the
+    /// work.
     pub(crate) fn add_to(&self, sum: &mut Buckets, room: &mut V2Room) -> Result<()> {
         match room.buckets(&self.bytes()?) {
             Some(held) => sum.add(held),
@@ -151,7 +154,7 @@ pub struct HlogReader {
 }
 
 impl HlogReader {
-    /// Opens `path`; a file that is not there holds nothing.
+    /// Opens `path`; a missing file has no lines.
     pub fn open(path: &Path) -> Result<HlogReader> {
         let reader = match foreign::open(FileKind::Histograms, path) {
             Ok(file) => Some(BufReader::new(file)),
@@ -166,8 +169,8 @@ impl HlogReader {
         })
     }
 
-    /// The time that the seconds of the lines count from, in seconds since 1970; known from the
-    /// first line on.
+    /// Returns the time that the seconds of the lines count from, in seconds since 1970. It is
+    /// known from the first line on.
     pub fn base_unix_s(&self) -> Option<f64> {
         self.base_unix_s
     }
@@ -207,7 +210,7 @@ impl Iterator for HlogReader {
     }
 }
 
-/// The time of a comment line `#[BaseTime: 1766000000.250 (seconds since epoch)]`.
+/// Parses the time of a comment line `#[BaseTime: 1766000000.250 (seconds since epoch)]`.
 fn base_time(line: &str) -> Option<f64> {
     let words = line.strip_prefix("#[BaseTime: ")?;
     let seconds: f64 = words.split(' ').next()?.parse().ok()?;
@@ -246,8 +249,8 @@ fn parse(line: &str, place: String) -> Result<Entry> {
 /// end exclusive); `None` means all.
 pub fn merged(path: &Path, tag: &str, range: Option<(f64, f64)>) -> Result<Histogram> {
     let mut all = Histogram::new();
-    // Our own lines have our bounds and add as they are, in half the time of taking each over
-    // (0.6 ms a line, unoptimised); another tool's may not fit and are taken over one by one.
+    // Lines with cassay's own bounds add directly, in half the time (0.6 ms a line, unoptimised).
+    // Those of another tool may not fit, and are added value by value.
     let mut same_bounds = all.hdr().clone();
     for entry in HlogReader::open(path)? {
         let entry = entry?;

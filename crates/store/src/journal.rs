@@ -1,10 +1,10 @@
-//! The journal: one record a line, each tied to the line before it.
+//! The journal: one record a line, each chained to the line before it.
 //!
-//! A line ends with `"chain"`: the first 16 digits of the SHA-256 of the chain of the line before
-//! and of its own text. So a line that was changed, doubled or taken out is seen wherever it
-//! stands, also in a run that has not ended. A line that is not what it was is left out, with a
-//! sentence that says so; the others are read: what the trials found stands in files of their own.
-//! Journals of earlier versions have no chain, and are read line by line as they are.
+//! A line ends with `"chain"`: the first 16 digits of the SHA-256 of the previous line's chain and
+//! of its own text. So a changed, duplicated or removed line is detected anywhere, also in a run
+//! that has not ended. A damaged line is skipped and reported, and the others are read: the trials'
+//! findings are in files of their own. Journals of earlier versions have no chain, and are read
+//! line by line.
 
 use crate::event::JournalRecord;
 use crate::lines::LineWriter;
@@ -15,7 +15,7 @@ use std::path::Path;
 
 const KEY: &str = ",\"chain\":\"";
 const DIGITS: usize = 16;
-/// `","chain":"0123456789abcdef"}`.
+/// Length of `","chain":"0123456789abcdef"}`.
 const TAIL: usize = KEY.len() + DIGITS + 2;
 
 /// Appends to a journal.
@@ -26,7 +26,7 @@ pub(crate) struct JournalWriter {
 }
 
 impl JournalWriter {
-    /// Goes on with `lines`, whose last line has `chain`.
+    /// Continues `lines`, whose last line has `chain`.
     pub(crate) fn new(lines: LineWriter, chain: String) -> JournalWriter {
         JournalWriter { lines, chain }
     }
@@ -44,23 +44,23 @@ impl JournalWriter {
     }
 }
 
-/// A journal as it was read.
+/// Content of a journal.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Journal {
-    /// The lines that are what they were.
+    /// Records of the intact lines.
     pub(crate) records: Vec<JournalRecord>,
-    /// The others, by number from 1, with a sentence each.
+    /// Damaged lines, by number from 1, with a sentence each.
     pub(crate) damaged: Vec<(usize, String)>,
-    /// A sentence about a last line without its end: the writer was stopped.
+    /// Sentence about a torn last line: the writer was stopped.
     pub(crate) torn: Option<String>,
-    /// Whether lines have a chain: whether the run was written with checksums.
+    /// True if lines have a chain, so that the run was written with checksums.
     pub(crate) chained: bool,
-    /// What the next line is chained to.
+    /// Chain that the next line continues.
     pub(crate) chain: String,
 }
 
 impl Journal {
-    /// Reads the journal at `path`; one that is not there has no lines.
+    /// Reads the journal at `path`; a missing one has no lines.
     pub(crate) fn read(path: &Path) -> Result<Journal> {
         let bytes = match foreign::read(FileKind::Journal, path) {
             Ok(bytes) => bytes,
@@ -75,7 +75,7 @@ impl Journal {
             Err(e) => return Err(e).with_context(|| format!("read {}", path.display())),
         };
         let mut journal = Journal::default();
-        // What the next line may be chained to; none: the line before says nothing of it.
+        // Chains that the next line may continue. `None` if the previous line does not tell.
         let mut before = Some(vec![String::new()]);
         for (index, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
             let place = format!("{} line {}", path.display(), index + 1);
@@ -114,8 +114,8 @@ struct Line {
 }
 
 impl Line {
-    /// `before`: the chains that it may follow; none if any will do. `chained`: whether a line
-    /// before it had one.
+    /// Parses a line. `before` are the chains that it may continue; `None` allows any. `chained` is
+    /// true if an earlier line had one.
     fn read(line: &[u8], before: Option<&[String]>, chained: bool) -> Line {
         let parsed = || serde_json::from_slice(line).map_err(|e: serde_json::Error| e.to_string());
         let Some((body, stated)) = split(line) else {
@@ -124,7 +124,8 @@ impl Line {
                 (true, Ok(_)) => Err("it has no chain to the line before it".to_owned()),
                 (_, record) => record,
             };
-            // A line of an earlier version is followed by its like, or by the first with a chain.
+            // A line of an earlier version is followed by another, or by the first one with a
+            // chain.
             let after = record.is_ok().then(|| vec![String::new()]);
             return Line {
                 record,
@@ -149,7 +150,7 @@ impl Line {
     }
 }
 
-/// The line as it was before its chain was added, and the chain; none if it has none.
+/// Splits a line into its text without the chain, and the chain. `None` if it has none.
 fn split(line: &[u8]) -> Option<(String, String)> {
     let text = std::str::from_utf8(line).ok()?;
     let (body, tail) = text.split_at_checked(text.len().checked_sub(TAIL)?)?;
@@ -164,7 +165,7 @@ mod tests {
     use crate::event::JournalEvent;
     use serde_json::json;
 
-    /// The text of a journal of four events.
+    /// Returns the text of a journal of four events.
     fn text() -> String {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("j");
@@ -184,7 +185,7 @@ mod tests {
         std::fs::read_to_string(&path).unwrap()
     }
 
-    /// The events that are read of `text`, and the numbers of the lines that are left out.
+    /// Returns the events read from `text`, and the numbers of the lines that are skipped.
     fn read(text: &[u8]) -> (String, Vec<usize>) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("j");
@@ -235,8 +236,8 @@ mod tests {
         assert!(!of(&[0, 2, 1, 3]).1.is_empty());
     }
 
-    /// One byte of a journal, changed: every line that is read is one that was written, and what
-    /// was changed is said.
+    /// One byte of a journal, changed: every line that is read was written like that, and the
+    /// change is reported.
     #[test]
     fn no_changed_byte_passes() {
         let text = text();

@@ -1,11 +1,11 @@
-//! JSON as it is written everywhere: a zero has no sign. The sum of nothing is a negative zero, and
-//! whoever reads `-0.0` takes it for something that was measured.
+//! Writes JSON without negative zeros. An empty sum is a negative zero, and `-0.0` would look like
+//! a measured value.
 
 use serde::Serialize;
 use serde_json::ser::{CompactFormatter, Formatter, PrettyFormatter, Serializer};
 use std::io::{self, Write};
 
-/// A value over several lines.
+/// Encodes a value over several lines.
 pub fn pretty<T: Serialize + ?Sized>(value: &T) -> serde_json::Result<Vec<u8>> {
     let mut out = Vec::new();
     value.serialize(&mut Serializer::with_formatter(
@@ -15,21 +15,21 @@ pub fn pretty<T: Serialize + ?Sized>(value: &T) -> serde_json::Result<Vec<u8>> {
     Ok(out)
 }
 
-/// A value on one line.
+/// Writes a value on one line.
 pub fn compact<T: Serialize + ?Sized>(out: impl Write, value: &T) -> serde_json::Result<()> {
     let formatter = WithoutNegativeZero(CompactFormatter);
     value.serialize(&mut Serializer::with_formatter(out, formatter))
 }
 
-/// A value as a tree, as it is read back.
+/// Returns a value as a tree, as it would be read back.
 pub fn tree<T: Serialize + ?Sized>(value: &T) -> serde_json::Result<serde_json::Value> {
     serde_json::from_slice(&pretty(value)?)
 }
 
-/// A formatter whose zeros have no sign.
+/// Formatter that writes zeros without a sign.
 struct WithoutNegativeZero<F>(F);
 
-/// Methods that the formatter within does.
+/// Methods that are passed to the inner formatter.
 macro_rules! same {
     ($($method:ident($($name:ident: $type:ty),*);)+) => {
         $(fn $method<W>(&mut self, out: &mut W $(, $name: $type)*) -> io::Result<()>
@@ -43,7 +43,7 @@ macro_rules! same {
 
 impl<F: Formatter> Formatter for WithoutNegativeZero<F> {
     fn write_f64<W: ?Sized + Write>(&mut self, out: &mut W, value: f64) -> io::Result<()> {
-        // A negative zero and zero are zero; no other value changes.
+        // Negative zero becomes zero; no other value changes.
         self.0.write_f64(out, value + 0.0)
     }
 

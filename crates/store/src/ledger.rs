@@ -1,10 +1,10 @@
-//! What every file of a run has to be, put together from those who vouch for it.
+//! Collects the checksums of a run's files from the records that contain them.
 //!
-//! The journal vouches for the study, the plan, what was added to it, each `finding.json`, what was
-//! added to a trial after its end, and `findings.json`; a `finding.json` for the files of its
-//! trial; `findings.json` for all of them once more, so that neither a lost line of the journal nor
-//! a lost file takes the others with it. Lines of the journal are chained, so that the whole hangs
-//! on nothing that could be changed by itself.
+//! The journal contains the checksums of the study, the plan, additions to it, each `finding.json`,
+//! files added to a trial after its end, and `findings.json`. A `finding.json` contains those of
+//! its trial's files, and `findings.json` those of all files once more. So neither a lost line of
+//! the journal nor a lost file affects the others. Lines of the journal are chained, so nothing can
+//! be changed by itself without notice.
 
 use crate::event::{JournalEvent, JournalRecord};
 use crate::journal::Journal;
@@ -16,24 +16,24 @@ use anyhow::Result;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The files of a run that have come to their end.
+/// Completed files of a run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ledger {
-    /// What they were, by their path in the run's folder.
+    /// Checksums, by path in the run's folder.
     pub(crate) sums: Sums,
-    /// What the trials found that were finished and whose finding is whole, by number.
+    /// Findings of the trials that are finished and intact, by number.
     pub(crate) findings: BTreeMap<usize, TrialFinding>,
-    /// Findings that are not what they were.
+    /// Damaged findings.
     pub(crate) damages: Vec<Damage>,
-    /// Findings that nobody vouches for, a sentence each.
+    /// Findings without a checksum, a sentence each.
     pub(crate) notes: Vec<String>,
-    /// Whether the run keeps checksums: those of earlier versions do not.
+    /// True if the run has checksums; those of earlier versions have none.
     pub(crate) summed: bool,
 }
 
 impl Ledger {
-    /// Reads who vouches for what, and what the trials found. `listed` is what `findings.json`
-    /// says of all files, as far as that is whole.
+    /// Reads the checksums and the findings of the trials. `listed` are the checksums in
+    /// `findings.json`, if that is intact.
     pub(crate) fn read(
         run: &Path,
         plan: &PlanRecord,
@@ -94,7 +94,7 @@ impl Ledger {
         }
         let (finding, seal): (TrialFinding, _) = read_sealed(&whole)?;
         self.summed |= !seal.files.is_empty();
-        // One that nobody vouches for is none, unless it is of a version that had no checksums.
+        // A finding without a checksum does not count, unless its version had no checksums.
         let is_vouched = self.sums.contains_key(&path);
         if !is_vouched && self.summed {
             self.notes.push(format!(
@@ -111,7 +111,7 @@ impl Ledger {
     }
 }
 
-/// What the journal says of `findings.json`: none while there is none.
+/// Returns the checksum of `findings.json` in the journal. `None` as long as there is none.
 pub(crate) fn vouched_findings(journal: &[JournalRecord]) -> Option<FileSum> {
     let mut lines = journal.iter().rev();
     lines.find_map(|line| match &line.event {
@@ -121,17 +121,17 @@ pub(crate) fn vouched_findings(journal: &[JournalRecord]) -> Option<FileSum> {
     })?
 }
 
-/// The folder of a trial as the paths of its files begin.
+/// Returns the prefix of the paths of a trial's files.
 pub(crate) fn prefix(slug: &str) -> String {
     format!("{}/{slug}/", file::TRIALS)
 }
 
-/// The path of a trial's finding.
+/// Returns the path of a trial's finding.
 pub(crate) fn finding_path(slug: &str) -> String {
     format!("{}{}", prefix(slug), file::FINDING)
 }
 
-/// Takes the files of a trial out: it is done again.
+/// Removes the files of a trial, which is repeated.
 pub(crate) fn forget(sums: &mut Sums, slug: &str) {
     let prefix = prefix(slug);
     sums.retain(|path, _| !path.starts_with(&prefix));

@@ -1,14 +1,14 @@
 //! The only crate that knows the disk: directory of a run, record formats and versions, reading
 //! old runs.
 //!
-//! [`RunWriter`] makes `results/<study>/<stamp>/` and fills it in the order of time: the study and
-//! the plan before anything starts, a journal line before each change of state, interval lines
-//! while a trial runs, findings and report last. [`Run`] reads it back, finished or not. Files that
-//! grow hold whole lines at every moment, so that a reader may follow them; files that do not grow
-//! appear whole, by rename. Nobody else opens a file of a run.
+//! [`RunWriter`] creates `results/<study>/<stamp>/` and fills it in order of time. It writes the
+//! study and the plan before anything starts, a journal line before each change of state, and
+//! interval lines while a trial runs. Findings and report come last. [`Run`] reads it back,
+//! finished or not. Files that grow hold whole lines at every moment, so that a reader may follow
+//! them. Files that do not grow appear whole, by rename. Only this crate opens the files of a run.
 //!
-//! A [`Run`] is one whose files were found to be what they were when they came to their end:
-//! [`Run::open`] is the only door, and what is damaged does not pass it.
+//! The files of a [`Run`] match their checksums, taken when each was complete. [`Run::open`]
+//! verifies them, and refuses a damaged run.
 
 mod accounts;
 mod added;
@@ -20,6 +20,7 @@ pub mod convert;
 mod cost;
 mod counts;
 mod curves;
+mod delete;
 mod effects;
 mod endurance;
 mod event;
@@ -54,11 +55,13 @@ mod tags;
 mod taken_in;
 #[cfg(test)]
 mod tests;
+mod time_use;
 mod together;
 mod trial;
 mod window;
 mod write;
 
+pub use delete::{Deletable, deletable, delete, older_than};
 pub use find::{
     DidWell, Listed, Past, find, finished, last_finished, last_good, list, past, past_of,
     run_names, salvage,
@@ -70,12 +73,13 @@ pub use run::{HistogramKind, Run, RunState, Salvaged, Trial};
 pub use sums::{Damage, Damaged, FileSum, Sums};
 pub use tags::{tag, tags, untag};
 pub use taken_in::take_in;
+pub use time_use::time_use;
 pub use together::Together;
 pub use trial::TrialWriter;
 pub use window::WindowHistograms;
 pub use write::{RunWriter, figure_of, write_report, write_whole};
 
-/// The names of the files of a run: one place, so that writer and reader cannot differ.
+/// Names of the files of a run: one place, so that writer and reader cannot differ.
 mod file {
     pub const STUDY: &str = "study.yaml";
     pub const PLAN: &str = "plan.json";
@@ -99,6 +103,6 @@ mod file {
     pub const CLOCKS: &str = "clocks.ndjson";
     pub const LOGS: &str = "logs";
     pub const LATEST: &str = "latest";
-    /// Names of runs that somebody has given.
+    /// Tags: names that users give to runs.
     pub const TAGS: &str = "tags.json";
 }

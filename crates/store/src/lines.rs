@@ -1,8 +1,8 @@
 //! Files of one JSON record a line (`*.ndjson`), written line by line and read the same way.
 //!
-//! A line is written with one call, so a reader that follows the file sees whole lines, and a
-//! killed writer leaves at most one torn line: the last, without its line break. Reading drops
-//! that one and says so; a damaged line anywhere else is an error with file and line.
+//! A line is written with one call, so a reader that follows the file sees whole lines. A killed
+//! writer leaves at most one torn line: the last, without its line break. Reading drops that one
+//! and says so; a damaged line anywhere else is an error with file and line.
 
 use anyhow::{Context, Result, anyhow};
 use foreign::{FileKind, Opened};
@@ -13,8 +13,8 @@ use std::io::{BufRead, BufReader, Write};
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
-/// Appends whole lines to one file. A line that could not be written whole (the disk is full) is
-/// taken back, so that the next one does not stand behind half of it.
+/// Appends whole lines to one file. If a line could not be written whole (the disk is full), it is
+/// removed again, so that the next one does not follow half of it.
 #[derive(Debug)]
 pub(crate) struct LineWriter {
     file: File,
@@ -25,7 +25,7 @@ pub(crate) struct LineWriter {
 }
 
 impl LineWriter {
-    /// Opens `path` for appending; makes it if it is not there.
+    /// Opens `path` for appending, and creates it if it is missing.
     pub(crate) fn open(path: &Path) -> Result<LineWriter> {
         let file = foreign::append(path)
             .with_context(|| format!("open {} for appending", path.display()))?;
@@ -69,8 +69,8 @@ impl LineWriter {
         let written = write(&mut self.file, bytes);
         match written {
             Ok(()) => self.whole_bytes += bytes.len() as u64,
-            // The first error is the one to say; were this one to fail too, the half line is seen
-            // when the file is read.
+            // The first error is the one to report. If truncating fails too, the half line is
+            // noticed when the file is read.
             Err(_) => _ = self.file.set_len(self.whole_bytes),
         }
         written.with_context(|| format!("append to {}", self.path.display()))
@@ -81,12 +81,12 @@ impl LineWriter {
         self.file.sync_data().with_context(|| format!("sync {}", self.path.display()))
     }
 
-    /// The file itself, for locking.
+    /// Returns the file, for locking.
     pub(crate) fn file(&self) -> &File {
         &self.file
     }
 
-    /// Cuts off a last line without its end, which a killed writer has left.
+    /// Cuts off a torn last line, which a killed writer has left.
     pub(crate) fn cut_torn_line(&mut self) -> Result<()> {
         let bytes = foreign::read(FileKind::Journal, &self.path)
             .with_context(|| format!("read {}", self.path.display()))?;
@@ -112,7 +112,7 @@ pub struct Lines<T> {
 }
 
 impl<T: DeserializeOwned> Lines<T> {
-    /// Opens `path`; a file that is not there holds no records (the run did not get that far).
+    /// Opens `path`; a missing file has no records (the run did not get that far).
     pub fn open(path: &Path) -> Result<Lines<T>> {
         let reader = match foreign::open(FileKind::Records, path) {
             Ok(file) => Some(BufReader::new(file)),
@@ -129,7 +129,7 @@ impl<T: DeserializeOwned> Lines<T> {
         })
     }
 
-    /// After the end: a sentence about the torn last line, if there was one.
+    /// Returns, after the end, a sentence about the torn last line, if there was one.
     pub fn torn(&self) -> Option<&str> {
         self.torn.as_deref()
     }
@@ -211,15 +211,14 @@ mod tests {
         assert_eq!(torn, None);
     }
 
-    /// Half a line on a full disk made of the next one, written when there was room again, a
-    /// damaged one.
+    /// Half a line on a full disk damaged the next one, written when there was space again.
     #[test]
     fn a_line_that_was_written_by_half_is_taken_back() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.ndjson");
         let mut writer = LineWriter::open(&path).unwrap();
         writer.append(&1u32).unwrap();
-        // As the disk does it: some bytes are written, and then there is no room.
+        // Like a full disk: some bytes are written, then it fails.
         let half = |file: &mut File, bytes: &[u8]| {
             file.write_all(&bytes[..bytes.len() / 2])?;
             Err(std::io::Error::from(std::io::ErrorKind::StorageFull))

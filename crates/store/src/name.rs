@@ -1,32 +1,32 @@
-//! The names that become part of a path: of studies, trials, probes, nodes.
+//! Names that become part of a path: of studies, trials, probes, nodes.
 //!
-//! What must hold: whatever stands in a file of a run, no path that is made of it leaves the run's
-//! folder, and none takes the place of a name that we use ourselves. A name is checked where it is
-//! written and again where it is read, by the same function.
+//! Invariants: no path built from a run's file leaves the run's folder, and none replaces a name
+//! that cassay uses itself. A name is checked where it is written and again where it is read, by
+//! the same function.
 
 use anyhow::{Result, bail};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use std::path::{Component, Path, PathBuf};
 
-/// Longest name in bytes: file systems allow 255, and some names get an ending.
+/// Longest name, bytes: file systems allow 255, and some names get an ending.
 const BYTES_MAX: usize = 200;
 
-/// Names of a results folder that are ours.
+/// Names of a results folder that cassay uses itself.
 pub const RESERVED: [&str; 1] = [crate::file::LATEST];
 
 /// One plain folder or file name: letters, digits and `-_.+=`, not beginning with a dot.
 ///
-/// It holds no separator, no `..` and no control character, so that joined to a folder it stays in
-/// that folder.
+/// It has no separator, no `..` and no control character, so a path joined with it stays in its
+/// folder.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Name(String);
 
 impl Name {
-    /// Checks `text`; `what` it names is for the message.
+    /// Checks `text`; `what` says for the message what it names.
     ///
     /// # Errors
-    /// It would be more than one plain name.
+    /// It is not one plain name.
     pub fn new(what: &str, text: &str) -> Result<Name> {
         let plain = |c: char| c.is_alphanumeric() || "-_.+=".contains(c);
         let fits = (1..=BYTES_MAX).contains(&text.len());
@@ -39,7 +39,7 @@ impl Name {
         Ok(Name(text.to_owned()))
     }
 
-    /// Checks the name of a study, which is a folder beside names of ours.
+    /// Checks the name of a study, whose folder lies beside cassay's own names.
     ///
     /// # Errors
     /// As [`Name::new`]; or it is one of [`RESERVED`].
@@ -59,33 +59,33 @@ impl Name {
         &self.0
     }
 
-    /// Where it stands in `folder`.
+    /// Returns its path in `folder`.
     pub fn in_folder(&self, folder: &Path) -> PathBuf {
         folder.join(&self.0)
     }
 }
 
-/// For serde: the name of a study in a record.
+/// Deserializes the name of a study in a record.
 pub(crate) fn study<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
     let text = String::deserialize(from)?;
     Name::of_study(&text).map_err(D::Error::custom)?;
     Ok(text)
 }
 
-/// For serde: the folder name of a trial in a record.
+/// Deserializes the folder name of a trial in a record.
 pub(crate) fn slug<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
     let text = String::deserialize(from)?;
     Name::new("trial", &text).map_err(D::Error::custom)?;
     Ok(text)
 }
 
-/// The path of a file within a folder, if `text` is one: plain names with `/` between them.
+/// Returns the path of a file within a folder, if `text` is one: plain names with `/` between them.
 ///
 /// # Errors
 /// It would leave the folder, or a part of it is not a plain name.
 pub(crate) fn inner_path(text: &str) -> Result<PathBuf> {
     let path = Path::new(text);
-    // What a node calls its log files is its own affair; that the path stays inside is ours.
+    // Nodes choose the names of their log files; the path must stay inside the folder.
     let plain = |part: Component<'_>| matches!(part, Component::Normal(_));
     if text.is_empty() || text.contains(char::is_control) || !path.components().all(plain) {
         bail!("{text:?} cannot be the path of a file within a run");

@@ -1,14 +1,14 @@
-//! What a page needs of a long trial, small: `overview.json`, `series.ndjson` and `window.hlog`
-//! beside the raw lines of which they are made.
+//! Summaries of a long trial for a report page: `overview.json`, `series.ndjson` and `window.hlog`,
+//! beside the raw lines that they are computed from.
 //!
 //! A trial of a day has five gigabytes of lines, and a page shows some hundred places of a series.
 //! So each series is kept as [`Bins`] while the lines are written: constant memory, whatever the
-//! length. What must hold: the same lines give the same overview, whether they were seen as they
-//! were written or read back; the smallest and the largest value of every stretch are among them;
-//! and the histograms of the window are those that its logs add up to.
+//! length. Invariants: the same lines give the same overview, whether it is computed while they are
+//! written or from the files. It contains the smallest and the largest value of every stretch. The
+//! histograms of the window are the sums of its logs.
 //!
-//! A place holds a number, a mean and two extremes as 32-bit floats: seven digits of what is drawn.
-//! What is found stands in `finding.json`, with all its digits.
+//! A place holds a count, a mean and two extremes as 32-bit floats: seven digits for drawing. The
+//! findings are in `finding.json`, with all digits.
 
 mod gathered;
 mod places;
@@ -24,43 +24,43 @@ use std::collections::BTreeMap;
 
 /// Name of the successes of a kind, in [`KindOverviewRecord::figures`].
 const OK: &str = "ok";
-/// How much time the intervals of a place are long together.
+/// Total length of the intervals of a place.
 const SECONDS: &str = "seconds";
-/// What the names of failures begin with.
+/// Prefix of the names of failures.
 const ERRORS: &str = "errors.";
-/// Percentiles of which the worst of a place is shown.
+/// Percentiles of which the worst value of a place is shown.
 const WORST: [&str; 3] = ["p50_ms", "p99_ms", "max_ms"];
 /// The client's own figures.
 const CLIENT: [&str; 3] = ["cpu_share", "hiccup_ms_max", "quiet_ms"];
-/// What others used of the CPUs of the client's machine: of the probe `others`.
+/// CPU that other programs used on the client's machine: a series of the probe `others`.
 pub(crate) const CPU_OTHERS: &str = "cpu.others";
 
-/// `overview.json`: the course of a trial, and which series its probes wrote.
+/// `overview.json`: series of a trial over time, and the series that its probes wrote.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct OverviewRecord {
     /// [`crate::record::FORMAT`].
     pub format: u32,
-    /// How much time a place of the course is, in seconds.
+    /// Length of a place, seconds.
     pub width_s: f64,
-    /// The course of each kind, in the order of `intervals.ndjson`.
+    /// Series of each kind, in the order of `intervals.ndjson`.
     pub kinds: Vec<KindOverviewRecord>,
     /// The series of the probes, as they are in `series.ndjson`.
     pub series: Vec<SeriesOverviewRecord>,
 }
 
-/// The course of one kind, or of `client`.
+/// Series of one kind over time, or of `client`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct KindOverviewRecord {
     /// Kind of operation, or `client`.
     pub kind: String,
-    /// By name, the places packed as [`Place`] says.
+    /// Places by name, packed as in [`Place`].
     pub figures: BTreeMap<String, String>,
 }
 
 /// A series of a probe, in the measured window.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SeriesOverviewRecord {
-    /// The probe's name.
+    /// Name of the probe.
     pub probe: String,
     /// Name of the series.
     pub name: String,
@@ -69,16 +69,16 @@ pub struct SeriesOverviewRecord {
     pub place: String,
     /// Unit of the values.
     pub unit: String,
-    /// How many were read in the window: in the stretches whose middle lies in it.
+    /// Number of values in the window: in the stretches whose middle lies in it.
     pub count: u64,
-    /// Their sum.
+    /// Sum of these values.
     pub sum: f64,
 }
 
-/// A line of `series.ndjson`: the whole course of a series.
+/// A line of `series.ndjson`: a whole series.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct SeriesPlacesRecord {
-    /// The probe's name.
+    /// Name of the probe.
     pub probe: String,
     /// Name of the series.
     pub name: String,
@@ -87,23 +87,23 @@ pub struct SeriesPlacesRecord {
     pub place: String,
     /// Unit of the values.
     pub unit: String,
-    /// How much time a place is, in seconds.
+    /// Length of a place, seconds.
     pub width_s: f64,
-    /// The places, packed as [`Place`] says.
+    /// Places, packed as in [`Place`].
     pub places: String,
 }
 
-/// A series as places on the axis of time, one after the other.
+/// A series as consecutive places on the time axis.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Places {
-    /// How much time one is, in seconds.
+    /// Length of a place, seconds.
     pub width_s: f64,
-    /// From second 0 on; those without values have the count 0.
+    /// Places from second 0 on; those without values have the count 0.
     pub places: Vec<Place>,
 }
 
 impl Places {
-    /// Reads packed places, and joins neighbours until one is at least `least_s` long.
+    /// Unpacks places, and joins neighbours until each is at least `least_s` long.
     fn unpack(width_s: f64, packed: &str, least_s: f64) -> Result<Places> {
         let places = places::unpack(packed)?;
         let mut together = 1;
@@ -121,7 +121,7 @@ impl Places {
 }
 
 impl SeriesPlacesRecord {
-    /// The places, each of them at least `least_s` long.
+    /// Returns the places, each at least `least_s` long.
     ///
     /// # Errors
     /// They are damaged.
@@ -132,12 +132,11 @@ impl SeriesPlacesRecord {
 }
 
 impl OverviewRecord {
-    /// The course as interval lines, of which each stands for the intervals of a place: counts are
-    /// added, of percentiles and of the client's figures the worst is kept. Each is at least
-    /// `least_s` long.
+    /// Returns the overview as interval lines, one for each place. Counts are added; of percentiles
+    /// and of the client's figures the worst is kept. Each is at least `least_s` long.
     ///
     /// # Errors
-    /// It is damaged.
+    /// The overview is damaged.
     pub fn intervals(&self, least_s: f64) -> Result<Vec<IntervalRecord>> {
         let mut all = Vec::new();
         for kind in &self.kinds {
@@ -149,15 +148,15 @@ impl OverviewRecord {
             }
             all.extend(joined_lines(&kind.kind, &figures));
         }
-        // As the lines are on disk: all kinds of an interval, then the next.
+        // In the order of the lines on disk: all kinds of an interval, then the next.
         all.sort_by(|a, b| a.t_s.total_cmp(&b.t_s));
         Ok(all)
     }
 
-    /// How long the course is, in seconds: the last place may be a part of one.
+    /// Returns the length of the overview, seconds. The last place may be partial.
     ///
     /// # Errors
-    /// It is damaged.
+    /// The overview is damaged.
     pub fn length_s(&self) -> Result<f64> {
         let mut longest = 0;
         for packed in self.kinds.iter().filter_map(|k| k.figures.get(SECONDS)) {
@@ -166,10 +165,10 @@ impl OverviewRecord {
         Ok(longest as f64 * self.width_s)
     }
 
-    /// What others used of the client's machine.
+    /// Returns the CPU that other programs used on the client's machine.
     ///
     /// # Errors
-    /// It is damaged.
+    /// The overview is damaged.
     pub fn cpu_others(&self, least_s: f64) -> Result<Option<Places>> {
         let packed = self.kinds.iter().find_map(|k| k.figures.get(CPU_OTHERS));
         let places = |packed: &String| Places::unpack(self.width_s, packed, least_s);

@@ -1,11 +1,11 @@
-//! Where on the axis of load a record is: `{"threads": 28.0}`, and `{}` where it is nowhere.
+//! Serializes a point on the load axis: `{"threads": 28.0}`, or `{}` without a point.
 
 use analysis::procedure::Point;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::BTreeMap;
 
-/// As it stands in records.
+/// Returns the point in the form of the records.
 pub fn map_of(point: Option<Point>) -> BTreeMap<String, f64> {
     point.map(BTreeMap::from).unwrap_or_default()
 }

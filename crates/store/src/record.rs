@@ -57,6 +57,7 @@ pub use crate::scale_up::{
 pub use crate::screen::{ScreenRecord, ScreenedRecord};
 pub use crate::search::{SearchRangeRecord, SearchRecord, SearchStepRecord};
 use crate::sums::Sums;
+pub use crate::time_use::{StepTimeRecord, TimeUseRecord};
 pub use analysis::VariantName;
 pub use analysis::compare::{Bound, Finding};
 pub use analysis::durability::Promised;
@@ -270,8 +271,7 @@ pub struct FindingsRecord {
     /// The answer to the question, one sentence each.
     #[serde(default)]
     pub answer: Vec<String>,
-    /// The sentences with which the answer begins if verified data was lost, wrong or resurrected,
-    /// or if a requirement was missed.
+    /// Its first sentences, if verified data was lost or wrong, or a requirement was missed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub alarms: Vec<String>,
     /// Why the trials together say less than they were to say, causes first.
@@ -335,11 +335,13 @@ pub struct FindingsRecord {
     /// Tables that cassay made on clusters that it did not start, and left there.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remains: Vec<RemainsRecord>,
+    /// Where the time of the run went.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_use: Option<TimeUseRecord>,
 }
 
 /// `trials/NN-slug/finding.json`: the trial's entry of `findings.json`, written when it ends, so
-/// that an interrupted run has it too.
-// Read as its entry and a `SealRecord`.
+/// that an interrupted run has it too. Read as its entry and a `SealRecord`.
 #[derive(Clone, Debug, Serialize)]
 pub struct TrialFindingRecord {
     /// [`FORMAT`].

@@ -1,9 +1,9 @@
-//! Reading a run, finished, running or interrupted; this version's or an older one's.
+//! Reads a run, finished, running or interrupted; of this version or an older one.
 //!
-//! What must hold: a run opens with what it has, and every file of it that has come to its end is
-//! what it was then; one that is not ends the reading, with its name. A damaged line of the journal
-//! is left out and said, since what was found stands elsewhere. Runs of versions that kept no
-//! checksums are read as they are, and say so.
+//! Invariants: a run opens with the files that exist, and every completed file matches its
+//! checksum. A damaged file ends the reading, with its name. A damaged line of the journal is
+//! skipped and reported, since the findings are elsewhere. Runs of versions without checksums are
+//! read as they are, and reported as such.
 
 mod raw;
 mod trial;
@@ -27,61 +27,61 @@ use std::fs::{self, TryLockError};
 use std::path::{Path, PathBuf};
 
 measure::word_enum! {
-    /// How far a run got.
+    /// State of a run.
     pub enum RunState {
-        /// It has findings.
+        /// The run has findings.
         Finished = "finished",
-        /// Some process writes it now.
+        /// A process writes the run now.
         Running = "running",
-        /// It was stopped before it had findings; it can be resumed.
+        /// The run was stopped before it had findings; it can be resumed.
         Interrupted = "interrupted",
     }
 }
 
-/// A run on disk, whose files are what they were.
+/// A run on disk with verified files.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// Its folder.
+    /// Folder of the run.
     pub path: PathBuf,
-    /// Its stamp: the folder's name.
+    /// Stamp of the run: the folder's name.
     pub stamp: String,
-    /// How far it got when it was opened.
+    /// State of the run when it was opened.
     pub state: RunState,
-    /// The plan, with the trials that were added to it.
+    /// Plan, with the trials that were added to it.
     pub plan: PlanRecord,
-    /// How many blocks were added to it each time.
+    /// Number of blocks of each addition.
     pub added: Vec<usize>,
-    /// The journal, in order of time.
+    /// Journal, in order of time.
     pub journal: Vec<JournalRecord>,
-    /// The findings; none unless it is finished.
+    /// Findings. `None` unless the run is finished.
     pub findings: Option<FindingsRecord>,
-    /// Version of cassay that wrote the findings; empty if none or if they do not say.
+    /// Version of cassay that wrote the findings; empty without findings, or if they do not name
+    /// it.
     pub findings_by: String,
-    /// What was left out in reading, and what could not be verified. One sentence each.
+    /// Skipped lines, and files that could not be verified. One sentence each.
     pub notes: Vec<String>,
-    /// Whether lines of the journal are damaged that no resume has taken note of.
+    /// True if lines of the journal are damaged and no resume has recorded that.
     pub is_journal_damaged: bool,
-    /// Whether there are so many raw lines that a page is made of the overviews: reading them would
-    /// take longer than anybody waits.
+    /// True if there are too many raw lines to read for a page, so that pages use the overviews.
     pub is_long: bool,
     ledger: Ledger,
 }
 
-/// A run that may be damaged, to go on with: what is whole is known, the rest is done again.
+/// A run that may be damaged, opened for a resume: intact parts are kept, the rest is repeated.
 #[derive(Clone, Debug)]
 pub struct Salvaged {
-    /// The run. Its findings are none if they, or files that they stand on, are damaged.
+    /// The run. It has no findings if they, or files that they depend on, are damaged.
     pub run: Run,
-    /// What the trials found that are finished and whole, by number.
+    /// Findings of the trials that are finished and intact, by number.
     pub whole: BTreeMap<usize, TrialFinding>,
-    /// What is damaged.
+    /// Damaged files.
     pub damages: Vec<Damage>,
 }
 
 impl Run {
     /// Opens the run in the folder `path` (or the folder of the file `path`), and compares every
-    /// byte that has come to its end with what it was: of a long run ([`Run::is_long`]) those
-    /// of all files that a page is made of, and of its raw lines the length.
+    /// byte of its completed files with the checksums. In a long run ([`Run::is_long`]) it compares
+    /// only the files that a page uses, and the lengths of the raw lines.
     ///
     /// # Errors
     /// It is not a run, or [`Damaged`].
@@ -89,13 +89,13 @@ impl Run {
         Run::read(path, Depth::Shown)?.whole()
     }
 
-    /// Opens it for a list: the files that a list shows are compared byte by byte, of the others
-    /// the length.
+    /// Opens the run for a list: files that a list shows are compared byte by byte, the others by
+    /// length.
     pub fn look(path: &Path) -> Result<Run> {
         Run::read(path, Depth::Lengths)?.whole()
     }
 
-    /// Opens it to go on with, whatever is damaged but the study and its plan.
+    /// Opens the run for a resume, whatever is damaged except the study and its plan.
     ///
     /// # Errors
     /// It is not a run, or its study or plan is [`Damaged`].
@@ -103,8 +103,9 @@ impl Run {
         Run::read(path, Depth::Bytes)
     }
 
-    /// 1. Find it. 2. The plan and the study, which the journal vouches for. 3. The findings,
-    ///    likewise. 4. Who vouches for the rest, and whether it is what it was.
+    /// 1. Find it. 2. Verify the plan and the study by the journal. 3. Verify the findings
+    ///    likewise.
+    /// 4. Collect the other checksums, and compare the files.
     fn read(path: &Path, depth: Depth) -> Result<Salvaged> {
         let path = locate(path)?;
         let journal = Journal::read(&path.join(file::JOURNAL))?;
@@ -130,7 +131,7 @@ impl Run {
         damages.append(&mut ledger.damages);
         let raw = Raw::of(&path, &plan, &ledger.sums)?;
         for (file, expected) in &ledger.sums {
-            // Findings and the plan were compared where they were read.
+            // Findings and the plan were compared when they were read.
             if !file.ends_with(file::FINDING) {
                 damages.extend(sums::damage(&path, file, expected, raw.depth(depth, file))?);
             }
@@ -146,7 +147,7 @@ impl Run {
             .collect();
         let (mut notes, is_journal_damaged) = notes(&path, &journal, ledger.summed, &plan);
         notes.extend(raw.note(depth));
-        // While the run goes on, its journal is about to say so.
+        // In a running run, the journal is about to list them.
         if state(&path, findings.is_some()) != RunState::Running {
             notes.append(&mut ledger.notes);
         }
@@ -171,18 +172,18 @@ impl Run {
         })
     }
 
-    /// The copy of the study, as it was written.
+    /// Returns the copy of the study, as written.
     pub fn study_yaml(&self) -> Result<String> {
         let path = self.path.join(file::STUDY);
         foreign::text(FileKind::Study, &path).with_context(|| format!("read {}", path.display()))
     }
 
-    /// Path of the HTML report; none when it has not been written.
+    /// Returns the path of the HTML report. `None` if it has not been written.
     pub fn report(&self) -> Option<PathBuf> {
         Some(self.path.join(file::REPORT)).filter(|path| path.exists())
     }
 
-    /// The trials that were begun, in the plan's order.
+    /// Returns the trials that were begun, in the plan's order.
     pub fn trials(&self) -> Result<Vec<Trial>> {
         let folder = self.path.join(file::TRIALS);
         let mut trials = Vec::new();
@@ -206,8 +207,8 @@ impl Run {
         Ok(trials)
     }
 
-    /// Names of the probes of a trial that has ended with checksums: others beside them are not
-    /// the run's. None for other trials.
+    /// Returns the names of a trial's probes, if the trial has ended with checksums: additional
+    /// files are not part of the run. `None` for other trials.
     fn probes_of(&self, slug: &str) -> Option<BTreeSet<String>> {
         let sums = &self.ledger.sums;
         sums.contains_key(&ledger::finding_path(slug)).then(|| {
@@ -219,18 +220,18 @@ impl Run {
         })
     }
 
-    /// What the series of a trial's overview were; none if it has no overview.
+    /// Returns the checksum of the series of a trial's overview. `None` if it has no overview.
     fn series_of(&self, slug: &str) -> Option<FileSum> {
         let path = ledger::prefix(slug) + file::SERIES;
         self.ledger.sums.get(&path).cloned()
     }
 
-    /// The trial of that number, if it was begun.
+    /// Returns the trial of that number, if it was begun.
     pub fn trial(&self, index: usize) -> Result<Option<Trial>> {
         Ok(self.trials()?.into_iter().find(|trial| trial.record.index == index))
     }
 
-    /// What the trials found: from `findings.json`, or, while there is none, from the trials that
+    /// Returns the findings of the trials: from `findings.json`, or without it from the trials that
     /// have ended.
     pub fn trial_findings(&self) -> Vec<TrialFinding> {
         match &self.findings {
@@ -239,7 +240,7 @@ impl Run {
         }
     }
 
-    /// Numbers of the trials that were finished.
+    /// Returns the numbers of the trials that were finished.
     pub fn finished_trials(&self) -> Vec<usize> {
         let finished = self
             .journal
@@ -252,7 +253,7 @@ impl Run {
 }
 
 impl Salvaged {
-    /// The run, if nothing of it is damaged.
+    /// Returns the run if nothing of it is damaged.
     fn whole(self) -> Result<Run> {
         if self.damages.is_empty() {
             return Ok(self.run);
@@ -266,10 +267,10 @@ impl Salvaged {
     }
 }
 
-/// The ending of the files of probes.
+/// File ending of probes.
 const PROBE_ENDING: &str = ".ndjson";
 
-/// The folder of a run that `path` means.
+/// Returns the folder of the run that `path` means.
 fn locate(path: &Path) -> Result<PathBuf> {
     let path = if path.is_file() {
         path.parent().unwrap_or(path)
@@ -287,7 +288,7 @@ fn locate(path: &Path) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// The findings, if they are there and are what the journal's last line says.
+/// Reads the findings, if they exist and match the checksum in the journal's last line.
 fn read_findings(
     run: &Path,
     journal: &Journal,
@@ -296,7 +297,7 @@ fn read_findings(
     let path = run.join(file::FINDINGS);
     let vouched = ledger::vouched_findings(&journal.records);
     let damage = match &vouched {
-        // Its line is written before it.
+        // The journal line is written before the file.
         Some(_) if !path.exists() && is_locked(run) => None,
         Some(expected) => sums::damage(run, file::FINDINGS, expected, Depth::Bytes)?,
         None if journal.chained && path.exists() => Some(unvouched()),
@@ -317,8 +318,8 @@ fn unvouched() -> Damage {
     }
 }
 
-/// What is to be said of a run beside its numbers, and whether its journal is damaged in a way
-/// that no resume has taken note of.
+/// Returns the remarks on a run, and true if its journal is damaged and no resume has recorded
+/// that.
 fn notes(path: &Path, journal: &Journal, summed: bool, plan: &PlanRecord) -> (Vec<String>, bool) {
     let mut notes: Vec<String> = journal.torn.iter().cloned().collect();
     let noted = journal.records.iter().filter_map(|line| match &line.event {
@@ -344,7 +345,7 @@ pub(crate) fn stamp_of(path: &Path) -> String {
     name.to_string_lossy().into_owned()
 }
 
-/// Names in a folder, sorted; none when the folder is not there.
+/// Returns the names in a folder, sorted; empty if the folder is missing.
 pub(crate) fn names_in(folder: &Path) -> Result<Vec<String>> {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
@@ -370,25 +371,25 @@ fn state(path: &Path, has_findings: bool) -> RunState {
     }
 }
 
-/// The writer holds a lock on the journal as long as it lives; the system drops it with the
-/// process, also after kill -9.
-fn is_locked(path: &Path) -> bool {
+/// Returns true if a writer holds the lock on the journal. The system releases it when the process
+/// ends, also after kill -9.
+pub(crate) fn is_locked(path: &Path) -> bool {
     let journal = foreign::open(FileKind::Journal, path.join(file::JOURNAL));
     journal.is_ok_and(|j| matches!(j.file().try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
 
-/// Reads a whole JSON file, after looking at its format number.
+/// Reads a whole JSON file, after checking its format number.
 pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T> {
     parse(path, &read_known(path)?)
 }
 
-/// The same of a file that says what it is made of.
+/// Like `read_json`, for a file that contains checksums.
 pub(crate) fn read_sealed<T: DeserializeOwned>(path: &Path) -> Result<(T, SealRecord)> {
     let bytes = read_known(path)?;
     Ok((parse(path, &bytes)?, parse(path, &bytes)?))
 }
 
-/// A file of a format that this version reads.
+/// Reads a file of a format that this version supports.
 fn read_known(path: &Path) -> Result<Vec<u8>> {
     let bytes = foreign::read(FileKind::Record, path)
         .with_context(|| format!("read {}", path.display()))?;
@@ -411,7 +412,7 @@ fn read_known(path: &Path) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// From the text and not from a value, since errors of the text have a line and a column.
+/// Parses the text and not a value, since errors of the text have a line and a column.
 fn parse<T: DeserializeOwned>(path: &Path, bytes: &[u8]) -> Result<T> {
     serde_json::from_slice(bytes).with_context(|| {
         format!(

@@ -5,13 +5,13 @@
 
 use anyhow::Result;
 
-/// The stamp of a point in time given in nanoseconds since 1970.
+/// Returns the stamp of a time, given in ns since 1970.
 pub(crate) fn of_unix_ns(unix_ns: u64) -> Result<String> {
     let time = jiff::Timestamp::from_nanosecond(i128::from(unix_ns))?;
     Ok(time.strftime("%Y%m%dT%H%M%SZ").to_string())
 }
 
-/// What stamps are sorted by: the second, then the number within the second.
+/// Returns the sort key of a stamp: the second, then the number within the second.
 pub(crate) fn order_key(stamp: &str) -> (String, u32) {
     match stamp.split_once('-') {
         Some((second, number)) => (second.to_owned(), number.parse().unwrap_or(u32::MAX)),

@@ -1,4 +1,4 @@
-//! Names that somebody gives to runs, to compare later ones with: `results/tags.json`.
+//! Tags: names that users give to runs, to compare later ones with, in `results/tags.json`.
 
 use crate::file;
 use crate::name::Name;
@@ -10,11 +10,11 @@ use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::Path;
 
-/// The tags of a results folder, each with the study and stamp of its run; none where there is no
-/// such file.
+/// Returns the tags of a results folder, each with the study and stamp of its run. Empty if there
+/// is no such file.
 ///
 /// # Errors
-/// The file is there and cannot be read.
+/// The file exists and cannot be read.
 pub fn tags(results: &Path) -> Result<BTreeMap<String, String>> {
     let path = results.join(file::TAGS);
     let text = match foreign::text(FileKind::Tags, &path) {
@@ -24,10 +24,10 @@ pub fn tags(results: &Path) -> Result<BTreeMap<String, String>> {
     serde_json::from_str(&text).with_context(|| format!("read {}", path.display()))
 }
 
-/// Gives a run a name, in place of the run that had it.
+/// Gives a tag to a run, and takes it from the run that had it.
 ///
 /// # Errors
-/// It is no name, one that means something else already, or the file cannot be written.
+/// The tag is not a name, it already means something else, or the file cannot be written.
 pub fn tag(results: &Path, name: &str, run: &Run) -> Result<()> {
     Name::new("tag", name)?;
     if name == file::LATEST || results.join(name).exists() {
@@ -38,7 +38,7 @@ pub fn tag(results: &Path, name: &str, run: &Run) -> Result<()> {
     write(results, &all)
 }
 
-/// Takes a name away; whether it was there.
+/// Removes a tag. Returns true if it existed.
 ///
 /// # Errors
 /// The file cannot be read or written.

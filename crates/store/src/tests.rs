@@ -1,4 +1,4 @@
-//! A run through its life: made, written, interrupted, resumed, finished, found and read.
+//! Tests a run through its life: created, written, interrupted, resumed, finished, found and read.
 
 mod added;
 mod damage;
@@ -273,7 +273,7 @@ fn an_interrupted_run_has_what_its_finished_trials_found() {
     write_trial(&mut writer, 1);
     let found = Run::open(writer.path()).unwrap().trial_findings();
     assert_eq!(found.iter().map(|f| f.ops_total).collect::<Vec<_>>(), [42]);
-    // Findings, once written, are what counts.
+    // Findings, once written, take precedence.
     writer.finish(&findings(Verdict::Valid), "0.1.0", None).unwrap();
     let run = Run::open(writer.path()).unwrap();
     assert!(run.trial_findings().is_empty());
@@ -422,7 +422,7 @@ fn a_run_of_the_first_version_stays_readable() {
     );
 }
 
-/// Each counter has another value, so that none can stand for another.
+/// Each counter has a different value, so that none can be taken for another.
 #[test]
 fn every_count_of_an_interval_is_in_its_line_and_in_the_counts_of_its_trial() {
     let mut seconds = interval(0, 0);

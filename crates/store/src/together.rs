@@ -1,10 +1,10 @@
-//! All kinds of operations of an interval together, read from the histogram logs one interval at a
+//! Merges all kinds of operations of an interval, reading the histogram logs one interval at a
 //! time.
 //!
-//! The lines of intervals have the percentiles of each kind by itself, and percentiles of kinds do
-//! not add. A day has half a million histograms of 290 kB: so a line is not made a histogram, but
-//! added to the counts of an interval ([`Buckets`]). What must hold: the figures are those
-//! that [`convert::times_ms`](crate::convert::times_ms) has of the same histograms, added.
+//! The lines of intervals have the percentiles of each kind by itself, and percentiles cannot be
+//! added. A day has half a million histograms of 290 kB. So a line is not decoded to a histogram,
+//! but added to the counts of an interval ([`Buckets`]). Invariant: the figures equal those of
+//! [`convert::times_ms`](crate::convert::times_ms) for the sum of the same histograms.
 
 use crate::buckets::Buckets;
 use crate::hlog::{Entry, HlogReader, V2Room};
@@ -12,24 +12,25 @@ use crate::record::QuantilesRecord;
 use anyhow::Result;
 use std::iter::Peekable;
 
-/// What stands before the kind in the tag of what is no part of the measured population.
+/// Prefixes of tags outside the measured population.
 const PHASES: [&str; 5] = ["warmup.", "drain.", "load.", "verify.", "measure."];
-/// Lines whose begins differ by less, in seconds, are of one interval: they have three digits.
+/// Difference of begins, in seconds, below which lines belong to one interval: they have three
+/// digits.
 const SAME_S: f64 = 0.0011;
 
-/// The intervals of a log, all kinds of each together.
+/// Intervals of a log, all kinds of each merged.
 pub struct Together {
     all: Peekable<HlogReader>,
     censored: Peekable<HlogReader>,
     parts: Vec<String>,
     room: V2Room,
-    /// Of the interval under way: all values, and those that are lower bounds.
+    /// Sums of the current interval: all values, and the lower bounds among them.
     sums: [Buckets; 2],
 }
 
 impl Together {
-    /// Of the log of all values and the log of those that are lower bounds; kinds in `parts` are
-    /// left out, since they are parts of operations of other kinds.
+    /// Reads the log of all values and the log of the lower bounds. Kinds in `parts` are left out,
+    /// since they are parts of other operations.
     pub(crate) fn new(all: HlogReader, censored: HlogReader, parts: &[String]) -> Together {
         Together {
             all: all.peekable(),
@@ -78,7 +79,8 @@ impl Together {
     }
 }
 
-/// The next line, if it is of the interval that begins at `start_s`. One that is damaged is of any.
+/// Returns the next line, if it belongs to the interval that begins at `start_s`. A damaged line
+/// belongs to any.
 fn next_of(log: &mut Peekable<HlogReader>, start_s: f64) -> Result<Option<Entry>> {
     let is_of_it = |entry: &Result<Entry>| match entry {
         Ok(entry) => entry.start_s < start_s + SAME_S,
@@ -111,7 +113,7 @@ mod tests {
         histogram
     }
 
-    /// What is in the logs of one interval: a kind each.
+    /// Reads the logs of one interval; each entry is a kind.
     fn read(kinds: &[(&str, Histogram, Histogram)], parts: &[&str]) -> Vec<(f64, QuantilesRecord)> {
         let folder = tempfile::tempdir().unwrap();
         let [all, some] = ["all.hlog", "some.hlog"].map(|name| folder.path().join(name));

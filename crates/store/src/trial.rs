@@ -1,4 +1,4 @@
-//! Writing one trial while it runs: intervals, histograms and samples, a line at a time.
+//! Writes one trial while it runs: intervals, histograms and samples, a line at a time.
 
 use crate::convert::{interval_records, seconds_since};
 use crate::file;
@@ -27,7 +27,7 @@ pub struct TrialWriter {
     kinds: Vec<String>,
     intervals: LineWriter,
     logs: [HlogWriter; 5],
-    /// By kind, what the logs say of the measured population.
+    /// Histograms of the measured population, by kind, as in the logs.
     window: Vec<[Histogram; 5]>,
     gathered: OverviewBuilder,
     probes: BTreeMap<String, LineWriter>,
@@ -66,25 +66,25 @@ impl TrialWriter {
         })
     }
 
-    /// The folder of the trial.
+    /// Returns the folder of the trial.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The start line, monotonic clock: what `t_s` in all records counts from.
+    /// Returns the start line, monotonic clock: the zero of `t_s` in all records.
     pub fn start_ns(&self) -> u64 {
         self.start_ns
     }
 
-    /// The start line, in nanoseconds since 1970.
+    /// Returns the start line, ns since 1970.
     pub fn start_unix_ns(&self) -> u64 {
         self.start_unix_ns
     }
 
     /// Writes one interval of `phase`: its lines in `intervals.ndjson` and its histograms. In the
-    /// logs the measured population has the kind as its tag, whenever it ended; everything else has
-    /// `<phase>.<kind>`, with `warmup` for what was due before the window. So a tool that merges by
-    /// tag has what the findings have.
+    /// logs the measured population has the kind as its tag, whenever it ended. Everything else has
+    /// `<phase>.<kind>`, with `warmup` for operations due before the window. So a tool that merges
+    /// by tag gets the numbers of the findings.
     pub fn write_interval(&mut self, phase: &str, interval: &Interval) -> Result<()> {
         for line in interval_records(phase, self.start_ns, &self.kinds, interval) {
             self.intervals.append(&line)?;
@@ -106,7 +106,7 @@ impl TrialWriter {
                 &censored.service,
             ];
             let warmup = [&early.latency, &early.service, &early.errors];
-            // Only the run that holds the window has early operations, and a drain of its own.
+            // Only the load with the window has early operations, and a drain of its own.
             let is_measured = interval.window_from_ns > 0 || phase == "drain";
             let tag = tag_of(if is_measured { "measure" } else { phase }, name);
             for (log, values) in self.logs.iter_mut().zip(population) {
@@ -124,7 +124,7 @@ impl TrialWriter {
         Ok(())
     }
 
-    /// Writes `nodes.json`, whole: the hosts and nodes as they are now.
+    /// Writes `nodes.json`: the hosts and nodes as they are now.
     pub fn write_nodes(&self, nodes: &NodesRecord) -> Result<()> {
         write_json(&self.path.join(file::NODES), nodes).map(|_| ())
     }
@@ -144,8 +144,8 @@ impl TrialWriter {
         Ok(())
     }
 
-    /// Writes what a page needs of the trial if it is a long one, small. Called once, when all
-    /// lines are written and the trial has found `finding`.
+    /// Writes the overview, which a page needs if the trial is a long one. Called once, when all
+    /// lines are written and the trial has its `finding`.
     pub fn write_overview(&self, finding: &TrialFinding) -> Result<()> {
         let (overview, series) = self.gathered.records(window::of(finding));
         write_json(&self.path.join(file::OVERVIEW), &overview)?;
@@ -167,7 +167,7 @@ impl TrialWriter {
         Ok(())
     }
 
-    /// Writes what came of a fault to `faults.ndjson`.
+    /// Writes a step of a fault to `faults.ndjson`.
     pub fn write_fault_step(&mut self, step: &FaultStepRecord) -> Result<()> {
         let lines = match &mut self.faults {
             Some(lines) => lines,
@@ -176,7 +176,7 @@ impl TrialWriter {
         lines.append(step)
     }
 
-    /// Appends what a client of several saw in one interval.
+    /// Appends the measurements of one client of several in one interval.
     pub fn write_client_second(&mut self, second: &ClientSecondRecord) -> Result<()> {
         let lines = match &mut self.clients {
             Some(lines) => lines,
@@ -210,7 +210,7 @@ impl TrialWriter {
         Ok(())
     }
 
-    /// Appends what was known of the clients' clocks.
+    /// Appends the records of the clients' clocks.
     pub fn write_clocks(&self, clocks: &[ClockRecord]) -> Result<()> {
         let mut lines = LineWriter::open(&self.path.join(file::CLOCKS))?;
         clocks.iter().try_for_each(|clock| lines.append(clock))
@@ -225,7 +225,7 @@ impl TrialWriter {
         Ok(())
     }
 
-    /// The folder for the log files of `node`, made if it is not there.
+    /// Returns the folder for the log files of `node`, created if it is missing.
     pub fn logs_dir(&self, node: &str) -> Result<PathBuf> {
         let path = Name::new("node", node)?.in_folder(&self.path.join(file::LOGS));
         fs::create_dir_all(&path).with_context(|| format!("make {}", path.display()))?;
@@ -233,7 +233,7 @@ impl TrialWriter {
     }
 }
 
-/// The tag of a kind in the histogram logs.
+/// Returns the tag of a kind in the histogram logs.
 pub(crate) fn tag_of(phase: &str, kind: &str) -> String {
     if phase == "measure" {
         kind.to_owned()

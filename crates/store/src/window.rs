@@ -1,8 +1,8 @@
-//! The histograms of a trial's measured window, read back from its logs.
+//! Reads the histograms of a trial's measured window from its logs.
 //!
-//! Of each of the two clocks there are two logs: all values, and those of them that are lower
-//! bounds. Whoever shows a percentile of more than one trial adds these. What must hold: of one
-//! trial they cover the operations that its finding's own percentiles cover.
+//! Each of the two clocks has two logs: all values, and the lower bounds among them. A percentile
+//! of more than one trial comes from their sum. Invariant: for one trial they cover the operations
+//! that its finding's own percentiles cover.
 
 use crate::hlog::{Entry, HlogReader};
 use crate::record::TrialFinding;
@@ -11,17 +11,17 @@ use anyhow::Result;
 use measure::{Histogram, Times};
 use std::collections::BTreeMap;
 
-/// What a log says of the measured window. Windows of several trials add.
+/// Histograms of the measured window. Windows of several trials add.
 #[derive(Clone, Debug, Default)]
 pub struct WindowHistograms {
-    /// All whole operations together: what is part of another operation is in its own kind only.
+    /// All whole operations together: a part of an operation is in its own kind only.
     pub all: Times,
-    /// By kind of operation.
+    /// Histograms by kind of operation.
     pub kinds: BTreeMap<String, Times>,
 }
 
 impl WindowHistograms {
-    /// Adds the window of one trial, which found `finding`.
+    /// Adds the window of one trial with its `finding`.
     ///
     /// # Errors
     /// The log is damaged.
@@ -34,7 +34,7 @@ impl WindowHistograms {
         let censored = match which {
             HistogramKind::Latency => HistogramKind::LatencyCensored,
             HistogramKind::Service => HistogramKind::ServiceCensored,
-            // These are no times of successes: nothing in them is a lower bound of another log.
+            // These are not times of successes: they have no log of lower bounds.
             other => return self.add_log(trial, other, false, finding),
         };
         if let Some(log) = trial.window_log()? {
@@ -44,7 +44,7 @@ impl WindowHistograms {
         self.add_log(trial, censored, true, finding)
     }
 
-    /// Adds what was added up when the trial was written.
+    /// Adds the sums that were made when the trial was written.
     fn add_window(
         &mut self,
         log: HlogReader,
@@ -100,22 +100,22 @@ impl WindowHistograms {
     }
 }
 
-/// Begin and end of the measured window of a trial, in seconds since its start line; none if it did
-/// not get that far.
+/// Returns begin and end of a trial's measured window, in seconds since its start line. `None` if
+/// it did not get that far.
 pub(crate) fn of(finding: &TrialFinding) -> Option<[f64; 2]> {
     let mut phases = finding.phases.iter();
     let measured = phases.find(|phase| phase.name == "measure")?;
     (measured.to_s > measured.from_s).then_some([measured.from_s, measured.to_s])
 }
 
-/// The tag of a kind in the log of the window: `latency.read`, `latency-censored.read`.
+/// Returns the tag of a kind in the log of the window: `latency.read`, `latency-censored.read`.
 pub(crate) fn tag_of(which: HistogramKind, kind: &str) -> String {
     let name = which.file_name();
     format!("{}.{kind}", name.strip_suffix(".hlog").unwrap_or(name))
 }
 
-/// The kind of a tag: what was measured has the kind as its tag, other phases stand before it. Runs
-/// of version 0.0 tagged what ended in the drain so too.
+/// Returns the kind of a tag. Within the window the tag is the kind; other phases stand before it.
+/// Runs of version 0.0 put `drain.` before it for operations that ended there.
 fn kind_of<'t>(tag: &'t str, finding: &TrialFinding) -> Option<&'t str> {
     let kind = tag.strip_prefix("drain.").unwrap_or(tag);
     finding.kinds.contains_key(kind).then_some(kind)
@@ -175,7 +175,7 @@ mod tests {
             (20, 20)
         );
         assert!(window.all.all().min_ns() >= 3_000 && window.all.all().max_ns() < 5_010);
-        // A second block adds to it: no percentile is ever taken twice.
+        // A second block is added to it: percentiles are never combined.
         window.add(&trial, HistogramKind::Latency, &finding).unwrap();
         assert_eq!(window.all.all().count(), 40);
     }

@@ -1,9 +1,9 @@
-//! Writing a run, in the order of time.
+//! Writes a run, in order of time.
 //!
-//! What must hold at every moment, also after kill -9: the plan is there before anything started;
-//! the journal names each change of state before it was made; a file that does not grow is there
-//! whole or not at all. The writer holds a lock on the journal, so that a reader can tell a
-//! running run from an interrupted one, and a run has one writer.
+//! Invariants, also after kill -9: the plan is written before anything starts. The journal names
+//! each change of state before it is made. A file that does not grow exists whole or not at all.
+//! The writer holds a lock on the journal. A reader can therefore tell a running run from an
+//! interrupted one, and a run has one writer.
 
 use crate::added;
 use crate::event::{JournalEvent, JournalRecord};
@@ -25,10 +25,10 @@ use std::io::Write;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-/// Runs of one study within one second; more is a mistake in the caller, not a busy user.
+/// Maximum number of runs of one study within one second; more is a mistake of the caller.
 const STAMP_ATTEMPTS_MAX: u32 = 1000;
 
-/// Owns the folder of a run while it is made.
+/// Owner of the folder of a run that is being written.
 #[derive(Debug)]
 pub struct RunWriter {
     path: PathBuf,
@@ -36,12 +36,12 @@ pub struct RunWriter {
     journal: JournalWriter,
     /// Folder names of the planned trials.
     slugs: Vec<String>,
-    /// What the files are that have come to their end, by their path in the run's folder.
+    /// Checksums of the completed files, by path in the run's folder.
     sums: Sums,
 }
 
 impl RunWriter {
-    /// Makes `results/<plan.study>/<stamp>/` with the copy of the study and the plan in it, and
+    /// Creates `results/<plan.study>/<stamp>/` with the copy of the study and the plan in it, and
     /// points `results/latest` at it. The stamp is the plan's second, made unique.
     pub fn create(results: &Path, study_yaml: &str, plan: &PlanRecord) -> Result<RunWriter> {
         let folder = Name::of_study(&plan.study)?.in_folder(results);
@@ -72,9 +72,9 @@ impl RunWriter {
         Ok(writer)
     }
 
-    /// Takes up an interrupted or damaged run again. A torn last journal line is cut off first,
-    /// damaged ones are taken note of, and findings that it may have had are set aside. Refused
-    /// while another process still writes it.
+    /// Resumes an interrupted or damaged run. It first cuts off a torn last journal line, records
+    /// damaged ones, and sets existing findings aside. Fails while another process still writes the
+    /// run.
     pub fn resume(path: &Path) -> Result<RunWriter> {
         let (mut writer, journal) = RunWriter::take(path)?;
         let lines: Vec<usize> = journal.damaged.iter().map(|(line, _)| *line).collect();
@@ -87,8 +87,7 @@ impl RunWriter {
         Ok(writer)
     }
 
-    /// Takes a run that has its findings, to write its report. Refused while another process
-    /// writes it.
+    /// Takes a finished run, to write its report. Fails while another process writes it.
     pub fn reopen(path: &Path) -> Result<RunWriter> {
         Ok(RunWriter::take(path)?.0)
     }
@@ -114,7 +113,8 @@ impl RunWriter {
         Ok((writer, journal))
     }
 
-    /// Adds blocks to the plan: the file that says which, then the line that vouches for it.
+    /// Adds blocks to the plan: first the file that lists them, then the journal line with its
+    /// checksum.
     pub fn extend(&mut self, added: &AddedRecord) -> Result<()> {
         let journal = Journal::read(&self.path.join(file::JOURNAL))?;
         let name = added::next_file(&journal);
@@ -127,12 +127,12 @@ impl RunWriter {
         self.journal(None, JournalEvent::RunExtended { blocks, files })
     }
 
-    /// The folder of the run.
+    /// Returns the folder of the run.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Its stamp: the last part of the path.
+    /// Returns the stamp: the last part of the path.
     pub fn stamp(&self) -> &str {
         &self.stamp
     }
@@ -146,8 +146,8 @@ impl RunWriter {
         })
     }
 
-    /// Makes the folder of a trial. Its start line is now. A folder left by an interrupted attempt
-    /// at the same trial is kept aside as `NN-slug.attempt-1`, `-2`, ….
+    /// Creates the folder of a trial. Its start line is now. A folder left by an interrupted
+    /// attempt at the same trial is kept as `NN-slug.attempt-1`, `-2`, ….
     pub fn begin_trial(&mut self, trial: &TrialRecord, kinds: &[String]) -> Result<TrialWriter> {
         let path = self.trial_folder(&trial.slug)?;
         set_aside(&path)?;
@@ -159,9 +159,9 @@ impl RunWriter {
         TrialWriter::open(path, &trial.slug, kinds)
     }
 
-    /// Ends the trial number `index` in folder `slug`: its files are brought to the disk, and what
-    /// they are is written into `finding.json` with what was found; then the journal says that it
-    /// is finished. A resumed or interrupted run has what its finished trials found.
+    /// Ends the trial number `index` in folder `slug`. Its files are synced to disk, and their
+    /// checksums are written into `finding.json` with the finding. Then the journal says that it is
+    /// finished. A resumed run keeps the findings of its finished trials.
     pub fn finish_trial(&mut self, index: usize, slug: &str, finding: &TrialFinding) -> Result<()> {
         let folder = self.trial_folder(slug)?;
         fs::create_dir_all(&folder).with_context(|| format!("make {}", folder.display()))?;
@@ -187,9 +187,9 @@ impl RunWriter {
         Ok(())
     }
 
-    /// Takes note of files that were added to the folder of a finished trial, or have grown: the
-    /// nodes' logs, whose last lines are taken when the nodes are stopped. Nothing for a trial that
-    /// is not finished.
+    /// Records files that were added to the folder of a finished trial, or have grown: the nodes'
+    /// logs, whose last lines are copied when the nodes are stopped. Does nothing for an unfinished
+    /// trial.
     pub fn note_added(&mut self, slug: &str) -> Result<()> {
         if !self.sums.contains_key(&ledger::finding_path(slug)) {
             return Ok(());
@@ -210,8 +210,8 @@ impl RunWriter {
         self.add(added)
     }
 
-    /// Adds a probe's samples to the trial in folder `slug`, which has ended: what was recorded
-    /// elsewhere meanwhile. One that is there already is replaced.
+    /// Adds externally recorded samples to the trial in folder `slug`, which has ended. An existing
+    /// probe of that name is replaced.
     pub fn write_imported(
         &mut self,
         slug: &str,
@@ -238,9 +238,9 @@ impl RunWriter {
         self.journal(None, JournalEvent::FilesAdded { files: added })
     }
 
-    /// Ends the run: the journal says that it is finished, why it `stopped` before its end if it
-    /// did, and what `findings.json` will be; then that is written, whole, by this version
-    /// `cassay`. Files of trials that were begun and not finished are taken as they are now.
+    /// Ends the run. The journal records that it is finished, why it `stopped` early if it did, and
+    /// the checksum of `findings.json`. Then `findings.json` is written; `cassay` is the version
+    /// that writes it. Files of unfinished trials are recorded as they are now.
     pub fn finish(
         &mut self,
         findings: &FindingsRecord,
@@ -273,12 +273,12 @@ impl RunWriter {
         write_whole(&path, &bytes)
     }
 
-    /// The folder of a trial.
+    /// Returns the folder of a trial.
     pub fn trial_folder(&self, slug: &str) -> Result<PathBuf> {
         Ok(Name::new("trial", slug)?.in_folder(&self.path.join(file::TRIALS)))
     }
 
-    /// Writes `report.html`, and its figure beside it; returns the path of the report.
+    /// Writes `report.html`, and its figure beside it. Returns the path of the report.
     pub fn write_report(&self, html: &str, figure: Option<&str>) -> Result<PathBuf> {
         let path = self.path.join(file::REPORT);
         write_report(&path, html, figure)?;
@@ -295,12 +295,12 @@ pub fn write_report(path: &Path, html: &str, figure: Option<&str>) -> Result<()>
     }
 }
 
-/// The file of a report's figure.
+/// Returns the file of a report's figure.
 pub fn figure_of(report: &Path) -> PathBuf {
     report.with_extension("svg")
 }
 
-/// Puts `bytes` at `path` whole: a temporary file beside it, synced, then renamed.
+/// Writes `bytes` to `path` atomically: a temporary file beside it, synced, then renamed.
 pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
     let write = || -> std::io::Result<()> {
         let folder = match path.parent() {
@@ -309,7 +309,7 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
         };
         let mut temporary = tempfile::Builder::new()
             .prefix(".part-")
-            // As any other new file: the process's umask takes away what it takes away.
+            // Permissions as of any new file: the process's umask applies.
             .permissions(Permissions::from_mode(0o666))
             .tempfile_in(folder)?;
         temporary.write_all(bytes)?;
@@ -327,7 +327,7 @@ fn encode<T: Serialize>(path: &Path, record: &T) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Puts a record at `path` whole; what the file is.
+/// Writes a record to `path` atomically. Returns its checksum.
 pub(crate) fn write_json<T: Serialize>(path: &Path, record: &T) -> Result<FileSum> {
     let bytes = encode(path, record)?;
     write_whole(path, &bytes)?;
@@ -342,7 +342,7 @@ fn make_stamped(folder: &Path, unix_ns: u64) -> Result<(PathBuf, String)> {
             _ => format!("{second}-{number}"),
         };
         let path = folder.join(&stamp);
-        // create_dir fails when it exists, also when another process is as fast.
+        // create_dir fails if it exists, also when another process is as fast.
         match fs::create_dir(&path) {
             Ok(()) => return Ok((path, stamp)),
             Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {}
@@ -390,7 +390,7 @@ fn sync_folder(path: &Path) -> Result<()> {
         .with_context(|| format!("sync {}", path.display()))
 }
 
-/// Sees that `results/latest` can be a link, before anything is made.
+/// Checks that `results/latest` can be a link, before anything is created.
 fn check_latest(results: &Path) -> Result<()> {
     let latest = results.join(file::LATEST);
     match fs::symlink_metadata(&latest) {
@@ -402,7 +402,7 @@ fn check_latest(results: &Path) -> Result<()> {
     }
 }
 
-/// Swaps `results/latest` in one step: a new link beside it, renamed over it.
+/// Replaces `results/latest` in one step: a new link beside it, renamed over it.
 fn point_latest(results: &Path, run: &Path) -> Result<()> {
     let latest = results.join(file::LATEST);
     let link = results.join(format!(

@@ -1,7 +1,8 @@
-//! Nodes against the table of [`crate::format`]: every mistake is said, none ends the search.
+//! Checks nodes against the table of [`crate::format`]. Every mistake is reported, and the
+//! check goes on.
 //!
-//! The result is a [`Tree`] with defaults filled in. It is complete only if nothing was said:
-//! whoever reads it asks [`Diagnostics::is_empty`] first.
+//! The result is a [`Tree`] with defaults filled in. It is complete only if nothing was reported:
+//! callers check [`Diagnostics::is_empty`] first.
 
 mod partial;
 
@@ -12,7 +13,7 @@ use crate::tree::Tree;
 use yaml::{Diagnostics, Place, did_you_mean};
 use yaml::{Node, Raw};
 
-/// Names in the results folder that are links or files of ours; no study may have one.
+/// Names in the results folder that cassay uses for links or files; a study may not have one.
 pub const RESERVED_NAMES: [&str; 1] = ["latest"];
 
 /// Checks a whole study.
@@ -61,7 +62,7 @@ fn section(node: &Node, path: &str, diagnostics: &mut Diagnostics) -> Tree {
     Tree::Map(checked)
 }
 
-/// Fills in the defaults of what is absent, and says what must not be.
+/// Fills in the defaults of absent keys, and reports required keys that are missing.
 fn absent(
     node: &Node,
     path: &str,
@@ -74,7 +75,11 @@ fn absent(
         }
         if field.required {
             let message = format!("`{}` is missing", field.path);
-            let example = format!("it means: {}", field.what);
+            let choice = format::EXCLUSIVE.iter().find(|group| group.path == field.path);
+            let example = match choice.filter(|group| group.needed) {
+                Some(group) => format!("{}: `cassay explain {key}`", group.keys.join(", ")),
+                None => format!("it means: {}", field.what),
+            };
             diagnostics.add(&head(&node.place), message, Some(example));
         } else if let Some(default) = field.default {
             let tree = default_tree(default, field.path, &field.typ);
@@ -83,9 +88,9 @@ fn absent(
     }
 }
 
-/// What a row's default means.
+/// Returns the tree that a row's default stands for.
 fn default_tree(default: &str, path: &str, typ: &Type) -> Tree {
-    // A default that is wrong is found by the test below, not by the user.
+    // The test below finds a wrong default before a user can.
     let mut none = Diagnostics::new(Vec::new());
     let node = yaml::parse(0, default, yaml::Limits::STUDY, &mut none);
     node.map_or(Tree::Null, |node| {
@@ -93,7 +98,8 @@ fn default_tree(default: &str, path: &str, typ: &Type) -> Tree {
     })
 }
 
-/// The begin of a place: a missing key is shown where its section begins, not over all of it.
+/// Returns the start of a place: a missing key is shown where its section begins, not over all of
+/// it.
 fn head(place: &Place) -> Place {
     Place {
         source: place.source,
@@ -165,7 +171,7 @@ fn value(
 
 fn list(node: &Node, path: &str, item: &Type, diagnostics: &mut Diagnostics) -> Tree {
     let Raw::List(items) = &node.raw else {
-        // One item without brackets is a list of one.
+        // A single item without brackets is a list of one item.
         if matches!(node.raw, Raw::Scalar { .. }) {
             let tree = value(node, path, item, &node.place, diagnostics);
             return Tree::List(vec![tree]);
@@ -195,7 +201,7 @@ fn map(node: &Node, path: &str, item: &Type, diagnostics: &mut Diagnostics) -> T
     let mut checked = Vec::new();
     for entry in entries {
         let path = match item {
-            // Its keys are rows of the table, whatever it is called.
+            // The keys below are rows of the table, whatever the entry is called.
             Type::Section(_) => path.to_owned(),
             _ => join(path, &entry.key),
         };
@@ -205,7 +211,7 @@ fn map(node: &Node, path: &str, item: &Type, diagnostics: &mut Diagnostics) -> T
     Tree::Map(checked)
 }
 
-/// A value of any shape, as it is written.
+/// Returns a value of any shape, as it is written.
 pub(crate) fn any(node: &Node) -> Tree {
     match &node.raw {
         Raw::Null => Tree::Null,
@@ -219,7 +225,7 @@ pub(crate) fn any(node: &Node) -> Tree {
             "true" => Tree::Bool(true),
             "false" => Tree::Bool(false),
             _ => {
-                // `-1` is the server's word for "no limit", and `-1.0` is not one of its words.
+                // `-1` is how the server spells "no limit"; it does not accept `-1.0`.
                 let count = text.parse().map(Tree::Count);
                 let whole = count.or_else(|_| text.parse().map(Tree::Negative));
                 whole.unwrap_or_else(|_| {
@@ -231,7 +237,8 @@ pub(crate) fn any(node: &Node) -> Tree {
     }
 }
 
-/// A secret is a name, a file or an environment variable. A literal one is refused, and not shown.
+/// Checks a secret: it is a name, a file or an environment variable. A literal one is refused, and
+/// not shown.
 fn secret(node: &Node, path: &str, key_place: &Place, diagnostics: &mut Diagnostics) -> Tree {
     let hint = || {
         Some(format!(
@@ -272,7 +279,7 @@ fn scalar(node: &Node, path: &str, typ: &Type, diagnostics: &mut Diagnostics) ->
         Type::Name(_) if path == "study" && RESERVED_NAMES.contains(&text) => Err(format!(
             "`results/{text}` is the link to the run that started last"
         )),
-        // Which there are is known with the target.
+        // The names that exist are known only with the target.
         Type::Name(_) | Type::Fault(_) => name(text).map(|()| Tree::Text(text.to_owned())),
         Type::CqlName(_) => cql_name(text).map(|()| Tree::Text(text.to_owned())),
         Type::Bool(_) => text
@@ -300,11 +307,11 @@ fn scalar(node: &Node, path: &str, typ: &Type, diagnostics: &mut Diagnostics) ->
         Type::Choice(_) | Type::Level(..) => {
             return choice(node, text, path, &typ.words(), diagnostics);
         }
-        // The other types are not scalars: `value` has dealt with them.
+        // The other types are not scalars: `value` handles them.
         _ => Ok(Tree::Null),
     };
     parsed.unwrap_or_else(|why| {
-        // An example helps who wrote it wrongly, not who wrote too much.
+        // An example helps with a wrong form, not with a value outside the limits.
         let limit = why.starts_with("the most") || why.starts_with("the least");
         let hint = if limit { None } else { example(typ) };
         diagnostics.add(&node.place, format!("`{path}` is `{text}`: {why}"), hint);
@@ -312,13 +319,13 @@ fn scalar(node: &Node, path: &str, typ: &Type, diagnostics: &mut Diagnostics) ->
     })
 }
 
-/// As many words as a message has room for.
+/// Maximum number of words that a message lists.
 const KNOWN_SHOWN_MAX: usize = 16;
 
-/// What a word must be one of, and what helps who has misspelt it.
+/// Returns the set that a word must come from, for a message, and a hint for a misspelt word.
 pub(crate) fn unknown(path: &str, text: &str, known: &[&str]) -> (String, Option<String>) {
     let one_of = match known.len() {
-        // So many do not help who has misspelt one.
+        // A list as long as that does not help with a misspelt word.
         KNOWN_SHOWN_MAX.. => format!("{} that there are", known.len()),
         _ => known.join(", "),
     };
@@ -361,7 +368,7 @@ fn within<T: PartialOrd + Copy>(
     }
 }
 
-/// A name becomes a folder: it must not leave its place.
+/// Checks a name that becomes a folder: it must not leave its place.
 pub(crate) fn name(text: &str) -> Result<(), String> {
     // 64 leaves room for the rest of a folder's name, which file systems limit to 255 bytes.
     const NAME_BYTES_MAX: usize = 64;
@@ -375,7 +382,7 @@ pub(crate) fn name(text: &str) -> Result<(), String> {
     }
 }
 
-/// Cassandra limits names of keyspaces and tables to 48 characters.
+/// Checks a CQL name. Cassandra limits names of keyspaces and tables to 48 characters.
 fn cql_name(text: &str) -> Result<(), String> {
     let good = |c: char| c.is_ascii_alphanumeric() || c == '_';
     if text.len() <= 48
@@ -388,7 +395,7 @@ fn cql_name(text: &str) -> Result<(), String> {
     }
 }
 
-/// A type in words, with its article.
+/// Describes a type in words, with its article.
 pub fn words(typ: &Type) -> String {
     match typ {
         Type::Text(_) => "a text".into(),

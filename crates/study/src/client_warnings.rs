@@ -1,5 +1,5 @@
-//! What stands in the way of clients on other machines: a target that only this one reaches, and
-//! commands that clients of another tool would have had at the same time.
+//! Warns of problems with clients on other machines. Examples are a target that only this machine
+//! reaches, and commands that several clients of another tool would have run simultaneously.
 
 use crate::settings::{Settings, Study};
 use crate::targets;
@@ -7,10 +7,10 @@ use measure::number::counted;
 use std::collections::BTreeSet;
 use target::Target;
 
-/// So many machines are called by their names.
+/// Maximum number of machines that a warning names.
 const NAMED_MAX: usize = 3;
 
-/// A sentence for each target that machines of clients cannot reach.
+/// Returns a sentence for each target that the clients' machines cannot reach.
 pub fn warnings(study: &Study) -> Vec<String> {
     let mut said: Vec<String> = Vec::new();
     for variant in &study.variants {
@@ -46,7 +46,7 @@ fn cannot_reach(settings: &Settings) -> Option<String> {
     })
 }
 
-/// What makes a target one that others reach.
+/// Returns the change that makes a target reachable from other machines.
 fn remedy(target: &Target) -> &'static str {
     match target {
         Target::Local(_) => "put its nodes on machines that they reach (`target.local.machines`)",
@@ -55,7 +55,7 @@ fn remedy(target: &Target) -> &'static str {
     }
 }
 
-/// Commands that differ in numbers alone, as those of clients with a range each.
+/// Warns of commands that differ only in numbers, like those of several clients with a range each.
 fn one_after_the_other(settings: &Settings) -> Option<String> {
     let import = settings.workload.import.as_ref()?;
     let is_form = |char: &char| !char.is_ascii_digit();

@@ -1,7 +1,8 @@
-//! Under which conditions a study's trials run, in words: hosts and their limits, how nodes and
-//! tables are set, where data comes from, what is read meanwhile. For the head of a plan.
+//! Describes in words the conditions under which a study's trials run: hosts and their limits,
+//! configuration of nodes and tables, source of the data, probes. The head of a plan shows them.
 //!
-//! What all variants share is said once; where they differ, each is said with its name.
+//! A condition that all variants share is listed once. Where variants differ, each value is listed
+//! with the variant's name.
 
 use crate::human;
 use crate::settings::{
@@ -22,17 +23,17 @@ use versions::Preset;
 /// One line of the head of a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Condition {
-    /// What it is about: `hosts`, `each host`, `nodes`, `tables`, `data`, `loading`, `probes`,
-    /// `faults`, `guard`.
+    /// Subject of the condition: `hosts`, `each host`, `nodes`, `tables`, `data`, `loading`,
+    /// `probes`, `faults`, `guard`.
     pub about: &'static str,
-    /// What it holds for: variants, or values of an axis; none: all of them.
+    /// Variants, or values of an axis, that it holds for; `None` for all of them.
     pub of: Option<String>,
-    /// How it is.
+    /// The condition in words.
     pub what: String,
 }
 
-/// The conditions of a study, in the order of their making. On the null target there are none
-/// beside its own phase.
+/// Returns the conditions of a study, in a fixed order of subjects. The null target has none of
+/// nodes and tables.
 pub fn conditions(study: &Study) -> Vec<Condition> {
     let mut by_about: BTreeMap<usize, Vec<(&Variant, String)>> = BTreeMap::new();
     for variant in &study.variants {
@@ -59,8 +60,8 @@ pub fn conditions(study: &Study) -> Vec<Condition> {
     all
 }
 
-/// Who has which words, each words once: by the values of the axis that decides them alone, if one
-/// does, or else by the variants.
+/// Groups differing conditions, each with the names of those it holds for: values of the axis that
+/// alone decides them, if there is one, otherwise variants.
 fn differing<'a>(study: &Study, lines: &'a [(&Variant, String)]) -> Vec<(String, &'a str)> {
     let value = |axis: usize, variant: &Variant| variant.cell.get(axis).copied();
     let decides = |axis: &usize| {
@@ -87,7 +88,7 @@ fn differing<'a>(study: &Study, lines: &'a [(&Variant, String)]) -> Vec<(String,
     said.map(|(names, what)| (names.join(", "), what)).collect()
 }
 
-/// What conditions are about, in their order.
+/// Subjects of conditions, in their order.
 const ABOUT: [&str; 9] = [
     "hosts",
     "each host",
@@ -100,7 +101,7 @@ const ABOUT: [&str; 9] = [
     "guard",
 ];
 
-/// The conditions of one variant: the number of what each is about, and its words.
+/// Returns the conditions of one variant: the number of the subject, and the words.
 fn of(settings: &Settings) -> Vec<(usize, String)> {
     let mut all = Vec::new();
     let mut add = |order: usize, parts: Vec<String>| {
@@ -240,8 +241,8 @@ fn nodes(local: &LocalSpec) -> Vec<String> {
     parts
 }
 
-/// What is set in cassandra.yaml: the file that comes with Cassandra, where all that one says is
-/// said, and each setting that it does not say.
+/// Describes the settings of cassandra.yaml: the preset file that ships with Cassandra, if all of
+/// its settings are set, and each setting that differs from it.
 fn yaml(local: &LocalSpec) -> Vec<String> {
     let line = local.release.line();
     let beside = |preset: Preset| {
@@ -259,7 +260,7 @@ fn yaml(local: &LocalSpec) -> Vec<String> {
     file.into_iter().chain(own).collect()
 }
 
-/// Where the nodes run on their machine, in words.
+/// Describes in words where the nodes run on their machine.
 pub(crate) fn topology(asked: &Topology) -> Option<String> {
     let mut words = vec![format!("topology {}", asked.placing.name())];
     let cpus = |count: u32| match count {
@@ -279,7 +280,7 @@ pub(crate) fn topology(asked: &Topology) -> Option<String> {
     (*asked != Topology::default()).then(|| words.join(", "))
 }
 
-/// A setting as it may be shown.
+/// Formats a setting, with secrets hidden.
 pub(crate) fn yaml_words(key: &str, value: &serde_json::Value) -> String {
     let mut setting = serde_json::json!({ key: value });
     hide_all(&mut setting);
@@ -346,7 +347,7 @@ fn data(settings: &Settings) -> Vec<String> {
     parts
 }
 
-/// What is otherwise while data is loaded.
+/// Describes the conditions that are different while data is loaded.
 fn loading(settings: &Settings) -> Vec<String> {
     let mut parts = Vec::new();
     let mut add = |there: Vec<String>, usual: &[String]| {
@@ -361,7 +362,7 @@ fn loading(settings: &Settings) -> Vec<String> {
         &tables(settings, &settings.keyspace),
     );
     if parts.is_empty() && settings.load_phase.is_some() {
-        // It only leaves out what the rest of the trial has.
+        // The load phase only omits settings that the rest of the trial has.
         parts.push("as by default".to_owned());
     }
     parts

@@ -1,14 +1,14 @@
-//! The study that confirms a screening: its own text, with a matrix in the place of `screen`.
+//! Builds the study that confirms a screening: the same text, with a matrix in place of `screen`.
 //!
-//! What must hold: nothing else of the text changes. It is resolved like any other study, so that
-//! what lines cannot tell is a mistake there, and no guess here.
+//! The rest of the text does not change. The result is resolved like any other study, so a case
+//! that line-by-line editing cannot handle becomes a reported mistake, not a guess.
 
-/// The text of a screening's study with `matrix`, the lines of the keys `matrix` and `repeat`, in
-/// the place of its own `screen` and `repeat`, and `-confirm` behind its name. `settings` are those
-/// that the matrix has: a scale keeps what it says of them.
+/// Returns the text of a screening's study with `-confirm` appended to its name. `matrix`, the
+/// lines of the keys `matrix` and `repeat`, takes the place of its own `screen` and `repeat`.
+/// `settings` are the settings in the matrix: a scale keeps only its keys for these.
 ///
 /// # Errors
-/// `screen` does not begin a line; a sentence.
+/// A sentence, if no line begins with `screen`.
 pub fn confirming(text: &str, matrix: &str, settings: &[String]) -> Result<String, String> {
     let mut made = String::new();
     let mut key = "";
@@ -38,21 +38,22 @@ pub fn confirming(text: &str, matrix: &str, settings: &[String]) -> Result<Strin
     }
 }
 
-/// The key that a line of the study itself begins with.
+/// Returns the top-level key that a line begins with.
 fn key_of(line: &str) -> Option<&str> {
     let (key, _) = line.split_once(':')?;
     let is_key = |c: char| c.is_ascii_alphanumeric() || c == '_';
     (!key.is_empty() && key.chars().all(is_key)).then_some(key)
 }
 
-/// `study: NAME` for the other study.
+/// Returns the line `study: NAME` with the name of the confirming study.
 fn renamed(line: &str) -> String {
     let (key, name) = line.split_once(':').unwrap_or((line, ""));
     let name = name.split_whitespace().next().unwrap_or_default();
     format!("{key}: {}-confirm\n", name.trim_matches(['"', '\'']))
 }
 
-/// A line of the scales; none of a setting that is not confirmed.
+/// Returns a line of the scales for the confirming study; `None` for a setting that is not
+/// confirmed.
 fn scaled(line: &str, settings: &[String]) -> Option<String> {
     let path = line.trim_start();
     let Some(rest) = path.strip_prefix("screen.") else {

@@ -1,14 +1,14 @@
-//! What stands on a target, and what a trial has to do before its data is in the state that it
-//! asks for.
+//! Tracks the data on a target, and decides what a trial must do before its data is in the state
+//! that it requires.
 //!
-//! A plan and a run decide by the same two functions: the plan from the trials before, the run
-//! from what is really there.
+//! A plan and a run use the same two functions: the plan starts from the earlier trials, the run
+//! from the actual state.
 
 use crate::settings::{Keyspace, Load, Reset, Settings};
 use crate::tree::Tree;
 use workload::Program;
 
-/// What stands on a target: which keyspaces were filled by what, and which snapshots there are.
+/// Data on a target: which workload filled each keyspace, and which snapshots exist.
 #[derive(Clone, Debug, Default)]
 pub struct DataState {
     filled: Vec<(String, Filled)>,
@@ -25,14 +25,15 @@ struct Filled {
 #[derive(Clone, Debug, PartialEq)]
 pub struct SnapshotKey {
     key: DataKey,
-    /// Its name.
+    /// Name of the snapshot.
     pub name: String,
     /// Rows that were loaded.
     pub rows: u64,
 }
 
-/// Two variants with equal keys want the same rows in the same tables. How the nodes are configured
-/// while they load is not part of it: the rows are the same.
+/// Identity of loaded data: two variants with equal keys need the same rows in the same tables. The
+/// configuration of the nodes while they load is not part of it, because it does not change the
+/// rows.
 #[derive(Clone, Debug, PartialEq)]
 struct DataKey {
     workload: String,
@@ -42,45 +43,45 @@ struct DataKey {
     rows: u64,
 }
 
-/// What a trial has to do before it can warm up, beside restoring a snapshot.
+/// Work that a trial has to do before it can warm up, besides restoring a snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Preparation {
     /// The data, or a snapshot of it, is there.
     Nothing,
     /// Create keyspace and tables, and load.
     Fill,
-    /// The keyspace holds other tables or rows: drop it, then as `Fill`.
+    /// The keyspace holds other tables or rows: drop it, then do the same as `Fill`.
     Replace,
     /// Empty the tables, and load again.
     Truncate,
 }
 
 impl Preparation {
-    /// Whether rows are written.
+    /// Returns true if rows are written.
     pub fn fills(self) -> bool {
         self != Preparation::Nothing
     }
 }
 
 impl DataState {
-    /// What `settings` need on a target in this state.
+    /// Returns the work that `settings` need on a target in this state.
     pub fn preparation(&self, settings: &Settings, program: &Program) -> Preparation {
         if settings.data.reset == Reset::Snapshot && self.snapshot(settings).is_some() {
             return Preparation::Nothing;
         }
         match self.filled(program.keyspace()) {
-            // What is said to be present on somebody's cluster is taken as it is.
+            // Data that the study declares present on an attached cluster is used unchanged.
             Some(_) if settings.takes_as_it_is() => Preparation::Nothing,
             None => Preparation::Fill,
             Some(there) if there.key != DataKey::of(settings) => Preparation::Replace,
             Some(_) if settings.data.reset == Reset::Truncate => Preparation::Truncate,
-            // Trials have written to it since it was loaded, and nobody has kept it.
+            // Trials have written to it since it was loaded, and no snapshot was kept.
             Some(_) if settings.data.reset == Reset::Snapshot => Preparation::Replace,
             Some(_) => Preparation::Nothing,
         }
     }
 
-    /// Notes that the data of `settings` is there: `rows` rows.
+    /// Records that the data of `settings` is there: `rows` rows.
     pub fn prepared(&mut self, settings: &Settings, program: &Program, rows: u64) {
         self.filled.retain(|(name, _)| name != program.keyspace());
         let filled = Filled {
@@ -90,7 +91,7 @@ impl DataState {
         self.filled.push((program.keyspace().to_owned(), filled));
     }
 
-    /// Notes that what is there now was kept as a snapshot.
+    /// Records that the current data was kept as a snapshot.
     pub fn kept(&mut self, settings: &Settings, program: &Program, name: String) {
         let rows = self.filled(program.keyspace()).map_or(0, |there| there.rows);
         let key = DataKey::of(settings);
@@ -98,13 +99,14 @@ impl DataState {
         self.snapshots.push(SnapshotKey { key, name, rows });
     }
 
-    /// The snapshot of the data that `settings` ask for.
+    /// Returns the snapshot of the data that `settings` need.
     pub fn snapshot(&self, settings: &Settings) -> Option<&SnapshotKey> {
         let key = DataKey::of(settings);
         self.snapshots.iter().find(|kept| kept.key == key)
     }
 
-    /// Rows that were really loaded for `settings`, if they stand or are kept.
+    /// Returns the number of rows that were actually loaded for `settings`, if the data or a
+    /// snapshot still exists.
     pub fn rows(&self, settings: &Settings, program: &Program) -> Option<u64> {
         let kept = self.snapshot(settings).map(|kept| kept.rows);
         let there = self.filled(program.keyspace());

@@ -1,7 +1,8 @@
-//! What a run is expected to take: time, disk, memory. Rough on purpose, and said to be.
+//! Estimates time, disk and memory of a run. The estimates are rough on purpose, and reports say
+//! so.
 //!
-//! The rates are of a small machine (two cores shared by client and node), so that a larger one
-//! is early rather than late.
+//! The rates were measured on a small machine (two cores shared by client and node), so a larger
+//! machine finishes early rather than late.
 
 use crate::human;
 use crate::plan::{PhaseKind, Turn};
@@ -15,65 +16,67 @@ use measure::number::counted;
 use target::{LocalSpec, Restarts, Target};
 use workload::Program;
 
-/// What a run is expected to take.
+/// Estimated cost of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Estimate {
-    /// Wall time in seconds, if every trial is run.
+    /// Wall time in seconds, if all trials run.
     pub seconds: f64,
-    /// The same if only those are that are certain.
+    /// Wall time in seconds, if only the certain trials run.
     pub seconds_least: f64,
-    /// Disk space for the target's data, bytes. None on a cluster or null target: 0.
+    /// Part of `seconds` that is spent in measured windows.
+    pub measured_s: f64,
+    /// Disk space for the target's data, bytes; 0 for an attached cluster or the null target.
     pub disk_bytes: u64,
     /// Memory for the target, bytes.
     pub memory_bytes: u64,
 }
 
-/// Start of the first Cassandra node until it answers, seconds.
+/// Time from the start of the first Cassandra node until it answers, seconds.
 const START_FIRST_S: f64 = 25.0;
-/// Start of each further node: it joins the ring, which waits for gossip.
+/// Time to start each further node, seconds: it joins the ring, which waits for gossip.
 const START_FURTHER_S: f64 = 40.0;
 /// Rows loaded per second into a node that shares two cores with the client.
 const LOAD_ROWS_PER_S: f64 = 20_000.0;
 /// Rows per second into the null target.
 const LOAD_NULL_ROWS_PER_S: f64 = 1_000_000.0;
-/// Flush, compactions of small data, and the quiet after them.
+/// Time for flush, compactions of small data, and the quiet period after them, seconds.
 const SETTLE_S: f64 = 5.0;
-/// Flush and hard links.
+/// Time for flush and hard links, seconds.
 const SNAPSHOT_S: f64 = 1.0;
-/// Truncation, import and comparison, of tens of files.
+/// Time for truncation, import and comparison of tens of files, seconds.
 const RESTORE_S: f64 = 3.0;
-/// Drain, stop and start of one node, until the others see it.
+/// Time for drain, stop and start of one node, until the others see it, seconds.
 const RESTART_S: f64 = 20.0;
-/// An auto warm-up on a JVM; often less, sometimes its limit.
+/// Time of an auto warm-up on a JVM, seconds; often less, sometimes its limit.
 const WARMUP_AUTO_S: f64 = 20.0;
-/// Rows read back per second, with connecting.
+/// Rows read back per second, including connecting.
 const VERIFY_ROWS_PER_S: f64 = 10_000.0;
-/// Connecting, draining and writing files, each trial.
+/// Time to connect, drain and write files in each trial, seconds.
 const TRIAL_OVERHEAD_S: f64 = 0.5;
-/// The instrument's ceiling, once: measured [`CEILINGS_FIRST`] times before a program's first trial
-/// and once before each other.
+/// Time of one measurement of the instrument's ceiling, seconds. It is measured [`CEILINGS_FIRST`]
+/// times before a program's first trial, and once before each other trial.
 pub const CEILING_S: f64 = 0.5;
 const CEILINGS_FIRST: f64 = 3.0;
-/// Operations per second that the measured windows are thought to write.
+/// Operations per second that the measured windows are assumed to write.
 const WRITES_PER_S: u64 = 20_000;
-/// A row on disk beyond its values: timestamps, lengths, index.
+/// Bytes of a row on disk besides its values: timestamps, lengths, index.
 const ROW_OVERHEAD_BYTES: u64 = 40;
 /// Commit log and system tables of a node.
 const NODE_DISK_BYTES: u64 = 512 << 20;
 
-/// Rows that a load of an amount of bytes is thought to take, if they spread evenly; none if the
-/// amount is not in bytes, or of a volume that is not known.
+/// Returns the number of rows for a load given in bytes, assuming that they spread evenly. `None`
+/// if the load is not given in bytes, or the volume's size is not known.
 pub fn rows_of_load(settings: &Settings, row_bytes: u64) -> Option<u64> {
     let bytes_per_node = bytes_per_node(settings)?;
     let nodes = settings.target.local().map_or(1, |local| local.nodes as u64);
-    // Each row is on as many nodes as it has copies, and on no node twice.
+    // Each row is on as many nodes as it has copies, and at most once on each node.
     let copies = settings.keyspace.replication.copies().clamp(1, nodes);
     let rows = bytes_per_node as f64 * nodes as f64 / copies as f64;
     let rows = rows / (row_bytes + ROW_OVERHEAD_BYTES) as f64;
     Some((rows as u64).max(1))
 }
 
-/// What the load phase leaves on each node, bytes; none if that is counted in rows.
+/// Returns the bytes that the load phase leaves on each node; `None` if the load is given in rows.
 fn bytes_per_node(settings: &Settings) -> Option<u64> {
     match settings.data.load {
         Load::None | Load::Operations(_) => None,
@@ -83,13 +86,13 @@ fn bytes_per_node(settings: &Settings) -> Option<u64> {
             let volume_bytes = local.hosts.as_ref()?.host.volume_bytes?;
             let share = volume_bytes as f64 * share / local.nodes_per_host() as f64;
             let share = share as u64;
-            // Of a small volume the commit log takes less, as the server reckons it.
+            // On a small volume the server gives the commit log less space.
             Some(share.saturating_sub(NODE_DISK_BYTES).max(share / 2).max(1))
         }
     }
 }
 
-/// Expected length of a phase, seconds.
+/// Returns the expected length of a phase, seconds.
 pub fn of_phase(kind: PhaseKind, settings: &Settings) -> f64 {
     let null = matches!(settings.target, Target::Null(_));
     match kind {
@@ -105,17 +108,14 @@ pub fn of_phase(kind: PhaseKind, settings: &Settings) -> f64 {
         PhaseKind::Snapshot => SNAPSHOT_S,
         PhaseKind::Restart => match targets::restarts(settings) {
             Restarts::InTurn => RESTART_S * nodes_count(settings),
-            // The seed first, then all others.
+            // The seed node first, then all the others.
             Restarts::Together => RESTART_S * nodes_count(settings).min(2.0),
         },
         PhaseKind::Restore if settings.data.restore == RestoreMethod::Offline => {
             RESTORE_S + RESTART_S * nodes_count(settings)
         }
         PhaseKind::Restore => RESTORE_S,
-        PhaseKind::Warmup => match settings.window.warmup {
-            Warmup::Fixed(ns) => ns as f64 / 1e9,
-            Warmup::Auto(max) => WARMUP_AUTO_S.min(max as f64 / 1e9),
-        },
+        PhaseKind::Warmup => of_warmup(settings.window.warmup),
         PhaseKind::Measure => settings.window.measure_ns as f64 / 1e9,
         PhaseKind::Verify => {
             settings.verify.sample.rows(settings.data.rows) as f64 / VERIFY_ROWS_PER_S + 0.2
@@ -123,11 +123,19 @@ pub fn of_phase(kind: PhaseKind, settings: &Settings) -> f64 {
     }
 }
 
+/// Returns the expected length of a warm-up, seconds.
+pub fn of_warmup(warmup: Warmup) -> f64 {
+    match warmup {
+        Warmup::Fixed(ns) => ns as f64 / 1e9,
+        Warmup::Auto(max) => WARMUP_AUTO_S.min(max as f64 / 1e9),
+    }
+}
+
 fn nodes_count(settings: &Settings) -> f64 {
     settings.target.local().map_or(0.0, |local| local.nodes as f64)
 }
 
-/// Expected length of so many operations at a point, seconds.
+/// Returns the expected time for `operations` operations at a point, seconds.
 pub fn of_operations(operations: u64, settings: &Settings, point: Option<Point>) -> f64 {
     let able = match settings.target {
         Target::Null(_) => LOAD_NULL_ROWS_PER_S,
@@ -140,11 +148,12 @@ pub fn of_operations(operations: u64, settings: &Settings, point: Option<Point>)
     operations as f64 / rate
 }
 
-/// Expected cost of a whole run.
+/// Returns the expected cost of a whole run.
 pub fn of_run(study: &Study, works: &[Work], trials: &[Turn]) -> Estimate {
     let mut estimate = Estimate {
         seconds: seconds(works, trials.iter()),
         seconds_least: seconds(works, trials.iter().filter(|trial| trial.certain)),
+        measured_s: measured_s(trials),
         ..Estimate::default()
     };
     for (variant, work) in study.variants.iter().zip(works) {
@@ -155,7 +164,7 @@ pub fn of_run(study: &Study, works: &[Work], trials: &[Turn]) -> Estimate {
         let row_bytes = work.program.row_bytes_estimate() + ROW_OVERHEAD_BYTES;
         let disk = disk_bytes(settings, local, study.blocks() as u64, row_bytes);
         estimate.disk_bytes = estimate.disk_bytes.max(disk);
-        // The nodes restart for the load phase, they do not run beside those of the rest.
+        // The nodes restart between the load phase and the rest, so only one set runs at a time.
         for local in [Some(local), settings.load_target().local()].into_iter().flatten() {
             estimate.memory_bytes = estimate.memory_bytes.max(memory_bytes(local));
         }
@@ -163,7 +172,30 @@ pub fn of_run(study: &Study, works: &[Work], trials: &[Turn]) -> Estimate {
     estimate
 }
 
-/// Expected length of trials, with what is done around them.
+/// Returns the expected seconds in measured windows.
+fn measured_s(trials: &[Turn]) -> f64 {
+    let phases = trials.iter().flat_map(|trial| &trial.phases);
+    let windows = phases.filter(|phase| phase.kind == PhaseKind::Measure);
+    windows.map(|window| window.seconds).sum()
+}
+
+/// Returns the steps outside the measured windows and their expected seconds, longest first.
+pub fn other_steps(trials: &[Turn]) -> Vec<(PhaseKind, f64)> {
+    let mut steps: Vec<(PhaseKind, f64)> = PhaseKind::ALL
+        .into_iter()
+        .filter(|kind| *kind != PhaseKind::Measure)
+        .map(|kind| {
+            let phases = trials.iter().flat_map(|trial| &trial.phases);
+            let of_kind = phases.filter(|phase| phase.kind == kind);
+            (kind, of_kind.map(|phase| phase.seconds).sum())
+        })
+        .filter(|(_, seconds)| *seconds > 0.0)
+        .collect();
+    steps.sort_by(|a, b| b.1.total_cmp(&a.1));
+    steps
+}
+
+/// Returns the expected length of trials in seconds, including the work around them.
 fn seconds<'a>(works: &[Work], trials: impl Iterator<Item = &'a Turn> + Clone) -> f64 {
     let count = trials.clone().count() as f64;
     let phases = trials.flat_map(|trial| &trial.phases);
@@ -173,12 +205,13 @@ fn seconds<'a>(works: &[Work], trials: impl Iterator<Item = &'a Turn> + Clone) -
         + CEILING_S * count
 }
 
-/// The share of a host's volume that its data may take: the commit log of its nodes has up to a
+/// Share of a host's volume that its data may use: the commit logs of its nodes may use up to a
 /// quarter.
 const VOLUME_SHARE_MAX: f64 = 0.75;
 
-/// Loads that the hosts' volumes are thought to be too small for, a sentence each. A guess, and so
-/// no refusal: how far rows are compressed is seen when they are there.
+/// Returns a warning for each load that seems too large for the hosts' volumes. This is an
+/// estimate, so it does not refuse the study: how well rows compress is known only once they are
+/// loaded.
 pub fn warnings(study: &Study, works: &[Work]) -> Vec<String> {
     let mut said = Vec::new();
     for (variant, work) in study.variants.iter().zip(works) {
@@ -191,10 +224,10 @@ pub fn warnings(study: &Study, works: &[Work]) -> Vec<String> {
     said
 }
 
-/// Blocks from which on a number has an interval of its spread between them.
+/// Minimum number of blocks for an interval from the spread between them.
 const INTERVAL_BLOCKS_MIN: usize = 3;
 
-/// That what is required cannot be told for certain from so little.
+/// Warns that a requirement cannot be decided with certainty from so few blocks.
 fn required_warning(blocks: usize, settings: &Settings) -> Option<String> {
     if blocks >= INTERVAL_BLOCKS_MIN {
         return None;
@@ -244,7 +277,7 @@ fn volume_warning(settings: &Settings, row_bytes: u64) -> Option<String> {
     let local = settings.target.local()?;
     let hosts = local.hosts.as_ref()?;
     let volume = hosts.host.volume_bytes?;
-    // A load of an amount of bytes is checked with the study.
+    // A load given in bytes is checked with the study.
     let Load::Operations(rows) = settings.data.load else {
         return None;
     };
@@ -263,8 +296,8 @@ fn volume_warning(settings: &Settings, row_bytes: u64) -> Option<String> {
     ))
 }
 
-/// What the loaded rows and their copies take on the disks of nodes of our own before they are
-/// compressed, bytes; none of other targets.
+/// Returns the bytes that the loaded rows and their copies take on the disks of local nodes, before
+/// compression; `None` for other targets.
 pub fn loaded_bytes(settings: &Settings, program: &Program) -> Option<u64> {
     let local = settings.target.local()?;
     let copies = settings.keyspace.replication.copies();
@@ -273,26 +306,27 @@ pub fn loaded_bytes(settings: &Settings, program: &Program) -> Option<u64> {
     Some(rows.saturating_mul(copies.clamp(1, local.nodes as u64)))
 }
 
-/// What the nodes leave on this machine's disk at the most, bytes.
+/// Returns an upper bound for the bytes that the nodes leave on this machine's disk.
 fn disk_bytes(settings: &Settings, local: &LocalSpec, blocks: u64, row_bytes: u64) -> u64 {
     let nodes = local.nodes as u64;
     let turns = 0..settings.procedure.outlook().turns_max;
     let windows_ns = turns.map(|turn| settings.window_ns(settings.procedure.role(turn)));
-    // What a trial wrote is gone when the data is reset before the next one.
+    // Rows written by a trial are gone when the data is reset before the next one.
     let measured_ns = match settings.data.reset {
         Reset::None => windows_ns.fold(0, u64::saturating_add).saturating_mul(blocks),
         Reset::Truncate | Reset::Snapshot => windows_ns.max().unwrap_or(0),
     };
     let written = (measured_ns / SECOND_NS).saturating_mul(WRITES_PER_S);
     let rows = settings.data.load_rows.saturating_add(written);
-    // Twice: a compaction keeps its input until its output is whole. That has room for a snapshot
-    // too: its hard links take none until what they share has been compacted away.
+    // The factor of two: a compaction keeps its input until its output is complete. That also
+    // covers a snapshot: its hard links use no space until the files they share have been compacted
+    // away.
     let data = rows
         .saturating_mul(row_bytes)
         .saturating_mul(settings.keyspace.replication.copies())
         .saturating_mul(2);
     let disk = data.saturating_add(nodes * NODE_DISK_BYTES);
-    // A volume takes no more than its size, whatever is asked of it.
+    // A volume cannot use more than its size.
     let volumes = local.hosts.as_ref().and_then(|hosts| {
         let bytes = hosts.host.volume_bytes?;
         Some(bytes.saturating_mul(hosts.count as u64))
@@ -300,8 +334,8 @@ fn disk_bytes(settings: &Settings, local: &LocalSpec, blocks: u64, row_bytes: u6
     disk.min(volumes.unwrap_or(u64::MAX))
 }
 
-/// What the nodes take of this machine's memory, bytes; page cache is not counted, unless a limit
-/// says how much of it there is.
+/// Returns the memory that the nodes use on this machine, bytes. Page cache is not counted, unless
+/// a limit includes it.
 fn memory_bytes(local: &LocalSpec) -> u64 {
     let nodes = target::memory_bytes(local.nodes, local.heap_bytes);
     let hosts = local.hosts.as_ref().and_then(|hosts| {

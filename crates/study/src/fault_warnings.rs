@@ -1,19 +1,19 @@
-//! Windows that end before anybody can see how a cluster recovers from what is broken in it.
+//! Warns of windows that end before the cluster's recovery from a fault can be observed.
 
 use crate::human::{format_duration_ns, seconds_for_people};
 use crate::settings::{Fault, Settings, Study};
 use measure::clock::SECOND_NS;
 use target::fault::Length;
 
-/// What a node takes to be back from its start on, s: restarts of nodes of 512 MiB on two shared
-/// CPUs took 40 and 52 s.
+/// Time from a node's start until it is back, s: restarts of nodes of 512 MiB on two shared CPUs
+/// took 40 and 52 s.
 const RESTART_S: f64 = 60.0;
-/// What has to be seen for a recovery, s: half a minute that is as before.
+/// Time that has to be observed for a recovery, s: the load must be as before for half a minute.
 const SEEN_S: f64 = analysis::recovery::HOLD_S;
-/// Windows are proposed in steps of so many seconds.
+/// Step in which window lengths are proposed, s.
 const STEP_S: f64 = 30.0;
 
-/// A sentence for each window that is too short.
+/// Returns a sentence for each window that is too short.
 pub fn warnings(study: &Study) -> Vec<String> {
     let mut said: Vec<String> = Vec::new();
     for variant in &study.variants {
@@ -23,8 +23,8 @@ pub fn warnings(study: &Study) -> Vec<String> {
     said
 }
 
-/// The warning of the fault that needs the longest window; none where the window is long enough, or
-/// where operations end it.
+/// Returns the warning for the fault that needs the longest window; `None` if the window is long
+/// enough, or if operations end it.
 fn too_short(settings: &Settings) -> Option<String> {
     let window_s = seconds(settings.window.measure_ns);
     if window_s == 0.0 {
@@ -56,14 +56,15 @@ fn too_short(settings: &Settings) -> Option<String> {
     ))
 }
 
-/// Whether the recovery from a fault is to be seen: not of tasks, which end when they have done
-/// what they do, nor of what comes again and again.
+/// Returns true if the recovery from a fault should be observed. That excludes tasks, which end by
+/// themselves, and faults that repeat.
 fn is_watched(fault: &Fault, all: &[Fault]) -> bool {
     let is_repeated = all.iter().filter(|other| other.item == fault.item).count() > 1;
     matches!(fault.kind.length, Length::Stated | Length::Moment) && !is_repeated
 }
 
-/// When it is healed, s after the begin of the window. What holds for a moment is healed at once.
+/// Returns when a fault is healed, s after the start of the window. A momentary fault is healed at
+/// once.
 fn end_s(fault: &Fault) -> f64 {
     match fault.kind.length {
         Length::Moment => seconds(fault.at_ns),
@@ -99,8 +100,8 @@ mod tests {
         super::warnings(&study)
     }
 
-    /// The window of a user who read "not back to normal within 34.9 s" of a node that was back
-    /// when nobody looked any more.
+    /// A user's window was reported as "not back to normal within 34.9 s", but the node came back
+    /// after the window had ended.
     #[test]
     fn a_window_that_ends_before_the_node_can_be_back_is_told_with_one_that_does_not() {
         let kill = "{kind: node-kill, where: {node: 2}, at: 20s, for: 20s}";
@@ -119,7 +120,7 @@ mod tests {
         let pause = "{kind: node-pause, where: {node: 2}, at: 20s, for: 20s}";
         assert_eq!(said(pause, "70s"), Vec::<String>::new());
         assert_eq!(said(pause, "69s").len(), 1);
-        // What is healed at once counts from its begin.
+        // A fault that heals at once counts from its start.
         let restart = "{kind: node-restart, where: {node: 2}, at: 20s}";
         assert_eq!(said(restart, "110s"), Vec::<String>::new());
         assert_eq!(said(restart, "109s").len(), 1);

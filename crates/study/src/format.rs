@@ -1,8 +1,9 @@
 //! The format of a study, as one table: key, type, default, meaning.
 //!
-//! The table drives what is accepted, what is suggested, which defaults are filled in, what is set
-//! by it (a [`crate::settings::Draft`]) and the reference `docs/study-file.md`. A key that is not
-//! here does not exist. Paths are dotted; a section's keys are the paths below its own.
+//! The table drives which keys are accepted, which are suggested, their defaults, the setting that
+//! each key sets (a [`crate::settings::Draft`]) and the reference `docs/study-file.md`. A key that
+//! is not in the table does not exist. Paths are dotted; a section's keys are the paths below its
+//! own.
 
 mod field;
 mod fields;
@@ -15,17 +16,18 @@ pub use sections::{
     outside_phases,
 };
 
-/// Every row.
+/// Returns all rows.
 pub fn fields() -> impl Iterator<Item = &'static Field> {
     fields::FIELDS.into_iter().flatten()
 }
 
-/// The row of a path.
+/// Returns the row of a path.
 pub fn field(path: &str) -> Option<&'static Field> {
     fields().find(|field| field.path == path)
 }
 
-/// The rows directly below a path (the top level for the empty path), with their last part.
+/// Returns the rows directly below a path (the top level for the empty path), with the last part of
+/// their paths.
 pub fn children(path: &str) -> impl Iterator<Item = (&'static str, &'static Field)> {
     fields().filter_map(move |field| {
         let rest = if path.is_empty() {

@@ -1,21 +1,21 @@
-//! `procedure.grid`: declared axes, expanded into what there is already: a sweep over threads or
-//! rates, and a matrix with an axis for each of the others.
+//! `procedure.grid`: declares axes, which are expanded into existing keys: a sweep over threads or
+//! rates, and a matrix with one axis for each of the others.
 //!
-//! It is expanded before anything else looks at the study, in the form in which it was written. So
-//! every value is checked where it stands in the grid, by the rules of the key that it sets, and
-//! nothing further on knows of grids. Levels have the names of their values; those of a matrix or
-//! of variants beside the grid are combined with them.
+//! The grid is expanded before any other code looks at the study, and in the form in which it was
+//! written. Every value is therefore checked at its place in the grid, by the rules of the key that
+//! it sets. Later steps need not know of grids. Levels are named after their values. A matrix or
+//! variants beside the grid are combined with its axes.
 
 use crate::human;
 use yaml::{Diagnostics, Entry, Node, Place, Raw, did_you_mean};
 
-/// Where a grid stands.
+/// Path of the grid.
 pub const PATH: &str = "procedure.grid";
 
-/// An axis of a grid but the load, and what its values set.
+/// An axis of a grid, other than the load, and the key that its values set.
 struct Axis {
     name: &'static str,
-    /// None: it depends on the workload.
+    /// `None` if the key depends on the workload.
     sets: Option<&'static str>,
 }
 
@@ -38,18 +38,18 @@ const fn axis(name: &'static str, sets: &'static str) -> Axis {
     }
 }
 
-/// The axes that are points of every combination.
+/// The axes that become the points of every combination.
 const LOADS: [&str; 2] = ["threads", "rate"];
 
-/// Bytes of a row's columns: what they are called, by workload, and over how many columns they are
-/// spread if the study says nothing else.
+/// Parameters for the size of a row's columns: workload, name of the parameter, and default number
+/// of columns that share the bytes.
 const PAYLOADS: [(&str, &str, Option<u64>); 2] = [
     ("kv", "value_size", None),
     ("standard1", "column_size", Some(5)),
 ];
 
-/// Replaces a study's grid by what it stands for. What is wrong with it is said, and left out.
-/// Where the command line has put another target in, what is of the study's own is left to it.
+/// Replaces a study's grid by the keys that it stands for. Wrong parts are reported and left out.
+/// If the command line replaces the target, axes of the study's own target are left out.
 pub fn expand(base: &mut Node, target_replaced: bool, out: &mut Diagnostics) {
     let Some(grid) = base.at(PATH).cloned() else {
         return;
@@ -80,7 +80,7 @@ pub fn expand(base: &mut Node, target_replaced: bool, out: &mut Diagnostics) {
     beside(base, &grid, (PATH, matrix), out);
 }
 
-/// The values of an axis; none if it is none, or has none.
+/// Returns the values of an axis; `None` if there is no such axis, or it has no values.
 fn values<'n>(axis: &'n Entry, out: &mut Diagnostics) -> Option<&'n [Node]> {
     let names = || AXES.iter().map(|axis| axis.name).chain(LOADS);
     let key = axis.key.as_str();
@@ -108,8 +108,8 @@ fn values<'n>(axis: &'n Entry, out: &mut Diagnostics) -> Option<&'n [Node]> {
     }
 }
 
-/// Whether an axis is of nodes that the study does not start: laid over it, the axis would put
-/// another target in.
+/// Returns true if an axis sets local nodes and the study has none: merging it would introduce
+/// another target.
 fn lacks_target(base: &Node, axis: &Entry, out: &mut Diagnostics) -> bool {
     const LOCAL: &str = "target.local";
     let known = AXES.iter().find(|known| known.name == axis.key);
@@ -123,7 +123,7 @@ fn lacks_target(base: &Node, axis: &Entry, out: &mut Diagnostics) -> bool {
     lacks
 }
 
-/// An axis of a matrix of an axis of the grid.
+/// Turns an axis of the grid into an axis of a matrix.
 fn matrix_axis(base: &Node, axis: &Entry, values: &[Node], out: &mut Diagnostics) -> Option<Entry> {
     let mut levels: Vec<Entry> = Vec::new();
     for value in values {
@@ -153,7 +153,7 @@ fn matrix_axis(base: &Node, axis: &Entry, values: &[Node], out: &mut Diagnostics
     })
 }
 
-/// What a value is called: itself, where it is a name.
+/// Returns the name of a value: its text, with other characters replaced by `-`.
 fn level_name(value: &Node) -> Option<String> {
     let text = value.text()?;
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
@@ -161,7 +161,7 @@ fn level_name(value: &Node) -> Option<String> {
     (!name.is_empty()).then_some(name)
 }
 
-/// The partial study of a value.
+/// Returns the partial study of a value.
 fn sets(base: &Node, axis: &Entry, value: &Node, out: &mut Diagnostics) -> Option<Node> {
     let known = AXES.iter().find(|known| known.name == axis.key)?;
     match known.sets {
@@ -170,7 +170,8 @@ fn sets(base: &Node, axis: &Entry, value: &Node, out: &mut Diagnostics) -> Optio
     }
 }
 
-/// Bytes of a row's columns, as the workload at hand has them.
+/// Returns the partial study that sets the size of a row, in bytes, by the workload's own
+/// parameter.
 fn payload(base: &Node, axis: &Entry, value: &Node, out: &mut Diagnostics) -> Option<Node> {
     let workload = base.at("workload.use").and_then(Node::text).unwrap_or("");
     let known = PAYLOADS.iter().find(|(name, ..)| *name == workload);
@@ -209,7 +210,7 @@ fn payload(base: &Node, axis: &Entry, value: &Node, out: &mut Diagnostics) -> Op
     Some(laid(&format!("workload.params.{param}"), size))
 }
 
-/// Puts the points of every combination where a sweep has them.
+/// Writes the points of every combination where a sweep has them.
 fn load(base: &mut Node, grid: &Node, mut points: Vec<Entry>, out: &mut Diagnostics) {
     let beside = base.at("procedure").and_then(Node::entries).unwrap_or_default();
     let others = beside
@@ -245,7 +246,7 @@ fn load(base: &mut Node, grid: &Node, mut points: Vec<Entry>, out: &mut Diagnost
     }
 }
 
-/// Combines the axes that stand at a path with a matrix or variants that are there.
+/// Combines the axes at a path with the matrix or variants of the study.
 pub fn beside(
     base: &mut Node,
     grid: &Node,
@@ -259,10 +260,10 @@ pub fn beside(
         out.add(&grid.place, message, Some(hint));
         return;
     }
-    // Both together are refused where the study is checked.
+    // The study's check refuses both together.
     let has_matrix = base.at("matrix").is_some();
     if let Some(variants) = entry_of(base, "variants").filter(|_| !has_matrix) {
-        // The sides that are there become an axis before those of the grid.
+        // The existing variants become an axis before those of the grid.
         let sides = variants.value.clone();
         let place = variants.place.clone();
         let raw = Raw::Map(vec![entry("variant", &place, sides)]);
@@ -293,7 +294,7 @@ pub fn beside(
     }
 }
 
-/// The entry of a key.
+/// Returns the entry of a key.
 pub fn entry_of<'n>(base: &'n mut Node, key: &str) -> Option<&'n mut Entry> {
     match &mut base.raw {
         Raw::Map(entries) => entries.iter_mut().find(|entry| entry.key == key),
@@ -301,7 +302,7 @@ pub fn entry_of<'n>(base: &'n mut Node, key: &str) -> Option<&'n mut Entry> {
     }
 }
 
-/// An entry that stands at a place.
+/// Makes an entry that has a given place.
 pub fn entry(key: &str, place: &Place, value: Node) -> Entry {
     Entry {
         key: key.to_owned(),
@@ -311,7 +312,7 @@ pub fn entry(key: &str, place: &Place, value: Node) -> Entry {
     }
 }
 
-/// A value at a dotted path, all of which stands where the value does.
+/// Makes a mapping with a value at a dotted path; every part of the path has the value's place.
 pub fn laid(path: &str, value: Node) -> Node {
     let place = value.place.clone();
     path.rsplit('.').fold(value, |value, key| Node {

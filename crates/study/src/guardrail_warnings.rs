@@ -1,10 +1,10 @@
-//! Guardrails of `cassandra.yaml` that would bind nobody.
+//! Warns of guardrails of `cassandra.yaml` that bind no client.
 
 use crate::settings::Study;
 use std::collections::BTreeSet;
 use target::{Authentication, Target};
 
-/// A sentence for each guardrail that a study sets where no client is an ordinary user.
+/// Returns a sentence for each guardrail that a study sets although all clients are superusers.
 pub(crate) fn warnings(study: &Study) -> Vec<String> {
     let mut names = BTreeSet::new();
     for variant in &study.variants {

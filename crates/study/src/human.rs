@@ -1,7 +1,8 @@
-//! Numbers as people write them: `10k`, `2M`, `250ms`, `1GiB`; read and written here only.
+//! Numbers as people write them: `10k`, `2M`, `250ms`, `1GiB`. Only this module reads and writes
+//! them.
 //!
-//! What is written by a `format_…` function is read back by the `parse_…` function beside it to
-//! the same value (property tested), because `plan.json` is made of these texts.
+//! Text written by a `format_…` function is read back by the `parse_…` function beside it to the
+//! same value (property tested), because `plan.json` consists of such texts.
 
 pub(crate) mod pattern;
 
@@ -123,7 +124,7 @@ pub fn parse_number(text: &str) -> Result<f64, String> {
 /// Reads a share: `5%`, `0.05`.
 pub fn parse_share(text: &str) -> Result<f64, String> {
     match text.trim().strip_suffix('%') {
-        // Through text: a hundredth of 0.1 has a tail of binary noise.
+        // Parsed as text: a hundredth of 0.1 is not exact in binary.
         Some(percent) => {
             let number = parse_number(percent)?;
             let share = format!("{number}e-2").parse();
@@ -133,14 +134,14 @@ pub fn parse_share(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Writes a share as people read it: `5%`.
+/// Formats a share for people: `5%`.
 pub fn format_share(share: f64) -> String {
-    // Ten digits: 7 % is not 7.000000000000001 %.
+    // Rounded to ten digits, so that 7 % is not 7.000000000000001 %.
     let percent = (share * 1e12).round() / 1e10;
     format!("{percent}%")
 }
 
-/// Writes a count, short only where nothing is lost: `10k`, `1234`, `2M`.
+/// Formats a count, abbreviated only if this is exact: `10k`, `1234`, `2M`.
 pub fn format_count(count: u64) -> String {
     format_exact(
         count,
@@ -149,7 +150,7 @@ pub fn format_count(count: u64) -> String {
     )
 }
 
-/// Writes a duration, exact: `10s`, `250ms`, `1m30s` as `90s`.
+/// Formats a duration exactly: `10s`, `250ms`, `1m30s` as `90s`.
 pub fn format_duration_ns(ns: u64) -> String {
     let units = [
         ("h", 3_600 * SECOND_NS),
@@ -164,7 +165,7 @@ pub fn format_duration_ns(ns: u64) -> String {
     format_exact(ns, &units, "ns")
 }
 
-/// Writes a size, exact: `1GiB`, `200MB`, `1500B`.
+/// Formats a size exactly: `1GiB`, `200MB`, `1500B`.
 pub fn format_bytes(bytes: u64) -> String {
     let units = [
         ("TiB", 1 << 40),
@@ -178,7 +179,7 @@ pub fn format_bytes(bytes: u64) -> String {
     format_exact(bytes, &units, "B")
 }
 
-/// Writes a count for people, about three digits: `1.82M`, `64.0k`, `123`.
+/// Writes a count for people, with about three digits: `1.82M`, `64.0k`, `123`.
 pub fn count_for_people(count: u64) -> String {
     let (unit, scale) = match count {
         0..1_000 => return count.to_string(),
@@ -195,7 +196,7 @@ pub fn count_for_people(count: u64) -> String {
     format!("{value:.places$}{unit}")
 }
 
-/// Writes a bit rate, exact: `1Gbit`, `1500bit`.
+/// Formats a bit rate exactly: `1Gbit`, `1500bit`.
 pub fn format_bit_rate(bits_per_s: u64) -> String {
     let units = [
         ("Gbit", 1_000_000_000),
@@ -205,7 +206,7 @@ pub fn format_bit_rate(bits_per_s: u64) -> String {
     format_exact(bits_per_s, &units, "bit")
 }
 
-/// Writes seconds for people, two places: `45 s`, `3 min 20 s`, `1 h 5 min`.
+/// Formats seconds for people, with two units: `45 s`, `3 min 20 s`, `1 h 5 min`.
 pub fn seconds_for_people(seconds: f64) -> String {
     let whole = seconds.max(0.0).round() as u64;
     match whole {
@@ -216,7 +217,7 @@ pub fn seconds_for_people(seconds: f64) -> String {
     }
 }
 
-/// Writes how long something takes at least and at most, for people: `45 s`, `45 s to 3 min 20 s`.
+/// Writes a range of durations for people: `45 s`, `45 s to 3 min 20 s`.
 pub fn seconds_between(least: f64, most: f64) -> String {
     match [least, most].map(seconds_for_people) {
         [least, most] if least == most => most,
@@ -224,7 +225,7 @@ pub fn seconds_between(least: f64, most: f64) -> String {
     }
 }
 
-/// Writes how many trials there are at least and at most: `12 trials`, `6 to 12 trials`.
+/// Writes a range of numbers of trials: `12 trials`, `6 to 12 trials`.
 pub fn trials(least: usize, most: usize) -> String {
     if least < most {
         format!("{least} to {most} trials")
@@ -237,11 +238,14 @@ fn is_number_char(c: char) -> bool {
     c.is_ascii_digit() || c == '.' || c == '_'
 }
 
-/// Splits `1.5M` in its digits (without underscores) and its unit.
+/// Splits `1.5M` into its digits (without underscores) and its unit.
 fn split(text: &str) -> Result<(String, &str), String> {
     let text = text.trim();
     let end = text.find(|c: char| !is_number_char(c)).unwrap_or(text.len());
     let digits: String = text[..end].chars().filter(|&c| c != '_').collect();
+    if text.starts_with('-') {
+        return Err("it is negative".to_owned());
+    }
     if !digits.starts_with(|c: char| c.is_ascii_digit()) {
         return Err("it does not begin with a digit".to_owned());
     }
@@ -252,11 +256,13 @@ fn scale_of(unit: &str, units: &[(&str, u64)]) -> Option<u64> {
     units.iter().find(|(name, _)| *name == unit).map(|&(_, scale)| scale)
 }
 
-/// `digits` (a decimal number) times `scale`, exact; none if the product is not a whole number.
+/// Multiplies `digits` (a decimal number) by `scale`, exactly; `None` if the product is not a whole
+/// number.
 fn multiply(digits: &str, scale: u64) -> Option<u64> {
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
     let fraction = fraction.trim_end_matches('0');
-    // More than 18 places cannot be whole after any multiplier here, and would overflow 10^places.
+    // A number with more than 18 places cannot become whole with any multiplier here, and would
+    // overflow 10^places.
     if fraction.len() > 18 || fraction.contains('.') {
         return None;
     }
@@ -284,7 +290,7 @@ fn format_exact(value: u64, units: &[(&str, u64)], smallest: &str) -> String {
         )
 }
 
-/// A word for a shell: in single quotes where it would see more than a word.
+/// Quotes a word for a shell: in single quotes if it has characters that a shell interprets.
 pub fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@%+".contains(c);
     if !word.is_empty() && word.chars().all(plain) {

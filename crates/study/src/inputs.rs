@@ -1,5 +1,5 @@
-//! The files that a study's workloads name. Each is read once and kept with the run, so that a run
-//! can be taken up again, and shown to others, without them.
+//! The files that a study's workloads name. Each is read once and kept with the run, so that the
+//! run can be resumed, and shown to others, without the files.
 
 use crate::settings::{Folder, Overrides, Recorded, Recordings};
 use foreign::FileKind;
@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-/// Reads files, and remembers what was read.
+/// Reads files, and remembers their texts.
 pub struct Inputs<'a> {
     folder: Option<&'a Folder>,
     read: RefCell<BTreeMap<String, String>>,
@@ -17,7 +17,7 @@ pub struct Inputs<'a> {
 }
 
 impl<'a> Inputs<'a> {
-    /// The files of a study: those that are on record, then those of its folder.
+    /// Creates the inputs of a study: first the files on record, then those of its folder.
     pub fn new(overrides: &'a Overrides) -> Inputs<'a> {
         Inputs {
             folder: overrides.files.as_ref(),
@@ -26,7 +26,7 @@ impl<'a> Inputs<'a> {
         }
     }
 
-    /// Those on record only.
+    /// Creates inputs that have only the files on record.
     pub fn recorded(inputs: &BTreeMap<String, String>) -> Inputs<'static> {
         Inputs {
             folder: None,
@@ -35,7 +35,7 @@ impl<'a> Inputs<'a> {
         }
     }
 
-    /// With recorded traffic that was read before.
+    /// Adds recorded traffic that was read before.
     pub fn with_recordings(self, recordings: &Recordings) -> Inputs<'a> {
         Inputs {
             recordings: RefCell::new(recordings.clone()),
@@ -43,13 +43,13 @@ impl<'a> Inputs<'a> {
         }
     }
 
-    /// The recorded traffic that was read.
+    /// Returns the recorded traffic that was read.
     pub fn recordings(&self) -> Recordings {
         self.recordings.borrow().clone()
     }
 
-    /// Recorded traffic; the error is a sentence with the way out. It is too large to be kept with
-    /// a run, which keeps a digest: what has changed since is refused.
+    /// Returns recorded traffic; the error is a sentence with a remedy. The traffic is too large to
+    /// be kept with a run, which keeps a digest: traffic that has changed since is refused.
     pub fn recording(&self, asked: &Recorded) -> Result<Arc<Recording>, String> {
         let known = self.read.borrow().get(&asked.name()).cloned();
         if let Some(known) = known.and_then(|digest| self.recordings.borrow().get(&digest).cloned())
@@ -80,7 +80,7 @@ impl<'a> Inputs<'a> {
         Ok(recording)
     }
 
-    /// The text of a file; the error is a sentence with the way out.
+    /// Returns the text of a file; the error is a sentence with a remedy.
     pub fn read(&self, name: &str) -> Result<String, String> {
         if let Some(text) = self.read.borrow().get(name) {
             return Ok(text.clone());
@@ -93,8 +93,8 @@ impl<'a> Inputs<'a> {
         Ok(text)
     }
 
-    /// The text of a file that the command line names, found from where that was given; the error
-    /// is a sentence with the way out.
+    /// Returns the text of a file that the command line names, relative to the current folder; the
+    /// error is a sentence with a remedy.
     pub fn read_own(&self, name: &str) -> Result<String, String> {
         if let Some(text) = self.read.borrow().get(name) {
             return Ok(text.clone());
@@ -108,12 +108,12 @@ impl<'a> Inputs<'a> {
         Ok(text)
     }
 
-    /// The text of a file that is on record, and of no other.
+    /// Returns the text of a file that is on record, and of no other file.
     pub fn recorded_text(&self, name: &str) -> Option<String> {
         self.read.borrow().get(name).cloned()
     }
 
-    /// Keeps a password out of what is kept with the run: files of properties may hold it.
+    /// Masks a password in the texts kept with the run: properties files may contain it.
     pub fn hide(&self, password: &str) {
         for text in self.read.borrow_mut().values_mut() {
             if !password.is_empty() && text.contains(password) {
@@ -123,13 +123,13 @@ impl<'a> Inputs<'a> {
         }
     }
 
-    /// Everything that was read, by the names that were given.
+    /// Returns all texts that were read, by the names that were given.
     pub fn into_read(self) -> BTreeMap<String, String> {
         self.read.into_inner()
     }
 }
 
-/// A line without the password, if its key says that it is one: `cassandra.password=secret`.
+/// Masks the password in a line whose key names a password: `cassandra.password=secret`.
 fn without(line: &str, password: &str) -> String {
     let trimmed = line.trim_start();
     let end = trimmed.find(|c: char| c == '=' || c == ':' || c.is_whitespace());
@@ -142,11 +142,12 @@ fn without(line: &str, password: &str) -> String {
     format!("{before}{}", value.replacen(password, "***", 1))
 }
 
-/// Where a file is that is read when the run ends: it need not be there before. The error is a
-/// sentence with the way out.
+/// Returns the path of a file that is read when the run ends. Unless the
+/// folder is open, the file must exist already. The error is a sentence with a remedy.
 ///
 /// # Errors
-/// There is no folder to read from, the name leads out of it, or there is no such file.
+/// There is no folder to read from, the name leads out of it, or the file does not exist in a
+/// folder that is not open.
 pub fn located(folder: Option<&Folder>, name: &str) -> Result<PathBuf, String> {
     let Some(folder) = folder else {
         return Err(format!("{name} cannot be found without the study's folder"));
@@ -154,10 +155,10 @@ pub fn located(folder: Option<&Folder>, name: &str) -> Result<PathBuf, String> {
     locate(folder, name)
 }
 
-/// Whether a name stays inside the folder of a study, as far as the name itself tells.
+/// Checks by the name alone that a file stays inside the folder of a study.
 ///
 /// # Errors
-/// It does not; the sentence names the folder.
+/// A sentence that names the folder, if the name leads out of it.
 pub fn stays_inside(folder: &Folder, name: &str) -> Result<(), String> {
     let inside = |part| matches!(part, Component::Normal(_) | Component::CurDir);
     if folder.open || Path::new(name).components().all(inside) {
@@ -169,11 +170,11 @@ pub fn stays_inside(folder: &Folder, name: &str) -> Result<(), String> {
     ))
 }
 
-/// As [`stays_inside`], links included. A file that is not there leads nowhere: whoever reads it
-/// will say so.
+/// Does the same as [`stays_inside`], and checks links too. A missing file passes: reading it
+/// reports the error.
 ///
 /// # Errors
-/// It leads out of the folder; the sentence says how.
+/// A sentence with the reason, if the file is outside of the folder.
 pub fn leads_nowhere_else(folder: &Folder, name: &str) -> Result<(), String> {
     stays_inside(folder, name)?;
     if folder.path.join(name).exists() {
@@ -189,7 +190,7 @@ fn locate(folder: &Folder, name: &str) -> Result<PathBuf, String> {
     if folder.open {
         return Ok(path);
     }
-    // A link could lead out of the folder as well.
+    // A link could also lead outside the folder.
     let failed = |error: std::io::Error| format!("cannot read {}: {error}", path.display());
     let (real, base) = (path.canonicalize(), folder.path.canonicalize());
     if real.map_err(failed)?.starts_with(base.map_err(failed)?) {
@@ -200,7 +201,7 @@ fn locate(folder: &Folder, name: &str) -> Result<PathBuf, String> {
     ))
 }
 
-/// The text of a file of a folder; the error is a sentence with the way out.
+/// Returns the text of a file in a folder; the error is a sentence with a remedy.
 ///
 /// # Errors
 /// It cannot be read, is too large, or is not inside the folder.

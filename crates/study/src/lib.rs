@@ -1,8 +1,8 @@
 //! The only crate that knows what a study is: syntax, resolving, planning.
 //!
 //! Text → [`yaml::Node`] → [`merge`]d, and [`check`]ed against the table in [`format`] →
-//! [`settings`] → [`plan`], which `engine` runs. Parsing touches nothing but the text; all checks
-//! are done, all mistakes reported together, before the first process starts.
+//! [`settings`] → [`plan`], which `engine` runs. Parsing reads only the text. All checks are done,
+//! and all mistakes reported together, before the first process starts.
 
 pub mod check;
 mod client_warnings;

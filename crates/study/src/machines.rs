@@ -1,10 +1,10 @@
-//! `target.local.machines`: files that name machines are read, and what they hold takes their
-//! place. So every rule looks at machines alone, whoever wrote them, and where. Such a file may
-//! name the machines of clients, too, where the study itself does not.
+//! `target.local.machines`: reads files that name machines, and replaces their names by their
+//! contents. So every rule handles only machines, wherever they were written. Such a file may also
+//! name the machines of clients, if the study does not.
 //!
-//! A file is the user's own word if its name is. Where a study names it, it lies beside the study;
-//! where the command line does, it is found from where that was given. Its text is kept with the
-//! run, so that the run can be taken up again without it.
+//! A file is trusted like the user's own input if its name is. A file that the study names lies
+//! beside the study; a file that the command line names is relative to the current folder. Its text
+//! is kept with the run, so that the run can be resumed without it.
 
 use crate::inputs::Inputs;
 use crate::merge::{merge, nested};
@@ -12,21 +12,21 @@ use crate::rules::trust::is_own_word;
 use crate::settings::Overrides;
 use yaml::{Diagnostics, Limits, Node, Raw, SourceText};
 
-/// Where they stand.
+/// Path of the machines.
 pub const PATH: &str = "target.local.machines";
 
-/// How many hosts there are.
+/// Path of the number of hosts.
 const HOSTS: &str = "target.local.hosts";
 
-/// Where those of clients stand.
+/// Path of the clients' machines.
 const CLIENTS: &str = "client.machines";
 
-/// The keys of a file of machines.
+/// Keys of a file of machines.
 const MACHINES_KEY: &str = "machines";
 const CLIENTS_KEY: &str = "clients";
 
-/// Puts the machines of files in the place of their names, and as many hosts where nothing is said
-/// of their number. What is wrong is said, and left out.
+/// Replaces names of files by the machines in them. If the study has no number of hosts, sets it to
+/// the number of machines. Wrong parts are reported and left out.
 pub fn expand(node: &mut Node, overrides: &Overrides, inputs: &Inputs<'_>, out: &mut Diagnostics) {
     let Some(asked) = node.at(PATH).cloned() else {
         return;
@@ -48,7 +48,7 @@ pub fn expand(node: &mut Node, overrides: &Overrides, inputs: &Inputs<'_>, out: 
     }
     let count = machines.len();
     let place = asked.place.clone();
-    // In the place of the name: who is believed for that is for what the file holds.
+    // The list keeps the place of the key's value: trust depends on where that was written.
     let listed = |items: Vec<Node>| Node {
         raw: Raw::List(items),
         place: place.clone(),
@@ -63,7 +63,7 @@ pub fn expand(node: &mut Node, overrides: &Overrides, inputs: &Inputs<'_>, out: 
     }
 }
 
-/// The items of a list of a file; one without brackets is a list of one.
+/// Returns the items of a list in a file; an item without brackets is a list of one.
 fn list(root: &Node, key: &str) -> Vec<Node> {
     match root.at(key).map(|node| &node.raw) {
         Some(Raw::List(items)) => items.clone(),
@@ -72,7 +72,7 @@ fn list(root: &Node, key: &str) -> Vec<Node> {
     }
 }
 
-/// What a file holds; none where something is wrong with it, which is said.
+/// Reads and parses a file; `None` if something is wrong with it, which is reported.
 fn of_file(
     name: &str,
     item: &Node,
@@ -97,7 +97,7 @@ fn of_file(
     parse(name, &text, out)
 }
 
-/// The tree of a text that is called `name` in messages, if it is a file of machines.
+/// Parses a text that is called `name` in messages; `None` if it is not a file of machines.
 fn parse(name: &str, text: &str, out: &mut Diagnostics) -> Option<Node> {
     let source = match out.sources.iter().position(|one| one.name == name && one.text == text) {
         Some(known) => known,

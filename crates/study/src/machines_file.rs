@@ -1,14 +1,14 @@
-//! A file of machines by itself, without a study: read by the rules of a study that names it.
+//! Reads a file of machines without a study, by the rules for a study that names it.
 
 use crate::resolve::resolve;
 use crate::settings::Overrides;
 use target::RemoteHost;
 use yaml::Diagnostics;
 
-/// The machines of a file that the command line names: `text` is what it holds.
+/// Returns the machines of a file that the command line names; `text` is its content.
 ///
 /// # Errors
-/// All that is wrong with it.
+/// All mistakes in the file.
 pub fn read_machines(name: &str, text: &str) -> Result<Vec<RemoteHost>, Diagnostics> {
     const STUDY: &str = "{study: machines, question: none, workload: {use: kv, mix: {write: 1}}, \
                          procedure: {fixed: {threads: 1}}, target: {local: {machines: []}}}";

@@ -8,22 +8,22 @@ use analysis::VariantName;
 use std::collections::BTreeSet;
 use yaml::{Diagnostics, Node};
 
-/// More variants than this are a typing error rather than a question: at a minute each, a block of
-/// them takes more than an hour.
+/// Maximum number of variants. More are a typing error rather than a question: at a minute each,
+/// one block takes more than an hour.
 pub const VARIANTS_MAX: usize = 64;
 
 /// One side before it is resolved.
 #[derive(Debug, Default)]
 pub struct Side<'n> {
-    /// Its name; none if the study has only one.
+    /// Its name; unnamed if the study has only one side.
     pub name: VariantName,
-    /// What it lays over the study, in order.
+    /// Partial studies that are merged into the study, in order.
     pub overs: Vec<&'n Node>,
-    /// Of a matrix, the number of its value on each axis; else empty.
+    /// For a matrix, the index of its value on each axis; otherwise empty.
     pub cell: Vec<usize>,
 }
 
-/// The axes of a study's matrix, or the settings of its screening; none of other studies.
+/// Returns the axes of a study's matrix, or the settings of its screening; empty for other studies.
 pub fn axes(base: &Node) -> Vec<Axis> {
     let path = match base.at("matrix") {
         Some(_) => "matrix",
@@ -44,7 +44,7 @@ pub fn axes(base: &Node) -> Vec<Axis> {
     axes.unwrap_or_default().iter().map(axis).collect()
 }
 
-/// The sides of a study, at least one. What is wrong with a matrix as a whole is said.
+/// Returns the sides of a study, at least one. Mistakes in a matrix as a whole are reported.
 pub fn sides<'n>(base: &'n Node, out: &mut Diagnostics) -> Vec<Side<'n>> {
     if let Some(sides) = screen::sides(base, out) {
         return sides;
@@ -60,7 +60,7 @@ pub fn sides<'n>(base: &'n Node, out: &mut Diagnostics) -> Vec<Side<'n>> {
         return variants.iter().map(side).collect();
     }
     let axes = entries(base.at("matrix"));
-    // An axis without values is refused where it is checked; the others are looked at all the same.
+    // An axis without values is refused by the check; the other axes are still processed.
     let axes: Vec<_> = axes.iter().filter(|axis| !entries(Some(&axis.value)).is_empty()).collect();
     if axes.is_empty() {
         return vec![Side::default()];
@@ -74,7 +74,7 @@ pub fn sides<'n>(base: &'n Node, out: &mut Diagnostics) -> Vec<Side<'n>> {
         let message = format!("the matrix has {count} combinations; the most is {VARIANTS_MAX}");
         let hint = "leave out an axis, or make two studies of it".to_owned();
         out.add(place, message, Some(hint));
-        // The values are still checked, each once.
+        // The values are still checked, each of them once.
         let values = axes.iter().flat_map(|axis| entries(Some(&axis.value)));
         let side = |value: &'n yaml::Entry| Side {
             name: value.key.as_str().into(),
@@ -88,7 +88,7 @@ pub fn sides<'n>(base: &'n Node, out: &mut Diagnostics) -> Vec<Side<'n>> {
     sides
 }
 
-/// Every combination, the last axis the fastest.
+/// Returns every combination; the last axis varies fastest.
 fn product<'n>(axes: &[&'n yaml::Entry]) -> Vec<Side<'n>> {
     let mut sides = vec![Side::default()];
     for axis in axes {
@@ -112,7 +112,7 @@ fn product<'n>(axes: &[&'n yaml::Entry]) -> Vec<Side<'n>> {
     sides
 }
 
-/// A combination's name is a folder, and tells it from the others.
+/// Checks that each combination's name is a valid folder name, and unique.
 fn names(base: &Node, sides: &[Side<'_>], out: &mut Diagnostics) {
     let place = &base.nearest("matrix").place;
     let mut seen = BTreeSet::new();
@@ -134,8 +134,8 @@ fn names(base: &Node, sides: &[Side<'_>], out: &mut Diagnostics) {
     }
 }
 
-/// Two axes (or settings) that set the same, or of which the one removes what the other sets: one
-/// of them would have no effect, whatever the report says.
+/// Reports two axes (or settings) that set the same key, or of which one removes a key that the
+/// other sets. One of them would have no effect, and the report would not show it.
 pub fn overlaps(axes: &[&yaml::Entry], what: &str, out: &mut Diagnostics) {
     let mut earlier: Vec<(&str, BTreeSet<String>)> = Vec::new();
     for axis in axes {
@@ -162,7 +162,8 @@ pub fn overlaps(axes: &[&yaml::Entry], what: &str, out: &mut Diagnostics) {
     }
 }
 
-/// A path of the one that removes a path of the other where it is laid over it.
+/// Returns a path of `mine` that removes a path of `theirs` when it is merged over it, with that
+/// path.
 fn removes<'p>(
     mine: &'p BTreeSet<String>,
     theirs: &'p BTreeSet<String>,
@@ -185,7 +186,7 @@ fn removes<'p>(
     excluding.next()
 }
 
-/// Whether setting one path touches what another sets: they are equal, or one contains the other.
+/// Returns true if setting one path affects the other: they are equal, or one contains the other.
 fn clash(a: &str, b: &str) -> bool {
     let inside = |inner: &str, outer: &str| {
         let rest = inner.strip_prefix(outer);
@@ -194,7 +195,8 @@ fn clash(a: &str, b: &str) -> bool {
     inside(a, b) || inside(b, a)
 }
 
-/// The paths of all that a partial study sets; a mapping that is replaced whole is one.
+/// Collects the paths of all keys that a partial study sets; a mapping that is replaced whole
+/// counts as one.
 fn leaves(node: &Node, path: &str, out: &mut BTreeSet<String>) {
     let whole = sections::REPLACED_WHOLE.contains(&sections::outside_phases(path));
     let entries = node.entries().unwrap_or_default();

@@ -1,19 +1,19 @@
-//! One tree of nodes laid over another: variants, scales, `--set`, `--target`.
+//! Merges one tree of nodes into another: variants, scales, `--set`, `--target`.
 //!
-//! Mappings merge key by key, all else is replaced. Setting one of several keys that exclude each
-//! other removes the others, so that a variant may turn a sweep over threads into one over rates.
-//! A variant, an axis of a matrix or one of its values that is set to `none` is left out, so that a
-//! scale may ask less.
+//! Mappings merge key by key; any other value is replaced. Setting one of several exclusive keys
+//! removes the others, so that a variant may turn a sweep over threads into one over rates. A
+//! variant, an axis of a matrix or one of its values that is set to `none` is left out, so that a
+//! scale can run less.
 
 use crate::format::sections;
 use yaml::Place;
 use yaml::{Entry, Node, Raw};
 
-/// Lays `over` on `base`; `path` is where both stand, empty for the whole study.
+/// Merges `over` into `base`; `path` is the position of both, empty for the whole study.
 pub fn merge(base: &mut Node, over: &Node, path: &str) {
     let path = sections::outside_phases(path);
     let (Raw::Map(base_entries), Raw::Map(over_entries)) = (&mut base.raw, &over.raw) else {
-        // `verify:` with nothing below changes nothing.
+        // `verify:` without content changes nothing.
         if !matches!(over.raw, Raw::Null) || !matches!(base.raw, Raw::Map(_)) {
             *base = over.clone();
         }
@@ -42,7 +42,8 @@ pub fn merge(base: &mut Node, over: &Node, path: &str) {
     }
 }
 
-/// Whether a scale's `none` stands where a variant does, an axis, or a value of one.
+/// Returns true if a scale's `none` stands at the path of a variant, an axis, or a value of an
+/// axis.
 fn is_left_out(path: &str, value: &Node) -> bool {
     let depth = path.split('.').count();
     let may_be = match path.split('.').next() {
@@ -61,9 +62,9 @@ fn remove_excluded(entries: &mut Vec<Entry>, path: &str, key: &str) {
     }
 }
 
-/// The mapping that a dotted key with a value stands for.
+/// Returns the mapping that a dotted key with a value stands for.
 pub fn nested(dotted: &str, place: &Place, value: Node) -> Node {
-    // The parts point at themselves where the key stands in the text as it is, without quotes.
+    // Each part points at itself if the key stands in the text literally, without quotes.
     let exact = place.span.len() == dotted.len();
     let mut end = dotted.len();
     let mut node = value;
@@ -108,7 +109,7 @@ mod tests {
         .unwrap()
     }
 
-    /// The tree in one line, for comparing.
+    /// Returns the tree in one line, for comparison.
     fn flat(node: &Node) -> String {
         match &node.raw {
             Raw::Null => "~".into(),
@@ -143,7 +144,7 @@ mod tests {
                 "{matrix: {size: {large: none}, heap: none}}",
                 "matrix={size={small={a={1}}}}",
             ),
-            // What is not there is not left out: it is refused where values are checked.
+            // A missing entry is not left out: the check of values refuses it.
             (
                 "{variants: {a: {}, b: {}}}",
                 "{variants: {b: none, c: none}}",

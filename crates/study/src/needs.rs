@@ -1,37 +1,37 @@
-//! What a study needs of its targets. What of it is not there, the engine finds out before anything
-//! starts.
+//! Lists the abilities that a study needs of its targets. The engine finds out which are missing
+//! before anything starts.
 //!
-//! What is needed to answer the question must be there, or the study is refused: another isolation,
-//! a volume to fill, a snapshot to go back to. What makes the answer richer or the hosts more like
-//! machines is wished for: the run goes on without it, and its notes say so.
+//! An ability that answering the question requires must be there, or the study is refused: another
+//! isolation, a volume to fill, a snapshot to restore. An ability that only adds detail, or makes
+//! the hosts more like machines, is a wish: the run goes on without it, and its notes say so.
 
 use crate::human;
 use crate::settings::{Data, Load, PageCache, Probes, Reset, RestoreMethod, Settings, Settle};
 use target::{Ability, DiskSpec, HostsSpec, Isolation, Target};
 
-/// An ability that some setting asks for.
+/// An ability that a setting requires.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Need {
-    /// The ability that is asked about.
+    /// The ability.
     pub ability: Ability,
-    /// What asks for it: a key of the study, with its value where that says more.
+    /// Reason: a key of the study, with its value if that adds information.
     pub why: String,
-    /// Whether the run can go on without it.
+    /// Tells if the run can go on without it.
     pub strength: Strength,
 }
 
-/// Whether a run can go on without an ability.
+/// Tells if a run can go on without an ability.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Strength {
     /// The study cannot run without it.
     Must,
-    /// No, where hosts are kept apart; as loopback addresses they do without.
+    /// The study cannot run without it if hosts are isolated; loopback addresses do without.
     MustIfApart,
-    /// Yes, and its notes say what is missing.
+    /// The run goes on, and its notes say what is missing.
     Wish,
 }
 
-/// What one variant needs of its target. The null target has nothing to need.
+/// Returns the abilities that one variant needs of its target. The null target needs none.
 pub fn needs(settings: &Settings) -> Vec<Need> {
     let mut needs = Vec::new();
     match &settings.target {
@@ -70,7 +70,7 @@ fn must(ability: Ability, why: String, needs: &mut Vec<Need>) {
     });
 }
 
-/// The keys of its limits; none without one.
+/// Returns the keys of a disk's limits; `None` if it has no limit.
 fn disk_words(disk: &DiskSpec) -> Option<String> {
     let limits = disk.each().into_iter().filter_map(|(name, value)| Some((name, value?)));
     let words: Vec<String> = limits
@@ -115,10 +115,10 @@ fn of_hosts(hosts: &HostsSpec, needs: &mut Vec<Need>) {
             delay.map(human::format_duration_ns),
         ),
     ];
-    // Loopback is a choice, and what it lacks was not asked for; limits beside it are a mistake
-    // that the rules speak of.
+    // Loopback is a choice, so its missing abilities were not requested. Limits beside it are a
+    // mistake that the rules report.
     let (own, each) = match hosts.isolation {
-        // The machines say what they permit when they are reached.
+        // The machines report what they permit when they are reached.
         _ if hosts.are_machines() => (Strength::Wish, Strength::Must),
         Isolation::Hosts => (Strength::Must, Strength::Must),
         Isolation::Auto => (Strength::Wish, Strength::MustIfApart),
@@ -171,7 +171,7 @@ fn of_data(data: &Data, needs: &mut Vec<Need>) {
     }
 }
 
-/// What the keys of all probes begin with.
+/// Prefix of the keys of all probes.
 pub const PROBES: &str = "probes.";
 
 fn of_probes(probes: &Probes, needs: &mut Vec<Need>) {

@@ -1,7 +1,8 @@
-//! What operations take on the wire, before a cluster is asked: frames of requests exactly, since
-//! they are made as a worker makes them; answers from what is known of rows.
+//! Estimates the bytes of operations on the wire before a cluster is contacted. Request frames are
+//! exact, because they are built as a worker builds them; answers are estimated from the size of
+//! rows.
 //!
-//! Headers of TCP, IP and Ethernet are not counted, nor is what compression saves.
+//! Headers of TCP, IP and Ethernet are not counted, and compression is ignored.
 
 use crate::work::Work;
 use cql::request::QueryParams;
@@ -9,29 +10,31 @@ use cql::template::{BatchTemplate, Template};
 use std::collections::BTreeMap;
 use workload::{Generator, Program, Stage, Statement};
 
-/// Operations whose requests are made: as many as a program is recognized by.
+/// Number of operations whose requests are built: as many as identify a program.
 const OPERATIONS: u64 = 1_000;
-/// When fewer have to do, bytes: rows may be as large as they like, and a plan takes a second.
+/// Limit of request bytes after which fewer operations have to do: rows may be large, and a plan
+/// should take a second.
 const BYTES_MAX: u64 = 8 << 20;
 /// Length of the id of a prepared statement, an MD5.
 const STATEMENT_ID: [u8; 16] = [0; 16];
-/// A RESULT without rows: its header, and its kind.
+/// Bytes of a RESULT without rows: its header and its kind.
 const VOID_BYTES: f64 = 9.0 + 4.0;
-/// A RESULT of rows beside them: header and kind, flags, number of columns and of rows.
+/// Bytes of a RESULT with rows, besides the rows: header and kind, flags, number of columns and of
+/// rows.
 const ROWS_BYTES: f64 = 9.0 + 4.0 + 12.0;
 
-/// What an operation takes on the wire on average, bytes.
+/// Average size of an operation on the wire, bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Payload {
-    /// Its requests.
+    /// Bytes of its requests.
     pub request_bytes: f64,
-    /// The answers to them.
+    /// Bytes of the answers to them.
     pub answer_bytes: f64,
 }
 
 impl Payload {
-    /// Of the operations that a variant is measured with. `rows` has, by the name of a kind, how
-    /// many rows an operation of it reads; a kind that is not there reads one.
+    /// Returns the payload of a variant's measured operations. `rows` maps the name of a kind to
+    /// the number of rows that one of its operations reads; a missing kind reads one.
     pub fn of(work: &Work, rows: &BTreeMap<String, f64>) -> Payload {
         let step = work.step.as_ref();
         let stage = step.map_or(Stage::Main, |step| step.stage);
@@ -47,7 +50,7 @@ impl Payload {
             }
             let mut operation = generator.begin(n);
             operations += 1.0;
-            // Of a statement that others follow on, each is sent and answered; none comes twice.
+            // In a chain of statements each one is sent and answered once.
             for _ in program.statements() {
                 let at = operation.statement;
                 sum.request_bytes += request_bytes(&mut generator, &frames, at);
@@ -67,7 +70,7 @@ impl Payload {
     }
 }
 
-/// How a statement is sent.
+/// Templates with which a statement is sent.
 struct Frames {
     alone: Template,
     batch: Option<BatchTemplate>,
@@ -86,7 +89,7 @@ impl Frames {
         let alone = if statement.prepared {
             Template::execute(&STATEMENT_ID, values, &params)
         } else {
-            // Of a text that cannot be read nothing is sent: the estimate counts no bytes for it.
+            // A text that cannot be parsed is never sent: the estimate counts no bytes for it.
             Template::query(&statement.cql, values, &params)
                 .unwrap_or_else(|_| Template::execute(&STATEMENT_ID, values, &params))
         };
@@ -95,7 +98,7 @@ impl Frames {
     }
 }
 
-/// Of the statement that the operation has come to.
+/// Returns the request bytes of the statement that the operation has reached.
 fn request_bytes(generator: &mut Generator, frames: &[Frames], statement: u16) -> f64 {
     let entries = generator.entries();
     let mut out = Vec::new();
@@ -117,7 +120,7 @@ fn request_bytes(generator: &mut Generator, frames: &[Frames], statement: u16) -
     (fixed + out.len()) as f64
 }
 
-/// What a statement is answered.
+/// Returns the bytes of the answer to a statement.
 fn answer_bytes(program: &Program, statement: u16, rows: &BTreeMap<String, f64>) -> f64 {
     let statement = &program.statements()[usize::from(statement)];
     if !statement.returns_rows {
@@ -145,7 +148,7 @@ mod tests {
         Payload::of(&plan(&study).unwrap().works[0], &rows)
     }
 
-    /// [`Template`] says how large the frame of a write of standard1 is.
+    /// [`Template`] gives the size of the frame for a write of standard1.
     #[test]
     fn requests_are_the_frames_that_a_worker_would_send() {
         let write = payload("{use: standard1, mix: {write: 1}}", &[]);

@@ -1,10 +1,11 @@
-//! A study spelled out: every trial with its phases, in the order in which they run.
+//! Expands a study into every trial with its phases, in the order in which they run.
 //!
-//! A plan is a pure function of the study: the same file, command line and seed give the same plan,
-//! which is how an interrupted run is taken up again. What a trial finds done already (the target
-//! runs, the data is there) is planned from the trials before it; a run decides it again from what
-//! is really there, by the same two functions, since a procedure may end early.
+//! A plan is a pure function of the study: the same file, command line and seed give the same plan.
+//! An interrupted run can therefore be resumed. The plan takes from the earlier trials what a trial
+//! will find already done (the target runs, the data is loaded). A run decides this again from the
+//! actual state, by the same two functions, since a procedure may end early.
 
+mod accord;
 mod error;
 pub mod order;
 mod phase;
@@ -24,7 +25,7 @@ use crate::targets;
 use crate::upgrade_warnings;
 use crate::work::{self, Work};
 use analysis::procedure::{Ask, Outlook, Point, Role};
-use error::only_data;
+use error::{accord_stays, only_data, only_levels_taken};
 use imports::Step;
 use measure::number::counted;
 use order::{Cell, order, outlooks};
@@ -38,35 +39,35 @@ pub use error::PlanError;
 pub use phase::{Offer, OfferLength, Phase, PhaseKind, PhaseWork};
 pub use words::target_words;
 
-/// Numbers of operations between two cells: at 10 M operations a second, 30 hours.
+/// Distance between the operation numbers of two cells: at 10 M operations a second, 30 hours.
 const OPERATIONS_PER_CELL: u64 = 1 << 40;
 
-/// A study spelled out.
+/// A study, expanded into trials.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Every trial, in order. Not all of them have a point yet, and not all need come.
+    /// Every trial, in order. Some have no point yet, and some may not run.
     pub trials: Vec<Turn>,
-    /// What each variant's workload comes to, in the study's order.
+    /// Compiled workload of each variant, in the study's order.
     pub works: Vec<Work>,
-    /// What the run is expected to take.
+    /// Expected cost of the run.
     pub estimate: Estimate,
-    /// What is thought to fail, though nobody can know: a sentence each.
+    /// Predicted problems, a sentence each. They are advisory.
     pub warnings: Vec<String>,
 }
 
-/// What is known of the rows that a trial begins with.
+/// State of the rows at the start of a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RowsBefore {
-    /// Whether those that it reads are said to be there: loaded or kept by the study, or, for
-    /// another tool's words, written by a step before, or read by one that writes none.
+    /// True if the rows that it reads are declared to exist: loaded or kept by the study. For
+    /// another tool's command, true if an earlier step writes rows, or if this step only reads.
     pub are_said: bool,
-    /// Whether nothing in the run has written them: those of a study that says that they are there,
-    /// or of another tool's words where no step before only writes them.
+    /// True if nothing in the run has written the rows. Either the study declares them present, or
+    /// no step of another tool's commands before this one only writes them.
     pub are_strange: bool,
 }
 
 impl Plan {
-    /// Of one of its trials.
+    /// Returns the state of the rows before one of its trials.
     pub fn rows_before(&self, trial: &Trial, settings: &Settings) -> RowsBefore {
         let work = self.works.get(trial.variant);
         let Some((work, step)) = work.and_then(|work| Some((work, work.step.as_ref()?))) else {
@@ -86,14 +87,15 @@ impl Plan {
     }
 }
 
-/// Whether a step of an import only writes to a keyspace, as one does that fills its tables.
+/// Returns true if a step of an import only writes to a keyspace, which means that it fills the
+/// tables.
 fn fills(work: &Work, keyspace: &str) -> bool {
     let stage = work.step.as_ref().map(|step| step.stage);
     let program = &work.program;
     program.keyspace() == keyspace && stage.is_some_and(|stage| program.only_writes(stage))
 }
 
-/// One configuration, run once; in a plan perhaps without its point.
+/// One configuration, run once; in a plan its point may be missing.
 #[derive(Clone, Debug)]
 pub struct Trial<P = Point> {
     /// Number, from 0.
@@ -102,33 +104,33 @@ pub struct Trial<P = Point> {
     pub slug: String,
     /// Number of the variant in the study.
     pub variant: usize,
-    /// Where on the axis.
+    /// Position on the axis.
     pub point: P,
-    /// What it is measured for. In a plan, where the point is not known, neither is this.
+    /// Purpose of the measurement. In a plan, it is not known where the point is not known.
     pub role: Role,
-    /// Whether it is measured whatever is found; otherwise the procedure may end before it.
+    /// True if the trial runs whatever the earlier ones find; otherwise the procedure may end
+    /// before it.
     pub certain: bool,
     /// Number of the block, from 0.
     pub block: usize,
-    /// Number of its first operation. Variants have the same one at the same point and block, so
-    /// that they are asked the same; no two points have, so that none finds a cache warmed by
+    /// Number of its first operation. Variants at the same point and block share it, so that they
+    /// get the same operations. No two points share it, so that none finds a cache warmed by
     /// another's keys.
     pub first_operation: u64,
     /// Phases in order.
     pub phases: Vec<Phase>,
 }
 
-/// A trial as it is planned: whose turn it is. Where it is to be measured stands there if the
-/// procedure knows that before anything is measured.
+/// A planned trial. Its point is set if the procedure knows it before anything is measured.
 pub type Turn = Trial<Option<Point>>;
 
 impl<P> Trial<P> {
-    /// How long it is expected to take, seconds.
+    /// Returns its expected length, seconds.
     pub fn seconds(&self) -> f64 {
         self.phases.iter().map(|phase| phase.seconds).sum()
     }
 
-    /// And a phase of it; 0 if it has none.
+    /// Returns the expected length of one of its phases, seconds; 0 if it has no such phase.
     pub fn seconds_of(&self, kind: PhaseKind) -> f64 {
         let phase = self.phases.iter().find(|phase| phase.kind == kind);
         phase.map_or(0.0, |phase| phase.seconds)
@@ -136,7 +138,8 @@ impl<P> Trial<P> {
 }
 
 impl Turn {
-    /// The trial of what is asked for. What it is for decides how long its window is.
+    /// Returns the trial at the point and for the role of `ask`. The role decides the length of its
+    /// window.
     pub fn at(&self, ask: Ask, settings: &Settings) -> Trial {
         let Ask { point, role } = ask;
         let mut turn = self.clone();
@@ -169,7 +172,8 @@ impl Turn {
 }
 
 impl<P> Trial<P> {
-    /// Its settings, of those of its variant: its window may have another length.
+    /// Returns the settings of the trial, made from its variant's: its window may have another
+    /// length.
     pub fn settings<'s>(&self, of_variant: &'s Settings) -> Cow<'s, Settings> {
         let measure_ns = of_variant.window_ns(self.role);
         if measure_ns == of_variant.window.measure_ns {
@@ -181,7 +185,7 @@ impl<P> Trial<P> {
     }
 }
 
-/// Spells a study out.
+/// Plans a study.
 ///
 /// # Errors
 /// A workload that resolving accepted does not compile with the study's seed, or has statements
@@ -199,6 +203,8 @@ pub fn plan(study: &Study) -> Result<Plan, PlanError> {
         .collect::<Result<Vec<_>, _>>()
         .map_err(PlanError::Compile)?;
     only_data(study, &works)?;
+    only_levels_taken(study, &works)?;
+    accord_stays(study, &works)?;
     let trials = turns(study, &works, &outlooks(study));
     let estimate = estimate::of_run(study, &works, &trials);
     let mut warnings = estimate::warnings(study, &works);
@@ -219,7 +225,7 @@ pub fn plan(study: &Study) -> Result<Plan, PlanError> {
 fn turns(study: &Study, works: &[Work], outlooks: &[Outlook]) -> Vec<Turn> {
     let order = order(study, outlooks);
     let cells_per_block = outlooks.iter().map(|outlook| outlook.turns_max).max();
-    // Those of a plan keep their numbers when blocks are added.
+    // Planned trials keep their numbers when blocks are added.
     let planned = order.iter().filter(|cell| cell.block < study.repeat.blocks);
     let digits = planned.count().saturating_sub(1).to_string().len().max(2);
     let mut stage = PlannedState::default();
@@ -242,7 +248,7 @@ fn turns(study: &Study, works: &[Work], outlooks: &[Outlook]) -> Vec<Turn> {
             block: cell.block,
             first_operation: match &work.step {
                 Some(step) => step.first_operation,
-                // Every trial begins where the recording does.
+                // Every trial begins at the start of the recording.
                 None if settings.workload.recorded.is_some() => 0,
                 None => cell_number as u64 * OPERATIONS_PER_CELL,
             },
@@ -270,12 +276,12 @@ fn slug(study: &Study, cell: Cell, (point, role): (Option<Point>, Role), number:
     slug
 }
 
-/// What is there while the trials of a plan follow one another, and the phases that it takes to
-/// get from it to each of them.
+/// Simulated state of the target while the trials of a plan follow one another, and the phases that
+/// lead from it to each trial.
 #[derive(Default)]
 struct PlannedState<'a> {
     standing: DataState,
-    /// How the nodes are configured now.
+    /// Current configuration of the nodes.
     target: Option<&'a Target>,
     phases: Vec<Phase>,
 }
@@ -313,7 +319,8 @@ impl<'a> PlannedState<'a> {
         });
     }
 
-    /// Starts a target, or gives its nodes another configuration; nothing if it has it already.
+    /// Adds the phase that starts a target, or that reconfigures its nodes; adds nothing if the
+    /// target already has this configuration.
     fn configure(&mut self, settings: &'a Settings, target: &'a Target) {
         match self.target {
             None => self.add(PhaseKind::Target, settings, target_words(target)),
@@ -326,7 +333,7 @@ impl<'a> PlannedState<'a> {
         self.target = Some(target);
     }
 
-    /// The state of the data that a trial begins with, as `Stagehand::prepare` brings it about.
+    /// Adds the phases that prepare the data for a trial, as `Stagehand::prepare` does in a run.
     fn data(&mut self, settings: &'a Settings, program: &Program) {
         let preparation = self.standing.preparation(settings, program);
         let data = &settings.data;
@@ -354,14 +361,14 @@ impl<'a> PlannedState<'a> {
         if data.reset == Reset::Snapshot {
             self.add(PhaseKind::Restore, settings, restore_words(settings));
         } else if restarts || !is_loaded {
-            // Before every trial: the writes of the one before leave compactions too.
+            // Before every trial: the previous trial's writes leave compactions too.
             self.settle(settings);
         }
     }
 
     fn settle(&mut self, settings: &Settings) {
         if settings.data.settle != Settle::None {
-            // Who has no agents cannot ask for a flush.
+            // A flush needs agents.
             let what = match &settings.target {
                 Target::Attach(spec) if spec.jolokia.is_none() => "wait for compactions",
                 _ => "flush, and wait for compactions",
@@ -377,20 +384,25 @@ impl<'a> PlannedState<'a> {
         (point, role): (Option<Point>, Role),
     ) {
         let offer = |length| PhaseWork::offer(point, settings, length);
-        if settings.window.warmup != Warmup::Fixed(0) {
+        let starts = |phase: &Phase| matches!(phase.kind, PhaseKind::Target | PhaseKind::Restart);
+        let warmup = settings.window.warmup_of(self.phases.iter().any(starts));
+        if warmup != Warmup::Fixed(0) {
             self.phases.push(Phase {
                 kind: PhaseKind::Warmup,
-                work: offer(match settings.window.warmup {
+                work: offer(match warmup {
                     Warmup::Auto(max_ns) => OfferLength::UntilSteady(max_ns),
                     Warmup::Fixed(ns) => OfferLength::For(ns),
                 }),
-                seconds: estimate::of_phase(PhaseKind::Warmup, settings),
+                seconds: estimate::of_warmup(warmup),
             });
         }
         let measure_ns = settings.window_ns(role);
         self.phases.push(Phase {
             kind: PhaseKind::Measure,
-            work: offer(OfferLength::For(measure_ns)),
+            work: offer(match settings.window.after_faults_ns {
+                Some(after_ns) => OfferLength::UntilFaults(after_ns, measure_ns),
+                None => OfferLength::For(measure_ns),
+            }),
             seconds: measure_ns as f64 / 1e9,
         });
         match settings.verify.sample {
@@ -412,7 +424,7 @@ impl<'a> PlannedState<'a> {
         }
     }
 
-    /// The phases of an import's step.
+    /// Adds the phases of an import's step.
     fn step(&mut self, settings: &'a Settings, step: &Step, point: Option<Point>) {
         self.configure(settings, &settings.target);
         if !step.before.is_empty() {

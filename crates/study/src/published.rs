@@ -1,4 +1,4 @@
-//! Figures that others have published, as data beside a study: what is shown beside ours.
+//! Published figures, kept as data beside a study, that the report shows beside its own.
 
 use crate::check;
 use crate::inputs::Inputs;
@@ -7,7 +7,7 @@ use crate::tree::Tree;
 use analysis::{VariantName, series};
 use yaml::{Diagnostics, Limits, Node, SourceText};
 
-/// The metrics that a ratio may be of.
+/// Metrics that a ratio may refer to.
 const METRICS: [&str; 6] = [
     "ops_per_s",
     "latency_ms.mean",
@@ -18,9 +18,9 @@ const METRICS: [&str; 6] = [
 ];
 
 impl Published {
-    /// What the key `published` of a study with these variants names, with the file; a mistake
-    /// stands at the key. `is_whole` says that it is the study at its own size: a scale may leave
-    /// out variants that the file speaks of.
+    /// Returns the file that the key `published` of a study with these variants names, and its
+    /// content. Mistakes are reported at the key. `is_whole` is true for the study at its own size:
+    /// a scale may leave out variants that the file mentions.
     pub(crate) fn of(
         root: &Node,
         study: &Tree,
@@ -39,10 +39,12 @@ impl Published {
         }
     }
 
-    /// The file `name`, beside a study that has these variants; none: it may have any.
+    /// Reads the file `name` beside a study that has these variants; with `None` it may name any
+    /// variant.
     ///
     /// # Errors
-    /// It cannot be read, is no such file, or speaks of other variants; a sentence.
+    /// A sentence, if the file cannot be read, has another form, or names variants that the study
+    /// does not have.
     pub fn read(
         name: &str,
         inputs: &Inputs<'_>,
@@ -83,7 +85,7 @@ impl Published {
     }
 }
 
-/// Refuses a variant that the study has not.
+/// Refuses a variant that the study does not have.
 fn check_variant(name: &str, known: Option<&[&VariantName]>) -> Result<(), String> {
     match known.filter(|known| known.iter().all(|one| one.as_str() != name)) {
         Some(known) => {
@@ -98,7 +100,7 @@ fn check_variant(name: &str, known: Option<&[&VariantName]>) -> Result<(), Strin
 }
 
 impl Ratio {
-    /// Whether it is between means over all points, and not of two places.
+    /// Returns true if the ratio is between means over all points, not between two points.
     pub fn is_over_points(&self) -> bool {
         self.over == "points"
     }
@@ -129,7 +131,7 @@ impl Ratio {
         }
     }
 
-    /// The least and the most that were published; none of a ratio that says neither.
+    /// Returns the least and the most that were published; `None` if the ratio has neither.
     pub fn range(&self) -> Option<(f64, f64)> {
         match (self.value, self.least, self.most) {
             (Some(value), None, None) => Some((value, value)),
@@ -140,8 +142,8 @@ impl Ratio {
 }
 
 impl Figure {
-    /// How many times the printed mean latency is what its throughput allows for; none where one
-    /// of the three was not printed.
+    /// Returns the printed mean latency divided by the one that Little's law gives for the printed
+    /// throughput; `None` if one of the three figures was not printed.
     pub fn contradicts(&self) -> Option<f64> {
         let implied_ms = series::little_ms(self.in_flight?, self.ops_per_s?);
         Some(self.mean_ms? / implied_ms)
@@ -197,8 +199,8 @@ mod tests {
         }
     }
 
-    /// Two of those that `contradicts` was made for: 35.5 and 80.8 ms are what the throughputs
-    /// allow for.
+    /// Two of the cases for which `contradicts` was written. The throughputs imply 35.5 and 80.8
+    /// ms.
     #[test]
     fn a_latency_that_throughput_does_not_allow_for_is_seen() {
         let figure = |in_flight, ops_per_s, mean_ms| Figure {

@@ -1,7 +1,9 @@
-//! At which level rows are read back after a trial, so that every acknowledged write must be seen.
+//! Chooses the level at which rows are read back after a trial, so that every acknowledged write
+//! must be seen.
 //!
-//! A read at R of RF copies meets one of the W that acknowledged if R + W > RF. Where the copies of
-//! several data centres are asked apart, only levels that count all of them meet.
+//! A read from R of RF copies overlaps the W copies that acknowledged a write if R + W > RF. If the
+//! copies in several data centres are counted separately, only levels that count all copies
+//! overlap.
 
 use crate::settings::{Replication, Settings};
 use cql::Consistency;
@@ -9,42 +11,42 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use workload::{Program, Stage};
 
-/// Operations of a stage that are looked at for the statements that it executes: one that comes up
-/// less often than once in so many is not worth a stronger read of every row.
+/// Number of a stage's operations that are examined for the statements that it executes. A
+/// statement that is rarer than that is not worth a stronger read of every row.
 const LOOKED_AT: u64 = 10_000;
 
-/// The levels of writing and of reading back.
+/// Consistency levels of writing and of reading back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Levels {
     /// Copies of every row.
     pub copies: u64,
-    /// The weakest level of the writes.
+    /// Weakest level of the writes.
     pub written: Consistency,
-    /// Copies that must acknowledge there; 0: a hint is enough.
+    /// Copies that must acknowledge at that level; 0: a hint is enough.
     pub written_by: u64,
-    /// The level of the reads.
+    /// Level of the reads.
     pub read: Consistency,
-    /// Copies that must answer there.
+    /// Copies that must answer at that level.
     pub read_from: u64,
 }
 
 impl Levels {
-    /// Whether a read must see every write that was acknowledged.
+    /// Returns true if a read must see every acknowledged write.
     pub fn meet(&self) -> bool {
         self.written_by > 0 && self.written_by + self.read_from > self.copies
     }
 }
 
-/// When a write is acknowledged.
+/// Level of a write, and the copies that acknowledge it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Acknowledged {
-    /// The level that it is written at.
+    /// Consistency level of the write.
     pub level: Consistency,
-    /// Copies that must have it there; 0: a hint is enough.
+    /// Copies that must have it at that level; 0: a hint is enough.
     pub by: u64,
 }
 
-/// The weakest level of what is written while load is measured; none: nothing is.
+/// Returns the weakest level of the writes while load is measured; `None` if nothing is written.
 pub(crate) fn weakest_write(settings: &Settings, program: &Program) -> Option<Acknowledged> {
     let replication = &settings.keyspace.replication;
     let written = program.writes(Stage::Main).into_iter().map(|statement| Acknowledged {
@@ -54,8 +56,8 @@ pub(crate) fn weakest_write(settings: &Settings, program: &Program) -> Option<Ac
     written.min_by_key(|one| one.by)
 }
 
-/// The levels of a trial with these settings: of the reads what the study states, else the weakest
-/// that must see what was acknowledged.
+/// Returns the levels of a trial with these settings. The level of the reads is the study's, or
+/// else the weakest that must see all acknowledged writes.
 pub fn levels(settings: &Settings, program: &Arc<Program>) -> Levels {
     let replication = &settings.keyspace.replication;
     let of = |level| asked(level, replication);
@@ -79,7 +81,7 @@ pub fn levels(settings: &Settings, program: &Arc<Program>) -> Levels {
         return made(stated);
     }
     if is_conditional {
-        // What Paxos has accepted and not committed is seen by who asks Paxos.
+        // Only a serial read sees writes that Paxos has accepted and not committed.
         return made(Consistency::Serial);
     }
     let usual = [Consistency::One, Consistency::Quorum, Consistency::All];
@@ -87,7 +89,7 @@ pub fn levels(settings: &Settings, program: &Arc<Program>) -> Levels {
     meets.unwrap_or_else(|| made(Consistency::All))
 }
 
-/// The writing statements that the load and the main stage execute.
+/// Returns the writing statements that the load and the main stage execute.
 fn writes(program: &Arc<Program>) -> BTreeSet<u16> {
     let mut found = BTreeSet::new();
     for stage in [Stage::Load, Stage::Main] {
@@ -102,7 +104,7 @@ fn writes(program: &Arc<Program>) -> BTreeSet<u16> {
     found
 }
 
-/// Copies of all that must answer at a level.
+/// Returns how many of all copies must answer at a level.
 fn asked(level: Consistency, replication: &Replication) -> u64 {
     let all = replication.copies();
     let datacenters: Vec<u64> = match replication {
@@ -120,7 +122,7 @@ fn asked(level: Consistency, replication: &Replication) -> u64 {
         Consistency::Three => 3,
         Consistency::Quorum | Consistency::Serial => quorum(all),
         Consistency::EachQuorum => datacenters.into_iter().map(quorum).sum(),
-        // Of the smallest: which one the client is in, nobody has said.
+        // The quorum of the smallest data centre: the client's own is not known.
         Consistency::LocalQuorum | Consistency::LocalSerial => {
             datacenters.into_iter().min().map_or(0, quorum)
         }
@@ -178,7 +180,7 @@ mod tests {
                 One,
                 false,
             ),
-            // A kind that the mix does not have writes nothing.
+            // A kind that is not in the mix writes nothing.
             ("{write: QUORUM, insert: ONE}", &three, every, Quorum, true),
             ("{write: QUORUM, read: ONE}", &three, every, Quorum, true),
         ] {

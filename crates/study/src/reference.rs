@@ -1,4 +1,4 @@
-//! The reference of the format, made of its table: `docs/study-file.md`.
+//! Generates the reference of the format, `docs/study-file.md`, from its table.
 
 use crate::check;
 use crate::format::{self, Type};
@@ -72,7 +72,7 @@ procedure: {fixed: {threads: 32}}
 ```
 ";
 
-/// The whole page.
+/// Returns the whole page.
 pub fn markdown() -> String {
     let mut page = INTRODUCTION.to_owned();
     let tops: Vec<_> = format::children("").collect();
@@ -146,7 +146,7 @@ fn table(page: &mut String, path: &str) {
     }
 }
 
-/// What a value may be, in words, with its limits.
+/// Describes in words the values that a type allows, with their limits.
 pub fn value_words(typ: &Type) -> String {
     let between = |words: &str, min: String, max: String| format!("{words}, {min} to {max}");
     match typ {
@@ -204,7 +204,7 @@ mod tests {
         expect_file!["../../../docs/study-file.md"].assert_eq(&super::markdown());
     }
 
-    /// "Every key is in this page", and those of `probes` were not.
+    /// The page says that it contains every key, but those of `probes` were missing.
     #[test]
     fn every_key_is_in_the_page() {
         let page = super::markdown();

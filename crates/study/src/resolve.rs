@@ -1,10 +1,9 @@
-//! Text and command line → [`Study`], or all mistakes together.
+//! Turns text and command line into a [`Study`], or reports all mistakes together.
 //!
 //! 1. Parse the text.
-//! 2. Lay the scale, `--target`, `--set` and `--seed` over it, in this order.
-//! 3. For each variant: lay its settings over the result, then each phase over that, check it
-//!    against the table and the rules, read its settings.
-//! 4. The same with every scale that was not asked for, so that a mistake in one is found today.
+//! 2. Merge the scale, `--target`, `--set` and `--seed` into it, in this order.
+//! 3. For each variant: merge its settings, then each phase; check the result; read its settings.
+//! 4. Do the same with every other scale, so that mistakes in them are found now.
 
 mod notes;
 mod required;
@@ -38,15 +37,15 @@ use target::Target;
 use yaml::{Diagnostics, Place, SourceText, did_you_mean};
 use yaml::{Node, Raw};
 
-/// Why there is no study.
+/// Reason why there is no study.
 #[derive(Debug, thiserror::Error)]
 pub enum StudyError {
     /// The file could not be read.
     #[error("cannot read the study {path}: {answer}")]
     Unreadable {
-        /// The file.
+        /// Path of the file.
         path: String,
-        /// The system's answer.
+        /// Error of the system.
         answer: std::io::Error,
     },
     /// The study has mistakes.
@@ -70,13 +69,13 @@ pub fn read(path: &Path, overrides: &Overrides) -> Result<Study, StudyError> {
     }
 }
 
-/// The folder of a file; that of a bare name is the current one.
+/// Returns the folder of a file; for a bare name, the current folder.
 fn folder_of(path: &Path) -> PathBuf {
     let parent = path.parent().filter(|path| !path.as_os_str().is_empty());
     parent.unwrap_or(Path::new(".")).to_owned()
 }
 
-/// Resolves a study; `name` is what the text is called in messages.
+/// Resolves a study; messages call the text `name`.
 pub fn resolve(name: &str, text: &str, overrides: &Overrides) -> Result<Study, Diagnostics> {
     let mut out = Diagnostics::new(vec![SourceText {
         name: name.to_owned(),
@@ -111,7 +110,7 @@ pub fn resolve(name: &str, text: &str, overrides: &Overrides) -> Result<Study, D
     );
     resolver.other_scales(&mut out);
     out.clone().into_result()?;
-    // Whatever test resolves a study: what is accepted here must be accepted by editors as well.
+    // In every test that resolves a study: editors must accept what is accepted here.
     #[cfg(test)]
     crate::schema::tests::must_accept(&root, overrides);
     Ok(Study {
@@ -122,7 +121,7 @@ pub fn resolve(name: &str, text: &str, overrides: &Overrides) -> Result<Study, D
     })
 }
 
-/// The primary point is one that is measured.
+/// Checks that the primary point is one that is measured.
 fn primary(root: &Node, resolved: &Resolved, out: &mut Diagnostics) {
     let Some(point) = resolved.tree.at("primary.point").and_then(Tree::count) else {
         return;
@@ -130,7 +129,7 @@ fn primary(root: &Node, resolved: &Resolved, out: &mut Diagnostics) {
     let settings = resolved.variants.iter().map(|variant| &variant.settings);
     let outlooks: Vec<Outlook> = settings.map(|one| one.procedure.outlook()).collect();
     if outlooks.iter().any(|outlook| outlook.points.len() < outlook.turns_max) {
-        // Nobody knows yet where will be measured.
+        // The points are not known yet.
         return;
     }
     let points = outlooks.iter().flat_map(|outlook| &outlook.points);
@@ -145,7 +144,7 @@ fn primary(root: &Node, resolved: &Resolved, out: &mut Diagnostics) {
     }
 }
 
-/// What the command line lays over the study.
+/// Settings from the command line that are merged into the study.
 struct Flags {
     target: Option<Node>,
     rest: Vec<Node>,
@@ -180,7 +179,7 @@ fn flags(overrides: &Overrides, out: &mut Diagnostics) -> Flags {
     Flags { target, rest }
 }
 
-/// `dotted.path=value` as a tree. The value is YAML; its places are moved to where it stands.
+/// Parses `dotted.path=value` as a tree. The value is YAML; its places are moved to its position.
 fn set_flag(set: &str, out: &mut Diagnostics) -> Option<Node> {
     let place = new_source("--set", set, out);
     let Some((path, value)) = set.split_once('=').filter(|(path, _)| !path.is_empty()) else {
@@ -192,7 +191,7 @@ fn set_flag(set: &str, out: &mut Diagnostics) -> Option<Node> {
         );
         return None;
     };
-    // As many spaces as the path is long: the value keeps its column.
+    // Pads with spaces for the path, so that the value keeps its column.
     let padded = format!("{}{value}", " ".repeat(path.len() + 1));
     let value = match value.trim() {
         "" => Node::plain("", place.clone()),
@@ -216,7 +215,7 @@ fn new_source(name: &str, text: &str, out: &mut Diagnostics) -> Place {
     }
 }
 
-/// What a study's variants are resolved from.
+/// Input for the resolution of a study's variants.
 struct Resolver<'a> {
     root: &'a Node,
     overrides: &'a Overrides,
@@ -228,18 +227,18 @@ struct Resolver<'a> {
 struct Resolved {
     variants: Vec<Variant>,
     axes: Vec<Axis>,
-    /// Whether they, or some of them, were written as a grid.
+    /// True if some of the axes were written as a grid.
     has_grid: bool,
-    /// Settings of a screening; 0: there is none.
+    /// Number of settings of a screening; 0 without one.
     screened: usize,
-    /// Of the first side.
+    /// Checked tree of the first side.
     tree: Tree,
-    /// What imports do differently here, by the name of the side.
+    /// Differences between the imported tool and cassay, by the name of the side.
     notes: Vec<(VariantName, Vec<String>)>,
 }
 
 impl Resolved {
-    /// Whether no variant of the study was left out.
+    /// Returns true if no variant of the study was left out.
     fn has_all_of(&self, root: &Node) -> bool {
         let written = root.at("variants").and_then(Node::entries).unwrap_or_default();
         let is_there = |name: &str| {
@@ -251,7 +250,7 @@ impl Resolved {
 }
 
 impl Resolver<'_> {
-    /// The study in the scale that was asked for.
+    /// Resolves the study in the requested scale.
     fn wanted_scale(&self, out: &mut Diagnostics) -> Resolved {
         let scale = self.overrides.scale.as_deref().and_then(|wanted| {
             let scales = self.root.at("scales");
@@ -335,7 +334,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// A study checked against the table and the rules.
+    /// Checks a study against the table and the rules.
     fn check(&self, node: &Node, out: &mut Diagnostics) -> Tree {
         let tree = check::study(node, out);
         let subject = Subject {
@@ -348,7 +347,7 @@ impl Resolver<'_> {
         tree
     }
 
-    /// What holds while data is loaded, if the study has phases.
+    /// Returns the settings while data is loaded, if the study has phases.
     fn loading(&self, node: &Node, out: &mut Diagnostics) -> Option<Box<Phase>> {
         node.at("phases")?;
         let mut node = node.clone();
@@ -356,13 +355,13 @@ impl Resolver<'_> {
         let tree = self.check(&node, out);
         let mut phase = Draft::of(&tree).phase();
         rules::trust::settle(&mut phase.target, &node, self.overrides);
-        // What got another name is said of the measured phase.
+        // The measured phase reports renamed settings.
         let _ = rules::cassandra::settle(&mut phase.target, &node, self.overrides);
         Some(Box::new(phase))
     }
 
-    /// Lays a phase over the study. What it says of a local target goes where there is none: then
-    /// the target was replaced, or [`rules`] refuses it.
+    /// Merges a phase into the study. Settings of a local target are dropped if there is no local
+    /// target: then the target was replaced, or [`rules`] refuses the phase.
     fn lay_phase(&self, node: &mut Node, path: &str) {
         let Some(mut over) = node.at(path).cloned() else {
             return;
@@ -381,8 +380,9 @@ impl Resolver<'_> {
         }
     }
 
-    /// The variant itself, or one for each step of its import; and the import's notes. Mistakes
-    /// of the import have been said by [`work::check`]; with any, nobody asks for its steps.
+    /// Returns the variant itself, or one for each step of its import, and the import's notes.
+    /// [`work::check`] has already reported mistakes of the import; with mistakes the steps are not
+    /// built.
     fn steps(
         &self,
         name: &VariantName,
@@ -393,7 +393,7 @@ impl Resolver<'_> {
         let seed = tree.at("seed").and_then(Tree::count).unwrap_or_default();
         let Steps { steps, notes } = if is_right {
             work::estimate_rows(&mut settings, seed, self.inputs);
-            work::take_own_rows(&mut settings, seed, self.inputs);
+            work::take_own(&mut settings, seed, self.inputs);
             work::steps(adapt(settings), seed, self.inputs).unwrap_or_default()
         } else {
             Steps {
@@ -417,7 +417,7 @@ impl Resolver<'_> {
     }
 }
 
-/// Puts another target in: settings of the same kind of target stay, others go.
+/// Replaces the target: settings of the same kind of target stay, others are removed.
 fn replace_target(node: &mut Node, target: &Node) {
     let Raw::Map(entries) = &mut node.raw else {
         return;
@@ -431,26 +431,26 @@ fn replace_target(node: &mut Node, target: &Node) {
     merge(node, target, "");
 }
 
-/// An auto warm-up on the null target: connections and the client's own caches are warm after the
-/// first second, and nothing there compiles or fills, so there is nothing to detect.
+/// Length of an auto warm-up on the null target, ns: connections and the client's caches are warm
+/// after the first second. Nothing there compiles or fills, so there is nothing to detect.
 pub(crate) const WARMUP_NULL_NS: u64 = SECOND_NS;
 
-/// Switches off what the target cannot do and nobody asked for in so many words.
+/// Switches off settings that the target does not support and the study did not set explicitly.
 fn adapt(mut settings: Settings) -> Settings {
     let null = matches!(settings.target, Target::Null(_));
     if null {
         settings.verify.every_nth = None;
         settings.data.settle = Settle::None;
-        settings.data.reset = match settings.data.reset {
-            Reset::Truncate => Reset::Truncate,
-            Reset::None | Reset::Snapshot => Reset::None,
-        };
+        if settings.data.reset == Reset::Snapshot {
+            settings.data.reset = Reset::None;
+        }
         settings.data.page_cache = PageCache::Keep;
         if !settings.data.load.rows_are_known() {
             settings.data.load = Load::Operations(settings.data.load_rows);
         }
         settings.probes = settings.probes.and_then(Probes::imports_only);
         settings.faults.clear();
+        settings.window.first_warmup_ns = None;
         if let Warmup::Auto(max) = settings.window.warmup {
             settings.window.warmup = Warmup::Fixed(max.min(WARMUP_NULL_NS));
         }
@@ -462,7 +462,7 @@ fn adapt(mut settings: Settings) -> Settings {
     settings
 }
 
-/// The sections that a variant may change, for `plan.json`.
+/// Returns the sections that a variant may change, for `plan.json`.
 fn sections(tree: &Tree) -> Tree {
     let entries = tree.entries().iter();
     let keep = |key: &str| crate::format::VARIANT_SECTIONS.contains(&key);

@@ -1,7 +1,8 @@
-//! What the table cannot say: settings that contradict each other, or that come later.
+//! Rules that the table cannot express: settings that contradict each other, or that are not
+//! supported yet.
 //!
-//! Each rule looks at a checked tree that may have holes (a value with a mistake is absent), says
-//! what it finds, and leaves the rest to the others, so that all mistakes are found in one go.
+//! Each rule looks at a checked tree that may have gaps (a value with a mistake is absent). It
+//! reports what it finds and ignores the rest, so that all mistakes are found in one pass.
 
 mod attached;
 pub(crate) mod cassandra;
@@ -64,19 +65,49 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     own_table::check(subject, out);
     recorded::check(subject, out);
     whole_seconds(subject, out);
+    until_faults(subject, out);
 }
 
-/// A window and what comes before it are made of intervals of a second: a length between two of
-/// them would be another one than was asked for.
+/// A window that ends with its faults needs faults, and is not compared with one that has none.
+fn until_faults(subject: &Subject<'_>, out: &mut Diagnostics) {
+    let path = "window.until";
+    if subject.text(path) != Some("faults") {
+        return;
+    }
+    if subject.tree.at("faults").is_none() {
+        let message =
+            format!("`{path}: faults` ends the window after its faults, and there are none");
+        let hint = Some("remove it, or write `faults`");
+        subject.say(path, message, hint, out);
+    }
+    if subject.tree.at("repeat.without_faults") == Some(&Tree::Bool(true)) {
+        let message = format!(
+            "`repeat.without_faults` compares windows of one length, and `{path}: faults` ends \
+             some of them early"
+        );
+        let hint = Some("remove one of them");
+        subject.say(path, message, hint, out);
+    }
+}
+
+/// Requires whole seconds for a window and the phases before it: they consist of intervals of a
+/// second, so another length would be changed silently.
 fn whole_seconds(subject: &Subject<'_>, out: &mut Diagnostics) {
-    for path in ["window.warmup", "window.warmup_max", "window.measure"] {
+    for path in [
+        "window.warmup",
+        "window.warmup_max",
+        "window.first_warmup",
+        "window.measure",
+        "window.after_faults",
+    ] {
         if let Some(tree) = subject.tree.at(path) {
             whole(subject, path, tree, out);
         }
     }
 }
 
-/// An imported command line says itself how much is asked, of what, and for how long.
+/// Checks that a study with an imported command line leaves the load, the tables and the length to
+/// it.
 fn imported(subject: &Subject<'_>, out: &mut Diagnostics) {
     let tools = imports::Tool::ALL.into_iter().map(imports::Tool::name);
     let import = tools.map(|tool| format!("workload.{tool}")).find(|path| subject.wrote(path));
@@ -125,7 +156,7 @@ fn attach_credentials(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// A certificate proves nothing without its key, and a key is nobody's without its certificate.
+/// Checks that a client certificate and its private key are given together.
 fn client_certificates(subject: &Subject<'_>, out: &mut Diagnostics) {
     for section in ["target.attach.tls", "target.attach.jolokia.tls"] {
         let (cert, key) = (format!("{section}.cert"), format!("{section}.key"));
@@ -140,7 +171,7 @@ fn client_certificates(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Phases change what runs and comes back: nothing may be left of one in the other.
+/// Checks phases: a setting of one phase must not remain in force in the other.
 fn phases(subject: &Subject<'_>, out: &mut Diagnostics) {
     for phase in format::PHASES {
         let target = format!("{phase}.target");
@@ -203,7 +234,7 @@ fn null_errors(subject: &Subject<'_>, out: &mut Diagnostics) {
     let path = "target.null.errors";
     let entries = subject.tree.at(path).map(Tree::entries).unwrap_or_default();
     for (name, _) in entries {
-        // Only what a server can answer: the client's own outcomes are not errors on the wire.
+        // Only errors that a server can send: the client's own outcomes are not errors on the wire.
         let known = OUTCOMES
             .iter()
             .map(|outcome| outcome.name())
@@ -221,8 +252,8 @@ fn null_errors(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// The null target stores nothing. Who asks for data there in so many words is refused;
-/// who put `--target null` in front of a study for real Cassandra is only told.
+/// Checks keys that need stored data on the null target, which stores nothing. A study that asks
+/// for data explicitly is refused; one for real Cassandra with `--target null` gets only a note.
 fn null_data(subject: &Subject<'_>, out: &mut Diagnostics) {
     if subject.tree.at("target.null").is_none() || subject.target_replaced {
         return;

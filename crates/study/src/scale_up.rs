@@ -1,27 +1,28 @@
-//! `procedure.scale_up`: the same load on more and more of a machine, which is one more axis of a
-//! matrix: a value for each number of units, and beside it the load of another procedure.
+//! `procedure.scale_up`: the same load on more and more of a machine. It becomes one more axis of a
+//! matrix, with a value for each number of units, beside another procedure's load.
 //!
-//! It is laid out before anything else looks at the study, as a grid is. So every number is checked
-//! by the rules of the key that it sets, and trials, blocks and comparisons are a matrix's.
+//! It is expanded before any other code looks at the study, as a grid is. So every number is
+//! checked by the rules of the key that it sets, and trials, blocks and comparisons are those of a
+//! matrix.
 
 use crate::grid::{beside, entry, entry_of, laid};
 use crate::merge::merge;
 use topology::Units;
 use yaml::{Diagnostics, Entry, Node, Place, Raw};
 
-/// Where it stands.
+/// Path of the key.
 pub const PATH: &str = "procedure.scale_up";
 
-/// The axis that it makes.
+/// Name of the axis.
 pub const AXIS: &str = "units";
 
 const LOCAL: &str = "target.local";
 const TOPOLOGY: &str = "target.local.topology";
 const COUNT_MAX: usize = 32;
-/// The procedures that search for what is within a bound of their own.
+/// Procedures that search with a bound of their own.
 const SEARCHES: [&str; 3] = ["peak", "band", "latency_target"];
 
-/// The words for a node on each unit, by unit: one for each.
+/// Words for one node on each unit, by unit.
 const PER_UNIT: [(&str, Units); 4] = [
     ("one-per-core", Units::Cores),
     ("one-per-l3", Units::L3),
@@ -29,7 +30,7 @@ const PER_UNIT: [(&str, Units); 4] = [
     ("one-per-socket", Units::Sockets),
 ];
 
-/// Adds the axis to a study's matrix. What is wrong is said, and left out.
+/// Adds the axis to a study's matrix. Wrong parts are reported and left out.
 pub fn expand(base: &mut Node, target_replaced: bool, out: &mut Diagnostics) {
     let Some(asked) = base.at(PATH).cloned() else {
         return;
@@ -43,7 +44,7 @@ pub fn expand(base: &mut Node, target_replaced: bool, out: &mut Diagnostics) {
         return;
     }
     let text = |key: &str| asked.at(key).and_then(Node::text);
-    // A word that is none is refused where it is checked, as are numbers that are none.
+    // The check refuses unknown words, and numbers that are not numbers.
     let units = text("units").and_then(Units::of_name);
     let counts = asked.at("counts").map(|node| &node.raw);
     let (Some(units), Some(Raw::List(counts))) = (units, counts) else {
@@ -91,7 +92,7 @@ pub fn expand(base: &mut Node, target_replaced: bool, out: &mut Diagnostics) {
     beside(base, &asked, (PATH, vec![axis]), out);
 }
 
-/// What a number of units is called: `1-core`, `4-numa`.
+/// Returns the name of a number of units: `1-core`, `4-numa`.
 fn name(units: Units, count: u32) -> String {
     let one = match units {
         Units::Cores if count == 1 => "core",
@@ -101,10 +102,10 @@ fn name(units: Units, count: u32) -> String {
     format!("{count}-{one}")
 }
 
-/// Whether a word asks for a node on each of these units.
+/// Returns true if a word asks for a node on each of these units.
 fn is_of(units: Units, word: &str, asked: &Node, out: &mut Diagnostics) -> bool {
     match PER_UNIT.iter().find(|(known, _)| *known == word) {
-        // Refused where it is checked.
+        // The check refuses it.
         None => false,
         Some((_, of)) if *of == units => true,
         Some((_, of)) => {
@@ -120,7 +121,7 @@ fn is_of(units: Units, word: &str, asked: &Node, out: &mut Diagnostics) -> bool 
     }
 }
 
-/// With a node for each unit the number of nodes is that of units, on one host.
+/// Checks that one node on each unit has one host, and no other number of nodes.
 fn one_host(base: &Node, place: &Place, out: &mut Diagnostics) {
     let hint = "remove it: there is a node for each unit";
     for key in ["nodes", "nodes_per_host"] {
@@ -136,7 +137,7 @@ fn one_host(base: &Node, place: &Place, out: &mut Diagnostics) {
     }
 }
 
-/// A search has a bound of its own, by which it is told what it found.
+/// Checks that a search has one bound only: its own.
 fn one_bound(base: &Node, asked: &Node, out: &mut Diagnostics) {
     let search = SEARCHES.iter().find(|key| base.at(&format!("procedure.{key}")).is_some());
     if let (Some(search), Some(bound)) = (search, asked.at("p99_ms")) {
@@ -146,7 +147,8 @@ fn one_bound(base: &Node, asked: &Node, out: &mut Diagnostics) {
     }
 }
 
-/// The axis is the whole study's: what a side said of it would be of others too.
+/// Checks that no side has the key: the axis is the whole study's, so it would apply to other sides
+/// too.
 fn not_in_sides(base: &Node, out: &mut Diagnostics) {
     let sides = |key: &str| match base.at(key).map(|node| &node.raw) {
         Some(Raw::Map(sides)) => sides.iter().map(|side| side.value.clone()).collect(),
@@ -165,7 +167,7 @@ fn not_in_sides(base: &Node, out: &mut Diagnostics) {
     }
 }
 
-/// The partial study of a number of units.
+/// Returns the partial study of a number of units.
 fn level(base: &Node, (units, count): (Units, &Node), per_unit: bool) -> Node {
     let word = Node::plain(units.name(), count.place.clone());
     let mut over = laid(&format!("{TOPOLOGY}.units"), word);
@@ -188,8 +190,8 @@ fn level(base: &Node, (units, count): (Units, &Node), per_unit: bool) -> Node {
     over
 }
 
-/// Writes a topology that is a word as a mapping with it, in the study and in its variants: a
-/// number of units is laid over it.
+/// Replaces a topology that is a word by a mapping with it, in the study and in its variants. A
+/// number of units can then be merged into it.
 fn spell_out(base: &mut Node) {
     let topology = ["target", "local", "topology"];
     spell(base, &topology);

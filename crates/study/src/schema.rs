@@ -1,11 +1,12 @@
-//! The JSON Schema of a study, made of the table in [`crate::format`]: `cassay schema study`.
+//! Generates the JSON Schema of a study from the table in [`crate::format`]: `cassay schema study`.
 //!
-//! For editors, which complete and check by it while a study is written. It uses no keyword that
-//! means something else in draft-07, which is what many editors know. It must accept whatever
-//! [`crate::resolve`] accepts; it need not refuse all that is refused: what holds of several keys
-//! together, and limits of values with a unit, are found by `cassay plan`.
+//! Editors use it for completion and checks while a study is written. It uses no keyword that has
+//! another meaning in draft-07, which many editors support. It must accept all that
+//! [`crate::resolve`] accepts. It need not refuse all that is refused: `cassay plan` checks
+//! relations between keys, and limits of values with a unit.
 //!
-//! A key's form and what must be there are two parts: variants may bring what the study lacks.
+//! The form of a key and the required keys are two parts of the schema, because variants may bring
+//! what the study lacks.
 
 mod value;
 
@@ -13,14 +14,14 @@ use crate::format::{self, Exclusive, Type};
 use imports::Tool;
 use serde_json::{Map, Value, json};
 
-/// What the schema says of itself.
+/// Description of the schema.
 const WHAT: &str = "A study: one question to an Apache Cassandra cluster, for cassay. Made of the \
                     program's own table; docs/study-file.md has the same as a page.";
 
-/// The keys of a study by whose sides it is spelled out.
+/// Keys of a study whose sides may complete it.
 const SIDES: [&str; 3] = ["variants", "matrix", "screen"];
 
-/// The whole schema.
+/// Returns the whole schema.
 pub fn study() -> Value {
     let sides: Vec<Value> = SIDES.iter().map(|key| json!({"required": [key]})).collect();
     let mut rules = exclusions("");
@@ -43,7 +44,7 @@ pub fn study() -> Value {
     })
 }
 
-/// The keys directly below a path, each with where its form is.
+/// Returns the keys directly below a path, each with a reference to its form.
 fn properties(path: &str) -> Value {
     let keys = format::children(path);
     keys.map(|(key, field)| (key.to_owned(), reference(field.path)))
@@ -51,12 +52,12 @@ fn properties(path: &str) -> Value {
         .into()
 }
 
-/// Where the form of a key is.
+/// Returns the reference to the form of a key.
 fn reference(path: &str) -> Value {
     json!({"$ref": format!("#/$defs/{path}")})
 }
 
-/// What a variant may change, whether or not it would be a study by itself.
+/// Returns the form of a variant: what it may change, even if it would not be a complete study.
 fn variant() -> Value {
     let keys = format::VARIANT_SECTIONS.iter();
     let properties: Map<_, _> = keys.map(|key| ((*key).to_owned(), reference(key))).collect();
@@ -68,8 +69,9 @@ fn variant() -> Value {
     })
 }
 
-/// That keys which exclude each other do not stand together. As conditions, since editors then mark
-/// the later key, where they would only say of a `not` that it is not allowed.
+/// Returns rules that keys which exclude each other do not occur together. They are conditions,
+/// since editors then mark the later key; for a `not` they would only report that it is not
+/// allowed.
 fn exclusions(path: &str) -> Vec<Value> {
     let groups = format::EXCLUSIVE.iter().filter(|group| group.path == path);
     groups.flat_map(exclusion).collect()
@@ -86,7 +88,8 @@ fn exclusion(group: &'static Exclusive) -> impl Iterator<Item = Value> {
     )
 }
 
-/// What must be there below a path where it is spelled out; forms are said by the keys themselves.
+/// Returns the keys that are required below a path of a complete study; the keys themselves define
+/// their forms.
 fn whole(path: &str) -> Value {
     let mut must = Map::new();
     let required: Vec<_> = format::children(path)
@@ -109,7 +112,7 @@ fn whole(path: &str) -> Value {
     }
     let below = format::children(path).filter_map(|(key, field)| {
         let below = match field.typ {
-            // Their items are whole wherever they stand.
+            // Their items are always complete.
             Type::List(_) => return None,
             Type::Map(_) => json!({"additionalProperties": whole(field.path)}),
             Type::Section(_) => in_section(whole(field.path)),
@@ -126,7 +129,7 @@ fn whole(path: &str) -> Value {
     must.into()
 }
 
-/// What must be there of a section: then the section itself must.
+/// Returns the requirements of a section: then the section itself is required.
 fn in_section(mut must: Value) -> Value {
     if must.get("required").or(must.get("allOf")).is_some() {
         must["type"] = json!("object");
@@ -134,7 +137,8 @@ fn in_section(mut must: Value) -> Value {
     must
 }
 
-/// An imported command line says itself which points are measured.
+/// Returns the rule that a study needs a procedure, unless an imported command line states the
+/// points.
 fn procedure_or_import() -> Value {
     let imported = Tool::ALL.map(|tool| json!({"required": [tool.name()]}));
     json!({

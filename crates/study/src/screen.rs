@@ -1,18 +1,18 @@
-//! The runs of a screening: the sides of a study that asks which of many settings matter.
+//! Builds the runs of a screening: the sides of a study that asks which of many settings matter.
 //!
-//! A screening's first side is the study as it is written, `default`; the others are the runs of
-//! its design, in each of which every setting has one of its two values.
+//! A screening's first side is the study as written, `default`. The others are the runs of its
+//! design, in each of which every setting has one of its two values.
 
 use crate::matrix::{Side, overlaps};
 use analysis::screen::{Design, SETTINGS};
 use yaml::{Diagnostics, Entry, Node, Raw};
 
-/// Where the settings stand.
+/// Path of the settings.
 pub const PATH: &str = "screen.settings";
-/// The name of the side that is the study as it is written.
+/// Name of the side that is the study as written.
 pub const DEFAULT: &str = "default";
 
-/// The settings of a screening.
+/// Returns the settings of a screening.
 pub fn settings(base: &Node) -> &[Entry] {
     let settings = base.at(PATH).and_then(Node::entries);
     settings.unwrap_or_default()
@@ -22,8 +22,8 @@ fn is_folded(base: &Node) -> bool {
     base.at("screen.fold").and_then(Node::text) == Some("true")
 }
 
-/// The sides of a study's screening; none of a study without one. What is wrong with it as a whole
-/// is said, and then each value is a side, so that it is checked once.
+/// Returns the sides of a study's screening; `None` for a study without one. Mistakes in the
+/// screening as a whole are reported; then each value becomes a side, so that it is checked once.
 pub fn sides<'n>(base: &'n Node, out: &mut Diagnostics) -> Option<Vec<Side<'n>>> {
     base.at("screen")?;
     let settings = settings(base);
@@ -35,7 +35,7 @@ pub fn sides<'n>(base: &'n Node, out: &mut Diagnostics) -> Option<Vec<Side<'n>>>
     let mut is_good = has_design.is_some();
     for setting in settings {
         let count = values(setting).len();
-        // None at all is refused where the form is checked.
+        // The check of the form refuses a setting without values.
         if count != 2 && count != 0 {
             let message = format!(
                 "`{}` has {count} values; a screening takes two",
@@ -72,7 +72,7 @@ pub fn sides<'n>(base: &'n Node, out: &mut Diagnostics) -> Option<Vec<Side<'n>>>
     Some(std::iter::once(default).chain(runs).collect())
 }
 
-/// The design for so many settings, or why there is none.
+/// Returns the design for this number of settings, or reports why there is none.
 fn is_sized(base: &Node, settings: &[Entry], out: &mut Diagnostics) -> Option<Design> {
     let (count, fold) = (settings.len(), is_folded(base));
     let [least, most] = SETTINGS;
@@ -98,14 +98,15 @@ fn is_sized(base: &Node, settings: &[Entry], out: &mut Diagnostics) -> Option<De
     None
 }
 
-/// Settings of cassandra.yaml that hold only while another has a value: the key, the other, and
-/// what that has to be. A setting that has no effect in half of the runs would be called silent.
+/// Settings of cassandra.yaml that have an effect only while another setting has a value: the key,
+/// the other key, and its value. A screening would call a setting without effect in half of the
+/// runs unimportant.
 const ONLY_WITH: [(&str, &str, &str); 2] = [
     ("commitlog_sync_period", "commitlog_sync", "periodic"),
     ("commitlog_sync_group_window", "commitlog_sync", "group"),
 ];
 
-/// Refuses two settings of which the one holds only with one value of the other.
+/// Refuses two settings if one has an effect only with one value of the other.
 fn dependent(settings: &[Entry], out: &mut Diagnostics) {
     const YAML: &str = "target.local.yaml";
     let sets = |setting: &Entry, key: &str| {
@@ -130,12 +131,12 @@ fn dependent(settings: &[Entry], out: &mut Diagnostics) {
     }
 }
 
-/// An entry as YAML on one line.
+/// Formats an entry as YAML on one line.
 pub fn flow_entry(entry: &Entry) -> String {
     format!("{}: {}", scalar(&entry.key, false), flow(&entry.value))
 }
 
-/// A node as YAML on one line, as it would be written.
+/// Formats a node as YAML on one line.
 pub fn flow(node: &Node) -> String {
     match &node.raw {
         Raw::Null => "{}".to_owned(),
@@ -151,7 +152,7 @@ pub fn flow(node: &Node) -> String {
     }
 }
 
-/// A scalar, in quotes where it would not be read as the same without.
+/// Formats a scalar, in quotes if YAML would read it differently without them.
 fn scalar(text: &str, quoted: bool) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '/' | '+');
     let plain = !text.is_empty() && text.chars().all(is_plain) && !text.starts_with('-');
@@ -261,7 +262,8 @@ mod tests {
             let cells = crate::plan::order::order(&study, &outlooks);
             cells.iter().map(|cell| cell.variant).collect()
         };
-        // Not the half with one target first: over some seeds every run follows every other.
+        // Not always the same target in the first half: over some seeds, every run follows every
+        // other.
         let mut pairs = std::collections::BTreeSet::new();
         for seed in 0..200 {
             let order = order(seed);

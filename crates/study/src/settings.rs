@@ -1,7 +1,8 @@
-//! A study whose mistakes are gone: every setting has its type, nothing is optional without need.
+//! A study without mistakes: every setting has its type, and is optional only where it has to be.
 //!
-//! Made of a checked [`Tree`] by the rows of the table in [`crate::format`]; what the table cannot
-//! say (settings that contradict each other) is judged in [`crate::rules`].
+//! It is built from a checked [`Tree`] by the rows of the table in [`crate::format`].
+//! [`crate::rules`] checks what the table cannot express, such as settings that contradict each
+//! other.
 
 mod attached;
 mod axes;
@@ -52,60 +53,60 @@ use workload::Tuning;
 /// A study, resolved.
 #[derive(Clone, Debug)]
 pub struct Study {
-    /// Its name.
+    /// Name of the study.
     pub name: String,
     /// The question, in words.
     pub question: String,
-    /// The file of published figures, and what is in it.
+    /// The file of published figures, and its content.
     pub published: Option<(String, Published)>,
-    /// Seed of all that is random.
+    /// Seed of all random choices.
     pub seed: u64,
-    /// The sides of the comparison; one without a name if the study has none. The first is the
+    /// The sides of the comparison; a single unnamed one if the study has none. The first is the
     /// baseline.
     pub variants: Vec<Variant>,
-    /// The axes of the matrix that the variants are the cells of, or the settings of a screening;
-    /// else empty.
+    /// The axes of the matrix whose cells are the variants, or the settings of a screening;
+    /// otherwise empty.
     pub axes: Vec<Axis>,
-    /// The design of the screening that the variants are the runs of; then the axes are its
-    /// settings, and the first variant is none of its runs.
+    /// The design of the screening whose runs are the variants. Then the axes are its settings, and
+    /// the first variant is not one of its runs.
     pub screen: Option<analysis::screen::Design>,
-    /// What it makes of more and more of its machine; none: that is not asked.
+    /// The scale-up that the study asks about, if any.
     pub scale_up: Option<ScaleUp>,
-    /// The demand that nodes are planned for; none: it is not asked.
+    /// The demand for which nodes are planned, if the study asks for it.
     pub capacity: Option<Capacity>,
-    /// How often each trial is repeated.
+    /// Repetitions of each trial.
     pub repeat: Repeat,
-    /// Blocks that were added to a run which had come to its end, each time so many.
+    /// Numbers of blocks, one for each time that blocks were added to a finished run.
     pub added: Vec<usize>,
-    /// What the question is about.
+    /// The primary comparison.
     pub primary: Primary,
-    /// What the study's text is called: its path.
+    /// Path of the study's text.
     pub source: String,
-    /// The study's text as it was written.
+    /// The study's text as written.
     pub text: String,
-    /// What the command line changed.
+    /// Changes from the command line.
     pub overrides: Overrides,
-    /// What was adapted, and what imports do differently here: a sentence each.
+    /// Adapted settings and differences of imports, a sentence each.
     pub notes: Vec<String>,
-    /// The files that its workloads name, with their contents as they were read; of recorded
+    /// The files that its workloads name, with their contents as they were read; for recorded
     /// traffic a digest.
     pub inputs: BTreeMap<String, String>,
-    /// The recorded traffic that its workloads name.
+    /// Recorded traffic that its workloads name.
     pub recordings: Recordings,
 }
 
 impl Study {
-    /// How often everything is measured at most, with what was added.
+    /// Returns the maximum number of blocks, including added ones.
     pub fn blocks(&self) -> usize {
         self.repeat.blocks + self.added.iter().sum::<usize>()
     }
 
-    /// The names of its variants, in order.
+    /// Returns the names of its variants, in order.
     pub fn names(&self) -> Vec<&VariantName> {
         self.variants.iter().map(|variant| &variant.name).collect()
     }
 
-    /// How many variants are compared with another.
+    /// Returns the number of variants that are compared with an earlier one.
     pub fn contenders(&self) -> usize {
         let variants = self.variants.iter().enumerate();
         let compared = variants.filter(|(index, variant)| {
@@ -115,8 +116,8 @@ impl Study {
         compared.count()
     }
 
-    /// What a variant with faults is measured against, if the study asks for that: the first one
-    /// that is the same but for them.
+    /// Returns the variant that a variant with faults is compared with, if the study asks for that:
+    /// the first one with the same settings except for faults.
     pub fn without_faults(&self, variant: &Variant) -> Option<&Variant> {
         if !self.repeat.without_faults || variant.settings.faults.is_empty() {
             return None;
@@ -128,70 +129,70 @@ impl Study {
     }
 }
 
-/// What the command line changes in a study.
+/// Changes of the command line to a study.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Overrides {
     /// `null`, `local` or `attach:HOST[:PORT]`, instead of the study's target.
     pub target: Option<String>,
-    /// Name of the scale.
+    /// Name of the requested scale.
     pub scale: Option<String>,
-    /// `dotted.path=value`, in order.
+    /// Arguments of `--set`, `dotted.path=value`, in order.
     pub set: Vec<String>,
-    /// Seed, instead of the study's.
+    /// Seed that replaces the study's.
     pub seed: Option<u64>,
-    /// Files that the study's workloads name, by the names they give.
+    /// Texts of files that the study's workloads name, by these names.
     pub inputs: BTreeMap<String, String>,
-    /// Recorded traffic that was read before, of which a digest is among the files.
+    /// Recorded traffic that was read before; its digest is among the files.
     pub recordings: Recordings,
-    /// Where other files are read from; none: nowhere.
+    /// Folder that other files are read from; `None` if no other file may be read.
     pub files: Option<Folder>,
-    /// Who is asked for releases that no list here has.
+    /// Registry that is asked for releases that are in no list of this program.
     pub registry: Registry,
-    /// The command that made the study, where it was no file: `cassay stress write n=1M`.
+    /// The command that made the study, if it was not a file: `cassay stress write n=1M`.
     pub command: Option<String>,
-    /// What the study is granted.
+    /// Permissions of the study.
     pub granted: Granted,
-    /// Whether all this is read from a run's record, which may be a stranger's like its study.
+    /// True if all this is read from a run's record, which may be a stranger's, like its study.
     pub recorded: bool,
 }
 
-/// What only the command line can grant a study, and no record of a run.
+/// Permissions that only the command line can give to a study, and no record of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Granted {
-    /// Whether the study may do what only its author's word makes harmless: run programs, load
-    /// code, read secrets anywhere.
+    /// True if the author is trusted: the study may run programs, load code, and read secrets
+    /// anywhere.
     pub trust: bool,
-    /// Where the secrets are that the study has names for.
+    /// Sources of the secrets that the study has names for.
     pub secrets: BTreeMap<String, SecretSource>,
-    /// What may be done to a cluster that cassay did not start.
+    /// Permitted changes to a cluster that cassay did not start.
     pub allow: Allow,
 }
 
-/// Where the files that a workload names are read from.
+/// Folder that the files of a workload are read from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Folder {
-    /// The folder that relative names begin in.
+    /// Path that relative names are resolved against.
     pub path: PathBuf,
-    /// Whether names may lead out of it. Those of a study may not: it can come from a stranger,
-    /// and what it reads is shown in the report.
+    /// True if names may lead out of it. A study's names may not: it can come from a stranger, and
+    /// the report shows what it reads.
     pub open: bool,
 }
 
 /// One side of a comparison.
 #[derive(Clone, Debug)]
 pub struct Variant {
-    /// Its name.
+    /// Name of the variant.
     pub name: VariantName,
-    /// The step of an import that it is, by the step's name.
+    /// Name of the import's step that it is, if any.
     pub step: Option<String>,
-    /// Of a matrix or screening, the number of its value on each axis; else empty.
+    /// For a matrix or screening, the index of its value on each axis; otherwise empty.
     pub cell: Vec<usize>,
-    /// Whether it is no side of the comparison, but what another one is measured against: the same
-    /// without its faults.
+    /// True if it is not a side of the comparison, but was added to compare another one with: the
+    /// same without its faults.
     pub is_added: bool,
     /// All its settings.
     pub settings: Settings,
-    /// The same as a tree, for `plan.json`.
+    /// The same settings as a tree, for `plan.json`.
     pub tree: Tree,
 }
 
@@ -202,36 +203,36 @@ pub struct Settings {
     pub target: Target,
     /// The keyspace.
     pub keyspace: Keyspace,
-    /// What is asked of the target.
+    /// The workload.
     pub workload: Workload,
     /// The state of the data.
     pub data: Data,
-    /// Where is measured. That of an imported step comes from its command line.
+    /// The points to measure. For an imported step they come from its command line.
     pub procedure: Procedure,
-    /// Whether arrivals of a rate are a Poisson process.
+    /// True if arrivals at a rate are a Poisson process.
     pub poisson: bool,
-    /// How long is measured.
+    /// Lengths of warm-up and window.
     pub window: Window,
     /// The instrument.
     pub client: Client,
-    /// Whether answers are right.
+    /// Checks of the answers.
     pub verify: Verify,
-    /// What else is read while a trial runs; none: nothing.
+    /// Probes that run during a trial; `None` if there are none.
     pub probes: Option<Probes>,
-    /// What is broken on purpose while load is measured.
+    /// Faults during the measured window.
     pub faults: Vec<Fault>,
-    /// What is required of it.
+    /// Requirements of the variant.
     pub require: Require,
-    /// When the load is ended because of what it does to its target.
+    /// Limits at which the load ends to protect its target.
     pub guard: Guard,
-    /// What an hour of its target costs; none: it is not said.
+    /// Price of the target; `None` if the study has none.
     pub price: Option<Price>,
-    /// What is different while the data is loaded and settled; none: nothing.
+    /// Settings that differ while the data is loaded and settled; `None` if none differ.
     pub load_phase: Option<Box<Phase>>,
 }
 
-/// The target and the keyspace of a part of a trial. Of the target only what a restart of the nodes
-/// can change differs from the variant's, of the keyspace only the options of its tables.
+/// The target and the keyspace of a part of a trial. The target differs from the variant's only in
+/// what a restart of the nodes can change, the keyspace only in the options of its tables.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Phase {
     /// The system under test.
@@ -241,30 +242,30 @@ pub struct Phase {
 }
 
 impl Phase {
-    /// Whether anything in it is not as the settings have it for the rest of a trial.
+    /// Returns true if anything in it differs from the settings for the rest of a trial.
     pub fn differs_from(&self, settings: &Settings) -> bool {
         self.target != settings.target || self.keyspace != settings.keyspace
     }
 }
 
 impl Settings {
-    /// Whether tables of a cluster that is not ours are taken as they are: nothing makes, loads or
+    /// Returns true if tables of an attached cluster are used unchanged: no step creates, loads or
     /// resets them.
     pub fn takes_as_it_is(&self) -> bool {
         self.data.is_present() && matches!(self.target, Target::Attach(_))
     }
 
-    /// How long the window of a trial is that is measured for this, ns.
+    /// Returns the length of the window of a trial with this role, ns.
     pub fn window_ns(&self, role: Role) -> u64 {
         self.procedure.window_ns(role, self.window.measure_ns)
     }
 
-    /// The target while data is loaded: the one to start with when data has to be loaded.
+    /// Returns the target while data is loaded. A trial starts with it if data has to be loaded.
     pub fn load_target(&self) -> &Target {
         self.load_phase.as_ref().map_or(&self.target, |phase| &phase.target)
     }
 
-    /// The same with nothing broken, and with nothing required of it.
+    /// Returns the same settings without faults and without requirements.
     pub fn without_faults(&self) -> Settings {
         let mut settings = self.clone();
         settings.faults.clear();
@@ -272,7 +273,7 @@ impl Settings {
         settings
     }
 
-    /// The same with so many rows: what a load of an amount of bytes came to.
+    /// Returns the same settings with `rows` rows, the actual result of a load given in bytes.
     pub fn with_rows(&self, rows: u64) -> Settings {
         let mut settings = self.clone();
         settings.data.load_rows = rows;
@@ -281,54 +282,71 @@ impl Settings {
         settings
     }
 
-    /// The keyspace while data is loaded.
+    /// Returns the keyspace while data is loaded.
     pub fn load_keyspace(&self) -> &Keyspace {
         self.load_phase.as_ref().map_or(&self.keyspace, |phase| &phase.keyspace)
     }
 }
 
-/// What is asked of the target.
+/// The operations that the target gets.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Workload {
     /// Name of the workload.
     pub name: String,
-    /// Weights by kind; empty: the workload's own.
+    /// Weights by kind; if empty, the workload's own.
     pub mix: Vec<(String, f64)>,
-    /// The parameters as they were written.
+    /// Its parameters, as written.
     pub params: Vec<(String, Tree)>,
-    /// What is changed about kinds, under `*` about all of them; later ones win.
+    /// Changes to kinds, in order of precedence: later ones win. `*` stands for all kinds.
     pub tunings: Vec<(String, Tuning)>,
-    /// Path of an own workload file.
+    /// Path of a workload file.
     pub file: Option<String>,
     /// Command lines of another tool.
     pub import: Option<Imported>,
-    /// A table that is there, and read as it is.
+    /// An existing table that is read as it is.
     pub table: Option<OwnTable>,
     /// Traffic that Cassandra has recorded.
     pub recorded: Option<Recorded>,
 }
 
-/// Command lines of another tool, one after the other, and which of their steps.
+/// Command lines of another tool, which run in sequence, and one of their steps.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Imported {
     /// The tool.
     pub tool: Tool,
-    /// Its command lines, without its own name; at least one.
+    /// Its command lines, without the tool's name; at least one.
     pub commands: Vec<String>,
-    /// Number of the step among those of all of them, from 0.
+    /// Index of the step among all steps.
     pub step: usize,
-    /// The workers of each client, where each walks a part of a command's range of its own; empty:
-    /// all walk through it together.
+    /// The workers of each client, if each walks through its own part of a command's range. Empty
+    /// if all walk through the range together.
     pub range_workers: Vec<u64>,
 }
 
-/// How long is measured.
+/// Lengths of warm-up and window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
     /// Time before the measured window.
     pub warmup: Warmup,
+    /// Warm-up before the first window on node processes that have just started, ns; `None` if it
+    /// is the same as before the others.
+    pub first_warmup_ns: Option<u64>,
     /// Length of the measured window, ns.
     pub measure_ns: u64,
+    /// Time that the window goes on after the end of its last fault, ns. `None` if it ends after
+    /// `measure_ns`.
+    pub after_faults_ns: Option<u64>,
+}
+
+impl Window {
+    /// Returns the warm-up before a window; `is_first` if it is the first on its node processes.
+    pub fn warmup_of(&self, is_first: bool) -> Warmup {
+        match (self.first_warmup_ns, self.warmup) {
+            (Some(first_ns), Warmup::Fixed(ns)) if is_first => Warmup::Fixed(first_ns.max(ns)),
+            (Some(first_ns), Warmup::Auto(_)) if is_first => Warmup::Fixed(first_ns),
+            (_, warmup) => warmup,
+        }
+    }
 }
 
 /// Time before the measured window.
@@ -340,35 +358,37 @@ pub enum Warmup {
     Fixed(u64),
 }
 
-/// How often each trial is repeated, and in which order.
+/// Repetitions of each trial, and their order.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Repeat {
-    /// How often everything is measured, at most.
+    /// Maximum number of blocks.
     pub blocks: usize,
-    /// From how many blocks on the primary comparison may end it; none: all are measured.
+    /// Number of blocks after which the primary comparison may end the run; `None`: all are
+    /// measured.
     pub first_look: Option<usize>,
-    /// Whether variants take turns.
+    /// True if variants take turns.
     pub interleaved: bool,
-    /// The difference that the study is to find, as a share.
+    /// The difference that the study should detect, as a share.
     pub detect: Option<f64>,
-    /// Whether what has faults is measured without them too, in the same blocks.
+    /// True if variants with faults are also measured without them, in the same blocks.
     pub without_faults: bool,
 }
 
 impl Repeat {
-    /// Whether a block, from 0, is measured whatever is found: one that was added is.
+    /// Returns true if a block, from 0, is measured whatever the results are; an added block always
+    /// is.
     pub fn is_certain(&self, block: usize) -> bool {
         let least = self.first_look.unwrap_or(self.blocks);
         block < least || block >= self.blocks
     }
 }
 
-/// The one comparison that keeps its whole level; all others are adjusted for their number.
+/// The comparison that keeps its full level; all others are adjusted for multiple testing.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Primary {
-    /// Of which metric.
+    /// Its metric.
     pub metric: PrimaryMetric,
-    /// At which value of the axis; none: see `summary::compared`.
+    /// Its value on the axis; `None`: see `summary::compared`.
     pub point: Option<f64>,
 }
 
@@ -382,48 +402,48 @@ pub enum PrimaryMetric {
     Named(&'static str),
 }
 
-/// What an hour of a target costs.
+/// Price of a target for an hour.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Price {
-    /// How much.
+    /// Amount for an hour.
     pub per_hour: f64,
-    /// Of what; empty: it is not said.
+    /// Currency, if stated.
     pub currency: Option<String>,
 }
 
-/// A demand that nodes are planned for.
+/// A demand for which nodes are planned.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Capacity {
-    /// Operations per second in all.
+    /// Operations per second in total.
     pub ops_per_s: f64,
-    /// The most that p99 may be, ms.
+    /// Upper bound on p99 latency, ms.
     pub p99_ms: f64,
-    /// Nodes that may be lost together.
+    /// Number of nodes that may fail together.
     pub failures: u64,
-    /// Growth on top, as a share.
+    /// Growth on top of the demand, as a share.
     pub growth: f64,
     /// Load of the busiest node ÷ mean load of a node.
     pub skew: f64,
 }
 
-/// Whether answers are right.
+/// Checks of the answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Verify {
-    /// Every n-th read of the measured window is compared; none: no read.
+    /// Every n-th read of the measured window is compared; `None`: no read is.
     pub every_nth: Option<u32>,
     /// Rows read back after each trial.
     pub sample: Sample,
-    /// At which level; none: that of the workload's reads for a sample, and for all rows the
-    /// weakest that must see what was acknowledged.
+    /// Consistency level; `None`: for a sample the level of the workload's reads, and for all rows
+    /// the weakest that must see every acknowledged write.
     pub consistency: Option<Consistency>,
 }
 
 /// Rows that are read back after a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sample {
-    /// So many of those that were loaded.
+    /// This number of loaded rows.
     Rows(u64),
-    /// All that were written.
+    /// All rows that were written.
     All,
 }
 
@@ -434,12 +454,12 @@ impl Default for Sample {
 }
 
 impl Sample {
-    /// Whether any row is read back.
+    /// Returns true if any row is read back.
     pub fn is_asked(self) -> bool {
         self != Sample::Rows(0)
     }
 
-    /// How many, where `loaded` are there.
+    /// Returns the number of rows, if `loaded` rows are there.
     pub fn rows(self, loaded: u64) -> u64 {
         match self {
             Sample::Rows(rows) => rows.min(loaded),
@@ -447,7 +467,7 @@ impl Sample {
         }
     }
 
-    /// The same, but of no more rows than are loaded.
+    /// Returns the same, limited to the loaded rows.
     pub(crate) fn of_at_most(self, loaded: u64) -> Sample {
         match self {
             Sample::Rows(rows) => Sample::Rows(rows.min(loaded)),
@@ -456,14 +476,14 @@ impl Sample {
     }
 }
 
-/// Every 16th read is compared with `reads: sampled`: at a few µs a comparison it stays below a
-/// tenth of the cost of an operation, and a wrong row in 1 % of the reads is seen within 2000.
+/// With `reads: sampled` every 16th read is compared. At a few µs each this costs less than a tenth
+/// of an operation, and a wrong row in 1 % of the reads is seen within 2000.
 pub(crate) const SAMPLED_NTH: u32 = 16;
 
-/// Rows to choose among when a study loads nothing and only writes: cassandra-stress's default
-/// population.
+/// Number of rows to choose from if a study loads nothing and only writes: cassandra-stress's
+/// default population.
 pub const ROWS_UNLOADED: u64 = 1_000_000;
 
-/// A range has this many points at most, since each takes a window: one without an end stops there,
-/// one with an end is refused.
+/// Maximum number of points of a range, since each takes a window. A range without an end stops
+/// there; one with a later end is refused.
 pub const LADDER_POINTS_MAX: usize = 32;

@@ -1,20 +1,20 @@
-//! How many entries the lists and mappings of a study may have, looked at before anything is made
-//! of them: a study of some kilobytes could otherwise ask for minutes of reckoning and all memory.
+//! Limits the number of entries in lists and mappings of a study, before anything is built from
+//! them. A study of some kilobytes could otherwise need minutes of computing and all memory.
 
 use crate::matrix::VARIANTS_MAX;
 use crate::settings::{FAULTS_MAX, LADDER_POINTS_MAX, Variant};
 use analysis::screen::SETTINGS;
 use yaml::{Diagnostics, Node, Raw};
 
-/// Scales of one study: each is checked with all its variants.
+/// Maximum number of scales: each is checked with all variants.
 const SCALES_MAX: usize = 16;
-/// Entries of a mapping of which nothing else is known.
+/// Maximum number of entries of any other mapping.
 const ENTRIES_MAX: usize = 1_000;
-/// Items of a list of which nothing else is known: points and addresses.
+/// Maximum number of items of any other list: points and addresses.
 const ITEMS_MAX: usize = 100_000;
 
-/// Whether no list or mapping has too many entries; says of every one that has. With one of them
-/// nothing else is looked at.
+/// Returns true if no list or mapping has too many entries; reports each one that has. If there is
+/// one, nothing else is checked.
 pub fn are_bounded(root: &Node, out: &mut Diagnostics) -> bool {
     let said = out.list.len();
     walk(root, &mut Vec::new(), out);
@@ -45,7 +45,7 @@ fn walk<'n>(node: &'n Node, path: &mut Vec<&'n str>, out: &mut Diagnostics) {
                 path.pop();
             }
         }
-        // Items have the path of their list: what is in them is no list of its kind.
+        // Items get the path of their list with `-`: a list inside an item is not of the same kind.
         Raw::List(items) => {
             path.push("-");
             items.iter().for_each(|item| walk(item, path, out));
@@ -55,7 +55,7 @@ fn walk<'n>(node: &'n Node, path: &mut Vec<&'n str>, out: &mut Diagnostics) {
     }
 }
 
-/// The most entries at a path that is known, in a scale, a variant or a phase too.
+/// Returns the maximum number of entries at a known path, also in a scale, a variant or a phase.
 fn most(path: &[&str]) -> Option<usize> {
     match path {
         ["scales"] => Some(SCALES_MAX),
@@ -70,10 +70,10 @@ fn most(path: &[&str]) -> Option<usize> {
     }
 }
 
-/// More trials than this are a typing error: of a second each they take more than a day.
+/// Maximum number of trials. More are a typing error: at a second each they take more than a day.
 const TRIALS_MAX: usize = 100_000;
 
-/// Says of a plan that nobody could read, let alone wait for.
+/// Reports a plan with too many trials.
 pub fn trials(root: &Node, variants: &[Variant], blocks: Option<u64>, out: &mut Diagnostics) {
     let outlooks = variants.iter().map(|one| one.settings.procedure.outlook());
     let of_block = outlooks.map(|outlook| outlook.turns_max).fold(0usize, usize::saturating_add);
@@ -105,7 +105,7 @@ mod tests {
         said_on("null", lines)
     }
 
-    /// What is said of a study with such lines beside the least that it needs.
+    /// Returns the messages for a study with these lines and the required keys.
     fn said_on(target: &str, lines: &str) -> String {
         let study = format!(
             "study: large\nquestion: What is refused at once?\ntarget: {{{target}: {{}}}}\n\

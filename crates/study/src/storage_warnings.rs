@@ -1,5 +1,5 @@
-//! What stands in the way of questions about how data is stored: rows that no compressor makes
-//! smaller, and a compressor that flushes do not use.
+//! Warns of problems in studies of storage: rows that no compressor makes smaller, and a compressor
+//! that flushes do not use.
 
 use crate::settings::{Settings, Study, Workload};
 use std::collections::BTreeSet;
@@ -7,16 +7,15 @@ use std::sync::Arc;
 use target::Target;
 use workload::{Program, names};
 
-/// Rows that LZ4 leaves larger than this share of their size hardly compress. Random values of 100
-/// bytes are left with three quarters, for the keys compress; values of real tables with a half or
-/// less.
+/// Share above which rows hardly compress with LZ4. Random values of 100 bytes compress to three
+/// quarters, because keys compress; values of real tables to a half or less.
 const COMPRESSED_SHARE_MAX: f64 = 0.66;
 
-/// Compressors that a flush does not use unless `flush_compression` says so: Cassandra takes them
-/// for too slow while memtables wait, and flushes with LZ4.
+/// Compressors that a flush uses only with `flush_compression`: Cassandra considers them too slow
+/// while memtables wait, and flushes with LZ4.
 const SLOW: [&str; 2] = ["ZstdCompressor", "DeflateCompressor"];
 
-/// A sentence each, given the program of each variant.
+/// Returns a sentence each, given the program of each variant.
 pub fn warnings(study: &Study, programs: &[Arc<Program>]) -> Vec<String> {
     let keys = differing(study, programs);
     let said = [
@@ -26,7 +25,7 @@ pub fn warnings(study: &Study, programs: &[Arc<Program>]) -> Vec<String> {
     said.into_iter().flatten().collect()
 }
 
-/// Says that a variant's compressor is not that of its flushes, where compressors are compared.
+/// Warns that a variant's flushes use another compressor, if compressors are compared.
 fn flushed_otherwise(study: &Study, differing: &BTreeSet<&'static str>) -> Option<String> {
     if !differing.contains("keyspace.compression") {
         return None;
@@ -46,8 +45,8 @@ fn flushed_otherwise(study: &Study, differing: &BTreeSet<&'static str>) -> Optio
     ))
 }
 
-/// Says that variants differ in how much they store, or how, while rows hardly compress; none: they
-/// do not, or all rows do.
+/// Warns that variants differ in how much they store, or how, although rows hardly compress; `None`
+/// if they do not differ, or all rows compress.
 fn incompressible(
     study: &Study,
     programs: &[Arc<Program>],
@@ -59,7 +58,7 @@ fn incompressible(
     let mut variants = study.variants.iter().zip(programs);
     let (workload, share) = variants.find_map(|(variant, program)| {
         let workload = &variant.settings.workload;
-        // What an import writes is what its command line says; a null target stores nothing.
+        // An import writes what its command line states; a null target stores nothing.
         let is_null = matches!(variant.settings.target, Target::Null(_));
         let is_asked = workload.import.is_none() && !is_null;
         let share = is_asked.then(|| program.compressed_share())?;
@@ -76,7 +75,7 @@ fn incompressible(
     ))
 }
 
-/// Keys in which variants differ and that decide about bytes on disk.
+/// Returns the keys in which variants differ and that affect bytes on disk.
 fn differing(study: &Study, programs: &[Arc<Program>]) -> BTreeSet<&'static str> {
     let all = || study.variants.iter().map(|variant| &variant.settings).zip(programs);
     let Some((first, first_program)) = all().next() else {
@@ -103,7 +102,7 @@ fn differing(study: &Study, programs: &[Arc<Program>]) -> BTreeSet<&'static str>
         .collect()
 }
 
-/// What makes rows that compress.
+/// Returns a hint for rows that compress.
 fn remedy(workload: &Workload) -> &'static str {
     let has_parameter = |name: &str| {
         let known = names().iter().find(|named| named.name == name);

@@ -1,4 +1,4 @@
-//! What lies between two targets, in words.
+//! Describes differences between targets in words.
 
 use crate::conditions::{self, yaml_words};
 use crate::human;
@@ -6,8 +6,8 @@ use crate::settings::{Reset, Settings};
 use std::net::Ipv4Addr;
 use target::{Collector, NodePods, Restarts, Target, hidden::hidden};
 
-/// How the nodes of a trial are given another configuration: together where its data is brought
-/// back afterwards anyway, so that nobody needs the ring meanwhile.
+/// Chooses how the nodes of a trial are reconfigured: together if its data is restored afterwards
+/// anyway, so that the ring is not needed meanwhile.
 pub fn restarts(settings: &Settings) -> Restarts {
     match settings.data.reset {
         Reset::Snapshot => Restarts::Together,
@@ -15,7 +15,8 @@ pub fn restarts(settings: &Settings) -> Restarts {
     }
 }
 
-/// What of a target only this machine reaches, and why; none: others reach it too.
+/// Returns the part of a target that only this machine reaches, with the reason; `None` if other
+/// machines reach it too.
 pub fn only_reached_from_here(target: &Target) -> Option<&'static str> {
     match target {
         Target::Null(_) => Some("the null target, which listens on a loopback address"),
@@ -35,7 +36,8 @@ pub fn only_reached_from_here(target: &Target) -> Option<&'static str> {
     }
 }
 
-/// `pods of cassandra:5.0, 2 CPUs and 4GiB each, on volumes of 100GiB of the class fast`.
+/// Describes pods: `pods of cassandra:5.0, 2 CPUs and 4GiB each, on volumes of 100GiB of the class
+/// fast`.
 pub fn pods_words(pods: &NodePods) -> String {
     let cpus = measure::number::significant(f64::from(pods.millicpus) / 1000.0, 3);
     let memory = human::format_bytes(pods.memory_bytes);
@@ -53,8 +55,7 @@ pub fn pods_words(pods: &NodePods) -> String {
     )
 }
 
-/// Whether a host, perhaps with a user before it and a port behind it, is this machine whoever
-/// names it.
+/// Returns true if a host (with an optional user and port) means the local machine on any machine.
 pub fn is_loopback(host: &str) -> bool {
     let host = host.strip_prefix("ssh://").unwrap_or(host);
     let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
@@ -66,7 +67,7 @@ pub fn is_loopback(host: &str) -> bool {
             .any(|one| host == *one || host.starts_with(&format!("{one}:")))
 }
 
-/// What a restart from one configuration to another changes, in words.
+/// Describes the changes by a restart from one configuration to another.
 pub fn difference_words(there: &Target, wanted: &Target, restarts: Restarts) -> String {
     let (Target::Local(there), Target::Local(wanted)) = (there, wanted) else {
         return "another target".to_owned();

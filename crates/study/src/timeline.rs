@@ -1,8 +1,8 @@
-//! When what is broken, drawn on a time line for a terminal: a row for each node and host that is
-//! hit, with bars that have numbers, and what the numbers are.
+//! Draws faults on a timeline for a terminal: a row for each node and host that is hit, with
+//! numbered bars, and a legend.
 //!
-//! What must hold: every fault of a trial is on it, where it is and as long as it is planned, to
-//! within a column; and no line is wider than was asked for, but for a word that is.
+//! Every fault of a trial is drawn at its place and with its planned length, to within a column. No
+//! line is wider than requested, unless a single word is.
 //!
 //! Long because its tests compare whole drawings.
 
@@ -11,23 +11,23 @@ use crate::settings::{Fault, Settings, Study, Variant, Warmup};
 use std::collections::BTreeMap;
 use target::fault::{Hit, Length};
 
-/// What a drawing needs at least, in columns.
+/// Minimum width of a drawing, in columns.
 const WIDTH_MIN: usize = 60;
-/// Columns of what stands before a row.
+/// Width of the labels before a row, in columns.
 const LEFT: usize = 13;
-/// Columns between two labels of the time line at least.
+/// Minimum distance between two labels of the timeline, in columns.
 const TICK_MIN: usize = 9;
-/// Faults up to which each has a number and a line that says what it is: of more nobody finds a
-/// number again.
+/// Maximum number of faults that get a number and a line in the legend: among more, a number cannot
+/// be found.
 const NUMBERED_MAX: usize = 60;
-/// What a length between two labels may be, s.
+/// Possible distances between two labels, s.
 const STEPS_S: [u64; 21] = [
     1, 2, 5, 10, 15, 20, 30, 60, 120, 300, 600, 900, 1_200, 1_800, 3_600, 7_200, 10_800, 21_600,
     43_200, 86_400, 604_800,
 ];
 
-/// The drawings of a study, each line of them; none without faults. Variants with the same faults
-/// share one.
+/// Returns the lines of a study's drawings; empty without faults. Variants with the same faults
+/// share a drawing.
 pub fn lines(study: &Study, width: usize) -> Vec<String> {
     let mut shared: Vec<(Vec<&str>, &Settings)> = Vec::new();
     for Variant { name, settings, .. } in &study.variants {
@@ -56,20 +56,21 @@ pub fn lines(study: &Study, width: usize) -> Vec<String> {
     lines
 }
 
-/// One time line.
+/// One timeline.
 struct Drawing<'a> {
     faults: &'a [Fault],
     warmup_ns: u64,
-    /// Whether the warm-up may be shorter.
+    /// True if the warm-up may be shorter.
     at_most: bool,
-    /// Of a command line that ends by its operations, up to the end of the last fault.
+    /// Length of the window, ns; for a command line that ends by its operations, up to the end of
+    /// the last fault.
     window_ns: u64,
-    /// Whether operations end it, and nobody knows when.
+    /// True if a number of operations ends it, so that the time of the end is not known.
     is_counted: bool,
     columns: usize,
 }
 
-/// A part of a row: from a column to another, which is not in it.
+/// A part of a row; its end column is exclusive.
 struct Bar {
     from: usize,
     text: String,
@@ -122,7 +123,7 @@ impl<'a> Drawing<'a> {
         lines
     }
 
-    /// How many, in what.
+    /// Describes the number of faults, and the window.
     fn head(&self) -> String {
         let time = human::format_duration_ns;
         let before = match (self.warmup_ns, self.at_most) {
@@ -143,13 +144,14 @@ impl<'a> Drawing<'a> {
         self.warmup_ns.saturating_add(self.window_ns).max(1)
     }
 
-    /// The column in which a time of the window lies; that of its end is one too far.
+    /// Returns the column of a time in the window; the window's end is one past the last column.
     fn column(&self, at_ns: u64) -> usize {
         let from_begin = u128::from(self.warmup_ns) + u128::from(at_ns.min(self.window_ns));
         (from_begin * self.columns as u128 / u128::from(self.all_ns())) as usize
     }
 
-    /// Labels over a line: the warm-up, and the window with a mark at each label.
+    /// Returns the labels, and the line below: the warm-up, and the window with a mark at each
+    /// label.
     fn ruler(&self) -> [String; 2] {
         let begin = self.column(0);
         let mut marks: Vec<char> =
@@ -175,7 +177,7 @@ impl<'a> Drawing<'a> {
         [labels, marks.into_iter().collect()]
     }
 
-    /// What is hit, in the order of its kind and number, and by which faults.
+    /// Returns the targets, in the order of kind and number, with the faults that hit them.
     fn rows(&self) -> Vec<(String, Vec<usize>)> {
         let mut rows: BTreeMap<(&str, usize), Vec<usize>> = BTreeMap::new();
         for (number, fault) in self.faults.iter().enumerate() {
@@ -185,7 +187,7 @@ impl<'a> Drawing<'a> {
                 Some(Hit::Split(of, _)) => of.iter().map(|host| ("host", host + 1)).collect(),
                 Some(Hit::Nodes(nodes)) => nodes.iter().map(|node| ("node", node + 1)).collect(),
                 Some(Hit::Cluster) => vec![("all nodes", 0)],
-                // Which that is, the cluster says.
+                // The cluster tells which one it is.
                 None => vec![("hottest", 0)],
             };
             for what in hit {
@@ -200,7 +202,7 @@ impl<'a> Drawing<'a> {
         rows.map(|((what, number), hits)| (name(what, number), hits)).collect()
     }
 
-    /// The bars of a row, on as many lines as they need not to touch.
+    /// Returns the bars of a row, on as many lines as they need without touching.
     fn lanes(&self, hits: &[usize]) -> Vec<Vec<Bar>> {
         let mut bars: Vec<Bar> = hits.iter().map(|number| self.bar(*number)).collect();
         bars.sort_by_key(|bar| bar.from);
@@ -210,7 +212,7 @@ impl<'a> Drawing<'a> {
                 let last = lane.last();
                 last.is_none_or(|last| last.from + last.text.len() < bar.from)
             };
-            // Bars without numbers are told apart by nothing, and may run into each other.
+            // Bars without numbers cannot be told apart anyway, and may run into each other.
             match lanes.iter_mut().find(|lane| !self.is_numbered() || is_free(lane)) {
                 Some(lane) => lane.push(bar),
                 None => lanes.push(vec![bar]),
@@ -223,7 +225,7 @@ impl<'a> Drawing<'a> {
         self.faults.len() <= NUMBERED_MAX
     }
 
-    /// A fault: its number, its kind where there is room, and `=` for as long as it holds.
+    /// Returns a fault's bar: its number, its kind if there is room, and `=` while it holds.
     fn bar(&self, number: usize) -> Bar {
         let fault = &self.faults[number];
         let from = self.column(fault.at_ns).min(self.columns - 1);
@@ -250,7 +252,7 @@ impl<'a> Drawing<'a> {
         }
     }
 
-    /// One line of bars, with dots where nothing holds.
+    /// Draws one line of bars, with dots where no fault holds.
     fn drawn(&self, bars: &[Bar]) -> String {
         let begin = self.column(0);
         let mut line: Vec<char> =
@@ -265,7 +267,7 @@ impl<'a> Drawing<'a> {
         line.into_iter().collect()
     }
 
-    /// What the numbers are: when, for how long, and what.
+    /// Returns the legend: time, length and target of each number.
     fn legend(&self) -> Vec<String> {
         if !self.is_numbered() {
             return self.counted();
@@ -303,7 +305,7 @@ impl<'a> Drawing<'a> {
         lines
     }
 
-    /// Of many, how often each kind hits what.
+    /// Returns how often each kind hits each target, for many faults.
     fn counted(&self) -> Vec<String> {
         let mut kinds: BTreeMap<&str, BTreeMap<String, usize>> = BTreeMap::new();
         for fault in self.faults {
@@ -321,7 +323,7 @@ impl<'a> Drawing<'a> {
     }
 }
 
-/// A text in lines of at most so many columns, broken between words.
+/// Wraps a text at `columns` columns, between words.
 fn wrapped(text: &str, columns: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split(' ') {
@@ -355,7 +357,7 @@ mod tests {
         for line in &lines {
             assert!(line.chars().count() <= width, "{line}");
         }
-        // All stand under the two spaces of a plan's lines.
+        // All lines are indented by the two spaces of a plan.
         let lines = lines.iter().map(|line| line.strip_prefix("  ").expect("two spaces"));
         let text: String = lines.map(|line| format!("{line}\n")).collect();
         expect.assert_eq(&text);

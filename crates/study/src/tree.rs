@@ -1,4 +1,4 @@
-//! A checked tree: what was written, with its types known and every default filled in.
+//! A checked tree: the values as written, with types and defaults.
 
 use crate::human;
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ pub enum Tree {
     Bool(bool),
     /// A whole number.
     Count(u64),
-    /// A whole number below zero, where any value may stand.
+    /// A whole number below zero, where any value is allowed.
     Negative(i64),
     /// A number.
     Number(f64),
@@ -31,12 +31,13 @@ pub enum Tree {
 }
 
 impl Tree {
-    /// The value at a dotted path; none if it is absent or on the way there is no mapping.
+    /// Returns the value at a dotted path; `None` if it is absent, or if the path leads through
+    /// something other than a mapping.
     pub fn at(&self, path: &str) -> Option<&Tree> {
         path.split('.').try_fold(self, |tree, key| tree.get(key))
     }
 
-    /// The value of one key, which may contain dots.
+    /// Returns the value of one key, which may contain dots.
     pub fn get(&self, key: &str) -> Option<&Tree> {
         match self {
             Tree::Map(entries) => entries.iter().find(|(k, _)| k == key).map(|(_, tree)| tree),
@@ -44,7 +45,7 @@ impl Tree {
         }
     }
 
-    /// The entries of a mapping; none for anything else.
+    /// Returns the entries of a mapping; empty for anything else.
     pub fn entries(&self) -> &[(String, Tree)] {
         match self {
             Tree::Map(entries) => entries,
@@ -52,7 +53,7 @@ impl Tree {
         }
     }
 
-    /// The items of a list; one scalar counts as a list of one.
+    /// Returns the items of a list; a scalar counts as a list of one.
     pub fn items(&self) -> &[Tree] {
         match self {
             Tree::List(items) => items,
@@ -61,7 +62,7 @@ impl Tree {
         }
     }
 
-    /// The text.
+    /// Returns the text.
     pub fn text(&self) -> Option<&str> {
         match self {
             Tree::Text(text) => Some(text),
@@ -69,7 +70,7 @@ impl Tree {
         }
     }
 
-    /// The whole number.
+    /// Returns the whole number.
     pub fn count(&self) -> Option<u64> {
         match self {
             Tree::Count(count) => Some(*count),
@@ -77,7 +78,7 @@ impl Tree {
         }
     }
 
-    /// The number; whole numbers too.
+    /// Returns the number, which may be whole.
     pub fn number(&self) -> Option<f64> {
         match self {
             Tree::Number(number) => Some(*number),
@@ -87,7 +88,7 @@ impl Tree {
         }
     }
 
-    /// The length of time, in nanoseconds.
+    /// Returns the length of time, in nanoseconds.
     pub fn duration_ns(&self) -> Option<u64> {
         match self {
             Tree::DurationNs(ns) => Some(*ns),
@@ -95,7 +96,7 @@ impl Tree {
         }
     }
 
-    /// The size, in bytes.
+    /// Returns the size, in bytes.
     pub fn bytes(&self) -> Option<u64> {
         match self {
             Tree::Bytes(bytes) => Some(*bytes),
@@ -103,7 +104,7 @@ impl Tree {
         }
     }
 
-    /// A scalar as a text: Cassandra takes numbers in quotes in some places.
+    /// Returns a scalar as text: Cassandra requires numbers in quotes in some places.
     pub fn to_word(&self) -> String {
         match self {
             Tree::Text(text) => text.clone(),
@@ -111,7 +112,7 @@ impl Tree {
         }
     }
 
-    /// Whether a value is missing in it, because it had a mistake.
+    /// Returns true if it lacks a value, because that had a mistake.
     pub fn has_hole(&self) -> bool {
         match self {
             Tree::Null => true,
@@ -121,7 +122,8 @@ impl Tree {
         }
     }
 
-    /// For `plan.json`: counts as numbers, durations and sizes as people write them.
+    /// Converts to JSON for `plan.json`: counts as numbers, durations and sizes as people write
+    /// them.
     pub fn to_json(&self) -> Value {
         match self {
             Tree::Null => Value::Null,

@@ -1,10 +1,11 @@
-//! Rolling upgrades that are to rewrite files and will find none to rewrite.
+//! Warns of rolling upgrades that should rewrite files but will find none to rewrite.
 
 use crate::settings::Study;
 use std::collections::BTreeSet;
 use target::Target;
 
-/// A sentence for each upgrade after which nodes write the format that their files have already.
+/// Returns a sentence for each upgrade after which nodes still write the format of their existing
+/// files.
 pub(crate) fn warnings(study: &Study) -> Vec<String> {
     let mut warnings = BTreeSet::new();
     for settings in study.variants.iter().map(|variant| &variant.settings) {

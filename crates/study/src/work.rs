@@ -1,4 +1,5 @@
-//! From a study's settings to a program of `workload`, and its problems back to their places.
+//! Compiles a study's settings to a program of `workload`, and maps its problems back to their
+//! places.
 
 mod file;
 mod imported;
@@ -10,29 +11,32 @@ pub use own_table::unread_tables;
 
 use crate::estimate;
 use crate::inputs::Inputs;
-use crate::settings::{self, Data, Draft, FaultDraft, FaultWhere, Keyspace, Settings, Settle};
+use crate::settings::{
+    self, Data, Draft, FaultDraft, FaultWhere, Keyspace, Replication, Settings, Settle,
+};
 use crate::tree::Tree;
 use file::{Failed, compiled};
 use imports::Step;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use workload::{ParamValue, Problem, Program, Spec, Stage};
+use workload::schema::{OptionValue, options};
+use workload::{ParamValue, Problem, Program, Schema, Spec, Stage};
 use yaml::{Diagnostics, Node, Raw};
 
-// The names of workloads are part of what a study may say: faces list them from here.
+// Re-exported, because a study names workloads and user interfaces list the names.
 pub use workload::{Named, names};
 
-/// What a variant's workload comes to.
+/// Compiled workload of a variant.
 #[derive(Clone, Debug)]
 pub struct Work {
-    /// What is asked.
+    /// The program.
     pub program: Arc<Program>,
-    /// The step of an import; none for other workloads.
+    /// The step of an import; `None` for other workloads.
     pub step: Option<Step>,
 }
 
-/// Compiles the workload of settings that were resolved. Resolving compiles it too, so an error
-/// here means that the settings did not come from there, or that a file has changed.
+/// Compiles the workload of resolved settings. Resolving compiles it too, so an error here means
+/// that the settings were not resolved, or that a file has changed.
 pub fn compile(settings: &Settings, seed: u64, inputs: &Inputs<'_>) -> Result<Work, String> {
     let words = |problems: Vec<Problem>| {
         let messages: Vec<_> = problems.into_iter().map(|p| p.message).collect();
@@ -68,12 +72,12 @@ pub fn compile(settings: &Settings, seed: u64, inputs: &Inputs<'_>) -> Result<Wo
     })
 }
 
-/// As [`compile`], for so many rows instead of those of the settings.
+/// Does the same as [`compile`], for `rows` rows instead of those of the settings.
 ///
-/// Operation n of the load stage writes row n whatever the number of rows is, so that a load of an
-/// amount of bytes goes on in steps with the estimated program until the bytes are there; then the
-/// program that measures and verifies is compiled with the rows that were loaded, and chooses among
-/// exactly those. The error is a workload whose own choice of rows reaches beyond them.
+/// Operation n of the load stage writes row n, whatever the number of rows is. So a load in bytes
+/// continues in steps with the estimated program until the bytes are there. Then the program that
+/// measures and verifies is compiled with the loaded rows, and chooses from exactly those. The
+/// error is a workload whose own choice of rows goes beyond them.
 pub fn compile_with_rows(
     settings: &Settings,
     rows: u64,
@@ -83,8 +87,8 @@ pub fn compile_with_rows(
     compile(&settings.with_rows(rows), seed, inputs)
 }
 
-/// Puts the estimated rows of a load of an amount of bytes into the settings. None for other loads,
-/// and for a workload that does not compile: it was said where resolving checks it.
+/// Puts the estimated rows of a load in bytes into the settings. Returns `None` for other loads,
+/// and for a workload that does not compile: resolving has reported that.
 pub fn estimate_rows(settings: &mut Settings, seed: u64, inputs: &Inputs<'_>) -> Option<()> {
     if settings.data.load.rows_are_known() {
         return None;
@@ -97,7 +101,7 @@ pub fn estimate_rows(settings: &mut Settings, seed: u64, inputs: &Inputs<'_>) ->
     Some(())
 }
 
-/// The program of a workload that is no import, not yet tuned.
+/// Compiles a workload that is not an import, before tuning.
 fn program(parts: &Parts<'_>, seed: u64, inputs: &Inputs<'_>) -> Result<Program, Failed> {
     if let Some(recorded) = &parts.workload.recorded {
         let program = recorded::program(recorded, inputs);
@@ -120,13 +124,16 @@ fn program(parts: &Parts<'_>, seed: u64, inputs: &Inputs<'_>) -> Result<Program,
     compiled(file, &text, &spec, inputs)
 }
 
-/// Takes over the rows that a workload has of its own: the records of a CSV, the keys of a table
-/// that is read as it is. Nothing for others, nor for a workload that does not compile: that was
-/// said where resolving checks it.
-pub fn take_own_rows(settings: &mut Settings, seed: u64, inputs: &Inputs<'_>) {
+/// Takes over from a workload its own rows (the records of a CSV, the keys of an existing table)
+/// and the replication that another tool's command states. Does nothing for other workloads, or for
+/// one that does not compile: resolving has reported that.
+pub fn take_own(settings: &mut Settings, seed: u64, inputs: &Inputs<'_>) {
     let Ok(work) = compile(settings, seed, inputs) else {
         return;
     };
+    if let Some(stated) = replication_stated(work.program.schema()) {
+        settings.keyspace.replication = stated;
+    }
     let is_own = has_own_rows(&settings.workload, &settings.data, &work.program);
     if !is_own {
         return;
@@ -138,8 +145,32 @@ pub fn take_own_rows(settings: &mut Settings, seed: u64, inputs: &Inputs<'_>) {
     }
 }
 
-/// Whether a workload says itself how many rows there are. Others have as many as they were asked
-/// for.
+/// Returns the replication of the keyspace that a workload creates, if the tool's command states
+/// it.
+fn replication_stated(schema: &Schema) -> Option<Replication> {
+    let options = options(&schema.create_keyspace).into_iter();
+    let (_, value) = options
+        .filter(|_| schema.is_replication_stated)
+        .find(|(name, _)| name.eq_ignore_ascii_case("replication"))?;
+    let OptionValue::Map(pairs) = value else {
+        return None;
+    };
+    let places: Vec<(String, u32)> = pairs
+        .into_iter()
+        .filter(|(name, _)| name != "class")
+        .map(|(name, copies)| Some((name, copies.trim().parse().ok()?)))
+        .collect::<Option<_>>()?;
+    match &places[..] {
+        [] => None,
+        [(name, factor)] if name == "replication_factor" => {
+            Some(Replication::Simple { factor: *factor })
+        }
+        _ => Some(Replication::NetworkTopology(places)),
+    }
+}
+
+/// Returns true if a workload defines its own number of rows. Others have as many as the study
+/// requests.
 fn has_own_rows(workload: &settings::Workload, data: &Data, program: &Program) -> bool {
     workload.table.is_some() || workload.file.is_some() && program.rows() != data.rows
 }
@@ -148,8 +179,8 @@ fn tune(program: &Program, workload: &settings::Workload) -> Result<Program, Vec
     workload::tune(program.clone(), &workload.tunings)
 }
 
-/// Compiles what a checked tree says about its workload, even if other sections have mistakes, and
-/// says every problem at its place.
+/// Compiles the workload of a checked tree, even if other sections have mistakes, and reports every
+/// problem at its place.
 pub fn check(node: &Node, tree: &Tree, inputs: &Inputs<'_>, out: &mut Diagnostics) {
     let draft = Draft::of(tree);
     let work = draft.workload();
@@ -180,7 +211,7 @@ pub fn check(node: &Node, tree: &Tree, inputs: &Inputs<'_>, out: &mut Diagnostic
     let parts = Parts {
         workload: &work,
         keyspace: &draft.keyspace,
-        // What has a mistake may be any number of rows.
+        // A section with a mistake may mean any number of rows.
         data: &match tree.at("data") {
             Some(data) if !data.has_hole() => draft.data(),
             _ => Data::present(settings::ROWS_UNLOADED),
@@ -189,7 +220,7 @@ pub fn check(node: &Node, tree: &Tree, inputs: &Inputs<'_>, out: &mut Diagnostic
     match program(&parts, 0, inputs) {
         Err(Failed::Problems(problems)) => {
             say(problems, out);
-            // What is said of kinds can be judged whatever is wrong with the mix or a parameter.
+            // Settings of kinds are checked even if the mix or a parameter has a mistake.
             let mut usual = spec(&parts, 0);
             (usual.mix, usual.params) = (Vec::new(), BTreeMap::new());
             if let Ok(program) = workload::compile(&usual)
@@ -212,7 +243,7 @@ pub fn check(node: &Node, tree: &Tree, inputs: &Inputs<'_>, out: &mut Diagnostic
     }
 }
 
-/// A workload whose choice of rows is even has no partition that is hotter than others.
+/// Reports a fault on the hottest partition if the workload chooses rows evenly.
 fn without_hottest(node: &Node, draft: &Draft, program: Program, out: &mut Diagnostics) {
     let asks = |fault: &FaultDraft| fault.on == FaultWhere::HottestReplica;
     if !draft.faults.iter().any(asks) || workload::hottest_token(&Arc::new(program)).is_some() {
@@ -232,7 +263,7 @@ fn without_hottest(node: &Node, draft: &Draft, program: Program, out: &mut Diagn
     }
 }
 
-/// Rows that nobody can read back are not accounted for.
+/// Reports a read-back of all rows if the workload has no read for it.
 fn unreadable(node: &Node, tree: &Tree, can_be_read: bool, out: &mut Diagnostics) {
     let path = "verify.sample";
     let asks = tree.at(path).and_then(Tree::text) == Some("all");
@@ -244,7 +275,7 @@ fn unreadable(node: &Node, tree: &Tree, can_be_read: bool, out: &mut Diagnostics
     }
 }
 
-/// What is loaded must be written by something, and be as many rows as the workload has.
+/// Checks that a statement writes the loaded rows, and that their number is the workload's.
 fn loads(node: &Node, tree: &Tree, parts: &Parts<'_>, program: &Program, out: &mut Diagnostics) {
     let path = "data.load";
     let Some(file) = parts.workload.file.as_ref().filter(|_| tree.at(path).is_some()) else {
@@ -267,7 +298,7 @@ fn loads(node: &Node, tree: &Tree, parts: &Parts<'_>, program: &Program, out: &m
     out.add(&node.nearest(path).place, message, Some(hint));
 }
 
-/// Reading an empty table measures how fast nothing is found.
+/// Reports reads without rows: they would only measure how fast an empty table answers.
 fn reads_without_rows(
     node: &Node,
     tree: &Tree,
@@ -298,7 +329,7 @@ fn reads_without_rows(
     }
 }
 
-/// Where a problem of the workload stands in a study.
+/// Returns the path in a study of a workload's problem.
 fn path_of(problem: &Problem) -> String {
     let path = problem.path.join(".");
     match path.as_str() {
@@ -362,7 +393,7 @@ mod tests {
             Ok(_) => "no mistakes".to_owned(),
             Err(diagnostics) => diagnostics.to_string(),
         };
-        // Without the lists of what there is: those grow with every workload.
+        // Without the lists of known names, which grow with every workload.
         let lines = shown.lines().map(|line| line.split("; ").next().unwrap());
         expect.assert_eq(&lines.collect::<Vec<_>>().join("\n"));
     }

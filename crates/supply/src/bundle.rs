@@ -1,10 +1,10 @@
-//! The jars of a version as one file, for machines without a network.
+//! Packs the jars of a version into one file, for machines without a network.
 //!
-//! A tar of `cassay-supply.json`, which lists the files with their sizes and digests, and then the
-//! files. Not compressed: jars are, and gzip would take 7 % off. A bundle is data from a stranger:
-//! nothing of it is put in place before every digest was compared, of the pinned version with the
-//! program's own lock; of another one with the list in the bundle, whose own digest the user must
-//! have from whoever wrote it.
+//! The file is a tar of `cassay-supply.json`, which lists the files with their sizes and digests,
+//! and then the files. It is not compressed: jars already are, and gzip would save only 7 %. A
+//! bundle is untrusted: no file of it is put in place before every digest was compared. For the
+//! pinned version, the digests come from the program's own lock. For other versions, they come from
+//! the list in the bundle, and the user must have the bundle's own digest from its author.
 
 use crate::files::{digest_of_reader, hex};
 use crate::fill::{fresh, place};
@@ -24,25 +24,25 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path};
 use versions::Release;
 
-/// The first file of a bundle.
+/// Name of the first file in a bundle.
 const LIST: &str = "cassay-supply.json";
 
-/// The form of that list.
+/// Format version of that list.
 const FORMAT: u32 = 1;
 
-/// Longest list that is read: 100 files are 12 kB.
+/// Maximum length of the list. A list of 100 files has 12 kB.
 const LIST_BYTES_MAX: u64 = 1 << 20;
 
-/// Most files of a bundle.
+/// Maximum number of files in a bundle.
 const FILES_MAX: usize = 1000;
 
-/// Most bytes of a file in it.
+/// Maximum bytes of a file in a bundle.
 const FILE_BYTES_MAX: u64 = 1 << 30;
 
-/// How much is read and written at once.
+/// Bytes read and written at once.
 const BUFFER_BYTES: usize = 256 << 10;
 
-/// What a bundle is, as its list says.
+/// The list of a bundle.
 #[derive(Debug, Serialize, Deserialize)]
 struct List {
     format: u32,
@@ -59,22 +59,22 @@ struct Listed {
     sha256: String,
 }
 
-/// A bundle that was written.
+/// A written bundle.
 #[derive(Clone, Debug)]
 pub struct Bundle {
-    /// How many files are in it, without the list.
+    /// Number of files in it, without the list.
     pub files: usize,
-    /// Its size.
+    /// Size in bytes.
     pub bytes: u64,
     /// Its SHA-256 in lower-case hexadecimal digits.
     pub sha256: String,
 }
 
-/// Writes the jars of `version` as one file, after they were fetched if they are not there. Two
-/// bundles of the same jars are the same bytes.
+/// Writes the jars of `version` into one file, after fetching missing ones. Two bundles of the same
+/// jars are identical.
 ///
 /// # Errors
-/// The jars cannot be had, the file is there already, or it cannot be written.
+/// The jars are not available, the file already exists, or it cannot be written.
 pub fn export(cache: &Path, release: &Release, to: &Path, voice: &mut Voice<'_>) -> Result<Bundle> {
     let what = || format!("write {}", to.display());
     if to.exists() {
@@ -87,7 +87,7 @@ pub fn export(cache: &Path, release: &Release, to: &Path, voice: &mut Voice<'_>)
     let folder = recipe.folder_in(cache);
     let (lock, _) = filled(&folder, &recipe, None, voice)?;
     let beside = to.parent().filter(|parent| !parent.as_os_str().is_empty());
-    // As other files that somebody makes: it is to be carried away.
+    // Normal permissions of user files, because the bundle will be copied elsewhere.
     let fresh = tempfile::Builder::new()
         .permissions(Permissions::from_mode(0o666))
         .tempfile_in(beside.unwrap_or(Path::new(".")))
@@ -133,7 +133,7 @@ fn write(to: &mut dyn Write, folder: &Path, version: &str, lock: &Lock) -> Resul
     Ok(())
 }
 
-/// Appends a file with neither owner nor date.
+/// Appends a file without owner and date.
 fn append(
     tar: &mut tar::Builder<&mut dyn Write>,
     name: &str,
@@ -147,11 +147,12 @@ fn append(
     Ok(tar.append_data(&mut header, name, from)?)
 }
 
-/// Takes the jars out of a bundle into `cache`. `sha256`: what the bundle's own digest must be.
+/// Extracts the jars of a bundle into `cache`. `sha256` is the expected digest of the bundle
+/// itself.
 ///
 /// # Errors
-/// It is no bundle, or one of its files is not what the lock says: which, what it is, and what it
-/// should be. Nothing of it is put in place then.
+/// It is not a bundle, or one of its files does not match the lock; the error names the file and
+/// both digests. No file is then put in place.
 pub fn import(cache: &Path, from: &Path, sha256: Option<&str>) -> Result<(String, Fetched)> {
     let opened = foreign::open(FileKind::Archive, from)
         .with_context(|| format!("read {}", from.display()))?;
@@ -166,7 +167,7 @@ fn read<R: Read>(
     recipe_of: &dyn Fn(&Release) -> Result<Recipe>,
 ) -> Result<(String, Fetched)> {
     let mut archive = tar::Archive::new(&mut hashing);
-    // Raw: a name that is an entry of its own would be held, however long it is.
+    // Raw, because a name in an entry of its own would be held in memory, however long it is.
     let mut entries = archive.entries()?.raw(true);
     let list = match entries.next() {
         Some(Ok(mut entry)) => read_list(&mut entry)?,
@@ -215,7 +216,7 @@ fn no_bundle(why: &str) -> String {
     format!("{why}\nhint: it must be a file that `cassay supply export` wrote, as it was written")
 }
 
-/// Reads the list of a bundle: what it says is not believed yet.
+/// Reads the list of a bundle, which is not trusted yet.
 fn read_list<R: Read>(entry: &mut tar::Entry<'_, R>) -> Result<List> {
     let name = plain_name(entry)?;
     if name != LIST {
@@ -261,8 +262,9 @@ fn read_list<R: Read>(entry: &mut tar::Entry<'_, R>) -> Result<List> {
     Ok(list)
 }
 
-/// The lock that a bundle's files must fit: the program's own, or, where it has none of the
-/// version, the bundle's, if the user has its digest from somebody (`is_vouched`).
+/// Returns the lock that a bundle's files must match. It is the program's own or, if the program
+/// has none for the version, the bundle's. The latter requires that the user has its digest from
+/// its author (`is_vouched`).
 fn trusted(recipe: &Recipe, list: &List, is_vouched: bool) -> Result<Lock> {
     let listed: Lock =
         list.files.iter().map(|file| (file.name.clone(), file.sha256.clone())).collect();
@@ -297,12 +299,12 @@ fn trusted(recipe: &Recipe, list: &List, is_vouched: bool) -> Result<Lock> {
     Ok(lock)
 }
 
-/// The release that a bundle says it is.
+/// Returns the release that the bundle states.
 fn listed_release(list: &List) -> Result<Release> {
     Release::of(&list.cassandra).map_err(|unknown| anyhow!("{unknown}\nhint: {}", unknown.hint))
 }
 
-/// The name of a file in a bundle: nothing else is taken, and no path.
+/// Returns the name of a file in a bundle. Paths and anything but files are refused.
 fn plain_name<R: Read>(entry: &tar::Entry<'_, R>) -> Result<String> {
     let path = entry.path().context("read a name")?;
     let shown = path.display().to_string();
@@ -321,7 +323,7 @@ fn take(from: &mut dyn Read, file: &Listed, folder: &Path) -> Result<()> {
     let path = folder.join(&file.name);
     let what = || format!("write {}", path.display());
     let mut to = File::create_new(&path).with_context(what)?;
-    // What is longer than it should be is seen by its size.
+    // One more byte, so that a file that is too long is detected by its size.
     let mut limited = from.take(file.bytes + 1);
     let mut tee = Tee(&mut limited, &mut to);
     let (found, bytes) =
@@ -338,7 +340,7 @@ fn take(from: &mut dyn Read, file: &Listed, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// What is read from the one is written to the other.
+/// A reader that copies everything it reads to a file.
 struct Tee<'a>(&'a mut dyn Read, &'a mut File);
 
 impl Read for Tee<'_> {
@@ -349,7 +351,7 @@ impl Read for Tee<'_> {
     }
 }
 
-/// A reader or writer whose bytes are digested as they pass.
+/// A reader or writer that hashes all bytes passing through it.
 struct Hashing<T> {
     inner: T,
     hash: Sha256,
@@ -365,7 +367,7 @@ impl<T> Hashing<T> {
         }
     }
 
-    /// What was wrapped, the SHA-256 of all that passed, and how many bytes that were.
+    /// Returns the wrapped value, the SHA-256 of all bytes and their number.
     fn end(self) -> (T, String, u64) {
         (self.inner, hex(&self.hash.finalize()), self.bytes)
     }

@@ -1,26 +1,26 @@
-//! Why a file did not come, each a sentence with a hint.
+//! Reasons for which a file could not be fetched, each a sentence with a hint.
 
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
-/// Why a file did not come.
+/// Reason for which a file could not be fetched.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
-    /// Nobody answers there.
+    /// The server does not answer.
     #[error(
         "{url} cannot be reached: {why}\nhint: is the network there? HTTPS_PROXY names a proxy, \
          SSL_CERT_FILE a company's own certificates, CASSAY_MAVEN_REPOSITORY a mirror; without a \
          network `cassay supply import FILE` takes what `cassay supply export FILE` wrote elsewhere"
     )]
     Unreachable { url: String, why: String },
-    /// Somebody wants to know who asks.
+    /// The server or proxy requires credentials.
     #[error(
         "{url} is not given to us (HTTP {status})\nhint: does the repository or the proxy want a \
          user? https://USER:PASSWORD@HOST/… in CASSAY_MAVEN_REPOSITORY, http://USER:PASSWORD@HOST \
          in HTTPS_PROXY"
     )]
     Refused { url: String, status: u16 },
-    /// It is not there.
+    /// The file does not exist.
     #[error(
         "{url} is not there (HTTP {status})\nhint: is {repository} the address of a Maven \
          repository that has what Maven Central has?"
@@ -30,16 +30,16 @@ pub(crate) enum Failure {
         status: u16,
         repository: String,
     },
-    /// Another status.
+    /// The server answered with another status.
     #[error("{url} was answered with HTTP {status}\nhint: try again later, or from a mirror")]
     Status { url: String, status: u16 },
-    /// A page for people.
+    /// The server answered with a web page.
     #[error(
         "{url} was answered with a page of HTML instead of a jar\nhint: a proxy or a log-in page \
          answers in the repository's place: open the address in a browser, or set HTTPS_PROXY"
     )]
     Page { url: String },
-    /// The connection ended, or nothing came any more.
+    /// The connection ended, or no more data arrived.
     #[error(
         "{url} broke off after {got} of {wanted} bytes: {why}\nhint: the same command goes on \
          where it was"
@@ -50,7 +50,7 @@ pub(crate) enum Failure {
         wanted: u64,
         why: String,
     },
-    /// It is another file.
+    /// The file differs.
     #[error(
         "{name} from {url} is not the file of supply.lock: its SHA-256 is {got}, the lock says \
          {expected}\nhint: try another repository; if it stays different, somebody has changed it \
@@ -62,7 +62,7 @@ pub(crate) enum Failure {
         expected: String,
         got: String,
     },
-    /// It is another file: its size says so.
+    /// The file differs, as its size shows.
     #[error(
         "{name} from {url} is not the file of supply.lock: it has {got} bytes, the lock says \
          {expected}\nhint: try another repository; if it stays different, somebody has changed it \
@@ -74,19 +74,19 @@ pub(crate) enum Failure {
         expected: u64,
         got: u64,
     },
-    /// It could not be written.
+    /// The file could not be written.
     #[error("{} cannot be written: {error}\nhint: {}", path.display(), disk_hint(error))]
     Unwritten {
         path: PathBuf,
         error: std::io::Error,
     },
-    /// The user wants no more.
+    /// The user interrupted the fetch.
     #[error("interrupted; what has come is kept, and the same command goes on from there")]
     Interrupted,
 }
 
 impl Failure {
-    /// Whether somebody else may bring the file: it is not us, nor is it a file that was changed.
+    /// Returns true if another source may have the file. False for local errors and modified files.
     pub fn is_of_the_way(&self) -> bool {
         match self {
             Failure::Unreachable { .. }
@@ -102,7 +102,7 @@ impl Failure {
         }
     }
 
-    /// A failure of writing to a file.
+    /// Returns the failure of writing to a file.
     pub fn unwritten(path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> Failure {
         let path = path.into();
         move |error| Failure::Unwritten { path, error }

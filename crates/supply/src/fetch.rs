@@ -1,8 +1,9 @@
-//! Files of a repository, several at once, into a folder: what is there is not asked for again, and
-//! what has come of a file is gone on with.
+//! Fetches files of a repository into a folder, several at once. Existing files are not requested
+//! again, and partial files are continued.
 //!
-//! A file has the name NAME.part until all of it is there and its digest is that of the lock. So
-//! whatever ends us leaves whole files and beginnings, which the next fetch takes up.
+//! A file has the name NAME.part until it is complete and its digest matches the lock. Whenever the
+//! process ends, it therefore leaves only complete files and beginnings, which the next fetch
+//! continues.
 
 use crate::failure::Failure;
 use crate::files::digest_of;
@@ -18,31 +19,32 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Files that come at once: most of a small file's time is waiting for its first byte.
+/// Number of files fetched at once. A small file mostly waits for its first byte.
 const AT_ONCE: usize = 4;
 
-/// How often is said how far it is, and looked whether the user wants no more.
+/// Interval of progress reports and of checks for an interruption.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// How much of a file is taken at once.
+/// Bytes of a file that are read at once.
 const PIECE_BYTES: usize = 64 << 10;
 
-/// What the threads of a fetch share.
+/// State shared by the threads of a fetch.
 struct Shared {
     repository: Repository,
     folder: PathBuf,
-    /// What nobody has begun with.
+    /// Files that no thread has started.
     left: Mutex<std::vec::IntoIter<Pinned>>,
-    /// Bytes of those files that have come; what had to be thrown away is taken off again.
+    /// Received bytes of those files. Discarded bytes are subtracted again.
     bytes: AtomicI64,
-    /// Nobody begins anything any more.
+    /// True if no thread may start another file.
     is_over: AtomicBool,
 }
 
-/// Brings files into a folder; those that are done, say, `before`, count as there.
+/// Fetches files into a folder. Files that were complete `before` count in the progress.
 ///
 /// # Errors
-/// Why the first of them did not come. The others are kept as far as they are.
+/// The failure of the first file that could not be fetched. The other files are kept as far as they
+/// arrived.
 pub(crate) fn fetch(
     repository: &Repository,
     files: Vec<Pinned>,
@@ -85,10 +87,11 @@ pub(crate) fn fetch(
         }
     };
     shared.is_over.store(true, Ordering::Relaxed);
-    // They end with the piece that they wait for: too long for somebody who wants no more.
+    // The threads end with the piece that they wait for, which takes too long after an
+    // interruption.
     if !matches!(ended, Err(Failure::Interrupted)) {
         for thread in threads {
-            // Whose file is missing is found when all are compared with the lock.
+            // A file missing because of a panic is found when all are compared with the lock.
             let _ = thread.join();
         }
     }
@@ -96,22 +99,22 @@ pub(crate) fn fetch(
 }
 
 impl Shared {
-    /// Brings one file after the other until none is left.
+    /// Fetches one file after the other until none is left.
     fn work(&self, done: &Sender<Result<(), Failure>>) {
         while !self.is_over.load(Ordering::Relaxed) {
-            // Whoever panicked has taken its file with it, and no other.
+            // A panicked thread lost only its own file.
             let next = self.left.lock().unwrap_or_else(PoisonError::into_inner).next();
             let Some(file) = next else { return };
             let ended = self.bring(&file);
             let is_end = ended.is_err();
-            // Nobody listens any more where another file has failed.
+            // Sending fails if the receiver is gone because another file failed.
             if done.send(ended).is_err() || is_end {
                 return;
             }
         }
     }
 
-    /// Brings a file, in as many pieces as the way needs.
+    /// Fetches a file, in as many pieces as the connection needs.
     fn bring(&self, file: &Pinned) -> Result<(), Failure> {
         let part = self.folder.join(format!("{}.part", file.name));
         let had = part.metadata().map_or(0, |meta| meta.len());
@@ -121,7 +124,7 @@ impl Shared {
             self.bytes.fetch_add(had as i64, Ordering::Relaxed);
         }
         match self.rest(file, &part) {
-            // A beginning that was not of this file.
+            // The partial file belonged to another file.
             Err(
                 Failure::Changed { .. }
                 | Failure::Resized { .. }
@@ -136,7 +139,7 @@ impl Shared {
         std::fs::rename(&part, &whole).map_err(Failure::unwritten(whole))
     }
 
-    /// Brings what is missing of a file, and compares the whole with its digest.
+    /// Fetches the rest of a file, and compares the whole with its digest.
     fn rest(&self, file: &Pinned, part: &Path) -> Result<(), Failure> {
         loop {
             let had = part.metadata().map_or(0, |meta| meta.len());
@@ -144,7 +147,7 @@ impl Shared {
                 break;
             }
             match self.piece(file, part, had) {
-                // It has brought us further: the next one may bring the rest.
+                // It made progress, so the next request may fetch the rest.
                 Err(Failure::BrokenOff { got, .. }) if got > had => {}
                 ended => ended?,
             }
@@ -163,7 +166,7 @@ impl Shared {
         Err(failure)
     }
 
-    /// Asks once for what follows the first `had` bytes.
+    /// Requests once the part after the first `had` bytes.
     fn piece(&self, file: &Pinned, part: &Path, had: u64) -> Result<(), Failure> {
         let answer = self.repository.get(&file.path, had)?;
         let url = || self.repository.url(&file.path);
@@ -191,7 +194,7 @@ impl Shared {
         self.copy(answer, &mut to, part, file.bytes, &resized, &url)
     }
 
-    /// Appends what comes, up to `wanted` bytes of the whole.
+    /// Appends received bytes, up to `wanted` bytes of the whole.
     fn copy(
         &self,
         mut answer: Answer,
@@ -229,7 +232,7 @@ impl Shared {
         })
     }
 
-    /// Throws away what has come of a file.
+    /// Discards the received part of a file.
     fn discard(&self, file: &Pinned, part: &Path) -> Result<(), Failure> {
         let Ok(meta) = part.metadata() else {
             return Ok(());

@@ -1,4 +1,4 @@
-//! Files of the cache: what tells one from another, and how one is written.
+//! Files of the cache: their identity, and how they are written.
 
 use anyhow::{Context, Result};
 use std::io::Write;
@@ -7,10 +7,10 @@ use std::path::Path;
 pub use versions::{digest_of, digest_of_texts};
 pub(crate) use versions::{digest_of_reader, hex};
 
-/// What tells a file from every other one, and from itself before a change.
+/// Returns text that distinguishes a file from every other one, and from itself before a change.
 ///
 /// # Errors
-/// It is not there.
+/// The file does not exist.
 pub fn identity_of(path: &Path) -> Result<String> {
     let meta = path.metadata().with_context(|| format!("look at {}", path.display()))?;
     Ok(format!(
@@ -25,7 +25,7 @@ pub fn identity_of(path: &Path) -> Result<String> {
     ))
 }
 
-/// Writes a file that others see whole or not at all.
+/// Writes a file atomically: readers see the whole file or none.
 ///
 /// # Errors
 /// It cannot be written.
@@ -37,13 +37,13 @@ pub fn write_whole(path: &Path, text: &str) -> Result<()> {
     Ok(())
 }
 
-/// Changes with every boot of the machine; empty when it cannot be read.
+/// Returns an id that changes with every boot of the machine. Empty if it cannot be read.
 pub fn boot_id() -> String {
     let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id");
     text.map(|text| text.trim().to_string()).unwrap_or_default()
 }
 
-/// The last part of a path, where it is a text.
+/// Returns the last part of a path, if it is valid UTF-8.
 pub(crate) fn name_of(path: &Path) -> Option<&str> {
     path.file_name()?.to_str()
 }

@@ -1,9 +1,9 @@
-//! Filling a folder of the cache, from the nearest place that has what is missing.
+//! Fills a folder of the cache from the nearest source that has the missing files.
 //!
-//! Of the version that is pinned: what an interrupted fetch has left, then Maven's own cache, then
-//! the repository, by HTTPS; Maven itself is asked where that refuses us and Maven is installed,
-//! which knows passwords and proxies of its own. Of another version: Maven, which alone can tell
-//! which jars it needs. Whatever the way, the folder is put in its place as a whole, after every
+//! For the pinned version, the sources are: the remains of an interrupted fetch, Maven's own cache,
+//! and the repository over HTTPS. If the repository refuses, and Maven is installed, Maven is used,
+//! which has passwords and proxies of its own. For other versions the source is Maven, which alone
+//! can determine their jars. In every case, the folder is put in place as a whole, after every
 //! digest in it was compared with the lock.
 
 use crate::fetch::fetch;
@@ -22,25 +22,25 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use versions::{Release, member_of_jar};
 
-/// Where the compiler's hints are in the server's jar.
+/// Folder of the compiler's hints in the server's jar.
 const HINTS_FOLDER: &str = "META-INF";
 
-/// Begin of the name of a folder that is being filled by somebody who takes minutes.
+/// Prefix of the name of a folder that a process fills within minutes.
 const FILLING: &str = "filling-";
 
-/// Begin of the name of a folder that is being filled, and gone on with.
+/// Prefix of the name of a folder that is being filled, and can be continued.
 const FETCHING: &str = "fetching-";
 
-/// How long after its last change such a folder has been abandoned.
+/// Time after its last change when such a folder counts as abandoned.
 const ABANDONED: [(&str, Duration); 2] = [
     (FILLING, Duration::from_secs(3600)),
     (FETCHING, Duration::from_secs(30 * 86400)),
 ];
 
-/// Below the folder that is being filled: what will be put in place.
+/// Subfolder of the folder being filled that will be put in place.
 const JARS: &str = "jars";
 
-/// Fills the folder of a recipe. The lock that its files fit.
+/// Fills the folder of a recipe, and returns the lock that its files match.
 pub(crate) fn fill(
     folder: &Path,
     recipe: &Recipe,
@@ -72,7 +72,7 @@ fn with(
     let jars = work.join(JARS);
     std::fs::create_dir_all(&jars).with_context(|| format!("make {}", jars.display()))?;
     let _alone = alone(&work, voice)?;
-    // Whoever was waited for has done it.
+    // The other process that held the lock has filled it.
     if let Ok(lock) = recipe.checked(folder) {
         let _ = std::fs::remove_dir_all(&work);
         return Ok(lock);
@@ -96,18 +96,18 @@ fn with(
     let lock = crate::lock::lock_of(pinned);
     check(&jars, &lock, &by)?;
     place(&jars, folder, recipe, lock).inspect(|_| {
-        // What is left is an empty folder and the file that kept others waiting.
+        // Only an empty folder and the lock file are left.
         let _ = std::fs::remove_dir_all(&work);
     })
 }
 
-/// What is missing, and what is there.
+/// Missing files, and the progress so far.
 struct Nearby {
     missing: Vec<Pinned>,
     progress: Progress,
 }
 
-/// Takes what is there already: of an earlier fetch, and in Maven's own cache.
+/// Uses existing files: those of an earlier fetch, and those in Maven's own cache.
 fn nearby(
     pinned: &[Pinned],
     jars: &Path,
@@ -156,10 +156,10 @@ fn nearby(
     Ok(Nearby { missing, progress })
 }
 
-/// Why a repository did not bring what was wanted.
+/// Failure to fetch from a repository.
 struct NotBrought {
     error: anyhow::Error,
-    /// Whether Maven may know another way.
+    /// True if Maven may be able to fetch the file in another way.
     is_of_the_way: bool,
 }
 
@@ -172,7 +172,7 @@ impl From<anyhow::Error> for NotBrought {
     }
 }
 
-/// Brings what is missing by HTTPS. Who has brought what is there, for messages.
+/// Fetches the missing files over HTTPS. Returns the source of all files, for messages.
 fn from_repository(
     recipe: &Recipe,
     here: Nearby,
@@ -202,7 +202,7 @@ fn from_repository(
     }
 }
 
-/// Takes those files out of jars that are within one.
+/// Extracts the files that are within jars.
 fn unpack(pinned: &[Pinned], jars: &Path) -> Result<()> {
     for file in pinned {
         let Some(member) = &file.member else { continue };
@@ -218,7 +218,8 @@ fn unpack(pinned: &[Pinned], jars: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Waits until nobody else fills this folder; others wait as long as what is returned is there.
+/// Locks this folder against other processes, waiting if necessary. The lock is held as long as the
+/// returned file exists.
 fn alone(work: &Path, voice: &mut Voice<'_>) -> Result<File> {
     let path = work.join("lock");
     let what = || format!("lock {}", path.display());
@@ -233,12 +234,12 @@ fn alone(work: &Path, voice: &mut Voice<'_>) -> Result<File> {
         Err(TryLockError::Error(error)) => return Err(error).with_context(what),
     }
     file.lock().with_context(what)?;
-    // Whoever has done it has taken the folder away.
+    // The process that finished before may have removed the folder.
     std::fs::create_dir_all(work.join(JARS)).with_context(what)?;
     Ok(file)
 }
 
-/// Runs Maven into a new folder, checks what it brought, then puts that in its place.
+/// Runs Maven into a new folder, checks the result, and puts it in place.
 fn of_maven(folder: &Path, recipe: &Recipe, voice: &mut Voice<'_>) -> Result<Lock> {
     let fresh = fresh(folder)?;
     let jars = fresh.path().join(JARS);
@@ -265,7 +266,7 @@ fn of_maven(folder: &Path, recipe: &Recipe, voice: &mut Voice<'_>) -> Result<Loc
     place(&jars, folder, recipe, lock)
 }
 
-/// A new folder beside the one that it is for, which goes away unless it is put in its place.
+/// Makes a temporary folder beside its destination. It is removed unless it is put in place.
 pub(crate) fn fresh(folder: &Path) -> Result<tempfile::TempDir> {
     let cache = folder.parent().context("the cache folder has no parent")?;
     std::fs::create_dir_all(cache)
@@ -276,7 +277,7 @@ pub(crate) fn fresh(folder: &Path) -> Result<tempfile::TempDir> {
         .with_context(|| format!("make a folder in {}", cache.display()))
 }
 
-/// What Maven has brought of a version that no lock is checked in for.
+/// Returns the digests of the jars that Maven fetched for a version without a lock.
 fn digests(jars: &Path, release: &Release) -> Result<Lock> {
     let mut lock = Lock::new();
     let entries = std::fs::read_dir(jars).with_context(|| format!("read {}", jars.display()))?;
@@ -291,7 +292,7 @@ fn digests(jars: &Path, release: &Release) -> Result<Lock> {
     Ok(lock)
 }
 
-/// Puts a folder whose files were compared with `lock` in its place.
+/// Puts a folder whose files were compared with `lock` in place.
 pub(crate) fn place(jars: &Path, folder: &Path, recipe: &Recipe, lock: Lock) -> Result<Lock> {
     recipe.seal(jars, &lock)?;
     if folder.exists() {
@@ -300,7 +301,7 @@ pub(crate) fn place(jars: &Path, folder: &Path, recipe: &Recipe, lock: Lock) -> 
     }
     match std::fs::rename(jars, folder) {
         Ok(()) => Ok(lock),
-        // Another cassay may have been quicker; what it put there was checked as well.
+        // Another cassay process may have been faster. Its folder was checked as well.
         Err(error) => recipe
             .checked(folder)
             .map_err(|_| error)
@@ -308,7 +309,7 @@ pub(crate) fn place(jars: &Path, folder: &Path, recipe: &Recipe, lock: Lock) -> 
     }
 }
 
-/// Removes what those who were killed have left: 70 MB each time.
+/// Removes the remains of killed processes, 70 MB each.
 fn remove_abandoned(cache: &Path) {
     let is_abandoned = |path: &Path| -> Option<bool> {
         let age = path.metadata().ok()?.modified().ok()?.elapsed().ok()?;
@@ -316,12 +317,12 @@ fn remove_abandoned(cache: &Path) {
         Some(ABANDONED.iter().any(|(begin, limit)| name.starts_with(begin) && age > *limit))
     };
     for path in folders(cache).into_iter().filter(|path| is_abandoned(path) == Some(true)) {
-        // What cannot be removed now will be tried again; it is in nobody's way.
+        // A folder that cannot be removed does no harm, and is tried again next time.
         let _ = std::fs::remove_dir_all(&path);
     }
 }
 
-/// What is in a folder; nothing where it is not there.
+/// Returns the content of a folder. Empty if it does not exist.
 pub(crate) fn folders(cache: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(cache).into_iter().flatten();
     let mut all: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
@@ -329,14 +330,14 @@ pub(crate) fn folders(cache: &Path) -> Vec<PathBuf> {
     all
 }
 
-/// How many bytes an interrupted fetch of a recipe has left.
+/// Returns the bytes that an interrupted fetch of a recipe has left.
 pub(crate) fn left_over(cache: &Path, recipe: &Recipe) -> u64 {
     let jars = cache.join(format!("{FETCHING}{}", recipe.short())).join(JARS);
     let sizes = folders(&jars).into_iter().filter_map(|path| Some(path.metadata().ok()?.len()));
     sizes.sum()
 }
 
-/// Refuses what nothing could bring.
+/// Fails if no source could fill the folder.
 pub(crate) fn could_be_filled(recipe: &Recipe) -> Result<()> {
     if recipe.pinned.is_none() && !maven::is_installed() {
         bail!(maven::missing(&recipe.release));

@@ -1,4 +1,4 @@
-//! Finding a Java that a release of Cassandra runs on, among those that are installed.
+//! Finds an installed Java on which a release of Cassandra runs.
 
 mod packages;
 
@@ -10,10 +10,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use target::{JavaWanted, java_in_release, java_major, majors_words};
 
-/// How long a Java may take to say its version: a busy machine starts one within seconds.
+/// Time limit for a Java to print its version. A busy machine starts one within seconds.
 const VERSION_LIMIT: Duration = Duration::from_secs(60);
 
-/// Folders with a Java in each folder below, as packages and people unpack them.
+/// Folders whose subfolders may be Javas, as packages and people install them.
 const HOMES: [&str; 5] = [
     "/usr/lib/jvm",
     "/usr/java",
@@ -22,34 +22,34 @@ const HOMES: [&str; 5] = [
     "/usr/local",
 ];
 
-/// The same below the user's own folder: SDKMAN's, and those of editors.
+/// The same below the user's home: folders of SDKMAN and of editors.
 const HOMES_OF_USER: [&str; 2] = [".sdkman/candidates/java", ".jdks"];
 
 /// A Java runtime.
 #[derive(Clone, Debug)]
 pub struct Java {
-    /// Its `bin/java`.
+    /// Path of its `bin/java`.
     pub program: PathBuf,
-    /// What it says of itself: `17.0.15`.
+    /// Version that it reports: `17.0.15`.
     pub version: String,
-    /// All that it says of itself, which tells one build of a version from another.
+    /// Its whole version output, which distinguishes builds of one version.
     pub build: String,
-    /// That the one which was named, or comes first, was passed over: a sentence.
+    /// Sentence that says that the preferred Java was passed over, and why.
     pub passed_over: Option<String>,
 }
 
 impl Java {
-    /// Its major version: 17.
+    /// Returns its major version: 17.
     pub fn major(&self) -> Option<u32> {
         java_major(&self.version)
     }
 }
 
-/// A Java that is wanted: of the best major version that is there, that of `JAVA_HOME`, else of
-/// `PATH`, else the first of those that are installed.
+/// Returns a suitable Java with the best available major version: that of `JAVA_HOME`, else of
+/// `PATH`, else the first installed one.
 ///
 /// # Errors
-/// There is none; the message says which others there are, and how to get one here.
+/// There is none; the message lists the others, and says how to install one here.
 pub fn find(wanted: &JavaWanted) -> Result<Java> {
     if let Some(home) = &wanted.home {
         return named(home, wanted);
@@ -67,7 +67,7 @@ pub fn find(wanted: &JavaWanted) -> Result<Java> {
     )
 }
 
-/// The Java in a folder that somebody has named.
+/// Returns the Java in a folder that the user named.
 fn named(home: &Path, wanted: &JavaWanted) -> Result<Java> {
     let said = version_of(&home.join("bin/java"))
         .with_context(|| format!("look at the Java in {}", home.display()))?;
@@ -111,7 +111,7 @@ fn find_in(
     );
 }
 
-/// The first Java of a major version; what was looked at and does not fit, a few words each.
+/// Returns the first Java of a major version. Adds a few words for each unsuitable one to `others`.
 fn of_major(
     home: Option<&Path>,
     path: &[PathBuf],
@@ -148,7 +148,7 @@ fn of_major(
             others.push(format!("{} is Java {version}", home.display()));
             continue;
         }
-        // What its folder says may be wrong, or it may not run here.
+        // The folder's version may be wrong, or it may not run here.
         match version_of(&program) {
             Ok(said) if java_major(&said.0) == Some(wanted) => {
                 return Some(taken(program, said, &home.display().to_string(), others));
@@ -160,7 +160,7 @@ fn of_major(
     None
 }
 
-/// A Java that fits, with what it says of itself, after `others` that do not.
+/// Returns a suitable Java with its version output, after `others` that are not suitable.
 fn taken(
     program: PathBuf,
     (version, build): (String, String),
@@ -176,7 +176,7 @@ fn taken(
     }
 }
 
-/// The folders of Javas that are installed, each once.
+/// Returns the folders of the installed Javas, each once.
 fn installed(folders: &[PathBuf]) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = Vec::new();
     let mut known: Vec<PathBuf> = Vec::new();
@@ -196,7 +196,8 @@ fn installed(folders: &[PathBuf]) -> Vec<PathBuf> {
     found
 }
 
-/// What the folder of a Java says of its version; where it does not, what the Java says.
+/// Returns the version stated in the folder of a Java or, failing that, the one that the Java
+/// reports.
 fn version_at(home: &Path) -> Option<String> {
     let release = foreign::text(FileKind::Home, home.join("release")).unwrap_or_default();
     match java_in_release(&release) {
@@ -205,12 +206,12 @@ fn version_at(home: &Path) -> Option<String> {
     }
 }
 
-/// The first executable called `name` in the folders of a search path.
+/// Returns the first executable called `name` in the folders of a search path.
 pub(crate) fn program_in(mut path: impl Iterator<Item = PathBuf>, name: &str) -> Option<PathBuf> {
     path.find_map(|folder| Some(folder.join(name)).filter(|program| program.is_file()))
 }
 
-/// Asks a java for its version; with all that it answers.
+/// Asks a Java for its version. Returns it with the whole output.
 fn version_of(program: &Path) -> Result<(String, String)> {
     let mut command = process::command(program);
     command.arg("-version");
@@ -228,7 +229,7 @@ fn version_of(program: &Path) -> Result<(String, String)> {
     }
 }
 
-/// The quoted version in the first line of `java -version`.
+/// Returns the quoted version in the first line of `java -version`.
 fn parse_version(text: &str) -> Option<&str> {
     text.lines().find(|line| line.contains(" version \""))?.split('"').nth(1)
 }
@@ -254,7 +255,7 @@ mod tests {
         assert_eq!(says("command not found"), None);
     }
 
-    /// A `JAVA_HOME` whose java says `version`.
+    /// Returns a `JAVA_HOME` whose java reports `version`.
     fn java_home(version: &str) -> tempfile::TempDir {
         let home = tempfile::tempdir().unwrap();
         let bin = home.path().join("bin");
@@ -353,7 +354,7 @@ mod tests {
         into("a-21", "21.0.1");
         into("b-17", "17.0.2");
         into("c-17", "17.0.3");
-        // Its folder says another version than it does itself.
+        // The version in its folder differs from the one that it reports.
         std::fs::write(
             folder.path().join("a-21/release"),
             "JAVA_VERSION=\"17.0.9\"\n",

@@ -1,13 +1,13 @@
 //! The only crate that knows where what a node is started from comes from: Cassandra's jars and a
 //! Java.
 //!
-//! What Maven resolves and which digests its jars have is part of the program (`versions`), so that
-//! an installed binary needs no checkout. Jars come from the cache, from Maven's own cache, from a
-//! Maven repository by HTTPS, by Maven itself, or from a bundle ([`export`], [`import`]); whatever
-//! the way, every one of them is compared with its SHA-256 before it is used. A line's lock is of
-//! one release. Of another one, Maven must find every jar to have the checksum that the repository
-//! has for it; what it brings is written down as the lock of that folder, and jars that the line's
-//! lock knows by name must be those. Nothing here prints: what is said goes to a [`Voice`].
+//! The poms and the digests of the jars are part of the program (`versions`), so an installed
+//! binary needs no checkout. Jars come from the cache, from Maven's own cache, from a Maven
+//! repository over HTTPS, from Maven itself, or from a bundle ([`export`], [`import`]). In every
+//! case, each jar is compared with its SHA-256 before use. A line's lock belongs to one release.
+//! For another release, Maven must find that every jar matches the repository's checksum. The
+//! result is recorded as the lock of that folder, and jars that the line's lock knows by name must
+//! match it. Nothing here prints: messages go to a [`Voice`].
 
 mod bundle;
 mod failure;
@@ -41,20 +41,21 @@ use std::path::{Path, PathBuf};
 use target::{BuildIdentity, Origin};
 use versions::{Home, Line, Release};
 
-/// What a node is started from.
+/// Files from which a node is started.
 #[derive(Clone, Debug)]
 pub struct Supply {
     /// Class path of the server, without the node's own configuration folder.
     pub classpath: String,
-    /// The agent that measures objects; Cassandra refuses to size memtables well without it.
+    /// The agent that measures objects. Without it, Cassandra refuses to size memtables well.
     pub jamm: PathBuf,
-    /// The agent that offers MBeans over HTTP, if we have it.
+    /// The agent that offers MBeans over HTTP, if it is available.
     pub jolokia: Option<PathBuf>,
-    /// Which methods the compiler should inline or not: the server is built with these hints.
+    /// Hints on which methods the compiler should inline. The server is built with them.
     pub compiler_hints: Option<PathBuf>,
     /// The release.
     pub release: Release,
-    /// What tells it from others of that name; none of what is pinned or fetched by its name.
+    /// Identity that distinguishes it from other builds of that name. `None` for pinned releases
+    /// and for those fetched by name.
     pub build: Option<BuildIdentity>,
 }
 
@@ -63,17 +64,17 @@ pub struct Supply {
 pub struct Fetched {
     /// The folder.
     pub folder: PathBuf,
-    /// How many files it has.
+    /// Number of files.
     pub files: usize,
-    /// Whether all of them were there before.
+    /// True if all of them were there before.
     pub was_there: bool,
 }
 
-/// Where a release comes from: as `origin` says, or, where that says nothing of its own, the
-/// distribution that the environment names.
+/// Returns the origin of a release: `origin` itself or, if it is the default, the distribution that
+/// the environment names.
 ///
 /// # Errors
-/// That is not there, or of another version.
+/// The distribution does not exist, or has another version.
 pub fn meant((release, origin): (&Release, &Origin), voice: &mut Voice<'_>) -> Result<Origin> {
     let Some(folder) = home()?.filter(|_| *origin == Origin::Maven) else {
         return Ok(origin.clone());
@@ -91,11 +92,11 @@ pub fn meant((release, origin): (&Release, &Origin), voice: &mut Voice<'_>) -> R
     Ok(Origin::Home(folder))
 }
 
-/// Makes what a release is started from available: jars in `cache`, or what `origin` names.
+/// Makes the files of a release available: jars in `cache`, or the files that `origin` names.
 ///
 /// # Errors
-/// Nobody brings a jar; one is missing, unknown or differs from the lock; what `origin` names is
-/// not there, or of another line.
+/// A jar cannot be fetched, is missing or unknown, or differs from the lock; or `origin` does not
+/// exist, or is of another line.
 pub fn resolve(
     cache: &Path,
     (release, origin): (&Release, &Origin),
@@ -121,7 +122,7 @@ pub fn resolve(
     Ok(supply)
 }
 
-/// The jars of a release from the cache, where they are put if they are not there.
+/// Returns the jars of a release from the cache, and fetches them first if they are missing.
 fn of_release(cache: &Path, release: &Release, voice: &mut Voice<'_>) -> Result<Supply> {
     let recipe = Recipe::of(release)?;
     let folder = recipe.folder_in(cache);
@@ -136,10 +137,10 @@ fn of_release(cache: &Path, release: &Release, voice: &mut Voice<'_>) -> Result<
     Ok(of_jars(&folder, &lock, release))
 }
 
-/// Makes the jars of a release available in `cache`, from `repository` if one is named.
+/// Makes the jars of a release available in `cache`, from `repository` if one is given.
 ///
 /// # Errors
-/// As of [`resolve`].
+/// As for [`resolve`].
 pub fn fetch(
     cache: &Path,
     release: &Release,
@@ -156,7 +157,7 @@ pub fn fetch(
     })
 }
 
-/// The lock of a folder that has every file of it; whether it had before.
+/// Returns the lock of a folder that has every file of it, and whether it was complete before.
 fn filled(
     folder: &Path,
     recipe: &Recipe,
@@ -176,16 +177,16 @@ fn filled(
     Ok((fill::fill(folder, recipe, repository, voice)?, false))
 }
 
-/// Makes sure that what a release is started from is there or could be had, without fetching,
-/// unpacking or building anything, or comparing jars that are there with the lock.
+/// Checks that the files of a release exist or could be fetched. Does not fetch, unpack or build
+/// anything, and does not compare existing jars with the lock.
 ///
 /// # Errors
-/// It is not there, and nothing could bring it.
+/// They do not exist, and no source could provide them.
 pub fn obtainable(cache: &Path, (release, origin): (&Release, &Origin)) -> Result<()> {
     match origin {
         Origin::Maven => {}
         Origin::Home(home) => return Ok(Home::read(home).map(drop)?),
-        // What it is was looked at when the study was read.
+        // Its content was checked when the study was read.
         Origin::Tarball { file, .. } => {
             let found = file.metadata();
             return found.map(drop).with_context(|| format!("look at {}", file.display()));
@@ -209,10 +210,11 @@ pub fn obtainable(cache: &Path, (release, origin): (&Release, &Origin)) -> Resul
     fill::could_be_filled(&recipe)
 }
 
-/// The unpacked distribution that the environment names; none: the jars are ours.
+/// Returns the unpacked distribution that the environment names. `None` if the cached jars are
+/// used.
 ///
 /// # Errors
-/// It is not there.
+/// It does not exist.
 pub fn home() -> Result<Option<PathBuf>> {
     let home = std::env::var_os("CASSANDRA_HOME").filter(|home| !home.is_empty());
     let absolute = home.map(|home| {
@@ -240,7 +242,7 @@ fn of_jars(folder: &Path, lock: &Lock, release: &Release) -> Supply {
     }
 }
 
-/// The agent, if an earlier run has filled the cache: a distribution does not bring it.
+/// Returns the agent, if an earlier run has filled the cache. A distribution does not contain it.
 fn cached_jolokia(cache: &Path) -> Option<PathBuf> {
     let of_line = |line: &&Line| {
         let recipe = Recipe::of(&line.release()).ok()?;

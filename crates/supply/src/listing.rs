@@ -1,4 +1,4 @@
-//! What the cache has.
+//! Lists the content of the cache.
 
 use crate::fill::{folders, left_over};
 use crate::recipe::Recipe;
@@ -8,7 +8,7 @@ use measure::number;
 use std::path::{Path, PathBuf};
 use versions::{LINES, Release};
 
-/// Begin of the names of folders with jars.
+/// Prefix of the names of folders with jars.
 const BEGIN: &str = "cassandra-";
 
 /// The jars of a version in the cache.
@@ -18,29 +18,29 @@ pub struct Cached {
     pub version: String,
     /// Their folder.
     pub folder: PathBuf,
-    /// What they take there.
+    /// Bytes that they take.
     pub bytes: u64,
-    /// Whether they can be used.
+    /// State of the jars.
     pub state: State,
 }
 
-/// Whether jars of the cache can be used.
+/// State of jars in the cache.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum State {
     /// All of them are there, each with its digest.
     Whole,
-    /// A fetch was interrupted, and would be gone on with.
+    /// A fetch was interrupted, and can be continued.
     Begun,
-    /// They are of another lock than this program's, and nobody here uses them.
+    /// They belong to another lock than this program's, and are not used.
     Unused,
-    /// One is not what it was, which the sentence says; all are fetched anew when they are wanted.
+    /// A jar has changed, as the sentence says. All are fetched anew when they are needed.
     Changed(String),
-    /// None is there.
+    /// There are no jars.
     Absent,
 }
 
 impl State {
-    /// As a word.
+    /// Returns the state as a word.
     pub fn name(&self) -> &'static str {
         match self {
             State::Whole => "whole",
@@ -52,10 +52,10 @@ impl State {
     }
 }
 
-/// The jars in the cache: first those that are pinned, of each line, whether they are there or not.
+/// Lists the jars in the cache. The pinned version of each line comes first, even if it is absent.
 ///
 /// # Errors
-/// The lock of the program cannot be read.
+/// The program's lock cannot be read.
 pub fn list(cache: &Path) -> Result<Vec<Cached>> {
     let mut all = Vec::new();
     for line in LINES {
@@ -65,7 +65,7 @@ pub fn list(cache: &Path) -> Result<Vec<Cached>> {
     let own: Vec<PathBuf> = all.iter().map(|pinned| pinned.folder.clone()).collect();
     for folder in folders(cache).into_iter().filter(|folder| folder.is_dir()) {
         let name = files::name_of(&folder).and_then(|name| name.strip_prefix(BEGIN));
-        // What tells a folder from others of its version comes last; `unpinned` may be before it.
+        // The hash that distinguishes folders of a version comes last; `unpinned` may be before it.
         let version = name.and_then(|name| name.rsplit_once('-')).map(|(version, _)| version);
         let Some(version) = version.filter(|_| !own.contains(&folder)) else {
             continue;
@@ -109,8 +109,8 @@ fn bytes_in(folder: &Path) -> u64 {
         .sum()
 }
 
-/// What a run on nodes of ours would fetch first, and the command that does it before; none: the
-/// jars are there.
+/// Returns a sentence about the jars that a run on local nodes would have to fetch first, with the
+/// command to fetch them in advance. `None` if they are in the cache.
 pub fn absent(cache: &Path, release: &Release) -> Option<String> {
     if home().is_ok_and(|home| home.is_some()) {
         return None;

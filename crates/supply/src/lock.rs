@@ -1,9 +1,9 @@
-//! Which files a version has, by their digests; of the version that is pinned also where each of
-//! them is in a Maven repository, and how large it is.
+//! The files of a version with their digests. For the pinned version, also their paths in a Maven
+//! repository and their sizes.
 //!
 //! A line's `supply.lock` has a line for each file: SHA-256, bytes, path in the repository. A path
-//! with `!/` is that of a file within a jar. What comes of a version that nothing is pinned for is
-//! written down in its folder, as lines of SHA-256 and name.
+//! with `!/` is that of a file within a jar. For versions that are not pinned, the folder contains
+//! a record with lines of SHA-256 and name.
 
 use crate::files::digest_of;
 use anyhow::{Context, Result, bail};
@@ -11,31 +11,31 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use versions::Release;
 
-/// The compiler's hints as a file of our folder; Apache's scripts use the same file.
+/// Name of the compiler's hints in the folder. Apache's scripts use the same file.
 pub(crate) const HINTS: &str = "hotspot_compiler";
 
-/// Digits of a SHA-256.
+/// Number of hexadecimal digits of a SHA-256.
 const DIGITS: usize = 64;
 
 /// Names of files with the SHA-256 of each, in lower-case hexadecimal digits.
 pub(crate) type Lock = BTreeMap<String, String>;
 
-/// A file of the version that is pinned.
+/// A file of the pinned version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Pinned {
-    /// What it is called in our folder.
+    /// File name in the folder.
     pub name: String,
     /// Its SHA-256 in lower-case hexadecimal digits.
     pub sha256: String,
-    /// Its size.
+    /// Size in bytes.
     pub bytes: u64,
-    /// Where it is below the address of a Maven repository, or the jar that it is in.
+    /// Path below the address of a Maven repository, of the file or of the jar that contains it.
     pub path: String,
-    /// Its name within that jar; none: it is the file itself.
+    /// Name within that jar. `None` if it is the file itself.
     pub member: Option<String>,
 }
 
-/// The files of a lock with places.
+/// Parses a lock with paths.
 pub(crate) fn parse_pinned(text: &str) -> Result<Vec<Pinned>> {
     let line = |line: &str| -> Option<Pinned> {
         let mut words = line.split("  ");
@@ -61,12 +61,12 @@ pub(crate) fn parse_pinned(text: &str) -> Result<Vec<Pinned>> {
         .collect()
 }
 
-/// The digests of files by their names.
+/// Returns the digests of files by their names.
 pub(crate) fn lock_of(pinned: &[Pinned]) -> Lock {
     pinned.iter().map(|file| (file.name.clone(), file.sha256.clone())).collect()
 }
 
-/// Reads what was written down of a version that is not pinned.
+/// Parses the record of a version that is not pinned.
 pub(crate) fn parse_lock(text: &str) -> Result<Lock> {
     let line = |line: &str| -> Option<(String, String)> {
         let (digest, name) = line.split_once("  ")?;
@@ -80,17 +80,17 @@ pub(crate) fn parse_lock(text: &str) -> Result<Lock> {
         .collect()
 }
 
-/// The lines of names and digests, in the order of the names.
+/// Returns lines of digests and names, in the order of the names.
 pub(crate) fn lock_text(lock: &Lock) -> String {
     let line = |(name, digest): (&String, &String)| format!("{digest}  {name}\n");
     lock.iter().map(line).collect()
 }
 
-/// Whether a lock that we have not made by hand can be one: the server of the version and its
-/// agents are there, and what the checked-in lock knows is what it says.
+/// Checks a lock that was not made by hand. The server of the version and its agents must be there,
+/// and must match the checked-in lock for files that it contains.
 pub(crate) fn check_known(lock: &Lock, release: &Release) -> Result<()> {
     for Pinned { name, sha256, .. } in parse_pinned(release.line().lock)? {
-        // The hints are of the server, and have its version in no name.
+        // The hints belong to the server, but their name contains no version.
         let found = lock.get(&name).filter(|_| name.ends_with(".jar"));
         if let Some(found) = found.filter(|found| **found != sha256) {
             bail!(
@@ -108,7 +108,7 @@ pub(crate) fn check_known(lock: &Lock, release: &Release) -> Result<()> {
     Ok(())
 }
 
-/// Every file of the lock with its digest.
+/// Checks the digest of every file in the lock.
 pub(crate) fn check_digests(folder: &Path, lock: &Lock) -> Result<()> {
     for (name, digest) in lock {
         let path = folder.join(name);
@@ -120,7 +120,8 @@ pub(crate) fn check_digests(folder: &Path, lock: &Lock) -> Result<()> {
     Ok(())
 }
 
-/// In full: every file of the lock with its digest, and no other. `by` brought them.
+/// Checks that the folder has every file of the lock with its digest, and no other file. `by` names
+/// the source.
 pub(crate) fn check(folder: &Path, lock: &Lock, by: &str) -> Result<()> {
     for (name, digest) in lock {
         let path = folder.join(name);

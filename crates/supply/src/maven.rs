@@ -1,5 +1,5 @@
-//! Maven, which brings the jars of versions that are not pinned, and those that we are refused.
-//! What it says is passed on a jar at a time.
+//! Runs Maven, which fetches the jars of versions that are not pinned, and those that the
+//! repository refuses. Its output is passed on one jar at a time.
 
 use crate::java::program_in;
 use crate::voice::{Message, Voice};
@@ -9,20 +9,20 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use versions::Release;
 
-/// The plug-in's goal that copies what a pom resolves to; its version is pinned in the pom.
+/// The plug-in's goal that copies the resolved jars of a pom. Its version is pinned in the pom.
 const COPY_GOAL: &str = "dependency:copy-dependencies";
 
-/// The goal that unpacks the compiler's hints out of the server's jar, as the pom describes it.
+/// The goal that unpacks the compiler's hints from the server's jar, as described in the pom.
 const UNPACK_GOAL: &str = "dependency:unpack@hints";
 
-/// How long Maven may take: some 70 MB by the slowest network that anybody waits for.
+/// Time limit for Maven: about 70 MB over a very slow network.
 const LIMIT: Duration = Duration::from_secs(3600);
-/// Lines of an error; the rest repeats them.
+/// Maximum number of error lines. Further lines repeat them.
 const FAILURES_SHOWN: usize = 6;
-/// The longest line of Maven's has some hundred bytes.
+/// Maximum length of a line. Maven's longest lines have some hundred bytes.
 const LINE_BYTES_MAX: usize = 64 << 10;
 
-/// Whether there is a Maven in `PATH`.
+/// Returns true if `PATH` contains Maven.
 pub(crate) fn is_installed() -> bool {
     program().is_some()
 }
@@ -32,7 +32,7 @@ fn program() -> Option<PathBuf> {
     program_in(std::env::split_paths(&path), "mvn")
 }
 
-/// What is said where only Maven could bring the jars of a version, and there is none.
+/// Returns the error for a version whose jars only Maven could fetch, if Maven is missing.
 pub(crate) fn missing(release: &Release) -> String {
     let pinned = release.line().pinned;
     format!(
@@ -44,9 +44,9 @@ pub(crate) fn missing(release: &Release) -> String {
     )
 }
 
-/// Runs Maven on the pom in `work`, so that all jars come to `jars`, and the compiler's hints to a
-/// folder below it. `is_pinned`: every jar is checked against a lock afterwards; otherwise Maven
-/// itself must refuse what differs from the repository's checksum, instead of warning.
+/// Runs Maven on the pom in `work`. All jars go to `jars`, and the compiler's hints to a folder
+/// below it. If `is_pinned`, every jar is checked against a lock afterwards. Otherwise Maven itself
+/// must refuse jars that differ from the repository's checksum, instead of warning.
 ///
 /// # Errors
 /// Maven is missing or fails.
@@ -103,12 +103,13 @@ pub(crate) fn run(
     )
 }
 
-/// Lines of what comes in pieces.
+/// Assembles lines from pieces.
 #[derive(Default)]
 struct Lines(Vec<u8>);
 
 impl Lines {
-    /// Hands on each whole line. One without an end is cut where it is longer than any of Maven's.
+    /// Passes on each whole line. A line without an end is cut once it is longer than any line of
+    /// Maven.
     fn push(&mut self, piece: &[u8], mut take: impl FnMut(&str)) {
         for part in piece.split_inclusive(|byte| *byte == b'\n') {
             self.0.extend_from_slice(part);
@@ -120,7 +121,7 @@ impl Lines {
     }
 }
 
-/// The file name in a line of Maven that says that a jar has arrived.
+/// Returns the file name in Maven's message that a jar has been downloaded.
 fn downloaded(line: &str) -> Option<&str> {
     let (_, rest) = line.split_once("Downloaded from ")?;
     let address = rest.split_ascii_whitespace().nth(1)?;

@@ -1,5 +1,5 @@
-//! Cassandra that somebody has instead of a release of Maven's: a folder, a distribution as one
-//! file, or what a command makes.
+//! User-provided Cassandra instead of a Maven release: a folder, a distribution as one file, or the
+//! result of a build command.
 
 use crate::Supply;
 use crate::files::{digest_of, name_of, write_whole};
@@ -17,27 +17,27 @@ use std::time::Duration;
 use target::BuildIdentity;
 use versions::Home;
 
-/// Begin of the names of folders that tarballs are unpacked to.
+/// Prefix of the names of folders into which tarballs are unpacked.
 const UNPACKED: &str = "tarball-";
 
-/// The file in such a folder that says it is whole.
+/// File in such a folder that marks it as complete.
 const WHOLE: &str = "cassay-unpacked";
 
-/// Most bytes of a distribution that is unpacked: those of today have 120 MB.
+/// Maximum unpacked bytes of a distribution. Current ones have 120 MB.
 const UNPACKED_BYTES_MAX: u64 = 4 << 30;
 
-/// Last lines of a build that are shown when it fails.
+/// Number of last lines of a build shown when it fails.
 const LINES_SHOWN: usize = 20;
-/// Bytes of them, of each stream: a compiler's lines are long.
+/// Bytes kept of each stream for these lines. A compiler's lines are long.
 const SHOWN_BYTES_MAX: usize = 64 << 10;
 
-/// How long a build may take: that of Cassandra with all its jars to fetch takes some ten minutes.
+/// Time limit of a build. Building Cassandra and fetching all its jars takes about ten minutes.
 const BUILD_LIMIT: Duration = Duration::from_secs(2 * 3600);
 
-/// What nodes are started from in a folder.
+/// Returns the files in a folder from which nodes are started.
 ///
 /// # Errors
-/// It is no distribution, and no tree that was built; a jar of it cannot be read.
+/// It is neither a distribution nor a built tree; or one of its jars cannot be read.
 pub(crate) fn of_home(folder: &Path, jolokia: Option<PathBuf>) -> Result<Supply> {
     let home = Home::read(folder)?;
     let digest = home.digest().with_context(|| format!("read {}", folder.display()))?;
@@ -53,10 +53,10 @@ pub(crate) fn of_home(folder: &Path, jolokia: Option<PathBuf>) -> Result<Supply>
     })
 }
 
-/// Where a tarball is unpacked to, after it was compared with its digest; it is unpacked once.
+/// Returns the folder of an unpacked tarball, whose digest is checked first. It is unpacked once.
 ///
 /// # Errors
-/// It is another file, no tar that is packed by gzip, or leads out of its folder.
+/// It is another file, or not a gzipped tar, or contains paths outside its folder.
 pub(crate) fn unpacked(
     cache: &Path,
     file: &Path,
@@ -81,7 +81,7 @@ pub(crate) fn unpacked(
     let what = || format!("unpack {}", file.display());
     let opened = foreign::open(FileKind::Archive, file).with_context(what)?;
     let limited = GzDecoder::new(BufReader::new(opened)).take(UNPACKED_BYTES_MAX);
-    // What would be written outside of the folder is left out by the library.
+    // The library skips paths outside the folder.
     tar::Archive::new(limited).unpack(fresh.path()).with_context(what)?;
     let entries = std::fs::read_dir(fresh.path()).with_context(what)?;
     let mut inner = entries.filter_map(|entry| Some(entry.ok()?.path()));
@@ -95,17 +95,17 @@ pub(crate) fn unpacked(
     write_whole(&fresh.path().join(WHOLE), &name)?;
     match std::fs::rename(fresh.path(), &folder) {
         Ok(()) => {}
-        // Another cassay was quicker.
+        // Another cassay process was faster.
         Err(_) if folder.join(WHOLE).is_file() => {}
         Err(error) => return Err(error).with_context(what),
     }
     Ok(folder.join(name))
 }
 
-/// Commands that have run: each builds once for all clusters that this program starts.
+/// Finished builds. Each runs once for all clusters that this process starts.
 static BUILT: Mutex<BTreeSet<(Vec<String>, PathBuf)>> = Mutex::new(BTreeSet::new());
 
-/// Runs what builds a folder, in it, once in this program's life.
+/// Runs the build command in its folder, once in the life of this process.
 ///
 /// # Errors
 /// It cannot be started or fails; the message has its last lines.
@@ -151,14 +151,14 @@ pub(crate) fn build(command: &[String], home: &Path, voice: &mut Voice<'_>) -> R
     Ok(())
 }
 
-/// The end of what a program says.
+/// The end of a program's output.
 #[derive(Default)]
 struct LastLines(Vec<u8>);
 
 impl LastLines {
     fn push(&mut self, piece: &[u8]) {
         self.0.extend_from_slice(piece);
-        // In steps, so that each byte is moved once or twice.
+        // Trimmed in steps, so that each byte is moved once or twice.
         if self.0.len() > 2 * SHOWN_BYTES_MAX {
             self.0.drain(..self.0.len() - SHOWN_BYTES_MAX);
         }

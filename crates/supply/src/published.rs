@@ -1,4 +1,4 @@
-//! Whether a release can be had by its name at all, for whoever plans with it.
+//! Tells planners whether a release is available by its name.
 
 use crate::failure::Failure;
 use crate::home;
@@ -8,11 +8,11 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use versions::{Home, Release};
 
-/// What was answered, by version: rules ask for each variant.
+/// Answers by version, because rules ask for each variant.
 static ANSWERS: Mutex<BTreeMap<String, Option<bool>>> = Mutex::new(BTreeMap::new());
 
-/// Whether the repository has a release, or Maven's cache or the distribution that the environment
-/// names is it; none where nobody could say.
+/// Returns true if the repository has a release, or if Maven's cache or the distribution that the
+/// environment names contains it. `None` if this is unknown.
 ///
 /// The repository is asked once, for a file of a few kilobytes.
 pub fn is_published(release: &Release) -> Option<bool> {
@@ -22,7 +22,7 @@ pub fn is_published(release: &Release) -> Option<bool> {
 }
 
 fn asked(release: &Release, settings: &Settings) -> Option<bool> {
-    // That this is another one, or no distribution, is told when it is started.
+    // If it is another release, or not a distribution, an error is reported when it is started.
     let own = home().ok().flatten().and_then(|home| Home::read(&home).ok());
     if own.is_some_and(|own| own.release == *release) {
         return Some(true);

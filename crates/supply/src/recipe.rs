@@ -1,10 +1,9 @@
-//! Which files a version has, where they are put, and whether those that are there are they.
+//! The files of a version, their folder, and the check that existing files are intact.
 //!
-//! A folder is only ever used after every file of the lock was there with its SHA-256. All digests
-//! are looked at again once in every boot of the machine, and as soon as a file is not the very one
-//! that was looked at: its inode, size and the times of its last changes are in the stamp. The
-//! kernel sets the time of the last change of an inode by itself, so that a jar of the same size
-//! with its old date is another one.
+//! A folder is used only after every file of the lock was found with its SHA-256. All digests are
+//! checked again once per boot of the machine, and whenever a file is not the one that was checked.
+//! The stamp contains its inode, size and the times of its last changes. The kernel itself sets the
+//! time of the last inode change, so a replaced jar is detected even if size and date are the same.
 
 use crate::files::{boot_id, digest_of_texts, identity_of, write_whole};
 use crate::lock::{Lock, Pinned, check_digests, lock_of, lock_text, parse_lock, parse_pinned};
@@ -13,21 +12,21 @@ use foreign::FileKind;
 use std::path::{Path, PathBuf};
 use versions::{POM, POM_VERSION, Release};
 
-/// The file that says which lock a folder was checked against, and what tells every file.
+/// File that records the lock against which a folder was checked, and the identity of every file.
 const STAMP: &str = "checked";
 
-/// The lock of a folder whose version no lock is checked in for.
+/// Lock of a folder whose version has no checked-in lock.
 const RECORD: &str = "supply.lock";
 
-/// Which files, and how they are known to be right.
+/// The files of a version, and the data to verify them.
 #[derive(Debug)]
 pub(crate) struct Recipe {
     pub release: Release,
-    /// What Maven resolves.
+    /// The pom that Maven resolves.
     pub pom: String,
-    /// The files of the version that is pinned; none of another one.
+    /// The files of the pinned version. `None` for other versions.
     pub pinned: Option<Vec<Pinned>>,
-    /// The lock that they make.
+    /// Lock of these files.
     lock: Option<Lock>,
 }
 
@@ -46,7 +45,7 @@ impl Recipe {
         })
     }
 
-    /// The same of other files, which are pinned.
+    /// Returns a recipe with other pinned files.
     #[cfg(test)]
     pub fn pinned(files: Vec<Pinned>) -> Recipe {
         Recipe {
@@ -57,7 +56,7 @@ impl Recipe {
         }
     }
 
-    /// The folder of the files: another pom or lock gets another folder.
+    /// Returns the folder of the files. Another pom or lock gives another folder.
     pub fn folder_in(&self, cache: &Path) -> PathBuf {
         let begin = if self.pinned.is_some() {
             ""
@@ -71,50 +70,51 @@ impl Recipe {
         ))
     }
 
-    /// What tells it from other recipes, for names.
+    /// Returns a short hash of the recipe, for names.
     pub fn short(&self) -> String {
         let own = || self.release.line().lock.to_string();
         let lock = self.lock.as_ref().map_or_else(own, lock_text);
         digest_of_texts(&[&self.pom, &lock])[..12].to_string()
     }
 
-    /// What all files that are pinned have together.
+    /// Returns the total bytes of all pinned files.
     pub fn bytes(&self) -> Option<u64> {
         let pinned = self.pinned.as_ref()?;
         Some(pinned.iter().filter(|file| file.member.is_none()).map(|file| file.bytes).sum())
     }
 
-    /// The lock that the files in a folder must fit: ours, or what was written down when they came.
+    /// Returns the lock for the files in a folder: the program's, or the one recorded when they
+    /// were fetched.
     fn lock_in(&self, folder: &Path) -> Option<Lock> {
         let record =
             || parse_lock(&foreign::text(FileKind::Supply, folder.join(RECORD)).ok()?).ok();
         self.lock.clone().or_else(record)
     }
 
-    /// The lock of a folder of which every file is what it says: as the stamp remembers it, or,
-    /// where it does not, as all digests show now. The error is a sentence about what is not as it
-    /// was; none where the folder was never filled.
+    /// Returns the lock of a folder in which every file is intact, according to the stamp or,
+    /// failing that, to all digests. The error is a sentence about the change. It is `None` if the
+    /// folder was never filled.
     pub fn checked(&self, folder: &Path) -> Result<Lock, Option<String>> {
         let stamp = foreign::text(FileKind::Supply, folder.join(STAMP)).map_err(|_| None)?;
         let lock = self.lock_in(folder).ok_or(None)?;
         let said = |error: anyhow::Error| Some(format!("{error:#}"));
-        // What the digests are of is looked at first: a change after that shows in the next stamp.
+        // The identity is read before the digests, so a later change shows in the next stamp.
         let now = self.stamp_of(folder, &lock).map_err(said)?;
         if now == stamp {
             return Ok(lock);
         }
-        // Its begin is the recipe's: a folder of another one is not looked at any further.
+        // The first line identifies the recipe. A folder of another recipe is not checked further.
         if now.lines().next() != stamp.lines().next() {
             return Err(None);
         }
         check_digests(folder, &lock).map_err(said)?;
-        // A cache that cannot be written to is looked at in full every time.
+        // A cache that is not writable is checked in full every time.
         let _ = write_whole(&folder.join(STAMP), &now);
         Ok(lock)
     }
 
-    /// Writes into a folder that all of its files have been compared with `lock`, and that lock if
-    /// the program does not have it.
+    /// Records in a folder that all of its files were compared with `lock`. Also records the lock
+    /// itself if the program does not have it.
     pub fn seal(&self, folder: &Path, lock: &Lock) -> Result<()> {
         if self.lock.is_none() {
             write_whole(&folder.join(RECORD), &lock_text(lock))?;
@@ -122,7 +122,7 @@ impl Recipe {
         write_whole(&folder.join(STAMP), &self.stamp_of(folder, lock)?)
     }
 
-    /// The digest of pom and lock, the machine's boot, then what tells every file from another one.
+    /// Returns the digest of pom and lock, the machine's boot id, and the identity of every file.
     fn stamp_of(&self, folder: &Path, lock: &Lock) -> Result<String> {
         let boot = boot_id();
         let recipe = digest_of_texts(&[&self.pom, &lock_text(lock)]);
@@ -140,7 +140,7 @@ mod tests {
     use super::*;
     use crate::served;
 
-    /// A folder with two small jars, the recipe that pins them, and their lock.
+    /// Returns a folder with two small jars, the recipe that pins them, and their lock.
     fn folder() -> (tempfile::TempDir, Recipe, Lock) {
         let folder = tempfile::tempdir().unwrap();
         let file = |(name, text): (&str, &str)| {
@@ -203,7 +203,8 @@ mod tests {
         let (folder, recipe, lock) = folder();
         let (jar, stamp) = (folder.path().join("a.jar"), folder.path().join(STAMP));
         let first = recipe.stamp_of(folder.path(), &lock).unwrap();
-        // As after another boot of the machine: everything is looked at, and that is remembered.
+        // As after another boot of the machine: everything is checked again, and the result is
+        // stored.
         let begin = first.lines().next().unwrap();
         let other = first.replacen("boot ", "boot x", 1);
         assert!(other.starts_with(begin) && other != first);

@@ -1,4 +1,4 @@
-//! A Maven repository by HTTP: one file, or the rest of one.
+//! Accesses a Maven repository over HTTP: one file, or the rest of one.
 
 use crate::failure::Failure;
 use anyhow::{Context, Result, bail};
@@ -11,54 +11,55 @@ use ureq::http::StatusCode;
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
 use ureq::{Body, BodyReader};
 
-/// Where everybody's jars are: the address that Maven itself asks.
+/// Address of Maven Central, which Maven itself uses by default.
 pub(crate) const CENTRAL: &str = "https://repo.maven.apache.org/maven2";
 
-/// The variable that names another repository.
+/// Environment variable that names another repository.
 const REPOSITORY_VARIABLE: &str = "CASSAY_MAVEN_REPOSITORY";
 
-/// How long a connection may take: a firewall that drops packets says nothing.
+/// Time limit for connecting. A firewall that drops packets gives no answer.
 const CONNECT_LIMIT: Duration = Duration::from_secs(10);
 
-/// How long nothing may come before we no longer wait for it.
+/// Time limit without any data.
 const SILENCE_LIMIT: Duration = Duration::from_secs(30);
 
-/// A repository that is asked.
+/// A repository.
 #[derive(Clone, Debug)]
 pub(crate) struct Repository {
-    /// Its address without a slash at its end, and without user and password.
+    /// Address without a slash at its end, and without user and password.
     address: String,
-    /// The header that says who asks.
+    /// Header with the credentials.
     authorization: Option<String>,
-    /// Whether it is asked through a proxy.
+    /// True if it is accessed through a proxy.
     is_behind_proxy: bool,
     agent: ureq::Agent,
 }
 
-/// What comes of a file.
+/// The response with a file or its rest.
 pub(crate) struct Answer {
-    /// Where in the file it begins.
+    /// Offset in the file at which it begins.
     pub from: u64,
-    /// How many bytes come, if that is said.
+    /// Number of bytes, if the server states it.
     pub bytes: Option<u64>,
     pub body: BodyReader<'static>,
 }
 
 impl Repository {
-    /// The repository at an address, asked through the proxy of the environment.
+    /// Returns the repository at an address, accessed through the proxy of the environment.
     ///
     /// # Errors
-    /// It is not the address of one, or no certificate can be read where the environment says so.
+    /// It is not a repository's address, or the certificates that the environment names cannot be
+    /// read.
     pub fn new(address: &str) -> Result<Repository> {
         let proxy = ureq::Proxy::try_from_env();
         Repository::through(address, proxy)
     }
 
-    /// The same through this proxy, or none.
+    /// Like [`Repository::new`], through this proxy or without one.
     pub fn through(address: &str, proxy: Option<ureq::Proxy>) -> Result<Repository> {
         let (scheme, rest) = address.split_once("://").unwrap_or_default();
         if !matches!(scheme, "http" | "https") || rest.is_empty() {
-            // Before an @ stands a password.
+            // A password may be before the @.
             let shown = address.rsplit('@').next().unwrap_or_default();
             bail!(
                 "{shown:?} is not the address of a Maven repository\nhint: it begins with \
@@ -73,7 +74,7 @@ impl Repository {
         let is_behind_proxy = proxy.is_some();
         let config = ureq::Agent::config_builder()
             .proxy(proxy)
-            // A refusal has its own sentence.
+            // A refusal gets its own error message.
             .http_status_as_error(false)
             .timeout_connect(Some(CONNECT_LIMIT))
             .timeout_per_read(Some(SILENCE_LIMIT))
@@ -87,17 +88,17 @@ impl Repository {
         })
     }
 
-    /// Its address, without user and password.
+    /// Returns its address, without user and password.
     pub fn address(&self) -> &str {
         &self.address
     }
 
-    /// The address of a file.
+    /// Returns the address of a file.
     pub fn url(&self, path: &str) -> String {
         format!("{}/{path}", self.address)
     }
 
-    /// Asks for a file from a byte on. It may begin earlier than it was asked to.
+    /// Requests a file from an offset. The answer may begin earlier.
     pub fn get(&self, path: &str, from: u64) -> Result<Answer, Failure> {
         let url = self.url(path);
         let mut request = self.agent.get(&url);
@@ -130,7 +131,7 @@ impl Repository {
         }
     }
 
-    /// What stands between us and the repository, for messages.
+    /// Returns the connection's route, for messages.
     fn way(&self) -> &'static str {
         if self.is_behind_proxy {
             " (asked through the proxy of the environment)"
@@ -160,13 +161,13 @@ impl Repository {
     }
 }
 
-/// Where a part of a file begins: `bytes 100-199/200`.
+/// Returns the offset at which a part of a file begins: `bytes 100-199/200`.
 fn begin_of(headers: &ureq::http::HeaderMap) -> Option<u64> {
     let range = headers.get("content-range")?.to_str().ok()?;
     range.strip_prefix("bytes ")?.split('-').next()?.trim().parse().ok()
 }
 
-/// What an error of the client says, with what is behind it.
+/// Returns the message of an HTTP client error, with its cause.
 fn said(error: &ureq::Error) -> String {
     match error {
         ureq::Error::HostNotFound => "no such host".to_string(),
@@ -177,8 +178,8 @@ fn said(error: &ureq::Error) -> String {
     }
 }
 
-/// Who is believed: the certificates of the system, or of `SSL_CERT_FILE` and `SSL_CERT_DIR`; where
-/// the system has none, those that browsers believe, which are in the program.
+/// Returns the trusted certificates: those of the system, or of `SSL_CERT_FILE` and `SSL_CERT_DIR`.
+/// If the system has none, those that browsers trust, which are in the program.
 fn tls() -> Result<TlsConfig> {
     let found = load_native_certs();
     let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
@@ -206,12 +207,12 @@ fn tls() -> Result<TlsConfig> {
         .build())
 }
 
-/// The address that the environment names.
+/// Returns the address that the environment names.
 pub(crate) fn named_by_environment() -> Option<String> {
     std::env::var(REPOSITORY_VARIABLE).ok().filter(|value| !value.is_empty())
 }
 
-/// The repository that is meant: what somebody has named, or Maven's mirror, or Maven Central.
+/// Returns the repository that the user named, or Maven's mirror, or Maven Central.
 pub(crate) fn chosen(named: Option<&str>, mirror: Option<&str>) -> Result<Repository> {
     let address = named.or(mirror).unwrap_or(CENTRAL);
     Repository::new(address).with_context(|| match (named, mirror) {

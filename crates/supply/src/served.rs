@@ -1,5 +1,5 @@
-//! For tests: a repository of a few small files on loopback, which may answer as real ones and
-//! those between them and us do on bad days.
+//! For tests: a repository of a few small files on loopback, which may answer as real servers and
+//! proxies do on bad days.
 
 use crate::files::hex;
 use crate::lock::Pinned;
@@ -9,28 +9,28 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 
-/// How a file is answered.
+/// Behaviour of a file's response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
-    /// As it should be, ranges as well.
+    /// The correct answer, also to ranges.
     Well,
-    /// Ranges are not known: always from the begin.
+    /// Ignores ranges: always from the beginning.
     Whole,
-    /// Half of what is asked for, then the connection ends.
+    /// Half of the requested bytes, then the connection ends.
     Halves,
-    /// A few bytes less than nothing: the connection ends after the head.
+    /// No bytes: the connection ends after the head.
     Nothing,
     /// A page of HTML.
     Page,
-    /// This status.
+    /// Only this status.
     Status(u16),
-    /// Other bytes, as many.
+    /// Other bytes of the same number.
     Other,
-    /// More bytes.
+    /// Additional bytes.
     More,
 }
 
-/// A file in the repository.
+/// Returns a file in the repository.
 pub(crate) fn pinned(name: &str, text: &str) -> Pinned {
     Pinned {
         name: name.to_string(),
@@ -41,16 +41,16 @@ pub(crate) fn pinned(name: &str, text: &str) -> Pinned {
     }
 }
 
-/// A repository that serves.
+/// A running repository.
 pub(crate) struct Served {
     /// Its address.
     pub address: String,
-    /// What it was asked: the path, and the first byte of a range.
+    /// Requests: the path, and the first byte of a range.
     pub asked: Arc<Mutex<Vec<(String, u64)>>>,
 }
 
 impl Served {
-    /// Serves texts by their names, each in its way, until the test ends.
+    /// Serves texts by their names, each with its behaviour, until the test ends.
     pub fn of(files: &[(&str, &str, Way)]) -> Served {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = format!("http://{}/maven", listener.local_addr().unwrap());
@@ -74,7 +74,7 @@ impl Served {
     }
 }
 
-/// Answers one request, then ends the connection.
+/// Answers one request, and ends the connection.
 fn answer(
     mut stream: TcpStream,
     files: &[(String, String, Way)],

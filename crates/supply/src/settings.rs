@@ -1,38 +1,39 @@
-//! What Maven is set to, as far as it says where jars are: the folder of its own cache, and a
-//! mirror in the place of Maven Central.
+//! Reads the settings of Maven that tell where jars are: the folder of its own cache, and a mirror
+//! of Maven Central.
 //!
-//! Read from the user's `settings.xml`, then from the machine's, as Maven does. What else stands
-//! there (proxies, passwords, profiles) stays Maven's own: it is asked when we are refused.
+//! They come from the user's `settings.xml`, then from the machine's, as in Maven. Other settings
+//! (proxies, passwords, profiles) are left to Maven itself, which is used if the repository
+//! refuses.
 
 use foreign::FileKind;
 use roxmltree::{Document, Node};
 use std::path::{Path, PathBuf};
 
-/// The repository of which a mirror is looked for.
+/// Id of the repository for which a mirror is searched.
 const CENTRAL: &str = "central";
 
-/// What puts Maven's cache somewhere for all projects of a user.
+/// Option that sets the folder of Maven's cache for all projects of a user.
 const LOCAL_OPTION: &str = "-Dmaven.repo.local=";
 
-/// What Maven is set to.
+/// Settings of Maven.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
-    /// The folder of Maven's cache; none: `~/.m2/repository`.
+    /// Folder of Maven's cache. `None` means `~/.m2/repository`.
     pub local: Option<PathBuf>,
-    /// The address to ask instead of Maven Central.
+    /// Address to use instead of Maven Central.
     pub mirror: Option<String>,
-    /// What could not be read, a sentence each.
+    /// A sentence for each file that could not be read.
     pub notes: Vec<String>,
 }
 
 impl Settings {
-    /// The folder of Maven's cache, if it is there.
+    /// Returns the folder of Maven's cache, if it exists.
     pub fn local_folder(&self) -> Option<PathBuf> {
         let usual = || std::env::home_dir().map(|home| home.join(".m2/repository"));
         self.local.clone().or_else(usual).filter(|folder| folder.is_dir())
     }
 
-    /// Those of this user on this machine.
+    /// Reads the settings of this user on this machine.
     pub fn here() -> Settings {
         let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
         let mut files = Vec::new();
@@ -55,7 +56,7 @@ impl Settings {
             all.local = all.local.or(found.map(PathBuf::from));
         }
         for file in files {
-            // Most machines have none or one of them.
+            // Most machines have at most one of them.
             let Ok(text) = foreign::text(FileKind::Supply, &file) else {
                 continue;
             };
@@ -67,14 +68,14 @@ impl Settings {
         all
     }
 
-    /// What is in here, and what is not from `other`.
+    /// Fills missing settings from `other`.
     fn or(mut self, other: Settings) -> Settings {
         self.local = self.local.or(other.local);
         self.mirror = self.mirror.or(other.mirror);
         self
     }
 
-    /// Of the text of one file, where `variable` knows the environment.
+    /// Parses the text of one file. `variable` looks up the environment.
     pub fn of_text(
         text: &str,
         variable: &dyn Fn(&str) -> Option<String>,
@@ -100,19 +101,20 @@ impl Settings {
     }
 }
 
-/// The first element below another one with a name, in whatever name space.
+/// Returns the first child element with a name, in any namespace.
 fn child<'a>(of: Node<'a, 'a>, name: &str) -> Option<Node<'a, 'a>> {
     of.children().find(|node| node.tag_name().name() == name)
 }
 
-/// Whether `mirrorOf` means Maven Central: names and patterns with commas between them.
+/// Returns true if `mirrorOf` includes Maven Central. It is a comma-separated list of names and
+/// patterns.
 fn is_of_central(patterns: &str) -> bool {
     let mut words = patterns.split(',').map(str::trim);
     let is_out = words.clone().any(|word| word.strip_prefix('!') == Some(CENTRAL));
     !is_out && words.any(|word| matches!(word, "*" | "external:*" | CENTRAL))
 }
 
-/// A value with `${user.home}` and `${env.NAME}` filled in; what is not known stays as it is.
+/// Replaces `${user.home}` and `${env.NAME}` in a value. Unknown placeholders stay unchanged.
 fn filled(text: &str, variable: &dyn Fn(&str) -> Option<String>) -> String {
     let mut out = String::new();
     let mut rest = text;

@@ -1,22 +1,22 @@
-//! What is said while jars come: sentences, and how far it is.
+//! Messages while jars are fetched: sentences and progress.
 
 use measure::number;
 
-/// How far a fetch is.
+/// Progress of a fetch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// Files that are there, checked.
+    /// Number of files that are there and checked.
     pub files: usize,
-    /// Files that are wanted.
+    /// Number of required files.
     pub files_wanted: usize,
     /// Bytes that are there.
     pub bytes: u64,
-    /// Bytes that are wanted.
+    /// Required bytes.
     pub bytes_wanted: u64,
 }
 
 impl Progress {
-    /// As words.
+    /// Returns the progress in words.
     pub fn words(self) -> String {
         format!(
             "{} of {} files, {} of {}",
@@ -27,32 +27,32 @@ impl Progress {
         )
     }
 
-    /// Quarters of the bytes that are there.
+    /// Returns the number of complete quarters, by bytes.
     fn quarters(self) -> u64 {
         4 * self.bytes / self.bytes_wanted.max(1)
     }
 }
 
-/// Something that is said.
+/// A message.
 #[derive(Clone, Copy, Debug)]
 pub enum Message<'a> {
     /// A sentence.
     Line(&'a str),
-    /// How far it is; often, and soon out of date.
+    /// Progress. It comes often, and is soon out of date.
     Progress(Progress),
 }
 
-/// Whoever hears what is said.
+/// Receiver of messages.
 pub type Voice<'a> = dyn FnMut(Message<'_>) + 'a;
 
-/// A voice for lines that stay: each sentence, and a line for each quarter that has come.
+/// Returns a voice for permanent lines: each sentence, and a line for each complete quarter.
 pub fn plainly<'a>(say: &'a mut dyn FnMut(&str)) -> impl FnMut(Message<'_>) + 'a {
     let mut quarters = 0;
     move |said| match said {
         Message::Line(line) => say(line),
         Message::Progress(progress) => {
             let now = progress.quarters();
-            // The last one is said by what comes next.
+            // The next message implies the last quarter.
             if now > quarters && now < 4 {
                 say(&progress.words());
             }

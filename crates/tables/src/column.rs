@@ -1,27 +1,27 @@
-//! A table as data: its columns, each with what it says and where its value comes from.
+//! A table as data: its columns, each with its description and the source of its value.
 
 use std::borrow::Cow;
 
 measure::word_enum! {
-    /// What the values of a column are.
+    /// Type of a column's values.
     pub enum Kind {
         /// Text, in UTF-8.
         Text = "text",
-        /// Whole numbers, of 64 bits.
+        /// Whole numbers of 64 bits.
         Whole = "whole number",
-        /// Numbers, as 64-bit floats.
+        /// Numbers as 64-bit floats.
         Number = "number",
-        /// `true` or `false`.
+        /// Either `true` or `false`.
         Truth = "true or false",
-        /// A moment in UTC, to the microsecond.
+        /// Time in UTC, to the microsecond.
         Time = "time (UTC)",
     }
 }
 
-/// A value, or none.
+/// Value of a cell, which may be absent.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Cell<'a> {
-    /// Not known, or nothing of the sort.
+    /// The value is unknown, or does not apply.
     Absent,
     Text(Cow<'a, str>),
     Whole(i64),
@@ -31,7 +31,7 @@ pub(crate) enum Cell<'a> {
     Time(i64),
 }
 
-/// Where the value of a column comes from.
+/// Function that returns the value of a column for a row.
 type Of<'r, R> = Box<dyn for<'a> Fn(&'a R) -> Cell<'a> + 'r>;
 
 struct Column<'r, R> {
@@ -39,44 +39,44 @@ struct Column<'r, R> {
     of: Of<'r, R>,
 }
 
-/// What a column is.
+/// Description of a column.
 #[derive(Clone, Debug)]
 pub struct ColumnWords {
-    /// Its name, with the unit.
+    /// Name, with the unit.
     pub name: Cow<'static, str>,
-    /// What its values are.
+    /// Type of its values.
     pub kind: Kind,
-    /// Their unit; empty where they have none.
+    /// Unit of its values; empty if they have none.
     pub unit: &'static str,
-    /// What it says.
+    /// Meaning of its values.
     pub says: Cow<'static, str>,
 }
 
-/// What a table is.
+/// Description of a table.
 #[derive(Clone, Debug)]
 pub struct TableWords {
-    /// Its name, and that of its files.
+    /// Name of the table and of its files.
     pub name: &'static str,
-    /// What a row is.
+    /// Meaning of a row.
     pub row: &'static str,
-    /// Its columns, in order.
+    /// Columns, in order.
     pub columns: Vec<ColumnWords>,
 }
 
-/// A table whose rows are made of `R`.
+/// Table whose rows are built from `R`.
 pub(crate) struct Table<'r, R> {
     name: &'static str,
     row: &'static str,
     columns: Vec<Column<'r, R>>,
 }
 
-/// A number that is one.
+/// Returns a cell for a finite number; otherwise an absent one.
 fn number<'a>(value: Option<f64>) -> Cell<'a> {
     value.filter(|value| value.is_finite()).map_or(Cell::Absent, Cell::Number)
 }
 
 impl<'r, R: 'r> Table<'r, R> {
-    /// One without columns.
+    /// Creates a table without columns.
     pub(crate) fn new(name: &'static str, row: &'static str) -> Table<'r, R> {
         Table {
             name,
@@ -106,7 +106,7 @@ impl<'r, R: 'r> Table<'r, R> {
         self
     }
 
-    /// A column of text; an empty one is none.
+    /// Adds a column of text; an empty text is absent.
     pub(crate) fn text(
         self,
         name: &'static str,
@@ -119,7 +119,7 @@ impl<'r, R: 'r> Table<'r, R> {
         })
     }
 
-    /// The same, of text that is made.
+    /// Adds a column of generated text.
     pub(crate) fn words(
         self,
         name: &'static str,
@@ -136,7 +136,7 @@ impl<'r, R: 'r> Table<'r, R> {
         })
     }
 
-    /// A column of whole numbers.
+    /// Adds a column of whole numbers.
     pub(crate) fn whole(
         self,
         name: &'static str,
@@ -150,7 +150,7 @@ impl<'r, R: 'r> Table<'r, R> {
         })
     }
 
-    /// A column of numbers.
+    /// Adds a column of numbers.
     pub(crate) fn number(
         self,
         name: impl Into<Cow<'static, str>>,
@@ -161,7 +161,7 @@ impl<'r, R: 'r> Table<'r, R> {
         self.with(name, Kind::Number, unit, says, move |row| number(of(row)))
     }
 
-    /// Two columns: the ends of a 95 % confidence interval.
+    /// Adds two columns: the ends of a 95 % confidence interval.
     pub(crate) fn interval(
         self,
         name: &str,
@@ -183,7 +183,7 @@ impl<'r, R: 'r> Table<'r, R> {
         )
     }
 
-    /// A column of truths.
+    /// Adds a column of truth values.
     pub(crate) fn truth(
         self,
         name: &'static str,
@@ -195,7 +195,7 @@ impl<'r, R: 'r> Table<'r, R> {
         })
     }
 
-    /// A column of moments, in microseconds since 1970.
+    /// Adds a column of times, in microseconds since 1970.
     pub(crate) fn time(
         self,
         name: &'static str,
@@ -207,7 +207,7 @@ impl<'r, R: 'r> Table<'r, R> {
         })
     }
 
-    /// What it is.
+    /// Returns the description of the table.
     pub(crate) fn described(&self) -> TableWords {
         TableWords {
             name: self.name,
@@ -216,7 +216,7 @@ impl<'r, R: 'r> Table<'r, R> {
         }
     }
 
-    /// The values of a row, in the order of the columns.
+    /// Returns the values of a row, in the order of the columns.
     pub(crate) fn cells<'a>(&self, row: &'a R) -> impl Iterator<Item = Cell<'a>> {
         self.columns.iter().map(move |column| (column.of)(row))
     }

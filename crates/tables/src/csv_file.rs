@@ -1,12 +1,12 @@
-//! A table as comma-separated values (RFC 4180): a line of names, a line for each row, and nothing
-//! where a value is not known.
+//! Writes a table as comma-separated values (RFC 4180): a line of names, a line for each row, and
+//! empty fields for unknown values.
 
 use crate::column::{Cell, TableWords};
 use anyhow::Result;
 use std::fmt::Write as _;
 use std::io::Write;
 
-/// Writes one table.
+/// Writer of one table.
 pub(crate) struct CsvFile<W: Write> {
     writer: csv::Writer<W>,
     text: String,
@@ -28,7 +28,7 @@ impl<W: Write> CsvFile<W> {
             Cell::Absent => {}
             Cell::Text(text) => return Ok(self.writer.write_field(text.as_bytes())?),
             Cell::Whole(value) => write!(self.text, "{value}")?,
-            // A zero has no sign.
+            // Removes the sign of a negative zero.
             Cell::Number(value) => write!(self.text, "{}", value + 0.0)?,
             Cell::Truth(value) => write!(self.text, "{value}")?,
             Cell::Time(us) => write!(self.text, "{:.6}", jiff::Timestamp::from_microsecond(*us)?)?,

@@ -1,11 +1,11 @@
-//! The document that says what every table holds, made of the tables themselves.
+//! Builds the document that describes every table, from the tables themselves.
 
 use crate::tables::described;
 use std::fmt::Write;
 
 const HEAD: &str = include_str!("document.head.txt");
 
-/// The document.
+/// Returns the document.
 pub fn document() -> String {
     let mut page = String::from(HEAD);
     for table in described() {

@@ -1,5 +1,5 @@
-//! The folder that tables are written into. A file appears whole, by rename: an export that was
-//! stopped leaves those of before.
+//! Manages the folder that tables are written to. A file appears complete, by rename; an export
+//! that was stopped leaves the previous files.
 
 use crate::column::{Cell, Table};
 use crate::csv_file::CsvFile;
@@ -14,18 +14,18 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
-/// Begin of the names of files in the making.
+/// Prefix of the names of unfinished files.
 const PREFIX: &str = ".cassay-table-";
-/// How often a new file may be taken away between its making and its lock.
+/// Maximum of attempts to create a file, if others remove it before it is locked.
 const TRIES: usize = 10;
 
-/// Where tables go, and how.
+/// Output folder of the tables, and their formats.
 pub(crate) struct Folder {
     path: PathBuf,
     formats: Vec<Format>,
 }
 
-/// The files of one table, a row at a time.
+/// Files of one table, written row by row.
 pub(crate) struct Files<'r, R> {
     table: Table<'r, R>,
     name: &'static str,
@@ -33,10 +33,10 @@ pub(crate) struct Files<'r, R> {
     rows: u64,
 }
 
-/// A file of one format.
+/// File of one format.
 struct OneFile {
     format: Format,
-    /// Where it will be.
+    /// Final path of the file.
     path: PathBuf,
     temporary: NamedTempFile,
     writer: Writer,
@@ -49,7 +49,7 @@ enum Writer {
 }
 
 impl Folder {
-    /// Makes the folder if it is not there.
+    /// Creates the folder if it does not exist.
     pub(crate) fn open(path: &Path, formats: &[Format]) -> Result<Folder> {
         fs::create_dir_all(path).with_context(|| format!("make {}", path.display()))?;
         Ok(Folder {
@@ -58,8 +58,8 @@ impl Folder {
         })
     }
 
-    /// Removes what exports that were killed have left here; a sentence about each. Who writes a
-    /// file holds its lock, which goes with the process.
+    /// Removes the files that killed exports have left here, and returns a sentence about each. A
+    /// process that writes a file holds its lock, which ends with the process.
     pub(crate) fn sweep(&self) -> Vec<String> {
         let is_left = |path: &PathBuf| {
             let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
@@ -78,15 +78,16 @@ impl Folder {
         entries.map(|entry| entry.path()).filter(is_left).filter_map(removed).collect()
     }
 
-    /// A file that gets its name when it is whole, locked until then.
+    /// Creates a temporary file that gets its final name when it is complete, and is locked until
+    /// then.
     fn in_the_making(&self) -> Result<NamedTempFile> {
         for _ in 0..TRIES {
             let made = tempfile::Builder::new()
                 .prefix(PREFIX)
-                // As any other new file: the process's umask takes away what it takes away.
+                // As for any other new file, the process's umask reduces the permissions.
                 .permissions(Permissions::from_mode(0o666))
                 .tempfile_in(&self.path)?;
-            // Another export may have seen it before it was locked, and taken it away.
+            // Another export may have seen it before it was locked, and removed it.
             if made.as_file().try_lock().is_ok() && made.as_file().metadata()?.nlink() > 0 {
                 return Ok(made);
             }
@@ -136,7 +137,7 @@ impl<'r, R: 'r> Files<'r, R> {
         Ok(())
     }
 
-    /// Ends the files and puts them where they belong.
+    /// Ends the files and moves them to their final paths.
     pub(crate) fn end(self) -> Result<Vec<Written>> {
         let (table, rows) = (self.name, self.rows);
         let end = |file: OneFile| {

@@ -1,41 +1,41 @@
-//! What can be asked of an export, and what it writes.
+//! Defines the request for an export, and the files that it writes.
 
 use std::path::PathBuf;
 
 measure::word_enum! {
-    /// How a table is written.
+    /// File format of a table.
     pub enum Format {
         /// Comma-separated values, quoted by RFC 4180, with a line of names.
         Csv = "csv",
-        /// Apache Parquet, packed with Snappy.
+        /// Apache Parquet, compressed with Snappy.
         Parquet = "parquet",
     }
 }
 
-/// Whether this build can write a format.
+/// Returns true if this build can write a format.
 pub fn is_built(format: Format) -> bool {
     format == Format::Csv || cfg!(feature = "parquet")
 }
 
-/// What is wanted of a run.
+/// Request for an export of a run.
 #[derive(Clone, Debug)]
 pub struct ExportRequest {
-    /// The formats; a file of each table in each.
+    /// Formats; each table is written in each of them.
     pub formats: Vec<Format>,
-    /// Every reading of the probes also of a long run, whose probes otherwise leave as stretches of
-    /// time.
+    /// True if every reading of the probes is exported for a long run too. Otherwise a long run
+    /// exports them as stretches of time.
     pub every_reading: bool,
 }
 
-/// A file that was written.
+/// File that was written.
 #[derive(Clone, Debug)]
 pub struct Written {
     /// Name of the table.
     pub table: &'static str,
-    /// Its format.
+    /// Format of the file.
     pub format: Format,
-    /// Where it is.
+    /// Path of the file.
     pub path: PathBuf,
-    /// Its rows.
+    /// Number of its rows.
     pub rows: u64,
 }

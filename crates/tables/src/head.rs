@@ -1,4 +1,4 @@
-//! What every row of a trial begins with, and its clock.
+//! Leading columns of every row of a trial, and the trial's clock.
 
 use crate::column::Table;
 use analysis::VariantName;
@@ -6,26 +6,26 @@ use anyhow::Result;
 use store::Trial;
 use store::record::{Point, TrialFinding, TrialRecord};
 
-/// Nanoseconds of a microsecond.
+/// Nanoseconds in a microsecond.
 const US_NS: u64 = 1_000;
 
-/// Which trial it is, and when its clock began.
+/// Identity of a trial, and the start of its clock.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Head {
     pub(crate) trial: usize,
     variant: VariantName,
     point: Option<Point>,
     block: usize,
-    /// The start line, in microseconds since 1970.
+    /// Start line, µs since 1970.
     start_us: Option<i64>,
-    /// Begin of the measured window, in seconds since the start line.
+    /// Begin of the measured window, s since the start line.
     window_from_s: Option<f64>,
     /// Kinds that are parts of operations of other kinds.
     pub(crate) parts: Vec<String>,
 }
 
 impl Head {
-    /// Of a trial that has ended.
+    /// Builds the head of a trial that has ended.
     pub(crate) fn of_finding(finding: &TrialFinding) -> Head {
         let measured = finding.phases.iter().find(|phase| phase.name == "measure");
         Head {
@@ -39,10 +39,10 @@ impl Head {
         }
     }
 
-    /// Of a trial that has left records, ended or not.
+    /// Builds the head of a trial that has left records, whether it has ended or not.
     ///
     /// # Errors
-    /// Its records are damaged.
+    /// The records of the trial are damaged.
     pub(crate) fn of_trial(trial: &Trial, finding: Option<&TrialFinding>) -> Result<Head> {
         let record: &TrialRecord = &trial.record;
         let mut head = finding.map_or_else(Head::default, Head::of_finding);
@@ -65,21 +65,21 @@ impl Head {
         Ok(head)
     }
 
-    /// The moment of a time since the start line, in microseconds since 1970.
+    /// Converts a time since the start line, s, to µs since 1970.
     pub(crate) fn at(&self, t_s: f64) -> Option<i64> {
         let us = t_s * 1e6;
-        // Whatever stands in a record: a moment is within ten thousand years.
+        // Damaged records may hold any value; valid times are within ten thousand years.
         let is_near = us.is_finite() && us.abs() < 3e17;
         self.start_us.filter(|_| is_near).map(|start| start + us.round() as i64)
     }
 
-    /// A time since the start line as one since the begin of the window.
+    /// Converts a time since the start line to one since the begin of the window, s.
     pub(crate) fn in_window(&self, t_s: f64) -> Option<f64> {
-        // To the microsecond, as it stands in records.
+        // To the microsecond, as in records.
         self.window_from_s.map(|from_s| ((t_s - from_s) * 1e6).round() / 1e6)
     }
 
-    /// The moment at which the window began.
+    /// Returns the time at which the window began, µs since 1970.
     pub(crate) fn window_at(&self) -> Option<i64> {
         self.window_from_s.and_then(|from_s| self.at(from_s))
     }
@@ -90,7 +90,7 @@ fn us_of(unix_ns: u64) -> Option<i64> {
     us.filter(|us| *us > 0)
 }
 
-/// The columns of where a point is.
+/// Adds the columns of a point's place.
 pub(crate) fn place<'r, R: 'r>(
     table: Table<'r, R>,
     variant: impl for<'a> Fn(&'a R) -> &'a VariantName + 'r,
@@ -122,7 +122,7 @@ pub(crate) fn place<'r, R: 'r>(
         )
 }
 
-/// The columns that say which trial it is.
+/// Adds the columns that identify the trial.
 pub(crate) fn columns<'r, R: 'r>(
     table: Table<'r, R>,
     head: impl for<'a> Fn(&'a R) -> &'a Head + Copy + 'r,
@@ -143,7 +143,7 @@ pub(crate) fn columns<'r, R: 'r>(
     )
 }
 
-/// The columns of a time since the start line.
+/// Adds the columns of a time since the start line.
 pub(crate) fn times<'r, R: 'r>(
     table: Table<'r, R>,
     head: impl for<'a> Fn(&'a R) -> &'a Head + Copy + 'r,

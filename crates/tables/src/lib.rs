@@ -1,10 +1,11 @@
 //! The only crate that knows how a run leaves as tables: what each holds, CSV and Parquet.
 //!
 //! [`export`] reads a run as the store opens it and writes a file for each table and format. A
-//! table is defined once, a line for each column: name, unit, what it says, and where its value
-//! comes from. Both formats and the documents ([`document`]) are made of that. What must hold: rows
-//! are written as they are read, whatever the length of the run; what is not known is empty, never
-//! 0.
+//! table is defined once, with a line for each column: name, unit, meaning, and source of its
+//! value. Both formats and the document ([`document`]) are generated from that definition.
+//!
+//! Invariants: rows are written as they are read, whatever the length of the run. An unknown value
+//! is empty, never 0.
 
 mod column;
 mod csv_file;
@@ -27,23 +28,23 @@ use file::Folder;
 use std::path::Path;
 use store::{Run, RunState};
 
-/// What came of it.
+/// Result of an export.
 #[derive(Clone, Debug, Default)]
 pub struct Exported {
-    /// The files, in the order of the tables.
+    /// Files, in the order of the tables.
     pub files: Vec<Written>,
-    /// What is to be known of them, a sentence each.
+    /// Notes about the export, a sentence each.
     pub notes: Vec<String>,
 }
 
-/// Writes the tables of a run into a folder, which is made if it is not there. Files of the same
-/// names are replaced; others stay.
+/// Writes the tables of a run into a folder, which is created if it does not exist. Files of the
+/// same names are replaced; others stay.
 ///
 /// # Errors
-/// A file of the run is damaged, or one cannot be written.
+/// A file of the run is damaged, or a table cannot be written.
 pub fn export(run: &Run, folder: &Path, wanted: &ExportRequest) -> Result<Exported> {
     let out = Folder::open(folder, &wanted.formats)?;
-    // First: what it removes is room.
+    // Done first, because it frees space.
     let notes = out.sweep();
     let mut exported = Exported {
         files: tables::write(run, &out, wanted.every_reading)?,

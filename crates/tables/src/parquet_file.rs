@@ -1,5 +1,5 @@
-//! A table as an Apache Parquet file: every column may be NULL, rows are gathered into groups, each
-//! packed with Snappy.
+//! Writes a table as an Apache Parquet file. Every column may be NULL. Rows are collected into
+//! groups, each compressed with Snappy.
 
 use crate::column::{Cell, Kind, TableWords};
 use anyhow::Result;
@@ -13,18 +13,18 @@ use std::sync::Arc;
 
 /// Rows of a group: some MB of values in memory, whatever the length of the table.
 const GROUP_ROWS: usize = 1 << 16;
-/// A value is there, or not.
+/// Definition levels: the value is present, or NULL.
 const THERE: i16 = 1;
 const NULL: i16 = 0;
 
-/// Writes one table.
+/// Writer of one table.
 pub(crate) struct ParquetFile<W: Write + Send> {
     writer: SerializedFileWriter<W>,
     columns: Vec<ColumnValues>,
     rows: usize,
 }
 
-/// The values of a column in the group under way.
+/// Values of a column in the current group.
 struct ColumnValues {
     values: Values,
     levels: Vec<i16>,
@@ -120,7 +120,7 @@ impl ColumnValues {
     fn add(&mut self, cell: Cell<'_>) {
         let is_there = match (&mut self.values, cell) {
             (Values::Text(all), Cell::Text(text)) => {
-                // What stood in the row before is the same bytes, not a copy of them.
+                // A text equal to the one before shares its bytes and is not copied.
                 let before = all.last().filter(|before| before.data() == text.as_bytes());
                 let same = before.cloned();
                 all.push(same.unwrap_or_else(|| ByteArray::from(text.as_bytes().to_vec())));
@@ -131,7 +131,7 @@ impl ColumnValues {
                 true
             }
             (Values::Number(all), Cell::Number(value)) => {
-                // A zero has no sign.
+                // Removes the sign of a negative zero.
                 all.push(value + 0.0);
                 true
             }
@@ -139,7 +139,7 @@ impl ColumnValues {
                 all.push(value);
                 true
             }
-            // A column gives values of its own kind, or none.
+            // A column yields values of its own type, or absent ones.
             _ => false,
         };
         self.levels.push(if is_there { THERE } else { NULL });

@@ -1,10 +1,10 @@
-//! The columns of a mean and its percentiles.
+//! Columns of a mean and its percentiles.
 
 use crate::column::Table;
 use measure::Known;
 use store::record::QuantilesRecord;
 
-/// Name in columns, name in records, in words.
+/// Name in columns, name in records, description.
 const FIGURES: [(&str, &str, &str); 6] = [
     ("mean", "mean", "Arithmetic mean"),
     ("p50", "p50", "Median"),
@@ -14,7 +14,7 @@ const FIGURES: [(&str, &str, &str); 6] = [
     ("max", "max", "Largest value"),
 ];
 
-/// Of which of the two clocks.
+/// Begin of a time: intended start or send.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Clock {
     /// From the intended start.
@@ -24,7 +24,7 @@ pub(crate) enum Clock {
 }
 
 impl Clock {
-    /// What its columns begin with.
+    /// Returns the prefix of its columns.
     fn prefix(self) -> &'static str {
         match self {
             Clock::Latency => "",
@@ -40,12 +40,13 @@ impl Clock {
     }
 }
 
-/// Whether there were values: runs of earlier versions do not count them.
+/// Returns true if there were values. Runs of earlier versions do not count them, so a positive
+/// maximum is enough.
 fn has_values(record: &QuantilesRecord) -> bool {
     record.count > 0 || record.max.least() > 0.0
 }
 
-/// A column for each figure of a clock.
+/// Adds a column for each figure of a clock.
 pub(crate) fn columns<'r, R: 'r>(
     table: Table<'r, R>,
     clock: Clock,
@@ -64,7 +65,7 @@ pub(crate) fn columns<'r, R: 'r>(
     })
 }
 
-/// The columns of the intervals of the percentiles that have one.
+/// Adds the interval columns of the percentiles that have one.
 pub(crate) fn intervals<'r, R: 'r>(
     table: Table<'r, R>,
     of: impl for<'a> Fn(&'a R) -> Option<&'a QuantilesRecord> + Copy + 'r,
@@ -76,7 +77,7 @@ pub(crate) fn intervals<'r, R: 'r>(
     })
 }
 
-/// The column that names those figures of a row that are lower bounds.
+/// Adds the column that names the figures of a row that are lower bounds.
 pub(crate) fn bounds<'r, R: 'r>(
     table: Table<'r, R>,
     of: impl for<'a> Fn(&'a R) -> [Option<&'a QuantilesRecord>; 2] + 'r,

@@ -1,4 +1,4 @@
-//! Which tables there are, and in which order they are written.
+//! Lists the tables, and writes them in this order.
 
 mod comparisons;
 mod costs;
@@ -17,7 +17,7 @@ use anyhow::Result;
 use source::Source;
 use store::Run;
 
-/// What every table is, in the order in which they are written.
+/// Returns the description of every table, in the order in which they are written.
 pub fn described() -> Vec<TableWords> {
     vec![
         points::table().described(),
@@ -35,7 +35,7 @@ pub fn described() -> Vec<TableWords> {
     ]
 }
 
-/// Writes all of them.
+/// Writes all tables.
 pub fn write(run: &Run, out: &Folder, every_reading: bool) -> Result<Vec<Written>> {
     let trials = run.trials()?;
     let findings = run.trial_findings().into_iter().map(|found| (found.index, found)).collect();

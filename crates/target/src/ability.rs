@@ -1,22 +1,22 @@
-//! What a plan may need of a target, and what a fault may need of a host.
+//! Abilities of a target that a plan may need, and abilities of a host that a fault may need.
 
 use serde::{Deserialize, Serialize};
 
 measure::word_enum! {
-    /// Something that a plan may need from a target.
+    /// An ability that a plan may need from a target.
     #[derive(PartialOrd, Ord)]
     pub enum Ability {
         /// Start with other settings: `cassandra.yaml`, heap, JVM options, number of nodes.
         Provision = "provision",
-        /// Restart the nodes in turn with another configuration, the data staying.
+        /// Restart the nodes in turn with another configuration and the same data.
         Restart = "restart",
-        /// See the server's own operation counts.
+        /// Read the server's own operation counts.
         OperationCounts = "operation-counts",
-        /// Flush memtables and see pending compactions.
+        /// Flush memtables and read the number of pending compactions.
         Settle = "settle",
-        /// Keep the data by hard links, and bring it back while the nodes run.
+        /// Keep the data by hard links, and restore it while the nodes run.
         Snapshot = "snapshot",
-        /// Bring data back by swapping files while a node is stopped.
+        /// Restore data by swapping files while a node is stopped.
         OfflineRestore = "offline-restore",
         /// Empty the page cache of the data's files.
         DropPageCache = "drop-page-cache",
@@ -38,15 +38,15 @@ measure::word_enum! {
         NodeSignals = "node-signals",
         /// Stop nodes in order, and start them.
         NodeControl = "node-control",
-        /// Delete and evict the pods of nodes, which somebody else makes again.
+        /// Delete and evict the pods of nodes, which a controller then recreates.
         PodControl = "pod-control",
-        /// Have a network policy cut the pods of nodes.
+        /// Isolate the pods of nodes by a network policy.
         NetworkPolicy = "network-policy",
         /// Give each host a network of its own.
         Hosts = "hosts",
-        /// Add one node more to those of a host.
+        /// Add one more node to those of a host.
         AnotherNode = "another-node",
-        /// Keep each host to CPUs of its own.
+        /// Confine each host to CPUs of its own.
         CpuSet = "cpu-set",
         /// Limit the CPU time of each host.
         CpuLimit = "cpu-limit",
@@ -54,35 +54,35 @@ measure::word_enum! {
         MemoryLimit = "memory-limit",
         /// Give each host a data volume of stated size.
         Volume = "volume",
-        /// Limit what each host's volume does in a second.
+        /// Limit the operations and bytes per second of each host's volume.
         DiskLimit = "disk-limit",
         /// Limit the rate of each host's link.
         LinkRate = "link-rate",
-        /// Delay what goes through each host's link.
+        /// Delay packets on each host's link.
         LinkDelay = "link-delay",
-        /// Cut a host off from everybody.
+        /// Cut a host off from all others.
         HostCut = "host-cut",
-        /// Lose what goes from one host to another, or to a client.
+        /// Drop packets from one host to another, or to a client.
         PacketFilter = "packet-filter",
-        /// Lose a share of it.
+        /// Drop a share of these packets.
         PacketLoss = "packet-loss",
         /// Reset connections.
         Reset = "connection-reset",
-        /// Take a volume away, with what was not synced.
+        /// Take a volume away, with its unsynced data.
         VolumeOff = "volume-off",
         /// Make a volume read-only.
         VolumeReadOnly = "volume-read-only",
-        /// Let every write to a volume wait.
+        /// Stall every write to a volume.
         VolumeStalled = "volume-stalled",
-        /// Change what stands on a volume.
+        /// Corrupt data on a volume.
         VolumeCorrupt = "volume-corrupt",
-        /// Let a part of a volume fail.
+        /// Make a part of a volume fail.
         VolumeErrors = "volume-errors",
     }
 }
 
 impl Ability {
-    /// What can be done with volumes of hosts, where they have some.
+    /// Volume faults, for hosts that have volumes.
     pub const OF_VOLUMES: [Ability; 5] = [
         Ability::VolumeOff,
         Ability::VolumeReadOnly,
@@ -91,25 +91,25 @@ impl Ability {
         Ability::VolumeErrors,
     ];
 
-    /// Whether hosts need volumes of their own for it.
+    /// Returns true if hosts need volumes of their own for it.
     pub fn is_of_volumes(self) -> bool {
         self == Ability::Volume || Ability::OF_VOLUMES.contains(&self)
     }
 }
 
-/// One ability of one target, or of a machine for its hosts: there, or not there with the reason.
+/// One ability of a target, or of a machine for its hosts: present, or absent with the reason.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Capability {
     /// The ability.
     pub ability: Ability,
-    /// Whether it is there.
+    /// True if it is present.
     pub present: bool,
-    /// How it is done, or why it is not there and what would bring it.
+    /// Way in which it works, or the reason why it is absent and the remedy.
     pub detail: String,
 }
 
 impl Capability {
-    /// One that is there, with how it is done, or not there, with why.
+    /// Creates a capability: present with its way of working, or absent with the reason.
     pub fn of(ability: Ability, answer: Result<String, String>) -> Capability {
         Capability {
             ability,
@@ -118,7 +118,7 @@ impl Capability {
         }
     }
 
-    /// How it is done, or why it is not there.
+    /// Returns its way of working, or the reason why it is absent.
     pub fn answer(&self) -> Result<String, String> {
         let detail = self.detail.clone();
         if self.present {

@@ -1,20 +1,20 @@
-//! What the command line allows to be done to a cluster that cassay did not start.
+//! Permissions on the command line to change a cluster that cassay did not start.
 
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// What can be done to what is there.
+/// Action on existing data or schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Act {
-    /// Make a keyspace, or a table, type, index or view in one.
+    /// Create a keyspace, or a table, type, index or view in one.
     Create,
     /// Write, overwrite or delete rows.
     Write,
-    /// Change the options or columns of what is there.
+    /// Change the options or columns of existing schema objects.
     Alter,
     /// Remove all rows of a table.
     Truncate,
-    /// Remove a keyspace or what is in it.
+    /// Remove a keyspace or an object in it.
     Drop,
 }
 
@@ -28,7 +28,7 @@ impl Act {
         Act::Drop,
     ];
 
-    /// Its word on the command line.
+    /// Returns its word on the command line.
     pub fn word(self) -> &'static str {
         match self {
             Act::Create => "create",
@@ -40,12 +40,12 @@ impl Act {
     }
 }
 
-/// A keyspace, or something in one.
+/// A keyspace, or an object in one.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Object {
-    /// The keyspace, as the server keeps its name.
+    /// The keyspace, by its name in the server.
     pub keyspace: String,
-    /// The table; of a type or view its own name; none: the keyspace as a whole.
+    /// The table, or the name of a type or view. `None`: the whole keyspace.
     pub name: Option<String>,
 }
 
@@ -59,21 +59,21 @@ impl fmt::Display for Object {
 }
 
 measure::word_enum! {
-    /// What can be done to nodes themselves.
+    /// Action on nodes themselves.
     #[derive(PartialOrd, Ord)]
     pub enum NodeAct {
         /// Stop a node in order, and start it.
         Restart = "restart",
         /// Stop or kill a process by a signal.
         Signal = "signal",
-        /// Lose packets of a node, or reset its connections, at its machine.
+        /// Drop packets of a node, or reset its connections, at its machine.
         Network = "network",
-        /// Delete and evict pods of nodes, and cordon the machines that they are on.
+        /// Delete and evict pods of nodes, and cordon the machines that they run on.
         Pods = "pods",
     }
 }
 
-/// What the command line allows by name: `--allow write=shop.users,drop=scratch,restart`.
+/// Permissions named on the command line: `--allow write=shop.users,drop=scratch,restart`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Allow {
     objects: BTreeSet<(Act, Object)>,
@@ -81,10 +81,10 @@ pub struct Allow {
 }
 
 impl Allow {
-    /// Reads `ACT=KEYSPACE[.TABLE],…`; of nodes, the act alone.
+    /// Parses `ACT=KEYSPACE[.TABLE],…`; for nodes, the action alone.
     ///
     /// # Errors
-    /// What is wrong with it, and what can be written.
+    /// The mistake, and the valid forms.
     pub fn parse(text: &str) -> Result<Allow, String> {
         let form = "write ACT=KEYSPACE or ACT=KEYSPACE.TABLE, with commas between them; ACT is \
                     create, write, alter, truncate or drop; of nodes, write restart, signal, \
@@ -123,18 +123,18 @@ impl Allow {
         Ok(all)
     }
 
-    /// Whether it allows nothing.
+    /// Returns true if it allows nothing.
     pub fn is_empty(&self) -> bool {
         self.objects.is_empty() && self.nodes.is_empty()
     }
 
-    /// Adds what another one allows.
+    /// Adds the permissions of another value.
     pub fn join(&mut self, other: Allow) {
         self.objects.extend(other.objects);
         self.nodes.extend(other.nodes);
     }
 
-    /// Whether it names the object, or the keyspace that the object is in.
+    /// Returns true if it names the object, or the object's keyspace.
     pub fn names(&self, act: Act, object: &Object) -> bool {
         let whole = Object {
             name: None,
@@ -144,13 +144,13 @@ impl Allow {
         has(object.clone()) || has(whole)
     }
 
-    /// Whether it names what is done to nodes themselves.
+    /// Returns true if it names an action on nodes themselves.
     pub fn names_of_nodes(&self, act: NodeAct) -> bool {
         self.nodes.contains(&act)
     }
 }
 
-/// As it is written on the command line.
+/// Formats it as on the command line.
 impl fmt::Display for Allow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let objects = self.objects.iter().map(|(act, object)| format!("{}={object}", act.word()));

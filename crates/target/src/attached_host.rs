@@ -1,53 +1,52 @@
-//! The machines of a cluster that cassay did not start, and what may be run there.
+//! The machines of a cluster that cassay did not start, and the programs that may run there.
 
 use crate::host::RemoteHost;
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
-/// Stands in a word of [`ProcessControl`], or in a folder, for the address of the node that is
-/// meant.
+/// Placeholder for the address of the node, in a word of [`ProcessControl`] or in a folder.
 pub const NODE_PLACE: &str = "{node}";
 
 /// A machine that nodes of an attached cluster run on.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AttachedHost {
-    /// How it is reached.
+    /// Access to the machine.
     pub remote: RemoteHost,
-    /// The addresses of its nodes, as the cluster has them; none: those that are the machine's own.
+    /// Addresses of its nodes in the cluster; empty: the machine's own addresses.
     pub addresses: Vec<IpAddr>,
-    /// What stops and starts its nodes.
+    /// Commands that stop and start its nodes.
     pub control: Option<ProcessControl>,
-    /// The folder with the logs of a node, which is only read; [`NODE_PLACE`] stands for the node.
+    /// Folder with the logs of a node, read only; [`NODE_PLACE`] stands for the node.
     pub logs: Option<PathBuf>,
-    /// The folder with its data, of whose disk the settings are looked at; likewise.
+    /// Folder with its data, whose disk settings are read; likewise.
     pub data: Option<PathBuf>,
 }
 
-/// A folder of a node of this address.
+/// Returns a folder for the node with this address.
 pub fn folder_of_node(folder: &Path, node: IpAddr) -> PathBuf {
     let text = folder.to_string_lossy();
     PathBuf::from(text.replace(NODE_PLACE, &node.to_string()))
 }
 
-/// What stops and starts a node that cassay did not start.
+/// Way to stop and start a node that cassay did not start.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ProcessControl {
     /// A unit of systemd.
     Systemd(String),
     /// A container of Docker.
     Docker(String),
-    /// Two programs with their arguments, which no shell sees.
+    /// Two programs with their arguments, run without a shell.
     Command {
-        /// Ends with 0 when the node has ended.
+        /// Program that exits with 0 when the node has ended.
         stop: Vec<String>,
-        /// Ends with 0 when the node has been started; it does no harm where one runs.
+        /// Program that exits with 0 when the node has started; harmless if one already runs.
         start: Vec<String>,
     },
 }
 
 impl ProcessControl {
-    /// The program that stops a node of this address, and the one that starts it.
+    /// Returns the program that stops the node with this address, and the one that starts it.
     pub fn programs(&self, node: IpAddr) -> [Vec<String>; 2] {
         let filled = |words: &[String]| -> Vec<String> {
             let node = node.to_string();
@@ -64,7 +63,7 @@ impl ProcessControl {
         }
     }
 
-    /// Whether it says which of several nodes is meant.
+    /// Returns true if it distinguishes several nodes.
     pub fn tells_nodes_apart(&self) -> bool {
         let has = |words: &[String]| words.iter().any(|word| word.contains(NODE_PLACE));
         match self {
@@ -75,7 +74,7 @@ impl ProcessControl {
         }
     }
 
-    /// The same of one node.
+    /// Returns the control of one node.
     #[must_use]
     pub fn of(&self, node: IpAddr) -> ProcessControl {
         let name = |name: &str| name.replace(NODE_PLACE, &node.to_string());

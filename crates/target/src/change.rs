@@ -1,9 +1,9 @@
-//! What has to be done to get from one target to another: what a restart can change stands here,
-//! and nowhere else.
+//! Actions that turn one target into another. This is the only place that decides which settings a
+//! restart can change.
 
 use crate::spec::{LocalSpec, Target};
 
-/// What has to be done to get from one target to another, from the least to the most.
+/// Action that turns one target into another, from the least to the most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Change {
     /// The running target is used as it is.
@@ -12,22 +12,22 @@ pub enum Change {
     Limits,
     /// The nodes restart, with their data.
     Restart,
-    /// Another cluster: the running one is stopped, its data is gone.
+    /// Another cluster: the running one is stopped and its data is lost.
     Start,
 }
 
-/// How nodes that run are given another configuration.
+/// Order in which running nodes get another configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Restarts {
-    /// One after the other, so that the ring answers all the time. On three hosts that share two
-    /// cores it was seen to take 286 s.
+    /// One after the other, so that the ring answers all the time. Took 286 s on three hosts that
+    /// share two cores.
     InTurn,
-    /// All are stopped, then all started: for whoever brings the data back afterwards anyway.
+    /// All are stopped, then all started: for a caller that restores the data afterwards anyway.
     Together,
 }
 
-/// Keys of `cassandra.yaml` that decide how data is placed or written: a node that has data under
-/// one value of them does not start, does not find it, or has files of both kinds under another.
+/// Keys of `cassandra.yaml` that decide how data is placed or written. A node with data under one
+/// value does not start under another, does not find the data, or has files of both kinds.
 const STORAGE_KEYS: [&str; 9] = [
     "allocate_tokens_for_keyspace",
     "allocate_tokens_for_local_replication_factor",
@@ -41,7 +41,7 @@ const STORAGE_KEYS: [&str; 9] = [
 ];
 
 impl Target {
-    /// What has to be done to a target that runs as `from` to have this one.
+    /// Returns the action that turns the running target `from` into this one.
     pub fn change_from(&self, from: &Target) -> Change {
         match (self, from) {
             _ if self == from => Change::None,
@@ -65,7 +65,7 @@ impl LocalSpec {
         }
     }
 
-    /// What only a new cluster can change, in words.
+    /// Returns the differences that only a new cluster can apply, in words.
     pub fn hindrances(&self, from: &LocalSpec) -> Vec<&'static str> {
         let fixed = |spec: &LocalSpec| {
             let hosts = spec.hosts.as_ref();
@@ -104,7 +104,7 @@ impl LocalSpec {
         found
     }
 
-    /// Whether files or options of the nodes differ.
+    /// Returns true if files or options of the nodes differ.
     pub fn has_other_files(&self, from: &LocalSpec) -> bool {
         self.heap_bytes != from.heap_bytes
             || self.collector != from.collector
@@ -114,7 +114,7 @@ impl LocalSpec {
             || self.topology != from.topology
     }
 
-    /// Whether the machine is another one to a JVM, which asks for its size once.
+    /// Returns true if the machine differs for a JVM, which reads its size once.
     pub fn has_other_machine(&self, from: &LocalSpec) -> bool {
         let machine = |spec: &LocalSpec| {
             let host = spec.hosts.as_ref().map(|hosts| hosts.host.clone());

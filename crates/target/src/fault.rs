@@ -1,5 +1,5 @@
-//! Kinds of faults, as data: what each does to what, what it needs and takes, and what nodes may
-//! lose by it.
+//! Kinds of faults, as data: effect and target of each, its requirements and options, and the data
+//! that nodes may lose by it.
 
 mod commands;
 mod kind;

@@ -1,14 +1,14 @@
-//! Options of the JVM that set a heap beside `heap`, which is the one that plans and reports name.
+//! JVM options that set a heap beside `heap`, the setting that plans and reports use.
 
 use crate::spec::LocalSpec;
 
-/// Options that give the largest heap in bytes.
+/// Options that set the maximum heap in bytes.
 const MAX: [&str; 2] = ["-Xmx", "-XX:MaxHeapSize="];
 
-/// Options that give a heap to begin with, which may be smaller.
+/// Options that set an initial heap, which may be smaller.
 const INITIAL: [&str; 3] = ["-Xms", "-XX:InitialHeapSize=", "-XX:MinHeapSize="];
 
-/// Options by which the JVM would reckon a heap from the machine's memory.
+/// Options that make the JVM derive a heap from the machine's memory.
 const RECKONED: [&str; 8] = [
     "-XX:MaxRAMPercentage=",
     "-XX:MinRAMPercentage=",
@@ -20,7 +20,7 @@ const RECKONED: [&str; 8] = [
     "-XX:+AggressiveHeap",
 ];
 
-/// Bytes of a number with the JVM's suffixes for sizes; `None` for another text.
+/// Parses a number with the JVM's suffixes for sizes into bytes; `None` for any other text.
 pub fn jvm_size(text: &str) -> Option<u64> {
     let (digits, shift) = match text.as_bytes().last()? {
         b'k' | b'K' => (&text[..text.len() - 1], 10),
@@ -32,7 +32,7 @@ pub fn jvm_size(text: &str) -> Option<u64> {
     digits.parse::<u64>().ok()?.checked_mul(1 << shift)
 }
 
-/// The first option that sets another heap than `heap`, in words; `None` if there is none.
+/// Returns the first option that sets another heap than `heap`, in words; `None` if there is none.
 pub(crate) fn heap_refusal(spec: &LocalSpec) -> Option<String> {
     let heap = spec.heap_bytes;
     spec.jvm_options.iter().find_map(|option| {

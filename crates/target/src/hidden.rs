@@ -1,10 +1,10 @@
-//! Secrets in options and settings: known by the names they have, and kept out of what is shown and
-//! written down. They reach a node by its command line and files only.
+//! Secrets in options and settings: recognized by their names, and removed from all output and
+//! records. They reach a node by its command line and files only.
 
 use serde_json::Value;
 use std::borrow::Cow;
 
-/// What the name of a secret has in it.
+/// Parts of the names of secrets.
 const SECRETS: &[&str] = &[
     "apikey",
     "api_key",
@@ -17,14 +17,14 @@ const SECRETS: &[&str] = &[
     "token_key",
 ];
 
-/// Whether a name says that its value is a secret.
+/// Returns true if a name marks its value as a secret.
 pub fn names_secret(name: &str) -> bool {
     let name = name.to_ascii_lowercase().replace(['-', '.'], "_");
     SECRETS.iter().any(|word| name.contains(word))
 }
 
-/// A text, such as a JVM option, as it may be shown and written down: the value behind `NAME=` is
-/// not, where the name says that it is a secret.
+/// Returns a text, such as a JVM option, in the form that may be shown and recorded. Hides the
+/// value after `NAME=` if the name marks a secret.
 pub fn hidden(text: &str) -> Cow<'_, str> {
     let is_name = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
     let (mut out, mut copied) = (String::new(), 0);
@@ -50,7 +50,7 @@ pub fn hidden(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Puts [`hidden`] in the place of every text of a value, and `***` in that of a secret's.
+/// Replaces every text of a value by its [`hidden`] form, and a secret's value by `***`.
 pub fn hide_all(value: &mut Value) {
     match value {
         Value::String(text) => {

@@ -1,4 +1,4 @@
-//! What hosts are asked to be, and what a host can be limited to.
+//! Hosts of a target, and the limits of a host.
 
 use crate::kubernetes::{NodePods, PodPlace};
 use serde::{Deserialize, Serialize};
@@ -7,7 +7,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What a host is limited to; what is absent is not limited.
+/// Limits of a host; an absent value sets no limit.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct HostSpec {
     /// Numbers of the CPUs that it may use.
@@ -16,30 +16,30 @@ pub struct HostSpec {
     pub cpu_quota: Option<f64>,
     /// Memory in bytes, page cache included.
     pub memory_bytes: Option<u64>,
-    /// Size of its data volume in bytes; absent: its data is on the machine's own file system.
+    /// Size of its data volume in bytes. `None`: its data is on the machine's own file system.
     pub volume_bytes: Option<u64>,
-    /// What its data volume may do; needs one.
+    /// Limits of its data volume; requires one.
     #[serde(default)]
     pub disk: DiskSpec,
     /// Its link to the switch.
     pub link: LinkSpec,
 }
 
-/// What a host's volume may do, all its processes together; what is absent is not limited.
+/// Limits of a host's volume for all its processes together; an absent value sets no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DiskSpec {
     /// Reads per second.
     pub read_iops: Option<u64>,
     /// Writes per second.
     pub write_iops: Option<u64>,
-    /// Bytes per second that are read.
+    /// Bytes read per second.
     pub read_bytes_per_s: Option<u64>,
-    /// Bytes per second that are written.
+    /// Bytes written per second.
     pub write_bytes_per_s: Option<u64>,
 }
 
 impl DiskSpec {
-    /// Each limit by its name in files and messages.
+    /// Returns each limit with its name in files and messages.
     pub fn each(&self) -> [(&'static str, Option<u64>); 4] {
         [
             ("disk_read_iops", self.read_iops),
@@ -49,7 +49,7 @@ impl DiskSpec {
         ]
     }
 
-    /// Those among the limits of a control group, by the names of [`DiskSpec::each`].
+    /// Returns the disk limits among those of a control group, by the names of [`DiskSpec::each`].
     pub fn of(limits: &BTreeMap<String, String>) -> DiskSpec {
         let value = |name: &str| limits.get(name).and_then(|text| text.parse().ok());
         let names = DiskSpec::default().each().map(|(name, _)| value(name));
@@ -62,7 +62,7 @@ impl DiskSpec {
         }
     }
 
-    /// These limits, and what `other` limits too: whichever is lower.
+    /// Returns the lower of these limits and those of `other`.
     pub fn narrowed(self, other: DiskSpec) -> DiskSpec {
         let lower = |one: Option<u64>, other: Option<u64>| match (one, other) {
             (Some(one), Some(other)) => Some(one.min(other)),
@@ -76,28 +76,29 @@ impl DiskSpec {
         }
     }
 
-    /// Whether it limits what is written.
+    /// Returns true if it limits writes.
     pub fn limits_writes(&self) -> bool {
         self.write_iops.is_some() || self.write_bytes_per_s.is_some()
     }
 
-    /// Whether anything is limited.
+    /// Returns true if it limits anything.
     pub fn limits(&self) -> bool {
         *self != DiskSpec::default()
     }
 }
 
-/// A host's link, the same in both directions.
+/// Limits of a host's link, the same in both directions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LinkSpec {
     /// Bits per second.
     pub rate_bits_per_s: Option<u64>,
-    /// One way, added to what the path takes by itself.
+    /// One-way delay, added to the path's own.
     pub delay: Option<Duration>,
 }
 
 impl LinkSpec {
-    /// These limits, and what `other` limits too: the lower rate, and the longer delay.
+    /// Returns the stricter of these limits and those of `other`: the lower rate, and the longer
+    /// delay.
     pub fn narrowed(self, other: LinkSpec) -> LinkSpec {
         let rates = [self.rate_bits_per_s, other.rate_bits_per_s];
         LinkSpec {
@@ -110,27 +111,27 @@ impl LinkSpec {
 /// A machine that is reached by the system's `ssh`, or a pod.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RemoteHost {
-    /// As `ssh` knows it: `db1`, `user@db1`, `ssh://user@db1:2222`; or what a pod is called.
+    /// Destination for `ssh`: `db1`, `user@db1`, `ssh://user@db1:2222`; or the name of a pod.
     pub ssh: String,
-    /// Where it is as a pod; none: `ssh` leads there.
+    /// Location of the pod. `None`: it is reached by `ssh`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pod: Option<PodPlace>,
-    /// The folder there that everything of ours is below; none: the user's cache for the program,
-    /// and `/tmp` for what goes when its agent ends.
+    /// Folder there for all files of cassay. `None`: the user's cache for the program, and `/tmp`
+    /// for files that are removed when its agent ends.
     pub folder: Option<PathBuf>,
-    /// Whether its agent is root there, by `sudo -n`.
+    /// True if its agent runs as root there, by `sudo -n`.
     pub sudo: bool,
-    /// What its provider calls its type, for those who read of it: `i4i.2xlarge`.
+    /// Provider's name of its machine type, for reports: `i4i.2xlarge`.
     pub machine_type: Option<String>,
-    /// The address by which other machines reach it; none: the one at which its sshd was reached.
+    /// Address by which other machines reach it. `None`: the one at which its sshd was reached.
     pub address: Option<Ipv4Addr>,
-    /// How many nodes of ours it takes; none: as many as each other one that does not say.
+    /// Number of managed nodes on it. `None`: an equal share with the others that do not state it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nodes: Option<usize>,
 }
 
 impl RemoteHost {
-    /// What ssh knows it by, with its type where that is said: `db1 (i4i.2xlarge)`.
+    /// Returns its name for ssh, with its machine type if stated: `db1 (i4i.2xlarge)`.
     pub fn named(&self) -> String {
         match &self.machine_type {
             Some(of) => format!("{} ({of})", self.ssh),
@@ -138,8 +139,8 @@ impl RemoteHost {
         }
     }
 
-    /// The address by which others reach it: the one that was stated, else that at which its sshd
-    /// was `reached`, if it is an IPv4 address.
+    /// Returns the address by which other machines reach it: the stated one, or the one at which
+    /// its sshd was `reached`, if it is an IPv4 address.
     pub fn address_or(&self, reached: Option<IpAddr>) -> Option<Ipv4Addr> {
         self.address.or(match reached {
             Some(IpAddr::V4(address)) => Some(address),
@@ -148,75 +149,77 @@ impl RemoteHost {
     }
 }
 
-/// The hosts that nodes live on: stand-ins for machines, all alike, or machines.
+/// The hosts that nodes live on: simulated hosts, all alike, or remote machines.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HostsSpec {
-    /// How many.
+    /// Number of hosts.
     pub count: usize,
-    /// The pods that are made for them; their machines are only numbered until these run.
+    /// Pods to create as hosts; their machines are only numbered until these run.
     pub pods: Option<NodePods>,
-    /// The machines that they are, as many; empty: stand-ins, made of this machine.
+    /// The remote machines, as many as there are hosts; empty: simulated hosts on this machine.
     pub machines: Vec<RemoteHost>,
-    /// How far stand-ins are kept apart.
+    /// Isolation of simulated hosts.
     pub isolation: Isolation,
-    /// What each of them is limited to.
+    /// Limits of each of them.
     pub host: HostSpec,
 }
 
 impl HostsSpec {
-    /// What `ssh` knows them by, where they are machines, each with its type where that is said.
+    /// Returns the names of remote machines for `ssh`, each with its machine type if stated.
     pub fn names(&self) -> Vec<String> {
         self.machines.iter().map(RemoteHost::named).collect()
     }
 
-    /// How many nodes they take altogether, where each that does not say takes `each`.
+    /// Returns the number of nodes on all of them, with `each` for a host that does not state its
+    /// number.
     pub fn nodes(&self, each: usize) -> usize {
         let stated = |host: usize| self.machines.get(host).and_then(|machine| machine.nodes);
         (0..self.count).map(|host| stated(host).unwrap_or(each)).sum()
     }
 
-    /// Whether they are machines of their own, reached by `ssh`.
+    /// Returns true if they are remote machines.
     pub fn are_machines(&self) -> bool {
         !self.machines.is_empty()
     }
 }
 
 measure::word_enum! {
-    /// What the hosts of a cluster are that runs.
+    /// Kind of the hosts of a running cluster.
     pub enum HostsAre {
-        /// Stand-ins on this machine: a network, control groups and a volume each.
+        /// Simulated hosts on this machine: a network, control groups and a volume each.
         StandIns = "hosts",
-        /// Machines of their own, reached by ssh.
+        /// Remote machines, reached by ssh.
         Machines = "machines",
         /// Addresses of this machine and nothing more.
         Addresses = "loopback",
-        /// Somebody else's.
+        /// Machines of an attached cluster.
         Others = "attach",
     }
 }
 
 impl HostsAre {
-    /// Whether all of them are this machine.
+    /// Returns true if all of them are this machine.
     pub fn is_this_machine(self) -> bool {
         matches!(self, HostsAre::StandIns | HostsAre::Addresses)
     }
 
-    /// Whether each is more than an address, and ours.
+    /// Returns true if each is managed and more than an address.
     pub fn are_apart(self) -> bool {
         matches!(self, HostsAre::StandIns | HostsAre::Machines)
     }
 }
 
 measure::word_enum! {
-    /// How far hosts are to be kept apart.
+    /// Degree of isolation of hosts.
     #[derive(Default)]
     pub enum Isolation {
-        /// As [`Isolation::Hosts`] where this machine allows it, otherwise as loopback.
+        /// As [`Isolation::Hosts`] if this machine allows it, otherwise as loopback.
         #[default]
         Auto = "auto",
-        /// Each has a network, cgroups and a volume of its own; refused where that cannot be had.
+        /// A network, cgroups and a volume of its own for each; refused if the machine does not
+        /// allow it.
         Hosts = "hosts",
-        /// Only addresses of their own: nothing of [`HostSpec`] can be had.
+        /// Only addresses of their own, without any limits of [`HostSpec`].
         Loopback = "loopback",
     }
 }

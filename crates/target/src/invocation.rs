@@ -1,15 +1,15 @@
-//! Programs of somebody else's that a study names.
+//! Programs of the user that a study names.
 
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// A program with its arguments, which no shell sees.
+/// A program with its arguments, run without a shell.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Invocation {
-    /// The program and its arguments: at least the program, which is looked for where programs are
-    /// unless it is a path.
+    /// The program and its arguments: at least the program, which is searched in the path unless it
+    /// is a path itself.
     pub words: Vec<String>,
-    /// Where it runs, and where a path begins that is not absolute.
+    /// Working directory, and the base of relative paths.
     pub folder: PathBuf,
 }
 

@@ -1,22 +1,23 @@
-//! Which Java nodes run on: what is asked for, what fits a release, and what its makers support.
+//! Java of the nodes: the requested one, those that fit a release, and those that Cassandra
+//! supports.
 
 use crate::spec::LocalSpec;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use versions::Release;
 
-/// Which Java nodes run on.
+/// Requested Java of the nodes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum JavaChoice {
-    /// One of this major version that is installed: 17.
+    /// An installed one of this major version: 17.
     Major(u32),
-    /// The one in this folder, as `JAVA_HOME` names it.
+    /// The one in this folder, in the sense of `JAVA_HOME`.
     Home(PathBuf),
 }
 
 impl JavaChoice {
-    /// In words.
+    /// Returns it in words.
     pub fn words(&self) -> String {
         match self {
             JavaChoice::Major(major) => format!("Java {major}"),
@@ -25,19 +26,19 @@ impl JavaChoice {
     }
 }
 
-/// Which Java is looked for.
+/// Requirements for a Java.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JavaWanted {
-    /// Major versions that will do, the best one first.
+    /// Suitable major versions, the best one first.
     pub majors: Vec<u32>,
-    /// The folder of the one that it must be.
+    /// Folder of the required one.
     pub home: Option<PathBuf>,
-    /// For what, in words: `Cassandra 5.0.8`.
+    /// Software that needs it, in words: `Cassandra 5.0.8`.
     pub by: String,
 }
 
 impl JavaWanted {
-    /// What nodes of a spec are to run on.
+    /// Returns the requirements of the nodes of a spec.
     pub fn of(spec: &LocalSpec) -> JavaWanted {
         let by = format!("Cassandra {}", spec.release);
         let fitting = java_majors(&spec.release);
@@ -50,7 +51,7 @@ impl JavaWanted {
     }
 }
 
-/// Why nodes of a release are not started on the Java that is asked for, and what to do.
+/// Returns the reason why nodes of a release are not started on the requested Java, and the remedy.
 pub(crate) fn java_refusal(spec: &LocalSpec) -> Option<(String, String)> {
     let Some(JavaChoice::Major(major)) = &spec.java else {
         return None;
@@ -71,15 +72,15 @@ pub(crate) fn java_refusal(spec: &LocalSpec) -> Option<(String, String)> {
     })
 }
 
-/// The Java that cassay takes first, so that sides of different lines run on the same one: it is
-/// the one that all lines are known to start on.
+/// Java that cassay prefers, so that nodes of different release lines run on the same one: all
+/// lines are known to start on it.
 const JAVA_FIRST: u32 = 17;
 
-/// The oldest Java that our options of the JVM and the agent in it are for.
+/// Oldest Java that cassay's JVM options and its agent in the JVM support.
 const JAVA_OLDEST: u32 = 11;
 
-/// The major versions of Java that nodes of a release are started on, the one that is looked for
-/// first in front.
+/// Returns the major versions of Java on which nodes of a release are started, the preferred one
+/// first.
 pub fn java_majors(release: &Release) -> Vec<u32> {
     let line = release.line();
     let all = line.java_seen.iter().chain(line.java_supported.iter().rev()).copied();
@@ -92,7 +93,7 @@ pub fn java_majors(release: &Release) -> Vec<u32> {
     majors
 }
 
-/// That a release is not made for a Java, in words; none where it is.
+/// Returns in words that a release is not made for a Java. `None` if it is.
 pub fn java_unsupported(release: &Release, major: u32) -> Option<String> {
     let line = release.line();
     (!line.java_supported.contains(&major)).then(|| {
@@ -105,7 +106,7 @@ pub fn java_unsupported(release: &Release, major: u32) -> Option<String> {
     })
 }
 
-/// The major number: 17 of `17.0.15`, 8 of `1.8.0_412`, 21 of `21-ea`.
+/// Parses the major number: 17 of `17.0.15`, 8 of `1.8.0_412`, 21 of `21-ea`.
 pub fn java_major(version: &str) -> Option<u32> {
     let mut numbers = version.split(|c: char| !c.is_ascii_digit());
     let first = numbers.next()?.parse().ok()?;
@@ -115,13 +116,13 @@ pub fn java_major(version: &str) -> Option<u32> {
     Some(first)
 }
 
-/// The version in the text of the file `release` of a Java.
+/// Returns the version in the text of the file `release` of a Java.
 pub fn java_in_release(text: &str) -> Option<&str> {
     let said = text.lines().find_map(|line| line.strip_prefix("JAVA_VERSION="))?;
     Some(said.trim().trim_matches('"'))
 }
 
-/// Major versions as a text says that one of them will do: `11, 17 or 21`.
+/// Returns major versions as alternatives in words: `11, 17 or 21`.
 pub fn majors_words(majors: &[u32]) -> String {
     let names: Vec<String> = majors.iter().map(u32::to_string).collect();
     match names.split_last() {

@@ -1,22 +1,23 @@
-//! What of Kubernetes a target is: a cluster of others as a user names it, or pods for our nodes.
+//! Kubernetes settings of a target: an attached cluster as a user names it, or pods for managed
+//! nodes.
 
 use crate::host::RemoteHost;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// What describes it there.
+/// Resource that describes the cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KubernetesOwner {
     /// A K8ssandraCluster: all of its data centers in that namespace.
     K8ssandra(String),
     /// A CassandraDatacenter of cass-operator.
     CassOperator(String),
-    /// A service, whoever made it.
+    /// A service, of any origin.
     Service(String),
 }
 
 impl KubernetesOwner {
-    /// `the CassandraDatacenter dc1`.
+    /// Returns it in words: `the CassandraDatacenter dc1`.
     pub fn words(&self) -> String {
         match self {
             KubernetesOwner::K8ssandra(name) => format!("the K8ssandraCluster {name}"),
@@ -26,62 +27,62 @@ impl KubernetesOwner {
     }
 }
 
-/// Where it is, and what is asked of it there.
+/// Location of an attached cluster in Kubernetes, and the access to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KubernetesCluster {
-    /// The context of kubectl's configuration; none: the current one.
+    /// Context of kubectl's configuration. `None`: the current one.
     pub context: Option<String>,
-    /// Its namespace; none: the context's.
+    /// Its namespace. `None`: the context's.
     pub namespace: Option<String>,
-    /// What describes it.
+    /// Resource that describes it.
     pub owner: KubernetesOwner,
-    /// The secret with `username` and `password`; none: its operator's.
+    /// Secret with `username` and `password`. `None`: its operator's.
     pub secret: Option<String>,
-    /// The agents that are started in its pods; none: nothing is started there.
+    /// Agents that are started in its pods. `None`: no agents.
     pub agents: Option<PodAgents>,
-    /// Which series of its pods' metrics end points are read, `*` for anything; none: those are not
-    /// asked.
+    /// Series to read from its pods' metrics endpoints, `*` for anything; empty: the endpoints are
+    /// not read.
     pub metrics: Vec<String>,
 }
 
-/// Agents in pods of others, and what they find there.
+/// Agents in pods of an attached cluster, and the folders that they use.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PodAgents {
-    /// The container that the node runs in; none: the pod's default one.
+    /// Container that the node runs in. `None`: the pod's default one.
     pub container: Option<String>,
-    /// Where the program is put, and what the agent writes; none: `/tmp`.
+    /// Folder for the program and for the agent's files. `None`: `/tmp`.
     pub folder: Option<PathBuf>,
-    /// The folder with the node's logs, which is only read.
+    /// Folder with the node's logs, read only.
     pub logs: Option<PathBuf>,
-    /// The folder with its data, of whose disk the settings are looked at.
+    /// Folder with its data, whose disk settings are read.
     pub data: Option<PathBuf>,
 }
 
-/// The pods that nodes of ours run in, one in each.
+/// The pods that managed nodes run in, one in each.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodePods {
-    /// The context of kubectl's configuration; none: the current one.
+    /// Context of kubectl's configuration. `None`: the current one.
     pub context: Option<String>,
-    /// The namespace; none: the context's.
+    /// The namespace. `None`: the context's.
     pub namespace: Option<String>,
-    /// CPUs of each, requested and not exceeded, in thousandths.
+    /// CPUs of each, as request and limit, in thousandths.
     pub millicpus: u32,
-    /// Memory of each, requested and not exceeded, in bytes.
+    /// Memory of each, as request and limit, in bytes.
     pub memory_bytes: u64,
-    /// What they are made of: it has a shell and a Java that Cassandra runs on.
+    /// Image of the container: it has a shell and a Java that Cassandra runs on.
     pub image: String,
-    /// The size of the volume of each, in bytes; none: a folder of its node.
+    /// Size of the volume of each, in bytes. `None`: a folder of its node.
     pub volume_bytes: Option<u64>,
-    /// The class of the volumes; none: the cluster's default.
+    /// Class of the volumes. `None`: the cluster's default.
     pub storage_class: Option<String>,
-    /// Whether no two may be on one node.
+    /// True if no two may be on one node.
     pub one_per_node: bool,
-    /// The machine type of the nodes that they are put on; none: any.
+    /// Machine type of the nodes that they are scheduled on. `None`: any.
     pub machine_type: Option<String>,
 }
 
 impl NodePods {
-    /// What stands for so many of them until they run: only numbered, in their own folder.
+    /// Returns placeholders for `count` pods until they run: only numbered, in their own folder.
     pub fn numbered(&self, count: usize) -> Vec<RemoteHost> {
         let one = |number: usize| RemoteHost {
             ssh: format!("pod {number}"),
@@ -92,7 +93,7 @@ impl NodePods {
     }
 }
 
-/// Where the volume of such a pod is: the program, jars and the node's data are below.
+/// Mount point of the volume in such a pod: the program, jars and the node's data are below.
 pub const NODE_FOLDER: &str = "/cassay";
 
 impl Default for NodePods {
@@ -111,17 +112,17 @@ impl Default for NodePods {
     }
 }
 
-/// Where a pod is that runs.
+/// Location of a running pod.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PodPlace {
-    /// The context of kubectl's configuration; none: the current one.
+    /// Context of kubectl's configuration. `None`: the current one.
     pub context: Option<String>,
     /// Its namespace.
     pub namespace: String,
     /// Its name.
     pub name: String,
-    /// The container in it that is meant.
+    /// Name of the container in it.
     pub container: String,
-    /// The node that it is on.
+    /// Node that it runs on.
     pub node: String,
 }

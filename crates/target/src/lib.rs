@@ -1,8 +1,8 @@
 //! The only crate that knows what a target is, as data: nodes, hosts, limits and attachment, what
 //! it can do, kinds of faults, and what of that no machine can be.
 //!
-//! Making any of it touches nothing but memory. Who says it, a study or a command line, and who
-//! carries it out, `cluster`, `null`, `host` and `fault`, need not know each other.
+//! Building these values touches nothing but memory. Their sources, a study or a command line, and
+//! their users, `cluster`, `null`, `host` and `fault`, need not know each other.
 
 mod ability;
 mod allow;
@@ -51,4 +51,4 @@ pub use spec::{
     NODES_COUNT_MAX, Origin, Seat, Target, TlsSpec,
 };
 pub use translation::{NodePlace, Translation};
-pub use yaml::{YamlRefusal, yaml_named, yaml_refusal, yaml_renamed, yaml_twice};
+pub use yaml::{YamlRefusal, yaml_named, yaml_refusal, yaml_renamed, yaml_together};

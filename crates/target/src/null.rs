@@ -1,88 +1,89 @@
-//! What a null target is told to be: a server that answers at once and stores nothing.
+//! Settings of a null target: a server that answers at once and stores nothing.
 
 use cql::response::ErrorCode;
 use std::time::Duration;
 
-/// What a null server is told to be. The default answers at once, on any free port.
+/// Settings of a null server. The default answers at once, on any free port.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NullSpec {
-    /// The latency added to every answer.
+    /// Latency added to every answer.
     pub latency: Latency,
     /// Periodic stalls, if any.
     pub stall: Option<Stall>,
-    /// How many answers it has ready in a second, one after the other in the order of their
-    /// requests: what comes faster waits, and the queue has no limit. None: as many as it can. The
-    /// latency is added to what an answer waits. Event loops share it evenly.
+    /// Maximum number of answers per second, one after the other in the order of their requests.
+    /// Faster requests wait in a queue without a limit. `None`: as fast as it can. The latency is
+    /// added to the time in the queue. Event loops share the capacity evenly.
     pub capacity_per_s: Option<u64>,
-    /// How that changes with time, if it does: a known truth to find.
+    /// Change of the capacity over time, if any: a known truth to find.
     pub drift: Option<Drift>,
-    /// The shares (0 to 1) of operations (EXECUTE, BATCH and QUERY of anything but schema, system
-    /// tables and USE) that are answered with an error. Each event loop counts its own operations.
+    /// Shares (0 to 1) of operations that are answered with an error. Operations are EXECUTE, BATCH
+    /// and QUERY, except for schema, system tables and USE. Each event loop counts its own.
     pub errors: Vec<(ErrorCode, f64)>,
-    /// What a read returns.
+    /// Result of a read.
     pub reads: Reads,
-    /// One event loop for each CPU named, pinned to it. Empty: one event loop, not pinned.
+    /// CPUs: one event loop for each, pinned to it. Empty: one event loop, not pinned.
     pub cpus: Vec<usize>,
-    /// The port to listen on at 127.0.0.1; 0 takes a free one.
+    /// Port to listen on at 127.0.0.1; 0 takes a free one.
     pub port: u16,
-    /// User and password to ask for; none: connections are ready without authentication.
+    /// Required user and password. `None`: connections are ready without authentication.
     pub credentials: Option<(String, String)>,
-    /// Poll without ever sleeping: answers come some µs sooner, at the price of a whole CPU.
+    /// True to poll without ever sleeping: answers come some µs sooner, at the price of a whole
+    /// CPU.
     pub spin: bool,
 }
 
 /// A latency distribution, between the arrival of a request and the release of its answer.
 ///
-/// An answer is never early. It is late by the wake-up of the loop's thread: one request at a time
-/// saw, beyond a fixed latency of 0.1, 1 and 10 ms, a median of 68, 104 and 141 µs on a busy
-/// virtual machine with two CPUs, the bare round trip included (`cargo run --release -p null
-/// --example null -- late 1000`; it measures a bare round trip with 0).
+/// An answer is never early. It is late by the wake-up of the loop's thread. With one request at a
+/// time and a fixed latency of 0.1, 1 and 10 ms, the median was 68, 104 and 141 µs late. That
+/// includes the bare round trip, on a busy virtual machine with two CPUs. Measured with
+/// `cargo run --release -p null --example null -- late 1000`; it measures a bare round trip with 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Latency {
-    /// None: answers leave with the batch that their requests came in.
+    /// No latency: answers leave with the batch that their requests came in.
     #[default]
     None,
-    /// The same for every answer, which leave in the order of their requests.
+    /// The same for every answer; answers leave in the order of their requests.
     Fixed {
-        /// The time in nanoseconds.
+        /// Latency, ns.
         ns: u64,
     },
     /// Uniform; answers overtake each other.
     Uniform {
-        /// The shortest, in nanoseconds.
+        /// Shortest latency, ns.
         from_ns: u64,
-        /// The bound that is never reached, in nanoseconds.
+        /// Exclusive upper bound, ns.
         to_ns: u64,
     },
     /// Exponential; answers overtake each other.
     Exponential {
-        /// The mean, in nanoseconds.
+        /// Mean, ns.
         mean_ns: u64,
     },
 }
 
-/// A periodic stall: nothing at all is answered during it, and at its end all that came is.
+/// A periodic stall: the server answers nothing during it, and at its end all requests that came.
 ///
 /// The first one begins one `every` after the server's start.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Stall {
-    /// From the beginning of one stall to the beginning of the next.
+    /// Interval from the beginning of one stall to the beginning of the next.
     pub every: Duration,
-    /// How long each lasts; shorter than `every`.
+    /// Duration of each; shorter than `every`.
     pub length: Duration,
 }
 
-/// A capacity that changes evenly, from the server's start on.
+/// A capacity that changes linearly, from the server's start on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Drift {
-    /// The share of the capacity that there is in the end; above zero.
+    /// Share of the capacity at the end; above zero.
     pub to: f64,
-    /// How long it takes until then.
+    /// Time until the end.
     pub over: Duration,
 }
 
 impl Default for Drift {
-    /// A capacity that stays as it is.
+    /// Returns a constant capacity.
     fn default() -> Drift {
         Drift {
             to: 1.0,
@@ -91,7 +92,7 @@ impl Default for Drift {
     }
 }
 
-/// What a read of a table returns.
+/// Result of a read of a table.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Reads {
     /// No row.
@@ -99,13 +100,13 @@ pub enum Reads {
     Empty,
     /// One row. Types of fixed width are zero, collections are empty.
     Row {
-        /// The length of each text, blob and other cell of variable width, in bytes.
+        /// Length of each text, blob and other cell of variable width, in bytes.
         cell_bytes: u32,
     },
-    /// Many rows as [`Reads::Row`] has one, in pages where the request asks for pages. Limits in
-    /// the statement are not looked at.
+    /// Many rows like that of [`Reads::Row`], in pages if the request asks for pages. Limits in the
+    /// statement are ignored.
     Rows {
-        /// How many.
+        /// Number of rows.
         rows: u32,
         /// As in [`Reads::Row`].
         cell_bytes: u32,

@@ -1,31 +1,31 @@
-//! How nodes are placed on the CPUs and the memory of their machine, as a study says it.
+//! Placement of nodes on the CPUs and the memory of their machine, as a study states it.
 
 use topology::{Smt, Units};
 
-/// How the nodes of a machine are placed on it.
+/// Placement of the nodes of a machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Topology {
-    /// By which rule.
+    /// Rule of the placement.
     pub placing: Placing,
-    /// CPUs of each node; none: an equal share of what there is.
+    /// CPUs of each node. `None`: an equal share of the available ones.
     pub cpus: Option<u32>,
-    /// The part of the machine that all nodes together have; none: all of it.
+    /// Part of the machine for all nodes together. `None`: all of it.
     pub part: Option<(Units, u32)>,
-    /// Whether a node gets whole cores or one thread of each.
+    /// Use of SMT: whole cores for a node, or one thread of each. `None` if not stated.
     pub smt: Option<Smt>,
     /// Cores of each NUMA node that are kept free for interrupts and the system.
     pub housekeeping: u32,
-    /// CPUs that are kept free for the client; none: what [`Placing`] says.
+    /// CPUs that are kept free for the client. `None`: as the [`Placing`] requires.
     pub client: Option<u32>,
 }
 
 impl Topology {
-    /// Whether nothing is said of where nodes run.
+    /// Returns true if it states nothing about where nodes run.
     pub fn is_silent(&self) -> bool {
         self.placing == Placing::None && !self.is_confined()
     }
 
-    /// Whether nodes that run anywhere do so on a part of the machine only.
+    /// Returns true if nodes that are not placed run on a part of the machine only.
     pub fn is_confined(&self) -> bool {
         self.part.is_some() || self.client.is_some()
     }
@@ -35,17 +35,17 @@ measure::word_enum! {
     /// A rule by which nodes are placed.
     #[derive(Default)]
     pub enum Placing {
-        /// Nothing is said to the kernel: nodes run where it puts them.
+        /// No placement: nodes run where the kernel schedules them.
         #[default]
         None = "none",
-        /// As in a guest that is shown a socket for each of its vCPUs, which is what vSphere 7 does
-        /// by default: nobody knows what is near to what. Threads run anywhere, memory is
-        /// interleaved over all NUMA nodes, and the JVM counts the CPUs that it was given.
+        /// As in a guest that is shown a socket for each of its vCPUs, the default of vSphere 7:
+        /// the guest does not know the real topology. Threads run anywhere, memory is interleaved
+        /// over all NUMA nodes, and the JVM counts the CPUs that it was given.
         OneSocketPerVcpu = "one-socket-per-vcpu",
         /// Each node has a home: the NUMA nodes that the planner gives it. It runs on all their
-        /// CPUs, beside others, and has its memory there.
+        /// CPUs, beside other nodes, and has its memory there.
         Auto = "auto",
-        /// Each node has CPUs of its own, as the planner places them, and memory beside them.
+        /// Each node has CPUs of its own, placed by the planner, and memory close to them.
         Pinned = "pinned",
     }
 }

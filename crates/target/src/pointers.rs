@@ -1,19 +1,20 @@
-//! Up to which heap a JVM reaches objects by pointers of 4 bytes, and when it maps an archive of
-//! classes that was made with them.
+//! Largest heap that a JVM addresses with pointers of 4 bytes, and the condition for mapping an
+//! archive of classes that was created with them.
 
 use crate::spec::{Collector, LocalSpec};
 
-/// So much of memory pointers of 4 bytes reach, with objects that are aligned to 8 bytes.
+/// Memory that pointers of 4 bytes can address, with objects that are aligned to 8 bytes.
 const REACHED_BYTES: u64 = 32 << 30;
-/// Alignment of objects that a JVM has by itself, in bytes.
+/// Default alignment of objects in a JVM, in bytes.
 const ALIGNMENT_BYTES: u64 = 8;
 
-/// The largest heap, in bytes, whose objects are reached by pointers of 4 bytes. The JVM keeps the
-/// address 0 free with as much as its heap is aligned to: a region of the largest size with G1 and
-/// Shenandoah (32 MiB), 2 MiB with the parallel collector. ZGC has no such pointers.
+/// Returns the largest heap, in bytes, whose objects are addressed by pointers of 4 bytes. The JVM
+/// keeps the lowest addresses free, by the alignment of its heap. That is a region of the largest
+/// size with G1 and Shenandoah (32 MiB), 2 MiB with the parallel collector. ZGC has no such
+/// pointers.
 ///
-/// Seen with Java 17.0.15: G1 up to -Xmx32736m and not from -Xmx32737m on; the parallel collector
-/// at -Xmx32750m and not at -Xmx32767m.
+/// Observed with Java 17.0.15: G1 up to -Xmx32736m and not from -Xmx32737m on; the parallel
+/// collector at -Xmx32750m and not at -Xmx32767m.
 pub fn narrow_heap_max_bytes(collector: Collector, object_alignment_bytes: u64) -> u64 {
     let kept_free = match collector {
         Collector::Z => return 0,
@@ -24,8 +25,8 @@ pub fn narrow_heap_max_bytes(collector: Collector, object_alignment_bytes: u64) 
     REACHED_BYTES * (alignment / ALIGNMENT_BYTES) - kept_free
 }
 
-/// Options that have objects, or pointers to them or to classes, of another form than an archive
-/// that is made without them. Each is taken whatever value stands behind it.
+/// Options that change the form of objects, or of pointers to them or to classes, from that of an
+/// archive created without them. Each counts with any value.
 const OTHER_FORMS: [&str; 4] = [
     "-XX:-UseCompressedOops",
     "-XX:-UseCompressedClassPointers",
@@ -34,7 +35,7 @@ const OTHER_FORMS: [&str; 4] = [
 ];
 const OBJECT_ALIGNMENT: &str = "-XX:ObjectAlignmentInBytes=";
 
-/// The reason why JVMs of a spec map no archive of classes; `None` if they do.
+/// Returns the reason why JVMs of a spec map no archive of classes; `None` if they do.
 pub(crate) fn unlike_archive(spec: &LocalSpec) -> Option<String> {
     let collector = chosen(spec);
     if collector == Collector::Z {
@@ -55,7 +56,7 @@ pub(crate) fn unlike_archive(spec: &LocalSpec) -> Option<String> {
     (spec.heap_bytes > most).then(|| format!("a heap of more than {}MiB", most >> 20))
 }
 
-/// The collector of a spec: its own word, that of its options, or Cassandra's.
+/// Returns the collector of a spec: the stated one, that of its options, or Cassandra's.
 fn chosen(spec: &LocalSpec) -> Collector {
     let by_option = || {
         let is_on = |one: &Collector| spec.jvm_options.contains(&one.option());
@@ -78,7 +79,7 @@ mod tests {
         }
     }
 
-    /// As Java 17.0.15 says, asked for all its flags.
+    /// Values of Java 17.0.15, read with all its flags.
     #[test]
     fn the_largest_heap_with_small_pointers_is_that_of_the_jvm() {
         let is_narrow =

@@ -1,28 +1,28 @@
-//! What local nodes are asked to be and can be on no machine: known before anything is started.
+//! Settings of local nodes that are impossible on any machine: refused before anything is started.
 
 use crate::heap::heap_refusal;
 use crate::java::java_refusal;
 use crate::pointers::unlike_archive;
 use crate::spec::LocalSpec;
 
-/// Why the nodes of a machine without power are not started on another one, and what to do.
+/// Reason why the nodes of a machine without power are not started on another one, and the remedy.
 pub const NO_HA_OF_MACHINES: [&str; 2] = [
     "moves volumes to another host, and those of machines cannot",
     "leave it out, or its variant: `--set variants.NAME=none`",
 ];
 
-/// A setting of local nodes that cannot be.
+/// An impossible setting of local nodes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpecRefusal {
     /// Its key below `target.local`.
     pub key: &'static str,
-    /// Why, with its value.
+    /// Reason, with its value.
     pub why: String,
-    /// What to do.
+    /// The remedy.
     pub hint: String,
 }
 
-/// All of them.
+/// Returns all refusals of a spec.
 pub fn spec_refusals(spec: &LocalSpec) -> Vec<SpecRefusal> {
     let java = java_refusal(spec).map(|(why, hint)| SpecRefusal {
         key: "java",
@@ -45,7 +45,8 @@ pub fn spec_refusals(spec: &LocalSpec) -> Vec<SpecRefusal> {
     java.into_iter().chain(classes).chain(heap).collect()
 }
 
-/// Why nodes can share no archive of classes; none where they can, or it is not asked for.
+/// Returns the reason why nodes cannot share an archive of classes. `None` if they can, or if it is
+/// not requested.
 pub fn class_sharing_refusal(spec: &LocalSpec) -> Option<String> {
     let what = unlike_archive(spec).filter(|_| spec.class_sharing)?;
     Some(format!(

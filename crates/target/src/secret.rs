@@ -1,4 +1,4 @@
-//! Secrets, and where they are kept.
+//! Secrets, and their sources.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -8,12 +8,12 @@ use std::path::PathBuf;
 pub struct Secret(String);
 
 impl Secret {
-    /// Keeps `text` from being shown.
+    /// Protects `text` from being shown.
     pub fn new(text: String) -> Secret {
         Secret(text)
     }
 
-    /// The text itself, for the wire only.
+    /// Returns the text itself, for the wire only.
     pub fn reveal(&self) -> &str {
         &self.0
     }
@@ -25,15 +25,15 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// Where a secret is kept.
+/// Source of a secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SecretSource {
     /// The first line of a file.
     File(PathBuf),
     /// The value of an environment variable.
     Env(String),
-    /// Under a name, of which nobody has said yet where it is.
+    /// A name whose source is not known yet.
     Named(String),
-    /// In memory already.
+    /// A value in memory.
     Held(Secret),
 }

@@ -1,4 +1,4 @@
-//! What a target is asked to be, as a study or a command line says it.
+//! Specification of a target, as a study or a command line states it.
 
 use crate::attached_host::AttachedHost;
 use crate::host::{HostsSpec, RemoteHost};
@@ -13,27 +13,27 @@ use std::path::PathBuf;
 use std::time::Duration;
 use versions::Release;
 
-/// The most nodes of a local cluster: twice the largest that is planned for, and as many as fit
-/// the addresses of one network with as many again to be added. What machines can carry, the check
-/// of their memory decides.
+/// Maximum number of nodes of a local cluster: twice the largest planned size. The addresses of one
+/// network suffice for them and for as many added nodes. The check of memory decides how many a
+/// machine can carry.
 pub const NODES_COUNT_MAX: usize = 128;
 
-/// The port that a Jolokia agent takes unless it is told another.
+/// Default port of a Jolokia agent.
 pub const JOLOKIA_PORT: u16 = 8778;
 
-/// Which system is under test. Two are the same if they are equal.
+/// System under test. Two targets are the same if they are equal.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Target {
-    /// Cassandra nodes that we start on this machine.
+    /// Cassandra nodes that cassay starts on this machine.
     Local(LocalSpec),
-    /// A cluster that somebody else runs.
+    /// A running cluster that cassay attaches to.
     Attach(AttachSpec),
-    /// A server of ours that answers at once. It is attached to.
+    /// Cassay's own server that answers at once. Cassay attaches to it.
     Null(NullSpec),
 }
 
 impl Target {
-    /// `local`, `attach` or `null`.
+    /// Returns `local`, `attach` or `null`.
     pub fn kind(&self) -> &'static str {
         match self {
             Target::Local(_) => "local",
@@ -42,7 +42,7 @@ impl Target {
         }
     }
 
-    /// The local cluster that it is; none for others.
+    /// Returns the local cluster. `None` for other targets.
     pub fn local(&self) -> Option<&LocalSpec> {
         match self {
             Target::Local(local) => Some(local),
@@ -56,40 +56,40 @@ impl Target {
 pub struct LocalSpec {
     /// The release of Cassandra.
     pub release: Release,
-    /// Where its files come from.
+    /// Origin of its files.
     pub origin: Origin,
-    /// What tells it from others of that name, as far as it was there when the study was read.
+    /// Identity of the build, if it was present when the study was read.
     pub build: Option<Box<BuildIdentity>>,
-    /// The Java that nodes run on; none: one that fits, found among those that are installed.
+    /// Java of the nodes. `None`: a fitting one among the installed ones.
     pub java: Option<JavaChoice>,
-    /// How many nodes, 1 to [`NODES_COUNT_MAX`]; with hosts, a multiple of their number.
+    /// Number of nodes, 1 to [`NODES_COUNT_MAX`].
     pub nodes: usize,
-    /// The hosts that nodes live on, the same number on each; none: loopback addresses.
+    /// Hosts of the nodes. Those that state no number share the rest equally. `None`: loopback.
     pub hosts: Option<HostsSpec>,
-    /// Rack of each node, in order; the last one is used again when there are fewer than nodes.
-    /// Empty: `rack1` for all.
+    /// Rack of each node, in order; the last one is repeated if there are fewer than nodes. Empty:
+    /// `rack1` for all.
     pub racks: Vec<String>,
     /// Name of the one data center.
     pub datacenter: String,
-    /// Tokens of each node, ascending; empty: as many as `num_tokens` says, spread evenly.
+    /// Tokens of each node, ascending; empty: `num_tokens` of them, spread evenly.
     pub tokens: Vec<Vec<i64>>,
-    /// Loopback address of the first node, the others following it; a free one when absent.
+    /// Loopback address of the first node; the others follow it. `None`: a free one.
     pub address: Option<std::net::Ipv4Addr>,
     /// Heap of each node in bytes, initial and maximal.
     pub heap_bytes: u64,
-    /// Garbage collector; none: G1, as Apache's options for Java 17 have it.
+    /// Garbage collector. `None`: G1, as in Apache's options for Java 17.
     pub collector: Option<Collector>,
-    /// Settings of `cassandra.yaml` beyond ours; keys that cassay owns are refused.
+    /// Settings of `cassandra.yaml` beyond cassay's own; keys that cassay owns are refused.
     pub yaml: serde_json::Map<String, serde_json::Value>,
-    /// Options of the JVM after ours, so that they win.
+    /// JVM options after cassay's own, so that they win.
     pub jvm_options: Vec<String>,
-    /// Whether nodes map the server's classes from an archive that was made once.
+    /// True if nodes map the server's classes from an archive that was created once.
     pub class_sharing: bool,
-    /// Where on their machine the nodes run.
+    /// Placement of the nodes on their machine.
     pub topology: Topology,
-    /// How long all nodes together may take until they answer CQL.
+    /// Time limit until all nodes together answer CQL.
     pub start_timeout: Duration,
-    /// Who may connect.
+    /// Authentication of clients.
     pub authentication: Authentication,
 }
 
@@ -119,12 +119,13 @@ impl Default for LocalSpec {
 }
 
 impl LocalSpec {
-    /// The machines that its hosts are; none where they are stand-ins, or there are no hosts.
+    /// Returns the remote machines of its hosts; empty for simulated hosts, or without hosts.
     pub fn machines(&self) -> &[RemoteHost] {
         self.hosts.as_ref().map_or(&[], |hosts| &hosts.machines)
     }
 
-    /// The same on the machines that are there: where pods were only numbered, those that run.
+    /// Returns the spec on the running machines: pods that were only numbered are replaced by those
+    /// that run.
     #[must_use]
     pub fn on_machines(&self, hosts: Option<&HostsSpec>) -> LocalSpec {
         let mut spec = self.clone();
@@ -136,8 +137,8 @@ impl LocalSpec {
         spec
     }
 
-    /// Which Cassandra it is: `Cassandra 5.0.8`, and of what is no release where it comes from and
-    /// what tells it from others.
+    /// Returns the Cassandra in words: `Cassandra 5.0.8`. For a build that is not a release it adds
+    /// its origin and identity.
     pub fn cassandra_words(&self) -> String {
         let mut words = format!("Cassandra {}", self.release);
         match &self.origin {
@@ -154,12 +155,12 @@ impl LocalSpec {
         words
     }
 
-    /// Whether its hosts are pods that are made for it.
+    /// Returns true if its hosts are pods that cassay creates.
     pub fn is_in_pods(&self) -> bool {
         self.hosts.as_ref().is_some_and(|hosts| hosts.pods.is_some())
     }
 
-    /// How many nodes each host has, in their order; without hosts, one has all of them.
+    /// Returns the number of nodes of each host, in their order; without hosts, one entry for all.
     pub fn nodes_of_hosts(&self) -> Vec<usize> {
         let count = self.hosts.as_ref().map_or(1, |hosts| hosts.count.max(1));
         let stated = |host: usize| self.machines().get(host).and_then(|machine| machine.nodes);
@@ -170,13 +171,13 @@ impl LocalSpec {
         stated.into_iter().map(|nodes| nodes.unwrap_or(each)).collect()
     }
 
-    /// Nodes on the host that has most of them; without hosts, all of them.
+    /// Returns the largest number of nodes on a host; without hosts, all of them.
     pub fn nodes_per_host(&self) -> usize {
         self.nodes_of_hosts().into_iter().max().unwrap_or_default()
     }
 
-    /// Where the nodes are, in their order: they are dealt to the hosts in turn, until each has its
-    /// own number.
+    /// Returns the seat of each node, in order: they are dealt to the hosts in turn, until each
+    /// host has its number.
     pub fn seats(&self) -> Vec<Seat> {
         let shares = self.nodes_of_hosts();
         let slots = 0..shares.iter().copied().max().unwrap_or_default();
@@ -189,45 +190,45 @@ impl LocalSpec {
     }
 }
 
-/// Where the files of a release come from.
+/// Origin of the files of a release.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Origin {
-    /// From our cache, which is filled from a Maven repository.
+    /// Cassay's cache, which is filled from a Maven repository.
     #[default]
     Maven,
-    /// From an unpacked distribution, or from a source tree that was built.
+    /// An unpacked distribution, or a built source tree.
     Home(PathBuf),
-    /// From a distribution as one file.
+    /// A distribution as one file.
     Tarball {
         /// The file.
         file: PathBuf,
         /// Its SHA-256 in lower-case hexadecimal digits.
         sha256: String,
     },
-    /// From a folder that a command makes.
+    /// A folder that a command creates.
     Build {
         /// The program with its arguments, which runs in the folder.
         command: Vec<String>,
-        /// The folder, where an unpacked distribution or a built source tree is then.
+        /// The folder, which then holds an unpacked distribution or a built source tree.
         home: PathBuf,
     },
 }
 
-/// What tells what somebody has built from others that call themselves the same.
+/// Identity of a build, which distinguishes it from others of the same name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BuildIdentity {
     /// SHA-256 over its jars, or of its tarball, in lower-case hexadecimal digits.
     pub digest: String,
-    /// The commit of git that its source tree is at.
+    /// Git commit of its source tree.
     pub commit: Option<String>,
 }
 
 impl BuildIdentity {
-    /// Digits that are shown: enough to tell builds from each other.
+    /// Number of digits shown: enough to distinguish builds.
     const DIGITS: usize = 12;
 
-    /// In a few words.
+    /// Returns it in a few words.
     pub fn words(&self) -> String {
         let digest = self.digest.get(..Self::DIGITS).unwrap_or(&self.digest);
         let commit = self.commit.as_deref().map(|commit| {
@@ -238,24 +239,24 @@ impl BuildIdentity {
     }
 }
 
-/// Where a node is.
+/// Place of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seat {
-    /// Its host, from 0.
+    /// Index of its host, from 0.
     pub host: usize,
-    /// Which of its host's nodes it is, from 0.
+    /// Index among its host's nodes, from 0.
     pub slot: usize,
 }
 
 measure::word_enum! {
-    /// Who may connect to a cluster of ours.
+    /// Authentication of a managed cluster.
     #[derive(Default)]
     pub enum Authentication {
-        /// Every user of this machine.
+        /// Every user of this machine may connect.
         #[default]
         None = "none",
-        /// Who has the password of the one role that we make; it is in a file of the cluster's
-        /// folder.
+        /// Clients need the password of the one role that cassay creates; it is in a file of the
+        /// cluster's folder.
         Password = "password",
     }
 }
@@ -275,7 +276,7 @@ measure::word_enum! {
 }
 
 impl Collector {
-    /// The JVM's flag that chooses it.
+    /// Returns the JVM's flag that selects it.
     pub fn flag(self) -> &'static str {
         match self {
             Collector::G1 => "UseG1GC",
@@ -285,7 +286,7 @@ impl Collector {
         }
     }
 
-    /// The JVM's option that chooses it.
+    /// Returns the JVM's option that selects it.
     pub fn option(self) -> String {
         format!("-XX:+{}", self.flag())
     }
@@ -294,46 +295,46 @@ impl Collector {
 /// An existing cluster.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AttachSpec {
-    /// `host` or `host:port` (port 9042 when left out; `[v6]:port` for IPv6). At least one, but
-    /// where Kubernetes says them.
+    /// Contact points, `host` or `host:port` (port 9042 when left out; `[v6]:port` for IPv6). At
+    /// least one, unless Kubernetes provides them.
     pub contact_points: Vec<String>,
-    /// The zip archive with which Astra says what there is: certificates, and who knows the nodes,
-    /// in the place of contact points and of `tls`.
+    /// Astra's secure connect bundle: a zip archive with certificates and the address of the
+    /// service that knows the nodes. It replaces contact points and `tls`.
     pub secure_connect_bundle: Option<PathBuf>,
-    /// Where Kubernetes describes it: contact points, data center and credentials come from there.
+    /// Kubernetes resource that provides contact points, data center and credentials.
     pub kubernetes: Option<KubernetesCluster>,
     /// User name; requires a password.
     pub user: Option<String>,
-    /// Where the password is. It is never given on a command line, where `ps` shows it.
+    /// Source of the password. It is never given on a command line, where `ps` shows it.
     pub password: Option<SecretSource>,
     /// TLS; plain TCP when absent.
     pub tls: Option<TlsSpec>,
     /// Only nodes of this data center are used; all when absent.
     pub datacenter: Option<String>,
-    /// The Jolokia agent in every node's JVM, for its MBeans; without it only CQL is spoken.
+    /// Jolokia agent in every node's JVM, for its MBeans; without it only CQL is used.
     pub jolokia: Option<JolokiaAccess>,
-    /// Where its nodes are reached that it calls by other addresses.
+    /// Addresses at which nodes are reached that the cluster reports under other addresses.
     pub addresses: Translation,
-    /// The machines of its nodes; without them nothing of these is seen or done.
+    /// Machines of its nodes; without them cassay reads and does nothing there.
     pub hosts: Vec<AttachedHost>,
 }
 
 impl AttachSpec {
-    /// Whether an operator runs it in Kubernetes.
+    /// Returns true if an operator runs it in Kubernetes.
     pub fn is_operated(&self) -> bool {
         let owner = self.kubernetes.as_ref().map(|there| &there.owner);
         owner.is_some_and(|owner| !matches!(owner, KubernetesOwner::Service(_)))
     }
 }
 
-/// How the Jolokia agents of a cluster are reached: on each node's CQL address, at one port.
+/// Access to the Jolokia agents of a cluster: on each node's CQL address, at one port.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JolokiaAccess {
-    /// The same on every node.
+    /// Port, the same on every node.
     pub port: u16,
     /// User name, if the agent wants one; requires a password.
     pub user: Option<String>,
-    /// Where the password is.
+    /// Source of the password.
     pub password: Option<SecretSource>,
     /// HTTPS; plain HTTP when absent. Without a server name the certificate must carry the address.
     pub tls: Option<TlsSpec>,
@@ -350,17 +351,17 @@ impl Default for JolokiaAccess {
     }
 }
 
-/// How TLS is done.
+/// Settings of TLS.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TlsSpec {
     /// PEM file of certificate authorities; the system's trust store when absent.
     pub ca: Option<PathBuf>,
-    /// Whether the server's certificate is verified. `false` has to be written out.
+    /// True if the server's certificate is verified. `false` has to be written out.
     pub verify: bool,
-    /// The name the certificate must carry; the contact point's host when absent.
+    /// Name that the certificate must carry; the contact point's host when absent.
     pub server_name: Option<String>,
-    /// PEM file of the client's own certificate, with those that lead to its authority; it is shown
-    /// to servers that want one. With it goes `key`.
+    /// PEM file of the client's own certificate, with the chain to its authority; it is sent to
+    /// servers that ask for one. Requires `key`.
     pub cert: Option<PathBuf>,
     /// PEM file of the private key of that certificate.
     pub key: Option<PathBuf>,

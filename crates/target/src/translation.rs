@@ -1,5 +1,5 @@
-//! Where nodes are reached that say other addresses of themselves: containers, port forwards, and
-//! networks that translate addresses.
+//! Translation of the addresses that nodes report into those at which they are reached: for
+//! containers, port forwards, and networks that translate addresses.
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
@@ -10,14 +10,14 @@ use std::str::FromStr;
 pub struct NodePlace {
     /// The address.
     pub ip: IpAddr,
-    /// Its port; none: any.
+    /// Its port. `None`: any.
     pub port: Option<u16>,
 }
 
 impl FromStr for NodePlace {
     type Err = &'static str;
 
-    /// Of `10.0.0.5`, `10.0.0.5:9042`, `::1` or `[::1]:9042`.
+    /// Parses `10.0.0.5`, `10.0.0.5:9042`, `::1` or `[::1]:9042`.
     fn from_str(text: &str) -> Result<NodePlace, &'static str> {
         let with_port = text.parse::<SocketAddr>().map(|at| (at.ip(), Some(at.port())));
         let read = with_port.or_else(|_| text.parse::<IpAddr>().map(|ip| (ip, None)));
@@ -39,18 +39,18 @@ impl fmt::Display for NodePlace {
     }
 }
 
-/// What a cluster calls its nodes, each with where it is reached. Who is not in it is reached by
-/// its own address.
+/// Pairs of a node's reported address and the address at which it is reached. A node without a pair
+/// is reached by its own address.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Translation(Vec<(NodePlace, NodePlace)>);
 
 impl Translation {
-    /// Takes note of one more.
+    /// Adds a pair.
     pub fn add(&mut self, said: NodePlace, reached: NodePlace) {
         self.0.push((said, reached));
     }
 
-    /// Where a node answers CQL that the cluster calls so.
+    /// Returns the CQL address at which a node with this reported address is reached.
     pub fn reached(&self, said: SocketAddr) -> SocketAddr {
         let Some((_, reached)) = self.of(said) else {
             return said;
@@ -58,8 +58,8 @@ impl Translation {
         SocketAddr::new(reached.ip, reached.port.unwrap_or(said.port()))
     }
 
-    /// The same of another port than that of CQL: a port without a line of its own is the same at
-    /// the other address.
+    /// Returns the same for another port than that of CQL: a port without a pair of its own is the
+    /// same at the other address.
     pub fn beside(&self, said: SocketAddr) -> SocketAddr {
         match self.of(said) {
             Some((NodePlace { port: Some(_), .. }, _)) => self.reached(said),
@@ -68,8 +68,8 @@ impl Translation {
         }
     }
 
-    /// What the cluster calls a node whose CQL port is reached at an address, where that is
-    /// translated; `usual_port` is its port if nobody has said it.
+    /// Returns the reported address of a node whose CQL port is reached at an address, if that is
+    /// translated. `usual_port` is its port if the pair has none.
     pub fn said(&self, reached: SocketAddr, usual_port: u16) -> Option<SocketAddr> {
         let leads_here = |place: &NodePlace| {
             place.ip == reached.ip() && place.port.is_none_or(|port| port == reached.port())
@@ -83,7 +83,7 @@ impl Translation {
         Some(SocketAddr::new(said.ip, port))
     }
 
-    /// The line of an address: one with its port before one of any.
+    /// Returns the pair of an address: one with its port before one of any port.
     fn of(&self, said: SocketAddr) -> Option<(NodePlace, NodePlace)> {
         let lines = || self.0.iter().filter(|(line, _)| line.ip == said.ip());
         let exact = lines().find(|(line, _)| line.port == Some(said.port()));

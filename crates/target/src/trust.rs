@@ -1,16 +1,16 @@
-//! Which settings of a node are data, whoever wrote them, and which may run a program, load a
-//! class, or write and read files on this machine.
+//! Separates harmless settings of a node, which are only data, from harmful ones. Those may run a
+//! program, load a class, or write and read files on this machine.
 //!
-//! Both answers are lists of what is known to be harmless. A JVM has more than a thousand options
-//! and Cassandra five hundred settings; what nobody has looked at is not on the list, and so needs
-//! the trust of the person who runs it (decision 028).
+//! Both decisions use lists of settings known to be harmless. A JVM has more than a thousand
+//! options and Cassandra five hundred settings. A setting that was never reviewed is not on the
+//! list, and so needs the trust of the person who runs it (decision 028).
 //!
 //! Long because of these lists.
 
 use serde_json::Value;
 
-/// Flags of `-XX:+NAME` and `-XX:-NAME` that switch how the JVM does its own work. Those that
-/// choose a collector, `Use…GC`, are known by their form.
+/// Flags of `-XX:+NAME` and `-XX:-NAME` that switch the JVM's internal work. Flags that select a
+/// collector, `Use…GC`, are recognized by their form.
 const SWITCHES: &[&str] = &[
     "AggressiveOpts",
     "AlwaysPreTouch",
@@ -65,7 +65,7 @@ const SWITCHES: &[&str] = &[
     "ZUncommit",
 ];
 
-/// Flags of `-XX:NAME=NUMBER`. Those of G1 and Shenandoah are known by how they begin. The name
+/// Flags of `-XX:NAME=NUMBER`. Flags of G1 and Shenandoah are recognized by their prefix. The name
 /// matters: `-XX:OnError=1` runs a program of that name.
 const NUMBERS: &[&str] = &[
     "ActiveProcessorCount",
@@ -134,15 +134,16 @@ const WORDS: &[(&str, &[&str])] = &[
     ("ShenandoahGCMode", &["satb", "iu", "generational"]),
 ];
 
-/// Begins of system properties that are read as a number or a switch by Cassandra and Netty.
+/// Prefixes of system properties that Cassandra and Netty read as a number or a switch.
 const PROPERTIES: &[&str] = &["cassandra.", "io.netty.", "jdk.nio.maxCachedBufferSize"];
 
-/// What a property's name has in it that opens a way in, though its value be a number.
+/// Parts of names of properties that open access to the node, even with a number as value.
 const DOORS: &[&str] = &[
     "auth", "insecure", "jmx", "password", "rmi", "ssl", "udf", "unsafe",
 ];
 
-/// Whether a JVM option is only data: sizes, numbers and switches of the JVM's own work.
+/// Returns true if a JVM option is only data: sizes, numbers and switches of the JVM's internal
+/// work.
 pub fn is_harmless_option(option: &str) -> bool {
     if matches!(option, "-server" | "-ea" | "-da" | "-Xint" | "-Xrs") {
         return true;
@@ -181,18 +182,18 @@ fn property(rest: &str) -> bool {
         && (is_number(value) || matches!(value, "true" | "false"))
 }
 
-/// Whether a part of a name is a port: `local.port`, not `native_transport_requests`.
+/// Returns true if a part of a name is a port: `local.port`, not `native_transport_requests`.
 fn names_port(name: &str) -> bool {
     let mut parts = name.split(|c: char| !c.is_ascii_alphanumeric());
     parts.any(|part| part.ends_with("port") && !part.ends_with("transport"))
 }
 
-/// Letters and digits only: no path and no option inside an option.
+/// Returns true if the text has letters and digits only: no path and no option inside an option.
 fn is_name(text: &str) -> bool {
     text.chars().all(|c| c.is_ascii_alphanumeric())
 }
 
-/// `12`, `1.5`, `64m`.
+/// Returns true for `12`, `1.5`, `64m`.
 fn is_number(text: &str) -> bool {
     let digits = text.trim_end_matches(|c: char| "kKmMgGtT".contains(c));
     text.len() - digits.len() <= 1
@@ -200,7 +201,7 @@ fn is_number(text: &str) -> bool {
         && digits.chars().all(|c| c.is_ascii_digit() || c == '.')
 }
 
-/// Settings of `cassandra.yaml` that switch on code which comes with statements.
+/// Settings of `cassandra.yaml` that enable code which comes with statements.
 const CODE_SWITCHES: &[&str] = &[
     "allow_extra_insecure_udfs",
     "allow_insecure_udfs",
@@ -312,9 +313,9 @@ const YAML_WORDS: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// The paths, below a key of `cassandra.yaml`, whose values are more than data. A number, a switch
-/// or a quantity (`64MiB/s`, `10ms`) is data under any other key, since none of these names a
-/// class, a program or a file; a word is data where it is one of those known.
+/// Returns the paths, below a key of `cassandra.yaml`, whose values are more than data. A number, a
+/// switch or a quantity (`64MiB/s`, `10ms`) is data under any other key, since none of these names
+/// a class, a program or a file. A word is data if it is one of the known ones.
 pub fn harmful_settings(key: &str, value: &Value) -> Vec<String> {
     let mut found = Vec::new();
     look(key, value, &mut found);
@@ -336,7 +337,8 @@ fn look(path: &str, value: &Value, found: &mut Vec<String>) {
     }
 }
 
-/// A number with a unit: Cassandra's own are of letters, with `/s` behind a size for a rate.
+/// Returns true for a number with a unit: Cassandra's units are letters, with `/s` after a size for
+/// a rate.
 fn is_quantity(text: &str) -> bool {
     let unit = text
         .trim_start_matches(|c: char| c.is_ascii_digit() || c == '.' || c == '-')
@@ -496,7 +498,7 @@ mod tests {
                 json!([{"class_name": "x"}]),
                 "crypto_provider.class_name",
             ),
-            // A key that nobody knows may be one of code tomorrow.
+            // An unknown key may name code in a later release.
             ("anything", json!("1/etc/passwd"), "anything"),
         ] {
             assert_eq!(harmful_settings(key, &value), [at], "{key}: {value}");

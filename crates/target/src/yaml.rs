@@ -1,11 +1,11 @@
-//! What of `cassandra.yaml` cannot be set on nodes of ours, and why.
+//! Settings of `cassandra.yaml` that are refused on managed nodes, and the reasons.
 
 use crate::spec::Origin;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use versions::{LACKED_CLASS_HINT, Lack, Line, Release, Setting};
 
-/// Settings that cassay owns, and why somebody else may not set them.
+/// Settings that cassay owns, and the reason why they may not be set otherwise.
 const OWNED: [(&[&str], &str); 5] = [
     (
         &[
@@ -61,12 +61,35 @@ const OWNED: [(&[&str], &str); 5] = [
     ),
 ];
 
-/// More tokens than anybody ever used (256 was the default until 4.0), and few enough to list.
+/// Maximum number of tokens: more than was ever used (256 was the default until 4.0), and few
+/// enough to list.
 const TOKENS_COUNT_MAX: u64 = 1024;
 
-/// Why a key of `cassandra.yaml` cannot have a value on nodes of a release: because cassay owns it,
-/// because the release has nothing of its kind, or because it makes no ring. None: the server will
-/// say itself what it thinks of it.
+/// Settings that exclude another one with these values, and the reason. Observed on nodes of 5.0.9.
+const EXCLUDE: [(&str, &[&str], &str, &str); 3] = [
+    (
+        "commitlog_sync",
+        &["batch", "group"],
+        "commitlog_sync_period",
+        "a period is of periodic syncing",
+    ),
+    (
+        "commitlog_disk_access_mode",
+        &["direct"],
+        "commitlog_compression",
+        "direct I/O writes no compressed segments",
+    ),
+    (
+        "commitlog_disk_access_mode",
+        &["mmap"],
+        "commitlog_compression",
+        "compressed segments are not mapped",
+    ),
+];
+
+/// Returns the reason why a key of `cassandra.yaml` cannot have a value on nodes of a release.
+/// Cassay owns it, the release has no such setting, or it makes no ring. `None`: the server itself
+/// will accept or refuse it.
 pub fn yaml_refusal(
     (release, origin): (&Release, &Origin),
     key: &str,
@@ -80,10 +103,15 @@ pub fn yaml_refusal(
         let why = format!("{key} of cassandra.yaml cannot be set: {why}");
         return Some(refusal(why, "remove it"));
     }
-    // What is not of the release that is pinned may have settings of its own.
+    // A release that is not pinned may have settings of its own, and a build other types.
     let is_pinned = release.is_pinned() && *origin == Origin::Maven;
+    let is_of_one_release = |lack: Lack| match lack {
+        Lack::Unknown => true,
+        Lack::Value => *origin != Origin::Maven,
+        Lack::Gone | Lack::Unsaid => false,
+    };
     match release.line().setting(key, value) {
-        Setting::Refused(refused) if is_pinned || refused.lack != Lack::Unknown => {
+        Setting::Refused(refused) if is_pinned || !is_of_one_release(refused.lack) => {
             return Some(refusal(refused.why, &refused.hint));
         }
         Setting::Known | Setting::Named { .. } | Setting::Refused(_) => {}
@@ -93,17 +121,66 @@ pub fn yaml_refusal(
     if let Some(why) = (*origin == Origin::Maven).then(lacking).flatten() {
         return Some(refusal(why, LACKED_CLASS_HINT));
     }
-    let is_ring = |count: &Value| {
-        let count = count.as_u64();
-        count.is_some_and(|count| (1..=TOKENS_COUNT_MAX).contains(&count))
-    };
-    (key == "num_tokens" && !is_ring(value)).then(|| {
-        let why = format!("num_tokens must be 1 to {TOKENS_COUNT_MAX}, not {value}");
-        refusal(why, "remove it, or write such a number")
-    })
+    out_of_range(release.line(), key, value)
+        .map(|why| refusal(why, "remove it, or write such a value"))
 }
 
-/// Which class a value names, however deep, that a line does not have.
+/// Ranges of numbers that a node accepts at its start, though their type allows more. Observed on
+/// nodes of 4.0.19 to 6.0-alpha2.
+const RANGES: [(&str, f64, f64); 7] = [
+    ("concurrent_reads", 2.0, f64::INFINITY),
+    ("concurrent_writes", 2.0, f64::INFINITY),
+    ("concurrent_counter_writes", 2.0, f64::INFINITY),
+    ("concurrent_compactors", 1.0, f64::INFINITY),
+    ("phi_convict_threshold", 5.0, 16.0),
+    ("memtable_cleanup_threshold", 0.01, 0.99),
+    ("num_tokens", 1.0, TOKENS_COUNT_MAX as f64),
+];
+
+/// Sizes that must not be 0.
+const POSITIVE: [&str; 3] = [
+    "commitlog_segment_size",
+    "memtable_heap_space",
+    "repair_session_space",
+];
+
+/// Words that a node refuses although their type allows them.
+const WORDS_REFUSED: [(&str, &[&str]); 1] = [(
+    "commitlog_disk_access_mode",
+    &["standard", "mmap_index_only"],
+)];
+
+/// Returns the reason why a node would not start with a value that its type allows.
+fn out_of_range(line: &Line, key: &str, value: &Value) -> Option<String> {
+    let (key, value) = match line.setting(key, value) {
+        Setting::Named { name, value } => (name, value),
+        _ => (key.to_owned(), value.clone()),
+    };
+    let whole_only = key == "num_tokens";
+    if let Some((_, least, most)) = RANGES.iter().find(|(name, ..)| *name == key) {
+        let number = value.as_f64().filter(|_| !whole_only || value.is_u64());
+        let is_in = number.map_or(value.is_null(), |number| (*least..=*most).contains(&number));
+        let range = if most.is_finite() {
+            format!("{least} to {most}")
+        } else {
+            format!("at least {least}")
+        };
+        return (!is_in).then(|| format!("{key} must be {range}, not {value}"));
+    }
+    let text = value.as_str().unwrap_or_default();
+    let all_zero = text.bytes().take_while(u8::is_ascii_digit).all(|digit| digit == b'0');
+    let is_zero = value.as_i64() == Some(0) || text.starts_with('0') && all_zero;
+    // 4.0 has its unit in the name.
+    if is_zero && POSITIVE.contains(&key.strip_suffix("_in_mb").unwrap_or(&key)) {
+        return Some(format!("{key} must be more than 0, not {value}"));
+    }
+    let words = WORDS_REFUSED.iter().find(|(name, _)| *name == key)?.1;
+    words
+        .contains(&text)
+        .then(|| format!("{key} cannot be {value}: no node starts with it"))
+}
+
+/// Returns the class, at any depth of a value, that a line does not have.
 fn class_lacking(line: &Line, value: &Value) -> Option<String> {
     match value {
         Value::String(text) => line.lacks_class(text),
@@ -113,7 +190,8 @@ fn class_lacking(line: &Line, value: &Value) -> Option<String> {
     }
 }
 
-/// Which settings are called otherwise in a line: what each is called here, then what it is there.
+/// Returns the settings that have another name in a line: the name here, then the name and value
+/// there.
 pub fn yaml_renamed(line: &Line, yaml: &Map<String, Value>) -> Vec<(String, (String, Value))> {
     let named = yaml.iter().filter_map(|(key, value)| match line.setting(key, value) {
         Setting::Named { name, value } => Some((key.clone(), (name, value))),
@@ -122,7 +200,7 @@ pub fn yaml_renamed(line: &Line, yaml: &Map<String, Value>) -> Vec<(String, (Str
     named.collect()
 }
 
-/// Settings by their names in a line. Those that it does not have stay as they are.
+/// Returns the settings by their names in a line. Settings that it does not have are unchanged.
 pub fn yaml_named(line: &Line, yaml: &Map<String, Value>) -> Map<String, Value> {
     let mut named = yaml.clone();
     for (old, (name, value)) in yaml_renamed(line, yaml) {
@@ -132,9 +210,44 @@ pub fn yaml_named(line: &Line, yaml: &Map<String, Value>) -> Map<String, Value> 
     named
 }
 
-/// Which settings of one file are the same one under two names, which a server refuses: each with
-/// the other.
-pub fn yaml_twice(line: &Line, yaml: &Map<String, Value>) -> Vec<(String, YamlRefusal)> {
+/// Returns the settings of one file that a server does not accept together: the same one under two
+/// names, or two that exclude each other. Each comes with the other.
+pub fn yaml_together(line: &Line, yaml: &Map<String, Value>) -> Vec<(String, YamlRefusal)> {
+    let mut found = yaml_twice(line, yaml);
+    let named = yaml_named(line, yaml);
+    let is_group = named.get("commitlog_sync").is_some_and(|sync| sync == "group");
+    if is_group && !named.keys().any(|name| name.starts_with("commitlog_sync_group_window")) {
+        let refusal = YamlRefusal {
+            why: "commitlog_sync: group of cassandra.yaml needs commitlog_sync_group_window"
+                .to_owned(),
+            hint: "add `commitlog_sync_group_window: 10ms`, or another such time".to_owned(),
+        };
+        found.push(("commitlog_sync".to_owned(), refusal));
+    }
+    for (key, is_so, other, why) in EXCLUDE {
+        // 4.0 has its unit in the name.
+        let beside = named
+            .iter()
+            .find(|(name, _)| name.strip_suffix("_in_ms").unwrap_or(name) == other);
+        let (Some(value), Some((other, beside))) = (named.get(key), beside) else {
+            continue;
+        };
+        if is_so.contains(&value.as_str().unwrap_or_default()) && !beside.is_null() {
+            let refusal = YamlRefusal {
+                why: format!(
+                    "{key}: {value} and {other} of cassandra.yaml exclude each other: {why}"
+                ),
+                hint: format!("remove {other}"),
+            };
+            // By its name in this file.
+            let own = yaml_renamed(line, yaml).into_iter().find(|(_, (name, _))| name == other);
+            found.push((own.map_or_else(|| other.clone(), |(own, _)| own), refusal));
+        }
+    }
+    found
+}
+
+fn yaml_twice(line: &Line, yaml: &Map<String, Value>) -> Vec<(String, YamlRefusal)> {
     let mut seen: BTreeMap<String, String> = BTreeMap::new();
     let mut twice = Vec::new();
     let renamed: BTreeMap<_, _> = yaml_renamed(line, yaml).into_iter().collect();
@@ -151,12 +264,12 @@ pub fn yaml_twice(line: &Line, yaml: &Map<String, Value>) -> Vec<(String, YamlRe
     twice
 }
 
-/// Why a setting of `cassandra.yaml` is refused.
+/// Reason why a setting of `cassandra.yaml` is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct YamlRefusal {
-    /// What is wrong, with the key.
+    /// The problem, with the key.
     pub why: String,
-    /// What to do.
+    /// The remedy.
     pub hint: String,
 }
 

@@ -11,7 +11,7 @@ use topology::{
     plan,
 };
 
-/// A name that would end a quote, a line or a comment, or be expanded, if it could.
+/// Name that would end a quote, a line or a comment, or be expanded, if a format did not escape it.
 const HOSTILE: &str =
     "a'b\"c\\ $(touch x) `id` %n |22 --> \n[Service]\nExecStart=/bin/false ü#;&<$$";
 

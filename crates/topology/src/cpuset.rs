@@ -1,26 +1,27 @@
-//! Sets of OS numbers (of CPUs, of NUMA nodes), as the kernel writes them: lists (`0-6,56-62`) and
-//! hexadecimal maps (`00000000,0000ffff`).
+//! Sets of OS numbers (of CPUs or of NUMA nodes) in the kernel's two notations: lists (`0-6,56-62`)
+//! and hexadecimal maps (`00000000,0000ffff`).
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// OS numbers below this are read; the kernel itself is built for at most 8192 CPUs.
+/// Limit below which OS numbers are accepted. The kernel itself supports at most 8192 CPUs.
 pub const CPU_NUMBERS_MAX: u32 = 8192;
 
-/// Ranges of a list: no machine has as many that do not touch.
+/// Maximum number of ranges in a list. No machine has as many ranges that do not touch.
 const RANGES_MAX: u32 = CPU_NUMBERS_MAX;
 
-/// A set of OS numbers, in ascending order. In records and in text it is the kernel's list.
+/// A set of OS numbers, in ascending order. Records and text hold it as the kernel's list.
 #[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct CpuSet {
-    /// 64 numbers each, the lowest first; the last is not 0, so that equal sets are equal.
+    /// Bits of 64 numbers per word, the lowest numbers first. The last word is not 0, so that equal
+    /// sets compare equal.
     words: Vec<u64>,
 }
 
 impl CpuSet {
-    /// Reads a list as the kernel writes it: `0-6,56-62`, also with strides (`0-31:2/8`). Empty
+    /// Parses a list as the kernel writes it: `0-6,56-62`, also with strides (`0-31:2/8`). Empty
     /// text is the empty set.
     pub fn parse_list(text: &str) -> Result<CpuSet, String> {
         let mut set = CpuSet::default();
@@ -58,7 +59,7 @@ impl CpuSet {
         Ok(set)
     }
 
-    /// Reads a hexadecimal map: the kernel's `00000003,ffffffff` (words of 32 bits, the highest
+    /// Parses a hexadecimal map: the kernel's `00000003,ffffffff` (words of 32 bits, the highest
     /// first) and hwloc's `0x00000003,0xffffffff`, in which an empty word is 0.
     pub fn parse_map(text: &str) -> Result<CpuSet, String> {
         let text = text.trim();
@@ -90,23 +91,23 @@ impl CpuSet {
         Ok(set)
     }
 
-    /// Whether there is nothing in it.
+    /// Returns true if the set is empty.
     pub fn is_empty(&self) -> bool {
         self.words.is_empty()
     }
 
-    /// How many numbers are in it.
+    /// Returns the number of members.
     pub fn len(&self) -> usize {
         self.words.iter().map(|word| word.count_ones() as usize).sum()
     }
 
-    /// Whether the number is in it.
+    /// Returns true if the set contains the number.
     pub fn contains(&self, number: u32) -> bool {
         let word = self.words.get(number as usize / 64);
         word.is_some_and(|word| word >> (number % 64) & 1 == 1)
     }
 
-    /// Adds a number; false when it was there.
+    /// Adds a number. Returns false if the set already contained it.
     pub fn insert(&mut self, number: u32) -> bool {
         let place = number as usize / 64;
         if self.words.len() <= place {
@@ -117,7 +118,7 @@ impl CpuSet {
         is_new
     }
 
-    /// Adds all numbers from the first to the last.
+    /// Adds all numbers from `first` to `last`.
     fn insert_range(&mut self, first: u32, last: u32) {
         let (low, high) = (first as usize / 64, last as usize / 64);
         if self.words.len() <= high {
@@ -130,7 +131,7 @@ impl CpuSet {
         }
     }
 
-    /// The numbers, ascending.
+    /// Returns the numbers in ascending order.
     pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
         self.words.iter().enumerate().flat_map(|(place, &word)| {
             let mut rest = word;
@@ -142,30 +143,30 @@ impl CpuSet {
         })
     }
 
-    /// The lowest number.
+    /// Returns the lowest number.
     pub fn first(&self) -> Option<u32> {
         self.iter().next()
     }
 
-    /// What is in both.
+    /// Returns the numbers in both sets.
     pub fn intersection(&self, other: &CpuSet) -> CpuSet {
         let both = self.words.iter().zip(&other.words);
         CpuSet::trimmed(both.map(|(one, other)| one & other).collect())
     }
 
-    /// What is in this one and not in the other.
+    /// Returns the numbers in this set that are not in the other.
     pub fn difference(&self, other: &CpuSet) -> CpuSet {
         let others = other.words.iter().chain(std::iter::repeat(&0));
         let pairs = self.words.iter().zip(others);
         CpuSet::trimmed(pairs.map(|(one, other)| one & !other).collect())
     }
 
-    /// Whether nothing is in both.
+    /// Returns true if the sets have no number in common.
     pub fn is_disjoint(&self, other: &CpuSet) -> bool {
         self.words.iter().zip(&other.words).all(|(one, other)| one & other == 0)
     }
 
-    /// Whether all of this is in the other.
+    /// Returns true if the other set contains all numbers of this one.
     pub fn is_subset(&self, other: &CpuSet) -> bool {
         self.difference(other).is_empty()
     }
@@ -188,7 +189,7 @@ fn number(text: &str) -> Result<u32, String> {
     Ok(number)
 }
 
-/// `used/group` of the kernel's `first-last:used/group`.
+/// Parses the `used/group` of the kernel's `first-last:used/group`.
 fn parse_stride(text: &str) -> Result<(u32, u32), String> {
     let (used, group) = text
         .split_once('/')
@@ -229,9 +230,9 @@ impl From<CpuSet> for String {
     }
 }
 
-/// As the kernel writes a list; the empty set is empty text.
+/// Writes the set as the kernel's list. The empty set is empty text.
 impl CpuSet {
-    /// As numbers of CPUs in a sentence: `CPU 3`, `CPUs 0-1,4`.
+    /// Returns the set as CPU numbers for a sentence: `CPU 3`, `CPUs 0-1,4`.
     pub fn named(&self) -> String {
         match self.len() {
             1 => format!("CPU {self}"),

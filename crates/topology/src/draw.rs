@@ -1,4 +1,4 @@
-//! A machine, and a plan on it, as text for a terminal.
+//! Draws a machine, and optionally a plan on it, as text for a terminal.
 
 use std::fmt::Write;
 
@@ -7,11 +7,12 @@ use crate::machine::{CoreKind, Machine};
 use crate::plan::Plan;
 use crate::units::counted;
 
-/// Rows and columns of the table of distances that are shown; beyond, only their range.
+/// Maximum number of rows and columns of the distance table. For larger tables, only the range of
+/// distances is shown.
 const DISTANCES_MAX: usize = 24;
 
-/// The machine as lines: packages, their nodes, their L3 groups and CPUs; then distances, devices
-/// and notes. With a plan, each L3 group also says which instances have CPUs of it.
+/// Draws the machine as lines: packages, their nodes, their L3 groups and CPUs; then distances,
+/// devices and notes. With a plan, each L3 group also lists the instances that use its CPUs.
 pub fn draw(machine: &Machine, plan: Option<&Plan>) -> String {
     let mut text = String::new();
     let write = |text: &mut String, line: String| _ = writeln!(text, "{line}");
@@ -131,7 +132,7 @@ fn draw_node(machine: &Machine, plan: Option<&Plan>, cores: &[usize], text: &mut
     }
 }
 
-/// Who has which of these CPUs.
+/// Lists the housekeeping and instances that use these CPUs, with the CPUs of each.
 fn users(plan: &Plan, cpus: &CpuSet) -> String {
     let mut users = Vec::new();
     for node in &plan.housekeeping {
@@ -202,7 +203,7 @@ fn draw_plan(plan: &Plan, text: &mut String) {
     }
 }
 
-/// Bytes in the largest unit that they fill.
+/// Formats bytes in the largest unit of which there is at least one.
 pub(crate) fn size(bytes: u64) -> String {
     let units = [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)];
     for (unit, shift) in units {

@@ -1,14 +1,14 @@
-//! What can be wrong with a description of a machine.
+//! Errors in descriptions of machines.
 
-/// A description that cannot be read, said whole: what, where, and what to do about it.
+/// A description that cannot be read: what is wrong, where, and what to do about it.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{place}: {what}\nhint: {hint}")]
 pub struct ReadError {
-    /// What is wrong, with the value and the limit.
+    /// The error, with the value and the limit.
     pub what: String,
-    /// Where: a file, a file and line, or a piece of the text.
+    /// Place of the error: a file, a file and line, or a piece of the text.
     pub place: String,
-    /// What to do next.
+    /// Advice on what to do next.
     pub hint: String,
 }
 
@@ -26,8 +26,8 @@ impl ReadError {
     }
 }
 
-/// Text out of a file, in which nothing breaks a line or speaks to a terminal: what is shown of a
-/// file would else say what the file likes.
+/// Replaces line breaks and control characters with spaces. Otherwise the content of a file could
+/// forge lines of output or send commands to the terminal.
 pub(crate) fn one_line(text: &str) -> String {
     let breaks = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
     text.replace(breaks, " ")

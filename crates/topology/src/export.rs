@@ -1,9 +1,9 @@
-//! Plans in the formats of those who carry them out, and back.
+//! Writes plans in the formats of the tools that carry them out, and reads them back.
 //!
-//! Reading order: [`FORMATS`] is the table, a row each; [`export`] writes the files of a row;
-//! `Format::read` takes what such a file says of the placement out of it again, as a [`Placement`],
-//! which equals [`Placement::planned`] for what the format carries. Names are data: whatever a host
-//! or rack is called, it stays inside its quotes.
+//! Reading order: [`FORMATS`] is the table, with one row per format. [`export`] writes the files of
+//! a row. `Format::read` reads the placement from such a file as a [`Placement`]. It equals
+//! [`Placement::planned`] in everything that the format carries. Names are data: the name of a host
+//! or rack stays inside its quotes, whatever it contains.
 
 mod cells;
 mod configspec;
@@ -24,53 +24,54 @@ use crate::error::ReadError;
 use crate::machine::Machine;
 use crate::plan::{Instance, Plan};
 
-/// A format that plans are written in.
+/// A format for plans.
 pub struct Format {
-    /// What it is called on the command line.
+    /// Name on the command line.
     pub name: &'static str,
-    /// What it is, in words.
+    /// Description in words.
     pub what: &'static str,
-    /// How its files end, without the dot.
+    /// File extension, without the dot.
     pub extension: &'static str,
-    /// Whether there is a file for each instance or one for the host, and how it is written.
+    /// Recipient of a file (each instance or the host), with the function that writes it.
     pub scope: Scope,
-    /// What of a placement it can say.
+    /// Parts of a placement that the format can express.
     pub carries: Carries,
-    /// Takes the placement out of such a file.
+    /// Reads the placement from a file of this format.
     pub read: fn(&str) -> Result<Placement, ReadError>,
 }
 
-/// Whether a format has a file for each instance or one for the host.
+/// Recipient of a file (each instance or the host), with the function that writes it.
 pub enum Scope {
-    /// One for each instance.
+    /// One file per instance.
     Instance(fn(&Source, &Instance) -> Result<String, ExportError>),
-    /// One for the host.
+    /// One file for the host.
     Host(fn(&Source) -> Result<String, ExportError>),
 }
 
-/// What is exported.
+/// Input of an export.
 pub struct Source<'a> {
-    /// The machine the plan was made for.
+    /// Machine for which the plan was made.
     pub machine: &'a Machine,
     /// The plan.
     pub plan: &'a Plan,
-    /// What the plan leaves open.
+    /// Settings that the plan leaves open.
     pub options: &'a Options,
 }
 
-/// What a plan leaves open and some format wants to know.
+/// Settings that the plan leaves open and some format needs.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// AMD: guests are told of `topoext`, without which they do not see their threads.
+    /// AMD: whether guests get the CPU feature `topoext`, without which they do not see their
+    /// threads.
     pub topoext: bool,
-    /// Memory in bytes of each NUMA node that Kubernetes leaves to the system.
+    /// Memory of each NUMA node that Kubernetes reserves for the system, bytes.
     pub reserved_memory_bytes: u64,
-    /// The container image of a pod.
+    /// Container image of a pod.
     pub image: String,
 }
 
 impl Default for Options {
-    /// No topoext; 1 GiB of each node; the image `cassandra`.
+    /// Returns no topoext, 1 GiB per node and the image `cassandra`.
     fn default() -> Options {
         Options {
             topoext: false,
@@ -80,24 +81,25 @@ impl Default for Options {
     }
 }
 
-/// A file of an export.
+/// One file of an export.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Exported {
-    /// Its name: host, number of the instance, extension; letters, digits, `.`, `_` and `-` only.
+    /// File name: host, number of the instance, extension. It contains only letters, digits, `.`,
+    /// `_` and `-`.
     pub file: String,
-    /// The instance it is for; `None` for one of the host.
+    /// Instance of the file. `None` for a file for the host.
     pub instance: Option<u32>,
-    /// What is in it.
+    /// Content of the file.
     pub text: String,
 }
 
-/// A plan that a format cannot say.
+/// A plan that a format cannot express.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{what}\nhint: {hint}")]
 pub struct ExportError {
-    /// What lacks.
+    /// The part of the plan that is missing or that the format cannot express.
     pub what: String,
-    /// What to do about it.
+    /// Advice on what to do.
     pub hint: String,
 }
 
@@ -228,12 +230,12 @@ const PROCESS: Carries = Carries {
     ..Carries::RACK_AND_JVM
 };
 
-/// The format of this name.
+/// Returns the format with this name.
 pub fn format(name: &str) -> Option<&'static Format> {
     FORMATS.iter().find(|format| format.name == name)
 }
 
-/// The plan's files in this format. The same plan gives the same bytes.
+/// Exports the plan in this format. The same plan gives the same bytes.
 pub fn export(source: &Source, format: &Format) -> Result<Vec<Exported>, ExportError> {
     let host = text::file_name(&source.plan.wish.host);
     let (name, extension) = (format.name, format.extension);
@@ -256,7 +258,7 @@ pub fn export(source: &Source, format: &Format) -> Result<Vec<Exported>, ExportE
     }
 }
 
-/// The first line of files that may have comments.
+/// Returns the first line for files that may contain comments.
 fn header(source: &Source, instance: Option<&Instance>) -> String {
     let host = text::plain(&source.plan.wish.host);
     let fingerprint = text::plain(&source.plan.fingerprint);

@@ -1,5 +1,5 @@
-//! Machines for tests, of any shape, as the files that Linux would have and as hwloc would write
-//! them. No file of a real machine is kept in this repository; the shapes of real ones are.
+//! Machines of any shape for tests, as the files that Linux would have and as hwloc would write
+//! them. This repository contains no file of a real machine, only the shapes of real machines.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -10,7 +10,7 @@ use crate::machine::Machine;
 use crate::sysfs;
 use crate::tree::Tree;
 
-/// A CPU of a made-up machine. Numbers of core and L3 are the machine's own, not the OS's.
+/// A CPU of a made-up machine. The numbers of core and L3 are the fixture's own, not the OS's.
 #[derive(Clone, Debug)]
 pub struct Cpu {
     /// OS number.
@@ -19,13 +19,13 @@ pub struct Cpu {
     pub package: u32,
     /// OS number of the node.
     pub node: u32,
-    /// L3; `None`: the machine has none.
+    /// Number of the L3. `None` if the machine has none.
     pub l3: Option<u32>,
     /// Core, unique in the machine.
     pub core: u32,
-    /// Offline CPUs have a folder and no topology in it.
+    /// True if the CPU is online. Offline CPUs have a folder with no topology in it.
     pub online: bool,
-    /// `cpu_capacity`, on machines of several kinds.
+    /// `cpu_capacity`, for machines with several kinds of cores.
     pub capacity: Option<u32>,
     /// `cpufreq/cpuinfo_max_freq`.
     pub max_khz: Option<u64>,
@@ -42,7 +42,7 @@ pub struct Shape {
     pub distances: Option<Vec<Vec<u32>>>,
     /// Size of each L3 in KiB.
     pub l3_kib: u64,
-    /// What the reader's control group allows.
+    /// CPUs that the reader's control group allows.
     pub allowed: Option<CpuSet>,
     /// GiB of memory-side cache of each node.
     pub side_cache_gib: Option<u64>,
@@ -50,27 +50,26 @@ pub struct Shape {
     pub network: Vec<(String, i64)>,
 }
 
-/// Equal parts in equal parts: packages, nodes in each, L3s in each, cores in each, threads in
-/// each.
+/// Counts of equal parts: packages, nodes in each, L3s in each, cores in each, threads in each.
 #[derive(Clone, Copy, Debug)]
 pub struct Counts(pub u32, pub u32, pub u32, pub u32, pub u32);
 
-/// How the OS numbers CPUs.
+/// Order in which the OS numbers CPUs.
 #[derive(Clone, Copy, Debug)]
 pub enum Numbering {
-    /// First threads of all cores in order, then the second ones.
+    /// First threads of all cores in order, then the second threads.
     Block,
     /// As `Block`, but neighbouring numbers are in different packages.
     RoundRobin,
     /// Threads of a core are neighbours.
     Adjacent,
-    /// Neighbouring numbers, and numbers of nodes, go round the packages and then their nodes:
-    /// nodes 0 and 2 are of one package. (Sub-NUMA clusters on some Xeons.)
+    /// Neighbouring numbers, and numbers of nodes, alternate between packages and then their nodes:
+    /// nodes 0 and 2 are in one package. (Sub-NUMA clusters on some Xeons.)
     RoundNodes,
 }
 
 impl Shape {
-    /// A machine of equal parts with so much memory in each node.
+    /// Returns a machine of equal parts with this memory in each node.
     pub fn regular(counts: Counts, numbering: Numbering, memory_gib: u64) -> Shape {
         let Counts(packages, nodes, l3s, cores, threads) = counts;
         let mut shape = Shape {
@@ -139,7 +138,7 @@ impl Shape {
         Shape::regular(Counts(2, 4, 2, 4, 2), Numbering::Block, 64)
     }
 
-    /// EPYC 9654: 2 × 96 cores, L3s of 8, with 1, 4 or (an L3 each) 12 nodes per package.
+    /// EPYC 9654: 2 × 96 cores, L3s of 8, with 1, 4 or 12 nodes (one per L3) per package.
     pub fn epyc_9654(nodes: u32) -> Shape {
         Shape::regular(
             Counts(2, nodes, 12 / nodes, 8, 2),
@@ -148,13 +147,13 @@ impl Shape {
         )
     }
 
-    /// The same machine under other OS numbers: CPU n becomes `rename(n)`.
+    /// Returns the same machine with other OS numbers: CPU n becomes `rename(n)`.
     pub fn renumbered(mut self, rename: impl Fn(u32) -> u32) -> Shape {
         self.cpus.iter_mut().for_each(|cpu| cpu.os = rename(cpu.os));
         self
     }
 
-    /// What this package reads of its own files.
+    /// Reads the machine from the fixture's own files.
     pub fn machine(&self) -> Result<Machine, ReadError> {
         let files = self.files().into_iter().map(|(name, text)| (name, text.into_bytes()));
         sysfs::read(&Tree::of(files), "fixture")
@@ -165,7 +164,7 @@ impl Shape {
         online.filter(|cpu| is_in(cpu)).map(|cpu| cpu.os).collect()
     }
 
-    /// The files of /sys and /proc, by path.
+    /// Returns the files of /sys and /proc, by path.
     pub fn files(&self) -> BTreeMap<String, String> {
         let mut files = BTreeMap::new();
         let mut put = |path: String, text: String| _ = files.insert(path, text + "\n");
@@ -216,7 +215,7 @@ impl Shape {
         files
     }
 
-    /// The files of one CPU.
+    /// Writes the files of one CPU.
     fn cpu_files(&self, cpu: &Cpu, put: &mut impl FnMut(String, String)) {
         let folder = format!("sys/devices/system/cpu/cpu{}", cpu.os);
         put(format!("{folder}/online"), u8::from(cpu.online).to_string());
@@ -258,7 +257,7 @@ impl Shape {
         }
     }
 
-    /// The same as hwloc's XML, version 2.
+    /// Returns the same machine as hwloc's XML, version 2.
     pub fn xml(&self) -> String {
         let all = map(&self.set(|_| true), "0x");
         let mut text = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
@@ -311,7 +310,7 @@ impl Shape {
     }
 }
 
-/// The hexadecimal map of a set, in words of 32 bits, each after `prefix`.
+/// Returns the hexadecimal map of a set, in words of 32 bits, each after `prefix`.
 fn map(set: &CpuSet, prefix: &str) -> String {
     let words = set.iter().last().map_or(0, |last| last / 32);
     let word = |at: u32| {
@@ -324,7 +323,7 @@ fn map(set: &CpuSet, prefix: &str) -> String {
     (0..=words).rev().map(word).collect::<Vec<_>>().join(",")
 }
 
-/// A set as the kernel writes it: the map, and the list beside it.
+/// Writes a set as the kernel does: the map, and the list beside it.
 fn put_set(put: &mut impl FnMut(String, String), name: &str, set: &CpuSet) {
     put(name.to_owned(), map(set, ""));
     put(format!("{name}_list"), set.to_string());

@@ -1,15 +1,15 @@
-//! The second half of placing: exchanges between instances, and moves to free cores, as long as one
-//! makes the placement cheaper. Costs are compared in the order of [`Costs`].
+//! Second half of placing: exchanges cells between instances and moves them to free cores while
+//! this makes the placement cheaper. Costs are compared in the order of [`Costs`].
 
 use crate::machine::Machine;
 use crate::place::{Placed, Pool};
 use crate::plan::Costs;
 
-/// Exchanges that are weighed at most; the largest machines end far below it.
+/// Maximum number of exchanges to evaluate. The largest machines need far fewer.
 const WEIGHED_MAX: u64 = 100_000;
 
-/// What a placement costs, whatever made it. `placement` has OS numbers of CPUs by instance; `near`
-/// indices of nodes that instances should be near to.
+/// Returns the costs of a placement from any source. `placement` has the OS numbers of CPUs by
+/// instance; `near` has the indices of nodes to which instances should be near.
 pub fn costs(machine: &Machine, placement: &[Vec<u32>], near: &[usize]) -> Costs {
     let mut core_of = std::collections::BTreeMap::new();
     machine.pus.iter().for_each(|pu| _ = core_of.insert(pu.os, pu.core));
@@ -22,7 +22,8 @@ pub fn costs(machine: &Machine, placement: &[Vec<u32>], near: &[usize]) -> Costs
     cost_of(machine, &cores.collect::<Vec<_>>(), near)
 }
 
-/// `instances` has the cores of each, with a core once for each of its CPUs.
+/// Returns the costs. `instances` has the cores of each instance, with a core once for each of its
+/// CPUs.
 fn cost_of(machine: &Machine, instances: &[Vec<usize>], near: &[usize]) -> Costs {
     let mut costs = Costs::default();
     let mut of_core = vec![0u32; machine.cores.len()];
@@ -65,8 +66,8 @@ fn cost_of(machine: &Machine, instances: &[Vec<usize>], near: &[usize]) -> Costs
     costs
 }
 
-/// Exchanges until none helps; returns how many were weighed. Instances on one node cannot gain:
-/// with equal instances an exchange of whole ones changes nothing.
+/// Exchanges cells until no exchange helps, and returns the number of evaluated exchanges.
+/// Instances on one node cannot gain: with equal instances, exchanging whole ones changes nothing.
 pub(crate) fn improve(
     machine: &Machine,
     pool: &mut Pool,
@@ -115,7 +116,7 @@ impl Search<'_> {
         nodes.any(|node| Some(node) != first)
     }
 
-    /// Whether what was just done makes it cheaper; then that is the new state.
+    /// Returns true if the last change made the placement cheaper, and then keeps the new costs.
     fn is_cheaper(&mut self) -> bool {
         self.weighed += 1;
         let then = cost(self.machine, self.pool, self.instances, self.near);
@@ -126,7 +127,7 @@ impl Search<'_> {
         is_cheaper
     }
 
-    /// Exchanges a cell with each equal one of another instance.
+    /// Tries to exchange a cell with each equal cell of another instance.
     fn exchange(&mut self, (instance, cell): (usize, usize)) -> bool {
         let mut is_better = false;
         for other in (0..self.instances.len()).filter(|&other| other != instance) {
@@ -153,7 +154,8 @@ impl Search<'_> {
         is_better
     }
 
-    /// Units and the node of the memory change hands; the bytes stay, which are the instance's.
+    /// Swaps the units and the node of the memory of two cells. The bytes of memory stay with their
+    /// instance.
     fn swap(&mut self, one: (usize, usize), two: (usize, usize)) {
         let mut held = std::mem::take(&mut self.instances[one.0][one.1].units);
         std::mem::swap(&mut held, &mut self.instances[two.0][two.1].units);
@@ -169,7 +171,7 @@ impl Search<'_> {
         }
     }
 
-    /// Moves a cell to free cores of each domain that has enough.
+    /// Tries to move a cell to free cores of each domain that has enough.
     fn shift(&mut self, (instance, cell): (usize, usize)) -> bool {
         let mut is_better = false;
         for domain in 0..self.pool.domains.len() {

@@ -1,13 +1,14 @@
-//! How a JVM and its Cassandra are set for the CPUs, nodes and memory they get.
+//! Settings of a JVM and its Cassandra for their CPUs, nodes and memory.
 
 use crate::cpuset::CpuSet;
 use crate::plan::{Jvm, Yaml};
 use crate::request::{Collector, PlacementRequest, Profile, YamlProfile};
 
-/// Up to here pointers are compressed with room to spare; from 32 to 38 GB a heap holds less.
+/// Largest heap, with some margin, that uses compressed pointers. Heaps from 32 to 38 GB hold less.
 const HEAP_BYTES_MAX: u64 = 31 << 30;
 
-/// HotSpot's `ParallelGCThreads`: all of 8 CPUs, and five eighths of those beyond.
+/// Returns HotSpot's `ParallelGCThreads`: one thread per CPU up to 8, and five eighths of the CPUs
+/// beyond.
 pub fn parallel_gc_threads(cpus: u32) -> u32 {
     match cpus {
         0..=8 => cpus.max(1),
@@ -15,19 +16,19 @@ pub fn parallel_gc_threads(cpus: u32) -> u32 {
     }
 }
 
-/// G1's `ConcGCThreads`: a quarter of the parallel ones, rounded.
+/// Returns G1's `ConcGCThreads`: a quarter of the parallel threads, rounded.
 pub fn conc_gc_threads(parallel: u32) -> u32 {
     ((parallel + 2) / 4).max(1)
 }
 
-/// The heap of an instance: half its memory, the other half being the page cache's, and at most
-/// 31 GiB; in whole MiB. Intel's guide has all heaps together at 25 to 50 % of the memory.
+/// Returns the heap of an instance in whole MiB: half its memory, at most 31 GiB. The other half is
+/// for the page cache. Intel's guide gives all heaps together 25 to 50 % of the memory.
 pub fn heap_bytes(memory_bytes: u64) -> u64 {
     ((memory_bytes / 2).min(HEAP_BYTES_MAX) >> 20) << 20
 }
 
-/// The JVM of an instance. `cpus` are its CPUs; `nodes` those that it sees: of the guest, or of the
-/// machine for a process.
+/// Returns the settings of an instance's JVM. `cpus` are its CPUs. `nodes` are the nodes it sees:
+/// the guest's nodes, or the machine's nodes for a process.
 pub(crate) fn jvm(
     wish: &PlacementRequest,
     cpus: &CpuSet,
@@ -50,7 +51,7 @@ pub(crate) fn jvm(
         Collector::Shenandoah => "-XX:+UseShenandoahGC".to_owned(),
         Collector::Cms => "-XX:+UseConcMarkSweepGC".to_owned(),
     });
-    // ZGC sizes its threads by another rule, from ActiveProcessorCount, and changes them itself.
+    // ZGC sizes its threads by another rule, from ActiveProcessorCount, and adjusts them itself.
     if wish.collector != Collector::Zgc {
         options.push(format!("-XX:ParallelGCThreads={parallel}"));
         if wish.collector != Collector::Parallel {
@@ -77,7 +78,7 @@ pub(crate) fn jvm(
     }
 }
 
-/// Whether UseNUMA helps, and why.
+/// Returns whether UseNUMA helps, and the reason.
 fn numa(wish: &PlacementRequest, nodes: &CpuSet) -> (bool, String) {
     let jdk = wish.jdk;
     if nodes.len() < 2 {
@@ -135,7 +136,7 @@ fn numactl(wish: &PlacementRequest, cpus: &CpuSet, nodes: &CpuSet, use_numa: boo
     }
 }
 
-/// The concurrency of Cassandra on so many CPUs of so many cores.
+/// Returns Cassandra's concurrency settings for this number of CPUs and cores.
 pub(crate) fn yaml(wish: &PlacementRequest, cpus: u32, cores: u32) -> Yaml {
     let drives = wish.drives.max(1);
     let (reads, writes) = match wish.yaml {

@@ -1,17 +1,17 @@
-//! Kinds of cores, where a source says only how fast each CPU is.
+//! Derives the kinds of cores when a source only states the speed of each CPU.
 
 use std::collections::BTreeMap;
 
 use crate::cpuset::CpuSet;
 
-/// Speeds in which each is at most a tenth above the one before are those of one kind. The cores of
-/// one kind differ by up to some 5 %: chips are sold with a few favoured cores that may go faster,
-/// and the kernel reckons with it (an ARM server of ten fast and ten slow cores states capacities
-/// of 718, 731, 997, 1017 and 1024). Kinds differ by a quarter or more.
+/// Ratio, in tenths, up to which neighbouring speeds belong to one kind. Cores of one kind differ
+/// by up to about 5 %: chips have a few favoured cores that may run faster, and the kernel accounts
+/// for this. For example, an ARM server with ten fast and ten slow cores states capacities of 718,
+/// 731, 997, 1017 and 1024. Different kinds differ by a quarter or more.
 const TENTHS_OF_ONE_KIND: u64 = 11;
 
-/// The CPUs of each kind, with the highest speed of one of them; in any unit, and as far as a speed
-/// is known for each of `all`: none of them otherwise.
+/// Returns the CPUs of each kind with the highest speed in that kind, in any unit. The result is
+/// empty unless a speed is known for each CPU of `all`.
 pub(crate) fn by_speed(
     speeds: impl IntoIterator<Item = (u32, u64)>,
     all: &CpuSet,
@@ -59,7 +59,7 @@ mod tests {
         let speeds = (0..20).map(|cpu| (cpu, arm(cpu)));
         let kinds = vec![(list("0-4,10-14"), 731), (list("5-9,15-19"), 1024)];
         assert_eq!(by_speed(speeds.clone(), &list("0-19")), kinds);
-        // One CPU of which nothing is known: nothing is concluded.
+        // If the speed of one CPU is unknown, nothing is inferred.
         assert_eq!(by_speed(speeds, &list("0-20")), []);
         // Turbo of a server: 4.8 and 5.0 GHz.
         let turbo = [(0, 4_800_000), (1, 5_000_000)];

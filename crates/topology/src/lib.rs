@@ -1,11 +1,12 @@
 //! The only crate that knows what a machine looks like (packages, NUMA nodes, L3 groups, cores,
 //! threads) and how to place instances on it.
 //!
-//! Reading order: [`Machine`], which [`Machine::read`] makes of a /sys tree, a tarball of one,
-//! hwloc XML, the output of lscpu or a synthetic description; [`PlacementRequest`]; [`plan()`]
-//! makes a [`Plan`] of both, or says with [`Infeasible`] what would fit; [`draw()`] shows either as
-//! text; [`export`] writes plans in the formats of those who carry them out, and reads them back.
-//! Nothing here has a clock, a thread or a process, and only files below the given path are read.
+//! Reading order: [`Machine`], which [`Machine::read`] reads from a /sys tree, a tarball of one,
+//! hwloc XML, the output of lscpu or a synthetic description; [`PlacementRequest`]. [`plan()`]
+//! makes a [`Plan`] of both, or returns [`Infeasible`], which suggests what would fit. [`draw()`]
+//! draws either as text. [`export`] writes plans in the formats of the tools that carry them out,
+//! and reads them back. This crate uses no clock, no threads and no processes, and reads only files
+//! below the given path.
 
 mod cpuset;
 mod draw;

@@ -1,8 +1,9 @@
-//! Reads the JSON of lscpu: the table of `lscpu -J -e`, a row for each CPU, and the summary of
-//! `lscpu -J`, from which cores and caches can only be concluded by the usual numbering.
+//! Reads the JSON of lscpu: the table of `lscpu -J -e`, with one row per CPU, and the summary of
+//! `lscpu -J`. From the summary, cores and caches can only be inferred by the usual numbering.
 
 mod summary;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
@@ -16,7 +17,7 @@ use crate::raw::{Raw, RawCache, RawNode};
 const HINT: &str = "write it with `lscpu -J -e=CPU,NODE,SOCKET,CORE,CACHE,ONLINE`";
 
 pub(crate) fn read(text: &str, place: &str) -> Result<Machine, ReadError> {
-    let value: Value = serde_json::from_str(text)
+    let value: Value = serde_json::from_str(&with_dashes_as_null(text))
         .map_err(|error| ReadError::new(place, format!("no well-formed JSON: {error}"), HINT))?;
     let bad = |what: String| ReadError::new(place, what, HINT);
     if let Some(rows) = value.get("cpus").and_then(Value::as_array) {
@@ -30,7 +31,35 @@ pub(crate) fn read(text: &str, place: &str) -> Result<Machine, ReadError> {
     ))
 }
 
-/// The groups that the columns of the table make.
+/// Replaces each bare dash with `null`. Before util-linux 2.41, lscpu writes `"node": -` for a
+/// numeric column without a value, as for an offline CPU or a kernel without NUMA. In valid JSON, a
+/// `-` outside a string is always followed by a digit.
+fn with_dashes_as_null(text: &str) -> Cow<'_, str> {
+    let mut replaced = String::new();
+    let mut copied = 0;
+    let (mut in_string, mut is_escaped) = (false, false);
+    let bytes = text.as_bytes();
+    for (at, byte) in bytes.iter().enumerate() {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' if in_string => is_escaped = true,
+            b'"' => in_string = !in_string,
+            b'-' if !in_string && !bytes.get(at + 1).is_some_and(u8::is_ascii_digit) => {
+                replaced += &text[copied..at];
+                replaced += "null";
+                copied = at + 1;
+            }
+            _ => {}
+        }
+    }
+    if copied == 0 {
+        return Cow::Borrowed(text);
+    }
+    replaced += &text[copied..];
+    Cow::Owned(replaced)
+}
+
+/// CPU groups by the columns of the table.
 #[derive(Default)]
 struct Columns {
     packages: BTreeMap<String, CpuSet>,
@@ -130,7 +159,7 @@ impl Columns {
     }
 }
 
-/// A column of a row as text; `None` where it is absent, null or a dash.
+/// Returns a column of a row as text. `None` if it is absent, null or a dash.
 fn field(row: &Map<String, Value>, name: &str) -> Option<String> {
     let found = row.iter().find(|(key, _)| key.eq_ignore_ascii_case(name));
     plain(found?.1).filter(|text| !text.is_empty() && text != "-")

@@ -1,6 +1,6 @@
-//! What a machine looks like. Every PU (hardware thread) belongs to exactly one core, L3 group,
-//! NUMA node, die and package; which, is what the source says of sets of CPUs that belong together.
-//! Nothing is ever concluded from the distance between two CPU numbers.
+//! The layout of a machine. Every PU (hardware thread) belongs to exactly one core, L3 group, NUMA
+//! node, die and package. The membership comes from the sets of CPUs that the source states. It is
+//! never inferred from the distance between two CPU numbers.
 //!
 //! Indices are positions in the vectors of [`Machine`], not OS numbers. The order everywhere is
 //! (package, node, die, L3, core, thread), each by its own lowest OS number.
@@ -12,27 +12,28 @@ use crate::cpuset::CpuSet;
 /// A machine, or the part of one that the source shows.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Machine {
-    /// What it was read from, in words: `/sys under …`, `hwloc XML 2.0`.
+    /// Source in words: `/sys under …`, `hwloc XML 2.0`.
     pub source: String,
     /// Packages (physical sockets).
     pub packages: Vec<Package>,
-    /// Dies; where the source knows none, one per package.
+    /// Dies; one per package if the source knows none.
     pub dies: Vec<Die>,
-    /// NUMA nodes: those with CPUs first, in order; then those without, by OS number.
+    /// NUMA nodes: those with CPUs first, in order; then those without CPUs, by OS number.
     pub nodes: Vec<Node>,
-    /// Groups of cores that share an L3, or what stands for it (see [`L3::is_real`]).
+    /// Groups of cores that share an L3, or their substitute (see [`L3::is_real`]).
     pub l3: Vec<L3>,
     /// Cores, in the order of their packages and dies.
     pub cores: Vec<Core>,
     /// PUs that are online, in order.
     pub pus: Vec<Pu>,
-    /// OS numbers of CPUs that are there and not online. The kernel does not say where they sit.
+    /// OS numbers of CPUs that are present but not online. The kernel does not state their
+    /// position.
     pub offline: CpuSet,
     /// Distances between nodes as the firmware states them.
     pub distances: Option<Distances>,
     /// Network cards and drives.
     pub devices: Vec<Device>,
-    /// What the source does not say or says oddly, and what was assumed instead; sentences.
+    /// Notes in sentences: omissions and oddities of the source, and the assumptions made instead.
     pub notes: Vec<String>,
 }
 
@@ -59,19 +60,20 @@ pub struct Die {
 pub struct Node {
     /// Its number, as in `node7`.
     pub os: u32,
-    /// Its cores, ascending; none in a node of memory only.
+    /// Its cores, ascending; empty for a node that has only memory.
     pub cores: Vec<usize>,
-    /// The packages its cores are in; more than one where the firmware hides NUMA.
+    /// Packages of its cores. There is more than one if the firmware hides NUMA.
     pub packages: Vec<usize>,
-    /// Its memory in bytes; `Some(0)` in a node without memory, `None` where the source is silent.
+    /// Memory in bytes. `Some(0)` for a node without memory, `None` if the source does not state
+    /// it.
     pub memory_bytes: Option<u64>,
-    /// Its pages by size; also the ordinary ones where the source counts them.
+    /// Pages by size, including the ordinary ones if the source counts them.
     pub hugepages: Vec<HugePages>,
     /// Sizes in bytes of the caches in front of its memory, the nearest to the CPUs first.
     pub side_caches_bytes: Vec<u64>,
-    /// What kind of memory it is where the source says so (`HBM`, `CXL`, `MCDRAM`).
+    /// Kind of memory (`HBM`, `CXL`, `MCDRAM`), if the source states it.
     pub kind: Option<String>,
-    /// Whether memory of it may be used here (cgroup).
+    /// True if the reader may use memory of this node (cgroup).
     pub allowed: bool,
 }
 
@@ -80,19 +82,19 @@ pub struct Node {
 pub struct HugePages {
     /// Size of a page in bytes.
     pub page_bytes: u64,
-    /// How many are set aside.
+    /// Number of pages set aside.
     pub count: u64,
-    /// How many of them are free, where known.
+    /// Number of free pages, if known.
     pub free: Option<u64>,
 }
 
 /// Cores that share an L3 cache.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct L3 {
-    /// Its size in bytes, where known.
+    /// Size in bytes, if known.
     pub size_bytes: Option<u64>,
-    /// Whether there is such a cache. Where the source knows no L3, the cores of one NUMA node in
-    /// one package stand for it.
+    /// True if the cache exists. If the source knows no L3, the cores of one NUMA node in one
+    /// package form a substitute group.
     pub is_real: bool,
     /// Its cores, ascending. They may be in several nodes (sub-NUMA clusters over one L3).
     pub cores: Vec<usize>,
@@ -111,13 +113,13 @@ pub struct Core {
     pub l3: usize,
     /// Its PUs that are online, by OS number.
     pub pus: Vec<usize>,
-    /// Size of its L2 in bytes, where known.
+    /// Size of its L2 in bytes, if known.
     pub l2_bytes: Option<u64>,
-    /// What kind of core it is.
+    /// Kind of core.
     pub kind: CoreKind,
 }
 
-/// The kinds of cores in machines that have several.
+/// Kinds of cores, for machines that have several.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CoreKind {
@@ -129,38 +131,38 @@ pub enum CoreKind {
     Efficiency,
 }
 
-/// A hardware thread: what the OS calls a CPU.
+/// A hardware thread, which the OS calls a CPU.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Pu {
     /// The OS number of the CPU.
     pub os: u32,
     /// Index of its core.
     pub core: usize,
-    /// Which of its core's online threads it is, from 0, by OS number.
+    /// Position among its core's online threads, from 0, by OS number.
     pub thread: u32,
-    /// Whether it may be used here (cgroup, affinity of the reader).
+    /// True if the reader may use it (cgroup, affinity).
     pub allowed: bool,
 }
 
-/// Distances between nodes, 10 being local. They need not be symmetric.
+/// Distances between nodes; 10 is local. They need not be symmetric.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Distances {
-    /// `rows[from][to]`, by index of the node; 0 where the source does not say.
+    /// `rows[from][to]`, by index of the node; 0 if the source does not state it.
     pub rows: Vec<Vec<u32>>,
 }
 
-/// A device with a place.
+/// A device, with the node it is near.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 pub struct Device {
-    /// What it does.
+    /// Kind of device.
     pub kind: DeviceKind,
-    /// Its name in the OS: `eth0`, `nvme0n1`.
+    /// Name in the OS: `eth0`, `nvme0n1`.
     pub name: String,
-    /// OS number of the node it is near to; `None` where the machine does not say.
+    /// OS number of the nearest node. `None` if the machine does not state it.
     pub node_os: Option<u32>,
 }
 
-/// What a device does.
+/// Kinds of devices.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DeviceKind {
@@ -172,49 +174,49 @@ pub enum DeviceKind {
     Block,
 }
 
-/// Distance between nodes of one package where the source states none: the EPYC table's 16.
+/// Distance between nodes of one package if the source states none: the EPYC table's 16.
 pub const DISTANCE_SAME_PACKAGE: u32 = 16;
-/// Distance between packages where the source states none: the EPYC table's 32.
+/// Distance between packages if the source states none: the EPYC table's 32.
 pub const DISTANCE_OTHER_PACKAGE: u32 = 32;
 /// Distance of a node to itself, by definition of the ACPI table.
 pub const DISTANCE_LOCAL: u32 = 10;
 
 impl Machine {
-    /// The most threads that a core has online.
+    /// Returns the largest number of online threads per core.
     pub fn threads_per_core(&self) -> u32 {
         let most = self.cores.iter().map(|core| core.pus.len()).max();
         most.unwrap_or(0) as u32
     }
 
-    /// The nodes that have CPUs, by index.
+    /// Returns the indices of the nodes that have CPUs.
     pub fn cpu_nodes(&self) -> impl Iterator<Item = usize> + '_ {
         (0..self.nodes.len()).filter(|&node| !self.nodes[node].cores.is_empty())
     }
 
-    /// The OS numbers of the online CPUs of these cores.
+    /// Returns the OS numbers of the online CPUs of these cores.
     pub fn cpus_of(&self, cores: &[usize]) -> CpuSet {
         let pus = cores.iter().flat_map(|&core| &self.cores[core].pus);
         pus.map(|&pu| self.pus[pu].os).collect()
     }
 
-    /// The OS numbers of all online CPUs.
+    /// Returns the OS numbers of all online CPUs.
     pub fn cpus(&self) -> CpuSet {
         self.pus.iter().map(|pu| pu.os).collect()
     }
 
-    /// The OS numbers of the online CPUs that may be used.
+    /// Returns the OS numbers of the online CPUs that may be used.
     pub fn allowed_cpus(&self) -> CpuSet {
         let allowed = self.pus.iter().filter(|pu| pu.allowed);
         allowed.map(|pu| pu.os).collect()
     }
 
-    /// The PU with this OS number, by index.
+    /// Returns the index of the PU with this OS number.
     pub fn pu_of(&self, os: u32) -> Option<usize> {
         self.pus.iter().position(|pu| pu.os == os)
     }
 
-    /// Distance from one node to another, by index. Where the machine states none, 10 within a
-    /// node, 16 within a package and 32 beyond.
+    /// Returns the distance from one node to another, by index. If the machine states none, returns
+    /// 10 within a node, 16 within a package and 32 beyond.
     pub fn distance(&self, from: usize, to: usize) -> u32 {
         let stated = self.distances.as_ref().map(|table| table.rows[from][to]);
         match stated {
@@ -231,7 +233,7 @@ impl Machine {
         }
     }
 
-    /// Memory of all nodes in bytes; `None` when no node says.
+    /// Returns the memory of all nodes in bytes. `None` if no node states its memory.
     pub fn memory_bytes(&self) -> Option<u64> {
         let stated = self.nodes.iter().filter_map(|node| node.memory_bytes);
         stated.fold(None, |sum, bytes| {

@@ -1,41 +1,41 @@
-//! Which cores each instance gets: spread over the nodes, within a node on as few L3 groups as
-//! possible. Greedy; [`crate::improve`] exchanges afterwards.
+//! Chooses the cores of each instance: spread over the nodes and, within a node, on as few L3
+//! groups as possible. The algorithm is greedy; [`crate::improve`] exchanges cells afterwards.
 //!
-//! What is handed out is a [`Unit`]: a whole core, one thread of it, or, where cores have to be
-//! shared, a single thread.
+//! It allocates a [`Unit`] at a time: a whole core, one thread of it or, if cores must be shared, a
+//! single thread.
 
 use crate::machine::Machine;
 use crate::request::Smt;
 
-/// What is handed out at once.
+/// The smallest allocation.
 #[derive(Clone, Debug)]
 pub(crate) struct Unit {
     pub core: usize,
     pub package: usize,
     pub node: usize,
     pub l3: usize,
-    /// OS numbers of the CPUs it gives.
+    /// OS numbers of the CPUs in the unit.
     pub cpus: Vec<u32>,
 }
 
-/// Units in the order of the machine, and what is taken of them.
+/// Units in the order of the machine, with their allocation.
 #[derive(Clone)]
 pub(crate) struct Pool {
     pub units: Vec<Unit>,
-    /// How many cells each unit is given to.
+    /// Number of cells that use each unit.
     pub uses: Vec<u32>,
-    /// A unit is free while it has fewer uses.
+    /// Limit of uses: a unit is free while it has fewer.
     pub layer: u32,
-    /// Units of each node in one package.
+    /// Units of each pair of node and package.
     pub domains: Vec<Vec<usize>>,
-    /// Free memory of each node in bytes; `None` where it is not counted.
+    /// Free memory of each node in bytes. `None` if it is not counted.
     pub memory: Vec<Option<u64>>,
 }
 
 /// A cell that has been placed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Placed {
-    /// How many vCPUs it has.
+    /// Number of vCPUs.
     pub vcpus: u32,
     /// Its units, ascending.
     pub units: Vec<usize>,
@@ -43,22 +43,22 @@ pub(crate) struct Placed {
     pub memory: Vec<(usize, u64)>,
 }
 
-/// What placing needs to know besides the pool.
+/// Inputs of placing besides the pool.
 pub(crate) struct Order<'a> {
     pub machine: &'a Machine,
     /// vCPUs of the cells of an instance.
     pub cells: &'a [u32],
     pub instances: u32,
-    /// Memory of an instance, if it is to be counted.
+    /// Memory of an instance in bytes, if memory is counted.
     pub memory_bytes: Option<u64>,
-    /// Nodes that instances should be near to, by index.
+    /// Indices of nodes to which instances should be near.
     pub near: &'a [usize],
-    /// How often a CPU may be given out.
+    /// Maximum number of times a CPU may be allocated.
     pub layers: u32,
 }
 
 impl Pool {
-    /// The cores that pass `is_usable`, as units.
+    /// Returns the cores that pass `is_usable`, as units.
     pub fn of(machine: &Machine, smt: Smt, share: bool, is_usable: impl Fn(usize) -> bool) -> Pool {
         let mut units = Vec::new();
         for (index, core) in machine.cores.iter().enumerate().filter(|(core, _)| is_usable(*core)) {
@@ -86,7 +86,7 @@ impl Pool {
                 None => domains.push((key, vec![index])),
             }
         }
-        // A node's memory counts where it may be used and is known.
+        // A node's memory counts if it may be used and its size is known.
         let nodes = machine.nodes.iter();
         let memory =
             nodes.map(|node| node.memory_bytes.map(|bytes| bytes * u64::from(node.allowed)));
@@ -99,7 +99,7 @@ impl Pool {
         }
     }
 
-    /// CPUs of all units.
+    /// Returns the number of CPUs of all units.
     pub fn threads(&self) -> u32 {
         self.units.iter().map(|unit| unit.cpus.len() as u32).sum()
     }
@@ -113,12 +113,13 @@ impl Pool {
         free.map(|&unit| self.units[unit].cpus.len() as u32).sum()
     }
 
-    /// How many cells of so many vCPUs the free units of a domain hold, none sharing a unit.
+    /// Returns the number of cells of `vcpus` vCPUs that fit on the free units of a domain, with no
+    /// unit shared.
     pub fn fits(&self, domain: usize, vcpus: u32) -> u32 {
         self.hold(self.domains[domain].iter().copied(), vcpus)
     }
 
-    /// Likewise of a whole node, whose packages a cell may be in several of.
+    /// Like [`Pool::fits`], for a whole node. A cell may be in several of its packages.
     pub fn fits_node(&self, node: usize, vcpus: u32) -> u32 {
         let units = (0..self.units.len()).filter(|&unit| self.units[unit].node == node);
         self.hold(units, vcpus)
@@ -139,8 +140,9 @@ impl Pool {
         self.units[self.domains[domain][0]].node
     }
 
-    /// Free units of a domain for so many vCPUs, or for as many as there are: in the L3 group that
-    /// they fill best; otherwise whole free groups first, and the remainder where it fits best.
+    /// Chooses free units of a domain for `vcpus` vCPUs, or all free units if there are fewer. It
+    /// prefers the L3 group with the best fit. Otherwise it takes whole free groups first, and puts
+    /// the remainder where it fits best.
     pub fn choose(&self, domain: usize, vcpus: u32) -> Vec<usize> {
         let mut groups: Vec<(usize, Vec<usize>, bool)> = Vec::new();
         for &unit in &self.domains[domain] {
@@ -199,7 +201,8 @@ impl Pool {
         units.iter().for_each(|&unit| self.uses[unit] -= 1);
     }
 
-    /// Takes bytes from these nodes in order; false, and nothing taken, when they have too few.
+    /// Takes bytes from these nodes in order. Returns `None` and takes nothing if they have too
+    /// few.
     fn take_memory(&mut self, nodes: &[usize], bytes: u64) -> Option<Vec<(usize, u64)>> {
         let mut taken = Vec::new();
         let mut missing = bytes;
@@ -222,7 +225,7 @@ impl Pool {
     }
 }
 
-/// The cells of every instance; `None` when the pool holds too few units or too little memory.
+/// Returns the cells of every instance. `None` if the pool has too few units or too little memory.
 pub(crate) fn place(pool: &mut Pool, order: &Order<'_>) -> Option<Vec<Vec<Placed>>> {
     let vcpus: u32 = order.cells.iter().sum();
     let all: Vec<usize> = (0..pool.units.len()).collect();
@@ -243,12 +246,13 @@ pub(crate) fn place(pool: &mut Pool, order: &Order<'_>) -> Option<Vec<Vec<Placed
     Some(instances)
 }
 
-/// A cell's part of an instance's memory, rounded up: the last cell takes less.
+/// Returns a cell's part of an instance's memory, rounded up. The last cell takes less.
 fn share(bytes: u64, cell: u32, vcpus: u32) -> u64 {
     (u128::from(bytes) * u128::from(cell)).div_ceil(u128::from(vcpus.max(1))) as u64
 }
 
-/// Cells together have exactly the memory of the instance: what was rounded up goes.
+/// Removes the excess from rounding up, so that the cells together have exactly the instance's
+/// memory.
 fn settle_memory(cells: &mut [Placed], wanted: Option<u64>) {
     let Some(wanted) = wanted else {
         return;
@@ -307,7 +311,8 @@ fn place_cell(
     scatter(pool, order, &used, vcpus, bytes)
 }
 
-/// A cell that no node has room for: pieces on as few nodes as possible, near to one another.
+/// Places a cell that fits on no single node: in pieces on as few nodes as possible, near to one
+/// another.
 fn scatter(
     pool: &mut Pool,
     order: &Order<'_>,
@@ -325,7 +330,7 @@ fn scatter(
         let open = (0..pool.domains.len()).filter_map(|domain| {
             let free = pool.free_threads(&pool.domains[domain]);
             let is_enough = free >= missing;
-            // A node of several packages holds it although none of its packages does.
+            // A node with several packages may hold the cell even if none of its packages does.
             let node = pool.node(domain);
             let in_node = (0..pool.domains.len()).filter(|&other| pool.node(other) == node);
             let of_node: u32 = in_node.map(|other| pool.free_threads(&pool.domains[other])).sum();
@@ -344,7 +349,8 @@ fn scatter(
     units.sort_unstable();
     let mut nodes: Vec<usize> = units.iter().map(|&unit| pool.units[unit].node).collect();
     nodes.dedup();
-    // Memory from its own nodes first, then from the nearest, also those without CPUs.
+    // Takes memory from its own nodes first, then from the nearest nodes, including those without
+    // CPUs.
     let home = *nodes.first()?;
     let mut others: Vec<usize> = (0..order.machine.nodes.len()).collect();
     others.retain(|node| !nodes.contains(node));

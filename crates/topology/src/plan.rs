@@ -1,5 +1,5 @@
-//! What is planned: which instance gets which CPUs and memory, what it sees of them, and how its
-//! JVM and its Cassandra are set. Pure data; [`crate::plan`] makes it.
+//! A plan: the CPUs and memory of each instance, the hardware that it sees, and the settings of its
+//! JVM and its Cassandra. Pure data; [`crate::plan`] makes it.
 
 use std::fmt;
 
@@ -9,46 +9,46 @@ use crate::cpuset::CpuSet;
 use crate::request::{PlacementRequest, Profile};
 use crate::units;
 
-/// The whole plan for one machine. The same machine and wish give the same bytes.
+/// The whole plan for one machine. The same machine and request give the same bytes.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Plan {
-    /// [`crate::fingerprint`] of the machine it was made for; it holds for no other.
+    /// [`crate::fingerprint`] of the machine for which it was made. The plan is valid for no other.
     pub fingerprint: String,
-    /// What was wished for.
+    /// The request.
     pub wish: PlacementRequest,
     /// The instances, in order.
     pub instances: Vec<Instance>,
-    /// What vSphere 7 would show each VM.
+    /// Hardware that vSphere 7 would show each VM.
     pub vsphere7: VirtualTopology,
-    /// What vSphere 8 would show each VM.
+    /// Hardware that vSphere 8 would show each VM.
     pub vsphere8: VirtualTopology,
-    /// What is kept free for interrupts and the host, by node; empty when nothing is.
+    /// CPUs kept free for interrupts and the host, by node. May be empty.
     pub housekeeping: Vec<NodeCpus>,
-    /// Allowed CPUs that neither an instance nor the housekeeping has.
+    /// Allowed CPUs that belong neither to an instance nor to the housekeeping.
     pub idle: CpuSet,
-    /// What the placement costs.
+    /// Costs of the placement.
     pub costs: Costs,
-    /// The least that any placement of this wish costs here.
+    /// Lower bounds of the costs of any placement of this request on this machine.
     pub bounds: Bounds,
     /// The rack of all instances, for `cassandra-rackdc.properties`.
     pub rack: String,
-    /// Why it is so: a sentence for each choice.
+    /// Reasons for the plan: a sentence for each choice.
     pub reasons: Vec<String>,
-    /// What speaks against it, in sentences; empty when nothing does.
+    /// Arguments against the plan, in sentences. May be empty.
     pub warnings: Vec<String>,
-    /// How much was tried to make it: exchanges that were weighed.
+    /// Number of exchanges that were evaluated to make the plan.
     pub exchanges_weighed: u64,
 }
 
 /// One instance and everything it needs.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Instance {
-    /// From 0.
+    /// Number, from 0.
     pub index: u32,
     /// OS numbers of its CPUs in the order of its vCPUs: vCPU *i* runs on `cpus[i]`. Threads of a
     /// core follow one another.
     pub cpus: Vec<u32>,
-    /// Its cells (parts on one node each where they fit), in the order of the vCPUs.
+    /// Its cells in the order of the vCPUs. A cell is a part on one node, if it fits there.
     pub cells: Vec<Cell>,
     /// Its cores, by index in the machine, in the order of the vCPUs.
     pub cores: Vec<usize>,
@@ -58,28 +58,28 @@ pub struct Instance {
     pub nodes: Vec<u32>,
     /// Its packages, by index in the machine, ascending.
     pub packages: Vec<usize>,
-    /// How much of its memory comes from which node; in the order of the cells. Together they are
-    /// `memory_bytes`; empty where no memory is known.
+    /// Memory by node, in the order of the cells. The parts add up to `memory_bytes`. Empty if no
+    /// memory is known.
     pub memory: Vec<NodeBytes>,
-    /// Its memory in bytes; `None` when the wish names none and the machine does not say its own.
+    /// Memory in bytes. `None` if the request names none and the machine does not state its own.
     pub memory_bytes: Option<u64>,
-    /// What a guest sees that is pinned like this.
+    /// Hardware that a guest sees if it is pinned like this.
     pub pinned: VirtualTopology,
     /// Devices on its nodes, by name.
     pub devices: Vec<String>,
-    /// How its JVM is started.
+    /// Start options of its JVM.
     pub jvm: Jvm,
-    /// How its Cassandra is set.
+    /// Settings of its Cassandra.
     pub yaml: Yaml,
 }
 
-/// A part of an instance that is meant to be on one NUMA node: a virtual NUMA node, or what ESXi
-/// calls a NUMA client.
+/// A part of an instance that is meant to be on one NUMA node: a virtual NUMA node, or a NUMA
+/// client in ESXi's terms.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Cell {
     /// OS numbers of its CPUs in the order of its vCPUs.
     pub cpus: Vec<u32>,
-    /// OS numbers of its nodes; more than one only where no node had room.
+    /// OS numbers of its nodes. There is more than one only if no single node had room.
     pub nodes: Vec<u32>,
 }
 
@@ -97,7 +97,7 @@ pub struct NodeCpus {
 pub struct NodeBytes {
     /// OS number of the node.
     pub node: u32,
-    /// How much memory, in bytes.
+    /// Amount of memory, bytes.
     pub bytes: u64,
 }
 
@@ -106,31 +106,31 @@ pub struct NodeBytes {
 pub struct VirtualTopology {
     /// Virtual sockets.
     pub sockets: u32,
-    /// Dies of each socket; they carry the boundary of the L3 where all parts are equal.
+    /// Dies of each socket. They represent the boundary of the L3 if all parts are equal.
     pub dies: u32,
     /// Cores of each die.
     pub cores: u32,
     /// Threads of each core.
     pub threads: u32,
-    /// vCPUs of each virtual NUMA node; one entry means that the guest sees no NUMA.
+    /// vCPUs of each virtual NUMA node. One entry means that the guest sees no NUMA.
     pub vnuma: Vec<u32>,
     /// vCPUs of each virtual L3, in order.
     pub vl3: Vec<u32>,
 }
 
 impl VirtualTopology {
-    /// vCPUs of each socket: what vSphere calls cores per socket.
+    /// Returns the vCPUs of each socket, which vSphere calls cores per socket.
     pub fn vcpus_per_socket(&self) -> u32 {
         self.dies * self.cores * self.threads
     }
 
-    /// All vCPUs.
+    /// Returns the number of all vCPUs.
     pub fn vcpus(&self) -> u32 {
         self.sockets * self.vcpus_per_socket()
     }
 }
 
-/// `1 socket × 2 dies × 4 cores × 2 threads, 1 NUMA node of 16`.
+/// Formats as `1 socket × 2 dies × 4 cores × 2 threads, 1 NUMA node of 16`.
 impl fmt::Display for VirtualTopology {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let counted = |count: u32, one: &str| units::counted(count as usize, one);
@@ -153,28 +153,30 @@ impl fmt::Display for VirtualTopology {
     }
 }
 
-/// How a JVM is started.
+/// Start options of a JVM.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Jvm {
-    /// Options in the order they are given.
+    /// Options in the order in which they are given.
     pub options: Vec<String>,
-    /// `-Xms` and `-Xmx` in bytes; `None` when no memory is known. Never 32 to 38 GB, where
-    /// pointers are wide and the heap holds less than at 31.
+    /// `-Xms` and `-Xmx` in bytes. `None` if no memory is known. Never 32 to 38 GB: pointers are
+    /// uncompressed there, and such a heap holds less than one of 31 GB.
     pub heap_bytes: Option<u64>,
     /// `-XX:ActiveProcessorCount`.
     pub active_processors: u32,
-    /// `-XX:ParallelGCThreads`: what HotSpot would choose for these CPUs. ZGC is not given it.
+    /// `-XX:ParallelGCThreads`, the value that HotSpot would choose for these CPUs. ZGC does not
+    /// get it.
     pub parallel_gc_threads: u32,
     /// `-XX:ConcGCThreads`, likewise.
     pub conc_gc_threads: u32,
-    /// Whether `-XX:+UseNUMA` is given.
+    /// True if `-XX:+UseNUMA` is given.
     pub use_numa: bool,
-    /// The nodes the JVM is to see and bind, in the numbers of where it runs: of the guest, or of
-    /// the machine for a process.
+    /// Nodes that the JVM sees and to which it is bound. The numbers are the guest's or, for a
+    /// process, the machine's.
     pub nodes: CpuSet,
-    /// Arguments of numactl in place of the start script's `--interleave=all`; empty: none at all.
+    /// Arguments of numactl that replace the start script's `--interleave=all`. Empty means no
+    /// arguments.
     pub numactl: Vec<String>,
-    /// Why NUMA is set like this.
+    /// Reason for the NUMA settings.
     pub numa_reason: String,
 }
 
@@ -191,24 +193,24 @@ pub struct Yaml {
     pub concurrent_compactors: u32,
 }
 
-/// What a placement costs, the heaviest first: two placements are compared in this order.
+/// Costs of a placement, the heaviest first. Two placements are compared in this order.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 pub struct Costs {
     /// Instances with CPUs in more than one package.
     pub crossing_package: u32,
     /// Instances with CPUs in more than one NUMA node.
     pub crossing_node: u32,
-    /// Cores that several instances have CPUs of.
+    /// Cores whose CPUs several instances share.
     pub shared_cores: u32,
-    /// For each L3 group, the instances in it beyond the first; summed.
+    /// Sum over the L3 groups of the instances in each beyond the first.
     pub shared_l3: u32,
-    /// CPUs given out on the fullest node, less those on the emptiest.
+    /// Difference between the CPUs allocated on the fullest node and on the emptiest.
     pub imbalance_cpus: u32,
-    /// Distances between the nodes of an instance, and to the devices it wants; summed.
+    /// Sum of the distances between the nodes of an instance, and to the devices it requests.
     pub distance: u64,
 }
 
-/// The least that any placement can cost.
+/// Lower bounds of the costs of any placement.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Bounds {
     /// max(0, N − Σ ⌊cores of a package ÷ cores of an instance⌋)
@@ -217,24 +219,25 @@ pub struct Bounds {
     pub crossing_node: u32,
 }
 
-/// A wish that cannot be had here: what lacks, and what could be had instead.
+/// A request that this machine cannot fulfil: what is missing, and what would be possible instead.
 #[derive(Clone, PartialEq, Debug, thiserror::Error, Serialize, Deserialize)]
 #[error("{what}\nhint: {hint}")]
 pub struct Infeasible {
-    /// What lacks, with the numbers.
+    /// The shortage, with the numbers.
     pub what: String,
-    /// What would fit, in words.
+    /// A request that would fit, in words.
     pub hint: String,
-    /// The most vCPUs that so many instances could have.
+    /// Largest number of vCPUs for this number of instances.
     pub vcpus_max: Option<u32>,
-    /// How many instances of this size would fit.
+    /// Largest number of instances of this size.
     pub instances_max: Option<u32>,
-    /// The overcommit at which the wish would fit.
+    /// Overcommit at which the request would fit.
     pub overcommit: Option<f64>,
 }
 
 impl Plan {
-    /// How many instances cross nodes and packages, beside how many must; `what` an instance is.
+    /// Describes how many instances cross nodes and packages, and the lower bounds. `what` is the
+    /// noun for an instance.
     pub fn crossings(&self, what: &str) -> String {
         let (costs, bounds) = (self.costs, self.bounds);
         if costs.crossing_node + costs.crossing_package == 0 {
@@ -251,8 +254,8 @@ impl Plan {
         )
     }
 
-    /// What instance `index` sees as its hardware under the wish's profile; `None` for a process,
-    /// which sees the machine.
+    /// Returns the hardware that instance `index` sees under the request's profile. `None` for a
+    /// process, which sees the machine.
     pub fn guest(&self, index: usize) -> Option<&VirtualTopology> {
         match self.wish.profile {
             Profile::Vsphere7 => Some(&self.vsphere7),

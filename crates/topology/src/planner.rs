@@ -1,5 +1,6 @@
-//! From a machine and a wish to a plan. 1. Check the wish. 2. Reserve what is for housekeeping.
-//! 3. Shape the cells. 4. Place them. 5. Exchange until nothing is gained. 6. Say what that means.
+//! Makes a plan from a machine and a request. 1. Check the request. 2. Reserve the housekeeping
+//! CPUs. 3. Shape the cells. 4. Place them. 5. Exchange cells until no exchange helps. 6. Describe
+//! the result.
 
 mod feasible;
 mod finish;
@@ -14,7 +15,7 @@ use crate::plan::{Infeasible, NodeCpus, Plan};
 use crate::request::{Housekeeping, PlacementRequest, Profile, Unit};
 use crate::shape::{Sizes, VNUMA_VCPUS_MIN, split, split_from};
 
-/// Plans the wish on the machine. Pure: the same arguments give the same plan, byte for byte.
+/// Plans the request on the machine. Pure: the same arguments give the same plan, byte for byte.
 pub fn plan(machine: &Machine, wish: &PlacementRequest) -> Result<Plan, Infeasible> {
     feasible::check(machine, wish)?;
     let Some(attempt) = attempt(machine, wish) else {
@@ -23,8 +24,8 @@ pub fn plan(machine: &Machine, wish: &PlacementRequest) -> Result<Plan, Infeasib
     Ok(finish::plan(machine, wish, attempt))
 }
 
-/// The CPUs that instances of a wish can have here, by core: those that housekeeping leaves, and
-/// of each core as many threads as are handed out.
+/// Returns, by core, the CPUs that instances of a request can have on this machine. Housekeeping
+/// CPUs are excluded, and each core has only the threads that are allocated.
 pub fn usable(machine: &Machine, wish: &PlacementRequest) -> Vec<CpuSet> {
     let whole = Pool::of(machine, wish.smt, false, |_| true);
     let reserved = reserve(machine, wish, &whole);
@@ -33,8 +34,8 @@ pub fn usable(machine: &Machine, wish: &PlacementRequest) -> Vec<CpuSet> {
     kept.units.iter().map(cpus).collect()
 }
 
-/// What tells machines apart: sibling sets, packages, nodes, L3 groups and distances; 32 digits. A
-/// plan holds for the machine with its fingerprint and for no other.
+/// Returns the machine's fingerprint of 32 digits: a hash of sibling sets, packages, nodes, L3
+/// groups and distances. A plan is valid only for the machine with its fingerprint.
 pub fn fingerprint(machine: &Machine) -> String {
     let mut text = String::new();
     for core in &machine.cores {
@@ -49,33 +50,33 @@ pub fn fingerprint(machine: &Machine) -> String {
     digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A placement that worked, and how it was come by.
+/// A placement that succeeded, and the compromises it needed.
 pub(crate) struct Attempt {
     pub pool: Pool,
     pub instances: Vec<Vec<Placed>>,
     pub housekeeping: Vec<NodeCpus>,
-    /// Perftune's reserve did not fit and was given up.
+    /// True if perftune's reserve did not fit and was given up.
     pub gave_up_housekeeping: bool,
-    /// Cores are handed out by the thread.
+    /// True if cores are allocated by the thread.
     pub shares_cores: bool,
-    /// Slower cores had to be used as well.
+    /// True if slower cores had to be used as well.
     pub mixes_kinds: bool,
-    /// Sizes before housekeeping, in the unit of the wish.
+    /// Sizes before housekeeping, in the unit of the request.
     pub sizes: Sizes,
-    /// Why there are more cells than the CPUs ask for.
+    /// Number of cells, if memory requires more cells than the CPUs do.
     pub memory_cells: Option<u32>,
     pub weighed: u64,
-    /// Indices of the nodes to be near to.
+    /// Indices of the nodes to which instances should be near.
     pub near: Vec<usize>,
 }
 
-/// Whether cores are given whole, and whether housekeeping is kept: in the order of preference.
+/// Compromises of one attempt. Attempts are made in the order of preference.
 #[derive(Clone, Copy)]
 struct Way {
     keep: bool,
     share: bool,
     mix: bool,
-    /// Cells are cut between cores: equal parts may have odd sizes, which waste a thread each.
+    /// Cuts cells between cores. Equal parts may have odd sizes, which waste a thread each.
     by_core: bool,
 }
 
@@ -95,14 +96,14 @@ fn attempt(machine: &Machine, wish: &PlacementRequest) -> Option<Attempt> {
             }
         }
     }
-    // With perftune's reserve whole cores come before the reserve: an instance that shares a core
-    // loses more than interrupts cost.
+    // With perftune's reserve, whole cores are more important than the reserve: sharing a core
+    // costs an instance more than interrupts do.
     let ways = ways.into_iter().filter(|way| (way.keep || gives_up) && (is_hybrid || !way.mix));
     let mut ways = ways.filter(|way| !(way.keep && way.share && gives_up));
     ways.find_map(|way| one_way(machine, wish, way))
 }
 
-/// As [`attempt`], only with what is wished for and on whole cores.
+/// Returns true if the request fits as asked, on whole cores.
 pub(crate) fn fits_as_wished(machine: &Machine, wish: &PlacementRequest) -> bool {
     [(false, false), (false, true), (true, false), (true, true)]
         .into_iter()
@@ -122,7 +123,7 @@ pub(crate) fn fits_as_wished(machine: &Machine, wish: &PlacementRequest) -> bool
         })
 }
 
-/// As [`attempt`], for as much as fits at all.
+/// Returns true if any attempt fits the request.
 pub(crate) fn fits(machine: &Machine, wish: &PlacementRequest) -> bool {
     attempt(machine, wish).is_some()
 }
@@ -172,7 +173,7 @@ fn one_way(machine: &Machine, wish: &PlacementRequest, way: Way) -> Option<Attem
     })
 }
 
-/// Cells that an instance is placed in, and their number where memory made it so.
+/// Returns the cells of an instance, and their number if memory determined it.
 fn cells(
     machine: &Machine,
     wish: &PlacementRequest,
@@ -183,14 +184,15 @@ fn cells(
     let is_vsphere = matches!(wish.profile, Profile::Vsphere7 | Profile::Vsphere8);
     let nodes = 0..machine.nodes.len();
     let on_nodes: u32 = nodes.map(|node| pool.fits_node(node, wish.vcpus)).sum();
-    // Where nodes are unequal, the smallest would cut instances that fit on the others.
+    // If nodes are unequal, cells sized for the smallest node would split instances that fit on the
+    // others.
     let fits_on_nodes = !is_vsphere && on_nodes >= wish.instances;
     let is_shown_whole = wish.hot_add || is_vsphere && wish.vcpus < VNUMA_VCPUS_MIN;
     let cells = if fits_on_nodes || is_shown_whole && on_nodes > 0 {
         vec![wish.vcpus]
     } else {
-        // The guest of a single NUMA node is placed in parts nevertheless where no node holds it:
-        // the NUMA clients that ESXi makes of it unseen.
+        // A guest with a single NUMA node is still placed in parts if no node holds it. ESXi splits
+        // it into NUMA clients that the guest does not see.
         split(wish.vcpus, sizes.node, sizes.nodes)
     };
     if by_core {
@@ -222,7 +224,7 @@ fn cells(
     })
 }
 
-/// Cores that are kept free, by index.
+/// Returns the indices of the cores that are kept free.
 fn reserve(machine: &Machine, wish: &PlacementRequest, pool: &Pool) -> Vec<usize> {
     let per_node = match &wish.housekeeping {
         Housekeeping::None => return Vec::new(),
@@ -237,7 +239,8 @@ fn reserve(machine: &Machine, wish: &PlacementRequest, pool: &Pool) -> Vec<usize
     for node in machine.cpu_nodes() {
         let mut cores: Vec<(usize, usize)> =
             pool.units.iter().filter(|u| u.node == node).map(|u| (u.l3, u.core)).collect();
-        // From the L3 group with the fewest cores left, so that others stay whole.
+        // Takes cores from the L3 group with the fewest cores left, so that other groups stay
+        // whole.
         for _ in 0..per_node.unwrap_or(cores.len().div_ceil(16)).min(cores.len()) {
             let left = |l3: usize| cores.iter().filter(|core| core.0 == l3).count();
             let fewest = cores.iter().enumerate().min_by_key(|(_, core)| (left(core.0), **core));
@@ -269,7 +272,7 @@ fn by_node(machine: &Machine, reserved: &[usize], wish: &PlacementRequest) -> Ve
     found
 }
 
-/// The nodes of the devices that instances should be near to.
+/// Returns the nodes of the devices to which instances should be near.
 pub(crate) fn near(machine: &Machine, wish: &PlacementRequest) -> Vec<usize> {
     let named = machine.devices.iter().filter(|device| wish.near.contains(&device.name));
     let numbers = named.filter_map(|device| device.node_os);
@@ -280,7 +283,7 @@ pub(crate) fn near(machine: &Machine, wish: &PlacementRequest) -> Vec<usize> {
     nodes
 }
 
-/// What vSphere counts: all cores that may be used, whatever housekeeping takes.
+/// Returns the sizes that vSphere counts: all cores that may be used, regardless of housekeeping.
 pub(crate) fn vsphere_sizes(machine: &Machine, wish: &PlacementRequest) -> Sizes {
     let pool = Pool::of(machine, wish.smt, false, |_| true);
     Sizes::of(machine, &pool, wish.unit.unwrap_or(Unit::Cores))

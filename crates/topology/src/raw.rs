@@ -1,5 +1,5 @@
-//! From sets of CPUs that belong together, which is what every source gives, to a [`Machine`]. The
-//! rules for what is missing or contradicts itself stand here once, for all readers.
+//! Builds a [`Machine`] from sets of CPUs that belong together, which every source provides. The
+//! rules for missing or contradictory data are here, once for all readers.
 
 use std::collections::BTreeMap;
 
@@ -9,20 +9,20 @@ use crate::machine::{
     Core, CoreKind, Device, Die, Distances, HugePages, L3, Machine, Node, Package, Pu,
 };
 
-/// The kernel is built for at most 1024 nodes.
+/// Maximum number of nodes, which is the kernel's limit.
 pub(crate) const NODES_MAX: usize = 1024;
-/// More devices than this are noise; the rest is left out and said.
+/// Maximum number of devices. Further devices are left out, with a note.
 pub(crate) const DEVICES_MAX: usize = 4096;
 
-/// What a source says, as sets. Everything but `online` may be empty.
+/// The data of a source, as sets. All fields except `online` may be empty.
 #[derive(Default)]
 pub(crate) struct Raw {
     pub source: String,
     pub online: CpuSet,
     pub offline: CpuSet,
-    /// CPUs that may be used; `None`: all.
+    /// CPUs that may be used. `None` means all.
     pub allowed: Option<CpuSet>,
-    /// Nodes whose memory may be used, by OS number; `None`: all.
+    /// Nodes whose memory may be used, by OS number. `None` means all.
     pub allowed_nodes: Option<CpuSet>,
     pub packages: Vec<(Option<u32>, CpuSet)>,
     pub dies: Vec<CpuSet>,
@@ -32,7 +32,7 @@ pub(crate) struct Raw {
     pub nodes: Vec<RawNode>,
     /// Node numbers, and a row of distances for each.
     pub distances: Option<(Vec<u32>, Vec<Vec<u32>>)>,
-    /// CPUs of one kind of core, and how fast that kind is: only the order matters.
+    /// CPUs of each kind of core, with the speed of the kind. Only the order of the speeds matters.
     pub kinds: Vec<(CpuSet, u64)>,
     pub devices: Vec<Device>,
     pub notes: Vec<String>,
@@ -54,7 +54,7 @@ pub(crate) struct RawNode {
     pub kind: Option<String>,
 }
 
-/// Where a core sits, by index in [`Raw`]; `L3` by what [`Raw::l3_of`] says.
+/// Position of a core, by index in [`Raw`]; `l3` as [`Raw::l3_of`] returns it.
 struct CorePosition {
     package: usize,
     node: usize,
@@ -70,7 +70,7 @@ enum L3Key {
 }
 
 impl Raw {
-    /// A file may give names that break lines: what is shown of it would say what it likes.
+    /// Replaces line breaks in names. Otherwise a file could forge lines of output.
     fn put_on_one_line(&mut self) {
         let kinds = self.nodes.iter_mut().filter_map(|node| node.kind.as_mut());
         let names = self.devices.iter_mut().map(|device| &mut device.name);
@@ -80,8 +80,8 @@ impl Raw {
         }
     }
 
-    /// The machine of what was said. 1. Fill in what is missing. 2. Seat each core. 3. Order.
-    /// 4. Number.
+    /// Builds the machine from the data. 1. Fill in what is missing. 2. Find the position of each
+    /// core. 3. Order. 4. Number.
     pub fn build(mut self) -> Result<Machine, ReadError> {
         self.put_on_one_line();
         self.check()?;
@@ -121,7 +121,7 @@ impl Raw {
         Ok(())
     }
 
-    /// Fills in what the source leaves out, and says so.
+    /// Fills in the data that the source omits, with a note.
     fn complete(&mut self) {
         self.offline = self.offline.difference(&self.online);
         if self.nodes.iter().all(|node| node.cpus.is_disjoint(&self.online)) {
@@ -163,7 +163,7 @@ impl Raw {
         }
     }
 
-    /// No node has an online CPU: the first node gets all of them, or a new one does.
+    /// If no node has an online CPU, gives all CPUs to the first node or to a new node.
     fn adopt_all(&mut self) {
         if self.nodes.is_empty() {
             let note = "no NUMA nodes are stated; the whole machine is taken as node 0";
@@ -178,7 +178,7 @@ impl Raw {
         self.nodes[0].cpus = self.online.clone();
     }
 
-    /// Where each core sits. A core sits where its first CPU does.
+    /// Returns the position of each core, which is that of its first CPU.
     fn seats(&mut self) -> Vec<CorePosition> {
         let packages = owners(self.packages.iter().map(|(_, set)| set));
         let nodes = owners(self.nodes.iter().map(|node| &node.cpus));
@@ -303,7 +303,7 @@ impl Raw {
         self.finish(machine)
     }
 
-    /// What is not about cores: nodes without, distances, devices, notes.
+    /// Adds the parts other than cores: nodes without cores, distances, devices, notes.
     fn finish(mut self, mut machine: Machine) -> Machine {
         let mut others: Vec<Node> = self
             .nodes
@@ -382,7 +382,7 @@ impl Raw {
     }
 }
 
-/// For each CPU number the first set that has it.
+/// Returns, for each CPU number, the first set that contains it.
 fn owners<'a>(sets: impl Iterator<Item = &'a CpuSet>) -> Vec<Option<usize>> {
     let mut owners = vec![None; CPU_NUMBERS_MAX as usize];
     for (index, set) in sets.enumerate() {
@@ -393,7 +393,7 @@ fn owners<'a>(sets: impl Iterator<Item = &'a CpuSet>) -> Vec<Option<usize>> {
     owners
 }
 
-/// The place of `key` in `list`, where `make` puts it when it comes for the first time.
+/// Returns the index of `key` in `list`. If the key is new, appends the value of `make`.
 fn number<K: Ord, T>(
     seen: &mut BTreeMap<K, usize>,
     key: K,
@@ -406,7 +406,7 @@ fn number<K: Ord, T>(
     })
 }
 
-/// The table in the order of the nodes; `None` when it names none of them.
+/// Returns the distances in the order of the nodes. `None` if the table names none of them.
 fn ordered_distances(nodes: &[Node], numbers: &[u32], rows: &[Vec<u32>]) -> Option<Distances> {
     let place = |os: u32| numbers.iter().position(|&number| number == os);
     let places: Vec<Option<usize>> = nodes.iter().map(|node| place(node.os)).collect();

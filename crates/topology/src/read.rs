@@ -1,4 +1,4 @@
-//! The door: what a path or a text is, and which reader it needs.
+//! Entry point for reading: detects the kind of a path or a text and calls the right reader.
 
 use foreign::FileKind;
 use std::fs;
@@ -9,16 +9,17 @@ use crate::machine::Machine;
 use crate::tree::Tree;
 use crate::{lscpu, synthetic, sysfs, xml};
 
-/// hwloc's XML of the largest machines has some 10 MB.
+/// Maximum length of a text. hwloc's XML of the largest machines has about 10 MB.
 const TEXT_BYTES_MAX: usize = 32 << 20;
-/// Where the mark of a tar stands in its first header.
+/// Position of the magic string in the first header of a tar.
 const TAR_MARK: std::ops::Range<usize> = 257..262;
 
 impl Machine {
-    /// Reads a machine from whatever the path leads to: a folder with the files of /sys (and
-    /// /proc), an archive of such (tar, tar.gz, tar.bz2), hwloc's XML, the JSON of `lscpu -J`, or a
-    /// text in hwloc's synthetic notation. Where nothing is at the path and it reads like such a
-    /// text, it is taken as the text itself. `/` is the machine this runs on.
+    /// Reads a machine from a path. It may be a folder with the files of /sys (and /proc), or an
+    /// archive of such a folder (tar, tar.gz, tar.bz2). It may also be hwloc's XML, the JSON of
+    /// `lscpu -J`, or a text in hwloc's synthetic notation. If nothing exists at the path and it
+    /// looks like such a text, it is parsed as the text itself. `/` is the machine on which this
+    /// runs.
     pub fn read(path: &Path) -> Result<Machine, ReadError> {
         let place = path.display().to_string();
         let Ok(metadata) = fs::metadata(path) else {
@@ -50,8 +51,8 @@ impl Machine {
         }
     }
 
-    /// Reads a machine from the content of a file; `place` names it in errors and in
-    /// [`Machine::source`]. Everything that [`Machine::read`] takes but a folder.
+    /// Reads a machine from the content of a file. `place` names the file in errors and in
+    /// [`Machine::source`]. Accepts everything that [`Machine::read`] accepts except a folder.
     pub fn from_bytes(bytes: &[u8], place: &str) -> Result<Machine, ReadError> {
         let is_packed = matches!(bytes, [0x1f, 0x8b, ..] | [b'B', b'Z', b'h', ..]);
         if is_packed || bytes.get(TAR_MARK) == Some(b"ustar") {
@@ -76,7 +77,66 @@ impl Machine {
         match text.as_bytes().first() {
             Some(b'<') => xml::read(text, place),
             Some(b'{' | b'[') if !text.starts_with("[numa") => lscpu::read(text, place),
-            _ => synthetic::read(text, place),
+            _ => match listing_of(text) {
+                Some(what) => Err(ReadError::new(
+                    place,
+                    format!("{what}, which leaves out what shares what"),
+                    "write the machine with `lscpu -J -e=CPU,NODE,SOCKET,CORE,CACHE,ONLINE`, or \
+                     with hwloc's `lstopo --of xml`",
+                )),
+                None => synthetic::read(text, place),
+            },
         }
+    }
+}
+
+/// Recognizes texts that describe a machine for people rather than programs, and names their kind.
+fn listing_of(text: &str) -> Option<&'static str> {
+    let first = text.lines().next().unwrap_or_default();
+    let has = |part: &str| text.contains(part);
+    if first.starts_with("processor") && has("\t: ") {
+        Some("/proc/cpuinfo")
+    } else if first.starts_with("available: ") && has("node 0 ") {
+        Some("the output of `numactl --hardware`")
+    } else if has("parsable format") {
+        Some("the output of `lscpu -p`")
+    } else if first.starts_with("Machine") && has("L#") {
+        Some("the text of `lstopo`")
+    } else if has("CPU(s)") && first.contains(':') {
+        Some("the summary of `lscpu`")
+    } else if first.starts_with("CPU ") && text.lines().count() > 1 {
+        Some("the table of `lscpu -e`")
+    } else if first.starts_with("# dmidecode") {
+        Some("the output of `dmidecode`")
+    } else {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_listing_for_people_is_recognised_in_any_language() {
+        for (text, what) in [
+            ("Architecture: x86_64\nCPU(s): 8\n", "summary"),
+            ("Architektur: x86_64\nCPU(s): 8\nSockel: 1\n", "summary"),
+            ("processor\t: 0\nvendor_id\t: X\n", "cpuinfo"),
+            ("available: 2 nodes (0-1)\nnode 0 cpus: 0 1\n", "numactl"),
+            (
+                "# The following is the parsable format\n0,0,0,0\n",
+                "lscpu -p",
+            ),
+            ("Machine (16GB)\n  Package L#0\n", "lstopo"),
+            ("CPU NODE SOCKET\n0 0 0\n", "lscpu -e"),
+        ] {
+            let error = Machine::from_bytes(text.as_bytes(), "m").unwrap_err().to_string();
+            assert!(
+                error.contains(what) && error.contains("lscpu -J"),
+                "{error}"
+            );
+        }
+        assert!(Machine::from_bytes(b"pack:1 core:2 pu:1", "m").is_ok());
     }
 }

@@ -1,50 +1,51 @@
-//! What is wished for: how many instances of which size, and how they are to be run.
+//! A request for a plan: the number and size of the instances, and how they run.
 
 use serde::{Deserialize, Serialize};
 
 use crate::cpuset::CpuSet;
 
-/// How many instances, of which size, run how. [`PlacementRequest::new`] has the defaults.
+/// Number and size of the instances, and how they run. [`PlacementRequest::new`] has the defaults.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct PlacementRequest {
-    /// How many instances (VMs or processes) this machine is to carry.
+    /// Number of instances (VMs or processes) on this machine.
     pub instances: u32,
-    /// vCPUs of each; for a process, CPUs.
+    /// vCPUs of each instance; for a process, CPUs.
     pub vcpus: u32,
-    /// Memory of each in bytes. `None`: an equal share of the machine, which is then said.
+    /// Memory of each instance in bytes. `None` means an equal share of the machine, which the plan
+    /// then states.
     pub memory_bytes: Option<u64>,
-    /// Whether an instance gets whole cores or one thread of each.
+    /// Use of sibling threads: whole cores, or one thread of each.
     pub smt: Smt,
-    /// Whose rules make the virtual topology.
+    /// Rules for the virtual topology.
     pub profile: Profile,
-    /// What a node's size is counted in; `None`: as the profile does by default, which is cores for
-    /// vSphere and threads for the others.
+    /// Unit of a node's size. `None` means the default of the profile: cores for vSphere, threads
+    /// for the others.
     pub unit: Option<Unit>,
-    /// Whether CPUs can be added while the instance runs: then it sees a single NUMA node.
+    /// True if CPUs can be added while the instance runs. It then sees a single NUMA node.
     pub hot_add: bool,
-    /// What is kept free for interrupts and the host.
+    /// CPUs kept free for interrupts and the host.
     pub housekeeping: Housekeeping,
-    /// How many vCPUs may share a CPU: 1.0 is none, and the least.
+    /// Number of vCPUs that may share a CPU. 1.0 means no sharing and is the minimum.
     pub overcommit: f64,
-    /// Above so many CPUs an instance is advised to become several: 48, Intel's limit of what one
-    /// Cassandra scales to.
+    /// Number of CPUs above which the plan advises splitting an instance. The default is 48,
+    /// Intel's limit to which one Cassandra scales.
     pub max_cpus_per_instance: u32,
     /// The garbage collector.
     pub collector: Collector,
     /// The major version of the JDK.
     pub jdk: u32,
-    /// How many drives each instance has, for the concurrency of reads.
+    /// Drives of each instance, for the concurrency of reads.
     pub drives: u32,
-    /// Whose rule sizes the concurrency of Cassandra.
+    /// Rule that sizes the concurrency of Cassandra.
     pub yaml: YamlProfile,
-    /// Names of devices that instances should be near to; only ever breaks a tie.
+    /// Names of devices to which instances should be near. This only breaks ties.
     pub near: Vec<String>,
-    /// What this physical machine is called. All its instances are in the rack of this name, so
-    /// that no two replicas share it; different machines need different names.
+    /// Name of this physical machine. All its instances are in the rack of this name, so that no
+    /// two replicas share it. Different machines need different names.
     pub host: String,
 }
 
-/// How sibling threads are used.
+/// Use of sibling threads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Smt {
@@ -54,42 +55,42 @@ pub enum Smt {
     OnePerCore,
 }
 
-/// Whose rules make the virtual topology.
+/// Rules for the virtual topology.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Profile {
     /// vSphere 7 and hardware versions below 20: a socket per vCPU, vNUMA from 9 vCPUs.
     Vsphere7,
-    /// vSphere 8 with hardware version 20: cores per socket 0, which is automatic.
+    /// vSphere 8 with hardware version 20: cores per socket is 0, which means automatic.
     Vsphere8,
-    /// vCPUs pinned to CPUs; the guest sees what it is pinned to (libvirt, KubeVirt, Nova).
+    /// vCPUs pinned to CPUs. The guest sees the topology of these CPUs (libvirt, KubeVirt, Nova).
     Pinned,
     /// No virtual hardware: a process on the machine itself.
     None,
 }
 
-/// What the size of a NUMA node or package is counted in.
+/// Unit for the size of a NUMA node or package.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unit {
-    /// Threads: what vSphere does with `numa.vcpu.preferHT`.
+    /// Threads, as vSphere counts with `numa.vcpu.preferHT`.
     Threads,
-    /// Cores: what vSphere does without.
+    /// Cores, as vSphere counts without it.
     Cores,
 }
 
-/// What is kept free of instances.
+/// CPUs kept free of instances.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Housekeeping {
-    /// Every core is given to instances.
+    /// Instances get every core.
     None,
-    /// Seastar perftune's ratio: on each node one core for each 16 begun. Given up, with a warning,
-    /// when the instances do not fit beside it.
+    /// Seastar perftune's ratio: on each node, one core for each 16 cores or part of 16. It is
+    /// given up, with a warning, if the instances do not fit beside it.
     Perftune,
-    /// So many cores of each node.
+    /// This number of cores on each node.
     PerNode(u32),
-    /// These CPUs; of a core that is touched no other thread is used either.
+    /// These CPUs. The other threads of their cores are not used either.
     Cpus(CpuSet),
 }
 
@@ -109,7 +110,7 @@ pub enum Collector {
     Cms,
 }
 
-/// Whose rule sizes `concurrent_reads` and `concurrent_writes`.
+/// Rule that sizes `concurrent_reads` and `concurrent_writes`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum YamlProfile {
@@ -120,8 +121,8 @@ pub enum YamlProfile {
 }
 
 impl PlacementRequest {
-    /// So many instances of so many vCPUs, pinned, on whole cores, with nothing kept free; G1 on
-    /// JDK 17; one drive each.
+    /// Returns a request for this number of instances with this number of vCPUs: pinned, on whole
+    /// cores, with nothing kept free, G1 on JDK 17, one drive each.
     pub fn new(instances: u32, vcpus: u32) -> PlacementRequest {
         PlacementRequest {
             instances,
@@ -143,7 +144,7 @@ impl PlacementRequest {
         }
     }
 
-    /// What is counted: the wish's own unit, or that of its profile.
+    /// Returns the unit of the request, or the default of its profile.
     pub fn unit(&self) -> Unit {
         match (self.unit, self.profile) {
             (Some(unit), _) => unit,

@@ -1,11 +1,11 @@
-//! Placements by other rules, to compare with.
+//! Placements by other rules, for comparison.
 
 use crate::cpuset::CpuSet;
 use crate::machine::Machine;
 use crate::request::PlacementRequest;
 
-/// Instance k gets the CPUs k·V to k·V + V − 1 by OS number, whatever they are: what a script does
-/// that knows no topology. By instance; numbers that are not there are left out.
+/// Places instance k on the CPUs k·V to k·V + V − 1 of the list of allowed CPUs, like a script
+/// without knowledge of the topology. Returns the CPUs by instance. Missing numbers are left out.
 pub fn naive(machine: &Machine, wish: &PlacementRequest) -> Vec<Vec<u32>> {
     let all: Vec<u32> = machine.allowed_cpus().iter().collect();
     let vcpus = wish.vcpus.max(1) as usize;
@@ -13,8 +13,9 @@ pub fn naive(machine: &Machine, wish: &PlacementRequest) -> Vec<Vec<u32>> {
     parts.map(<[u32]>::to_vec).collect()
 }
 
-/// The machine split evenly by its tree, as `hwloc-distrib` does: packages share out the parts in
-/// proportion to their CPUs, then nodes, L3 groups, cores. `parts` sets; they cover the machine.
+/// Splits the machine evenly by its tree, like `hwloc-distrib`. Packages divide the parts in
+/// proportion to their CPUs, then nodes, L3 groups and cores do. Returns `parts` sets, which
+/// together cover the machine.
 pub fn distribute(machine: &Machine, parts: usize) -> Vec<CpuSet> {
     let cores: Vec<usize> = (0..machine.cores.len()).collect();
     let mut found = Vec::new();
@@ -22,7 +23,7 @@ pub fn distribute(machine: &Machine, parts: usize) -> Vec<CpuSet> {
     found
 }
 
-/// Levels of the tree below the machine; deeper there are only threads.
+/// Levels of the tree below the machine. Below them are only threads.
 const LEVELS: usize = 4;
 
 fn share(machine: &Machine, cores: &[usize], parts: usize, level: usize, found: &mut Vec<CpuSet>) {
@@ -44,8 +45,8 @@ fn share(machine: &Machine, cores: &[usize], parts: usize, level: usize, found: 
     let all = weight(cores);
     let (mut given, mut passed) = (0, 0);
     for children in cores.chunk_by(|&one, &two| place(one) == place(two)) {
-        // hwloc's rule: at each child, what is due by then, rounded up, less what was given. A
-        // child that gets none joins the set before it.
+        // hwloc's rule: each child gets the parts due so far, rounded up, minus the parts already
+        // given. A child that gets none joins the set before it.
         let own = weight(children);
         passed += own;
         let due = (passed * parts).div_ceil(all) - given;

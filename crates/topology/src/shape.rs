@@ -1,8 +1,10 @@
-//! Virtual topologies: how many virtual NUMA nodes, sockets and L3s a guest of so many vCPUs gets.
+//! Virtual topologies: the number of virtual NUMA nodes, sockets and L3s that a guest gets for its
+//! vCPUs.
 //!
-//! The sizes of vSphere are those that VMware and Denneman publish (vNUMA from 9 vCPUs and beyond
-//! the cores of a node, even parts where they exist, a single node with hot-add); how ESXi 8 sizes
-//! the virtual L3 is not published, and here it is the physical one.
+//! The sizes for vSphere follow the publications of VMware and Denneman. vNUMA begins with 9 vCPUs
+//! and beyond the cores of a node. Parts are even if possible, and there is a single node with
+//! hot-add. The size of the virtual L3 of ESXi 8 is not published; here it is the size of the
+//! physical one.
 
 use crate::machine::Machine;
 use crate::place::Pool;
@@ -12,7 +14,7 @@ use crate::request::{PlacementRequest, Profile, Smt, Unit};
 /// `numa.vcpu.min`: ESXi shows no NUMA to smaller VMs.
 pub(crate) const VNUMA_VCPUS_MIN: u32 = 9;
 
-/// What a node, a package and an L3 hold, in vCPUs.
+/// Capacity of a node, a package and an L3, in vCPUs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sizes {
     pub node: u32,
@@ -23,7 +25,8 @@ pub(crate) struct Sizes {
 }
 
 impl Sizes {
-    /// The smallest node, package and L3 among the cores of the pool, counted in cores or threads.
+    /// Returns the smallest node, package and L3 among the cores of the pool, counted in cores or
+    /// threads.
     pub fn of(machine: &Machine, pool: &Pool, unit: Unit) -> Sizes {
         let threads = pool.units.iter().map(|unit| unit.cpus.len() as u32).max().unwrap_or(1);
         let factor = match unit {
@@ -52,13 +55,13 @@ impl Sizes {
     }
 }
 
-/// Parts of `vcpus` of at most `size` each: as few as possible, but equal ones where up to twice as
-/// many, and no more than `parts_max`, make them equal.
+/// Splits `vcpus` into parts of at most `size` each, as few as possible. It prefers equal parts if
+/// up to twice as many, and no more than `parts_max`, make them equal.
 pub(crate) fn split(vcpus: u32, size: u32, parts_max: u32) -> Vec<u32> {
     split_from(vcpus, vcpus.div_ceil(size.max(1)), parts_max)
 }
 
-/// As [`split`], with at least so many parts.
+/// Like [`split`], with at least `parts` parts.
 pub(crate) fn split_from(vcpus: u32, parts: u32, parts_max: u32) -> Vec<u32> {
     let parts = parts.clamp(1, vcpus.max(1));
     let limit = (2 * parts).min(parts_max);
@@ -68,7 +71,7 @@ pub(crate) fn split_from(vcpus: u32, parts: u32, parts_max: u32) -> Vec<u32> {
     (0..parts).map(|part| each + u32::from(part < larger)).collect()
 }
 
-/// What a VM sees under vSphere 7 or 8.
+/// Returns the hardware that a VM sees under vSphere 7 or 8.
 pub(crate) fn vsphere(wish: &PlacementRequest, profile: Profile, sizes: Sizes) -> VirtualTopology {
     let vnuma = if wish.hot_add || wish.vcpus < VNUMA_VCPUS_MIN {
         vec![wish.vcpus]
@@ -97,7 +100,8 @@ pub(crate) fn vsphere(wish: &PlacementRequest, profile: Profile, sizes: Sizes) -
     }
 }
 
-/// What a guest sees that is pinned to CPUs whose cells and L3 groups have these sizes.
+/// Returns the hardware of a guest that is pinned to CPUs whose cells and L3 groups have these
+/// sizes.
 pub(crate) fn pinned(
     wish: &PlacementRequest,
     vnuma: Vec<u32>,
@@ -113,7 +117,7 @@ pub(crate) fn pinned(
     let are_pairs = wish.smt == Smt::Pack && vnuma.iter().all(|cell| cell % threads == 0);
     let threads = if are_pairs { threads } else { 1 };
     let sockets = sockets(wish.vcpus, &vnuma, sizes);
-    // A die stands for an L3 where each socket has equally many, all of one size.
+    // A die represents an L3 if every socket has the same number of them, all of one size.
     let groups = vl3.len() as u32;
     let are_equal = vl3.iter().all(|&group| group == vl3[0] && group % threads == 0);
     let dies = if are_equal && groups.is_multiple_of(sockets) {
@@ -131,7 +135,8 @@ pub(crate) fn pinned(
     }
 }
 
-/// As many sockets as packages are needed; one where sockets and NUMA nodes would cut each other.
+/// Returns one socket per package that the guest needs, or one if sockets and NUMA nodes would cut
+/// each other.
 fn sockets(vcpus: u32, vnuma: &[u32], sizes: Sizes) -> u32 {
     let parts = split(vcpus, sizes.package, sizes.packages);
     let (socket, count) = (parts[0], parts.len() as u32);

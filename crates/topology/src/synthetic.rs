@@ -1,8 +1,8 @@
 //! Reads hwloc's synthetic notation: `pack:2 [numa(memory=256GiB)] l3:1(size=42MiB) core:28
-//! pu:2(indexes=2*56:1*2)`. Each item is a level and how many of it each object of the level above
-//! has. Such machines are symmetric and have no distances.
+//! pu:2(indexes=2*56:1*2)`. Each item is a level, with the number of its objects per object of the
+//! level above. Such machines are symmetric and have no distances.
 //!
-//! The grammar and the numbering are hwloc's (its documentation, "Synthetic topologies"); a level
+//! The grammar and the numbering are hwloc's (its documentation, "Synthetic topologies"). A level
 //! of NUMA nodes is a group with a node for each.
 
 mod indexes;
@@ -12,12 +12,12 @@ use crate::error::ReadError;
 use crate::machine::Machine;
 use crate::raw::{NODES_MAX, Raw, RawCache, RawNode};
 
-/// hwloc's own limit.
+/// Maximum number of levels, which is hwloc's own limit.
 const LEVELS_MAX: usize = 128;
-/// What hwloc gives a node whose memory is not stated.
+/// Memory that hwloc gives a node without a stated amount, bytes.
 const MEMORY_BYTES: u64 = 1 << 30;
 
-/// What a level is made of, as far as it matters here.
+/// Kinds of levels that matter here.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Kind {
     Package,
@@ -27,9 +27,9 @@ enum Kind {
     Cache(u32),
     Core,
     Pu,
-    /// Groups, tiles, clusters, instruction caches: they only make the tree deeper.
+    /// Groups, tiles, clusters and instruction caches, which only make the tree deeper.
     Other,
-    /// Not stated; all levels or none.
+    /// Not stated. Either all levels are unstated or none is.
     Unstated,
 }
 
@@ -43,14 +43,14 @@ struct Attributes {
 struct Level {
     name: String,
     kind: Kind,
-    /// How many there are in the whole machine.
+    /// Number of objects in the whole machine.
     width: usize,
     attributes: Attributes,
-    /// Nodes that hang below each of its objects.
+    /// Nodes attached to each of its objects.
     attached: Vec<Attributes>,
 }
 
-/// Whether a text without a file is meant as a description.
+/// Returns true if a text that is not a file looks like a description.
 pub(crate) fn looks_like_it(text: &str) -> bool {
     let is_item = |word: &str| {
         let counted = word.split_once(':').map(|(_, rest)| rest);
@@ -59,7 +59,7 @@ pub(crate) fn looks_like_it(text: &str) -> bool {
     !text.contains('/') && text.split_whitespace().any(is_item)
 }
 
-/// Reads a description; lines that begin with `#` are comments.
+/// Reads a description. Lines that begin with `#` are comments.
 pub(crate) fn read(text: &str, place: &str) -> Result<Machine, ReadError> {
     let lines = text.lines().filter(|line| !line.trim_start().starts_with('#'));
     let text = lines.collect::<Vec<_>>().join(" ");
@@ -126,7 +126,7 @@ fn attached(text: &str) -> Result<Attributes, String> {
     }
 }
 
-/// One item, and what follows it.
+/// Parses one item, and returns it with the text after it.
 fn level(text: &str, above: usize) -> Result<(Level, &str), String> {
     let item: &str = text.split_whitespace().next().unwrap_or(text);
     let (kind, name, counted) = if text.starts_with(|c: char| c.is_ascii_digit()) {
@@ -164,7 +164,7 @@ fn level(text: &str, above: usize) -> Result<(Level, &str), String> {
     Ok((level, rest))
 }
 
-/// The name of a level; hwloc takes any beginning of two letters.
+/// Parses the name of a level. hwloc accepts any prefix of at least two letters.
 fn kind(name: &str) -> Result<Kind, String> {
     let lower = name.to_lowercase();
     let cache = lower.strip_prefix('l').and_then(|rest| {
@@ -196,7 +196,7 @@ fn kind(name: &str) -> Result<Kind, String> {
     })
 }
 
-/// What stands between parentheses, and what follows them.
+/// Parses the text between parentheses, and returns it with the text after them.
 fn attributes(text: &str) -> Result<(Attributes, &str), String> {
     let end = text.find(')').ok_or("a ( without its )")?;
     let mut found = Attributes::default();
@@ -206,14 +206,14 @@ fn attributes(text: &str) -> Result<(Attributes, &str), String> {
             "size" | "memory" => found.size_bytes = Some(bytes(value)?),
             "memorysidecachesize" => found.side_cache_bytes = Some(bytes(value)?),
             "indexes" => found.indexes = Some(value.to_owned()),
-            // hwloc ignores what it does not know, and new versions write new attributes.
+            // hwloc ignores unknown attributes, and new versions write new ones.
             _ => {}
         }
     }
     Ok((found, &text[end + 1..]))
 }
 
-/// `256GiB`, `32kB`, plain bytes.
+/// Parses `256GiB`, `32kB` or plain bytes.
 fn bytes(text: &str) -> Result<u64, String> {
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let factor = match text[digits..].to_lowercase().as_str() {
@@ -234,8 +234,8 @@ fn bytes(text: &str) -> Result<u64, String> {
         .ok_or_else(|| format!("{text:?} is more than 16 EiB"))
 }
 
-/// Gives kinds to levels that are plain counts: hwloc's order of groups, package, NUMA node, up to
-/// four caches, core.
+/// Assigns kinds to levels that are plain counts, in hwloc's order: groups, package, NUMA node, up
+/// to four caches, core.
 fn infer(levels: &mut [Level]) -> Result<(), String> {
     let Some(last) = levels.last_mut().filter(|last| last.name != "machine") else {
         return Err("there are no levels".to_owned());
@@ -353,7 +353,8 @@ fn node(os: u32, cpus: CpuSet, attributes: &Attributes) -> RawNode {
     }
 }
 
-/// Attached nodes, numbered as hwloc does: those of the children before those of the object itself.
+/// Adds the attached nodes, numbered as in hwloc: those of the children before those of the object
+/// itself.
 fn attach(levels: &[Level], numbers: &[u32], raw: &mut Raw) -> Result<(), String> {
     let mut places: Vec<(usize, std::cmp::Reverse<usize>, usize, &Attributes)> = Vec::new();
     let total = numbers.len();

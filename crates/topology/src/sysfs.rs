@@ -1,6 +1,7 @@
-//! Reads a machine from the files of Linux: /sys/devices/system/{cpu,node} before all, /sys/class
-//! for devices, /sys/fs/cgroup and /proc/self for what may be used. Old kernels have only the
-//! hexadecimal maps, containers only a part of the files, and a CPU that is offline often none.
+//! Reads a machine from the files of Linux: mainly /sys/devices/system/{cpu,node}, also /sys/class
+//! for devices, and /sys/fs/cgroup and /proc/self for the allowed CPUs and nodes. Old kernels have
+//! only the hexadecimal maps, containers have only a part of the files, and an offline CPU often
+//! has none.
 
 mod devices;
 mod limits;
@@ -15,15 +16,15 @@ use crate::machine::Machine;
 use crate::raw::{Raw, RawCache};
 use crate::tree::Tree;
 
-/// A tree with the places of its sys and proc folders.
+/// A tree, with the paths of its sys and proc folders.
 pub(crate) struct Files<'a> {
     tree: &'a Tree,
     sys: String,
     proc: String,
 }
 
-/// Reads the machine whose files the tree has, at its root, one or two folders below it, or with
-/// the sys folder itself as the root.
+/// Reads the machine from the files of the tree. They may be at its root, one or two folders below
+/// it, or the root may be the sys folder itself.
 pub(crate) fn read(tree: &Tree, source: &str) -> Result<Machine, ReadError> {
     let files = Files::find(tree).ok_or_else(|| {
         ReadError::new(
@@ -84,7 +85,7 @@ impl<'a> Files<'a> {
         }
     }
 
-    /// A file of /sys, without the white space around it; `None` when it is absent or empty.
+    /// Returns a file of /sys without the surrounding white space. `None` if it is absent or empty.
     fn read_sys(&self, path: &str) -> Option<String> {
         let whole = self.tree.read_short(&self.sys(path))?;
         let text = whole.trim_matches(|c: char| c.is_whitespace() || c == '\0');
@@ -99,7 +100,7 @@ impl<'a> Files<'a> {
         self.read_sys(path)?.parse().ok()
     }
 
-    /// The set in a file of /sys; `None` when it is absent.
+    /// Returns the set in a file of /sys. `None` if it is absent.
     fn list(&self, path: &str) -> Result<Option<CpuSet>, ReadError> {
         let Some(text) = self.read_sys(path) else {
             return Ok(None);
@@ -115,7 +116,7 @@ impl<'a> Files<'a> {
         )
     }
 
-    /// The numbers N of folders called `nameN` in a folder of /sys.
+    /// Returns the numbers N of folders called `nameN` in a folder of /sys.
     fn numbered(&self, folder: &str, name: &str) -> CpuSet {
         let names = self.tree.list(&self.sys(folder));
         let numbers = names.iter().filter_map(|entry| entry.strip_prefix(name)?.parse().ok());
@@ -146,7 +147,7 @@ impl<'a> Files<'a> {
         self.read_kinds(raw)
     }
 
-    /// The processors of /proc/cpuinfo, where /sys lists none.
+    /// Returns the processors of /proc/cpuinfo, for trees whose /sys lists none.
     fn processors(&self) -> CpuSet {
         let text = self.read_proc("cpuinfo").unwrap_or_default();
         let values = text.lines().filter_map(|line| {
@@ -157,8 +158,8 @@ impl<'a> Files<'a> {
         numbers.filter(|&number: &u32| number < CPU_NUMBERS_MAX).collect()
     }
 
-    /// Kinds of cores: what Intel's drivers list; otherwise what the scheduler counts with, or how
-    /// fast each may go.
+    /// Reads the kinds of cores: from the lists of Intel's drivers, otherwise from the scheduler's
+    /// capacities or the maximum frequencies.
     fn read_kinds(&self, raw: &mut Raw) -> Result<(), ReadError> {
         for (path, speed) in [
             ("devices/cpu_lowpower/cpus", 1),
@@ -187,8 +188,8 @@ impl<'a> Files<'a> {
     }
 }
 
-/// The sets that the CPUs' folders name, each once. A text that was read is not parsed again: all
-/// CPUs of a package say the same.
+/// The sets that the CPUs' folders name, each once. Equal texts are parsed once, because all CPUs
+/// of a package have the same text.
 struct Sets<'a> {
     files: &'a Files<'a>,
     parsed: HashMap<(bool, String), CpuSet>,
@@ -214,8 +215,8 @@ impl<'a> Sets<'a> {
         }
     }
 
-    /// The first of these files that is there: lists end in `list`, all others are maps. A set
-    /// without the CPU itself says nothing about it.
+    /// Returns the set in the first of these files that exists. Files whose names end in `list` are
+    /// lists, all others are maps. A set that does not contain the CPU itself is ignored.
     fn set(&mut self, cpu: u32, folder: &str, names: &[&str]) -> Result<Option<CpuSet>, ReadError> {
         for name in names {
             let path = format!("{folder}/{name}");
@@ -267,7 +268,7 @@ impl<'a> Sets<'a> {
             (None, None) => {}
         }
         self.cores.extend(core.map(|set| (set, ())));
-        // Where there are no dies the kernel writes -1, and the CPU alone as its die.
+        // Without dies, the kernel writes -1 as the id, and the CPU alone as its die.
         let stated = self.files.read_sys(&format!("{folder}/die_id"));
         if stated.is_some_and(|id| id.starts_with('-')) {
             return Ok(());
@@ -316,7 +317,7 @@ impl<'a> Sets<'a> {
     }
 }
 
-/// `43008K`, `32M` and plain bytes, as the kernel writes the size of a cache.
+/// Parses the kernel's size of a cache: `43008K`, `32M` or plain bytes.
 fn bytes_of(text: &str) -> Option<u64> {
     let (digits, shift) = match text.as_bytes().last()? {
         b'K' => (&text[..text.len() - 1], 10),

@@ -1,5 +1,5 @@
 //! The files of a machine: a folder, or an archive of one in memory. Only plain files are read,
-//! each up to a limit, so that neither a pipe nor an endless file can hold a reader up.
+//! each up to a limit, so that neither a pipe nor an endless file can block a reader.
 
 use foreign::FileKind;
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,26 +9,28 @@ use std::path::{Path, PathBuf};
 
 use crate::error::ReadError;
 
-/// Files of /sys have up to a page; /proc/cpuinfo of 8192 CPUs some megabytes.
+/// Maximum size of a file. Files of /sys have up to a page; /proc/cpuinfo of 8192 CPUs has some
+/// megabytes.
 const FILE_BYTES_MAX: u64 = 16 << 20;
-/// An archive of the largest machine's /sys is far below this when unpacked.
+/// Maximum unpacked size of an archive. The largest machine's /sys is far smaller.
 const ARCHIVE_BYTES_MAX: u64 = 512 << 20;
-/// Likewise its number of files.
+/// Maximum number of files in an archive, with the same margin.
 const ARCHIVE_FILES_MAX: usize = 2_000_000;
-/// Links that lead to links: what the kernel itself follows.
+/// Maximum number of links that lead to links, as in the kernel.
 const LINKS_MAX: usize = 40;
 
-/// The longest name of an entry, and target of a link: PATH_MAX.
+/// Maximum length of an entry's name, and of a link's target: PATH_MAX.
 const NAME_BYTES_MAX: usize = 4096;
-/// Folders that an entry is below; the deepest of /sys is some 20. Each is stored by its whole
-/// name.
+/// Maximum number of folders above an entry. The deepest entry of /sys has about 20. Each folder is
+/// stored by its whole name.
 const NAME_PARTS_MAX: usize = 64;
-/// Files of /sys have up to a page, and lists of CPUs may have some more.
+/// Maximum size of a file of /sys. Such files have up to a page, and lists of CPUs may have some
+/// more.
 const SYS_FILE_BYTES_MAX: usize = 64 << 10;
-/// Bytes of all names, those of the folders above each included.
+/// Maximum bytes of all names, each including the folders above it.
 const NAMES_BYTES_MAX: usize = 256 << 20;
 
-/// Files below a root. Paths are relative to it, with `/`.
+/// Files below a root. Paths are relative to it and use `/`.
 pub(crate) enum Tree {
     Folder(PathBuf),
     Archive(Archive),
@@ -36,19 +38,19 @@ pub(crate) enum Tree {
 
 #[derive(Default)]
 pub(crate) struct Archive {
-    /// Names by folder, so that a folder is listed without reading all of it.
+    /// Names by folder, so that listing a folder does not scan all files.
     folders: BTreeMap<String, BTreeSet<String>>,
     files: BTreeMap<String, Vec<u8>>,
     links: BTreeMap<String, String>,
-    /// Bytes of the names of all folders and of what is in them.
+    /// Bytes of the names of all folders and of their entries.
     names_bytes: usize,
 }
 
-/// What to do about an archive that holds too much.
+/// Advice for an archive that holds too much.
 const PACK_HINT: &str = "pack only sys/devices/system, sys/class, sys/block and proc";
 
 impl Tree {
-    /// An archive's bytes (tar, also compressed by gzip or bzip2) as a tree.
+    /// Unpacks an archive (tar, also compressed by gzip or bzip2) into a tree.
     pub fn unpack(bytes: &[u8], place: &str) -> Result<Tree, ReadError> {
         let reader: Box<dyn Read + '_> = match bytes {
             [0x1f, 0x8b, ..] => Box::new(flate2::read::MultiGzDecoder::new(bytes)),
@@ -65,7 +67,7 @@ impl Tree {
         let mut archive = Archive::default();
         let mut packed = tar::Archive::new(reader.take(ARCHIVE_BYTES_MAX));
         let mut count = 0;
-        // Counted again here: a sparse file is larger than what is packed of it.
+        // Counted again here: a sparse file is larger than its packed form.
         let mut left = ARCHIVE_BYTES_MAX;
         for entry in packed.entries().map_err(broken)? {
             let mut entry = entry.map_err(broken)?;
@@ -106,7 +108,7 @@ impl Tree {
         Ok(Tree::Archive(archive))
     }
 
-    /// A tree of these files.
+    /// Returns a tree of these files.
     pub fn of(files: impl Iterator<Item = (String, Vec<u8>)>) -> Tree {
         let mut archive = Archive::default();
         for (name, content) in files {
@@ -116,14 +118,14 @@ impl Tree {
         Tree::Archive(archive)
     }
 
-    /// The text of a file of /sys: none of them is longer than [`SYS_FILE_BYTES_MAX`], and a
-    /// longer one is not looked at, since thousands may lead to it.
+    /// Returns the text of a file of /sys. Such files are at most [`SYS_FILE_BYTES_MAX`] long.
+    /// Longer files are not read, since thousands of links may lead to one.
     pub fn read_short(&self, path: &str) -> Option<String> {
         let bytes = match self {
             Tree::Folder(root) => {
                 let path = root.join(path);
                 let meta = fs::metadata(&path).ok()?;
-                // Files of /sys itself say a page or nothing of their length.
+                // In a real /sys, the stated length is a page or 0.
                 if meta.len() > SYS_FILE_BYTES_MAX as u64 {
                     return None;
                 }
@@ -140,7 +142,7 @@ impl Tree {
         Some(String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// The text of a file; `None` when there is none that can be read.
+    /// Returns the text of a file. `None` if there is no readable file.
     pub fn read(&self, path: &str) -> Option<String> {
         let bytes = match self {
             Tree::Folder(root) => read_plain(&root.join(path))?,
@@ -149,7 +151,7 @@ impl Tree {
         Some(String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// The names in a folder, in order; none when there is no such folder.
+    /// Returns the names in a folder, in order. Empty if there is no such folder.
     pub fn list(&self, path: &str) -> Vec<String> {
         match self {
             Tree::Folder(root) => {
@@ -169,7 +171,8 @@ impl Tree {
         }
     }
 
-    /// The path without links, relative to the root; `None` when there is nothing or it is outside.
+    /// Resolves the links of a path, relative to the root. `None` if nothing is there or it is
+    /// outside.
     fn real(&self, path: &str) -> Option<String> {
         match self {
             Tree::Folder(root) => {
@@ -186,8 +189,8 @@ impl Tree {
         }
     }
 
-    /// The text of the file `name` in the folder that `path` leads to, or in the nearest folder
-    /// above it that has one; and that `path` without links.
+    /// Returns the text of the file `name` in the folder to which `path` leads, or in the nearest
+    /// folder above that has one. Also returns the resolved `path`.
     pub fn read_above(&self, path: &str, name: &str) -> Option<(String, String)> {
         let real = self.real(path)?;
         let mut folder = real.as_str();
@@ -199,7 +202,7 @@ impl Tree {
         }
     }
 
-    /// Whether there is such a folder.
+    /// Returns true if the folder exists.
     pub fn has_folder(&self, path: &str) -> bool {
         match self {
             Tree::Folder(root) => root.join(path).is_dir(),
@@ -212,7 +215,7 @@ impl Tree {
 }
 
 impl Archive {
-    /// Makes the folders above `name` known, and `name` in its own.
+    /// Registers the folders above `name`, and `name` in its own folder.
     fn enter(&mut self, name: &str) {
         let mut name = name;
         while !name.is_empty() {
@@ -226,7 +229,7 @@ impl Archive {
         }
     }
 
-    /// The path with its links followed; `None` when they lead out or in circles.
+    /// Returns the path with its links followed. `None` if they lead outside or in circles.
     fn resolve(&self, path: &str) -> Option<String> {
         let mut rest: Vec<String> = parts(path).rev().map(str::to_owned).collect();
         let mut at: Vec<String> = Vec::new();
@@ -264,7 +267,7 @@ fn clean(path: &[u8]) -> String {
     parts(&text).collect::<Vec<_>>().join("/")
 }
 
-/// The name of an entry, if a machine may have it.
+/// Returns the name of an entry, if the name is within the limits.
 fn entry_name(path: &[u8], place: &str) -> Result<String, ReadError> {
     within_path(path, place)?;
     let name = clean(path);
@@ -276,7 +279,7 @@ fn entry_name(path: &[u8], place: &str) -> Result<String, ReadError> {
     Ok(name)
 }
 
-/// Refuses a path that no system could have.
+/// Refuses a path that is longer than any system allows.
 fn within_path(path: &[u8], place: &str) -> Result<(), ReadError> {
     if path.len() <= NAME_BYTES_MAX {
         return Ok(());
@@ -288,7 +291,7 @@ fn within_path(path: &[u8], place: &str) -> Result<(), ReadError> {
     Err(ReadError::new(place, what, PACK_HINT))
 }
 
-/// A plain file up to [`FILE_BYTES_MAX`]; `None` for anything else.
+/// Reads a plain file up to [`FILE_BYTES_MAX`]. `None` for anything else.
 pub(crate) fn read_plain(path: &Path) -> Option<Vec<u8>> {
     foreign::read(FileKind::MachinePart, path).ok()
 }

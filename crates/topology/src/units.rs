@@ -1,11 +1,11 @@
-//! Equal parts of a machine, one after the other: what a machine is scaled up by.
+//! Divides a machine into equal parts, for scaling it up part by part.
 
 use serde::{Deserialize, Serialize};
 
 use crate::cpuset::CpuSet;
 use crate::machine::Machine;
 
-/// What a machine is cut into.
+/// Kinds of parts.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Units {
@@ -20,10 +20,10 @@ pub enum Units {
 }
 
 impl Units {
-    /// All of them, the smallest first.
+    /// All kinds, the smallest first.
     pub const ALL: [Units; 4] = [Units::Cores, Units::L3, Units::Numa, Units::Sockets];
 
-    /// As in a study.
+    /// Returns the name, as in a study.
     pub fn name(self) -> &'static str {
         match self {
             Units::Cores => "cores",
@@ -33,12 +33,12 @@ impl Units {
         }
     }
 
-    /// The units of a name.
+    /// Returns the kind with this name.
     pub fn of_name(name: &str) -> Option<Units> {
         Units::ALL.into_iter().find(|one| one.name() == name)
     }
 
-    /// So many of them, in words.
+    /// Returns this count with its noun: `1 core`, `2 cores`.
     pub fn counted(self, count: usize) -> String {
         let one = match self {
             Units::Cores => "core",
@@ -50,7 +50,7 @@ impl Units {
     }
 }
 
-/// So many, in words.
+/// Returns a count with its noun.
 pub(crate) fn counted(count: usize, one: &str) -> String {
     match count {
         1 => format!("1 {one}"),
@@ -61,15 +61,15 @@ pub(crate) fn counted(count: usize, one: &str) -> String {
 /// One part of a machine.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Part {
-    /// OS numbers of its CPUs that may be used; at least one.
+    /// OS numbers of its usable CPUs; at least one.
     pub cpus: CpuSet,
-    /// Its package, by index; that of its first core where it is in several.
+    /// Index of its package. For a part in several packages, that of its first core.
     pub package: usize,
 }
 
 impl Machine {
-    /// The parts of the machine that have CPUs which may be used: all of the first package, then
-    /// all of the second.
+    /// Returns the parts of the machine that have usable CPUs: all of the first package, then all
+    /// of the second.
     pub fn parts(&self, units: Units) -> Vec<Part> {
         let mut cores: Vec<Vec<usize>> = match units {
             Units::Cores => (0..self.cores.len()).map(|core| vec![core]).collect(),
@@ -88,7 +88,7 @@ impl Machine {
         parts.filter(|part| !part.cpus.is_empty()).collect()
     }
 
-    /// The same machine, of which only these CPUs may be used.
+    /// Returns the same machine with only these CPUs allowed.
     #[must_use]
     pub fn only(&self, cpus: &CpuSet) -> Machine {
         let mut machine = self.clone();
@@ -98,14 +98,14 @@ impl Machine {
         machine
     }
 
-    /// The CPUs that share an L3 with one of these, these among them.
+    /// Returns the CPUs that share an L3 with one of these, including these.
     pub fn l3_neighbours(&self, cpus: &CpuSet) -> CpuSet {
         let groups = self.l3.iter().map(|group| self.cpus_of(&group.cores));
         let touched = groups.filter(|group| !group.is_disjoint(cpus));
         touched.flat_map(|group| group.iter().collect::<Vec<_>>()).collect()
     }
 
-    /// The same for cores.
+    /// Returns the CPUs that share a core with one of these, including these.
     pub fn core_neighbours(&self, cpus: &CpuSet) -> CpuSet {
         let cores = (0..self.cores.len()).map(|core| self.cpus_of(&[core]));
         let touched = cores.filter(|core| !core.is_disjoint(cpus));

@@ -1,6 +1,6 @@
-//! Reads hwloc's XML, versions 2 and 3 and in passing 1. Only the sets of CPUs of the objects are
-//! used, not how the objects are nested: so it does not matter that NUMA nodes are beside the tree
-//! of CPUs since version 2, or that groups stand at odd depths.
+//! Reads hwloc's XML, versions 2 and 3, and to a lesser extent version 1. It uses only the sets of
+//! CPUs of the objects, not their nesting. It therefore does not matter that NUMA nodes are beside
+//! the tree of CPUs since version 2, or that groups have odd depths.
 
 mod distances;
 
@@ -12,16 +12,16 @@ use crate::kinds;
 use crate::machine::{Device, DeviceKind, HugePages, Machine};
 use crate::raw::{DEVICES_MAX, NODES_MAX, Raw, RawCache, RawNode};
 
-/// Elements and texts of a document; a machine of 8192 CPUs has below a million.
+/// Maximum number of elements and texts. A machine of 8192 CPUs has fewer than a million.
 const XML_NODES_MAX: u32 = 4_000_000;
 
-/// The longest document that is read: a machine of 8192 CPUs has a fraction of it.
+/// Maximum length of a document. A machine of 8192 CPUs needs a fraction of it.
 const XML_BYTES_MAX: usize = 16 << 20;
-/// Attributes of one element: hwloc writes some 20.
+/// Maximum number of attributes of one element. hwloc writes about 20.
 const ATTRIBUTES_MAX: usize = 256;
 
-/// Refuses what a parser takes memory or time for, before it does: entities grow without limit, and
-/// attributes and namespaces are compared with each other.
+/// Refuses documents that would cost a parser too much memory or time. Entities expand without
+/// limit, and attributes and namespaces are compared with each other.
 fn bounded(text: &str, place: &str) -> Result<(), ReadError> {
     let refuse = |what: String| {
         let hint = "write it again with `lstopo --of xml FILE`";
@@ -38,7 +38,7 @@ fn bounded(text: &str, place: &str) -> Result<(), ReadError> {
             return refuse(format!("the XML has `{word}`, which hwloc does not write"));
         }
     }
-    // A value may hold `>`, so that an element is at most longer than what is between two `<`.
+    // A value may contain `>`, so the text between two `<` is at least as long as an element.
     let attributes = text.split('<').map(|tag| tag.matches('=').count());
     match attributes.max().unwrap_or(0) {
         count if count > ATTRIBUTES_MAX => refuse(format!(
@@ -48,7 +48,7 @@ fn bounded(text: &str, place: &str) -> Result<(), ReadError> {
     }
 }
 
-/// Reads a machine from XML; `place` is the file's name, for errors.
+/// Reads a machine from XML. `place` is the file's name, for errors.
 pub(crate) fn read(text: &str, place: &str) -> Result<Machine, ReadError> {
     bounded(text, place)?;
     let options = ParsingOptions {
@@ -189,14 +189,15 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A network card or drive; its node is that of the nearest object around it that has one node.
+    /// Reads a network card or drive. Its node is that of the nearest enclosing object with exactly
+    /// one node.
     fn device(&self, element: Node<'_, '_>) -> Result<Option<Device>, ReadError> {
         let name = element.attribute("name").unwrap_or_default();
         let is_pseudo = ["cuda", "opencl", "nvml", "dax", "pmem"].iter();
         if is_pseudo.into_iter().any(|prefix| name.starts_with(prefix)) {
             return Ok(None);
         }
-        // Numbers until version 2, bits since version 3: there a block device is 1, not 0.
+        // Numbers until version 2, bits since version 3, where a block device is 1 and not 0.
         let kind = element.attribute("osdev_type").or(element.attribute("osdev_types"));
         let since_3 = self.document.root_element().attribute("version").is_some_and(|version| {
             version.split('.').next().and_then(|major| major.parse().ok()).unwrap_or(0) >= 3
@@ -226,9 +227,9 @@ impl<'a> Reader<'a> {
         }))
     }
 
-    /// By the first measure that says something of each kind; by their order, the slowest first,
-    /// where there is none. A kind of hwloc's is one value of a measure, so some of them are the
-    /// same kind of core.
+    /// Reads the kinds by the first measure that is stated for each kind. If there is none, the
+    /// order counts, the slowest first. hwloc's kinds are values of a measure, so several of them
+    /// may be the same kind of core.
     fn read_kinds(&self, raw: &mut Raw, root: Node<'_, '_>) -> Result<(), ReadError> {
         let stated = root.children().filter(|child| child.has_tag_name("cpukind"));
         let mut kinds = Vec::new();
@@ -269,8 +270,8 @@ impl<'a> Reader<'a> {
                 raw.offline
             ));
         }
-        // Where several nodes list a CPU, its own is the one nearest to it: of the fewest CPUs,
-        // and rather ordinary memory than a special kind.
+        // If several nodes list a CPU, its own node is the nearest: the one with the fewest CPUs,
+        // and ordinary memory before special kinds.
         raw.nodes.sort_by_key(|node| {
             let is_special = node.kind.as_deref().is_some_and(|kind| kind != "DRAM");
             (node.cpus.len(), is_special, node.os)
@@ -284,12 +285,12 @@ fn number(element: Node<'_, '_>, name: &str) -> Option<u64> {
     element.attribute(name)?.parse().ok()
 }
 
-/// What the kernel's scheduler reckons with.
+/// Returns the capacity that the kernel's scheduler uses.
 fn capacity(kind: &Node<'_, '_>) -> Option<u64> {
     info(kind, "LinuxCapacity")?.parse().ok()
 }
 
-/// The efficiency that a person gave it; hwloc puts the rank by capacity there too.
+/// Returns the efficiency that a person assigned. hwloc also puts the rank by capacity there.
 fn forced(kind: &Node<'_, '_>) -> Option<u64> {
     kind.attribute("forced_efficiency")?.parse().ok()
 }
@@ -298,7 +299,7 @@ fn frequency_mhz(kind: &Node<'_, '_>) -> Option<u64> {
     info(kind, "FrequencyMaxMHz")?.parse().ok()
 }
 
-/// The order of Intel's kinds.
+/// Returns the rank of Intel's kinds.
 fn core_type(kind: &Node<'_, '_>) -> Option<u64> {
     match info(kind, "CoreType")? {
         "IntelLowPower" => Some(1),

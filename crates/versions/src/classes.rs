@@ -1,14 +1,14 @@
-//! Classes of Cassandra's own that a study may name, and that not every line has.
+//! Cassandra classes that a study may name and that not every line has.
 
 use crate::line::Line;
 use crate::lines::{LINES, joined};
 
-/// What to do about a class that a line does not have.
+/// Advice on a class that a line does not have.
 pub const LACKED_CLASS_HINT: &str = "name one that it has, or take another line";
 
 impl Line {
-    /// Why a class cannot be named in this line: because others have it, and this one does not.
-    /// With or without its package. None of what we know nothing of.
+    /// Returns the reason why a class cannot be named in this line: other lines have it, and this
+    /// one does not. The name may have its package. `None` for classes that are unknown here.
     pub fn lacks_class(&self, name: &str) -> Option<String> {
         let simple = name.rsplit('.').next()?;
         let has = |line: &&&Line| line.classes.contains(&simple);

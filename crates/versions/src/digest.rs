@@ -1,14 +1,14 @@
-//! Digests of files: what tells one build from another.
+//! Digests of files, which distinguish builds.
 
 use foreign::FileKind;
 use sha2::{Digest, Sha256};
 use std::io::Read;
 use std::path::Path;
 
-/// How much of a file is read at once.
+/// Bytes of a file that are read at once.
 const PIECE_BYTES: usize = 64 << 10;
 
-/// SHA-256 of texts one behind the other, in lower-case hexadecimal digits.
+/// Returns the SHA-256 of concatenated texts, in lower-case hexadecimal digits.
 pub fn digest_of_texts(texts: &[&str]) -> String {
     let mut hash = Sha256::new();
     for text in texts {
@@ -17,7 +17,7 @@ pub fn digest_of_texts(texts: &[&str]) -> String {
     hex(&hash.finalize())
 }
 
-/// SHA-256 of a file, in lower-case hexadecimal digits.
+/// Returns the SHA-256 of a file, in lower-case hexadecimal digits.
 ///
 /// # Errors
 /// It cannot be read.
@@ -25,7 +25,7 @@ pub fn digest_of(path: &Path) -> std::io::Result<String> {
     digest_of_reader(&mut foreign::open(FileKind::Archive, path)?).map(|(digest, _)| digest)
 }
 
-/// SHA-256 of all that a reader gives, and how many bytes that were.
+/// Returns the SHA-256 of all bytes of a reader, and their number.
 ///
 /// # Errors
 /// It cannot be read to its end.
@@ -43,7 +43,7 @@ pub fn digest_of_reader(from: &mut dyn Read) -> std::io::Result<(String, u64)> {
     }
 }
 
-/// Bytes as lower-case hexadecimal digits.
+/// Returns bytes as lower-case hexadecimal digits.
 pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -1,5 +1,5 @@
-//! What an unpacked distribution has, or a source tree that was built, and a distribution as one
-//! file: read, and not run.
+//! Examines an unpacked distribution, a source tree that was built, or a distribution as one file,
+//! without running it.
 
 use crate::digest::{digest_of, digest_of_texts};
 use crate::jar::server_version;
@@ -11,34 +11,34 @@ use foreign::FileKind;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-/// How names of the server's jar begin: in a distribution or a source tree, and in Maven.
+/// Prefixes of the server's jar: in a distribution or a source tree, and in Maven.
 const SERVERS: [&str; 2] = ["apache-cassandra-", "cassandra-all-"];
 
-/// Bytes of a distribution when it is unpacked: those of 6.0 have some 200 MB.
+/// Maximum unpacked bytes of a distribution. Those of 6.0 have about 200 MB.
 const UNPACKED_BYTES_MAX: u64 = 4 << 30;
 
-/// Jars of a source tree that begin as the server's, and are not it.
+/// Suffixes of jars in a source tree that have the server's prefix but are not the server.
 const NOT_SERVER: [&str; 3] = ["-sources.jar", "-javadoc.jar", "-tests.jar"];
 
-/// Folders of jars: of a distribution, and of a source tree that was built.
+/// Folders of jars in a distribution, and in a source tree that was built.
 const FOLDERS: [&str; 3] = ["lib", "build", "build/lib/jars"];
 
-/// What nodes are started from in a folder.
+/// The files in a folder from which nodes are started.
 #[derive(Clone, Debug)]
 pub struct Home {
     /// The folder.
     pub folder: PathBuf,
-    /// What it is.
+    /// Release in the folder.
     pub release: Release,
     /// All jars of the class path, in the order of their paths.
     pub jars: Vec<PathBuf>,
     /// The agent that measures objects.
     pub jamm: PathBuf,
-    /// Which methods the compiler should inline or not, if it says so.
+    /// Hints on which methods the compiler should inline, if there are any.
     pub compiler_hints: Option<PathBuf>,
 }
 
-/// Why nothing can be started from a folder or a file.
+/// Reasons for which a folder or file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum HomeError {
     /// It cannot be read.
@@ -46,27 +46,27 @@ pub enum HomeError {
     Unreadable {
         /// The folder or file.
         path: String,
-        /// The system's answer.
+        /// Error of the system.
         answer: io::Error,
     },
-    /// It has no server.
+    /// It contains no server.
     #[error(
         "{0} has no jar of the server (apache-cassandra-VERSION.jar, or Maven's \
          cassandra-all-VERSION.jar): neither in lib, as an unpacked distribution, nor in build, as \
          a source tree that was built"
     )]
     NoServer(String),
-    /// It has more than one.
+    /// It contains more than one.
     #[error("{path} has {first} and {second}, and nobody can say which is meant")]
     TwoServers {
         /// The folder.
         path: String,
         /// One of them.
         first: String,
-        /// Another one.
+        /// Another of them.
         second: String,
     },
-    /// It is of a line that we have no options and settings for.
+    /// It belongs to a line whose options and settings are unknown.
     #[error(
         "{path} is Cassandra {version}, and nodes can be started of {}",
         names()
@@ -74,7 +74,7 @@ pub enum HomeError {
     OtherLine {
         /// The folder or file.
         path: String,
-        /// As its jar says it.
+        /// Version according to its jar.
         version: String,
     },
     /// Its agent is missing.
@@ -83,18 +83,17 @@ pub enum HomeError {
 }
 
 impl Home {
-    /// Looks at a folder.
+    /// Examines a folder.
     ///
     /// # Errors
-    /// It is neither a distribution nor a source tree that was built, or of a line that is not
-    /// known.
+    /// It is neither a distribution nor a source tree that was built, or its line is not known.
     pub fn read(folder: &Path) -> Result<Home, HomeError> {
         let path = || folder.display().to_string();
         let unreadable = |answer| HomeError::Unreadable {
             path: path(),
             answer,
         };
-        // Another program's folder would be read relative to ours otherwise.
+        // Otherwise another program would resolve the path relative to its own folder.
         let folder = folder.canonicalize().map_err(unreadable)?;
         let mut jars = Vec::new();
         for below in FOLDERS.map(|below| folder.join(below)) {
@@ -125,8 +124,8 @@ impl Home {
         })
     }
 
-    /// SHA-256 of what the jars are called and have, in lower-case hexadecimal digits: two builds
-    /// that differ in one class have other ones.
+    /// Returns the SHA-256 of the names and contents of the jars, in lower-case hexadecimal digits.
+    /// Builds that differ in one class have different digests.
     ///
     /// # Errors
     /// A jar cannot be read.
@@ -138,17 +137,18 @@ impl Home {
         Ok(digest_of_texts(&[&text]))
     }
 
-    /// The commit of git that a source tree is at, as its files say; none of a distribution.
+    /// Returns the git commit of a source tree, from its files. `None` for a distribution.
     pub fn commit(&self) -> Option<String> {
         commit_at(&self.folder)
     }
 }
 
-/// The commit that a folder with a `.git` is at.
+/// Returns the commit of a folder with a `.git`.
 fn commit_at(folder: &Path) -> Option<String> {
     let own = folder.join(".git");
     let read = |path: &Path| foreign::text(FileKind::Home, path).ok();
-    // A worktree has a file that says where its folder is, and shares references with the first.
+    // In a worktree, `.git` is a file with the path of its folder, and the references are shared
+    // with the main worktree.
     let git = match read(&own) {
         Some(text) => folder.join(text.strip_prefix("gitdir:")?.trim()),
         None => own,
@@ -170,16 +170,16 @@ fn commit_at(folder: &Path) -> Option<String> {
     commit(line.trim())
 }
 
-/// A text, if it is the digest of a commit.
+/// Returns a text if it is the hash of a commit.
 fn commit(text: &str) -> Option<String> {
     let is_one = matches!(text.len(), 40 | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     is_one.then(|| text.to_owned())
 }
 
-/// What a distribution as one file is: the release that its server's jar has in its name.
+/// Returns the release of a distribution in one file, from the name of its server's jar.
 ///
 /// # Errors
-/// It cannot be read, is no tar that is packed by gzip, or has no server.
+/// It cannot be read, is not a gzipped tar, or contains no server.
 pub fn release_in_tarball(file: &Path) -> Result<Release, HomeError> {
     let path = file.display().to_string();
     let unreadable = |answer| HomeError::Unreadable {
@@ -189,7 +189,7 @@ pub fn release_in_tarball(file: &Path) -> Result<Release, HomeError> {
     let opened = foreign::open(FileKind::Archive, file).map_err(unreadable)?;
     let unpacked = GzDecoder::new(io::BufReader::new(opened)).take(UNPACKED_BYTES_MAX);
     let mut archive = tar::Archive::new(unpacked);
-    // Raw: a name that is an entry of its own would be held, however long it is.
+    // Raw, because a name in an entry of its own would be held in memory, however long it is.
     for entry in archive.entries().map_err(unreadable)?.raw(true) {
         let entry = entry.map_err(unreadable)?;
         let inner = entry.path().map_err(unreadable)?.into_owned();
@@ -201,8 +201,8 @@ pub fn release_in_tarball(file: &Path) -> Result<Release, HomeError> {
     Err(HomeError::NoServer(path))
 }
 
-/// The versions of the servers that there are among jars. Their own word goes before their names;
-/// where no name is that of a server, each jar is looked into.
+/// Returns the versions of the servers among jars. The version inside a jar takes precedence over
+/// its name. If no name is that of a server, the content of each jar is examined.
 fn servers_among(jars: &[PathBuf]) -> Vec<String> {
     let inside = |jar: &PathBuf| server_version(&foreign::read(FileKind::Jar, jar).ok()?);
     let of_named = |jar: &PathBuf| {
@@ -216,7 +216,7 @@ fn servers_among(jars: &[PathBuf]) -> Vec<String> {
     named
 }
 
-/// The version in the name of the server's jar.
+/// Returns the version in the name of the server's jar.
 fn version_of(name: &str) -> Option<&str> {
     let rest = SERVERS.iter().find_map(|begin| name.strip_prefix(begin))?;
     let version = rest.strip_suffix(".jar")?;

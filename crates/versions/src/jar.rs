@@ -1,18 +1,18 @@
-//! Files within a jar, which is a zip.
+//! Reads files within a jar, which is a zip.
 
 use flate2::read::DeflateDecoder;
 use rawzip::{CompressionMethod, ZipArchive};
 use std::io::{self, Read};
 
-/// The file of the server's jar that says its version.
+/// File with the version in the server's jar.
 const VERSION_FILE: &str = "org/apache/cassandra/config/version.properties";
-/// Its largest size: it has three short lines.
+/// Maximum size of that file, which has three short lines.
 const VERSION_FILE_BYTES_MAX: u64 = 64 << 10;
 
-/// Unpacks one file of a jar; cut off behind `bytes_max`. `None` if the jar does not have it.
+/// Unpacks one file of a jar, truncated to `bytes_max`. `None` if the jar does not contain it.
 ///
 /// # Errors
-/// The jar is no zip, or packs the file in a way that is not known.
+/// The jar is not a zip, or compresses the file with an unknown method.
 pub fn member_of_jar(jar: &[u8], member: &str, bytes_max: u64) -> io::Result<Option<Vec<u8>>> {
     let archive = ZipArchive::from_slice(jar).map_err(io::Error::other)?;
     let mut entries = archive.entries();
@@ -36,7 +36,7 @@ pub fn member_of_jar(jar: &[u8], member: &str, bytes_max: u64) -> io::Result<Opt
     Ok(None)
 }
 
-/// The version of Cassandra that a jar holds the server of; `None` if it holds none.
+/// Returns the version of the Cassandra server in a jar. `None` if it contains none.
 pub(crate) fn server_version(jar: &[u8]) -> Option<String> {
     let bytes = member_of_jar(jar, VERSION_FILE, VERSION_FILE_BYTES_MAX).ok()??;
     let text = String::from_utf8_lossy(&bytes);
@@ -49,7 +49,7 @@ pub(crate) mod tests {
     use super::*;
     use std::io::Write;
 
-    /// A jar with one file, packed.
+    /// Returns a jar with one compressed file.
     pub(crate) fn jar_with(member: &str, text: &str) -> Vec<u8> {
         let mut zip = rawzip::ZipArchiveWriter::new(Vec::new());
         let named = zip.new_file(member);
@@ -64,7 +64,7 @@ pub(crate) mod tests {
         zip.finish().unwrap()
     }
 
-    /// A server's jar that says this version.
+    /// Returns a server's jar with this version.
     pub(crate) fn server(version: &str) -> Vec<u8> {
         jar_with(
             VERSION_FILE,

@@ -1,23 +1,30 @@
 //! The only crate that knows how lines of Cassandra's versions differ, as data: one folder per
 //! line.
 //!
-//! A line is what Cassandra's makers maintain under one number, as 4.1: its releases differ by what
-//! was mended. A folder has a `mod.rs` of facts; `supply.lock`, the files of the release that is
-//! pinned with their digests; `releases.txt`, the releases that there were; and `settings.txt`,
-//! what its `cassandra.yaml` may have; for some `shipped.json` and `latest.json`, what the files of
-//! settings say that come with it. A new line is a new folder, and a row in [`LINES`]. Nothing here
-//! starts or asks anything; what is read is what somebody has instead of a release: an unpacked
-//! distribution, or a tree that was built.
+//! A line is what Cassandra's maintainers maintain under one number, such as 4.1: its releases
+//! differ by fixes. A folder has a `mod.rs` of facts. `supply.lock` lists the files of the pinned
+//! release with their digests, `releases.txt` the releases, and `settings.txt` the settings of its
+//! `cassandra.yaml`. Some folders also have `shipped.json` and `latest.json`, the contents of the
+//! settings files that come with the line. To add a line, add a folder and a row in [`LINES`].
+//! Nothing here starts a process or uses the network. It only reads user-provided alternatives to a
+//! release: an unpacked distribution, or a tree that was built.
 //!
-//! `settings.txt` is made from the release's class `org.apache.cassandra.config.Config`, by `cargo
-//! xtask line 5.0.9`: first the public fields, then what is read under another name, by the
-//! annotation `@Replaces`, as `OLD > NEW UNIT`. UNIT is what a number under the old name counts;
-//! `=` if it stays as it is, `?` if nobody can say it by a number.
+//! `cargo xtask line 5.0.9` makes `settings.txt` from the release's class
+//! `org.apache.cassandra.config.Config`. First come the public fields, each as `NAME KIND`. Then
+//! come the settings with another name in the annotation `@Replaces`, as `OLD > NEW UNIT`. UNIT is
+//! the unit of a number under the old name. `=` means that the number stays as it is, `?` that no
+//! number expresses it.
+//!
+//! KIND is the type of the field: `bool`, `int`, `long`, `number` or `text`; `one:A|B` for an
+//! enumeration; `time:int:ms`, `size:long:MiB` or `rate:long:B/s` for a whole number with a unit,
+//! with its width and the smallest unit; `other` for lists, maps and classes. A `?` after it means
+//! that the field is empty by default.
 
 mod classes;
 mod digest;
 mod home;
 mod jar;
+mod kind;
 mod line;
 mod lines;
 mod preset;
@@ -39,8 +46,8 @@ pub use preset::Preset;
 pub use release::{Release, UnknownRelease};
 pub use settings::{Lack, Setting, SettingRefusal};
 
-/// What Maven resolves; [`POM_VERSION`] stands for the version of Cassandra.
+/// The pom that Maven resolves. [`POM_VERSION`] is the placeholder for Cassandra's version.
 pub const POM: &str = include_str!("../pom.xml");
 
-/// What stands for the version in [`POM`].
+/// Placeholder for the version in [`POM`].
 pub const POM_VERSION: &str = "VERSION-OF-CASSANDRA";

@@ -1,83 +1,82 @@
-//! What a line of versions is.
+//! A line of versions.
 
 use serde_json::{Map, Value};
 
-/// Releases that differ only by what was mended.
+/// Releases that differ only by fixes.
 #[derive(Debug)]
 pub struct Line {
-    /// `4.1`.
+    /// Name, such as `4.1`.
     pub name: &'static str,
-    /// The release whose files are in [`Line::lock`]: the newest when the folder was made.
+    /// Release whose files are in [`Line::lock`]: the newest when the folder was made.
     pub pinned: &'static str,
-    /// SHA-256, bytes and place of each file of that release, a line each.
+    /// SHA-256, bytes and path of each file of that release, one per line.
     pub lock: &'static str,
-    /// Settings, as the crate's documentation says.
+    /// Settings, in the format of the crate's documentation.
     pub(crate) settings: &'static str,
-    /// Settings that are guardrails, a line each: they bind ordinary users, and nobody who is a
-    /// superuser.
+    /// Settings that are guardrails, one per line. They apply to ordinary users, not to superusers.
     pub(crate) guardrails: &'static str,
-    /// The releases that there were when the folder was made, a line each, the oldest first.
+    /// Releases that existed when the folder was made, one per line, the oldest first.
     pub(crate) releases: &'static str,
-    /// What its files of settings say, where that is known.
+    /// Contents of its settings files, if known.
     pub(crate) presets: Option<Presets>,
-    /// Classes that a study may name of which not every line has each: of memtables, compactions,
+    /// Classes that a study may name and that not every line has: for memtables, compaction,
     /// compression and indexes.
     pub(crate) classes: &'static [&'static str],
-    /// Settings that went without a successor of the same meaning, and what to do instead.
+    /// Settings that were removed without a successor of the same meaning, and advice for each.
     pub(crate) gone: &'static [(&'static str, &'static str)],
-    /// Major versions of Java that its makers run it on.
+    /// Major versions of Java that its maintainers support.
     pub java_supported: &'static [u32],
-    /// Those that it is known to start on with our options.
+    /// Major versions of Java on which it is known to start with cassay's options.
     pub java_seen: &'static [u32],
-    /// The letters in its SSTables' names.
+    /// Letters in the names of its SSTables.
     pub formats: Formats,
-    /// Whether a node comes up without the agent that measures objects: what older lines do instead
-    /// fails on the hidden classes that Java has since 15.
+    /// True if a node starts without the agent that measures objects. The fallback of older lines
+    /// fails on the hidden classes of Java since 15.
     pub starts_without_jamm: bool,
-    /// Whether nodes agree on a log of the cluster's metadata with an epoch
-    /// (`system_views.cluster_metadata_log`), instead of telling each other of the ring.
+    /// True if nodes agree on a log of the cluster's metadata with an epoch
+    /// (`system_views.cluster_metadata_log`), instead of gossiping the ring.
     pub has_cluster_metadata: bool,
-    /// Whether nodes show their metrics as tables (`system_metrics`), so that CQL is enough to read
+    /// True if nodes show their metrics as tables (`system_metrics`), so that CQL is enough to read
     /// them.
     pub has_metric_tables: bool,
-    /// Whether nodes show their snapshots as a table (`system_views.snapshots`).
+    /// True if nodes show their snapshots as a table (`system_views.snapshots`).
     pub has_snapshot_table: bool,
 }
 
-/// What files of settings say that come with a line, as far as a server without a file does
-/// otherwise: not addresses, folders, who may connect and where nodes are. JSON objects.
+/// Contents of the settings files of a line that differ from a server's defaults, as JSON objects.
+/// Addresses, folders, access and the position of nodes are left out.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Presets {
-    /// Of `conf/cassandra.yaml`.
+    /// Contents of `conf/cassandra.yaml`.
     pub shipped: &'static str,
-    /// Of `conf/cassandra_latest.yaml`.
+    /// Contents of `conf/cassandra_latest.yaml`.
     pub latest: &'static str,
 }
 
 /// Formats of SSTables by the letters in their names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Formats {
-    /// The newest of the format that has been there since the beginning, `big`.
+    /// The newest of `big`, the original format.
     pub big: &'static str,
-    /// The newest of that with tries for an index, `bti`, if the line has it.
+    /// The newest of `bti`, the format with a trie index, if the line has it.
     pub bti: Option<&'static str>,
 }
 
-/// The oldest of `big` that all lines read: of Cassandra 3.0.
+/// The oldest `big` that all lines read, of Cassandra 3.0.
 pub const BIG_OLDEST: &str = "ma";
 
-/// The oldest of `bti` that those lines read which have it.
+/// The oldest `bti` that lines with this format read.
 pub const BTI_OLDEST: &str = "da";
 
-/// Whether letters are of `bti`: `da` and what comes after it, before those of `big`.
+/// Returns true if letters belong to `bti`: `da` and later ones, before those of `big`.
 pub fn is_trie(letters: &str) -> bool {
     matches!(letters.as_bytes().first(), Some(b'd'..=b'l'))
 }
 
 impl Line {
-    /// The letters of the files that a node of this line writes, by its settings: 5.0 writes what
-    /// 4.0 and 4.1 write until `storage_compatibility_mode` says otherwise. Seen in the names of
-    /// flushed files of 4.1.10, 5.0.9 and 6.0-alpha2.
+    /// Returns the letters of the files that a node of this line writes with these settings. 5.0
+    /// writes the format of 4.0 and 4.1 until `storage_compatibility_mode` allows another. Seen in
+    /// the names of flushed files of 4.1.10, 5.0.9 and 6.0-alpha2.
     pub fn written_format(&self, yaml: &Map<String, Value>) -> &'static str {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_ascii_uppercase();
         let mode = yaml.get("storage_compatibility_mode").map(text);
@@ -95,14 +94,14 @@ impl Line {
     }
 }
 
-/// The newest of `big` that 4.0 and 4.1 write.
+/// The newest `big` that 4.0 and 4.1 write.
 const BIG_OF_4: &str = "nb";
 
-/// The newest of `big` that 5.0 writes.
+/// The newest `big` that 5.0 writes.
 const BIG_OF_5: &str = "oa";
 
 impl Formats {
-    /// Whether files whose names have these letters are read.
+    /// Returns true if files with these letters can be read.
     pub fn reads(&self, letters: &str) -> bool {
         if is_trie(letters) {
             self.bti.is_some_and(|bti| (BTI_OLDEST..=bti).contains(&letters))
@@ -111,7 +110,7 @@ impl Formats {
         }
     }
 
-    /// Which are read, for sentences: `ma to oa, and da to da`.
+    /// Returns the readable formats for a sentence: `ma to oa, and da to da`.
     pub fn said(&self) -> String {
         let bti = self.bti.map(|bti| match bti {
             BTI_OLDEST => format!(", and {bti}"),

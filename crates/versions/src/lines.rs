@@ -1,4 +1,4 @@
-//! All lines, and which of them a version is of.
+//! All lines, and the line of a version.
 
 use crate::line::Line;
 use crate::{v4_0, v4_1, v5_0, v6_0};
@@ -6,11 +6,11 @@ use crate::{v4_0, v4_1, v5_0, v6_0};
 /// All lines, the oldest first.
 pub static LINES: [&Line; 4] = [&v4_0::LINE, &v4_1::LINE, &v5_0::LINE, &v6_0::LINE];
 
-/// The line that is taken where none is named: the newest one that is no preview.
+/// The default line: the newest one that is not a preview.
 pub static DEFAULT: &Line = &v5_0::LINE;
 
 impl Line {
-    /// The line of a version, as `5.0.8`, `6.0-alpha2` or just `4.1`.
+    /// Returns the line of a version, such as `5.0.8`, `6.0-alpha2` or just `4.1`.
     pub fn of(version: &str) -> Option<&'static Line> {
         let is_of = |line: &&&Line| {
             let rest = version.strip_prefix(line.name);
@@ -19,18 +19,18 @@ impl Line {
         LINES.iter().find(is_of).copied()
     }
 
-    /// Where it is among the lines, the oldest being 0: those with more are newer.
+    /// Returns its position among the lines. The oldest is 0, and larger numbers are newer.
     pub fn age(&self) -> usize {
         LINES.iter().position(|line| line.name == self.name).unwrap_or_default()
     }
 }
 
-/// The names of all lines, for sentences: `4.0, 4.1, 5.0 and 6.0`.
+/// Returns the names of all lines, for sentences: `4.0, 4.1, 5.0 and 6.0`.
 pub fn names() -> String {
     joined(&LINES.map(|line| line.name))
 }
 
-/// Names for a sentence: `4.0, 4.1 and 5.0`.
+/// Joins names for a sentence: `4.0, 4.1 and 5.0`.
 pub(crate) fn joined(names: &[&str]) -> String {
     match names.split_last() {
         Some((last, others)) if !others.is_empty() => format!("{} and {last}", others.join(", ")),

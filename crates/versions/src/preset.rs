@@ -1,4 +1,4 @@
-//! Files of settings that come with Cassandra, as one word.
+//! Presets: the settings files that come with Cassandra.
 
 use crate::line::Line;
 use crate::lines::{LINES, joined};
@@ -7,9 +7,10 @@ use serde_json::{Map, Value};
 /// A file of settings that comes with a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Preset {
-    /// `conf/cassandra.yaml`: what a new cluster has that nobody has thought about.
+    /// `conf/cassandra.yaml`: the default of a new cluster.
     Shipped,
-    /// `conf/cassandra_latest.yaml`: what the makers take for new clusters that need no way back.
+    /// `conf/cassandra_latest.yaml`: the maintainers' choice for new clusters that need no
+    /// downgrade.
     Latest,
 }
 
@@ -17,7 +18,7 @@ impl Preset {
     /// All of them.
     pub const ALL: [Preset; 2] = [Preset::Shipped, Preset::Latest];
 
-    /// How a study calls it.
+    /// Returns its name in a study.
     pub fn word(self) -> &'static str {
         match self {
             Preset::Shipped => "shipped",
@@ -25,7 +26,7 @@ impl Preset {
         }
     }
 
-    /// The name of the file.
+    /// Returns the name of the file.
     pub fn file(self) -> &'static str {
         match self {
             Preset::Shipped => "cassandra.yaml",
@@ -33,15 +34,16 @@ impl Preset {
         }
     }
 
-    /// The one of a word.
+    /// Returns the preset with this name.
     pub fn of(word: &str) -> Option<Preset> {
         Preset::ALL.into_iter().find(|preset| preset.word() == word)
     }
 }
 
 impl Line {
-    /// What a file of settings says in this line, as far as a server without a file does otherwise:
-    /// not addresses, folders, who may connect and where nodes are. None where nobody has looked.
+    /// Returns the settings of the file in this line that differ from a server's defaults.
+    /// Addresses, folders, access and the position of nodes are left out. `None` if they are not
+    /// known.
     pub fn preset(&self, preset: Preset) -> Option<Map<String, Value>> {
         let presets = self.presets.as_ref()?;
         let text = match preset {
@@ -51,7 +53,7 @@ impl Line {
         serde_json::from_str(text).ok()
     }
 
-    /// The lines of which files of settings are known, for sentences.
+    /// Returns the lines whose settings files are known, for sentences.
     pub fn with_presets() -> String {
         let known = LINES.iter().filter(|line| line.presets.is_some());
         joined(&known.map(|line| line.name).collect::<Vec<_>>())

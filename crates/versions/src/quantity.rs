@@ -2,24 +2,25 @@
 
 use serde_json::Value;
 
-/// What the numbers of an old setting count.
+/// Unit of the numbers under a setting's old name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unit<'a> {
     /// The value stays as it is.
     Same,
-    /// It is another thing, which no number says.
+    /// The meaning differs, and no number expresses it.
     Other,
-    /// So many of this, as `ms` or `MiB/s`.
+    /// This unit, such as `ms` or `MiB/s`.
     Of(&'a str),
 }
 
-/// Megabits a second, which are bytes a second now.
+/// Megabits per second, which are now bytes per second.
 const MEGABITS: &str = "Mbit/s";
 
-/// How many bytes a second a megabit a second is.
+/// Bytes per second in a megabit per second.
 const MEGABIT_BYTES: f64 = 125_000.0;
 
-/// Units with how many of the smallest of their kind each is: nanoseconds, bytes, bytes a second.
+/// Units, each with its size in the smallest unit of its kind: nanoseconds, bytes, bytes per
+/// second.
 const UNITS: [(&str, Kind, f64); 16] = [
     ("ns", Kind::Time, 1.0),
     ("us", Kind::Time, 1e3),
@@ -39,16 +40,16 @@ const UNITS: [(&str, Kind, f64); 16] = [
     (MEGABITS, Kind::Rate, MEGABIT_BYTES),
 ];
 
-/// What a unit measures.
+/// Quantity that a unit measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+pub(crate) enum Kind {
     Time,
     Bytes,
     Rate,
 }
 
 impl<'a> Unit<'a> {
-    /// As a table of settings writes it.
+    /// Parses the unit in a table of settings.
     pub(crate) fn of(text: &'a str) -> Unit<'a> {
         match text {
             "=" => Unit::Same,
@@ -57,7 +58,7 @@ impl<'a> Unit<'a> {
         }
     }
 
-    /// What a value under the old name is under the new one; none if nobody can say.
+    /// Converts a value from the old name to the new one. `None` if this is not possible.
     pub(crate) fn now(self, old: &Value) -> Option<Value> {
         let unit = match self {
             Unit::Same => return Some(old.clone()),
@@ -74,8 +75,8 @@ impl<'a> Unit<'a> {
         Some(format!("{count}{unit}").into())
     }
 
-    /// What a value under the new name was under the old one; none if that has no such value: it
-    /// takes whole numbers.
+    /// Converts a value from the new name to the old one. `None` if the old one, which takes whole
+    /// numbers, cannot express it.
     pub(crate) fn before(self, new: &Value) -> Option<Value> {
         let unit = match self {
             Unit::Same => return Some(new.clone()),
@@ -98,9 +99,26 @@ impl<'a> Unit<'a> {
     }
 }
 
-fn known(unit: &str) -> Option<(Kind, f64)> {
+/// Returns the quantity that a unit measures, and its size in the smallest unit of its kind.
+pub(crate) fn known(unit: &str) -> Option<(Kind, f64)> {
     let found = UNITS.iter().find(|(name, ..)| *name == unit);
     found.map(|(_, kind, factor)| (*kind, *factor))
+}
+
+/// Returns the units of a setting, from this smallest one on.
+pub(crate) fn from(smallest: &str) -> Vec<&'static str> {
+    let Some((kind, least)) = known(smallest) else {
+        return Vec::new();
+    };
+    let units = UNITS
+        .iter()
+        .filter(|(name, own, factor)| *own == kind && *factor >= least && !is_old(name));
+    units.map(|(name, ..)| *name).collect()
+}
+
+/// Returns true if a unit only occurs under an old name.
+pub(crate) fn is_old(unit: &str) -> bool {
+    unit == MEGABITS
 }
 
 #[cfg(test)]

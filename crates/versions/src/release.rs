@@ -1,30 +1,31 @@
-//! What somebody asks for as a version, and the release that it is.
+//! Parses a requested version, and determines its release.
 
 use crate::line::Line;
 use crate::lines::{DEFAULT, names};
 use std::fmt;
 
-/// A release of Cassandra, of a line that we know.
+/// A release of Cassandra in a known line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Release {
     version: String,
 }
 
-/// Why a text names no release that can be started.
+/// Reason why a text names no usable release.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{why}")]
 pub struct UnknownRelease {
-    /// What is wrong, with the text.
+    /// The error, with the text.
     pub why: String,
-    /// What to do.
+    /// Advice on what to do.
     pub hint: String,
 }
 
 impl Release {
-    /// What a text means: a line means the release of it that is pinned, `4.1` as `4.1.10`.
+    /// Parses a release. The name of a line stands for its pinned release, such as `4.1` for
+    /// `4.1.10`.
     ///
     /// # Errors
-    /// It is of no line that we know, or no name of a release.
+    /// It belongs to no known line, or is not the name of a release.
     pub fn of(text: &str) -> Result<Release, UnknownRelease> {
         let refused = |why: String| UnknownRelease {
             why,
@@ -53,7 +54,8 @@ impl Release {
         })
     }
 
-    /// What somebody has built, as its jar is called: of a line that we know, with any ending.
+    /// Returns the release of a user's build, from the name of its jar: of a known line, with any
+    /// suffix.
     pub fn built(version: &str) -> Option<Release> {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || ".-+_".contains(c);
         let is_known = Line::of(version).is_some() && version.chars().all(is_plain);
@@ -62,7 +64,7 @@ impl Release {
         })
     }
 
-    /// The refusal of a release that no repository has.
+    /// Returns the error for a release that no repository has.
     pub fn unpublished(&self) -> UnknownRelease {
         let line = self.line();
         let known: Vec<&str> = line.releases().collect();
@@ -76,35 +78,35 @@ impl Release {
         }
     }
 
-    /// Whether it was there when the facts of its line were written down.
+    /// Returns true if it existed when the facts of its line were recorded.
     pub fn is_known(&self) -> bool {
         self.line().releases().any(|known| known == self.version)
     }
 
-    /// As it is called: `5.0.8`.
+    /// Returns its version: `5.0.8`.
     pub fn version(&self) -> &str {
         &self.version
     }
 
-    /// Its line.
+    /// Returns its line.
     pub fn line(&self) -> &'static Line {
-        // A release is only made of a line's own.
+        // Every release was created with a version of a line.
         Line::of(&self.version).unwrap_or(DEFAULT)
     }
 
-    /// Whether its files are pinned by their digests.
+    /// Returns true if its files are pinned by their digests.
     pub fn is_pinned(&self) -> bool {
         self.line().pinned == self.version
     }
 }
 
 impl Line {
-    /// The releases that there were when its facts were written down, the oldest first.
+    /// Returns the releases that existed when its facts were recorded, the oldest first.
     pub fn releases(&self) -> impl Iterator<Item = &'static str> + use<> {
         self.releases.lines()
     }
 
-    /// The release that is pinned.
+    /// Returns the pinned release.
     pub fn release(&self) -> Release {
         Release {
             version: self.pinned.to_owned(),
@@ -118,7 +120,8 @@ impl fmt::Display for Release {
     }
 }
 
-/// `LINE.PATCH`, or what comes before: `LINE-alpha2`, `LINE.0-rc1`, and a build that is no release.
+/// Returns true for `LINE.PATCH`, for previews such as `LINE-alpha2` and `LINE.0-rc1`, and for
+/// snapshot builds.
 fn is_name(text: &str, line: &Line) -> bool {
     let rest = text.strip_prefix(line.name).unwrap_or_default();
     let (patch, preview) = match rest.split_once('-') {

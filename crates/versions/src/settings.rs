@@ -1,49 +1,66 @@
-//! What a setting of `cassandra.yaml` is called in a line, whatever line its name is from.
+//! Translates the name of a `cassandra.yaml` setting from any line into a given line.
 
+use crate::kind::Kind;
 use crate::line::Line;
 use crate::lines::LINES;
 use crate::quantity::Unit;
 use serde_json::Value;
 
-/// What a setting is in a line.
+/// Old names for which a negative number means "off", which is "not set" under the new name. They
+/// have a converter `NEGATIVE_…` or `…_CUSTOM_…` in the class `Config` of cassandra-all 5.0.9.
+const OFF_BY_NEGATIVE: [&str; 9] = [
+    "cache_load_timeout_seconds",
+    "credentials_update_interval_in_ms",
+    "index_summary_resize_interval_in_minutes",
+    "native_transport_max_concurrent_requests_in_bytes",
+    "native_transport_max_concurrent_requests_in_bytes_per_ip",
+    "permissions_update_interval_in_ms",
+    "roles_update_interval_in_ms",
+    "sstable_preemptive_open_interval_in_mb",
+    "validation_preview_purge_head_start_in_sec",
+];
+
+/// Result of looking up a setting in a line.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Setting {
-    /// It has it by this name.
+    /// The line has it by this name.
     Known,
-    /// It has it by another one: `name: value`.
+    /// The line has it by another name: `name: value`.
     Named {
-        /// What it is called in this line.
+        /// Name in this line.
         name: String,
-        /// Its value there.
+        /// Value in this line.
         value: Value,
     },
-    /// It does not have it.
+    /// The line does not have it.
     Refused(SettingRefusal),
 }
 
-/// Why a line does not have a setting.
+/// Reason why a line does not have a setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SettingRefusal {
-    /// In which way.
+    /// Kind of the reason.
     pub lack: Lack,
-    /// What is wrong, with the name.
+    /// The error, with the name.
     pub why: String,
-    /// What to do.
+    /// Advice on what to do.
     pub hint: String,
 }
 
-/// In which way a line does not have a setting.
+/// Kinds of reasons why a line does not have a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lack {
     /// An earlier line had it.
     Gone,
-    /// It has it by another name, where nothing has this value.
+    /// The line has it by another name, which cannot express this value.
     Unsaid,
-    /// The release that is pinned does not have it: a later one may.
+    /// The pinned release does not have it, but a later one may.
     Unknown,
+    /// The line has it, but not with this value.
+    Value,
 }
 
-/// What a line reads under another name.
+/// A setting that a line reads under another name.
 #[derive(Clone, Copy)]
 struct Renamed {
     old: &'static str,
@@ -52,8 +69,49 @@ struct Renamed {
 }
 
 impl Line {
-    /// What a setting is in this line.
+    /// Looks up a setting in this line. A negative number under an old name that switched something
+    /// off is no value under the new one.
     pub fn setting(&self, name: &str, value: &Value) -> Setting {
+        let setting = self.by_name(name, value);
+        let wrong = match &setting {
+            Setting::Known => self.wrong(name, value),
+            Setting::Named { name, value } => self.wrong(name, value),
+            Setting::Refused(_) => None,
+        };
+        wrong.map_or(setting, Setting::Refused)
+    }
+
+    /// Returns the reason why the server refuses a value when it reads its file, by the type of the
+    /// setting.
+    fn wrong(&self, name: &str, value: &Value) -> Option<SettingRefusal> {
+        let mut rows = self.settings.lines().filter_map(|line| line.split_once(' '));
+        let (_, kind) = rows.find(|(known, _)| *known == name)?;
+        let kind = Kind::of(kind);
+        let wrong = kind.wrong(value)?;
+        // A plain number was enough under the old name, which some settings kept.
+        let old = self.renamed().find(|one| one.new == name).filter(|_| kind.is_quantity());
+        let count = value.as_i64().or_else(|| value.as_str()?.parse().ok());
+        let is_count = count.is_some_and(|count| i32::try_from(count).is_ok_and(|n| n >= 0));
+        if is_count && old.is_some_and(|old| old.old == name) {
+            return None;
+        }
+        let meant = old.and_then(|old| old.unit.now(value));
+        let meant = meant.filter(|meant| kind.wrong(meant).is_none());
+        let meant = meant.and_then(|meant| Some(meant.as_str()?.to_owned()));
+        Some(SettingRefusal {
+            lack: Lack::Value,
+            why: format!(
+                "{name} of cassandra.yaml is {value}, and Cassandra {} takes {}",
+                self.name, wrong.takes
+            ),
+            hint: match wrong.example.or(meant) {
+                Some(meant) => format!("did you mean `{meant}`?"),
+                None => "write such a value".to_owned(),
+            },
+        })
+    }
+
+    fn by_name(&self, name: &str, value: &Value) -> Setting {
         if self.has_setting(name) {
             return self.in_its_unit(name, value);
         }
@@ -75,11 +133,14 @@ impl Line {
             },
             None => unsaid(other),
         };
-        // An old name, of which this line knows the new one.
+        // An old name, for which this line has a new one.
         if let Some(renamed) = self.renamed().find(|one| one.old == name) {
+            if OFF_BY_NEGATIVE.contains(&name) && value.as_i64().is_some_and(|value| value < 0) {
+                return named(renamed.new, Some(Value::Null));
+            }
             return named(renamed.new, renamed.unit.now(value));
         }
-        // A new name, of which this line has the old one.
+        // A new name, for which this line has the old one.
         for newer in &LINES[self.age() + 1..] {
             let is_it = |one: &Renamed| one.new == name && self.has_setting(one.old);
             if let Some(renamed) = newer.renamed().find(is_it) {
@@ -89,7 +150,8 @@ impl Line {
         Setting::Refused(self.refused(name))
     }
 
-    /// A setting that has its name, which later lines take with a unit and this one without.
+    /// Looks up a setting with an unchanged name that later lines take with a unit and this one
+    /// without.
     fn in_its_unit(&self, name: &str, value: &Value) -> Setting {
         let mut lines = LINES[self.age()..].iter().flat_map(|line| line.renamed());
         let unit = lines.find(|one| one.old == name && one.new == name).map(|one| one.unit);
@@ -103,20 +165,21 @@ impl Line {
         }
     }
 
-    /// Whether it has a setting by this name. A part of one is named by a dot: `sstable.format`.
+    /// Returns true if it has a setting with this name. A dot names a part of a setting:
+    /// `sstable.format`.
     pub fn has_setting(&self, name: &str) -> bool {
         let whole = name.split('.').next().unwrap_or_default();
         self.names().any(|known| known == whole)
     }
 
-    /// Whether a setting is a guardrail. The server applies those to the requests of ordinary
-    /// users; where nodes ask for no password, every client is a superuser to it.
+    /// Returns true if a setting is a guardrail. The server applies guardrails to the requests of
+    /// ordinary users. If nodes require no password, they treat every client as a superuser.
     pub fn is_guardrail(&self, name: &str) -> bool {
         self.guardrails.lines().any(|known| known == name)
     }
 
-    /// A value as `system_views.settings` shows it, with its unit. A setting that got units and
-    /// kept its name is shown as it was before, a number without one.
+    /// Returns a value of `system_views.settings` with its unit. A setting that got a unit and kept
+    /// its name is still shown as a number without one.
     pub fn shown_with_unit(&self, name: &str, shown: &str) -> String {
         let kept = self.renamed().find(|one| one.old == name && one.new == name);
         let number: Option<i64> = shown.trim().parse().ok();
@@ -125,9 +188,10 @@ impl Line {
         text.map_or_else(|| shown.to_owned(), str::to_owned)
     }
 
-    /// All settings, by their names in this line.
+    /// Returns all settings, by their names in this line.
     pub fn names(&self) -> impl Iterator<Item = &'static str> {
-        self.settings.lines().filter(|line| !line.contains('>'))
+        let rows = self.settings.lines().filter(|line| !line.contains('>'));
+        rows.filter_map(|row| row.split(' ').next())
     }
 
     fn renamed(&self) -> impl Iterator<Item = Renamed> + use<> {
@@ -187,7 +251,7 @@ impl Line {
         }
     }
 
-    /// The setting that a name is a slip of.
+    /// Returns the setting of which a name is probably a misspelling.
     fn nearest(&self, name: &str) -> Option<&'static str> {
         const SIMILARITY_MIN: f64 = 0.85;
         self.names()
@@ -307,10 +371,36 @@ mod tests {
         }
     }
 
+    /// A node failed on `-1MiB`, which a file of 4.0 writes as `-1`, meaning "off".
+    #[test]
+    fn a_negative_number_that_means_off_is_no_value_under_the_new_name() {
+        for (name, value, expected) in [
+            (
+                "sstable_preemptive_open_interval_in_mb",
+                json!(-1),
+                named("sstable_preemptive_open_interval", Value::Null),
+            ),
+            (
+                "sstable_preemptive_open_interval_in_mb",
+                json!(50),
+                named("sstable_preemptive_open_interval", json!("50MiB")),
+            ),
+            (
+                "index_summary_resize_interval_in_minutes",
+                json!(-1),
+                named("index_summary_resize_interval", Value::Null),
+            ),
+        ] {
+            assert_eq!(asked("5.0", name, value), expected, "{name}");
+        }
+        let known = asked("4.0", "sstable_preemptive_open_interval_in_mb", json!(-1));
+        assert_eq!(known, Setting::Known);
+    }
+
     #[test]
     fn what_changed_its_name_twice_or_got_a_unit_is_found_in_each_line() {
         for (line, name, value, expected) in [
-            // What was called otherwise in each of three lines.
+            // A setting with a different name in each of three lines.
             (
                 "4.0",
                 "partition_size_warn_threshold",
@@ -329,7 +419,7 @@ mod tests {
                     json!("100MiB"),
                 ),
             ),
-            // What has kept its name, and got a unit.
+            // A setting that kept its name, and got a unit.
             (
                 "4.0",
                 "key_cache_save_period",

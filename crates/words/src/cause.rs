@@ -1,9 +1,9 @@
-//! What lies behind the scatter of a run, in few words: a first screen has room for three.
+//! Describes the cause of a run's scatter in few words: the first screen has room for three.
 
 use measure::number::{counted, short, whole};
 use store::record::{CauseKind, CauseRecord};
 
-/// The sentence of a cause.
+/// Returns the sentence for a cause.
 pub fn sentence(cause: &CauseRecord) -> String {
     let percent = |share: f64| format!("{:.0} %", share * 100.0);
     let share = |before: &str| {
@@ -47,12 +47,12 @@ pub fn sentence(cause: &CauseRecord) -> String {
     format!("{what}.")
 }
 
-/// ` (5 of 6 trials)`.
+/// For example ` (5 of 6 trials)`.
 fn trials(cause: &CauseRecord) -> String {
     format!(" ({} of {})", cause.trials, counted(cause.of, "trial"))
 }
 
-/// `7,200 op/s in its first trial, 34,700 in its last`.
+/// For example `7,200 op/s in its first trial, 34,700 in its last`.
 fn ends(cause: &CauseRecord) -> Option<String> {
     let [first, last] = cause.ends?;
     Some(match cause.metric.as_deref()? {

@@ -1,4 +1,4 @@
-//! What a comparison of two variants says, and what it leaves open.
+//! Describes the result of a comparison of two variants, and what it leaves undecided.
 
 use crate::interval::Ratio;
 use crate::place::{metric_words, point_words, where_words};
@@ -11,15 +11,14 @@ use store::record::{
     Bound, ComparisonRecord, Finding, LooksHow, LooksRecord, MultiplicityRecord, PEAK, RobustRecord,
 };
 
-/// Blocks beyond which nobody adds any: as many as may be added at once.
+/// Maximum of blocks that a sentence suggests to add; more cannot be added at once.
 pub const BLOCKS_ADDED_MAX: usize = 50;
 
-/// Where only a difference above this would have been seen, that number helps nobody: the trials
-/// scatter.
+/// Detectable difference from which the number is omitted, because the trials scatter too much.
 const SCATTER_MAX: f64 = 0.5;
 
-/// A comparison of which the number of blocks was stated; `scatter` is what its metric went between
-/// in trials that should be alike.
+/// Returns the sentence for a comparison with a stated number of blocks. `scatter` is the range of
+/// its metric in trials that should be alike.
 pub fn sentence(comparison: &ComparisonRecord, scatter: Option<&Scatter<'_>>) -> String {
     let ComparisonRecord {
         baseline,
@@ -52,14 +51,15 @@ pub fn sentence(comparison: &ComparisonRecord, scatter: Option<&Scatter<'_>>) ->
     format!("{at}, {says}: {change}{left_open}.")
 }
 
-/// Whether a difference that is not called has an interval of its own without room for none.
+/// Returns true if the verdict is inconclusive only because of the correction for many comparisons:
+/// the comparison's own interval excludes 1.
 fn is_chance_among_many(comparison: &ComparisonRecord) -> bool {
     let (blocks, planned) = (comparison.blocks, comparison.blocks_planned);
     let is_beside = comparison.ci95.is_some_and(|[low, high]| low > 1.0 || high < 1.0);
     is_beside && !too_few_blocks(blocks, planned, comparison.looks_in())
 }
 
-/// `; 6 blocks would settle it`, if that is a number that anybody adds.
+/// For example `; 6 blocks would settle it`; empty if the number is too large to be useful.
 pub(crate) fn settle(blocks: Option<usize>) -> String {
     let blocks = blocks.filter(|blocks| *blocks <= BLOCKS_ADDED_MAX);
     blocks.map_or(String::new(), |blocks| {
@@ -67,21 +67,22 @@ pub(crate) fn settle(blocks: Option<usize>) -> String {
     })
 }
 
-/// Between which values a metric went in trials of one variant at one load, which should be alike.
+/// Range of a metric in trials of one variant at one load, which should be alike.
 pub struct Scatter<'a> {
-    /// The variant, of the two that are compared that with more of it.
+    /// Variant: of the two compared ones, the one with more scatter.
     pub variant: &'a VariantName,
-    /// As in [`ComparisonRecord::metric`].
+    /// Metric, as in [`ComparisonRecord::metric`].
     pub metric: &'a str,
-    /// The least and the most.
+    /// Smallest and largest value.
     pub ends: [f64; 2],
 }
 
-/// Trials that should be alike and differ by more than this factor are said with their ends.
+/// Factor between trials that should be alike from which their range is stated.
 const SCATTER_SAID: f64 = 1.5;
 
 impl Scatter<'_> {
-    /// `: throughput of “lz4” went from 7,200 to 31,500 op/s`; nothing where that is not much.
+    /// For example `: throughput of “lz4” went from 7,200 to 31,500 op/s`; empty if the range is
+    /// small.
     fn words(&self) -> String {
         let [least, most] = self.ends;
         if !(least > 0.0 && most > least * SCATTER_SAID) {
@@ -97,8 +98,8 @@ impl Scatter<'_> {
     }
 }
 
-/// Comparisons of which there is one block each, all together: what differs is not judged. None
-/// without any.
+/// Describes all comparisons that have only one block, together; their differences are not judged.
+/// `None` if there are no comparisons.
 pub fn one_block(comparisons: &[&ComparisonRecord]) -> Option<String> {
     let mut variants: IndexSet<&VariantName> = IndexSet::new();
     for one in comparisons {
@@ -120,10 +121,10 @@ pub fn one_block(comparisons: &[&ComparisonRecord]) -> Option<String> {
     })
 }
 
-/// Variants from which on their number stands for their names.
+/// Number of variants from which the number replaces their names.
 const VARIANTS_MANY: usize = 5;
 
-/// `+5.1 % throughput (95 %: +3.9 to +6.3 %)`.
+/// For example `+5.1 % throughput (95 %: +3.9 to +6.3 %)`.
 pub fn change_words(comparison: &ComparisonRecord) -> String {
     let (change, interval) = Ratio::from(comparison).change("95 %");
     let metric = metric_words(&comparison.metric);
@@ -133,8 +134,8 @@ pub fn change_words(comparison: &ComparisonRecord) -> String {
     format!("{change} {metric}{interval}")
 }
 
-/// The same of a difference that is not decided: `+20.6 % throughput, anything from -40.7 to
-/// +145 %`. An interval that goes beyond tenfold has no numbers that help.
+/// The same for an undecided difference: `+20.6 % throughput, anything from -40.7 to +145 %`. An
+/// interval beyond tenfold is described without numbers, because they would not help.
 fn open_change_words(comparison: &ComparisonRecord) -> String {
     let metric = metric_words(&comparison.metric);
     let change = Ratio::from(comparison).change("95 %").0;
@@ -148,7 +149,7 @@ fn open_change_words(comparison: &ComparisonRecord) -> String {
     }
 }
 
-/// What cannot be compared by a metric, since nobody knows how large it is on either side.
+/// Describes a metric that cannot be compared, since it is only a lower bound on both sides.
 pub fn incomparable(
     (baseline, contender): (&VariantName, &VariantName),
     metric: &str,
@@ -166,7 +167,7 @@ pub fn incomparable(
     )
 }
 
-/// What a verdict that is not decided leaves open.
+/// Describes what an undecided verdict leaves open.
 fn undecided(comparison: &ComparisonRecord, scatter: Option<&Scatter<'_>>) -> String {
     let percent = |share: f64| format!("{} %", significant(share * 100.0, 3));
     let mut parts = Vec::new();
@@ -241,7 +242,7 @@ fn could_see(
     }
 }
 
-/// What may be expected of so many comparisons by chance.
+/// States the correction for the number of comparisons.
 pub fn multiplicity(many: &MultiplicityRecord) -> String {
     format!(
         "Corrected for {} comparisons (Holm's method).",
@@ -249,8 +250,8 @@ pub fn multiplicity(many: &MultiplicityRecord) -> String {
     )
 }
 
-/// What a study that goes on until it is answered has found, for who reads one sentence; none of
-/// another comparison.
+/// Summarizes the result of a study that goes on until it is answered, in one sentence. `None` for
+/// any other comparison.
 pub fn answered(comparison: &ComparisonRecord, scatter: Option<&Scatter<'_>>) -> Option<String> {
     let looks = comparison.looks.as_ref().filter(|_| comparison.primary)?;
     let (contender, baseline) = (&comparison.contender, &comparison.baseline);
@@ -278,7 +279,7 @@ pub fn answered(comparison: &ComparisonRecord, scatter: Option<&Scatter<'_>>) ->
     Some(format!("{says}: {number}; {ended}{whenever}{left_open}."))
 }
 
-/// ` at 8 threads`; nothing of searches, which are compared by what they have found.
+/// For example ` at 8 threads`; empty for searches, which are compared by their results.
 fn place(comparison: &ComparisonRecord) -> String {
     if comparison.point.is_none() {
         String::new()
@@ -287,7 +288,7 @@ fn place(comparison: &ComparisonRecord) -> String {
     }
 }
 
-/// What stands beside a ratio of which one block differs.
+/// Returns the note on a ratio for which one block differs from the others.
 pub fn robust(comparison: &ComparisonRecord) -> Option<String> {
     let RobustRecord {
         block,
@@ -312,7 +313,7 @@ pub fn robust(comparison: &ComparisonRecord) -> Option<String> {
     ))
 }
 
-/// Why a comparison of several blocks has no interval yet.
+/// Explains why a comparison of several blocks has no interval yet.
 fn too_early(looks: &LooksRecord, pairs: usize) -> String {
     match looks.how {
         LooksHow::Anytime => {

@@ -1,16 +1,17 @@
-//! What a variant costs beside another: the largest differences, in one sentence.
+//! Describes the largest cost differences between a variant and another, in one sentence.
 
 use crate::place::point_words;
 use analysis::VariantName;
 use measure::number::significant;
 use store::record::{CostComparisonRecord, CostKind, PointRecord};
 
-/// Differences that a sentence names; the table has all.
+/// Differences that a sentence names; the table lists all.
 const NAMED_MAX: usize = 3;
-/// Variants that are told about: of more, the table tells.
+/// Contenders that get a sentence; the table lists the others.
 const CONTENDERS_MAX: usize = 3;
 
-/// A sentence for each contender whose costs differ, of comparisons that stand beside each other.
+/// Returns a sentence for each contender whose costs differ. Comparisons of the same contender and
+/// point must be adjacent.
 pub fn sentences(comparisons: &[&CostComparisonRecord], points: &[PointRecord]) -> Vec<String> {
     let is_of_same = |one: &&CostComparisonRecord, next: &&CostComparisonRecord| {
         (&one.contender, one.point) == (&next.contender, next.point)
@@ -27,7 +28,7 @@ fn sentence(comparisons: &[&CostComparisonRecord], points: &[PointRecord]) -> Op
         comparisons.iter().copied().filter(|one| one.differs).collect();
     let distance = |one: &CostComparisonRecord| one.ratio.ln().abs();
     differing.sort_by(|a, b| distance(b).total_cmp(&distance(a)));
-    // How far data is compressed is said with the space that it takes.
+    // The compression ratio is stated together with the disk space.
     let of = |cost: CostKind| differing.iter().copied().find(|one| one.cost == cost);
     let ratio = of(CostKind::Compression).filter(|_| of(CostKind::DiskSpace).is_some());
     let told = differing.iter().filter(|one| ratio.is_none_or(|ratio| ratio.cost != one.cost));
@@ -43,7 +44,8 @@ fn sentence(comparisons: &[&CostComparisonRecord], points: &[PointRecord]) -> Op
     ))
 }
 
-/// `38 % less disk space per row (41 B instead of 66 B, compression ratio 3.1 instead of 1.9)`.
+/// For example `38 % less disk space per row (41 B instead of 66 B, compression ratio 3.1 instead
+/// of 1.9)`.
 fn difference(
     one: &CostComparisonRecord,
     ratio: Option<&CostComparisonRecord>,
@@ -67,7 +69,7 @@ fn difference(
     )
 }
 
-/// What it is on both sides: `41 B instead of 66 B`.
+/// Returns the values on both sides: `41 B instead of 66 B`.
 fn values(one: &CostComparisonRecord, points: &[PointRecord]) -> Option<String> {
     let of = |variant: &VariantName| {
         let at = points.iter().find(|p| p.variant == *variant && p.point == one.point)?;

@@ -1,10 +1,10 @@
-//! What a curve through a ladder of loads says.
+//! Describes a curve through a ladder of loads.
 
 use crate::place::variant_words;
 use measure::number::{significant, whole};
 use store::record::{CurveRecord, WithoutPeak};
 
-/// What the curves say, a sentence each. One that was refused says nothing here.
+/// Returns a sentence for each curve. A refused fit gets none.
 pub fn sentences(curves: &[CurveRecord]) -> Vec<String> {
     curves.iter().filter_map(sentence).collect()
 }

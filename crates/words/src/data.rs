@@ -1,7 +1,7 @@
-//! Data that was lost, wrong or resurrected: the first sentences of any answer.
+//! Describes data that was lost, wrong or resurrected: the first sentences of any answer.
 //!
-//! What must hold: whatever V14 holds against verified data is said here, in every kind of study,
-//! and nothing that the configuration allows is.
+//! Invariant: every objection of V14 to verified data is stated here, in every kind of study, and
+//! nothing that the configuration allows is.
 
 use crate::trials::names_of;
 use measure::number::count;
@@ -9,10 +9,10 @@ use store::record::{
     MissedRowRecord, Promised, ReadBackRecord, RegistersRecord, TrialFinding, VerifyRecord,
 };
 
-/// Rows that a sentence names; of more it says how many there are.
+/// Rows that a sentence names; the rest is only counted.
 const ROWS_NAMED_MAX: usize = 5;
 
-/// The sentences; none where nothing speaks against the data.
+/// Returns the sentences; empty if there is no objection to the data.
 pub fn against(trials: &[TrialFinding]) -> Vec<String> {
     let of: Vec<&TrialFinding> =
         trials.iter().filter(|trial| !trial.data_against().is_nothing()).collect();
@@ -28,7 +28,7 @@ pub fn against(trials: &[TrialFinding]) -> Vec<String> {
     said.into_iter().flatten().collect()
 }
 
-/// The row with the lowest number of those that speak against the data; none if none has one.
+/// Returns the row with the lowest number among the wrong ones; `None` if no row is named.
 pub fn first_row(trials: &[TrialFinding]) -> Option<&MissedRowRecord> {
     let named = trials.iter().flat_map(|trial| {
         let against = trial.data_against();
@@ -39,7 +39,8 @@ pub fn first_row(trials: &[TrialFinding]) -> Option<&MissedRowRecord> {
     named.min_by_key(|row| row.row)
 }
 
-/// `, in 2 of 6 trials: “b” at 8 threads (blocks 1, 2)`; nothing where the run has one trial.
+/// For example `, in 2 of 6 trials: “b” at 8 threads (blocks 1, 2)`; empty if the run has one
+/// trial.
 fn where_words(of: &[&TrialFinding], all: &[TrialFinding]) -> String {
     if all.len() < 2 {
         return String::new();
@@ -70,7 +71,7 @@ fn rows_sentence(read: &[&ReadBackRecord], where_words: &str) -> Option<String> 
     ))
 }
 
-/// What the configuration says of it.
+/// Returns what the configuration promises about the finding.
 fn promised(record: &ReadBackRecord) -> String {
     let why = &record.why;
     match record.promise {
@@ -126,7 +127,7 @@ fn registers_sentence(found: &[&RegistersRecord], where_words: &str) -> Option<S
     ))
 }
 
-/// How many rows, or reads, are not as they should be.
+/// Numbers of rows, or of reads, that are not as expected.
 struct Counts {
     lost: u64,
     stale: u64,
@@ -140,7 +141,7 @@ impl Counts {
         self.lost + self.stale + self.resurrected + self.wrong + self.counters
     }
 
-    /// The worst of it, in a few words.
+    /// Returns the worst finding in a few words.
     fn title(&self) -> &'static str {
         if self.lost > 0 {
             "Data was lost"
@@ -153,7 +154,7 @@ impl Counts {
         }
     }
 
-    /// `7 are lost, 3 have a wrong value`.
+    /// For example `7 are lost, 3 have a wrong value`.
     fn words(&self) -> String {
         let each = [
             (self.lost, "is lost", "are lost"),
@@ -169,7 +170,7 @@ impl Counts {
         listed(&each)
     }
 
-    /// `7 found no row, 3 found a wrong value`.
+    /// For example `7 found no row, 3 found a wrong value`.
     fn of_reads(&self) -> String {
         let each = [
             (self.lost, "found no row"),
@@ -193,7 +194,7 @@ fn listed(each: &[(u64, &str, &str)]) -> String {
     words.collect::<Vec<_>>().join(", ")
 }
 
-/// ` (rows 3, 17, 20, 41, 56 and 2 more)`; nothing where no row has a number.
+/// For example ` (rows 3, 17, 20, 41, 56 and 2 more)`; empty if no row has a number.
 fn named_rows<'a>(named: impl Iterator<Item = &'a MissedRowRecord>, all: u64) -> String {
     let mut rows: Vec<u64> = named.map(|one| one.row).collect();
     rows.sort_unstable();

@@ -1,7 +1,7 @@
-//! What the axes of a matrix do, in sentences: of the primary point only.
+//! Describes the effects of a matrix's axes, at the primary point only.
 //!
-//! Where two axes interact, what one does on average over the other is true of no
-//! configuration. So that they do is said first, with what each does where the other stands.
+//! If two axes interact, the average effect of one over the other holds for no configuration. The
+//! interaction is therefore stated first, with the effect of one axis at each value of the other.
 
 use crate::comparison::settle;
 use crate::interval::Ratio;
@@ -12,7 +12,7 @@ use store::record::{
     WithoutInterval,
 };
 
-/// What the axes do at the primary point of each step.
+/// Describes the effects of the axes at the primary point of each step.
 pub fn sentences(all: &[EffectsRecord]) -> Vec<String> {
     let primary = all.iter().filter(|effects| effects.primary);
     primary.flat_map(|effects| Words { effects }.all()).collect()
@@ -22,16 +22,16 @@ struct Words<'a> {
     effects: &'a EffectsRecord,
 }
 
-/// What one sentence says, without its capital.
+/// Text of one sentence, without its capital.
 enum Clause {
-    /// It begins with a name, which is written as it is everywhere.
+    /// Begins with a name, which keeps its spelling.
     Name(String),
-    /// It begins with a word.
+    /// Begins with a word.
     Word(String),
 }
 
 impl Clause {
-    /// The sentence, with its capital.
+    /// Returns the clause as a sentence with a capital.
     fn alone(self) -> String {
         match self {
             Clause::Name(text) => text,
@@ -44,7 +44,7 @@ impl Clause {
         }
     }
 
-    /// The sentence behind its beginning.
+    /// Returns the clause after a beginning.
     fn after(self, beginning: &str) -> String {
         match self {
             Clause::Name(text) | Clause::Word(text) => format!("{beginning}{text}"),
@@ -93,7 +93,7 @@ impl Words<'_> {
             .filter(move |e| e.verdict == EffectVerdict::Interaction(verdict))
     }
 
-    /// Of each pair of axes that interact, what the one does where the other stands.
+    /// Describes each pair of interacting axes: the effect of one at each value of the other.
     fn interactions(&self) -> Vec<String> {
         let mut said: Vec<(&LevelRecord, &str, String)> = Vec::new();
         for effect in self.acts(Interaction::Matters) {
@@ -108,7 +108,7 @@ impl Words<'_> {
                     let value = &self::with(simple).value;
                     format!("by {} where {with} is “{value}”", change(simple))
                 });
-            // Of several values one figure would not say of which.
+            // With more than two values, one figure would be ambiguous.
             let is_two_by_two =
                 self.of_kind(EffectKind::Interaction).filter(|e| is_pair(e, effect));
             let how_much = match is_two_by_two.count() {
@@ -156,7 +156,7 @@ impl Words<'_> {
             EffectVerdict::Ratio(Finding::Equivalent) => format!(
                 "{axis}: {what} makes no difference that matters to {metric}: {change}, {average}."
             ),
-            // Its interval is that of one effect alone.
+            // Its interval covers this effect alone.
             _ if leaves_one_out(effect) => format!(
                 "{axis}: {what} changes {metric} by {change}, {average}, if this is the only \
                  question; among the {} that are asked here it may be chance{}.",
@@ -203,7 +203,7 @@ impl Words<'_> {
         })
     }
 
-    /// The pairs of axes of which every interaction that is not said otherwise has this verdict.
+    /// Returns the pairs of axes whose most serious interaction has this verdict.
     fn pairs(&self, verdict: Interaction) -> Vec<String> {
         let mut pairs = Vec::new();
         for effect in self.acts(verdict) {
@@ -247,27 +247,27 @@ impl Words<'_> {
     }
 }
 
-/// The second axis of an interaction or a simple effect.
+/// Returns the second axis of an interaction or a simple effect.
 fn with(effect: &EffectRecord) -> &LevelRecord {
     effect.with.as_ref().unwrap_or(&effect.of)
 }
 
-/// Whether two interactions are of the same two axes.
+/// Returns true if two interactions concern the same two axes.
 fn is_pair(one: &EffectRecord, other: &EffectRecord) -> bool {
     one.of.axis == other.of.axis && with(one).axis == with(other).axis
 }
 
-/// Whether an effect is of an axis.
+/// Returns true if an effect concerns an axis.
 fn of(effect: &EffectRecord, axis: &str) -> bool {
     effect.of.axis == axis || with(effect).axis == axis
 }
 
-/// `“large” instead of “small”`.
+/// For example `“large” instead of “small”`.
 fn instead(level: &LevelRecord) -> String {
     format!("“{}” instead of “{}”", level.value, level.against)
 }
 
-/// `a, b and c`.
+/// For example `a, b and c`.
 fn listed<T: AsRef<str>>(items: &[T]) -> String {
     let items: Vec<&str> = items.iter().map(AsRef::as_ref).collect();
     match items.as_slice() {
@@ -277,18 +277,18 @@ fn listed<T: AsRef<str>>(items: &[T]) -> String {
     }
 }
 
-/// `+11.1 % (95 %: +10.6 to +11.6 %)`.
+/// For example `+11.1 % (95 %: +10.6 to +11.6 %)`.
 fn change(effect: &EffectRecord) -> String {
     let (change, interval) = Ratio::from(effect).change("95 %");
     change + &interval
 }
 
-/// Whether the interval of an effect has no room for none.
+/// Returns true if the interval of an effect excludes 1.
 fn leaves_one_out(effect: &EffectRecord) -> bool {
     effect.ci95.is_some_and(|[low, high]| low > 1.0 || high < 1.0)
 }
 
-/// `+11.9 %, anything from -32.2 to +84.9 %`.
+/// For example `+11.9 %, anything from -32.2 to +84.9 %`.
 fn open_change(effect: &EffectRecord) -> String {
     let (change, _) = Ratio::from(effect).change("95 %");
     let open = effect

@@ -1,4 +1,4 @@
-//! What hours under one load came to.
+//! Describes the result of hours under one load.
 
 use crate::place::{point_words, variant_before};
 use analysis::VariantName;
@@ -6,8 +6,8 @@ use analysis::endurance::{Agreed, Course};
 use measure::number::{short, whole, without_zeros};
 use store::record::{DriftRecord, EnduranceRecord, EnduredRecord, TrialFinding};
 
-/// The answer of a variant: what throughput did and p99 with it; then what it was against the
-/// shorter windows before, and what grows.
+/// Describes a variant: first the change of throughput and p99; then its difference from the
+/// shorter windows before, and the growth.
 pub fn sentences(
     variant: &VariantName,
     found: Option<&EnduredRecord>,
@@ -26,7 +26,7 @@ fn of(found: &EnduredRecord, trials: &[TrialFinding]) -> Option<Vec<String>> {
         .filter(|trial| long.trials.contains(&trial.index))
         .filter_map(|trial| trial.endurance.as_ref())
         .collect();
-    // Of several blocks the one that went furthest.
+    // With several blocks, take the one with the largest change.
     let drift = |of: &str| {
         let all = shown.iter().filter_map(|one| one.drift(of));
         all.reduce(|a, b| {
@@ -78,7 +78,7 @@ fn of(found: &EnduredRecord, trials: &[TrialFinding]) -> Option<Vec<String>> {
     )
 }
 
-/// `fell by 35 % (95 %: 30 to 40 %)`.
+/// For example `fell by 35 % (95 %: 30 to 40 %)`.
 fn went_words(drift: &DriftRecord) -> String {
     let way = if drift.change < 0.0 { "fell" } else { "rose" };
     let sign = if drift.change < 0.0 { -1.0 } else { 1.0 };
@@ -94,7 +94,7 @@ fn went_words(drift: &DriftRecord) -> String {
     format!("{way} by {} %{ends}", percent(drift.change))
 }
 
-/// `change -0.3 %, 95 %: -0.8 to +0.2 %`.
+/// For example `change -0.3 %, 95 %: -0.8 to +0.2 %`.
 fn change_words(drift: &DriftRecord) -> String {
     let percent = |share: f64| format!("{:+.1}", share * 100.0);
     let ends = drift.ci95.map_or(String::new(), |[low, high]| {
@@ -103,7 +103,7 @@ fn change_words(drift: &DriftRecord) -> String {
     format!("change {} %{ends}", percent(drift.change))
 }
 
-/// How far apart the turns were.
+/// Describes the difference between the windows.
 fn apart_words(found: &EnduredRecord) -> Option<String> {
     let (apart, [low, high]) = (found.apart?, found.apart_ci95?);
     let before = &found.turns[..found.turns.len().saturating_sub(1)];
@@ -147,7 +147,7 @@ fn growth_words(shown: &[&EnduranceRecord]) -> String {
     }
 }
 
-/// `24 h`, `3 min`, `30 days`, as short as it can be said.
+/// Formats a length as short as possible: `24 h`, `3 min`, `30 days`.
 pub fn length_words(seconds: f64) -> String {
     let (value, unit) = match seconds {
         s if s >= 172_800.0 => (s / 86_400.0, "days"),

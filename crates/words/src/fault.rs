@@ -1,5 +1,5 @@
-//! What faults did, in the answer: a sentence for each of a few, or one for many; and whether
-//! anything acknowledged was lost.
+//! Describes the effects of faults in the answer: a sentence for each of a few faults, or one for
+//! many. It also states whether acknowledged data was lost.
 
 use analysis::procedure::Point;
 use measure::number::{count, counted, short};
@@ -8,14 +8,14 @@ use store::record::{
     read_back_words,
 };
 
-/// Faults from which on one sentence stands for all.
+/// Number of faults from which one sentence covers all.
 const MANY: usize = 4;
-/// Faults whose latencies one sentence lists; of more it has the worst.
+/// Faults whose latencies one sentence lists; of more, it lists the worst.
 const LISTED_MAX: usize = 4;
-/// From this factor on p99 was higher for another reason than that it varies.
+/// Ratio from which an increase of p99 exceeds its usual variation.
 const RAISED: f64 = 1.5;
 
-/// The sentences; none without a fault whose effect could be told.
+/// Returns the sentences; empty if there is no fault with a measurable effect.
 pub fn sentences(trials: &[TrialFinding]) -> Vec<String> {
     let faults = trials.iter().flat_map(|trial| {
         let is_at_rate = trial.point.is_some_and(Point::is_rate);
@@ -29,7 +29,7 @@ pub fn sentences(trials: &[TrialFinding]) -> Vec<String> {
         few if few < MANY => told.iter().map(FaultEffect::sentence).collect(),
         _ => many(&told),
     };
-    // Of rows that must not be lost the first sentence of the answer tells.
+    // Rows that must not be lost are in the first sentence of the answer.
     let is_told = trials.iter().any(|trial| trial.data_against().rows.is_some());
     if trials.iter().any(|trial| !trial.faults.is_empty()) && !is_told {
         let read: Vec<_> = trials.iter().filter_map(|trial| trial.read_back.as_ref()).collect();
@@ -38,14 +38,14 @@ pub fn sentences(trials: &[TrialFinding]) -> Vec<String> {
     said
 }
 
-/// A fault of which there is a level before it.
+/// Effect of a fault that has a level before it.
 struct FaultEffect<'a> {
     fault: &'a FaultRecord,
     is_at_rate: bool,
-    /// Operations that failed, of all that ended.
+    /// Operations that failed, and all that ended.
     failed: u64,
     ended: u64,
-    /// How deep and for how long throughput fell.
+    /// Depth and duration of the throughput drop.
     depth: f64,
     seconds: f64,
     aftermath: Option<Aftermath>,
@@ -75,7 +75,8 @@ impl<'a> FaultEffect<'a> {
         }
     }
 
-    /// Its cost first: at a rate that is latency, in a closed loop throughput.
+    /// Returns the sentence with the cost of the fault first: latency at a rate, throughput in a
+    /// closed loop.
     fn sentence(&self) -> String {
         let throughput = if self.depth == 0.0 {
             "throughput stayed as before".to_owned()
@@ -98,7 +99,7 @@ impl<'a> FaultEffect<'a> {
         format!("{}: {}.", self.name(), said.join("; "))
     }
 
-    /// `48 of 16,500 operations failed`.
+    /// For example `48 of 16,500 operations failed`.
     fn failures(&self) -> String {
         match (self.failed, self.ended) {
             (0, _) => "no operation failed".to_owned(),
@@ -107,13 +108,13 @@ impl<'a> FaultEffect<'a> {
         }
     }
 
-    /// By which factor p99 was higher while it was on, if that is more than it varies.
+    /// Returns the factor by which p99 rose during the fault, if it exceeds the usual variation.
     fn raised(&self) -> Option<f64> {
         p99_ratio(self.fault).filter(|ratio| *ratio >= RAISED)
     }
 }
 
-/// Those from the injection on.
+/// Returns the stretches from the injection on.
 fn stretches(found: &RecoveryRecord) -> impl Iterator<Item = &StretchRecord> {
     [&found.during, &found.after].into_iter().flatten()
 }
@@ -134,7 +135,7 @@ fn many(told: &[FaultEffect]) -> Vec<String> {
         ends(told)
     );
     match latencies(told) {
-        // Latency is what a fault costs where load comes at a rate.
+        // If load comes at a rate, the cost of a fault is latency.
         Some(p99) if told.iter().any(|one| one.is_at_rate) => {
             vec![
                 format!("Of {all} faults {p99}."),
@@ -145,7 +146,8 @@ fn many(told: &[FaultEffect]) -> Vec<String> {
     }
 }
 
-/// `3 raised p99 while broken: “node-pause” of node2 from 162 to 10,000 ms (× 61.7), …`.
+/// For example `3 raised p99 while broken: “node-pause” of node2 from 162 to 10,000 ms (× 61.7),
+/// …`.
 fn latencies(told: &[FaultEffect]) -> Option<String> {
     let mut raised: Vec<&FaultEffect> = told.iter().filter(|one| one.raised().is_some()).collect();
     raised.sort_by(|a, b| b.raised().unwrap_or(0.0).total_cmp(&a.raised().unwrap_or(0.0)));
@@ -165,7 +167,7 @@ fn latencies(told: &[FaultEffect]) -> Option<String> {
     })
 }
 
-/// `2 lowered throughput, for 5 to 20 s, by 39 % at worst`.
+/// For example `2 lowered throughput, for 5 to 20 s, by 39 % at worst`.
 fn dips(told: &[FaultEffect]) -> String {
     let lowered: Vec<&FaultEffect> = told.iter().filter(|one| one.depth > 0.0).collect();
     let most = |of: fn(&FaultEffect) -> f64| lowered.iter().map(|one| of(one)).reduce(f64::max);
@@ -187,7 +189,8 @@ fn dips(told: &[FaultEffect]) -> String {
     }
 }
 
-/// After how many of them throughput and p99 were as before, and of how many that is not known.
+/// Describes after how many faults throughput and p99 were as before, and for how many that is
+/// unknown.
 fn ends(told: &[FaultEffect]) -> String {
     let normal = told.iter().filter_map(|one| one.aftermath?.normal_s());
     let normal_count = normal.clone().count();
@@ -220,7 +223,7 @@ fn ends(told: &[FaultEffect]) -> String {
     said.join("; ")
 }
 
-/// `29`, `6 to 25`.
+/// For example `29`, `6 to 25`.
 fn between(least: f64, most: f64) -> String {
     let [least, most] = [least, most].map(|seconds| short(seconds, 3));
     if least == most {

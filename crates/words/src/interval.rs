@@ -1,16 +1,16 @@
-//! How a ratio is said with its 95 % interval: as a change in percent, or as the number that it is.
+//! Formats a ratio with its 95 % interval: as a change in percent, or as a plain number.
 
 use measure::number::{change, changes, significant};
 use store::record::{Bound, ComparisonRecord, EffectRecord};
 
-/// A ratio as it is recorded.
+/// Ratio from a record.
 #[derive(Clone, Copy)]
 pub(crate) struct Ratio {
     value: f64,
     ci95: Option<[f64; 2]>,
-    /// The end that is known, of an interval whose other end is not.
+    /// Known end of an interval whose other end is unknown.
     end: Option<f64>,
-    /// Whether it is only that much at least, or at most.
+    /// Direction of the bound, if the ratio is only a bound.
     bound: Option<Bound>,
 }
 
@@ -37,13 +37,13 @@ impl From<&EffectRecord> for Ratio {
 }
 
 impl Ratio {
-    /// `at least `, before a ratio that is only that.
+    /// Returns the prefix of a ratio that is only a bound, such as `at least `.
     fn before(self) -> String {
         self.bound.map_or_else(String::new, Bound::before)
     }
 
-    /// `+5.1 %`, and ` (95 %: +3.9 to +6.3 %)`, which is empty without an interval; `over` says
-    /// what the interval covers.
+    /// Returns the change, `+5.1 %`, and its interval, ` (95 %: +3.9 to +6.3 %)`, which may be
+    /// empty. `over` describes the coverage of the interval.
     pub(crate) fn change(self, over: &str) -> (String, String) {
         let before = self.before();
         let interval = match (self.ci95, self.end) {
@@ -54,7 +54,7 @@ impl Ratio {
         (format!("{before}{}", change(self.value)), interval)
     }
 
-    /// `0.963 (95 %: 0.959 to 0.966)`.
+    /// For example `0.963 (95 %: 0.959 to 0.966)`.
     pub(crate) fn number(self) -> String {
         let digits = |ratio: f64| significant(ratio, 3);
         let (before, value) = (self.before(), digits(self.value));
@@ -66,7 +66,7 @@ impl Ratio {
     }
 }
 
-/// ` (95 %: 8.50 to 9.50)`, behind a value.
+/// Returns the interval after a value, for example ` (95 %: 8.50 to 9.50)`.
 pub fn ends([low, high]: [f64; 2], write: impl Fn(f64) -> String) -> String {
     format!(" (95 %: {} to {})", write(low), write(high))
 }

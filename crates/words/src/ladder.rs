@@ -1,4 +1,5 @@
-//! What a ladder of loads came to: the best of it, and where more load stopped paying.
+//! Describes the result of a ladder of loads: the best point, and where more load stopped paying
+//! off.
 
 use crate::place::{point_words, variant_words};
 use analysis::VariantName;
@@ -8,8 +9,9 @@ use measure::Known;
 use measure::number::{significant, whole};
 use store::record::PointRecord;
 
-/// What a variant reached, and where it stopped getting better; none if nothing may be believed. A
-/// rate that was kept up with is no throughput that was found: that it was is what is said.
+/// Describes the best point of a variant and where it stopped improving; `None` if no trial is
+/// usable. For a rate that the target kept up with, the sentence says so, because the rate is no
+/// measured throughput.
 pub fn best(
     variant: &VariantName,
     points: &[&PointRecord],
@@ -38,7 +40,7 @@ pub fn best(
     if let Some(bound) = bound_ms {
         sentence += &within_bound(points, sweep, bound);
     }
-    // Of one rate that was not kept up with, that has been said.
+    // For a single rate that the target did not keep up with, the sentence already says so.
     let is_said = point.saturated && points.len() == 1;
     let end = if is_said {
         String::new()
@@ -48,7 +50,7 @@ pub fn best(
     Some(sentence + &end + ".")
 }
 
-/// Who has nothing to show: one sentence for all of them.
+/// Names the variants without a usable result, in one sentence.
 pub fn unbelieved(variants: &[&VariantName]) -> Option<String> {
     Some(match variants {
         [] => return None,
@@ -64,10 +66,10 @@ pub fn unbelieved(variants: &[&VariantName]) -> Option<String> {
     })
 }
 
-/// A relative error above this, in percent, says only that nothing is known.
+/// Relative error, in percent, above which the result is as good as unknown.
 const ERROR_SAID_MAX: f64 = 50.0;
 
-/// The error of a throughput, and what it rests on: ` (± 1.2 %, mean of 3 blocks)`.
+/// Returns the error of a throughput and its basis: ` (± 1.2 %, mean of 3 blocks)`.
 fn error(point: &PointRecord, is_compared: bool) -> String {
     let half = point.ops_per_s_ci95.map(|[low, high]| (high - low) / 2.0);
     let share = half.map(|half| half / point.ops_per_s * 100.0);
@@ -101,7 +103,7 @@ fn error(point: &PointRecord, is_compared: bool) -> String {
     }
 }
 
-/// Where p99 stayed within a bound, as far as that can be told.
+/// Describes where p99 stayed within a bound, as far as that is known.
 fn within_bound(points: &[&PointRecord], sweep: &Reading, bound_ms: f64) -> String {
     let untold = sweep.untold_within_bound.map(|at| {
         let (p99_ms, ops) = (points[at].latency_ms.p99, points[at].ops_per_s);

@@ -1,15 +1,15 @@
-//! Where something was found: points of the axis, blocks, variants, metrics.
+//! Names the place of a result: points of the axis, blocks, variants, metrics.
 
 use analysis::VariantName;
 use analysis::procedure::Point;
 use store::record::PEAK;
 
-/// `28 threads`, `10,000 op/s`.
+/// For example `28 threads`, `10,000 op/s`.
 pub fn point_words(point: Option<Point>) -> String {
     point.map_or_else(String::new, Point::words)
 }
 
-/// `block 3`, `blocks 1 to 4, 7`.
+/// For example `block 3`, `blocks 1 to 4, 7`.
 pub fn block_words(blocks: &[usize]) -> String {
     let mut sorted = blocks.to_vec();
     sorted.sort_unstable();
@@ -24,7 +24,7 @@ pub fn block_words(blocks: &[usize]) -> String {
     format!("{noun} {}", runs.map(words).collect::<Vec<_>>().join(", "))
 }
 
-/// `At 28 threads`; what searches have found is compared wherever it is.
+/// For example `At 28 threads`; results of searches are compared at any point.
 pub fn where_words(metric: &str, place: Option<Point>) -> String {
     match metric {
         PEAK => "At what the searches have found".to_owned(),
@@ -32,7 +32,7 @@ pub fn where_words(metric: &str, place: Option<Point>) -> String {
     }
 }
 
-/// `throughput`, `p99`: what is compared.
+/// Returns the name of the compared metric: `throughput`, `p99`.
 pub fn metric_words(metric: &str) -> &str {
     match metric {
         "ops_per_s" => "throughput",
@@ -41,7 +41,8 @@ pub fn metric_words(metric: &str) -> &str {
     }
 }
 
-/// A variant at the beginning of a sentence: `The target` where a study has only one.
+/// Returns the name of a variant at the beginning of a sentence; `The target` if the study has only
+/// one.
 pub fn variant_words(variant: &VariantName) -> String {
     match variant.named() {
         None => "The target".to_owned(),
@@ -49,8 +50,8 @@ pub fn variant_words(variant: &VariantName) -> String {
     }
 }
 
-/// A clause about a variant as a sentence: behind its name, or with a capital where a study has
-/// only one. A clause that begins with a name or a number stays.
+/// Makes a clause about a variant a sentence: after the variant's name, or with a capital if the
+/// study has only one. A clause that begins with a name or a number stays.
 pub fn sentence_of(variant: &VariantName, clause: &str) -> String {
     let first: String = clause.chars().take_while(|c| c.is_alphanumeric()).collect();
     let is_word = first.chars().all(char::is_alphabetic);
@@ -63,7 +64,7 @@ pub fn sentence_of(variant: &VariantName, clause: &str) -> String {
     }
 }
 
-/// What stands before a sentence of a variant: `“large”: `; nothing where a study has only one.
+/// Returns the prefix of a sentence about a variant: `“large”: `; empty if the study has only one.
 pub fn variant_before(variant: &VariantName) -> String {
     match variant.named() {
         None => String::new(),

@@ -1,4 +1,4 @@
-//! What a throughput costs, and how many nodes it takes.
+//! Describes the price of a throughput, and the number of nodes that it needs.
 
 use crate::interval::ends;
 use crate::place::where_words;
@@ -6,7 +6,7 @@ use analysis::VariantName;
 use measure::number::{significant, whole};
 use store::record::{CapacityRecord, PEAK, PriceRecord};
 
-/// What they say, a sentence each.
+/// Returns a sentence for each capacity and each price.
 pub fn sentences(prices: &[PriceRecord], capacities: &[CapacityRecord]) -> Vec<String> {
     let capacities = capacities.iter().map(capacity_sentence);
     capacities.chain(prices.iter().map(price_sentence)).collect()
@@ -19,7 +19,7 @@ fn who(variant: &VariantName) -> String {
     }
 }
 
-/// ` USD`; nothing of a currency that nobody named.
+/// For example ` USD`; empty if no currency is given.
 fn unit(currency: Option<&str>) -> String {
     currency.map_or_else(String::new, |currency| format!(" {currency}"))
 }

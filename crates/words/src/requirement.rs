@@ -1,13 +1,14 @@
-//! What came of a study's requirements: all of them, each counted once.
+//! Describes the results of a study's requirements; each requirement is counted once.
 
 use analysis::Verdict;
 use store::record::RequirementRecord;
 
-/// Requirements that a sentence names; of more it says how many there are.
+/// Requirements that a sentence names; the rest is only counted.
 const NAMED_MAX: usize = 3;
 
-/// The first sentences of an answer; none without requirements. What is missed comes first, with
-/// its numbers. Of a run that is invalid as well it is said which of the two decides how it ends.
+/// Returns the first sentences of an answer; empty without requirements. Missed requirements come
+/// first, with their numbers. If the run is invalid too, a sentence says which of the two decides
+/// the exit code.
 pub fn sentences(requirements: &[RequirementRecord], verdict: Verdict) -> Vec<String> {
     let missed: Vec<_> = requirements.iter().filter(|one| one.is_missed()).collect();
     let open: Vec<_> = requirements.iter().filter(|one| one.is_open()).collect();
@@ -26,7 +27,7 @@ pub fn sentences(requirements: &[RequirementRecord], verdict: Verdict) -> Vec<St
     said
 }
 
-/// How many of them there are, and what came of them.
+/// States the number of requirements and their results.
 fn counts(all: usize, missed: usize, open: &[&RequirementRecord]) -> Option<String> {
     let untold = match open.len() {
         0 => String::new(),
@@ -49,7 +50,7 @@ fn counts(all: usize, missed: usize, open: &[&RequirementRecord]) -> Option<Stri
     })
 }
 
-/// The first of them with their numbers.
+/// Returns the first requirements with their numbers.
 fn named(requirements: &[&RequirementRecord]) -> String {
     let first = requirements.iter().take(NAMED_MAX);
     let mut clauses: Vec<String> = first.map(|one| one.in_short().to_owned()).collect();
@@ -95,7 +96,7 @@ mod tests {
             said(&[open(), missed("a"), missed("b"), met()]),
             "Missed: a; b. 2 of 4 requirements are missed. 1 cannot be told: p95 is 8 ms."
         );
-        // What counts as missed where it cannot be told is missed, and not open.
+        // A requirement that counts as missed if it cannot be decided is missed, and not open.
         assert_eq!(
             said(&[one("c", Outcome::Untold, true)]),
             "Missed: c. It is the one requirement."

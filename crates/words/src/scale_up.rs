@@ -1,10 +1,10 @@
-//! What a machine makes of more of its units.
+//! Describes the benefit of a machine from more of its units.
 
 use crate::interval::ends;
 use measure::number::significant;
 use store::record::{EfficiencyOf, EfficiencyRecord, ScaleUpRecord};
 
-/// What a study of this kind came to, a sentence for each arm and each efficiency.
+/// Returns the result of such a study, a sentence for each arm and each efficiency.
 pub fn sentences(records: &[ScaleUpRecord]) -> Vec<String> {
     records.iter().flat_map(of_arm).collect()
 }
@@ -46,7 +46,7 @@ fn of_arm(arm: &ScaleUpRecord) -> Vec<String> {
     said
 }
 
-/// The word of a study for what instances are on.
+/// Returns the plural of the unit that an instance runs on.
 pub fn plural(instances: &str) -> &str {
     match instances {
         "l3" => "L3 groups",

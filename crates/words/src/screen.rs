@@ -1,11 +1,11 @@
-//! What a screening of many settings says.
+//! Describes the result of a screening of many settings.
 
 use crate::place::{metric_words, point_words};
 use analysis::screen::Activity;
 use measure::number::significant;
 use store::record::{ScreenRecord, ScreenedRecord};
 
-/// What the screenings say, a sentence each.
+/// Returns the sentences for all screenings.
 pub fn sentences(screens: &[ScreenRecord]) -> Vec<String> {
     screens.iter().flat_map(said).collect()
 }

@@ -1,4 +1,4 @@
-//! What searches came to, those of a variant together.
+//! Describes the results of searches, with those of a variant together.
 
 use crate::place::{block_words, point_words, sentence_of};
 use analysis::VariantName;
@@ -8,17 +8,17 @@ use measure::Known;
 use measure::number::{significant, whole};
 use store::record::{SearchOutcome, SearchProcedure, SearchRecord};
 
-/// What was done at a share of what a search has found.
+/// Results of trials at a share of the load that a search has found.
 pub struct AtShare {
-    /// The share, 0 to 1.
+    /// Share of the found load, 0 to 1.
     pub share: f64,
-    /// The percentile that the search goes by.
+    /// Percentile that the search uses.
     pub of: Percentile,
-    /// The trials there that may be used: where, operations per second, and that percentile, ms.
+    /// Usable trials there: point, operations per second, and that percentile, ms.
     pub trials: Vec<(Option<Point>, f64, Known)>,
 }
 
-/// What the searches of a variant came to in so many blocks, a sentence each.
+/// Returns a sentence for each result of a variant's searches in this number of blocks.
 pub fn sentences(
     variant: &VariantName,
     blocks: usize,
@@ -47,7 +47,7 @@ pub fn sentences(
     }));
     if let Some(words) = at_share.and_then(at_share_words) {
         match clauses.as_mut_slice() {
-            // What was found and what is left at a share of it are one answer.
+            // The found load and the result at a share of it form one answer.
             [one] => *one += &format!("; {words}"),
             _ => clauses.push(words),
         }
@@ -56,7 +56,8 @@ pub fn sentences(
     sentences.map(|clause| sentence_of(variant, &clause)).collect()
 }
 
-/// The words of a search, with what its number of threads comes to: `8 threads (3,030 op/s)`.
+/// Returns the words of a search, with the throughput of its number of threads: `8 threads (3,030
+/// op/s)`.
 fn with_throughput(search: &SearchRecord) -> String {
     let did = search.found_ops_per_s().filter(|_| !search.at.is_some_and(Point::is_rate));
     match (&search.ending, did) {
@@ -65,7 +66,8 @@ fn with_throughput(search: &SearchRecord) -> String {
     }
 }
 
-/// `48,200 op/s (± 2.1 %, mean of 5 searches) is the most with a p99 within 10 ms`, and how sure.
+/// For example `48,200 op/s (± 2.1 %, mean of 5 searches) is the most with a p99 within 10 ms`,
+/// with its error.
 fn mean_words(searches: &[&SearchRecord]) -> String {
     let first = searches[0];
     let mean = |of: &dyn Fn(&SearchRecord) -> Option<Known>| -> Option<(f64, Option<[f64; 2]>)> {
@@ -77,7 +79,7 @@ fn mean_words(searches: &[&SearchRecord]) -> String {
     };
     let least = searches.iter().filter_map(|one| one.found());
     let least = least.map(Known::least).fold(f64::INFINITY, f64::min);
-    // What a search ends with is the grid's point below: that all ended alike is no certainty.
+    // A search ends at the grid point below the true value, so that equal results are not exact.
     let half = |[low, high]: [f64; 2]| ((high - low) / 2.0).exp() * grid(least) - 1.0;
     let error = |interval: Option<[f64; 2]>| {
         let half = interval.map(|interval| significant(half(interval) * 100.0, 2));
@@ -111,10 +113,10 @@ fn mean_words(searches: &[&SearchRecord]) -> String {
     }
 }
 
-/// `at 70 % of that it did 1,667 op/s at 6 threads with a p99 of 22.1 ms`.
+/// For example `at 70 % of that it did 1,667 op/s at 6 threads with a p99 of 22.1 ms`.
 fn at_share_words(at_share: &AtShare) -> Option<String> {
     let in_words = at_share.trials.iter().map(|(point, ops_per_s, ms)| {
-        // A rate that was kept up with is what was done.
+        // At a rate that the target kept up with, the rate is the throughput.
         let did = if point.is_some_and(Point::is_rate) {
             point_words(*point)
         } else {

@@ -1,4 +1,4 @@
-//! What is true of all trials together, and the reasons against some of them.
+//! Summarizes facts about all trials together, and the reasons against some of them.
 
 use crate::place::{block_words, point_words};
 use analysis::rules::seriousness;
@@ -9,14 +9,15 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use store::record::{Outcome, TrialFinding};
 
-/// Sentences about one rule from which on one of them stands for all.
+/// Number of sentences about one rule from which one of them represents all.
 const REASONS_MANY: usize = 4;
 
-/// Names beyond which a sentence has the first of them and how many there are.
+/// Number of names beyond which a sentence has only the first one and their number.
 const NAMES_MANY: usize = 4;
 
-/// The reasons of all trials, each once, with the names of the trials that it is of. Of a rule with
-/// many, the first, and of how many trials it is: each stands with its trial.
+/// Returns the reasons of all trials, each once, with the names of its trials. Of a rule with many
+/// reasons, only the first one and the number of trials are stated, since each is listed with its
+/// trial.
 pub fn reasons(trials: &[&TrialFinding]) -> Vec<String> {
     let mut rules: IndexMap<&str, IndexMap<&str, Vec<&TrialFinding>>> = IndexMap::new();
     for trial in trials {
@@ -53,8 +54,8 @@ pub fn reasons(trials: &[&TrialFinding]) -> Vec<String> {
     said
 }
 
-/// How a rule came out in the trial in which it came out worst. What is said of a trial by no rule
-/// ended it, which is worse than any.
+/// Returns the worst result of a rule over all trials. A reason without a rule means that the trial
+/// was aborted, which is worse than any rule.
 fn worst(trials: &[&TrialFinding], rule: &str) -> Option<Outcome> {
     if seriousness(rule) > seriousness("V16") {
         return Some(Outcome::Fail);
@@ -63,7 +64,7 @@ fn worst(trials: &[&TrialFinding], rule: &str) -> Option<Outcome> {
     all.filter(|one| one.rule == rule).map(|one| one.result).max()
 }
 
-/// `writes at 28 threads (blocks 1, 2), reads at 28 threads (block 1)`.
+/// For example `writes at 28 threads (blocks 1, 2), reads at 28 threads (block 1)`.
 pub(crate) fn names_of(trials: &[&TrialFinding], has_blocks: bool) -> String {
     let mut names: IndexMap<String, Vec<usize>> = IndexMap::new();
     for trial in trials {
@@ -80,7 +81,7 @@ pub(crate) fn names_of(trials: &[&TrialFinding], has_blocks: bool) -> String {
     names.join(", ")
 }
 
-/// `writes at 28 threads`.
+/// For example `writes at 28 threads`.
 fn name_of(trial: &TrialFinding) -> String {
     let variant = trial.variant.named().unwrap_or("trial");
     match trial.point {
@@ -89,8 +90,8 @@ fn name_of(trial: &TrialFinding) -> String {
     }
 }
 
-/// What the times of all trials do not tell: requests that were never sent, operations that were
-/// tried again or twice, or whose condition did not hold, by kind. None if there were none.
+/// Describes facts that the latencies of all trials do not show, by kind: unsent requests, repeated
+/// or speculative operations, and conditions that did not hold. `None` if there were none.
 pub fn besides(trials: &[TrialFinding]) -> Option<String> {
     let mut kinds: BTreeMap<&str, KindCounts> = BTreeMap::new();
     for (kind, counts) in trials.iter().flat_map(|trial| &trial.counts) {
@@ -128,7 +129,7 @@ pub fn besides(trials: &[TrialFinding]) -> Option<String> {
     (!parts.is_empty()).then(|| format!("All trials together: {}.", parts.join("; ")))
 }
 
-/// That the trials stand on several generations of data; none if they do not.
+/// States that the trials used several generations of data; `None` if they did not.
 pub fn generations(trials: &[TrialFinding]) -> Option<String> {
     let mut all: Vec<u64> = trials.iter().filter_map(|trial| trial.generation).collect();
     all.sort_unstable();

@@ -1,13 +1,13 @@
-//! What faults did against the same trials without them: a sentence for each of a few, or one for
-//! many.
+//! Describes the effects of faults compared with the same trials without them: a sentence for each
+//! of a few faults, or one for many.
 
 use crate::comparison::change_words;
 use store::record::{ComparisonRecord, FaultStretch, Finding, WithoutFaultsRecord};
 
-/// Faults from which on one sentence stands for all.
+/// Number of faults from which one sentence covers all.
 const MANY: usize = 4;
 
-/// A sentence for each of a few faults, or one for many.
+/// Returns a sentence for each of a few faults, or one for many.
 pub fn sentences(records: &[WithoutFaultsRecord]) -> Vec<String> {
     let faults: Vec<&[WithoutFaultsRecord]> = records
         .chunk_by(|a, b| (&a.variant, &a.point, a.fault) == (&b.variant, &b.point, b.fault))
@@ -33,7 +33,8 @@ fn sentence(stretches: &[WithoutFaultsRecord]) -> String {
     )
 }
 
-/// `while broken −31.2 % throughput (…), +310 % p99 (…), 12 operations failed, 0 without it`.
+/// For example `while broken −31.2 % throughput (…), +310 % p99 (…), 12 operations failed, 0
+/// without it`.
 fn stretch_words(record: &WithoutFaultsRecord) -> String {
     let [without, with] = record.failed;
     let mut said: Vec<String> = Vec::new();

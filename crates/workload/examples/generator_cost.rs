@@ -1,5 +1,6 @@
-//! Measures what an operation costs the generator: `cargo run --release -p workload --example
-//! generator_cost`. Best of many short runs, on one thread; figures of one machine, no test.
+//! Measures the generator's cost of an operation: `cargo run --release -p workload --example
+//! generator_cost`. It takes the best of many short runs on one thread; the figures are those of
+//! one machine, and not a test.
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -42,7 +43,7 @@ fn main() {
     }
 }
 
-/// The cost of `begin`, then of `token`, then of `append_values`, as far as `depth` says.
+/// Measures the cost of `begin`, then of `token`, then of `append_values`, depending on `depth`.
 #[expect(
     clippy::disallowed_methods,
     reason = "the crate has no clock, and must not"

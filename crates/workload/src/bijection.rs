@@ -1,13 +1,13 @@
 //! A keyed permutation of `0..count`: scatters popular ranks over the rows without collisions.
 //!
-//! On b-bit integers, "multiply by an odd number, add" and "xor with yourself shifted right" are
-//! both bijections; three rounds of the pair mix all bits. A result outside the domain is put
-//! through again (cycle walking), which keeps it a bijection; since b is the smallest width that
-//! holds the domain, fewer than two passes are needed on average.
+//! On b-bit integers, "multiply by an odd number, add" and "xor with itself shifted right" are both
+//! bijections; three rounds of the pair mix all bits. A result outside the domain is permuted again
+//! (cycle walking), which keeps it a bijection. Since b is the smallest width that holds the
+//! domain, fewer than two passes are needed on average.
 
 use crate::random::{GOLDEN, lane};
 
-/// A permutation of `0..count`, fixed by its seed.
+/// A permutation of `0..count`, determined by its seed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bijection {
     count: u64,
@@ -18,7 +18,7 @@ pub(crate) struct Bijection {
 }
 
 impl Bijection {
-    /// `count` must not be 0.
+    /// Creates a permutation; `count` must not be 0.
     pub(crate) fn new(count: u64, seed: u64) -> Bijection {
         assert!(count > 0, "a permutation of nothing");
         let bits = (64 - (count - 1).leading_zeros()).max(1);
@@ -35,12 +35,12 @@ impl Bijection {
         }
     }
 
-    /// The size of the domain.
+    /// Returns the size of the domain.
     pub(crate) fn count(&self) -> u64 {
         self.count
     }
 
-    /// Where `index` goes. `index` must be below `count`.
+    /// Returns the image of `index`, which must be below `count`.
     #[inline]
     pub(crate) fn apply(&self, index: u64) -> u64 {
         debug_assert!(index < self.count);
@@ -85,7 +85,8 @@ mod tests {
 
     #[test]
     fn neighbours_are_scattered() {
-        // The mean distance of two uniform points on 0..n is n/3; neighbours must come close.
+        // The mean distance of two uniform points on 0..n is n/3, and neighbours must be close to
+        // this.
         let count = 1_000_000u64;
         let bijection = Bijection::new(count, 42);
         let total: u64 =

@@ -1,34 +1,33 @@
-//! A range of operations of which each of several clients walks a part of its own, as the client
-//! machines of other tools do.
+//! Divides a range of operations between several clients, as the client machines of other tools do.
 //!
-//! What must hold: every operation of the range is walked once, whoever has it. Of W workers,
-//! worker w has the operations w, w + W, w + 2W, …; the workers of a client follow on each other,
-//! and what they have walks through the client's own part, in order.
+//! Every operation of the range is done once, by whichever client. Of W workers, worker w does the
+//! operations w, w + W, w + 2W, …. The workers of a client are consecutive, and their operations
+//! walk through the client's own part, in order.
 
-/// Which part of a range each client walks.
+/// The part of a range for each client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientRanges {
-    /// Operations of the whole range.
+    /// Number of operations of the whole range.
     count: u64,
-    /// Workers of all clients.
+    /// Number of workers of all clients.
     workers: u64,
-    /// By client, those with a worker.
+    /// Parts of the clients that have workers.
     parts: Vec<Part>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Part {
-    /// Workers of the clients before it.
+    /// Number of workers of the clients before it.
     before: u64,
-    /// Its own.
+    /// Number of its own workers.
     own: u64,
-    /// The first operation of its part.
+    /// First operation of its part.
     first: u64,
 }
 
 impl ClientRanges {
-    /// Of a range of `count` operations for clients with so many workers each, whose parts follow
-    /// on each other and are as large as their workers have operations of it.
+    /// Divides a range of `count` operations between clients with these numbers of workers. The
+    /// parts are consecutive, and each is as large as its workers have operations.
     pub fn new(count: u64, workers: &[u64]) -> ClientRanges {
         let all = workers.iter().sum::<u64>().max(1);
         let (mut before, mut first) = (0, 0);
@@ -45,7 +44,7 @@ impl ClientRanges {
         }
     }
 
-    /// The place in the range of operation `n`; those behind its end walk through it again.
+    /// Returns the position in the range of operation `n`; operations beyond its end repeat it.
     #[inline]
     pub fn place(&self, n: u64) -> u64 {
         let n = n % self.count;
@@ -72,7 +71,7 @@ mod tests {
     fn the_workers_of_a_client_walk_through_its_part() {
         assert_eq!(places(4, &[1, 1]), [0, 2, 1, 3]);
         assert_eq!(places(5, &[1, 1]), [0, 3, 1, 4, 2]);
-        // Two workers of the first, one of the second: 6 and 3, then the rest.
+        // Two workers of the first client, one of the second: 6 and 3 operations, then the rest.
         assert_eq!(places(9, &[2, 1]), [0, 1, 6, 2, 3, 7, 4, 5, 8]);
         assert_eq!(places(3, &[3]), [0, 1, 2]);
         assert_eq!(places(3, &[]), [0, 1, 2]);

@@ -1,4 +1,4 @@
-//! Checks a spec and makes a program of it. All mistakes are reported together.
+//! Checks a spec and builds a program from it. All mistakes are reported together.
 
 use crate::counters;
 use crate::iot;
@@ -103,7 +103,7 @@ fn keyspace(params: &mut Params, named: &Named) -> String {
     keyspace.clone()
 }
 
-/// The weight of every kind of the workload.
+/// Returns the weight of every kind of the workload.
 fn weights(params: &mut Params, named: &Named) -> Vec<f64> {
     let spec = params.spec;
     let mut weights = vec![0.0; named.kinds.len()];

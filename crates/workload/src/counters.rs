@@ -1,8 +1,8 @@
-//! Counters: one per key, added to and read. What was added to each is known afterwards, but for
+//! Counters: one per key, incremented and read. The sum of each is known afterwards, except for
 //! additions of unknown outcome, which bound it from both sides.
 //!
-//! The load stage adds 0, so that every counter is there. An addition is not idempotent: a further
-//! try is made only where the first one has certainly done nothing.
+//! The load stage adds 0, so that every counter exists. An addition is not idempotent: it is
+//! retried only if the first try certainly had no effect.
 
 use crate::distribution::Sampler;
 use crate::generator::{Check, Operation};
@@ -17,20 +17,20 @@ use cql::response::RawRows;
 use cql::template::append_value;
 use cql::token::murmur3;
 
-/// What a study writes after `use:`.
+/// Name after `use:` in a study.
 pub(crate) const NAME: &str = "counters";
 
 const TABLE: &str = "counters";
 
-/// In this order, kind and statement share their index.
+/// In this order: kind and statement share their index.
 const KINDS: [(&str, bool); 2] = [("add", true), ("read", false)];
 const ADD: u16 = 0;
 const READ: u16 = 1;
 
-/// A million additions of the most come to less than a counter holds.
+/// Maximum amount: a million such additions fit in a counter.
 const AMOUNT_MAX: u64 = 1 << 40;
 
-/// What is added.
+/// Parameters of the additions.
 #[derive(Debug)]
 pub(crate) struct Counters {
     amount_max: u64,
@@ -38,7 +38,7 @@ pub(crate) struct Counters {
     seed: u64,
 }
 
-/// The current key, and what was read last.
+/// Current key, and last value read.
 #[derive(Debug, Default)]
 pub(crate) struct RowKey {
     key: [u8; 8],
@@ -85,7 +85,7 @@ pub(crate) fn program(params: &mut Params, draft: Draft) -> Program {
 }
 
 impl Counters {
-    /// What an operation of the main stage adds.
+    /// Returns the amount that an operation of the main stage adds.
     fn added(&self, number: u64) -> i64 {
         let mut draws = Draws::new(self.seed, number);
         let takes = draws.below(100) < self.takes_percent;
@@ -132,7 +132,7 @@ impl source::RowFunction for Counters {
         append_value(out, &cursor.key);
     }
 
-    /// A number says nothing by itself: others add to it meanwhile.
+    /// A number alone cannot be judged: other operations add to it meanwhile.
     fn check(
         &self,
         cursor: &mut RowKey,

@@ -1,16 +1,16 @@
-//! When the operations of a recording were asked for: a course of the rate that no formula says.
+//! Due times of the operations of a recording: a course of the rate that no formula describes.
 
-/// The due times of operations that come again and again.
+/// Due times of operations that repeat.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Course {
-    /// Of each operation, ns since the first; ascending.
+    /// Due time of each operation, ns since the first; ascending.
     due_ns: Vec<u64>,
-    /// After which the first comes again, ns; at least the last.
+    /// Time after which the first is due again, ns; at least the last due time.
     period_ns: u64,
 }
 
 impl Course {
-    /// A course of ascending times, at least one, which begins again after `period_ns`.
+    /// Creates a course from times, at least one, which repeats after `period_ns`.
     pub fn new(mut due_ns: Vec<u64>, period_ns: u64) -> Course {
         due_ns.sort_unstable();
         if due_ns.is_empty() {
@@ -23,22 +23,22 @@ impl Course {
         }
     }
 
-    /// The times of one round, ns since its first.
+    /// Returns the times of one round, ns since its first.
     pub fn due_ns(&self) -> &[u64] {
         &self.due_ns
     }
 
-    /// How long a round is, ns.
+    /// Returns the length of a round, ns.
     pub fn period_ns(&self) -> u64 {
         self.period_ns
     }
 
-    /// Operations per second over a round.
+    /// Returns the operations per second over a round.
     pub fn ops_per_s(&self) -> f64 {
         self.due_ns.len() as f64 * 1e9 / self.period_ns as f64
     }
 
-    /// When operation `n` is due, counted over all rounds, ns since the first of the first.
+    /// Returns the due time of operation `n`, counted over all rounds, ns since the very first.
     #[inline]
     pub fn at_ns(&self, n: u64) -> u64 {
         let count = self.due_ns.len() as u64;
@@ -47,7 +47,7 @@ impl Course {
             .saturating_add(self.due_ns[(n % count) as usize])
     }
 
-    /// Operations that are due before a time.
+    /// Returns the number of operations that are due before a time.
     pub fn count_before(&self, ns: u64) -> u64 {
         let rounds = ns / self.period_ns;
         let within = self.due_ns.partition_point(|due| *due < ns % self.period_ns) as u64;

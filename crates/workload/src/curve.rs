@@ -1,12 +1,12 @@
 //! Distributions as virtdata samples them: the hash of the input chooses a place in a table of the
-//! inverse cumulative distribution, between two points of which it interpolates.
+//! inverse cumulative distribution, which is interpolated linearly.
 
 use crate::normal;
 use crate::virtdata::hash;
 
 /// Points of the table.
 const POINTS: usize = 1000;
-/// 2^63 as a float: what Java makes of the largest `long`.
+/// 2^63 as a float: the largest `long` in Java.
 const LONG_MAX: f64 = 9_223_372_036_854_775_808.0;
 
 /// A distribution ready to be sampled.
@@ -18,16 +18,16 @@ pub struct Curve {
 }
 
 impl Curve {
-    /// Tables `quantile`, the inverse of a cumulative distribution. Points that are infinite take
-    /// the value of their neighbour: virtdata clamps them to ±2^63, so that one value in a
-    /// thousand is absurd.
+    /// Tabulates `quantile`, the inverse of a cumulative distribution. Infinite points take the
+    /// value of their neighbour: virtdata clamps them to ±2^63, so one value in a thousand is
+    /// absurd there.
     pub fn new(hashed: bool, quantile: impl Fn(f64) -> f64) -> Curve {
         let mut table: Vec<f64> =
             (0..POINTS).map(|point| quantile(point as f64 / POINTS as f64)).collect();
         let first = table.iter().position(|v| v.is_finite()).unwrap_or(0);
         let value = table[first];
         table[..first].fill(value);
-        // The last point is reached only by the largest hash, and with weight 0 beyond it.
+        // Only the largest hash reaches the last point, and the weight beyond it is 0.
         table.push(table[POINTS - 1]);
         Curve {
             hashed,
@@ -36,7 +36,7 @@ impl Curve {
         }
     }
 
-    /// The value for an input.
+    /// Returns the value for an input.
     #[inline]
     pub fn sample(&self, input: i64) -> f64 {
         let input = if self.hashed {
@@ -51,24 +51,24 @@ impl Curve {
     }
 }
 
-/// `Uniform(lower,upper) -> int`, for workloads that are no recipes.
+/// `Uniform(lower,upper) -> int`, for workloads without recipes.
 #[derive(Clone, Debug)]
 pub struct UniformInt(Curve);
 
 impl UniformInt {
-    /// Integers from `lower` to `upper`.
+    /// Creates a distribution of integers from `lower` to `upper`.
     pub fn new(lower: i32, upper: i32) -> UniformInt {
         UniformInt(Curve::new(true, |p| uniform_quantile(lower, upper, p)))
     }
 
-    /// The number of a cycle.
+    /// Returns the number of a cycle.
     #[inline]
     pub fn of(&self, cycle: u64) -> i32 {
         self.0.sample(cycle as i64) as i32
     }
 }
 
-/// The quantile of a normal distribution.
+/// Returns the quantile of a normal distribution.
 pub fn normal_quantile(mean: f64, deviation: f64, p: f64) -> f64 {
     if p <= 0.0 {
         return f64::NEG_INFINITY;
@@ -76,7 +76,8 @@ pub fn normal_quantile(mean: f64, deviation: f64, p: f64) -> f64 {
     mean + deviation * normal::from_bits((p * LONG_MAX) as u64)
 }
 
-/// The smallest value of a discrete uniform distribution whose cumulative probability is `p`.
+/// Returns the smallest value of a discrete uniform distribution whose cumulative probability is
+/// `p`.
 pub fn uniform_quantile(lower: i32, upper: i32, p: f64) -> f64 {
     let count = f64::from(upper) - f64::from(lower) + 1.0;
     let reaches = |steps: f64| (steps + 1.0) / count >= p;
@@ -90,8 +91,8 @@ pub fn uniform_quantile(lower: i32, upper: i32, p: f64) -> f64 {
     f64::from(lower) + steps
 }
 
-/// The smallest rank of a zipf distribution over `1..=count` whose cumulative probability is `p`,
-/// for ascending `p`s of a table.
+/// Returns a function for the smallest rank of a zipf distribution over `1..=count` whose
+/// cumulative probability is `p`.
 pub fn zipf_table(count: i32, exponent: f64) -> impl Fn(f64) -> f64 {
     let mut sum = 0.0;
     let mut cumulative = Vec::with_capacity(count as usize);

@@ -1,6 +1,7 @@
-//! Numbers as decimal text without an allocation: what keys of NoSQLBench's tables are.
+//! Formats numbers as decimal text without an allocation: keys of NoSQLBench's tables are such
+//! texts.
 
-/// As many as the longest number has, with its sign.
+/// Maximum number of characters, including the sign.
 const DIGITS_MAX: usize = 20;
 
 /// The text of one number.
@@ -11,7 +12,7 @@ pub struct Decimal {
 }
 
 impl Decimal {
-    /// The digits of `value`.
+    /// Returns the digits of `value`.
     #[inline]
     pub fn new(value: u64) -> Decimal {
         let mut digits = [0; DIGITS_MAX];
@@ -28,7 +29,7 @@ impl Decimal {
         Decimal { digits, start }
     }
 
-    /// The digits of `value`, behind a minus if it is negative.
+    /// Returns the digits of `value`, with a minus sign if it is negative.
     #[inline]
     pub fn signed(value: i64) -> Decimal {
         let mut text = Decimal::new(value.unsigned_abs());
@@ -39,14 +40,14 @@ impl Decimal {
         text
     }
 
-    /// The digits in ASCII, with a sign if there is one.
+    /// Returns the digits in ASCII, with a sign if there is one.
     #[inline]
     pub fn bytes(&self) -> &[u8] {
         &self.digits[self.start..]
     }
 }
 
-/// The number of which `text` is the text that [`Decimal::new`] gives.
+/// Parses a text of [`Decimal::new`].
 pub fn parse(text: &[u8]) -> Option<u64> {
     let canonical = text == b"0" || text.first().is_some_and(|digit| *digit != b'0');
     if !canonical || !text.iter().all(u8::is_ascii_digit) {

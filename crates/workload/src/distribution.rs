@@ -1,8 +1,8 @@
-//! How numbers are chosen from a range: rows by the main stage, sizes of values.
+//! Distributions over a range: of rows in the main stage, and of sizes of values.
 //!
-//! Written `name`, `name(first..last)`, `name(shape)`, `name(first..last, shape)` or just a number;
-//! both ends of a range belong to it, and bounds may end in k, M or G. Without a range, a
-//! distribution of rows covers all of them.
+//! They are written as `name`, `name(first..last)`, `name(shape)`, `name(first..last, shape)` or
+//! just a number. Both ends of a range are included, and bounds may end in k, M or G. Without a
+//! range, a distribution of rows covers all of them.
 
 use crate::bijection::Bijection;
 use crate::normal;
@@ -10,12 +10,13 @@ use crate::params::whole_number;
 use crate::random::Draws;
 use crate::zipf::Zipf;
 
-/// The exponent of `zipf` and `latest` when none is written: YCSB's.
+/// Default exponent of `zipf` and `latest`: YCSB's.
 const THETA_DEFAULT: f64 = 0.99;
-/// Standard deviations between the middle and either end of `gaussian`: cassandra-stress's.
+/// Default number of standard deviations from the middle to either end of `gaussian`:
+/// cassandra-stress's.
 const GAUSSIAN_REACH_DEFAULT: f64 = 3.0;
 
-/// Every name that a distribution can begin with.
+/// Names of all distributions.
 pub(crate) const NAMES: [&str; 7] = [
     "fixed",
     "sequence",
@@ -29,7 +30,7 @@ pub(crate) const NAMES: [&str; 7] = [
 const GRAMMAR: &str = "write fixed(n), sequence, uniform, gaussian, exponential, zipf(theta) or \
                        latest(theta), with an optional range first: uniform(100..2000)";
 
-/// A distribution as it is written.
+/// A distribution as written.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Written {
     pub(crate) shape: Shape,
@@ -40,25 +41,25 @@ pub(crate) struct Written {
 /// The shape of a distribution.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Shape {
-    /// One value, always.
+    /// Always one value.
     Fixed,
-    /// Operation n takes value n, modulo the size of the range.
+    /// Operation n gets value n, modulo the size of the range.
     Sequence,
-    /// Every value alike.
+    /// Every value is equally likely.
     Uniform,
-    /// A normal curve in the middle of the range; `reach` standard deviations to either end, what
-    /// lies beyond goes to the end itself.
+    /// A normal distribution in the middle of the range, with `reach` standard deviations to either
+    /// end; values beyond an end are clamped to it.
     Gaussian { reach: f64 },
-    /// Falling from the first value on, `reach` means long, cut off at the last value. Without a
-    /// reach, half the logarithm of the size of the range, which is what cassandra-stress uses.
+    /// Decreasing from the first value, over `reach` means, cut off at the last value. The default
+    /// reach is half the logarithm of the size of the range, as in cassandra-stress.
     Exponential { reach: Option<f64> },
     /// Probability proportional to rank^-theta.
     Zipf { theta: f64 },
-    /// As zipf, with the newest row the most popular.
+    /// Like zipf, with the newest row the most popular.
     Latest { theta: f64 },
 }
 
-/// Parses a distribution; the error says what is wrong and how to write it.
+/// Parses a distribution; the error contains the mistake and the grammar.
 pub(crate) fn parse(text: &str) -> Result<Written, String> {
     let text = text.trim();
     if let Some(value) = whole_number(text) {
@@ -160,8 +161,8 @@ fn parse_range(text: &str) -> Result<(u64, u64), String> {
     Ok((first, last))
 }
 
-/// A distribution over a known range. Drawing is pure in (operation, draws); the state of
-/// `latest` is only a cache of its set-up.
+/// A distribution over a known range. A draw depends only on the operation and the draws; the state
+/// of `latest` only caches its set-up.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sampler {
     first: u64,
@@ -192,7 +193,7 @@ enum Form {
 }
 
 impl Sampler {
-    /// Covers `range` (both ends included), which the written range replaces if there is one.
+    /// Creates a sampler of `range` (both ends included), or of the written range if there is one.
     /// With a `scramble` seed the popular values of zipf are scattered over the range.
     pub(crate) fn new(written: Written, range: (u64, u64), scramble: Option<u64>) -> Sampler {
         let (first, last) = written.range.unwrap_or(range);
@@ -206,7 +207,8 @@ impl Sampler {
                 deviation: count as f64 * 0.5 / reach,
             },
             Shape::Exponential { reach } => {
-                // A range of a few values has a logarithm below 1; a reach of 1 still falls.
+                // The logarithm of a range of a few values is below 1; a reach of 1 still
+                // decreases.
                 let reach = reach.unwrap_or((libm::log(count as f64) * 0.5).max(1.0));
                 Form::Exponential {
                     reach,
@@ -225,13 +227,13 @@ impl Sampler {
         Sampler { first, count, form }
     }
 
-    /// The smallest and the largest value, as long as no row is added.
+    /// Returns the smallest and the largest value, as long as no row is added.
     pub(crate) fn range(&self) -> (u64, u64) {
         (self.first, self.first + (self.count - 1))
     }
 
-    /// One value for operation `n`. `added` is how many values have been appended to the range
-    /// so far; only `latest` looks at it.
+    /// Draws a value for operation `n`. `added` is the number of values appended to the range so
+    /// far; only `latest` uses it.
     #[inline]
     pub(crate) fn draw(&mut self, n: u64, added: u64, draws: &mut Draws) -> u64 {
         let offset = match &mut self.form {

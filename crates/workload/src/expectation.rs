@@ -1,16 +1,16 @@
-//! What a program's statements take of its tables, as its own definitions have them: the types of
-//! their markers and the columns of their rows. A server may have another table of that name.
+//! The types of markers and the columns of rows that a program's statements assume, by its own
+//! table definitions. A server may have another table of that name.
 
 use crate::program::Program;
 use crate::schema::{Defined, Marker, Table, markers, named_table, parse, tokens};
 use cql::value::{CqlType, UdtType};
 
-/// What a statement takes a table to be.
+/// A statement's assumptions about a table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expectation {
-    /// Per marker, the type that its values are made as; none where the text does not say.
+    /// For each marker, the type of its values; `None` if the text does not determine it.
     pub markers: Vec<Option<CqlType>>,
-    /// The columns that its rows have, in their order, where it selects all there are.
+    /// The columns of its rows, in order, if it selects all columns.
     pub all_columns: Option<Vec<String>>,
 }
 
@@ -21,7 +21,7 @@ pub struct Definitions {
 }
 
 impl Definitions {
-    /// Of the statements that make a program's tables and types.
+    /// Reads the statements that create a program's tables and types.
     pub fn of(program: &Program) -> Definitions {
         let (mut types, mut tables): (Vec<UdtType>, Vec<Table>) = Default::default();
         for cql in &program.schema().create_tables {
@@ -34,7 +34,7 @@ impl Definitions {
         Definitions { tables }
     }
 
-    /// What a statement takes its table to be; none where its table is not defined here.
+    /// Returns a statement's assumptions about its table; `None` if its table is not defined here.
     pub fn expectation(&self, cql: &str) -> Option<Expectation> {
         let name = table_of(cql)?;
         let table = self.tables.iter().find(|table| table.name == name)?;
@@ -53,7 +53,7 @@ impl Definitions {
     }
 }
 
-/// The table that a statement reads or writes, without its keyspace.
+/// Returns the table that a statement reads or writes, without its keyspace.
 pub fn table_of(cql: &str) -> Option<String> {
     Some(named_table(&tokens(cql).ok()?)?.1.to_owned())
 }
@@ -64,8 +64,8 @@ fn selects_all(cql: &str) -> bool {
     texts == ["select", "*", "from"]
 }
 
-/// All columns in the order in which Cassandra returns them: partition key, clustering columns,
-/// static columns and others, each of the last two by name.
+/// Returns all columns in Cassandra's order: partition key, clustering columns, static columns and
+/// others, each of the last two by name.
 fn columns_of(table: &Table) -> Vec<String> {
     let keys = table.partition_key.iter().chain(&table.clustering);
     let name = |at: &usize| table.columns[*at].name.clone();
@@ -74,7 +74,7 @@ fn columns_of(table: &Table) -> Vec<String> {
     keys.chain(&others).map(name).collect()
 }
 
-/// Whether a value that is made as one type means the same as the type that the server takes.
+/// Returns true if a value of one type means the same to a server that expects the other.
 pub fn is_taken(takes: &CqlType, made: &CqlType) -> bool {
     use CqlType as T;
     match (takes, made) {
@@ -82,15 +82,15 @@ pub fn is_taken(takes: &CqlType, made: &CqlType) -> bool {
         (T::Map(k, v), T::Map(l, w)) => is_taken(k, l) && is_taken(v, w),
         (T::Vector(a, n), T::Vector(b, m)) => n == m && is_taken(a, b),
         (T::Tuple(a), T::Tuple(b)) => a.len() == b.len() && all(a.iter().zip(b)),
-        // Its keyspace and name are not in the values.
+        // Values do not contain its keyspace and name.
         (T::Udt(a), T::Udt(b)) => {
             let types = a.fields.iter().zip(&b.fields);
             a.fields.len() == b.fields.len() && all(types.map(|(a, b)| (&a.1, &b.1)))
         }
-        // Every one of these is one of those.
+        // Every value of the second type is also one of the first.
         (T::Text, T::Ascii) | (T::Uuid, T::Timeuuid) => true,
         (T::Bigint | T::Counter | T::Timestamp, T::Bigint | T::Counter | T::Timestamp) => true,
-        // A class that we know by its name only.
+        // A class that is known only by name.
         (T::Custom(_), _) | (_, T::Custom(_)) => true,
         (takes, made) => takes == made,
     }

@@ -1,9 +1,9 @@
-//! Our own workload file: schema, values and statements in YAML, made into a program.
+//! The workload file: schema, values and statements in YAML, compiled into a program.
 //! `docs/workload-file.md` is its reference.
 //!
-//! What must hold: every mistake is reported with its line and column, all of them together; what
-//! compiles can be generated without a server. Rows are functions of the seed and their number;
-//! values said to be `per: operation` are functions of the seed and the operation's.
+//! Every mistake is reported with its line and column, all of them together. A file that compiles
+//! can be generated without a server. Rows are functions of the seed and their number; values with
+//! `per: operation` are functions of the seed and the operation's number.
 
 mod assemble;
 mod checked;
@@ -48,26 +48,26 @@ const KEYS: [&str; 9] = [
     "load",
     "verify",
 ];
-/// The keyspace when neither the file nor the study names one.
+/// Default keyspace, if neither the file nor the study names one.
 const KEYSPACE_DEFAULT: &str = "workload";
 
-/// Gives the text of a file that a workload file names; the error is a sentence with the way out.
+/// Returns the text of a file that a workload file names; the error is a sentence with a remedy.
 pub type ReadFile<'a> = &'a dyn Fn(&str) -> Result<String, String>;
 
-/// For a workload that names no other file.
+/// Reads no file, for a workload that names none.
 ///
 /// # Errors
-/// Always: the sentence names the file.
+/// Always: a sentence that names the file.
 pub fn no_files(name: &str) -> Result<String, String> {
     Err(format!("{name} cannot be read here"))
 }
 
 /// Compiles the workload file `name`, whose contents are `text`. The spec's mix replaces the
-/// file's; its parameters replace values of the same name, and `rows`. `read` gives the text of the
-/// CSV that it names.
+/// file's; its parameters replace values of the same name, and `rows`. `read` returns the text of
+/// the CSV that it names.
 ///
 /// # Errors
-/// Every mistake in the file, and in what the spec says about it, with its place.
+/// Every mistake in the file, and in the spec's settings of it, with its place.
 pub fn compile_file(
     name: &str,
     text: &str,
@@ -77,10 +77,11 @@ pub fn compile_file(
     check_file(name, text, spec, read).map(Checked::into_program)
 }
 
-/// As [`compile_file`], with the places of what a server has a say in.
+/// Does the same as [`compile_file`], and keeps the places of statements and markers that a server
+/// may refuse.
 ///
 /// # Errors
-/// As [`compile_file`].
+/// As for [`compile_file`].
 pub fn check_file(
     name: &str,
     text: &str,
@@ -123,7 +124,7 @@ impl<'a> File<'a, '_> {
         self.out.add(place, message, None);
     }
 
-    /// The entries of a mapping must be known ones.
+    /// Checks that the entries of a mapping are known.
     fn check_keys(&mut self, node: &Node, known: &[&str], what: &str) {
         let Some(entries) = node.entries() else {
             let message = format!("{what} is a mapping, not {}", node.describe());
@@ -138,8 +139,8 @@ impl<'a> File<'a, '_> {
         }
     }
 
-    /// Whether a key is there under a name that is nearly its own: that is the mistake, and all
-    /// that follows from it is none.
+    /// Returns true if a key is present under a misspelt name: that is the mistake, and its
+    /// consequences are not reported.
     fn is_misspelt(&self, key: &str) -> bool {
         let entries = self.root.entries().unwrap_or_default().iter();
         let unknown = entries.filter(|entry| !KEYS.contains(&entry.key.as_str()));
@@ -147,7 +148,7 @@ impl<'a> File<'a, '_> {
         self.root.at(key).is_none() && meant.any(|hint| hint == format!("did you mean `{key}`?"))
     }
 
-    /// The node of a key that must be there.
+    /// Returns the node of a required key.
     fn needed(&mut self, key: &str, example: &str) -> Option<&'a Node> {
         let found = self.root.at(key);
         if found.is_none() && !self.is_misspelt(key) {
@@ -161,7 +162,7 @@ impl<'a> File<'a, '_> {
         found
     }
 
-    /// A text, if the node is one.
+    /// Returns a text, or reports that the node is not one.
     fn text_of(&mut self, node: &'a Node, what: &str) -> Option<&'a str> {
         let text = node.text();
         if text.is_none() {
@@ -171,7 +172,7 @@ impl<'a> File<'a, '_> {
         text
     }
 
-    /// A place for what the study says: a source of its own.
+    /// Adds a source for a text of the study; returns its place.
     fn study_place(&mut self, what: &str, text: &str) -> Place {
         self.out.sources.push(SourceText {
             name: format!("the study's {what}"),
@@ -183,7 +184,7 @@ impl<'a> File<'a, '_> {
         }
     }
 
-    /// The keyspace, and the statements that make and drop it.
+    /// Returns the keyspace, and the statements that create and drop it.
     fn keyspace(&mut self) -> (String, (String, String)) {
         let mut place = Place::default();
         let mut keyspace = KEYSPACE_DEFAULT.to_owned();
@@ -214,7 +215,7 @@ impl<'a> File<'a, '_> {
     }
 }
 
-/// A parameter of the study as text.
+/// Returns a parameter of the study as text.
 fn param_text(param: &ParamValue) -> String {
     match param {
         ParamValue::Int(value) => value.to_string(),

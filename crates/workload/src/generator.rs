@@ -1,10 +1,10 @@
-//! The hot path: operation numbers in, value bytes out. Nothing is allocated after construction.
+//! The hot path: turns operation numbers into value bytes. Nothing is allocated after construction.
 //!
 //! Budget: 100 ns for begin and append_values of a standard1 write (5 columns of 34 bytes). Last
 //! measured with `examples/generator_cost.rs` on one core of a shared AMD EPYC: begin 19 ns, token
 //! 8 ns, append_values 58 ns for such a write and 2 ns for a read. cql-iot: 23, 13 and 42 ns; kv
-//! with 100 bytes: 14, 7 and 24 ns. Choosing a row by zipf, gaussian or exponential adds 30 to
-//! 60 ns to begin.
+//! with 100 bytes: 14, 7 and 24 ns. Choosing a row by zipf, gaussian or exponential adds 30 to 60
+//! ns to begin.
 
 use std::sync::Arc;
 
@@ -12,10 +12,10 @@ use crate::program::{Program, Stage};
 use crate::source::OperationEncoder;
 use cql::response::RawRows;
 
-/// One operation: what it is and which row it touches.
+/// One operation: its kind and statement, and its row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Operation {
-    /// Its number within the stage.
+    /// Number within the stage.
     pub number: u64,
     /// The row's index; the load stage writes 0 to below [`Program::rows`]. Imports have their own
     /// meaning: a seed, a cycle.
@@ -26,37 +26,37 @@ pub struct Operation {
     pub kind: u8,
 }
 
-/// What a read returned, judged by what it must return.
+/// Verdict on the result of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Check {
-    /// Exactly the bytes that some write of this workload put there.
+    /// Exactly the bytes that some write of this workload wrote.
     Right,
-    /// No row, though the load stage wrote it.
+    /// There is no row, although the load stage wrote it.
     Missing,
     /// A correct value of an earlier epoch.
     Stale,
-    /// Right, and not of the operation that wrote the row first but of a later one. Only values
+    /// Right, but written by a later operation than the one that wrote the row first. Only values
     /// that name their writer can tell.
     Overwritten,
     /// Anything else.
     Wrong,
-    /// No row, and nothing says that there must be one: the main stage may not have written it
+    /// No row, and it is not certain that there must be one: the main stage may not have written it
     /// yet.
     Unknown,
 }
 
-/// What an operation asks of a register.
+/// Request of an operation to a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RegisterRequest {
-    /// Its number.
+    /// Read its number.
     Read,
-    /// To become this number.
+    /// Set it to this number.
     Write(i64),
-    /// To become a number if it is another one.
+    /// Set it to a number if it has another certain number.
     Swap {
-        /// What it has to be.
+        /// Required current number.
         from: i64,
-        /// What it becomes then.
+        /// New number.
         to: i64,
     },
 }
@@ -85,27 +85,27 @@ impl Generator {
         self.cursor.begin(n)
     }
 
-    /// Goes back to `operation`, which this or an equal generator has begun before; its statement
-    /// may be the one that follows on that ([`crate::Statement::then`]).
+    /// Returns to `operation`, which this or an equal generator has begun before; its statement may
+    /// be the one that follows that one ([`crate::Statement::then`]).
     #[inline]
     pub fn seek(&mut self, operation: Operation) {
         self.cursor.seek(operation);
     }
 
-    /// The Murmur3 token of the partition key of the operation last begun; `None`: it has no
-    /// single partition, any node will do.
+    /// Returns the Murmur3 token of the partition key of the operation last begun; `None` if it has
+    /// no single partition, so that any node will do.
     #[inline]
     pub fn token(&self) -> Option<i64> {
         self.cursor.token()
     }
 
-    /// Statements of the operation last begun: more than one make a batch.
+    /// Returns the number of statements of the operation last begun: more than one form a batch.
     #[inline]
     pub fn entries(&self) -> usize {
         self.cursor.entries()
     }
 
-    /// The statement of an entry, by its index in [`Program::statements`].
+    /// Returns the statement of an entry, by its index in [`Program::statements`].
     #[inline]
     pub fn entry_statement(&self, entry: usize) -> u16 {
         self.cursor.entry_statement(entry)
@@ -124,8 +124,8 @@ impl Generator {
         self.cursor.append_values(entry, out);
     }
 
-    /// Bytes that the values of an entry take at most; of imports with values of any size, what
-    /// they usually take.
+    /// Returns the maximum size of an entry's values, bytes; for imports with values of any size,
+    /// the usual size.
     pub fn values_bytes_max(&self) -> usize {
         self.values_bytes_max
     }
@@ -137,8 +137,9 @@ impl Generator {
         self.cursor.check(rows)
     }
 
-    /// As [`Generator::check`], for who cannot wait for ever: a partition of thousands of rows is
-    /// given up, and nothing known of it, once `stop` says so. It is asked every few rows.
+    /// Does the same as [`Generator::check`], with a way to stop: checking a partition of thousands
+    /// of rows is abandoned, with an unknown result, once `stop` returns true. It is called every
+    /// few rows.
     pub fn check_until(
         &mut self,
         operation: Operation,
@@ -149,24 +150,25 @@ impl Generator {
         self.cursor.check_until(rows, &stop)
     }
 
-    /// What the operation last begun asks of a register that was 0 when it was loaded; none if it
-    /// is about no register.
+    /// Returns the request of the operation last begun to a register that was 0 when it was loaded;
+    /// `None` if it is not about a register.
     pub fn asked(&self) -> Option<RegisterRequest> {
         self.cursor.asked()
     }
 
-    /// What the operation last begun adds to a counter; none if it adds to none.
+    /// Returns the amount that the operation last begun adds to a counter; `None` if it adds to
+    /// none of them.
     pub fn amount(&self) -> Option<i64> {
         self.cursor.amount()
     }
 
-    /// What a counter that was judged last has come to; none if it was no counter.
+    /// Returns the value of the counter that was judged last; `None` if it was not a counter.
     pub fn counted(&self) -> Option<i64> {
         self.cursor.counted()
     }
 
-    /// Who wrote the value that was judged last, if it was right and says so: the stage and the
-    /// operation's number.
+    /// Returns the writer of the value that was judged last, if it was right and names its writer:
+    /// the stage and the operation's number.
     pub fn writer(&self) -> Option<(Stage, u64)> {
         self.cursor.writer()
     }

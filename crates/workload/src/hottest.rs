@@ -1,26 +1,26 @@
-//! The partition that most operations of a program go to, if one stands out.
+//! Finds the partition that gets the most operations of a program, if one stands out.
 
 use crate::program::{Program, Stage};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// How many operations are looked at: 20 ms, and a partition that gets one of a thousand of them
-/// gets a hundred.
+/// Number of operations that are examined: it takes 20 ms, and a partition that gets a thousandth
+/// of them gets a hundred.
 const OPERATIONS: u64 = 100_000;
 
-/// The fewest of them that make a partition a hot one. By chance a partition of very many that are
-/// all alike gets four or five.
+/// Minimum number of operations of a hot partition. By chance a partition of very many equal ones
+/// gets four or five.
 const HITS_MIN: u64 = 30;
 
-/// How much more often it is asked for than one that was asked for at all, at least.
+/// Minimum ratio to the mean of the partitions that get any operation.
 const OVER_MEAN: u64 = 2;
 
-/// The token of the partition that most of the first operations of the main stage go to. None if no
-/// partition is asked for more than twice as often as others are on average: what is chosen alike
-/// has no hottest one.
+/// Returns the token of the partition that gets the most of the first operations of the main stage.
+/// `None` if no partition gets more than twice the mean of the others: a uniform choice has no
+/// hottest partition.
 ///
-/// What is chosen follows from the seed, and which partition is the hottest from the distribution:
-/// other operations of the program have the same.
+/// The choice depends on the seed, and the hottest partition on the distribution: the program's
+/// other operations have the same one.
 pub fn hottest_token(program: &Arc<Program>) -> Option<i64> {
     let mut generator = program.generator(Stage::Main);
     let mut hits: HashMap<i64, u64> = HashMap::new();
@@ -32,7 +32,7 @@ pub fn hottest_token(program: &Arc<Program>) -> Option<i64> {
     }
     let asked: u64 = hits.values().sum();
     let partitions = hits.len() as u64;
-    // Of two that are equal the one with the lower token, so that it is the same one every time.
+    // Among equal ones the lower token, so that the result is always the same.
     let hottest = hits.into_iter().max_by_key(|(token, hits)| (*hits, std::cmp::Reverse(*token)));
     let (token, most) = hottest?;
     (most >= HITS_MIN && most * partitions > OVER_MEAN * asked).then_some(token)

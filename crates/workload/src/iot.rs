@@ -1,13 +1,13 @@
 //! NoSQLBench's cql-iot: operation n is NoSQLBench's cycle n, whatever the seed.
 //!
 //! Machines, stations, times and write timestamps are the original's bit for bit, and so are the
-//! positions and lengths of texts. Differences: which cycles read instead of write comes from our
-//! mix; a sensor value is the exact normal quantile of the cycle's hash, where NoSQLBench
-//! interpolates a table of 1000 points that ends at minus infinity; the compressor is named by
+//! positions and lengths of texts. There are differences. Our mix decides which cycles read instead
+//! of write. A sensor value is the exact normal quantile of the cycle's hash, where NoSQLBench
+//! interpolates a table of 1000 points that ends at minus infinity. The compressor is named by
 //! `class`, the key that Cassandra has read since 3.0.
 //!
-//! Write timestamps begin in 1970: whatever a run with present timestamps deleted or wrote hides
-//! them, so the table must be truncated before loading.
+//! Write timestamps begin in 1970. Deletes and writes of a run with present timestamps hide them,
+//! so the table must be truncated before loading.
 
 use crate::distribution::{Sampler, Shape, Written};
 use crate::generator::{Check, Operation};
@@ -22,39 +22,40 @@ use cql::response::{RawRows, Row};
 use cql::template::append_value;
 use cql::token::murmur3;
 
-/// What a study writes after `use:`.
+/// Name after `use:` in a study.
 pub(crate) const NAME: &str = "cql-iot";
-/// NoSQLBench's newer name of the same.
+/// NoSQLBench's newer name for it.
 pub(crate) const NAME_TIMESERIES: &str = "cql-timeseries";
 
 const KINDS: [(&str, bool); 2] = [("write", true), ("read", false)];
 
-/// Statement indices.
+/// Statement indexes.
 const WRITE: u16 = 0;
 const VERIFY: u16 = 2;
 
-/// Characters of an extract, both ends included.
+/// Range of an extract's length in characters, both ends included.
 const DATA_BYTES_MIN: u64 = 800;
 const DATA_BYTES_MAX: u64 = 1200;
-/// The normal curve of sensor values.
+/// Normal distribution of sensor values.
 const VALUE_MEAN: f64 = 100.0;
 const VALUE_DEVIATION: f64 = 5.0;
 
-/// The products of cycles and speeds stay within 64 bits for a million years of cycles.
+/// Maximum time speed: its products with cycles fit in 64 bits for a million years of cycles.
 const TIMESPEED_MAX: u64 = 1_000_000;
-/// More machines or stations than this would be told apart by no one.
+/// Maximum number of machines or stations.
 const SOURCES_MAX: u64 = 1_000_000_000_000;
-/// A longer result does not come in one page.
+/// Maximum number of rows of a result that comes in one page.
 const LIMIT_MAX: u64 = 5000;
 /// A year.
 const EXPIRY_MINUTES_MAX: u64 = 525_600;
-/// A sensor name is part of the partition key, whose parts are at most this long.
+/// Maximum length of a sensor name: it is part of the partition key, whose parts are at most this
+/// long.
 const WORD_BYTES_MAX: usize = 60_000;
 const WORDS_MAX: usize = 1_000_000;
-/// The text is held in memory by every program.
+/// Maximum size of the text, which every program holds in memory.
 const TEXT_BYTES_MAX: usize = 16_000_000;
 
-/// The shape of the readings.
+/// Parameters of the readings.
 #[derive(Debug)]
 pub(crate) struct Iot {
     sources: u64,
@@ -66,17 +67,17 @@ pub(crate) struct Iot {
     text: Box<str>,
 }
 
-/// The partition key of the current cycle.
+/// Partition key of the current cycle.
 #[derive(Debug)]
 pub(crate) struct RowKey {
     cycle: u64,
     machine: [u8; 16],
     word: usize,
-    /// Both parts in the composite form that tokens are made of.
+    /// Both parts in the composite form that is hashed to tokens.
     key: Vec<u8>,
 }
 
-/// What is written besides the partition key.
+/// Values that are written besides the partition key.
 struct Reading<'a> {
     time_ms: u64,
     value: f64,
@@ -165,7 +166,7 @@ fn words(params: &mut Params) -> Vec<Box<str>> {
     words
 }
 
-/// The text to cut extracts of at most `extract_bytes_max` from.
+/// Returns the text to cut extracts of at most `extract_bytes_max` from.
 pub(crate) fn text(params: &mut Params, extract_bytes_max: u64) -> Box<str> {
     let Some(written) = params.text("text_file") else {
         return iot_data::text().into();
@@ -193,7 +194,7 @@ fn create_table(table: &str, compression: &str, window_minutes: u64) -> String {
     )
 }
 
-/// To write, to read and to verify: [`WRITE`], 1 and [`VERIFY`].
+/// Returns the statements to write, to read and to verify: [`WRITE`], 1 and [`VERIFY`].
 fn statements(table: &str, limit: usize) -> [String; 3] {
     let partition = format!("SELECT * FROM {table} WHERE machine_id = ? AND sensor_name = ?");
     [
@@ -273,8 +274,9 @@ impl source::RowFunction for Iot {
         }
     }
 
-    /// Every row must be the reading of some cycle of this machine and sensor, newest first; when
-    /// the whole partition has come back and `loaded` says so, that of this cycle is among them.
+    /// Checks that every row is the reading of some cycle of this machine and sensor, newest first.
+    /// If the whole partition has come back and is `loaded`, the reading of this cycle must be
+    /// among them.
     fn check(
         &self,
         cursor: &mut RowKey,
@@ -338,7 +340,7 @@ impl Iot {
         }
     }
 
-    /// The time of a row, if the row is that of a cycle of the cursor's machine and sensor.
+    /// Returns the time of a row, if the row is that of a cycle of the cursor's machine and sensor.
     fn checked_time(&self, cursor: &RowKey, row: &Row) -> Option<u64> {
         // SELECT * returns the primary key first, then the other columns by name.
         let mut cells = row.cells();
@@ -355,8 +357,8 @@ impl Iot {
         (same && cells.next().is_none()).then_some(time_ms)
     }
 
-    /// The cycle of a machine at a time. A time spans `sources / timespeed` cycles, rounded up,
-    /// and that is no more than one round of all machines: there is at most one such cycle.
+    /// Returns the cycle of a machine at a time. A time covers `sources / timespeed` cycles,
+    /// rounded up, which is at most one round of all machines: so there is at most one such cycle.
     fn cycle_at(&self, machine: u64, time_ms: u64) -> Option<u64> {
         let product = u128::from(time_ms) * u128::from(self.sources);
         let first = u64::try_from(product.div_ceil(u128::from(self.timespeed))).ok()?;
@@ -367,8 +369,8 @@ impl Iot {
     }
 }
 
-/// `HashedFileExtractToString`: where an extract begins and how long it is. The length is drawn
-/// from the whole hash, the place from its integer. The text is longer than any extract.
+/// Returns the start and the length of an extract by `HashedFileExtractToString`. The length is
+/// drawn from the whole hash, the position from its integer. The text is longer than any extract.
 #[inline]
 pub(crate) fn extract(hash: u64, text_bytes: u64, (least, most): (u64, u64)) -> (usize, usize) {
     let length = least + hash % (most - least + 1);

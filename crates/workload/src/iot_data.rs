@@ -1,13 +1,15 @@
-//! Sensor names and prose for `cql-iot`: our own, as many of them as in NoSQLBench's files.
+//! Sensor names and prose for `cql-iot`: cassay's own, with the same counts as in NoSQLBench's
+//! files.
 //!
 //! A study that must reproduce NoSQLBench's bytes gives the workload those files instead.
 
 use crate::random::Draws;
 
-/// As many characters as NoSQLBench's text has: positions and lengths of extracts are the same.
+/// Length of NoSQLBench's text in characters, so that positions and lengths of extracts are the
+/// same.
 pub const TEXT_CHARACTERS: usize = 92_818;
 
-/// Ten things times ten quantities: as many names as NoSQLBench's list has.
+/// Ten things times ten quantities: as many names as in NoSQLBench's list.
 const THINGS: [&str; 10] = [
     "boiler", "burner", "chiller", "conveyor", "fan", "mixer", "motor", "pump", "silo", "valve",
 ];
@@ -24,7 +26,7 @@ const QUANTITIES: [&str; 10] = [
     "vibration",
 ];
 
-/// Latin words that any factory could use.
+/// Latin words that could occur in a factory.
 const LATIN: [&str; 40] = [
     "aqua", "ignis", "terra", "ventus", "rota", "ferrum", "aurum", "lux", "nox", "dies", "hora",
     "annus", "machina", "labor", "opus", "manus", "oculus", "vox", "verbum", "numerus", "pondus",
@@ -32,12 +34,12 @@ const LATIN: [&str; 40] = [
     "movet", "portat", "servat", "numerat", "aperit", "claudit", "et", "in", "cum",
 ];
 
-/// The seed of the text, whatever the study's: NoSQLBench's text does not change either.
+/// Seed of the text, independent of the study's: NoSQLBench's text does not change either.
 const TEXT_SEED: u64 = 0x10F7;
-/// Words in a sentence: this many, or up to nine more.
+/// Minimum number of words of a sentence; it has up to nine more.
 const SENTENCE_WORDS_MIN: u64 = 5;
 
-/// The sensor names.
+/// Returns the sensor names.
 pub fn words() -> Vec<Box<str>> {
     let name = |thing: &str, quantity: &&str| format!("{thing}_{quantity}").into_boxed_str();
     THINGS
@@ -46,7 +48,7 @@ pub fn words() -> Vec<Box<str>> {
         .collect()
 }
 
-/// The text that data is cut from.
+/// Returns the text that data is cut from.
 pub fn text() -> String {
     let mut text = String::with_capacity(TEXT_CHARACTERS + 200);
     let mut draws = Draws::new(TEXT_SEED, 0);

@@ -2,16 +2,16 @@
 //! 48-bit linear congruence) and the xorshift that stress seeds from it.
 //!
 //! The congruence is kept shifted left by 16, so that the 64-bit product drops the bits above 48
-//! by itself; two steps are taken from one state at once, which halves the chain of
+//! automatically. Two steps are taken from one state at once, which halves the chain of
 //! multiplications.
 
 const MULTIPLIER: u64 = 0x5_DEEC_E66D;
 const ADDEND: u64 = 0xB << 16;
-/// The multiplier and the addend of two steps in one.
+/// Multiplier and addend of two steps in one.
 const MULTIPLIER_2: u64 = MULTIPLIER.wrapping_mul(MULTIPLIER);
 const ADDEND_2: u64 = ADDEND.wrapping_mul(MULTIPLIER).wrapping_add(ADDEND);
 
-/// The upper end of stress's identity distribution, `uniform(1..100B)`.
+/// Upper end of stress's identity distribution, `uniform(1..100B)`.
 const IDENTITY_MAX: f64 = 100_000_000_000.0;
 
 /// java.util.Random; the state is the 48-bit one shifted left by 16.
@@ -21,7 +21,7 @@ pub struct Random {
 }
 
 impl Random {
-    /// A generator that begins with `seed`.
+    /// Creates a generator with `seed`.
     #[inline]
     pub fn new(seed: u64) -> Random {
         Random {
@@ -29,7 +29,7 @@ impl Random {
         }
     }
 
-    /// The states one and two steps on; moves to the second.
+    /// Returns the next two states; moves to the second.
     #[inline]
     fn two_steps(&mut self) -> (u64, u64) {
         let first = self.state.wrapping_mul(MULTIPLIER).wrapping_add(ADDEND);
@@ -38,14 +38,14 @@ impl Random {
         (first, second)
     }
 
-    /// `nextLong`: two signed 32-bit halves, the lower of which borrows from the upper.
+    /// Returns `nextLong`: two signed 32-bit halves, the lower of which borrows from the upper.
     #[inline]
     fn long(&mut self) -> u64 {
         let (high, low) = self.two_steps();
         (high & 0xFFFF_FFFF_0000_0000).wrapping_add(((low as i64) >> 32) as u64)
     }
 
-    /// One value of stress's `uniform(1..100B)`: `nextDouble`, then the interpolation in the
+    /// Returns a value of stress's `uniform(1..100B)`: `nextDouble`, then the interpolation in the
     /// order of operations that Apache commons-math uses, truncated and clamped.
     #[inline]
     pub fn identity(&mut self) -> u64 {
@@ -56,14 +56,14 @@ impl Random {
         (value as i64).clamp(1, IDENTITY_MAX as i64) as u64
     }
 
-    /// Leaves out one value of [`Random::identity`].
+    /// Skips one value of [`Random::identity`].
     #[inline]
     pub fn skip(&mut self) {
         self.two_steps();
     }
 }
 
-/// stress's `FasterRandom`: a 64-bit xorshift with arithmetic shifts, seeded anew from
+/// stress's `FasterRandom`: a 64-bit xorshift with arithmetic shifts, reseeded from
 /// java.util.Random on every 32nd value.
 #[derive(Clone, Copy, Debug)]
 pub struct Faster {
@@ -72,7 +72,7 @@ pub struct Faster {
 }
 
 impl Faster {
-    /// A generator that begins with `seed`.
+    /// Creates a generator with `seed`.
     #[inline]
     pub fn new(seed: u64) -> Faster {
         Faster {
@@ -81,7 +81,7 @@ impl Faster {
         }
     }
 
-    /// The next 64 bits.
+    /// Returns the next 64 bits.
     #[inline]
     pub fn long(&mut self) -> u64 {
         self.until_reseed -= 1;

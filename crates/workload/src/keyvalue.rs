@@ -1,9 +1,9 @@
-//! NoSQLBench's cql-keyvalue: a text value per text key. Row n is what cycle n of its rampup
-//! writes, bit for bit, whatever the seed.
+//! NoSQLBench's cql-keyvalue: a text value per text key. Row n equals the row of cycle n of its
+//! rampup, bit for bit, whatever the seed.
 //!
 //! Differences: NoSQLBench's main phase writes values that are functions of the cycle, under keys
-//! of which many cycles take the same, so that no read can be judged. Here every write of a row
-//! writes the row's one value, and every read is verified. The number of keys is that of the rows.
+//! that many cycles share, so that no read can be judged. Here every write of a row writes the
+//! row's only value, and every read is verified. The number of keys is the number of rows.
 
 use crate::decimal::Decimal;
 use crate::distribution::Sampler;
@@ -19,27 +19,27 @@ use cql::response::{RawRows, Row};
 use cql::template::append_value;
 use cql::token::murmur3;
 
-/// What a study writes after `use:`.
+/// Name after `use:` in a study.
 pub(crate) const NAME: &str = "cql-keyvalue";
 
 const KINDS: [(&str, bool); 2] = [("write", true), ("read", false)];
 
-/// Statement indices.
+/// Statement indexes.
 const WRITE: u16 = 0;
 const READ: u16 = 1;
 
-/// NoSQLBench's own values are below this many.
+/// Default bound of values, as in NoSQLBench.
 const VALUECOUNT_DEFAULT: u64 = 1_000_000_000;
 /// The hash has 63 bits.
 const VALUECOUNT_MAX: u64 = 1 << 63;
 
-/// The values.
+/// Parameters of the values.
 #[derive(Debug)]
 pub(crate) struct KeyValue {
     valuecount: u64,
 }
 
-/// The current row and its key.
+/// Current row and its key.
 #[derive(Debug)]
 pub(crate) struct RowKey {
     row: u64,
@@ -76,7 +76,7 @@ pub(crate) fn program(params: &mut Params, draft: Draft) -> Program {
     draft.program(params, parts)
 }
 
-/// The parameter `table`.
+/// Returns the parameter `table`.
 pub(crate) fn table_name(params: &mut Params, default: &str) -> String {
     let name = params.text("table").unwrap_or(default).to_owned();
     if !is_identifier(&name) {
@@ -103,7 +103,7 @@ impl source::RowFunction for KeyValue {
     }
 
     fn row_bytes_estimate(&self) -> u64 {
-        // Nearly all numbers below a limit are as long as the limit.
+        // Nearly all numbers below a limit have as many digits as the limit.
         2 * Decimal::new(self.valuecount - 1).bytes().len() as u64
     }
 

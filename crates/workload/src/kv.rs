@@ -1,4 +1,4 @@
-//! One blob value per key, which says who wrote it.
+//! One blob value per key, which names its writer.
 //!
 //! A value is a header of four big-endian 64-bit numbers, then its contents:
 //!
@@ -10,10 +10,10 @@
 //! | 24..32 | length of the whole value |
 //! | 32.. | splitmix64 sequence that begins at the checksum, little-endian, cut to the length |
 //!
-//! Where a share of the contents is to be compressible, a filler stands in place of that share of
-//! the sequence. So a value can be judged alone, from the seed and the row, whichever operation
-//! wrote it last: the checksum ties the header to the row, and the contents follow from the
-//! checksum. Sizes and mixes may change between epochs; a different seed makes every value wrong.
+//! If a share of the contents is to be compressible, a filler replaces that share of the sequence.
+//! A value can therefore be verified alone, from the seed and the row, whichever operation wrote it
+//! last. The checksum ties the header to the row, and the contents follow from the checksum. Sizes
+//! and mixes may change between epochs; a different seed makes every value wrong.
 
 use std::cmp::Ordering;
 
@@ -30,12 +30,12 @@ use cql::response::RawRows;
 use cql::template::append_value;
 use cql::token::murmur3;
 
-/// What a study writes after `use:`.
+/// Name after `use:` in a study.
 pub(crate) const NAME: &str = "kv";
 
 const TABLE: &str = "kv";
 
-/// In this order, kind and statement share their index.
+/// In this order: kind and statement share their index.
 const KINDS: [(&str, bool); 4] = [
     ("write", true),
     ("read", false),
@@ -46,16 +46,17 @@ const READ: u16 = 1;
 const DELETE: u16 = 3;
 
 const HEADER_BYTES: usize = 32;
-/// What Cassandra's commit log takes with its default segment size, less the rest of the row.
+/// Maximum size of a value: the limit of Cassandra's commit log with its default segment size, less
+/// the rest of the row.
 const VALUE_BYTES_MAX: u64 = 16_000_000;
-/// A value's size when the study states none.
+/// Default size of a value.
 const VALUE_BYTES_DEFAULT: u64 = 100;
 
-/// What keys and values look like.
+/// Parameters of keys and values.
 #[derive(Debug)]
 pub(crate) struct Kv {
     is_bigint: bool,
-    /// Whether the mix deletes rows.
+    /// True if the mix deletes rows.
     deletes: bool,
     epoch: u64,
     sizes: Sampler,
@@ -64,18 +65,18 @@ pub(crate) struct Kv {
     pattern: Pattern,
 }
 
-/// The current row and its key.
+/// Current row and its key.
 #[derive(Debug)]
 pub(crate) struct RowKey {
     row: u64,
     key: [u8; 16],
     key_bytes: usize,
     sizes: Sampler,
-    /// The writer in the header of the value that was judged last, if it was right.
+    /// Writer in the header of the value that was judged last, if it was right.
     writer: Option<u64>,
 }
 
-/// The numbers of a value's header.
+/// Numbers of a value's header.
 #[derive(Clone, Copy)]
 struct Header {
     epoch: u64,
@@ -199,7 +200,7 @@ impl source::RowFunction for Kv {
     }
 
     fn row_bytes_estimate(&self) -> u64 {
-        // The mean of enough draws to be right within a percent or two.
+        // The mean of enough draws for an error of a percent or two.
         const DRAWS: u64 = 1000;
         let mut sizes = self.sizes;
         let total: u64 =
@@ -248,7 +249,7 @@ impl source::RowFunction for Kv {
         self.write_value(cursor.row, header, value);
     }
 
-    /// Judges the one cell of the one row.
+    /// Judges the single cell of the single row.
     fn check(
         &self,
         cursor: &mut RowKey,
@@ -259,7 +260,7 @@ impl source::RowFunction for Kv {
         cursor.writer = None;
         let mut rows = rows.rows();
         let row = match rows.next() {
-            // One that is deleted is not there, and rightly so.
+            // A deleted row is rightly absent.
             None if loaded && !self.deletes => return Check::Missing,
             None => return Check::Unknown,
             Some(Err(_)) => return Check::Wrong,
@@ -273,7 +274,7 @@ impl source::RowFunction for Kv {
         let Some(header) = cell.and_then(|value| self.header_of(cursor.row, value)) else {
             return Check::Wrong;
         };
-        // The load stage's operation n writes row n.
+        // Operation n of the load stage writes row n.
         let is_loaded = header.writer == operation.key << 1;
         cursor.writer = (header.epoch == self.epoch).then_some(header.writer);
         match header.epoch.cmp(&self.epoch) {
@@ -310,7 +311,7 @@ impl Kv {
             })
     }
 
-    /// The header of a value, if some operation under this seed writes exactly it to `row`.
+    /// Returns the header of a value, if some operation under this seed writes exactly it to `row`.
     fn header_of(&self, row: u64, value: &[u8]) -> Option<Header> {
         let (head, contents) = value.split_at_checked(HEADER_BYTES)?;
         let mut numbers = head.as_chunks::<8>().0.iter().map(|bytes| u64::from_be_bytes(*bytes));
@@ -335,7 +336,7 @@ impl Kv {
     }
 }
 
-/// Writes the splitmix64 sequence behind `counter`; the counter behind the last whole word.
+/// Writes the splitmix64 sequence after `counter`; returns the counter after the last whole word.
 #[inline]
 fn write_random(mut counter: u64, out: &mut [u8]) -> u64 {
     let (words, tail) = out.as_chunks_mut::<8>();
@@ -348,7 +349,7 @@ fn write_random(mut counter: u64, out: &mut [u8]) -> u64 {
     counter
 }
 
-/// 16 lower-case hexadecimal digits.
+/// Returns 16 lower-case hexadecimal digits.
 #[inline]
 fn hexadecimal(number: u64) -> [u8; 16] {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";

@@ -1,12 +1,12 @@
 //! The only crate that knows where keys and values come from and what a read must return; named
 //! workloads and workload files.
 //!
-//! What must hold: operation n is a pure function of (seed, n). No clock, no I/O, no thread, no
-//! state that outlives an operation: any process can regenerate and verify any row. Floating-point
+//! Operation n is a pure function of (seed, n). There is no clock, no I/O, no thread, and no state
+//! that outlives an operation: any process can regenerate and verify any row. Floating-point
 //! functions come from `libm`, so that the bytes are the same on every machine.
 //!
-//! Reading order: [`Spec`] is what a study says, [`compile`] checks it (all mistakes at once) and
-//! makes a [`Program`], a [`Generator`] per worker turns operation numbers into bytes.
+//! Reading order: [`Spec`] holds a study's settings. [`compile`] checks it (all mistakes at once)
+//! and makes a [`Program`]. A [`Generator`] per worker turns operation numbers into bytes.
 
 mod bijection;
 mod client_ranges;
@@ -46,7 +46,7 @@ mod tune;
 pub mod virtdata;
 mod zipf;
 
-// For who brings a source of operations of his own.
+// For callers that bring their own source of operations.
 pub use source::{OperationEncoder, OperationSource};
 
 pub use client_ranges::ClientRanges;

@@ -1,19 +1,19 @@
-//! Which kind operation n is, by weight.
+//! Decides the kind of operation n, by weight.
 //!
-//! Operations come in windows. Within each whole window every kind has exactly its weight's share;
-//! where in the window it falls is spread evenly (a stride near the golden section) and rotated by
-//! a hash of the window, so that no period of the schedule or of the workers can line up with the
-//! mix. The window is the smallest one of at most [`WINDOW_EXACT_MAX`] operations that holds the
-//! weights as whole numbers; weights that fit none are rounded to parts of [`WINDOW_ROUNDED`].
+//! Operations come in windows. Within each whole window every kind has exactly its weight's share.
+//! Its operations are spread evenly in the window (a stride near the golden section) and rotated by
+//! a hash of the window. No period of the schedule or of the workers can therefore line up with the
+//! mix. The window is the smallest one of at most [`WINDOW_EXACT_MAX`] operations in which the
+//! weights are whole numbers; otherwise the weights are rounded to parts of [`WINDOW_ROUNDED`].
 
 use crate::random::mix as scramble;
 
-/// Windows up to this many operations are searched for whole-number weights: per mille.
+/// Maximum size of a window with whole-number weights: per mille.
 const WINDOW_EXACT_MAX: u64 = 1000;
-/// The window of weights that fit no exact window: an error of at most 1/65536 per kind.
+/// Window for other weights: an error of at most 1/65536 per kind.
 const WINDOW_ROUNDED: u64 = 65_536;
 
-/// At most this many kinds in a workload, as in the engine, so that per-kind state is an array.
+/// Maximum number of kinds of a workload, as in the engine, so that per-kind state is an array.
 pub const KINDS_MAX: usize = 64;
 
 /// A compiled mix.
@@ -27,17 +27,18 @@ pub struct Mix {
     kinds: usize,
 }
 
-/// The kind of one operation, and which of that kind it is.
+/// The kind of one operation, and its number among those of that kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Choice {
-    /// Its place in the mix.
+    /// Index of the kind in the mix.
     pub kind: usize,
-    /// Counts operations of this kind without gap or repetition over every whole window.
+    /// Number among the operations of this kind, without gaps or repetitions over every whole
+    /// window.
     pub ordinal: u64,
 }
 
 impl Mix {
-    /// `weights` per kind: finite, not negative, not all 0, at most [`KINDS_MAX`].
+    /// Creates a mix of `weights` per kind: finite, not negative, not all 0, at most [`KINDS_MAX`].
     pub fn new(weights: &[f64], seed: u64) -> Mix {
         assert!(weights.len() <= KINDS_MAX, "{} kinds", weights.len());
         let (window, parts) = whole_numbers(weights);
@@ -56,18 +57,18 @@ impl Mix {
         }
     }
 
-    /// Operations per window.
+    /// Returns the number of operations per window.
     #[cfg(test)]
     pub fn window(&self) -> u64 {
         self.window
     }
 
-    /// Whether operations of `kind` come; what is beyond its kinds it does not decide.
+    /// Returns true if there are operations of `kind`; always true for kinds beyond its own.
     pub fn has(&self, kind: usize) -> bool {
         kind >= self.kinds || self.per_window(kind) > 0
     }
 
-    /// Operations of `kind` per window.
+    /// Returns the number of operations of `kind` per window.
     pub fn per_window(&self, kind: usize) -> u64 {
         self.bounds[kind] - self.first_slot(kind)
     }
@@ -76,7 +77,7 @@ impl Mix {
         if kind == 0 { 0 } else { self.bounds[kind - 1] }
     }
 
-    /// What operation `n` is.
+    /// Returns the kind of operation `n`.
     #[inline]
     pub fn choose(&self, n: u64) -> Choice {
         let (index, position) = (n / self.window, n % self.window);
@@ -91,14 +92,14 @@ impl Mix {
         }
     }
 
-    /// Operations of `kind` in all whole windows before operation `n`.
+    /// Returns the number of operations of `kind` in all whole windows before operation `n`.
     #[inline]
     pub fn count_before_window(&self, kind: usize, n: u64) -> u64 {
         (n / self.window).wrapping_mul(self.per_window(kind))
     }
 }
 
-/// The smallest window that holds the weights as whole numbers, and the numbers.
+/// Returns the smallest window in which the weights are whole numbers, and the numbers.
 fn whole_numbers(weights: &[f64]) -> (u64, Vec<u64>) {
     let sum: f64 = weights.iter().sum();
     'window: for window in 1..=WINDOW_EXACT_MAX {
@@ -106,7 +107,7 @@ fn whole_numbers(weights: &[f64]) -> (u64, Vec<u64>) {
         for weight in weights {
             let part = weight / sum * window as f64;
             // A millionth of an operation per window is a rounding error of the division, not a
-            // weight that somebody wrote.
+            // real weight.
             if (part - part.round()).abs() > 1e-6 || (part.round() == 0.0) != (*weight == 0.0) {
                 continue 'window;
             }
@@ -119,8 +120,8 @@ fn whole_numbers(weights: &[f64]) -> (u64, Vec<u64>) {
     (WINDOW_ROUNDED, largest_remainders(weights, sum))
 }
 
-/// Parts of [`WINDOW_ROUNDED`]: rounded down, at least 1 unless the weight is 0, and the rest
-/// to the largest remainders.
+/// Returns parts of [`WINDOW_ROUNDED`]: rounded down, at least 1 unless the weight is 0, and the
+/// rest to the largest remainders.
 fn largest_remainders(weights: &[f64], sum: f64) -> Vec<u64> {
     let exact: Vec<f64> = weights.iter().map(|w| w / sum * WINDOW_ROUNDED as f64).collect();
     let least = |x: f64| if x > 0.0 { (x as u64).max(1) } else { 0 };
@@ -144,8 +145,8 @@ fn largest_remainders(weights: &[f64], sum: f64) -> Vec<u64> {
     parts
 }
 
-/// A number near `window` over the golden ratio without a common divisor with it: its multiples
-/// modulo the window visit every slot, and any few in a row are spread evenly.
+/// Returns a number near `window` over the golden ratio that is coprime to it. Its multiples modulo
+/// the window visit every slot, and any few consecutive ones are spread evenly.
 fn coprime_stride(window: u64) -> u64 {
     let near = (window as f64 * 0.618_033_988_749_895) as u64;
     (near.max(1)..=window).find(|&stride| gcd(stride, window) == 1).unwrap_or(1)

@@ -1,4 +1,4 @@
-//! What named workloads are made of: their rows, one table each, and its statements.
+//! Parts of named workloads: their rows, one table each, and its statements.
 
 use crate::distribution::Sampler;
 use crate::mix::Mix;
@@ -12,37 +12,37 @@ use std::sync::Arc;
 
 /// Cassandra's limit on the length of a keyspace's name.
 pub(crate) const KEYSPACE_CHARACTERS_MAX: usize = 48;
-/// Rows beyond this many would overflow the arithmetic of rows and times.
+/// Maximum number of rows: more would overflow the arithmetic of rows and times.
 pub(crate) const ROWS_MAX: u64 = 1 << 62;
 
 /// A named workload.
 #[derive(Clone, Copy, Debug)]
 pub struct Named {
-    /// What a study writes after `use:`.
+    /// Name after `use:` in a study.
     pub name: &'static str,
-    /// What it is, in a sentence.
+    /// Description, in a sentence.
     pub what: &'static str,
-    /// The keyspace when the study names none.
+    /// Default keyspace.
     pub keyspace: &'static str,
-    /// The kinds of operation that a mix can weigh.
+    /// Kinds of operation that a mix can weight.
     pub kinds: &'static [&'static str],
-    /// The mix when the study states none: weight per kind.
+    /// Default mix: weight per kind.
     pub mix: &'static [(&'static str, f64)],
     /// Parameters: name, default, meaning.
     pub params: &'static [(&'static str, &'static str, &'static str)],
 }
 
-/// What every workload has.
+/// Properties of every workload.
 pub(crate) struct Draft {
     pub(crate) named: &'static Named,
     pub(crate) keyspace: String,
     /// CREATE and DROP of the keyspace.
     pub(crate) keyspaces: (String, String),
-    /// Per kind of the workload.
+    /// Weight of each kind of the workload.
     pub(crate) weights: Vec<f64>,
 }
 
-/// What named workloads of one table differ in.
+/// Differences between named workloads of one table.
 pub(crate) struct OneTable<'a, T> {
     /// The table, without its keyspace.
     pub(crate) name: String,
@@ -52,20 +52,20 @@ pub(crate) struct OneTable<'a, T> {
     pub(crate) kinds: &'a [(&'a str, bool)],
     pub(crate) statements: Vec<Statement>,
     pub(crate) rows: u64,
-    /// Which rows the main stage is about.
+    /// Distribution of rows in the main stage.
     pub(crate) picks: Sampler,
-    /// A kind that adds rows, by the statement of the same number.
+    /// A kind that adds rows, with the statement of the same number.
     pub(crate) insert_kind: Option<u8>,
     /// The statement of the load stage, of the first kind.
     pub(crate) load: u16,
     /// The statement of the verify stage.
     pub(crate) verify: u16,
-    /// Where keys and values come from.
+    /// Generator of keys and values.
     pub(crate) table: T,
 }
 
 impl Draft {
-    /// The schema of one table, given `CREATE TABLE`.
+    /// Returns the schema of one table, given `CREATE TABLE`.
     pub(crate) fn schema(&self, table: &str, create_table: String) -> Schema {
         Schema {
             create_keyspace: self.keyspaces.0.clone(),
@@ -76,18 +76,18 @@ impl Draft {
         }
     }
 
-    /// Whether the mix has operations of a kind.
+    /// Returns true if the mix has operations of a kind.
     pub(crate) fn weighs(&self, kind: usize) -> bool {
         self.weights.get(kind).is_some_and(|weight| *weight > 0.0)
     }
 
-    /// The table with its keyspace, quoted.
+    /// Returns the table with its keyspace, quoted.
     pub(crate) fn qualified(&self, table: &str) -> String {
         format!("\"{}\".\"{table}\"", self.keyspace)
     }
 
-    /// The program of `parts`. Each kind has the statement of its number; the first one writes, and
-    /// loads by `parts.load`, the second one reads, and verifies by `parts.verify`.
+    /// Returns the program of `parts`. Each kind has the statement of its number. The first kind
+    /// writes, and loads by `parts.load`; the second reads, and verifies by `parts.verify`.
     pub(crate) fn program<T: RowFunction>(self, params: &Params, parts: OneTable<T>) -> Program {
         let (sample, rows_seed) = Choices::sample(params.spec.seed, parts.rows);
         let insert = parts.insert_kind;
@@ -117,7 +117,7 @@ impl Draft {
         }
     }
 
-    /// The mix; of the first kind alone when something is wrong, and reported.
+    /// Returns the mix; of the first kind alone after a reported mistake.
     pub(crate) fn mix(&self, params: &Params) -> Mix {
         let seed = lane(params.spec.seed, lanes::MIX);
         if params.problems.is_empty() {
@@ -128,12 +128,12 @@ impl Draft {
     }
 }
 
-/// The rows of a spec, or the nearest possible number when that is wrong and reported.
+/// Returns the rows of a spec, or the nearest possible number after a reported mistake.
 pub(crate) fn rows(spec: &Spec) -> u64 {
     spec.rows.clamp(1, ROWS_MAX)
 }
 
-/// Whether Cassandra takes `name` as the name of a keyspace or table, when quoted.
+/// Returns true if Cassandra accepts `name` as the name of a keyspace or table, when quoted.
 pub fn is_identifier(name: &str) -> bool {
     (1..=KEYSPACE_CHARACTERS_MAX).contains(&name.len())
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
@@ -174,13 +174,13 @@ pub(crate) fn keyspace_statements(params: &mut Params, keyspace: &str) -> (Strin
     (create, format!("DROP KEYSPACE IF EXISTS \"{keyspace}\""))
 }
 
-/// Kinds from their names and whether they change data.
+/// Creates kinds from their names, with flags for kinds that change data.
 pub(crate) fn kinds(kinds: &[(&str, bool)]) -> Vec<Kind> {
     let made = kinds.iter();
     made.map(|(name, is_write)| Kind::new(*name, *is_write)).collect()
 }
 
-/// An idempotent statement of a kind; reads return rows that can be verified.
+/// Returns an idempotent statement of a kind; reads return rows that can be verified.
 pub(crate) fn statement(
     kinds: &[(&str, bool)],
     kind: u8,

@@ -1,10 +1,10 @@
-//! The named workloads: what they are, their kinds and parameters. The source of error messages,
+//! The named workloads with their descriptions, kinds and parameters: the source of error messages,
 //! did-you-mean hints and the generated reference.
 
 use crate::named::Named;
 use crate::{counters, iot, keyvalue, kv, registers, standard1, tabular};
 
-/// All named workloads.
+/// Returns all named workloads.
 pub fn names() -> &'static [Named] {
     &NAMES
 }

@@ -12,8 +12,8 @@
 /// 2^63, the number of distinct arguments.
 const STEPS: f64 = 9_223_372_036_854_775_808.0;
 
-/// The standard normal value at probability `(bits + 1/2) / 2^63`; the top bit is ignored.
-/// Between -9.2 and 9.2, odd around the middle.
+/// Returns the standard normal value at probability `(bits + 1/2) / 2^63`; the top bit is ignored.
+/// It is between -9.2 and 9.2, and odd around the middle.
 pub fn from_bits(bits: u64) -> f64 {
     const LAST: u64 = (1 << 63) - 1;
     let bits = bits & LAST;
@@ -23,7 +23,7 @@ pub fn from_bits(bits: u64) -> f64 {
     if upper { -value } else { value }
 }
 
-/// The quantile of `p` in (0, 1/2].
+/// Returns the quantile of `p` in (0, 1/2].
 fn lower_quantile(p: f64) -> f64 {
     let q = p - 0.5;
     if q >= -0.425 {
@@ -38,7 +38,7 @@ fn lower_quantile(p: f64) -> f64 {
     }
 }
 
-/// Horner's scheme; the constant term comes first.
+/// Evaluates a polynomial by Horner's scheme; the constant term comes first.
 fn polynomial(coefficients: &[f64; 8], x: f64) -> f64 {
     coefficients.iter().rev().fold(0.0, |sum, c| sum * x + c)
 }
@@ -104,7 +104,7 @@ const FAR_UNDER: [f64; 8] = [
     2.044_263_103_389_939_785_64e-15,
 ];
 
-/// The cumulative standard normal distribution.
+/// Returns the cumulative standard normal distribution.
 #[cfg(test)]
 pub fn cumulative(x: f64) -> f64 {
     0.5 * libm::erfc(-x / std::f64::consts::SQRT_2)

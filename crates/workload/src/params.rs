@@ -1,4 +1,4 @@
-//! Reads the parameters of a spec, each with its default and its limits, and gathers every mistake.
+//! Reads the parameters of a spec, each with its default and limits, and collects every mistake.
 
 use crate::distribution::{self, Shape, Written};
 use crate::spec::{ParamValue, Problem, Spec};
@@ -17,7 +17,7 @@ pub(crate) fn whole_number(text: &str) -> Option<u64> {
     digits.parse::<u64>().ok()?.checked_mul(scale)
 }
 
-/// The closest of `candidates`, when it is close enough to be what was meant.
+/// Returns the closest of `candidates`, if it is close enough to be the intended one.
 pub(crate) fn did_you_mean<'a>(
     written: &str,
     candidates: impl Iterator<Item = &'a str>,
@@ -30,7 +30,7 @@ pub(crate) fn did_you_mean<'a>(
         .map(|(_, candidate)| format!("did you mean {candidate}?"))
 }
 
-/// The parameters of one spec, and what is wrong so far.
+/// The parameters of one spec, and the mistakes so far.
 pub(crate) struct Params<'a> {
     pub(crate) spec: &'a Spec,
     pub(crate) problems: Vec<Problem>,
@@ -44,7 +44,7 @@ impl<'a> Params<'a> {
         }
     }
 
-    /// Notes a mistake at `path`.
+    /// Records a mistake at `path`.
     pub(crate) fn problem(&mut self, path: &[&str], message: String, hint: Option<String>) {
         let path = path.iter().map(|part| (*part).to_owned()).collect();
         self.problems.push(Problem {
@@ -58,7 +58,7 @@ impl<'a> Params<'a> {
         self.problem(&["params", name], message, None);
     }
 
-    /// A whole number in `limits` (both included).
+    /// Returns a whole number in `limits` (both included).
     pub(crate) fn number(&mut self, name: &str, default: u64, limits: (u64, u64)) -> u64 {
         let parsed = match self.spec.params.get(name) {
             None => return default,
@@ -83,7 +83,7 @@ impl<'a> Params<'a> {
         }
     }
 
-    /// A share of 1; 0 when the study does not set it.
+    /// Returns a share of 1; 0 if the study does not set it.
     pub(crate) fn share(&mut self, name: &str) -> f64 {
         let parsed = match self.spec.params.get(name) {
             None => return 0.0,
@@ -102,7 +102,7 @@ impl<'a> Params<'a> {
         })
     }
 
-    /// A text; `None` when the study does not set it.
+    /// Returns a text; `None` if the study does not set it.
     pub(crate) fn text(&mut self, name: &str) -> Option<&'a str> {
         match self.spec.params.get(name)? {
             ParamValue::Text(text) => Some(text),
@@ -114,7 +114,7 @@ impl<'a> Params<'a> {
         }
     }
 
-    /// A distribution of rows; a written range must lie in `0..rows`.
+    /// Returns a distribution of rows; a written range must lie in `0..rows`.
     pub(crate) fn rows_distribution(&mut self, name: &str, rows: u64) -> Written {
         let uniform = Written {
             shape: Shape::Uniform,
@@ -136,7 +136,7 @@ impl<'a> Params<'a> {
         written
     }
 
-    /// A distribution that the study writes as a text; `None` after a mistake.
+    /// Returns a distribution that the study writes as text; `None` after a mistake.
     pub(crate) fn distribution(&mut self, name: &str, default: Written) -> Option<Written> {
         let Some(text) = self.spec.params.get(name) else {
             return Some(default);

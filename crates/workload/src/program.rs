@@ -1,4 +1,4 @@
-//! A compiled workload: its schema, its statements, and how operation numbers become rows.
+//! A compiled workload: its schema, its statements, and the mapping of operation numbers to rows.
 
 pub use cql::request::BatchKind;
 
@@ -16,13 +16,13 @@ use cql::Consistency;
 
 /// The lanes of the seed: one per purpose, so that no two purposes share draws.
 pub(crate) mod lanes {
-    /// Which kind an operation is.
+    /// Kind of an operation.
     pub(crate) const MIX: u64 = 0;
-    /// Which row the main stage chooses.
+    /// Row of an operation in the main stage.
     pub(crate) const ROWS: u64 = 1;
-    /// Which rows zipf makes popular.
+    /// Rows that zipf makes popular.
     pub(crate) const POPULAR: u64 = 2;
-    /// Which loaded rows the verify stage samples.
+    /// Loaded rows that the verify stage samples.
     pub(crate) const SAMPLE: u64 = 3;
     /// Sizes of values.
     pub(crate) const SIZES: u64 = 4;
@@ -30,7 +30,7 @@ pub(crate) mod lanes {
     pub(crate) const CONTENTS: u64 = 5;
 }
 
-/// What a generator's operation numbers mean.
+/// Meaning of a generator's operation numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Stage {
     /// Operation n writes row n; n from 0 to below [`Program::rows`].
@@ -40,17 +40,17 @@ pub enum Stage {
     /// Operation n reads a loaded row; the first [`Program::rows`] numbers read all rows, each
     /// once, in scattered order.
     Verify,
-    /// Operation n reads row n, also one that the main stage has added.
+    /// Operation n reads row n, including rows that the main stage has added.
     ReadBack,
 }
 
-/// The statements that make and unmake a workload's tables.
+/// Statements that create and remove a workload's tables.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Schema {
     /// `CREATE KEYSPACE IF NOT EXISTS …`
     pub create_keyspace: String,
-    /// Whether somebody asked for the keyspace's replication: then one that is there with another
-    /// is not what was asked for.
+    /// True if the keyspace's replication was requested: then an existing keyspace with another
+    /// replication does not match.
     pub is_replication_stated: bool,
     /// `CREATE TABLE IF NOT EXISTS …`, one per table.
     pub create_tables: Vec<String>,
@@ -65,17 +65,17 @@ pub struct Schema {
 pub struct Kind {
     /// Its name in mixes and reports.
     pub name: String,
-    /// Whether it changes data.
+    /// True if it changes data.
     pub is_write: bool,
-    /// What is done about slow and failed operations of this kind.
+    /// Treatment of slow and failed operations of this kind.
     pub policy: Policy,
-    /// Whether it only ever counts parts of other kinds' operations, such as the read within a
+    /// True if it only counts parts of other kinds' operations, such as the read within a
     /// read-modify-write.
     pub part: bool,
 }
 
 impl Kind {
-    /// A kind without a policy of its own.
+    /// Creates a kind with the default policy.
     pub fn new(name: impl Into<String>, is_write: bool) -> Kind {
         Kind {
             name: name.into(),
@@ -86,22 +86,21 @@ impl Kind {
     }
 }
 
-/// What is done about slow and failed operations of a kind. By default nothing: an error is an
-/// error.
+/// Treatment of slow and failed operations of a kind. By default there is none: an error is final.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Policy {
-    /// Time from the send after which a try has failed; the run's when absent.
+    /// Timeout of a try, from the send; if absent, the run's.
     pub timeout: Option<Duration>,
-    /// Tries after the first one.
+    /// Number of retries.
     pub retries: u8,
-    /// Time from the send after which the operation is sent to another node too.
+    /// Time from the send after which the operation is also sent to another node.
     pub speculate_after: Option<Duration>,
 }
 
-/// A statement to prepare. Operations name theirs by its index in [`Program::statements`].
+/// A statement to prepare. Operations refer to it by its index in [`Program::statements`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Statement {
-    /// The text, tables qualified by their keyspace.
+    /// Text, with tables qualified by their keyspace.
     pub cql: String,
     /// Index in [`Program::kinds`].
     pub kind: u8,
@@ -109,38 +108,38 @@ pub struct Statement {
     pub values_count: u16,
     /// The consistency level of its kind.
     pub consistency: Consistency,
-    /// Whether executing it twice is the same as once.
+    /// True if executing it twice equals executing it once.
     pub idempotent: bool,
-    /// Whether its result is rows.
+    /// True if its result is rows.
     pub returns_rows: bool,
-    /// Whether [`Generator::check`] can judge its result.
+    /// True if [`Generator::check`] can judge its result.
     pub verifies: bool,
-    /// Whether it reads a row, or a partition, that is there if the data is what it is said to be.
+    /// True if it reads a row, or a partition, that exists if the data is as stated.
     pub finds: bool,
     /// Rows per page; `None` leaves paging off.
     pub page_size: Option<i32>,
-    /// Pages that an operation reads at most; `None` with a page size: all there are.
+    /// Maximum number of pages that an operation reads; `None` with a page size: all pages.
     pub pages_max: Option<u32>,
     /// The serial consistency of conditional statements.
     pub serial_consistency: Option<Consistency>,
-    /// Prepared once; otherwise the text is sent with its values every time.
+    /// True if it is prepared once; otherwise the text is sent with its values every time.
     pub prepared: bool,
-    /// What an operation of several statements that begins with this one is sent as.
+    /// Kind of batch of an operation of several statements that begins with this one.
     pub batch: Option<BatchKind>,
-    /// The statement that follows on success, as part of the same operation.
+    /// Statement that follows on success, as part of the same operation.
     pub then: Option<u16>,
-    /// The kind under which the latency of this part is recorded besides the whole operation.
+    /// Kind under which the latency of this part is also recorded, besides the whole operation.
     pub part: Option<u8>,
-    /// Whether the client states the time of the write (µs since 1970).
+    /// True if the client sets the timestamp of the write (µs since 1970).
     pub client_timestamp: bool,
-    /// Whether the result says if a condition held, in a first column `[applied]`.
+    /// True if the result tells if a condition held, in a first column `[applied]`.
     pub conditional: bool,
-    /// Whether it deletes the row that its operation is about.
+    /// True if it deletes the row that its operation is about.
     pub deletes: bool,
 }
 
 impl Statement {
-    /// A prepared statement with nothing special about it: not idempotent, no rows, no paging.
+    /// Creates a prepared statement with defaults: not idempotent, no rows, no paging.
     pub fn new(
         cql: impl Into<String>,
         kind: u8,
@@ -170,14 +169,14 @@ impl Statement {
     }
 }
 
-/// How operation numbers become kinds and rows.
+/// Mapping of operation numbers to kinds and rows.
 #[derive(Debug)]
 pub(crate) struct Choices {
     pub(crate) mix: Mix,
     pub(crate) rows: Sampler,
     /// The kind that adds rows beyond the loaded ones.
     pub(crate) insert_kind: Option<u8>,
-    /// Per kind, its statement in the main stage.
+    /// Statement of each kind in the main stage.
     pub(crate) main_statements: Vec<u16>,
     /// Kind and statement of the load stage.
     pub(crate) load: (u8, u16),
@@ -187,7 +186,7 @@ pub(crate) struct Choices {
     pub(crate) rows_seed: u64,
 }
 
-/// A compiled workload; shared by the generators of all workers. Importers fill in the fields.
+/// A compiled workload, shared by the generators of all workers. Importers fill in the fields.
 #[derive(Clone, Debug)]
 pub struct Program {
     pub(crate) name: String,
@@ -201,8 +200,8 @@ pub struct Program {
 }
 
 impl Program {
-    /// A program of a caller's own source of operations, for tables that are there already: what a
-    /// test of an engine, or a tool built on one, makes its load from.
+    /// Creates a program from a caller's own source of operations, for existing tables: a test of
+    /// an engine, or a tool built on one, makes its load from it.
     pub fn of_source(
         kinds: Vec<Kind>,
         statements: Vec<Statement>,
@@ -226,8 +225,8 @@ impl Program {
         }
     }
 
-    /// The same program by a name, on tables of a keyspace that its schema makes; its load stage
-    /// writes `rows`.
+    /// Returns the same program with a name, on tables of a keyspace that its schema creates; its
+    /// load stage writes `rows`.
     pub fn with_tables(
         self,
         name: &str,
@@ -245,42 +244,42 @@ impl Program {
         }
     }
 
-    /// The named workload, or that of an import.
+    /// Returns the name of the workload, or that of an import.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The keyspace of its tables.
+    /// Returns the keyspace of its tables.
     pub fn keyspace(&self) -> &str {
         &self.keyspace
     }
 
-    /// How to make, empty and drop its tables.
+    /// Returns the statements that create, empty and drop its tables.
     pub fn schema(&self) -> &Schema {
         &self.schema
     }
 
-    /// The names of its tables, without the keyspace.
+    /// Returns the names of its tables, without the keyspace.
     pub fn tables(&self) -> Vec<&str> {
         self.tables.iter().map(String::as_str).collect()
     }
 
-    /// Its kinds of operation, weighed or not; at most 64.
+    /// Returns its kinds of operation, including those with weight 0; at most 64.
     pub fn kinds(&self) -> &[Kind] {
         &self.kinds
     }
 
-    /// Every statement that any stage executes.
+    /// Returns every statement that any stage executes.
     pub fn statements(&self) -> &[Statement] {
         &self.statements
     }
 
-    /// Rows that the load stage writes.
+    /// Returns the number of rows that the load stage writes.
     pub fn rows(&self) -> u64 {
         self.rows
     }
 
-    /// The same program, whose reads by some of its statements nobody judges.
+    /// Returns the same program, without verification of reads by some of its statements.
     pub fn without_judging(&self, statements: &[usize]) -> Program {
         let mut program = self.clone();
         for at in statements {
@@ -289,8 +288,9 @@ impl Program {
         program
     }
 
-    /// The same program, of which each of several clients with so many workers walks a part of its
-    /// own in a stage; `range` as in [`OperationSource::in_ranges`]. None: it has no range.
+    /// Returns the same program with a range for each of several clients with these numbers of
+    /// workers, in one stage; `range` is as in [`OperationSource::in_ranges`]. `None` if it has no
+    /// range.
     pub fn in_ranges(
         &self,
         stage: Stage,
@@ -304,12 +304,12 @@ impl Program {
         })
     }
 
-    /// The statements that change data, of the kinds that a stage may ask for.
+    /// Returns the statements that change data, for the kinds that may occur in a stage.
     pub fn writes(&self, stage: Stage) -> Vec<&Statement> {
         self.of_stage(stage, true)
     }
 
-    /// The others of them.
+    /// Returns the statements that do not change data, for the same kinds.
     pub fn reads(&self, stage: Stage) -> Vec<&Statement> {
         self.of_stage(stage, false)
     }
@@ -323,8 +323,8 @@ impl Program {
         self.statements.iter().filter(is_asked).collect()
     }
 
-    /// Per kind, whether all that it reads in the main stage is there if the data is what it is
-    /// said to be. Nothing is for certain where rows are deleted.
+    /// For each kind, returns true if all that it reads in the main stage exists, provided that the
+    /// data is as stated. Nothing is certain if rows are deleted.
     pub fn finds(&self) -> Vec<bool> {
         let stage = Stage::Main;
         let asked = |kind: usize| self.source.may_ask(stage, kind);
@@ -338,41 +338,41 @@ impl Program {
         (0..self.kinds.len()).map(of).collect()
     }
 
-    /// Whether the rows are those of the load stage whatever is asked in the main stage.
+    /// Returns true if the rows stay those of the load stage, whatever the main stage does.
     pub fn keeps_rows(&self) -> bool {
         self.source.keeps_rows()
     }
 
-    /// When its operations were asked for, if they were recorded.
+    /// Returns the due times of its operations, if they were recorded.
     pub fn course(&self) -> Option<Arc<Course>> {
         self.source.course()
     }
 
-    /// Whether a stage asks for nothing but writes.
+    /// Returns true if a stage only writes.
     pub fn only_writes(&self, stage: Stage) -> bool {
         self.reads(stage).is_empty()
     }
 
-    /// Bytes of keys and values in a row, on average, before any compression or overhead of the
-    /// database.
+    /// Returns the mean number of bytes of keys and values in a row, before any compression or
+    /// overhead of the database.
     pub fn row_bytes_estimate(&self) -> u64 {
         self.source.row_bytes_estimate()
     }
 
-    /// A generator for one worker.
+    /// Returns a generator for one worker.
     pub fn generator(self: &Arc<Self>, stage: Stage) -> Generator {
         Generator::new(self, stage)
     }
 
-    /// A hash over numbers, kinds, tokens and value bytes of the first operations of all stages:
-    /// equal fingerprints mean equal work.
+    /// Returns a hash of numbers, kinds, tokens and value bytes of the first operations of all
+    /// stages: equal fingerprints mean equal work.
     pub fn fingerprint(self: &Arc<Self>, operations: u64) -> u64 {
         [Stage::Load, Stage::Main, Stage::Verify].into_iter().fold(0, |hash, stage| {
             lane(hash, self.fingerprint_of(stage, operations))
         })
     }
 
-    /// As [`Program::fingerprint`], of one stage.
+    /// Returns the fingerprint of one stage, as [`Program::fingerprint`] does for all.
     pub fn fingerprint_of(self: &Arc<Self>, stage: Stage, operations: u64) -> u64 {
         let mut generator = self.generator(stage);
         let mut hash = 0xCBF2_9CE4_8422_2325u64; // FNV-1a, 64 bits: offset basis
@@ -397,7 +397,7 @@ impl Program {
 }
 
 impl Choices {
-    /// The seed's lanes for choosing, for `seed` and `rows` of a spec.
+    /// Returns the permutation for samples and the seed for rows, for `seed` and `rows` of a spec.
     pub(crate) fn sample(seed: u64, rows: u64) -> (Bijection, u64) {
         (
             Bijection::new(rows, lane(seed, lanes::SAMPLE)),
@@ -405,7 +405,7 @@ impl Choices {
         )
     }
 
-    /// Whether the operations of a stage are ever of a kind.
+    /// Returns true if operations of a stage can be of a kind.
     pub(crate) fn may_ask(&self, stage: Stage, kind: usize) -> bool {
         match stage {
             Stage::Load => kind == usize::from(self.load.0),
@@ -414,13 +414,14 @@ impl Choices {
         }
     }
 
-    /// Whether the main stage stays within the `loaded` rows.
+    /// Returns true if the main stage stays within the `loaded` rows.
     pub(crate) fn adds_nothing(&self, loaded: u64) -> bool {
         let inserts = self.insert_kind.is_some_and(|kind| self.mix.has(usize::from(kind)));
         !inserts && self.rows.range().1 < loaded
     }
 
-    /// Operation `n` of a stage. `rows` is the generator's copy of the distribution of rows.
+    /// Returns operation `n` of a stage. `rows` is the generator's copy of the distribution of
+    /// rows.
     #[inline]
     pub(crate) fn operation(&self, stage: Stage, n: u64, rows: &mut Sampler) -> Operation {
         match stage {

@@ -1,8 +1,8 @@
 //! Counter-based randomness: draw k of operation n is a pure function of (seed, n, k).
 //!
-//! The generator is splitmix64 (Steele, Lea, Flood 2014): a Weyl sequence through a finaliser
-//! that is a bijection of 64 bits. Each operation starts its own sequence at a mixed position,
-//! so a draw never depends on an earlier operation. Not for secrets.
+//! The generator is splitmix64 (Steele, Lea, Flood 2014): a Weyl sequence through a finaliser that
+//! is a bijection of 64 bits. Each operation starts its own sequence at a mixed position, so a draw
+//! never depends on an earlier operation. It is not suitable for secrets.
 
 /// 2^64 divided by the golden ratio, odd: the Weyl increment of splitmix64.
 pub const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
@@ -15,7 +15,7 @@ pub fn mix(mut z: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// A seed for one purpose: different lanes of one seed are independent.
+/// Returns a seed for one purpose: different lanes of one seed are independent.
 #[inline]
 pub fn lane(seed: u64, lane: u64) -> u64 {
     mix(seed ^ mix(lane.wrapping_add(1).wrapping_mul(GOLDEN)))
@@ -28,7 +28,7 @@ pub struct Draws {
 }
 
 impl Draws {
-    /// The draws of operation `n` under `seed` (a seed made by [`lane`]).
+    /// Creates the draws of operation `n` under `seed` (a seed made by [`lane`]).
     #[inline]
     pub fn new(seed: u64, n: u64) -> Draws {
         Draws {
@@ -36,27 +36,27 @@ impl Draws {
         }
     }
 
-    /// The published sequence of `seed`, of no operation.
+    /// Creates the published sequence of `seed`, independent of operations.
     #[inline]
     pub fn sequence(seed: u64) -> Draws {
         Draws { state: seed }
     }
 
-    /// 64 uniform bits.
+    /// Returns 64 uniform bits.
     #[inline]
     pub fn bits(&mut self) -> u64 {
         self.state = self.state.wrapping_add(GOLDEN);
         mix(self.state)
     }
 
-    /// Uniform in the open interval (0, 1), a multiple of 2^-54: never 0, never 1.
+    /// Returns a uniform number in the open interval (0, 1), a multiple of 2^-54: never 0, never 1.
     #[inline]
     pub fn unit(&mut self) -> f64 {
         ((self.bits() >> 11) as f64 + 0.5) * (1.0 / 9_007_199_254_740_992.0)
     }
 
-    /// Uniform in `0..bound`, exactly: the few products that would favour a value are redrawn
-    /// (Lemire 2019). `bound` must not be 0.
+    /// Returns a uniform number in `0..bound`, exactly: the few products that would favour a value
+    /// are redrawn (Lemire 2019). `bound` must not be 0.
     #[inline]
     pub fn below(&mut self, bound: u64) -> u64 {
         debug_assert!(bound > 0);

@@ -1,9 +1,9 @@
-//! Registers: one number per key, read and changed by lightweight transactions only, so that what
-//! all clients saw can be compared with what one register would have shown.
+//! Registers: one number per key, read and changed only by lightweight transactions, so that all
+//! clients' observations can be compared with those of one register.
 //!
-//! Numbers are few, so that a condition holds now and then: with `values: 5` a swap finds the
-//! number that it asks for once in five times. The load stage gives every register the number 0,
-//! without a condition, before anybody looks.
+//! There are few different numbers, so that conditions hold now and then: with `values: 5` a swap
+//! finds its number one time in five. The load stage sets every register to 0, without a condition,
+//! before any read.
 
 use crate::distribution::Sampler;
 use crate::generator::{Check, Operation, RegisterRequest};
@@ -17,24 +17,24 @@ use cql::response::RawRows;
 use cql::template::append_value;
 use cql::token::murmur3;
 
-/// What a study writes after `use:`.
+/// Name after `use:` in a study.
 pub(crate) const NAME: &str = "registers";
 
 const TABLE: &str = "registers";
 
-/// Those of a mix have the statement of the same number.
+/// The kinds of a mix have the statement of the same number.
 const KINDS: [(&str, bool); 3] = [("write", true), ("read", false), ("swap", true)];
 const WRITE: u16 = 0;
 const READ: u16 = 1;
 const SWAP: u16 = 2;
 const LOAD: u16 = 3;
 
-/// What every register is at first.
+/// Initial value of every register.
 const INITIAL: i64 = 0;
-/// With more numbers a condition would hold too seldom.
+/// Maximum number of values: with more, a condition would hold too rarely.
 const VALUES_MAX: u64 = 1000;
 
-/// Which numbers are written.
+/// Parameters of the written numbers.
 #[derive(Debug)]
 pub(crate) struct Registers {
     values: u64,
@@ -93,7 +93,7 @@ pub(crate) fn program(params: &mut Params, draft: Draft) -> Program {
 }
 
 impl Registers {
-    /// The number that an operation asks for, and the one that it writes.
+    /// Returns the number that an operation requires, and the one that it writes.
     fn values(&self, number: u64) -> (i64, i64) {
         let mut draws = Draws::new(self.seed, number);
         let mut value = || draws.below(self.values) as i64;
@@ -143,7 +143,7 @@ impl source::RowFunction for Registers {
         }
     }
 
-    /// Any number that is ever written is right here; which of them, its history says.
+    /// Accepts any number that is ever written; the history decides which one is right.
     fn check(
         &self,
         _cursor: &mut RowKey,
@@ -170,14 +170,14 @@ impl source::RowFunction for Registers {
     }
 }
 
-/// What a read of one number returned.
+/// Result of reading one number.
 pub(crate) enum Cell {
     NoRow,
     Number(i64),
     Strange,
 }
 
-/// The one number of the one row.
+/// Returns the single number of the single row.
 pub(crate) fn number(rows: &RawRows) -> Cell {
     let mut rows = rows.rows();
     let row = match rows.next() {

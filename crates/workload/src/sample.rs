@@ -1,4 +1,4 @@
-//! The first operations of a program, as CQL that a person can read.
+//! The first operations of a program, as readable CQL.
 
 use std::sync::Arc;
 
@@ -6,21 +6,21 @@ use crate::program::{Program, Stage};
 use crate::schema::{Defined, Marker, Table, markers, parse};
 use cql::value::{CqlType, Value, decode};
 
-/// Bytes of a value that are shown at most.
+/// Maximum number of a value's bytes that are shown.
 const SHOWN_BYTES_MAX: usize = 64;
 
 /// One operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sample {
-    /// Its number.
+    /// Number of the operation.
     pub number: u64,
-    /// The name of its kind.
+    /// Name of its kind.
     pub kind: String,
-    /// Its statements, each with what it binds: column or purpose, and the value in CQL.
+    /// Its statements, each with its bound values: column or purpose, and the value in CQL.
     pub statements: Vec<(String, Vec<(String, String)>)>,
 }
 
-/// The operations `first` to below `first + count` of a stage.
+/// Returns the operations `first` to below `first + count` of a stage.
 pub fn sample(program: &Arc<Program>, stage: Stage, first: u64, count: u64) -> Vec<Sample> {
     let tables = tables(program);
     let mut generator = program.generator(stage);
@@ -46,7 +46,7 @@ pub fn sample(program: &Arc<Program>, stage: Stage, first: u64, count: u64) -> V
     (first..first.saturating_add(count)).map(one).collect()
 }
 
-/// The tables of a program's schema.
+/// Returns the tables of a program's schema.
 fn tables(program: &Program) -> Vec<Table> {
     let mut types = Vec::new();
     let mut tables = Vec::new();

@@ -1,20 +1,20 @@
-//! What is learnt of a program by generating some of its operations: how far its rows compress, and
-//! how much a write writes.
+//! Properties of a program that are found by generating some of its operations: how well its rows
+//! compress, and how much a write writes.
 
 use crate::program::{Program, Stage};
 use cql::compression::lz4_block_bytes;
 use std::sync::Arc;
 
-/// Operations that a mean is taken of: enough to be right within a few percent where sizes scatter.
+/// Number of operations for a mean: enough for an error of a few percent if sizes vary.
 const OPERATIONS: u64 = 10_000;
-/// Length in front of each bound value.
+/// Bytes of the length before each bound value.
 const LENGTH_BYTES: usize = 4;
-/// What is compressed to see how far rows compress: a chunk of Cassandra's tables by default.
+/// Amount that is compressed to measure compression, bytes: Cassandra's default chunk of a table.
 const CHUNK_BYTES: usize = 16 << 10;
 
 impl Program {
-    /// Size of the first rows when compressed by LZ4 ÷ their own, as the load stage binds them. A
-    /// table adds timestamps and lengths, which compress well.
+    /// Returns the compressed size of the first rows with LZ4 ÷ their size, as the load stage binds
+    /// them. A table adds timestamps and lengths, which compress well.
     pub fn compressed_share(self: &Arc<Self>) -> f64 {
         let mut generator = self.generator(Stage::Load);
         let mut bytes = Vec::with_capacity(CHUNK_BYTES + generator.values_bytes_max());
@@ -30,9 +30,9 @@ impl Program {
         lz4_block_bytes(&bytes) as f64 / bytes.len().max(1) as f64
     }
 
-    /// Bytes of keys and values that an operation of a stage binds if it writes, on average; `None`
-    /// if no operation does. An operation may have thousands of values: none is made any more once
-    /// `goes_on` says false, after the first.
+    /// Returns the mean number of bytes of keys and values that a writing operation of a stage
+    /// binds; `None` if no operation writes. An operation may have thousands of values: after the
+    /// first, no more are generated once `goes_on` returns false.
     pub fn written_bytes(
         self: &Arc<Self>,
         stage: Stage,

@@ -1,7 +1,8 @@
-//! What `CREATE KEYSPACE`, `CREATE TABLE` and `CREATE TYPE` say, as far as generating data needs
-//! it: names, columns, types, keys. Importers know a table only by its text; no server is asked.
+//! Parses `CREATE KEYSPACE`, `CREATE TABLE` and `CREATE TYPE` as far as generating data requires:
+//! names, columns, types, keys. Importers know a table only by its text; no server is asked.
 //!
-//! A reader, not a judge: options after the columns are skipped, and Cassandra has the last word.
+//! It only reads, and does not validate: options after the columns are skipped, and Cassandra
+//! decides what is valid.
 
 mod counting;
 mod markers;
@@ -18,7 +19,7 @@ pub use markers::{Marker, binds_partition, insert_counts, markers};
 pub use options::{OptionValue, options};
 pub use qualify::{keyspaces, moved, named_table, qualify};
 
-/// What a statement defines.
+/// Object that a statement defines.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Defined {
     /// A keyspace, by its name.
@@ -36,44 +37,44 @@ pub enum Defined {
 pub struct Table {
     /// Its keyspace, if the statement names it.
     pub keyspace: Option<String>,
-    /// Its name.
+    /// Name of the table.
     pub name: String,
-    /// In the order of the statement.
+    /// Columns, in the order of the statement.
     pub columns: Vec<Column>,
-    /// Indices of the partition key's columns.
+    /// Indexes of the partition key's columns.
     pub partition_key: Vec<usize>,
-    /// Indices of the clustering columns.
+    /// Indexes of the clustering columns.
     pub clustering: Vec<usize>,
-    /// Whether rows expire by `default_time_to_live`.
+    /// True if rows expire by `default_time_to_live`.
     pub expires: bool,
 }
 
 /// A column.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
-    /// Its name, in lower case unless it was quoted.
+    /// Name, in lower case unless it was quoted.
     pub name: String,
     /// Its type.
     pub typ: CqlType,
-    /// Whether it is one value for the whole partition.
+    /// True if it has one value for the whole partition.
     pub is_static: bool,
-    /// Whether a collection or user-defined type is written as one value.
+    /// True if a collection or user-defined type is written as one value.
     pub is_frozen: bool,
 }
 
 impl Table {
-    /// The index of a column, by its name as it stands in the table.
+    /// Returns the index of a column, by its exact name.
     pub fn column(&self, name: &str) -> Option<usize> {
         self.columns.iter().position(|column| column.name == name)
     }
 
-    /// Whether a column is part of the primary key.
+    /// Returns true if a column is part of the primary key.
     pub fn is_key(&self, column: usize) -> bool {
         self.partition_key.contains(&column) || self.clustering.contains(&column)
     }
 }
 
-/// Reads one statement. `types` are the user-defined types that its columns may have.
+/// Parses one statement. `types` are the user-defined types that its columns may have.
 pub fn parse(cql: &str, types: &[UdtType]) -> Result<Defined, Fault> {
     let mut reader = Reader {
         tokens: tokens(cql)?,
@@ -164,7 +165,7 @@ impl Reader<'_> {
         }
     }
 
-    /// `name` or `keyspace.name`.
+    /// Reads `name` or `keyspace.name`.
     fn qualified(&mut self) -> Result<(Option<String>, String), Fault> {
         let first = self.name()?;
         if self.take(".") {
@@ -253,7 +254,7 @@ impl Reader<'_> {
         }
     }
 
-    /// `PRIMARY KEY ((a, b), c, d)` or `PRIMARY KEY (a, c)`.
+    /// Reads `PRIMARY KEY ((a, b), c, d)` or `PRIMARY KEY (a, c)`.
     fn primary_key(&mut self, table: &mut Table) -> Result<(), Fault> {
         self.next += 1;
         if !self.take_word("key") {

@@ -1,8 +1,8 @@
-//! What a workload must be able to do to be run: the two traits behind [`crate::Program`] and
-//! [`crate::Generator`]; and the adapter for tables whose rows are functions of their index.
+//! The two traits behind [`crate::Program`] and [`crate::Generator`], which every workload
+//! implements, and the adapter for tables whose rows are functions of their index.
 //!
-//! A dynamic call per step of an operation costs about 1 ns; in return every workload and every
-//! import is a module of its own, which nothing but its constructor's caller knows.
+//! A dynamic call per step of an operation costs about 1 ns. In return every workload and every
+//! import is a separate module, which only the caller of its constructor knows.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -13,34 +13,34 @@ use crate::generator::{Check, Operation, RegisterRequest};
 use crate::program::{Choices, Stage};
 use cql::response::RawRows;
 
-/// The part of a program that knows its operations; shared by all workers.
+/// The source of a program's operations; shared by all workers.
 pub trait OperationSource: Debug + Send + Sync {
-    /// A cursor for one worker.
+    /// Returns a cursor for one worker.
     fn cursor(self: Arc<Self>, stage: Stage) -> Box<dyn OperationEncoder>;
 
-    /// Bytes of keys and values in a row, on average.
+    /// Returns the mean number of bytes of keys and values in a row.
     fn row_bytes_estimate(&self) -> u64;
 
-    /// Whether the operations of a stage are ever of a kind. Where it cannot be told, they may be.
+    /// Returns true if operations of a stage can be of a kind, or if that is not known.
     fn may_ask(&self, _stage: Stage, _kind: usize) -> bool {
         true
     }
 
-    /// Whether the main stage leaves the rows that the load stage wrote, and no others. Where it
-    /// cannot be told, it does not.
+    /// Returns true if the main stage certainly keeps the rows of the load stage, and adds no
+    /// others.
     fn keeps_rows(&self) -> bool {
         false
     }
 
-    /// When operations of the main stage were asked for, if they were recorded.
+    /// Returns the due times of operations in the main stage, if they were recorded.
     fn course(&self) -> Option<Arc<Course>> {
         None
     }
 
-    /// The same operations, of which each of several clients with so many workers walks a part of
-    /// its own, as those of the tool do that the source is of. `range` are the first operation and
-    /// how many there are, if that is known. None: the tool's clients have no ranges, or it is no
-    /// tool's.
+    /// Returns the same operations with a range for each of several clients with these numbers of
+    /// workers, divided as the imported tool's clients divide it. `range` is the first operation
+    /// and the number of operations, if known. `None` if the tool's clients have no ranges, or if
+    /// no tool is imported.
     fn in_ranges(
         self: Arc<Self>,
         _stage: Stage,
@@ -53,23 +53,23 @@ pub trait OperationSource: Debug + Send + Sync {
 
 /// Turns operation numbers into bytes; one per worker.
 pub trait OperationEncoder: Debug + Send {
-    /// Starts operation `n`: a pure function of the seed and `n`. Numbers usually ascend; any
-    /// order must work.
+    /// Starts operation `n`: a pure function of the seed and `n`. Numbers usually ascend; any order
+    /// must work.
     fn begin(&mut self, n: u64) -> Operation;
 
-    /// Goes back to an operation that this or an equal cursor has begun before. Its statement may
-    /// have become the one that follows on it ([`crate::Statement::then`]).
+    /// Returns to an operation that this or an equal cursor has begun before. Its statement may
+    /// have become the one that follows it ([`crate::Statement::then`]).
     fn seek(&mut self, operation: Operation);
 
-    /// The Murmur3 token of the partition key; `None`: there is no single partition.
+    /// Returns the Murmur3 token of the partition key; `None` if there is no single partition.
     fn token(&self) -> Option<i64>;
 
-    /// Statements in the operation: more than one make a batch.
+    /// Returns the number of statements in the operation: more than one form a batch.
     fn entries(&self) -> usize {
         1
     }
 
-    /// Index in [`crate::Program::statements`] of an entry.
+    /// Returns the index in [`crate::Program::statements`] of an entry.
     fn entry_statement(&self, entry: usize) -> u16;
 
     /// Appends the values of an entry in bind order, each as `[int length][bytes]`.
@@ -78,41 +78,42 @@ pub trait OperationEncoder: Debug + Send {
     /// Judges the rows that the operation last begun or sought has read.
     fn check(&mut self, rows: &RawRows) -> Check;
 
-    /// As [`OperationEncoder::check`], where judging may take long: it gives up, and nothing is
-    /// known, once `stop` says so.
+    /// Does the same as [`OperationEncoder::check`], if judging may take long: it stops with an
+    /// unknown result once `stop` returns true.
     fn check_until(&mut self, rows: &RawRows, _stop: &dyn Fn() -> bool) -> Check {
         self.check(rows)
     }
 
-    /// What the operation last begun or sought asks of a register that was 0 when it was loaded;
-    /// none if it is about no register.
+    /// Returns the request of the operation last begun or sought to a register that was 0 when it
+    /// was loaded; `None` if it is not about a register.
     fn asked(&self) -> Option<RegisterRequest> {
         None
     }
 
-    /// What the operation last begun or sought adds to a counter; none if it adds to none.
+    /// Returns the amount that the operation last begun or sought adds to a counter, if any.
     fn amount(&self) -> Option<i64> {
         None
     }
 
-    /// What a counter that was judged last has come to; none if it was no counter.
+    /// Returns the value of the counter that was judged last; `None` if it was not a counter.
     fn counted(&self) -> Option<i64> {
         None
     }
 
-    /// Who wrote the value that was judged last, if it was right and says so: the stage and the
-    /// operation's number.
+    /// Returns the writer of the value that was judged last, if it was right and names its writer:
+    /// the stage and the operation's number.
     fn writer(&self) -> Option<(Stage, u64)> {
         None
     }
 
-    /// Bytes that the values of an entry usually take at most; room is made for them ahead.
+    /// Returns the usual maximum size of an entry's values, bytes; buffers of that size are
+    /// allocated ahead.
     fn values_bytes_max(&self) -> usize;
 }
 
 /// A table whose rows are functions of their index.
 pub(crate) trait RowFunction: Debug + Send + Sync + 'static {
-    /// The scratch of one worker: the current key.
+    /// State of one worker: the current key.
     type RowKey: Debug + Send;
 
     fn cursor(&self) -> Self::RowKey;
@@ -131,7 +132,7 @@ pub(crate) trait RowFunction: Debug + Send + Sync + 'static {
         out: &mut Vec<u8>,
     );
 
-    /// Judges what was read; `loaded`: the load stage writes the row.
+    /// Judges the rows that were read; `loaded` is true if the load stage writes the row.
     fn check(
         &self,
         cursor: &mut Self::RowKey,
@@ -140,27 +141,27 @@ pub(crate) trait RowFunction: Debug + Send + Sync + 'static {
         rows: &RawRows,
     ) -> Check;
 
-    /// As [`OperationEncoder::asked`].
+    /// Returns the request to a register, as [`OperationEncoder::asked`] does.
     fn asked(&self, _operation: &Operation, _stage: Stage) -> Option<RegisterRequest> {
         None
     }
 
-    /// As [`OperationEncoder::amount`].
+    /// Returns the amount for a counter, as [`OperationEncoder::amount`] does.
     fn amount(&self, _operation: &Operation, _stage: Stage) -> Option<i64> {
         None
     }
 
-    /// As [`OperationEncoder::counted`].
+    /// Returns the value of a counter, as [`OperationEncoder::counted`] does.
     fn counted(_cursor: &Self::RowKey) -> Option<i64> {
         None
     }
 
-    /// As [`OperationEncoder::writer`].
+    /// Returns the writer of a value, as [`OperationEncoder::writer`] does.
     fn writer(_cursor: &Self::RowKey) -> Option<(Stage, u64)> {
         None
     }
 
-    /// Whether no operation of the mix deletes a row.
+    /// Returns true if no operation of the mix deletes a row.
     fn deletes_nothing(&self) -> bool {
         true
     }
@@ -170,7 +171,7 @@ pub(crate) trait RowFunction: Debug + Send + Sync + 'static {
     fn values_bytes_max(&self) -> usize;
 }
 
-/// A table with the choice of its operations: the source of the named workloads.
+/// A table with the choices of its operations: the source of the named workloads.
 #[derive(Debug)]
 pub(crate) struct Chosen<T> {
     pub(crate) choices: Choices,

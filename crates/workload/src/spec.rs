@@ -1,4 +1,4 @@
-//! What a study says about its workload, and what is wrong with it.
+//! A study's settings for its workload, and mistakes in them.
 
 use std::collections::BTreeMap;
 
@@ -7,26 +7,26 @@ use std::collections::BTreeMap;
 pub struct Spec {
     /// The named workload: one of [`crate::names`].
     pub use_: String,
-    /// The keyspace; the workload's own default when absent.
+    /// Keyspace; if absent, the workload's default.
     pub keyspace: Option<String>,
-    /// How the keyspace is replicated.
+    /// Replication of the keyspace.
     pub replication: Replication,
-    /// Weight per kind of operation in the main stage; empty means the workload's default mix.
+    /// Weight per kind of operation in the main stage; if empty, the workload's default mix.
     pub mix: Vec<(String, f64)>,
     /// The workload's own parameters.
     pub params: BTreeMap<String, ParamValue>,
-    /// Everything that is drawn is a function of this and the operation's number.
+    /// Seed: every random choice is a function of it and the operation's number.
     pub seed: u64,
-    /// Rows that the load stage writes; the population that the main stage chooses from.
+    /// Rows that the load stage writes, and that the main stage chooses from.
     pub rows: u64,
-    /// Which generation of the data this is; values of an earlier epoch are stale. Only `kv`
-    /// writes it into its values.
+    /// Generation of the data; values of an earlier epoch are stale. Only `kv` writes it into its
+    /// values.
     pub epoch: u64,
 }
 
 impl Spec {
-    /// A workload of which nothing else is said: its own keyspace, mix and parameters, one copy of
-    /// every row, the first generation.
+    /// Creates a workload with defaults: its own keyspace, mix and parameters, one copy of every
+    /// row, the first generation.
     pub fn new(use_: &str, rows: u64, seed: u64) -> Spec {
         Spec {
             use_: use_.to_owned(),
@@ -69,7 +69,7 @@ impl Replication {
         }
     }
 
-    /// Copies of each row.
+    /// Returns the number of copies of each row.
     pub fn copies(&self) -> u64 {
         match self {
             Replication::Simple { factor } => u64::from(*factor),
@@ -78,24 +78,24 @@ impl Replication {
     }
 }
 
-/// The value of a parameter as the study's file has it.
+/// The value of a parameter in the study's file.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ParamValue {
     /// A whole number.
     Int(i64),
     /// A number with a fraction.
     Float(f64),
-    /// Anything else. A whole number with a k, M or G behind it is accepted as a number.
+    /// Any other value. A whole number followed by k, M or G is accepted as a number.
     Text(String),
 }
 
 /// One mistake in a [`Spec`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// Where in the workload's section, for example `["params", "sources"]`.
+    /// Path within the workload's section, for example `["params", "sources"]`.
     pub path: Vec<String>,
-    /// What is wrong: the value and the limit.
+    /// The mistake: the value and the limit.
     pub message: String,
-    /// What to do about it.
+    /// A hint for the user.
     pub hint: Option<String>,
 }

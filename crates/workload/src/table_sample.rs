@@ -1,9 +1,9 @@
-//! What was learned of a table that somebody has: its columns, some of its keys, and how its rows
-//! look. From it come two workload files: one that reads the table as it is, and one that makes
-//! another like it.
+//! A sample of a user's table: its columns, some of its keys, and properties of its rows. Two
+//! workload files are made from it: one that reads the table as it is, and one that creates a
+//! similar table.
 //!
-//! What must hold: the file that reads has keys of the table, for without them it could not; the
-//! file that makes another has no value of it, only sizes, shares and ranges of numbers.
+//! The file that reads contains keys of the table, which it needs. The file that creates a similar
+//! one contains no value of the table, only sizes, shares and ranges of numbers.
 
 mod bins;
 mod definition;
@@ -18,88 +18,91 @@ pub use outline::table_outline;
 pub use twin::Twin;
 
 use crate::schema::{self, Defined};
-use cql::text::quoted_name;
+use cql::text::{literal, quoted_name};
 use cql::value::{CqlType, UdtType, Value};
 
-/// A table, and what was read of it.
+/// A table, and the sample of its content.
 #[derive(Clone, Debug)]
 pub struct TableSample {
     /// Its keyspace.
     pub keyspace: String,
-    /// Its name.
+    /// Name of the table.
     pub table: String,
-    /// `CREATE TYPE …` of the types that its columns have, each after those that it uses.
+    /// `CREATE TYPE …` of its columns' types, each after the types that it uses.
     pub types: Vec<String>,
     /// Its columns: the partition key, the clustering columns, each in its order; then the others.
     pub columns: Vec<SampledColumn>,
-    /// Options of the table that decide how it is stored, as CQL: `compression`, `{'class': …}`.
+    /// Options of the table that determine how it is stored, as CQL: `compression`, `{'class': …}`.
     pub options: Vec<(String, String)>,
-    /// The partitions that were looked at, each once.
+    /// `transactional_mode` of an Accord table: `full`.
+    pub transactions: Option<String>,
+    /// Columns with a CHECK, which cassay's CQL does not create.
+    pub checked: Vec<String>,
+    /// Sampled partitions, each once.
     pub partitions: Vec<SampledPartition>,
 }
 
 /// A column of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SampledColumn {
-    /// Its name, as the table has it.
+    /// Name, as in the table.
     pub name: String,
-    /// Its type, as CQL: `frozen<list<int>>`.
+    /// Type, as CQL: `frozen<list<int>>`.
     pub typ: String,
-    /// What it is in the table.
+    /// Role in the table.
     pub role: ColumnRole,
 }
 
-/// What a column is in its table.
+/// Role of a column in its table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ColumnRole {
     /// Part of the partition key.
     Partition,
-    /// Part of the order of rows in a partition.
+    /// Part of the clustering order within a partition.
     Clustering {
-        /// Whether larger values come first.
+        /// True if larger values come first.
         is_descending: bool,
     },
     /// One value for all rows of a partition.
     Static,
-    /// Any other.
+    /// Any other column.
     Regular,
 }
 
-/// A partition that was looked at.
+/// A sampled partition.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SampledPartition {
-    /// Some of its rows, at least one, cells in the order of the table's columns.
+    /// Some of its rows, at least one, with cells in the order of the table's columns.
     pub rows: Vec<Vec<Value>>,
-    /// How many rows it has, as far as they were counted.
+    /// Number of its rows, as far as they were counted.
     pub rows_count: u64,
-    /// The primary key of the row that an operation reads that reads one, in the order of its
-    /// columns.
+    /// Primary key of the row that operations on single rows read, in the order of its columns.
     pub key: Vec<Value>,
 }
 
 impl TableSample {
-    /// Indices of the columns of a role.
+    /// Returns the indexes of the columns with a role.
     fn of_role(&self, is_it: impl Fn(ColumnRole) -> bool) -> Vec<usize> {
         let columns = self.columns.iter().enumerate();
         columns.filter(|(_, column)| is_it(column.role)).map(|(at, _)| at).collect()
     }
 
-    /// Indices of the columns of the partition key, in its order.
+    /// Returns the indexes of the columns of the partition key, in its order.
     fn partition_key(&self) -> Vec<usize> {
         self.of_role(|role| role == ColumnRole::Partition)
     }
 
-    /// Indices of the clustering columns, in their order.
+    /// Returns the indexes of the clustering columns, in their order.
     fn clustering(&self) -> Vec<usize> {
         self.of_role(|role| matches!(role, ColumnRole::Clustering { .. }))
     }
 
-    /// Whether its values are counters.
+    /// Returns true if its values are counters.
     fn counts(&self) -> bool {
         self.columns.iter().any(|column| column.typ == "counter")
     }
 
-    /// `CREATE TABLE`, with the options if they matter.
+    /// Returns the `CREATE TABLE`, with the options if requested.
     fn create_table(&self, with_options: bool) -> String {
         let names = |columns: Vec<usize>| -> Vec<String> {
             columns.into_iter().map(|at| quoted_name(&self.columns[at].name)).collect()
@@ -132,6 +135,9 @@ impl TableSample {
                 .collect();
             options.push(format!("CLUSTERING ORDER BY ({})", orders.join(", ")));
         }
+        // It determines the consistency levels that the table supports.
+        let mode = self.transactions.iter();
+        options.extend(mode.map(|mode| format!("transactional_mode = {}", literal(mode))));
         if with_options {
             let stored = self.options.iter();
             options.extend(stored.map(|(name, value)| format!("{name} = {value}")));
@@ -149,10 +155,10 @@ impl TableSample {
         )
     }
 
-    /// The types of its columns, in their order.
+    /// Returns the types of its columns, in order.
     ///
     /// # Errors
-    /// One cannot be read: a sentence.
+    /// A sentence, if one cannot be parsed.
     fn column_types(&self) -> Result<Vec<CqlType>, String> {
         let mut types: Vec<UdtType> = Vec::new();
         for create in &self.types {
@@ -171,7 +177,7 @@ impl TableSample {
         }
     }
 
-    /// Names for bind markers, one for each column, no two the same: the column's own where a
+    /// Returns unique names for bind markers, one for each column: the column's own name if a
     /// marker can have it.
     fn markers(&self) -> Vec<String> {
         let is_word = |name: &str| {
@@ -182,7 +188,7 @@ impl TableSample {
         let mut all: Vec<String> = Vec::new();
         for (at, column) in self.columns.iter().enumerate() {
             let mut name = column.name.clone();
-            // A name like `column_2` could be that of another column too.
+            // Another column could have a name like `column_2` as well.
             while !is_word(&name) || all.contains(&name) || self.is_other(at, &name) {
                 name = if is_word(&name) {
                     format!("{name}_")

@@ -1,9 +1,9 @@
-//! NoSQLBench's cql-tabular: rows of text, one partition after another. Row n is what cycle n of
-//! its rampup writes, bit for bit but for the text that data is cut from, whatever the seed.
+//! NoSQLBench's cql-tabular: rows of text, one partition after another. Row n equals the row of
+//! cycle n of its rampup, bit for bit except for the text that data is cut from, whatever the seed.
 //!
 //! Differences: NoSQLBench's main phase overwrites random rows with data that is a function of the
-//! cycle, so that no read can be judged. Here every write of a row writes the row's one data, and
-//! every read is verified: the first rows of a partition, in the order of their text, must all be
+//! cycle, so that no read can be judged. Here every write of a row writes the row's only data, and
+//! every read is verified. The first rows of a partition, in the order of their text, must all be
 //! there. The number of partitions follows from the rows and `partsize`.
 
 use crate::curve::UniformInt;
@@ -23,35 +23,35 @@ use cql::response::{RawRows, Row};
 use cql::template::append_value;
 use cql::token::murmur3;
 
-/// What a study writes after `use:`.
+/// Name after `use:` in a study.
 pub(crate) const NAME: &str = "cql-tabular";
 
 const KINDS: [(&str, bool); 2] = [("write", true), ("read", false)];
 
-/// Statement indices.
+/// Statement indexes.
 const WRITE: u16 = 0;
 const READ: u16 = 1;
 const VERIFY: u16 = 2;
 
-/// Characters of data, both ends included.
+/// Range of the data's length in characters, both ends included.
 const DATA_BYTES: (u64, u64) = (50, 150);
-/// Rows that a read asks for, both ends included.
+/// Range of the rows that a read asks for, both ends included.
 const LIMITS: (i32, i32) = (1, 10);
-/// A partition with more rows than this is one that Cassandra cannot compact.
+/// Maximum number of rows of a partition: Cassandra cannot compact a larger one.
 const PARTSIZE_MAX: u64 = 1_000_000_000;
 const PARTSIZE_DEFAULT: u64 = 1_000_000;
 
-/// The shape of the partitions.
+/// Parameters of the partitions.
 #[derive(Debug)]
 pub(crate) struct Tabular {
     partsize: u64,
-    /// That the load stage writes.
+    /// Rows that the load stage writes.
     rows: u64,
     limits: UniformInt,
     text: Box<str>,
 }
 
-/// The current row and its key.
+/// Current row and its key.
 #[derive(Debug)]
 pub(crate) struct RowKey {
     row: u64,
@@ -97,7 +97,7 @@ pub(crate) fn program(params: &mut Params, draft: Draft) -> Program {
     draft.program(params, parts)
 }
 
-/// In the order of [`WRITE`], [`READ`] and [`VERIFY`].
+/// Returns the statements in the order of [`WRITE`], [`READ`] and [`VERIFY`].
 fn statements(table: &str) -> [String; 3] {
     [
         format!("INSERT INTO {table} (part, clust, data) VALUES (?, ?, ?)"),
@@ -196,9 +196,9 @@ impl Tabular {
         }
     }
 
-    /// The rows that came must be the partition's, in the order of their text; of those that were
-    /// loaded none may be left out before the last. Rows that an earlier, larger load has left
-    /// are right too.
+    /// Checks that the rows belong to the partition, in the order of their text, and that no loaded
+    /// row before the last one is missing. Rows that an earlier, larger load has left are right
+    /// too.
     fn check_partition(&self, cursor: &RowKey, limit: usize, rows: &RawRows) -> Check {
         let first = cursor.row / self.partsize * self.partsize;
         let loaded = self.rows.saturating_sub(first).min(self.partsize);
@@ -226,13 +226,13 @@ impl Tabular {
         ) {
             (true, _) => Check::Wrong,
             (_, true) => Check::Missing,
-            // A row that was never loaded, and of which nothing came.
+            // A row that was never loaded, and an empty result.
             _ if count == 0 => Check::Unknown,
             _ => Check::Right,
         }
     }
 
-    /// The place of a row within the cursor's partition, if it is a right row of that.
+    /// Returns the position of a row within the cursor's partition, if it is a correct row of it.
     fn clust(&self, cursor: &RowKey, row: &Row) -> Option<u64> {
         let mut cells = row.cells();
         let mut cell = || cells.next().flatten();
@@ -244,7 +244,7 @@ impl Tabular {
     }
 }
 
-/// The number below `count` whose text follows that of `number`.
+/// Returns the number below `count` whose text follows that of `number`.
 fn next(number: u64, count: u64) -> Option<u64> {
     let longer = number.saturating_mul(10);
     if number > 0 && longer < count {

@@ -1,5 +1,5 @@
-//! What a study changes about the requests of a program, kind by kind: consistency, time-outs,
-//! retries and the like. The same for named workloads, own files and imports.
+//! A study's changes to the requests of a program, kind by kind: consistency, timeouts, retries and
+//! the like. They are the same for named workloads, workload files and imports.
 
 use core::time::Duration;
 
@@ -8,35 +8,35 @@ use crate::program::Program;
 use crate::spec::Problem;
 use cql::Consistency;
 
-/// The most tries after the first one: more of them are another load than the one asked for.
+/// Maximum number of retries: more would be another load than the requested one.
 const RETRIES_MAX: u8 = 100;
 
 /// Stands for every kind of a program.
 pub const ALL_KINDS: &str = "*";
 
-/// What is changed about one kind; absent stays as the workload has it.
+/// Changes to one kind; absent fields keep the workload's value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tuning {
     /// Consistency level.
     pub consistency: Option<Consistency>,
     /// Serial consistency of conditional statements: SERIAL or LOCAL_SERIAL.
     pub serial_consistency: Option<Consistency>,
-    /// Time from the send after which a try has failed.
+    /// Timeout of a try, from the send.
     pub timeout: Option<Duration>,
-    /// Tries after the first one.
+    /// Number of retries.
     pub retries: Option<u8>,
-    /// Time from the send after which the operation is sent to another node too.
+    /// Time from the send after which the operation is also sent to another node.
     pub speculate_after: Option<Duration>,
-    /// Whether executing it twice is the same as once.
+    /// True if executing it twice equals executing it once.
     pub idempotent: Option<bool>,
     /// Rows per page; 0 switches paging off.
     pub page_size: Option<u32>,
-    /// Whether the client states the time of writes.
+    /// True if the client sets the timestamp of writes.
     pub client_timestamp: Option<bool>,
 }
 
-/// Changes the kinds of a program; a kind may be named several times, later ones win. The key of
-/// a problem is that of the study: `timeout`, `retries`, ….
+/// Changes the kinds of a program; a kind may be named several times, and later changes win. The
+/// key of a problem is the study's: `timeout`, `retries`, ….
 ///
 /// # Errors
 /// A kind that the program does not have; a value out of range.
@@ -116,7 +116,7 @@ fn problems_of(name: &str, tuning: &Tuning) -> Option<Problem> {
     }
 }
 
-/// The first key that a tuning states.
+/// Returns the first key that a tuning states.
 fn key_of(tuning: &Tuning) -> &'static str {
     let keys = [
         (tuning.consistency.is_some(), "consistency"),

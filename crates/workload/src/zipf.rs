@@ -1,10 +1,10 @@
 //! Zipf's law over `1..=count` for any exponent theta ≥ 0, O(1) to set up and O(1) per draw.
 //!
-//! Rejection-inversion after W. Hörmann and G. Derflinger, "Rejection-inversion to generate
-//! variates from monotone discrete distributions" (1996): invert the integral of x^-theta, round
-//! to the nearest rank, reject the little that sticks out. No sum over the ranks anywhere, so a
-//! domain of 2^63 costs what a domain of 2 costs. Fewer than 1.1 rounds per draw are typical.
-//! Above 2^53 a rank is rounded to a representable double.
+//! It uses rejection-inversion after W. Hörmann and G. Derflinger, "Rejection-inversion to generate
+//! variates from monotone discrete distributions" (1996): invert the integral of x^-theta, round to
+//! the nearest rank, reject the small excess. There is no sum over the ranks, so a domain of 2^63
+//! costs as much as a domain of 2. Fewer than 1.1 rounds per draw are typical. Above 2^53 a rank is
+//! rounded to a representable double.
 
 use crate::random::Draws;
 
@@ -22,7 +22,7 @@ pub(crate) struct Zipf {
 }
 
 impl Zipf {
-    /// `count` ≥ 1; `theta` finite and ≥ 0.
+    /// Creates a distribution; `count` ≥ 1; `theta` finite and ≥ 0.
     pub(crate) fn new(count: u64, theta: f64) -> Zipf {
         assert!(
             count >= 1 && theta.is_finite() && theta >= 0.0,
@@ -41,7 +41,7 @@ impl Zipf {
         self.count
     }
 
-    /// A rank in `1..=count`; 1 is the most popular.
+    /// Draws a rank in `1..=count`; 1 is the most popular.
     #[inline]
     pub(crate) fn draw(&self, draws: &mut Draws) -> u64 {
         if self.count == 1 {
@@ -50,7 +50,7 @@ impl Zipf {
         loop {
             let area = self.area_high + draws.unit() * (self.area_low - self.area_high);
             let x = integral_inverse(area, self.theta);
-            // The conversion saturates: neither a huge nor an undefined x leaves the domain.
+            // The conversion saturates, so neither a huge nor an undefined x leaves the domain.
             let rank = ((x + 0.5) as u64).clamp(1, self.count);
             let k = rank as f64;
             if k - x <= self.accept || area >= integral(k + 0.5, self.theta) - weight(k, self.theta)
@@ -61,25 +61,26 @@ impl Zipf {
     }
 }
 
-/// The unnormalised probability of rank x.
+/// Returns the unnormalised probability of rank x.
 fn weight(x: f64, theta: f64) -> f64 {
     libm::exp(-theta * libm::log(x))
 }
 
-/// The integral of t^-theta from 1 to x: (x^(1-theta) - 1) / (1 - theta), and ln x at theta = 1.
+/// Returns the integral of t^-theta from 1 to x: (x^(1-theta) - 1) / (1 - theta), or ln x if theta
+/// is 1.
 fn integral(x: f64, theta: f64) -> f64 {
     let log = libm::log(x);
     log * expm1_over((1.0 - theta) * log)
 }
 
-/// The x at which [`integral`] is `area`.
+/// Returns the x at which [`integral`] is `area`.
 fn integral_inverse(area: f64, theta: f64) -> f64 {
     // Rounding may push the argument of the logarithm below its pole.
     let t = (area * (1.0 - theta)).max(-1.0);
     libm::exp(area * log1p_over(t))
 }
 
-/// (e^t - 1) / t, continued over 0, where the quotient would be 0/0.
+/// Returns (e^t - 1) / t, continued over 0, where the quotient would be 0/0.
 fn expm1_over(t: f64) -> f64 {
     if t.abs() > 1e-8 {
         libm::expm1(t) / t
@@ -88,7 +89,7 @@ fn expm1_over(t: f64) -> f64 {
     }
 }
 
-/// ln(1 + t) / t, continued over 0.
+/// Returns ln(1 + t) / t, continued over 0.
 fn log1p_over(t: f64) -> f64 {
     if t.abs() > 1e-8 {
         libm::log1p(t) / t

@@ -1,12 +1,12 @@
-//! Mistakes in a text: what is wrong, where, and what to do about it.
+//! Mistakes in a text: the error, its place, and advice.
 //!
-//! Every mistake is collected before any is shown. A mistake may stand in a file or on the command
-//! line (`--set`, `cassay stress`); both are texts with a name, so both are shown the same way.
+//! All mistakes are collected before any is shown. A mistake may be in a file or on the command
+//! line (`--set`, `cassay stress`). Both are texts with a name, so both are shown in the same way.
 
 use std::fmt;
 use std::ops::Range;
 
-/// A text that mistakes point into.
+/// A text to which the places of mistakes refer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceText {
     /// Path of the file, or `command line`.
@@ -15,10 +15,10 @@ pub struct SourceText {
     pub text: String,
 }
 
-/// Where something stands: a source and a range of bytes in it.
+/// A place: a source and a range of bytes in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Place {
-    /// Number of the source; 0 is the main file.
+    /// Index of the source. 0 is the main file.
     pub source: usize,
     /// Range of bytes in the source's text, on character boundaries.
     pub span: Range<usize>,
@@ -27,36 +27,36 @@ pub struct Place {
 /// One mistake.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// What is wrong, with the value and the limit.
+    /// The error, with the value and the limit.
     pub message: String,
-    /// Where in the text it is.
+    /// Its place in the text.
     pub place: Place,
     /// Line in the source, from 1.
     pub line: usize,
     /// Column in the line, in characters, from 1.
     pub column: usize,
-    /// What to do about it.
+    /// Advice on what to do.
     pub hint: Option<String>,
-    /// Whether the line holds a secret: it is never shown.
+    /// True if the line contains a secret. It is then never shown.
     pub secret: bool,
 }
 
-/// Nobody reads more mistakes of one text, and what repeats one many times would take its time with
-/// each.
+/// Maximum number of mistakes in one text. More are of no use to a reader, and repeated mistakes
+/// would each take time.
 const MISTAKES_MAX: usize = 200;
 
 /// All mistakes of a text, in the order of their places, up to 200. Never empty when returned as an
 /// error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostics {
-    /// What the places point into.
+    /// The sources to which the places refer.
     pub sources: Vec<SourceText>,
     /// The mistakes.
     pub list: Vec<Diagnostic>,
 }
 
 impl Diagnostics {
-    /// Nothing wrong yet in these sources.
+    /// Returns an empty list for these sources.
     pub fn new(sources: Vec<SourceText>) -> Diagnostics {
         Diagnostics {
             sources,
@@ -64,23 +64,24 @@ impl Diagnostics {
         }
     }
 
-    /// Whether nothing is wrong.
+    /// Returns true if there are no mistakes.
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
 
-    /// Whether there are more than are shown: nothing is to be gained by looking for others.
+    /// Returns true if there are more mistakes than are shown, so that searching for others is
+    /// useless.
     pub fn is_full(&self) -> bool {
         self.list.len() > MISTAKES_MAX
     }
 
-    /// Adds a mistake, unless the same was said of the same place: a base setting is checked again
-    /// under every variant and scale.
+    /// Adds a mistake, unless the same mistake is already recorded for the place. A base setting is
+    /// checked again under every variant and scale.
     pub fn add(&mut self, place: &Place, message: impl Into<String>, hint: Option<String>) {
         self.push(place, message.into(), hint, false);
     }
 
-    /// As [`Diagnostics::add`], about a line that holds a secret.
+    /// Like [`Diagnostics::add`], for a line that contains a secret.
     pub fn add_secret(&mut self, place: &Place, message: String, hint: Option<String>) {
         self.push(place, message, hint, true);
     }
@@ -107,7 +108,7 @@ impl Diagnostics {
         });
     }
 
-    /// Takes over the mistakes of another text, with their sources.
+    /// Adds the mistakes of another text, with their sources.
     pub fn absorb(&mut self, other: Diagnostics) {
         let offset = self.sources.len();
         self.sources.extend(other.sources);
@@ -117,7 +118,7 @@ impl Diagnostics {
         }));
     }
 
-    /// The mistakes as an error, in the order of the text; `Ok` when there are none.
+    /// Returns the mistakes as an error, in the order of the text, or `Ok` if there are none.
     pub fn into_result(mut self) -> Result<(), Diagnostics> {
         if self.list.is_empty() {
             return Ok(());
@@ -149,7 +150,8 @@ impl fmt::Display for Diagnostics {
 
 impl std::error::Error for Diagnostics {}
 
-/// Line and column (in characters), both from 1, of a byte offset. Past the end counts as the end.
+/// Returns line and column (in characters), both from 1, of a byte offset. Offsets past the end
+/// count as the end.
 pub fn line_and_column(text: &str, offset: usize) -> (usize, usize) {
     let mut offset = offset.min(text.len());
     while !text.is_char_boundary(offset) {
@@ -161,25 +163,25 @@ pub fn line_and_column(text: &str, offset: usize) -> (usize, usize) {
     (line, before[line_start..].chars().count() + 1)
 }
 
-/// `did you mean …?` if one of `known` is near to `written`; otherwise the list of them.
+/// Returns `did you mean …?` if one of `known` is similar to `written`, otherwise the list of them.
 pub fn did_you_mean<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
     let known: Vec<&str> = known.into_iter().collect();
-    nearest(written, &known).map_or_else(
-        || (!known.is_empty()).then(|| format!("known here: {}", known.join(", "))),
-        |near| Some(format!("did you mean `{near}`?")),
-    )
+    near_name(written, known.iter().copied())
+        .or_else(|| (!known.is_empty()).then(|| format!("known here: {}", known.join(", "))))
 }
 
-fn nearest<'a>(written: &str, known: &[&'a str]) -> Option<&'a str> {
-    // Jaro-Winkler above 0.8 is a slip of the finger; below it, a guess would mislead.
+/// Returns `did you mean …?` if one of `known` is similar to `written`.
+pub fn near_name<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    // A Jaro-Winkler similarity above 0.8 indicates a typing error. Below it, a guess would
+    // mislead.
     const SIMILARITY_MIN: f64 = 0.8;
     let written = written.to_lowercase();
     known
-        .iter()
-        .map(|name| (strsim::jaro_winkler(&written, &name.to_lowercase()), *name))
+        .into_iter()
+        .map(|name| (strsim::jaro_winkler(&written, &name.to_lowercase()), name))
         .filter(|(similarity, _)| *similarity >= SIMILARITY_MIN)
         .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, name)| name)
+        .map(|(_, near)| format!("did you mean `{near}`?"))
 }
 
 #[cfg(test)]

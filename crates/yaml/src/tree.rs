@@ -1,45 +1,46 @@
-//! YAML text → a tree of nodes that know where they stand.
+//! Parses YAML text into a tree of nodes with their places.
 //!
-//! Built from the parser's events rather than its ready-made tree, since the tree keeps only one of
-//! two equal keys, and a file with a key twice is a mistake to be shown. Scalars stay text: what a
-//! scalar means is decided by who reads it, not by its looks.
+//! The tree is built from the parser's events. The parser's own tree keeps only one of two equal
+//! keys, but a duplicate key is a mistake that must be shown. Scalars stay text: the reader of a
+//! scalar decides its meaning, not its appearance.
 
 use std::collections::BTreeMap;
 
 use crate::diagnostic::{Diagnostics, Place};
 use saphyr_parser::{Event, Parser, ScalarStyle, Span};
 
-/// Deeper nesting than this is refused: no file needs more than eight, and drops recurse.
+/// Maximum nesting. No file needs more than eight levels, and dropping the tree recurses.
 const DEPTH_MAX: usize = 32;
-/// Nodes that aliases may add: a few lines of aliases of aliases could fill any memory.
+/// Maximum number of nodes that aliases add. A few lines of aliases of aliases could fill any
+/// memory.
 const ALIASED_NODES_MAX: usize = 100_000;
 
-/// Keys of one mapping: each is looked for among those before it, and by whoever reads it.
+/// Maximum number of keys in one mapping. Each is compared with those before it, and again by
+/// readers.
 const KEYS_MAX: usize = 10_000;
 
-/// What is accepted of a text.
+/// Limits on an accepted text.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// What the text is, for messages: `study`.
+    /// Kind of text, for messages: `study`.
     pub what: &'static str,
-    /// A longer text is refused.
+    /// Maximum length of the text, bytes.
     pub text_bytes_max: usize,
-    /// Whether anchors, aliases and `<<` are understood; otherwise they are refused.
+    /// True if anchors, aliases and `<<` are accepted. Otherwise they are refused.
     pub aliases: bool,
-    /// Whether a key that stands twice has its last value, as other tools read it; otherwise it is
-    /// refused.
+    /// True if a duplicate key has its last value, as in other tools. Otherwise it is refused.
     pub last_wins: bool,
 }
 
 impl Limits {
-    /// A study: the largest with all its variants is a few kilobytes.
+    /// A study. The largest one with all its variants has a few kilobytes.
     pub const STUDY: Limits = Limits {
         what: "study",
         text_bytes_max: 1 << 20,
         aliases: false,
         last_wins: false,
     };
-    /// A workload file, our own or of another tool.
+    /// A workload file, of cassay or of another tool.
     pub const WORKLOAD: Limits = Limits {
         what: "workload file",
         text_bytes_max: 1 << 22,
@@ -51,13 +52,13 @@ impl Limits {
 /// A node and its place.
 #[derive(Clone, Debug)]
 pub struct Node {
-    /// What it is.
+    /// Content of the node.
     pub raw: Raw,
-    /// Where it stands.
+    /// Place of the node.
     pub place: Place,
 }
 
-/// What was written.
+/// The written content.
 #[derive(Clone, Debug)]
 pub enum Raw {
     /// Nothing, or `~`, or `null` without quotes.
@@ -66,7 +67,7 @@ pub enum Raw {
     Scalar {
         /// The text without quotes.
         text: String,
-        /// Whether it stood in quotes, and so is text whatever it looks like.
+        /// True if it was quoted, and is therefore text whatever it looks like.
         quoted: bool,
     },
     /// A sequence.
@@ -80,16 +81,16 @@ pub enum Raw {
 pub struct Entry {
     /// The key.
     pub key: String,
-    /// Where the key stands.
+    /// Place of the key.
     pub place: Place,
     /// The value.
     pub value: Node,
-    /// Where the key stood before, if it may stand twice and does.
+    /// Earlier place of the key, if duplicates are allowed and there is one.
     pub earlier: Option<Place>,
 }
 
 impl Node {
-    /// A plain scalar.
+    /// Returns a plain scalar.
     pub fn plain(text: &str, place: Place) -> Node {
         let raw = if matches!(text, "" | "~" | "null") {
             Raw::Null
@@ -102,7 +103,7 @@ impl Node {
         Node { raw, place }
     }
 
-    /// The entries, if it is a mapping.
+    /// Returns the entries, if it is a mapping.
     pub fn entries(&self) -> Option<&[Entry]> {
         match &self.raw {
             Raw::Map(entries) => Some(entries),
@@ -110,18 +111,18 @@ impl Node {
         }
     }
 
-    /// The entry of `key`, if it is a mapping that has it.
+    /// Returns the entry of `key`, if it is a mapping that contains it.
     pub fn entry(&self, key: &str) -> Option<&Entry> {
         self.entries()?.iter().find(|entry| entry.key == key)
     }
 
-    /// The node at a dotted path.
+    /// Returns the node at a dotted path.
     pub fn at(&self, path: &str) -> Option<&Node> {
         path.split('.').try_fold(self, |node, key| Some(&node.entry(key)?.value))
     }
 
-    /// The node at a dotted path, or the deepest one on the way to it: where to point when
-    /// something is missing.
+    /// Returns the node at a dotted path, or the deepest existing node on the way. Messages about
+    /// missing nodes refer to it.
     pub fn nearest(&self, path: &str) -> &Node {
         let mut node = self;
         for key in path.split('.') {
@@ -133,7 +134,7 @@ impl Node {
         node
     }
 
-    /// The scalar's text.
+    /// Returns the scalar's text.
     pub fn text(&self) -> Option<&str> {
         match &self.raw {
             Raw::Scalar { text, .. } => Some(text),
@@ -141,7 +142,7 @@ impl Node {
         }
     }
 
-    /// What it is, in words, for messages.
+    /// Describes the node in words, for messages.
     pub fn describe(&self) -> String {
         match &self.raw {
             Raw::Null => "nothing".to_owned(),
@@ -152,8 +153,8 @@ impl Node {
     }
 }
 
-/// Parses the text of source `source`; mistakes go to `diagnostics`. None if nothing can be said
-/// about its contents, and then something is said: at least that there are none.
+/// Parses the text of source `source`, and adds mistakes to `diagnostics`. If the content cannot be
+/// used, returns `None` and has added at least one mistake, even for an empty text.
 pub fn parse(
     source: usize,
     text: &str,
@@ -204,28 +205,53 @@ fn root_of(
     builder.root
 }
 
-/// What is most likely the reason for a mistake in the syntax at byte `at`.
+/// Returns the most likely reason for a syntax error at byte `at`.
 fn syntax_hint(text: &str, at: usize) -> Option<String> {
     if text.contains('\t') {
         return Some("YAML indents with spaces; the text contains tabs".to_owned());
     }
     let start = text[..at].rfind('\n').map_or(0, |end| end + 1);
     let line = text[start..].lines().next().unwrap_or_default();
-    // `key: text with: a colon`, and CQL's `{'class': 'x'}`, which is taken for a quoted key.
+    // `key: text with: a colon`, and CQL's `{'class': 'x'}`, which looks like a quoted key.
     let colons = line.matches(": ").count();
-    (colons > 1 || line.contains("': ")).then(|| {
-        "a text with `: ` in it stands in quotes, or on lines of its own under `|`".to_owned()
-    })
+    if colons > 1 || line.contains("': ") {
+        let hint = "a text with `: ` in it stands in quotes, or on lines of its own under `|`";
+        return Some(hint.to_owned());
+    }
+    misplaced(text, start)
 }
 
-/// A collection whose end has not come yet.
+/// Returns a message if a line begins in a column that no open section uses for its keys.
+fn misplaced(text: &str, start: usize) -> Option<String> {
+    let column = |line: &str| line.len() - line.trim_start_matches(' ').len();
+    let is_said = |line: &&str| !line.trim().is_empty() && !line.trim_start().starts_with('#');
+    let own = column(text[start..].lines().next().filter(is_said)?);
+    // The columns of the sections that contain the line, the innermost first.
+    let mut open = Vec::new();
+    for line in text[..start].lines().rev().filter(is_said) {
+        if open.last().is_none_or(|last| column(line) < *last) {
+            open.push(column(line));
+        }
+    }
+    if open.is_empty() || open.contains(&own) {
+        return None;
+    }
+    let columns: Vec<String> = open.iter().rev().map(usize::to_string).collect();
+    Some(format!(
+        "the line begins with {own} spaces, and the keys above it with {}: keys of one section \
+         begin in one column",
+        columns.join(" or ")
+    ))
+}
+
+/// A collection without its end so far.
 struct Open {
     node: Node,
     /// Key that waits for its value, in a mapping.
     key: Option<(String, Place)>,
-    /// Number of its anchor; 0: none.
+    /// Number of its anchor. 0 means no anchor.
     anchor: usize,
-    /// What `<<` brings: it fills what the mapping itself does not say.
+    /// Entries from `<<`, which fill keys missing in the mapping itself.
     merged: Vec<Entry>,
 }
 
@@ -233,10 +259,10 @@ struct Builder<'a, 'd> {
     source: usize,
     text: &'a str,
     limits: Limits,
-    /// Nodes that have an anchor, by its number.
+    /// Nodes with an anchor, by its number.
     anchors: BTreeMap<usize, Node>,
     aliased_nodes: usize,
-    /// Byte offset of every character, and of the end: the parser counts characters.
+    /// Byte offset of every character and of the end, because the parser counts characters.
     offsets: Vec<usize>,
     diagnostics: &'d mut Diagnostics,
     open: Vec<Open>,
@@ -266,7 +292,7 @@ impl<'a, 'd> Builder<'a, 'd> {
     fn place(&self, span: Span) -> Place {
         let start = self.byte(span.start.index());
         let end = self.byte(span.end.index()).max(start);
-        // A block scalar's span runs into the next line: point at what can be underlined.
+        // A block scalar's span extends into the next line; use the part that can be underlined.
         let written = self.text.get(start..end).unwrap_or("").trim_end();
         Place {
             source: self.source,
@@ -274,7 +300,7 @@ impl<'a, 'd> Builder<'a, 'd> {
         }
     }
 
-    /// Takes one event; none if the text cannot be read on.
+    /// Processes one event. `None` if parsing cannot continue.
     fn take(&mut self, event: Event<'_>, span: Span) -> Option<()> {
         let place = self.place(span);
         match event {
@@ -302,7 +328,7 @@ impl<'a, 'd> Builder<'a, 'd> {
                     if let Raw::Map(entries) = &mut open.node.raw {
                         merge(entries, open.merged);
                     }
-                    // A collection on one line is shown whole, a longer one by its begin.
+                    // A collection on one line is shown whole, a longer one by its first line.
                     let span = open.node.place.span.start..place.span.end;
                     if !self.text.get(span.clone()).unwrap_or("\n").contains('\n') {
                         open.node.place.span = span;
@@ -334,14 +360,14 @@ impl<'a, 'd> Builder<'a, 'd> {
         Some(())
     }
 
-    /// Remembers a node that has an anchor.
+    /// Stores a node with an anchor.
     fn name(&mut self, anchor: usize, node: &Node) {
         if anchor != 0 && self.limits.aliases {
             self.anchors.insert(anchor, node.clone());
         }
     }
 
-    /// The node of an anchor, at the place of the alias.
+    /// Returns the node of an anchor, at the place of the alias.
     fn aliased(&mut self, anchor: usize, place: &Place) -> Option<Node> {
         let Some(node) = self.anchors.get(&anchor) else {
             let message = "this alias stands within the node of its own anchor";
@@ -376,8 +402,8 @@ impl<'a, 'd> Builder<'a, 'd> {
         Some(())
     }
 
-    /// A node is complete: it is the root, a list's item, a mapping's key or a key's value. None if
-    /// the text cannot be read on.
+    /// Adds a complete node: the root, a list's item, a mapping's key or a key's value. `None` if
+    /// parsing cannot continue.
     fn finish(&mut self, node: Node) -> Option<()> {
         let Some(open) = self.open.last_mut() else {
             self.root = Some(node);
@@ -439,7 +465,7 @@ impl<'a, 'd> Builder<'a, 'd> {
     }
 }
 
-/// YAML's merge key: adds the entries that the mapping does not have.
+/// Applies YAML's merge key: adds the entries that are missing in the mapping.
 fn merge(entries: &mut Vec<Entry>, merged: Vec<Entry>) {
     for entry in merged {
         if entries.iter().all(|known| known.key != entry.key) {

@@ -1,12 +1,13 @@
-//! Where the files of a release are published: an address that others write into scripts.
+//! The address at which a release is published. Users copy it into scripts.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// Besides letters and digits: nothing that ends a string, or has a meaning in shell or Ruby.
+/// Characters allowed besides letters and digits. None of them ends a string or has a meaning in
+/// shell or Ruby.
 const PUNCTUATION: &str = "-._~/%:+";
 
-/// The URL that a file's name is put behind, without a slash at its end.
+/// The URL in front of a file's name, without a slash at its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Address(String);
 

@@ -1,4 +1,4 @@
-//! What programs are made for, and what this machine must have for it.
+//! The architectures for which programs are built, and the tools that this machine needs for them.
 
 use super::SYSROOT_TARGETS;
 use crate::process;
@@ -17,14 +17,14 @@ pub enum Architecture {
     Arm,
 }
 
-/// A program that has to be installed, and the package of Debian that has it.
+/// A required program, and the Debian package that contains it.
 struct Tool {
     program: &'static str,
     package: &'static str,
 }
 
 impl Architecture {
-    /// As rustc and the names of packages have it.
+    /// Returns the name that rustc and package names use.
     pub fn target(self) -> &'static str {
         match self {
             Architecture::X86 => "x86_64-unknown-linux-musl",
@@ -32,7 +32,7 @@ impl Architecture {
         }
     }
 
-    /// As the kernel and Python call it.
+    /// Returns the name that the kernel and Python use.
     pub fn name(self) -> &'static str {
         match self {
             Architecture::X86 => "x86_64",
@@ -40,7 +40,7 @@ impl Architecture {
         }
     }
 
-    /// As Debian and container images call it.
+    /// Returns the name that Debian and container images use.
     pub fn debian(self) -> &'static str {
         match self {
             Architecture::X86 => "amd64",
@@ -48,7 +48,7 @@ impl Architecture {
         }
     }
 
-    /// As formulas of Homebrew call it.
+    /// Returns the name that Homebrew's formulas use.
     pub fn homebrew(self) -> &'static str {
         match self {
             Architecture::X86 => "intel",
@@ -56,12 +56,12 @@ impl Architecture {
         }
     }
 
-    /// Whether this machine runs its programs itself.
+    /// Returns true if this machine runs its programs natively.
     pub fn is_ours(self) -> bool {
         self.name() == std::env::consts::ARCH
     }
 
-    /// What runs its programs where the machine does not.
+    /// Returns the emulator for its programs.
     pub fn emulator(self) -> &'static str {
         match self {
             Architecture::X86 => "qemu-x86_64-static",
@@ -69,7 +69,7 @@ impl Architecture {
         }
     }
 
-    /// The C compiler for the dependencies that have C and assembly (ring, mimalloc).
+    /// Returns the C compiler for the dependencies that contain C and assembly (ring, mimalloc).
     fn compiler(self) -> Tool {
         match self {
             own if own.is_ours() => Tool {
@@ -87,8 +87,9 @@ impl Architecture {
         }
     }
 
-    /// What cargo and build scripts are told. rustc brings the linker and the start files, so that
-    /// no C library has to be there for it, and both programs are linked alike.
+    /// Returns the environment variables for cargo and build scripts. rustc provides the linker and
+    /// the start files. No C library is therefore needed, and both programs are linked in the same
+    /// way.
     pub fn variables(self) -> Vec<(String, String)> {
         let target = self.target().replace('-', "_");
         let linker = format!("CARGO_TARGET_{}_LINKER", target.to_uppercase());
@@ -99,10 +100,10 @@ impl Architecture {
     }
 }
 
-/// Refuses to begin unless everything is there that building and trying takes.
+/// Checks for everything that is needed to build and try the programs.
 ///
 /// # Errors
-/// What is missing, all at once, each with what installs it.
+/// Tools are missing; the error lists all of them, and how to install each.
 pub fn check(architectures: &[Architecture], sysroot: &Path) -> Result<()> {
     let mut missing = Vec::new();
     for one in architectures {

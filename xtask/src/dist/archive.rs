@@ -1,4 +1,5 @@
-//! Files as one archive whose bytes depend on nothing but them: sorted, of nobody, of one time.
+//! Packs files into an archive whose bytes depend only on the files: sorted, without owners, and
+//! with the same time.
 
 use anyhow::{Context, Result};
 use flate2::{Compression, GzBuilder};
@@ -6,20 +7,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use tar::EntryType;
 
-/// What is in a package: path and file, in the order of the paths.
+/// Content of a package: path and file, in the order of the paths.
 pub type Contents = BTreeMap<String, Packed>;
 
 /// One file of a package.
 #[derive(Clone)]
 pub struct Packed {
-    /// Its bytes.
+    /// Content of the file.
     pub bytes: Vec<u8>,
-    /// Whether it can be executed.
+    /// True if it is executable.
     pub is_program: bool,
 }
 
 impl Packed {
-    /// A file that is read.
+    /// Returns a file that is not executable.
     pub fn of(bytes: impl Into<Vec<u8>>) -> Packed {
         Packed {
             bytes: bytes.into(),
@@ -27,7 +28,7 @@ impl Packed {
         }
     }
 
-    /// A file that is run.
+    /// Returns an executable file.
     pub fn program(bytes: Vec<u8>) -> Packed {
         Packed {
             bytes,
@@ -35,13 +36,14 @@ impl Packed {
         }
     }
 
-    /// Its permissions.
+    /// Returns its permissions.
     pub fn mode(&self) -> u32 {
         if self.is_program { 0o755 } else { 0o644 }
     }
 }
 
-/// They as `.tar.gz`, below a folder of that name, all of one time (seconds since 1970).
+/// Packs the files as `.tar.gz`, below a folder of this name, all with the same time (seconds since
+/// 1970).
 ///
 /// # Errors
 /// A path is too long.
@@ -53,7 +55,7 @@ pub fn packed(contents: &Contents, folder: &str, epoch_s: u64) -> Result<Vec<u8>
     encoder.finish().context("compress the archive")
 }
 
-/// The same as `.tar`.
+/// Packs the files as `.tar`.
 ///
 /// # Errors
 /// A path is too long.
@@ -84,7 +86,8 @@ pub fn plain(contents: &Contents, folder: &str, epoch_s: u64) -> Result<Vec<u8>>
     archive.into_inner().context("end the archive")
 }
 
-/// Every folder that a file lies in, outer ones first: packages remove what they have named.
+/// Returns every folder that contains a file, outer ones first. A package removes the folders that
+/// it lists.
 fn folders(contents: &Contents, folder: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for path in contents.keys() {

@@ -1,10 +1,10 @@
-//! The bill of materials of a program (SBOM): CycloneDX 1.5 as JSON, of what cargo's lock file
-//! says.
+//! Writes the bill of materials of a program (SBOM): CycloneDX 1.5 as JSON, from cargo's lock file.
 
 use super::parts::Part;
 use serde_json::{Value, json};
 
-/// Of the program `version` with a digest (SHA-256), made at a time (RFC 3339).
+/// Returns the bill of the program `version` with this digest (SHA-256) and time of the build (RFC
+/// 3339).
 pub fn of(parts: &[Part], version: &str, program_sha256: &str, time: &str) -> Value {
     let own = reference("cassay", version);
     let of_part = |part: &Part| reference(&part.name, &part.version);

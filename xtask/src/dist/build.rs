@@ -1,56 +1,71 @@
-//! One build of the programs: of this tree, or of a clone of it elsewhere.
+//! Builds the programs from this tree, or from a clone elsewhere.
 
 use super::SYSROOT_TARGETS;
 use super::architecture::Architecture;
 use crate::process::{self, cargo};
-use crate::tree;
-use anyhow::{Context, Result};
+use crate::tree::{self, File, Tree};
+use anyhow::{Context, Result, ensure};
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// The profile of `Cargo.toml`.
+/// Name of the profile in `Cargo.toml`.
 const PROFILE: &str = "dist";
 
-/// A static program that is fast to compile and slow to run, for this machine's processor.
+/// Type-checks and lints, for the static program's target, the crates that can differ there: those
+/// that call the C library or ask which one it is. All others see it only through them.
 ///
 /// # Errors
-/// It does not compile.
-pub fn quick(one: Architecture) -> Result<PathBuf> {
-    let target = crate::ci::target();
-    let folder = target.display().to_string();
-    let mut arguments = vec!["build", "--quiet", "--locked"];
+/// They do not compile, or there are none.
+pub fn check(one: Architecture) -> Result<()> {
+    let packages = packages_of_c_library(&Tree::read()?);
+    ensure!(!packages.is_empty(), "no crate names libc: what does?");
+    let folder = crate::ci::target().display().to_string();
+    let mut arguments = vec!["check", "--quiet", "--locked"];
     arguments.extend(["--target", one.target(), "--target-dir", &folder]);
-    arguments.extend(["--package", "cassay", "--bin", "cassay"]);
-    let mut variables = one.variables();
-    // By the environment: with another profile, macros would be compiled once more.
-    variables.push(("CARGO_PROFILE_DEV_OPT_LEVEL".to_owned(), "0".to_owned()));
+    arguments.extend(packages.iter().flat_map(|name| ["--package", name]));
+    let variables = one.variables();
     let variables: Vec<(&str, String)> =
         variables.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
-    process::run_with(&cargo(), &arguments, &variables)?;
-    Ok(target.join(one.target()).join("debug/cassay"))
+    process::run_with(&cargo(), &arguments, &variables)
+}
+
+/// The crates that depend on `libc`, or have code for one C library alone.
+fn packages_of_c_library(tree: &Tree) -> BTreeSet<String> {
+    let depends = |line: &str| line.starts_with("libc.") || line.starts_with("libc ");
+    let names_one = |file: &File| {
+        let is_manifest = file.path.ends_with("/Cargo.toml");
+        is_manifest && file.text().lines().any(depends)
+            || file.has_extension("rs") && file.text().contains("target_env = ")
+    };
+    let of_crates = tree.files.iter().filter_map(|file| {
+        let (name, _) = file.path.strip_prefix("crates/")?.split_once('/')?;
+        names_one(file).then(|| name.to_owned())
+    });
+    of_crates.collect()
 }
 
 /// What is built, and where.
 pub struct Build {
     /// The root of the sources.
     root: PathBuf,
-    /// Where cargo writes.
+    /// Folder for cargo's output.
     pub target_folder: PathBuf,
     /// The commit.
     pub commit: String,
-    /// Whether the tree is as the commit has it.
+    /// True if the tree has no changes since the commit.
     pub is_clean: bool,
-    /// Time of the commit, seconds since 1970; all files that are packed have it.
+    /// Time of the commit, seconds since 1970. All packed files have this time.
     pub epoch_s: u64,
-    /// The same as RFC 3339 writes it, in UTC.
+    /// The same time in RFC 3339, in UTC.
     pub time: String,
 }
 
 impl Build {
-    /// Of this tree, as it is.
+    /// Returns the build of this tree in its current state.
     ///
     /// # Errors
-    /// It is no clone of git's, whose commit says the time.
+    /// It is not a git clone, whose commit determines the time.
     pub fn here() -> Result<Build> {
         let git = |arguments: &[&str]| -> Result<String> {
             let format = [("TZ", "UTC".to_owned())];
@@ -71,7 +86,7 @@ impl Build {
         })
     }
 
-    /// The same commit, checked out in another folder, which is built below that.
+    /// Returns the build of the same commit, checked out in another folder, with its output there.
     pub fn elsewhere(&self, clone: &Path) -> Build {
         Build {
             root: clone.to_owned(),
@@ -86,11 +101,18 @@ impl Build {
     /// Builds the programs.
     ///
     /// # Errors
-    /// One does not compile.
+    /// A program does not compile.
     pub fn run(&self, architectures: &[Architecture]) -> Result<()> {
         let manifest = self.root.join("Cargo.toml").display().to_string();
         let target_folder = self.target_folder.display().to_string();
-        let mut arguments = vec!["build", "--locked", "--profile", PROFILE];
+        let mut arguments = vec![
+            "build",
+            "--locked",
+            "--features",
+            "full",
+            "--profile",
+            PROFILE,
+        ];
         arguments.extend(["--manifest-path", &manifest, "--target-dir", &target_folder]);
         arguments.extend(["--package", "cassay", "--bin", "cassay"]);
         for one in architectures {
@@ -105,8 +127,9 @@ impl Build {
         process::run_with(&cargo(), &arguments, &variables)
     }
 
-    /// Every path of this machine that a message of a panic could name, as one that all have; and
-    /// half a megabyte less of places that are filled in when the program starts.
+    /// Returns the flags for rustc. They replace every path of this machine that a panic message
+    /// could contain with a fixed one. They also shorten the program's relocations by half a
+    /// megabyte.
     fn flags(&self) -> Result<String> {
         let home = std::env::var_os("CARGO_HOME")
             .map(PathBuf::from)
@@ -131,10 +154,10 @@ impl Build {
         Ok(flags.join("\u{1f}"))
     }
 
-    /// The program as it is handed out: without the names of its functions.
+    /// Returns the path of the program for the packages, without the names of its functions.
     ///
     /// # Errors
-    /// It cannot be stripped.
+    /// The program cannot be stripped.
     pub fn stripped(&self, one: Architecture, sysroot: &Path) -> Result<PathBuf> {
         let folder = self.target_folder.join(one.target()).join(PROFILE);
         let (built, stripped) = (folder.join("cassay"), folder.join("stripped/cassay"));
@@ -145,10 +168,24 @@ impl Build {
             .find(|path| path.exists())
             .context("the toolchain has no rust-objcopy; hint: take one of rustup")?;
         let said = |path: &Path| path.display().to_string();
-        // It finds the library of the compiler by that alone.
+        // It finds the compiler's library only through this variable.
         let libraries = [("LD_LIBRARY_PATH", said(&sysroot.join("lib")))];
         let arguments = ["--strip-all", &said(&built), &said(&stripped)];
         process::run_with(&said(&host), &arguments, &libraries)?;
         Ok(stripped)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn crates_that_call_the_c_library_are_checked_for_the_other_one() {
+        let packages = packages_of_c_library(&Tree::read().unwrap());
+        for known in ["kernel", "load", "memory", "reach"] {
+            assert!(packages.contains(known), "{known} is not in {packages:?}");
+        }
+        assert!(!packages.contains("report"), "{packages:?}");
     }
 }

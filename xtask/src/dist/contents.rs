@@ -1,5 +1,5 @@
-//! What is in a package besides the program: laid out so that it can be put into `/usr/local` or a
-//! home's `.local` as it is.
+//! Collects the files of a package besides the program. Their layout fits `/usr/local` or
+//! `~/.local`.
 
 use super::archive::{Contents, Packed};
 use super::smoke::Runner;
@@ -7,7 +7,7 @@ use crate::tree;
 use anyhow::{Context, Result};
 use std::path::Path;
 
-/// Shells with what `cassay completions` calls them, and where they look.
+/// Shells, by their name for `cassay completions`, with the path of their completions.
 const COMPLETIONS: [[&str; 2]; 3] = [
     ["bash", "share/bash-completion/completions/cassay"],
     ["zsh", "share/zsh/site-functions/_cassay"],
@@ -16,10 +16,10 @@ const COMPLETIONS: [[&str; 2]; 3] = [
 
 const DOCUMENTS: [&str; 3] = ["README.md", "CHANGELOG.md", "LICENSE"];
 
-/// The licences of the standard library and of what is in it, from the toolchain's root.
+/// Licences of the standard library and its dependencies, from the toolchain's root.
 const OF_RUST: &str = "share/doc/rust/COPYRIGHT-library.html";
 
-/// All files; the manual pages and completions are the program's own words.
+/// Returns all files. The program itself writes the manual pages and completions.
 ///
 /// # Errors
 /// The program does not write them, or a document is missing.

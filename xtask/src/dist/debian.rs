@@ -1,21 +1,21 @@
-//! The program as a package of Debian and Ubuntu: an `ar` archive of two archives, which needs none
-//! of Debian's tools to be made.
+//! Packs the program for Debian and Ubuntu: an `ar` archive of two archives. This needs none of
+//! Debian's tools.
 
 use super::architecture::Architecture;
 use super::archive::{self, Contents, Packed};
 use anyhow::{Context, Result};
 
-/// Who is asked about the package; the project has no address of its own.
+/// Contact for the package. The project has no address of its own.
 const MAINTAINER: &str = "The developers of cassay <cassay@example.invalid>";
 
-/// Where Debian's zsh looks.
+/// Path of the zsh completions in the archives, and on Debian.
 const ZSH: [&str; 2] = [
     "share/zsh/site-functions/_cassay",
     "share/zsh/vendor-completions/_cassay",
 ];
 
-/// The package of the program `number`: its name and its bytes, all files of a time in seconds
-/// since 1970.
+/// Returns name and bytes of the package of the program `number`. All files have the same time, in
+/// seconds since 1970.
 ///
 /// # Errors
 /// It cannot be packed.
@@ -51,7 +51,7 @@ pub fn of(
     Ok((format!("cassay_{number}_{processor}.deb"), bytes))
 }
 
-/// An `ar` archive: a header of fixed width before each member, which begins at an even place.
+/// Writes an `ar` archive: each member has a header of fixed width, and begins at an even offset.
 fn members(files: &[(&str, Vec<u8>)], epoch_s: u64) -> Vec<u8> {
     let mut bytes = b"!<arch>\n".to_vec();
     for (name, content) in files {

@@ -1,14 +1,15 @@
-//! A formula of Homebrew on Linux: where the archives are published, and what of them goes where.
+//! Writes a formula for Homebrew on Linux: the addresses of the archives, and where their files are
+//! installed.
 
 use super::address::Address;
 use super::installer::Archive;
 use anyhow::{Result, ensure};
 use std::fmt::Write;
 
-/// How it is called beside the packages.
+/// File name beside the packages.
 pub const NAME: &str = "cassay.rb";
 
-/// What stands behind the addresses.
+/// The part after the addresses.
 const REST: &str = r##"
   def install
     bin.install "bin/cassay"
@@ -30,17 +31,17 @@ const REST: &str = r##"
 end
 "##;
 
-/// The formula for the program `number`, whose archives are published at an address.
+/// Returns the formula for the program `number`, whose archives are published at an address.
 ///
 /// # Errors
-/// The archives are not what it names.
+/// There are no archives.
 pub fn of(number: &str, archives: &[Archive], published: &Address) -> Result<String> {
     ensure!(!archives.is_empty(), "a formula without archives");
     let mut text = format!(
         "# Homebrew on Linux: brew install --formula ./{NAME}, or from a tap that has this file.\n\
          class Cassay < Formula\n  desc \"{}\"\n  homepage \"{published}\"\n  \
          version \"{number}\"\n  license \"Apache-2.0\"\n\n  depends_on :linux\n",
-        // Its rules want no article.
+        // Homebrew's rules forbid an article.
         super::SUMMARY.trim_start_matches("A ").replacen('p', "P", 1),
     );
     for archive in archives {

@@ -1,5 +1,6 @@
-//! The program as a container image: an OCI image layout in a tar archive, of one layer and nothing
-//! below it. `skopeo copy oci-archive:FILE docker://REGISTRY/cassay:TAG` takes it to a registry.
+//! Packs the program as a container image: an OCI image layout in a tar archive, with one layer and
+//! no base image. `skopeo copy oci-archive:FILE docker://REGISTRY/cassay:TAG` copies it to a
+//! registry.
 
 use super::architecture::Architecture;
 use super::archive::{self, Contents, Packed};
@@ -8,11 +9,11 @@ use anyhow::{Context, Result};
 use serde_json::{Value, json};
 use std::io::Read;
 
-/// Where results go, and where a user mounts the folder of studies.
+/// Folder for results, and mount point for the user's studies.
 const FOLDER: &str = "/work";
 
-/// The image of the program `number`: its name and its bytes, made at a time (seconds since 1970,
-/// and the same in RFC 3339).
+/// Returns name and bytes of the image of the program `number`, with this creation time (seconds
+/// since 1970, and the same in RFC 3339).
 ///
 /// # Errors
 /// It cannot be packed.
@@ -63,7 +64,7 @@ pub fn of(
         "manifest.v1+json",
         manifest.to_string().into_bytes(),
     );
-    // The second is the name that containerd gives it, which takes no tag for one.
+    // containerd uses the second as the image's name, and does not accept a bare tag.
     manifest["annotations"] = json!({
         "org.opencontainers.image.ref.name": number,
         "io.containerd.image.name": format!("localhost/cassay:{number}"),
@@ -80,7 +81,7 @@ pub fn of(
     Ok((name, archive::plain(&files, ".", epoch_s)?))
 }
 
-/// Adds a blob, and says what refers to it.
+/// Adds a blob, and returns its descriptor.
 fn blob(files: &mut Contents, kind: &str, bytes: Vec<u8>) -> Value {
     let refers = json!({
         "mediaType": format!("application/vnd.oci.image.{kind}"),

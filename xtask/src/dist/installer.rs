@@ -1,35 +1,35 @@
-//! A script that installs one of the archives beside it, or from where the release is published: it
-//! knows their digests.
+//! Writes a script that installs one of the archives beside it, or downloads it from the address of
+//! the release. The script contains their digests.
 
 use super::address::Address;
 use super::architecture::Architecture;
 use anyhow::{Result, ensure};
 
-/// How it is called beside the packages.
+/// File name beside the packages.
 pub const NAME: &str = "install.sh";
 
-/// The script, with places for what is known when it is made.
+/// The script, with placeholders for the values of the release.
 const TEMPLATE: &str = include_str!("install.sh");
 
-/// An archive: what it is for, and its digest (SHA-256).
+/// An archive: its architecture and its digest (SHA-256).
 pub struct Archive {
-    /// Whose program is in it.
+    /// Architecture of its program.
     pub one: Architecture,
     /// Its digest, SHA-256.
     pub sha256: String,
 }
 
 impl Archive {
-    /// How it is called.
+    /// Returns the file name.
     pub fn name(&self, number: &str) -> String {
         format!("cassay-{number}-{}.tar.gz", self.one.target())
     }
 }
 
-/// The script for the program `number`.
+/// Returns the script for the program `number`.
 ///
 /// # Errors
-/// A place of the template is gone.
+/// A placeholder is missing in the template.
 pub fn of(number: &str, archives: &[Archive], published: Option<&Address>) -> Result<String> {
     let digest = |one: Architecture| {
         let archive = archives.iter().find(|archive| archive.one == one);

@@ -1,5 +1,5 @@
-//! The licences of what is in a program, as text: who asks to be named is named, with the words
-//! that must go with it.
+//! Collects the licences of a program's parts as text, with the names and notices that the licences
+//! require.
 
 use super::parts::Part;
 use anyhow::{Context, Result};
@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-/// How names of files begin that are licences or name who made it.
+/// Prefixes of the names of files with licences or authors.
 const BEGINNINGS: [&str; 6] = [
     "LICENSE",
     "LICENCE",
@@ -17,7 +17,7 @@ const BEGINNINGS: [&str; 6] = [
     "UNLICENSE",
 ];
 
-/// How deep they may lie: `third_party/fiat/LICENSE` of ring.
+/// Maximum depth of such files: `third_party/fiat/LICENSE` of ring.
 const DEPTH_MAX: usize = 3;
 
 const HEAD: &str = "\
@@ -27,7 +27,7 @@ text below, of others. The standard library of Rust is in a file of its own.
 
 ";
 
-/// All parts with their licences, then each text that they have, once.
+/// Lists all parts with their licences, then each licence text once.
 ///
 /// # Errors
 /// A file cannot be read.
@@ -49,7 +49,8 @@ pub fn of(parts: &[Part]) -> Result<String> {
             texts.entry(words).or_default().insert(format!("{name} {version}"));
         }
     }
-    // By who has them, so that a new version of one crate does not move the others.
+    // Sorted by the parts that have them, so that a new version of one crate does not move the
+    // other texts.
     let mut by_owner: Vec<(Vec<String>, String)> = texts
         .into_iter()
         .map(|(words, owners)| (owners.into_iter().collect(), words))

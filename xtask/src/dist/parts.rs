@@ -1,5 +1,4 @@
-//! What a program is made of: the crates that are linked into it, and what it carries besides, each
-//! with its licence.
+//! Lists the parts of a program: the linked crates and the other components, each with its licence.
 
 use crate::process::{self, cargo};
 use crate::tree;
@@ -17,18 +16,18 @@ pub struct Part {
     pub version: String,
     /// Its licence as an SPDX expression.
     pub license: String,
-    /// Where its sources are.
+    /// Location of its sources.
     pub source: String,
-    /// Digest of its package in the registry, SHA-256; crates only.
+    /// SHA-256 digest of its package in the registry. Only for crates.
     pub sha256: Option<String>,
-    /// Names and versions of what it uses.
+    /// Names and versions of its dependencies.
     pub uses: Vec<(String, String)>,
-    /// Where its files are here: those with licences are looked for below.
+    /// Local folder of its files, which is searched for licences.
     pub folder: PathBuf,
 }
 
-/// What is linked besides crates, or shown in pages: name, version, licence, source, and where its
-/// licence is.
+/// Components other than crates that are linked or embedded in pages: name, version, licence,
+/// source, and path of the licence.
 const CARRIED: [[&str; 5]; 3] = [
     [
         "musl",
@@ -99,7 +98,7 @@ struct EdgeKind {
 }
 
 impl Package {
-    /// Whether it only runs in the compiler.
+    /// Returns true if it only runs in the compiler.
     fn is_macro(&self) -> bool {
         self.targets
             .iter()
@@ -107,10 +106,10 @@ impl Package {
     }
 }
 
-/// All parts of the program for a target that are not ours, by name and version.
+/// Returns all third-party parts of the program for a target, by name and version.
 ///
 /// # Errors
-/// cargo cannot say, or a crate names no licence.
+/// cargo fails, or a crate names no licence.
 pub fn of_others(target: &str) -> Result<Vec<Part>> {
     let arguments = [
         "metadata",
@@ -157,7 +156,7 @@ fn part(
     Ok(Part {
         name: name.clone(),
         version: version.clone(),
-        // An older way to write it.
+        // `/` is an older notation.
         license: license.replace('/', " OR "),
         source: package.repository.clone().unwrap_or(documents),
         sha256: digests.get(&(name.clone(), version.clone())).cloned(),
@@ -166,7 +165,7 @@ fn part(
     })
 }
 
-/// The packages that are linked into `cassay`, each with the names and versions of those it uses.
+/// Returns the packages linked into `cassay`, each with the names and versions of its dependencies.
 fn linked(metadata: &Metadata) -> Vec<(&Package, Vec<(String, String)>)> {
     let packages: BTreeMap<&str, &Package> =
         metadata.packages.iter().map(|package| (package.id.as_str(), package)).collect();
@@ -198,7 +197,7 @@ fn linked(metadata: &Metadata) -> Vec<(&Package, Vec<(String, String)>)> {
     found
 }
 
-/// The digests that the lock file has, by name and version.
+/// Returns the digests in the lock file, by name and version.
 fn digests() -> Result<BTreeMap<(String, String), String>> {
     #[derive(Deserialize)]
     struct Lock {

@@ -1,5 +1,5 @@
-//! The program as a package of Fedora, openSUSE and their kin, made by rpmbuild, which Debian has
-//! too. Where it is not installed, this package is left out, and that is said.
+//! Packs the program for Fedora, openSUSE and related distributions with rpmbuild, which Debian
+//! also has. If it is not installed, this package is left out, and the output says so.
 
 use super::architecture::Architecture;
 use super::archive::{Contents, Packed};
@@ -10,13 +10,13 @@ use std::fmt::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-/// What makes the package.
+/// Program that makes the package.
 const PROGRAM: &str = "rpmbuild";
 
-/// Files that rpm lists as licences, which are kept where documents are left out.
+/// Files that rpm lists as licences. They are kept if documents are left out.
 const LICENCES: [&str; 3] = ["LICENSE", "third-party.txt", "rust-standard-library.html"];
 
-/// Folders that every system has, by its own packages: they are not ours to remove.
+/// Folders that belong to the system's own packages. This package must not remove them.
 const FOLDERS_OF_THE_SYSTEM: [&str; 7] = [
     "",
     "bin",
@@ -27,9 +27,9 @@ const FOLDERS_OF_THE_SYSTEM: [&str; 7] = [
     "share/man/man1",
 ];
 
-/// What rpmbuild is told, so that its package depends on nothing but the files and on which version
-/// it is of: nothing is stripped, compressed or looked at, no machine is named, and all times are
-/// the commit's.
+/// Settings of rpmbuild that make the package depend only on the files and on the version of
+/// rpmbuild. Nothing is stripped, compressed or scanned, no machine is named, and all times are the
+/// commit's.
 const MACROS: [&str; 8] = [
     "_buildhost cassay.invalid",
     "use_source_date_epoch_as_buildtime 1",
@@ -41,16 +41,16 @@ const MACROS: [&str; 8] = [
     "_build_name_fmt %%{NAME}-%%{VERSION}-%%{RELEASE}.%%{ARCH}.rpm",
 ];
 
-/// Whether this machine can make them.
+/// Returns true if this machine can make the packages.
 pub fn is_possible() -> bool {
     process::output(PROGRAM, &["--version"]).is_ok()
 }
 
-/// The package of the program `number`: its name and its bytes, all files of a time in seconds
-/// since 1970. It is made in a folder, which is removed before and afterwards.
+/// Returns name and bytes of the package of the program `number`. All files have the same time, in
+/// seconds since 1970. It is made in a folder, which is removed before and afterwards.
 ///
 /// # Errors
-/// rpmbuild does not make it.
+/// rpmbuild fails.
 pub fn of(
     contents: &Contents,
     number: &str,
@@ -88,7 +88,7 @@ pub fn of(
     Ok((name, bytes))
 }
 
-/// Each file where Fedora has it: licences in a folder of their own.
+/// Moves each file to its path on Fedora, where licences are in a folder of their own.
 fn placed(contents: &Contents) -> Result<Contents> {
     let mut placed = contents.clone();
     for name in LICENCES {
@@ -99,7 +99,7 @@ fn placed(contents: &Contents) -> Result<Contents> {
     Ok(placed)
 }
 
-/// What rpmbuild makes of the files.
+/// Returns the spec file for rpmbuild.
 fn spec(placed: &Contents, number: &str) -> String {
     let mut text = format!(
         "Name: cassay\nVersion: {number}\nRelease: 1\nSummary: {}\nLicense: Apache-2.0\n\
@@ -124,7 +124,7 @@ fn spec(placed: &Contents, number: &str) -> String {
     text
 }
 
-/// Folders that go with the package where no other one has them.
+/// Returns the folders that the package owns, because no other package does.
 fn own_folders(placed: &Contents) -> BTreeSet<&str> {
     let mut found = BTreeSet::new();
     for path in placed.keys() {

@@ -1,5 +1,5 @@
-//! Whether a program does what it is for: it says what it is, plans a study, runs one on the null
-//! target, measures operations and makes a page of it.
+//! Tests a built program: it prints its version, plans a study, runs one on the null target,
+//! measures operations and makes a page.
 
 use super::architecture::Architecture;
 use crate::process;
@@ -17,7 +17,7 @@ procedure: {sweep: {threads: [2]}}
 window: {warmup: 0s, measure: 1s}
 ";
 
-/// A program, and how it is run on this machine.
+/// A program, and the way to run it on this machine.
 pub struct Runner {
     one: Architecture,
     words: Vec<String>,
@@ -25,7 +25,8 @@ pub struct Runner {
 }
 
 impl Runner {
-    /// The program for `one`; a folder beside it is for what it writes, and empty at first.
+    /// Returns the runner of the program for `one`. A folder beside the program is for its output,
+    /// and empty at first.
     ///
     /// # Errors
     /// The folder cannot be made.
@@ -40,15 +41,15 @@ impl Runner {
         Ok(Runner { one, words, folder })
     }
 
-    /// For what it writes.
+    /// Returns the folder for its output.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// What it writes to stdout.
+    /// Returns its stdout.
     ///
     /// # Errors
-    /// It does not end with 0.
+    /// It does not exit with 0.
     pub fn output(&self, arguments: &[&str]) -> Result<String> {
         let (program, words) = self.line(arguments);
         process::output(program, &words)
@@ -62,10 +63,10 @@ impl Runner {
         )
     }
 
-    /// Its version and commit as records have them, `0.1.0+1a2b3c4d5e6f`.
+    /// Returns its version and commit as in records, `0.1.0+1a2b3c4d5e6f`.
     ///
     /// # Errors
-    /// It does not start, or is for something else.
+    /// It does not start, or is for another target.
     pub fn version(&self) -> Result<String> {
         let said = self.output(&["--version"])?;
         let target = self.one.target();
@@ -81,10 +82,10 @@ impl Runner {
     }
 }
 
-/// Tries it.
+/// Tests the program.
 ///
 /// # Errors
-/// It does not do one of the things.
+/// One of the steps fails.
 pub fn run(runner: &Runner) -> Result<()> {
     let folder = runner.folder();
     let study = folder.join("study.yaml");
@@ -94,7 +95,7 @@ pub fn run(runner: &Runner) -> Result<()> {
     let plan = runner.output(&["plan", &study])?;
     ensure!(plan.contains("smoke"), "its plan is {plan:?}");
     let (program, words) = runner.line(&["run", &study, "--out", &out]);
-    // A busy machine makes a run invalid, which a program does not answer for.
+    // A busy machine makes a run invalid, which is not the program's fault.
     let (said, _) = process::said(program, &words, &[], false)?;
     let measured = measured(&results.join("smoke")).with_context(|| format!("it said:\n{said}"))?;
     ensure!(measured > 0, "it measured no operation:\n{said}");
@@ -104,7 +105,7 @@ pub fn run(runner: &Runner) -> Result<()> {
     Ok(())
 }
 
-/// Operations that were measured, over all trials of the run.
+/// Returns the number of measured operations, over all trials of the run.
 fn measured(runs: &Path) -> Result<u64> {
     let mut all = std::fs::read_dir(runs).context("list its runs")?;
     let run = all

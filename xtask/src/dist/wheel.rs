@@ -1,5 +1,5 @@
-//! The program as a Python wheel: `pip install`, `pipx` and `uv tool` put it on the path, and what
-//! goes with it into the environment's `share`.
+//! Packs the program as a Python wheel. `pip install`, `pipx` and `uv tool` put it on the path, and
+//! its other files into the environment's `share`.
 
 use super::architecture::Architecture;
 use super::archive::{Contents, Packed};
@@ -12,11 +12,11 @@ use std::io::{Cursor, Write as _};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
-/// A static program runs on every Linux: beside glibc since 2.17, which is the oldest that has a
-/// tag of its own and a name that old versions of pip know, and beside musl.
+/// Platform tags. A static program runs on every Linux, with musl or glibc. 2.17 is the oldest
+/// glibc that has a tag of its own and a name that old versions of pip know.
 const SYSTEMS: [&str; 3] = ["manylinux_2_17", "manylinux2014", "musllinux_1_1"];
 
-/// The wheel of the program `number`: its name and its bytes.
+/// Returns name and bytes of the wheel of the program `number`.
 ///
 /// # Errors
 /// It cannot be packed.
@@ -38,7 +38,8 @@ pub fn of(contents: &Contents, number: &str, one: Architecture) -> Result<(Strin
     Ok((name, zipped(&files)?))
 }
 
-/// Each file where pip looks for it: programs are scripts, the rest is data below the environment.
+/// Moves each file to its path in a wheel: programs are scripts, the rest is data below the
+/// environment.
 fn placed(contents: &Contents, number: &str) -> Vec<(String, Packed)> {
     let data = format!("cassay-{number}.data");
     let place = |(path, file): (&String, &Packed)| {
@@ -78,7 +79,7 @@ fn tags(systems: &[String]) -> String {
     text
 }
 
-/// Digest and size of every file, and itself without them.
+/// Lists digest and size of every file, and the list itself without them.
 fn record(files: &[(String, Packed)], own: &str) -> String {
     let mut text = String::new();
     for (path, file) in files {
@@ -92,7 +93,7 @@ fn record(files: &[(String, Packed)], own: &str) -> String {
 fn zipped(files: &[(String, Packed)]) -> Result<Vec<u8>> {
     let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
     for (path, file) in files {
-        // Without a time, files are of 1980: the same whenever it is packed.
+        // Without a time, files date from 1980, so the bytes do not depend on the time of packing.
         let options = SimpleFileOptions::default()
             .compression_method(CompressionMethod::Deflated)
             .compression_level(Some(9))

@@ -1,7 +1,7 @@
-//! The types of records, read from their sources: what the schemas of files are made of.
+//! Reads the types of records from their sources. The schemas of files are made from them.
 //!
-//! From the sources, so that neither the program nor its build carries anything for it: what a
-//! field means stands once, as the comment above it.
+//! Reading the sources keeps the program and its build free of schema code. The meaning of a field
+//! is written once, as the comment above it.
 
 use crate::tree;
 use anyhow::{Context, Result};
@@ -11,44 +11,44 @@ use syn::parse::{Parse, ParseStream};
 use syn::punctuated::Punctuated;
 use syn::{Attribute, Ident, Item, LitStr, Token, Visibility, braced};
 
-/// Where types of records are.
+/// Crates with types of records.
 const CRATES: [&str; 3] = ["store", "analysis", "measure"];
 
-/// A type of which files are made.
+/// A type that appears in files.
 pub enum Type {
-    /// Named fields.
+    /// A struct with named fields.
     Struct(syn::ItemStruct),
-    /// One of several.
+    /// An enum.
     Enum(syn::ItemEnum),
-    /// One of some words.
+    /// A set of words.
     Words(Words),
-    /// Another name.
+    /// An alias.
     Alias(syn::Type),
-    /// A count for each of some words.
+    /// Counters, one for each word of a set.
     Counters(String),
 }
 
-/// A set of words, as `word_enum!` has it.
+/// A set of words, as defined by `word_enum!`.
 pub struct Words {
-    /// What is said of it.
+    /// Attributes of the set, including its comment.
     pub attributes: Vec<Attribute>,
-    /// Each with what is said of it, and those that it once was.
+    /// The words.
     pub words: Vec<Word>,
     name: String,
 }
 
 /// One word.
 pub struct Word {
-    /// What is said of it.
+    /// Attributes of the word, including its comment.
     pub attributes: Vec<Attribute>,
-    /// It, and then those that it once was.
+    /// Its name, followed by its earlier names.
     pub names: Vec<String>,
 }
 
 /// All types, by file and name.
 pub struct Records {
     types: BTreeMap<(String, String), Type>,
-    /// What files name that is elsewhere: by file and name, its path and what it is called there.
+    /// Imports: by file and name, the path and the name there.
     uses: BTreeMap<(String, String), (Vec<String>, String)>,
 }
 
@@ -132,7 +132,7 @@ impl Records {
         }
     }
 
-    /// The type of a name, as the file that uses it means it, and the file that it is in.
+    /// Returns the type to which a name refers in a file, and the file that defines it.
     pub fn find(&self, name: &str, file: &str) -> Option<(&str, &Type)> {
         let here = (file.to_owned(), name.to_owned());
         if let Some(((file, _), typ)) = self.types.get_key_value(&here) {
@@ -143,7 +143,7 @@ impl Records {
     }
 }
 
-/// The files that a path of a `use` may mean.
+/// Returns the files to which the path of a `use` may refer.
 fn modules(path: &[String], user: &str) -> Vec<String> {
     let own = user.split('/').nth(1).unwrap_or_default();
     let rest = |at: usize| path.get(at..).unwrap_or_default().join("/");

@@ -1,7 +1,7 @@
-//! The JSON Schemas of what cassay writes: made of the types of its records and their comments.
+//! Writes the JSON Schemas of cassay's output from the types of its records and their comments.
 //!
-//! They are open: a field may be added in a later version, and none is renamed or removed. What
-//! older versions did not write is not required.
+//! The schemas are open: a later version may add a field, and no version renames or removes one.
+//! Fields that older versions did not write are not required.
 
 use super::records::{Records, Type, Word};
 use anyhow::{Context, Result, bail};
@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use syn::{Attribute, Expr, Fields, GenericArgument, Lit, Meta, PathArguments};
 
-/// The schemas: file, type and what it is called.
+/// The schemas: file, type and title.
 const SCHEMAS: [(&str, &str, &str); 3] = [
     (
         "docs/schema/findings.schema.json",
@@ -26,14 +26,14 @@ const SCHEMAS: [(&str, &str, &str); 3] = [
     ),
 ];
 
-/// What `cassay plan --json` says beside what is in `plan.json`.
+/// Text for the field that `cassay plan --json` adds to `plan.json`.
 const EXPECTED: &str = "Of `cassay plan --json`: what the comparison will be able to tell, from \
                         the study's last run; one sentence each.";
 
-/// What a word is that is none.
+/// Description of an empty word.
 const EMPTY: &str = "In files of earlier versions: none of these.";
 
-/// Every schema with the path of its file.
+/// Returns every schema with the path of its file.
 pub fn all() -> Result<Vec<(&'static str, String)>> {
     let records = Records::read()?;
     SCHEMAS
@@ -63,7 +63,7 @@ fn schema(records: &Records, root: &str, title: &str) -> Result<String> {
     }
     maker.defs.sort_keys();
     whole.insert("$defs".to_owned(), maker.defs.into());
-    // A space for each level: a file of the tree is small.
+    // Indented by one space per level, because a file of the tree must be small.
     let mut text = Vec::new();
     let lines = PrettyFormatter::with_indent(b" ");
     Value::from(whole).serialize(&mut Serializer::with_formatter(&mut text, lines))?;
@@ -72,20 +72,20 @@ fn schema(records: &Records, root: &str, title: &str) -> Result<String> {
 
 struct Maker<'a> {
     records: &'a Records,
-    /// What was made, by the name of its type.
+    /// Finished definitions, by the name of the type.
     defs: Map<String, Value>,
-    /// Where each is.
+    /// File of each type.
     files: BTreeMap<String, String>,
 }
 
 impl Maker<'_> {
-    /// The form of a named type, which is made if it was not yet.
+    /// Returns the schema of a named type, which is made on first use.
     fn named(&mut self, name: &str, user: &str) -> Result<Value> {
         let Some((file, typ)) = self.records.find(name, user) else {
             bail!("{user}: nobody knows the type {name}");
         };
         let known = self.files.entry(name.to_owned()).or_insert_with(|| file.to_owned());
-        // Another of this name has the name of its file before it.
+        // Another type with this name gets the name of its file as a prefix.
         let of_file = || format!("{}.{name}", stem(file));
         let key = if known == file {
             name.to_owned()
@@ -96,7 +96,7 @@ impl Maker<'_> {
         if self.defs.contains_key(&key) {
             return Ok(reference);
         }
-        // First of all, for types that hold themselves.
+        // Inserted before the schema is made, for types that contain themselves.
         self.defs.insert(key.clone(), Value::Null);
         let made = match typ {
             Type::Struct(item) => self.structure(item, file),
@@ -117,7 +117,7 @@ impl Maker<'_> {
         match &item.fields {
             Fields::Named(fields) => {
                 let mut made = self.fields(fields, None, file)?;
-                // Of such a one everything has a default.
+                // With a default for the whole type, no field is required.
                 if serde_has(&item.attrs, "default")
                     && let Some(made) = made.as_object_mut()
                 {
@@ -133,7 +133,8 @@ impl Maker<'_> {
         }
     }
 
-    /// What is written as another type; what the fields mean stands at the first.
+    /// Returns the schema of a type that is serialized as another type. The comments of the fields
+    /// are on the first type.
     fn written_as(
         &mut self,
         said: &[Attribute],
@@ -205,7 +206,7 @@ impl Maker<'_> {
         Ok(made)
     }
 
-    /// The definition behind a reference.
+    /// Returns the definition to which a reference points.
     fn followed(&self, form: Value) -> Value {
         let name = form["$ref"].as_str().and_then(|path| path.rsplit('/').next());
         name.and_then(|name| self.defs.get(name)).cloned().unwrap_or(form)
@@ -244,7 +245,7 @@ impl Maker<'_> {
         Ok(json!({"type": "object", "properties": properties}))
     }
 
-    /// The form of any type of Rust that stands in records.
+    /// Returns the schema of any Rust type that occurs in records.
     fn form(&mut self, typ: &syn::Type, file: &str) -> Result<Value> {
         let path = match typ {
             syn::Type::Array(array) => {
@@ -267,7 +268,7 @@ impl Maker<'_> {
         Ok(match (name.as_str(), &inner[..]) {
             ("String" | "PathBuf", _) => json!({"type": "string"}),
             ("bool", _) => json!({"type": "boolean"}),
-            // What is not finite is written as nothing.
+            // A number that is not finite is written as null.
             ("f64" | "f32" | "Known", _) => json!({"type": ["number", "null"]}),
             ("u8" | "u16" | "u32" | "u64" | "u128" | "usize", _) => {
                 json!({"type": "integer", "minimum": 0})
@@ -290,7 +291,7 @@ impl Maker<'_> {
         })
     }
 
-    /// A mapping; of words, each with what it is.
+    /// Returns the schema of a map. If the keys are a set of words, each key gets its description.
     fn map(&mut self, key: &syn::Type, value: &syn::Type, file: &str) -> Result<Value> {
         let form = self.form(value, file)?;
         let mut made = json!({"type": "object", "additionalProperties": form});
@@ -311,13 +312,13 @@ impl Maker<'_> {
     }
 }
 
-/// The name of a file's module.
+/// Returns the name of a file's module.
 fn stem(file: &str) -> &str {
     let path = file.trim_end_matches(".rs").trim_end_matches("/mod");
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// One of some words, each with what it means.
+/// Returns the schema of a set of words, each with its description.
 fn words(words: &[Word]) -> Value {
     let all = words.iter().flat_map(|word| {
         word.names
@@ -327,12 +328,12 @@ fn words(words: &[Word]) -> Value {
     json!({"oneOf": all.collect::<Vec<_>>()})
 }
 
-/// A form with its comment before it.
+/// Adds the comment to a schema.
 fn described(said: &[Attribute], form: Value) -> Value {
     let lines: Vec<String> = said.iter().filter_map(comment).collect();
     let text = lines.join(" ");
     let paragraph = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    // Names of constants and types mean nothing to who reads a file.
+    // Links to constants and types mean nothing to a reader of the file.
     let plain = paragraph.replace("[`", "`").replace("`]", "`");
     if plain.is_empty() {
         return form;
@@ -345,7 +346,7 @@ fn described(said: &[Attribute], form: Value) -> Value {
     made.into()
 }
 
-/// The text of a line of a comment.
+/// Returns the text of one line of a doc comment.
 fn comment(attribute: &Attribute) -> Option<String> {
     match &attribute.meta {
         Meta::NameValue(pair) if pair.path.is_ident("doc") => match &pair.value {
@@ -359,12 +360,12 @@ fn comment(attribute: &Attribute) -> Option<String> {
     }
 }
 
-/// Whether serde is told this of a field or a type.
+/// Returns true if a field or type has this serde attribute.
 fn serde_has(attributes: &[Attribute], word: &str) -> bool {
     serde_words(attributes).iter().any(|(name, _)| name == word)
 }
 
-/// What serde is told of it.
+/// Returns the value of a serde attribute.
 fn serde_text(attributes: &[Attribute], word: &str) -> Option<String> {
     serde_words(attributes).into_iter().find(|(name, _)| name == word)?.1
 }
@@ -372,7 +373,7 @@ fn serde_text(attributes: &[Attribute], word: &str) -> Option<String> {
 fn serde_words(attributes: &[Attribute]) -> Vec<(String, Option<String>)> {
     let mut words = Vec::new();
     for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("serde")) {
-        // What is not understood says nothing: a type that needs it is not in a record.
+        // Attributes that cannot be parsed are ignored: no type of a record needs them.
         let _ = attribute.parse_nested_meta(|meta| {
             let name = meta.path.get_ident().map(ToString::to_string).unwrap_or_default();
             let text = if meta.input.peek(syn::Token![=]) {
@@ -391,7 +392,7 @@ fn serde_words(attributes: &[Attribute]) -> Vec<(String, Option<String>)> {
 mod tests {
     use super::*;
 
-    /// Each of them would go unnoticed as a form that takes anything.
+    /// A wrong one would pass unnoticed, as a schema that accepts anything.
     #[test]
     fn schemas_say_what_words_counters_points_and_figures_are() {
         let all = all().unwrap();

@@ -1,4 +1,5 @@
-//! A guest as a process: started, waited for up to a limit, and ended with whoever started it.
+//! Runs a guest as a process with a time limit. The guest ends when the process that started it
+//! ends.
 
 use super::parts::QEMU;
 use crate::process;
@@ -9,24 +10,25 @@ use std::time::Duration;
 
 const POLL: Duration = Duration::from_millis(100);
 
-/// So many lines of the console are in an error.
+/// Maximum number of console lines in an error.
 const LINES_TOLD: usize = 25;
 
-/// A QEMU that ends when this goes, and when this process does, however that ends.
+/// A QEMU process that ends when this value is dropped or this process ends, even if killed.
 struct Guest(Child);
 
 impl Drop for Guest {
     fn drop(&mut self) {
-        // It fails when it has ended, which is as good.
+        // It fails if the process has already ended, which is fine.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
 
-/// Runs a guest to its end.
+/// Runs a guest until it ends.
 ///
 /// # Errors
-/// QEMU refuses, or the guest does not end in time: with the last lines of its console.
+/// QEMU refuses, or the guest does not end in time. The error includes the last lines of its
+/// console.
 pub fn run(arguments: &[String], folder: &Path, limit_s: u64) -> Result<()> {
     let told = folder.join("qemu.log");
     let mut words = vec!["--pdeathsig", "KILL", QEMU];
@@ -50,7 +52,7 @@ pub fn run(arguments: &[String], folder: &Path, limit_s: u64) -> Result<()> {
     );
 }
 
-/// The end of what the console said.
+/// Returns the last lines of the console.
 pub fn last_lines(folder: &Path) -> String {
     let path = folder.join("console.log");
     let said = std::fs::read(&path).unwrap_or_default();

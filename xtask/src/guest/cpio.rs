@@ -1,12 +1,12 @@
-//! The archive that the kernel unpacks as its first file system: cpio in the format newc, as in
-//! Documentation/driver-api/early-userspace/buffer-format.rst. Pure.
+//! Writes the archive that the kernel unpacks as its first file system: cpio in the format newc, as
+//! in Documentation/driver-api/early-userspace/buffer-format.rst. Pure.
 
 use std::collections::BTreeSet;
 
 const FOLDER: u32 = 0o040_755;
 const PROGRAM: u32 = 0o100_755;
 
-/// An archive under construction. Every file is one that can be run.
+/// An archive under construction. All its files are executable.
 #[derive(Default)]
 pub struct Archive {
     bytes: Vec<u8>,
@@ -15,7 +15,7 @@ pub struct Archive {
 }
 
 impl Archive {
-    /// Adds a file with the folders above it; `path` is without `/` at its start.
+    /// Adds a file with its parent folders. `path` has no `/` at its start.
     pub fn file(&mut self, path: &str, content: &[u8]) {
         for (end, _) in path.match_indices('/') {
             self.folder(&path[..end]);
@@ -23,14 +23,14 @@ impl Archive {
         self.entry(path, PROGRAM, content);
     }
 
-    /// Adds a folder; those above it must be there.
+    /// Adds a folder. Its parents must already exist.
     pub fn folder(&mut self, path: &str) {
         if self.folders.insert(path.to_owned()) {
             self.entry(path, FOLDER, &[]);
         }
     }
 
-    /// The whole archive.
+    /// Returns the whole archive.
     pub fn finish(mut self) -> Vec<u8> {
         self.entry("TRAILER!!!", 0, &[]);
         self.bytes
@@ -52,7 +52,7 @@ impl Archive {
         self.pad();
     }
 
-    /// Headers and contents start at multiples of 4.
+    /// Pads to a multiple of 4, at which headers and contents start.
     fn pad(&mut self) {
         let length = self.bytes.len().next_multiple_of(4);
         self.bytes.resize(length, 0);

@@ -1,4 +1,5 @@
-//! What QEMU was asked to make beside what our reader saw, in the same words. Pure.
+//! Compares the configuration of QEMU with the machine that cassay's reader saw, in the same terms.
+//! Pure.
 
 use super::shape::{Numbers, Shape, list};
 use anyhow::{Context, Result};
@@ -6,12 +7,12 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
-/// What a node may have less than QEMU gave it: the kernel itself, its tables, the initramfs.
+/// Memory that a node may lack, because of the kernel itself, its tables and the initramfs.
 const KERNEL_MIB: u64 = 96;
 
 const MIB: u64 = 1 << 20;
 
-/// A machine, by the OS's numbers. Sets of CPUs are in the order of their first.
+/// A machine in OS numbers. Sets of CPUs are ordered by their first.
 #[derive(PartialEq, Debug)]
 pub struct Facts {
     packages: Vec<Numbers>,
@@ -27,7 +28,7 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// What a reader is to see that is confined to a node, or to nothing.
+    /// Returns the facts that a reader should see, confined to a node or unconfined.
     pub fn asked(shape: &Shape, confined_to: Option<u32>) -> Facts {
         let dies = shape.parts(shape.sockets * shape.dies);
         let packages = shape.parts(shape.sockets);
@@ -63,7 +64,7 @@ impl Facts {
         }
     }
 
-    /// The same where the nodes may be used that another may use.
+    /// Returns the same facts, with the allowed nodes of `other`.
     pub fn with_nodes_of(self, other: &Facts) -> Facts {
         Facts {
             allowed_nodes: other.allowed_nodes.clone(),
@@ -71,7 +72,7 @@ impl Facts {
         }
     }
 
-    /// What stands in the JSON of `cassay topology show`.
+    /// Parses the JSON of `cassay topology show`.
     pub fn seen(said: &Value) -> Result<Facts> {
         let machine = &said[0]["machine"];
         let pus = objects(machine, "pus")?;
@@ -134,7 +135,7 @@ impl Facts {
         Ok(())
     }
 
-    /// What differs, in sentences.
+    /// Returns the differences in sentences.
     pub fn differences(&self, seen: &Facts) -> Vec<String> {
         let mut all = Vec::new();
         let mut compare = |what: &str, asked: String, seen: String| {
@@ -169,7 +170,8 @@ impl Facts {
     }
 }
 
-/// What is wrong with the memory of nodes, in sentences. The kernel keeps some for itself.
+/// Returns the faults in the memory of nodes, in sentences. The kernel keeps some memory for
+/// itself.
 pub fn memory_differences(shape: &Shape, said: &Value) -> Result<Vec<String>> {
     let mut all = Vec::new();
     for node in objects(&said[0]["machine"], "nodes")? {
@@ -185,7 +187,7 @@ pub fn memory_differences(shape: &Shape, said: &Value) -> Result<Vec<String>> {
     Ok(all)
 }
 
-/// A list as the kernel writes it.
+/// Parses a list as the kernel writes it.
 pub fn parse_list(text: &str) -> Result<Numbers> {
     let mut all = Numbers::new();
     for part in text.split(',').filter(|part| !part.is_empty()) {
@@ -256,7 +258,7 @@ mod tests {
         assert_eq!(list(&interleaved.nodes[&1]), "2-3,6-7");
     }
 
-    /// A machine of two cores in a node each, as the program says it.
+    /// Returns a machine with two cores, each in its own node, as the program prints it.
     fn said() -> Value {
         json!([{"host": "this machine", "machine": {
             "packages": [{"os": 0, "cores": [0, 1]}],

@@ -1,4 +1,5 @@
-//! The first file system of a guest: busybox, init, the steps, the programs with their libraries.
+//! Builds the first file system of a guest: busybox, init, the steps, and the programs with their
+//! libraries.
 
 use super::cpio::Archive;
 use super::parts::Parts;
@@ -9,14 +10,14 @@ use anyhow::{Context, Result};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// What all guests of one call have.
+/// Content that all guests of one call share.
 pub struct Content {
     /// Path without `/` at its start, and bytes.
     files: BTreeMap<String, Vec<u8>>,
 }
 
 impl Content {
-    /// Reads the programs. Debug information stays here: it is two thirds of them, and a guest has
+    /// Reads the programs without their debug information, which is two thirds of them. A guest has
     /// little memory.
     pub fn read(parts: &Parts, cassay: &Path, others: &[Program], work: &Path) -> Result<Content> {
         let mut content = Content {
@@ -31,7 +32,7 @@ impl Content {
         for (name, path) in ours.into_iter().chain(others) {
             let stripped = work.join("stripped");
             let words = ["--strip-debug", "-o", text(&stripped)?, text(path)?];
-            // Where there is no strip, or the program is a script, it is taken as it is.
+            // If strip is missing, or the program is a script, it is used unchanged.
             let is_stripped = process::output("strip", &words).is_ok();
             let taken = if is_stripped { &stripped } else { path };
             content.add(&format!("programs/{name}"), taken)?;
@@ -49,7 +50,7 @@ impl Content {
         Ok(())
     }
 
-    /// The archive with these steps.
+    /// Returns the archive with these steps.
     pub fn archive(&self, steps: &[Step]) -> Vec<u8> {
         let mut archive = Archive::default();
         for folder in ["dev", "proc", "sys", "tmp", "root", "modules"] {

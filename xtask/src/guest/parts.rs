@@ -1,6 +1,6 @@
-//! What a guest is made of: QEMU, a kernel and busybox. On Debian they come from its packages;
-//! kernel and busybox are only unpacked below `target/`, QEMU is installed. Elsewhere it is said
-//! what is missing.
+//! Provides the parts of a guest: QEMU, a kernel and busybox. On Debian they come from its
+//! packages: kernel and busybox are unpacked below `target/`, QEMU is installed. On other systems,
+//! the error names the missing parts.
 
 use crate::{apt, process};
 use anyhow::{Context, Result, ensure};
@@ -9,13 +9,13 @@ use std::path::{Path, PathBuf};
 pub const QEMU: &str = "qemu-system-x86_64";
 
 /// Debian's kernel for virtual machines: 27 MB, with a serial console and NUMA built in. It is a
-/// name that leads to the package of the newest.
+/// metapackage of the newest kernel.
 const KERNEL: &str = "linux-image-cloud-amd64";
 
 const BUSYBOX: &str = "busybox-static";
 
-/// What hosts that stand in for machines need of the kernel, and Debian's has as modules: each
-/// after those that it needs.
+/// Kernel modules that emulated hosts need and that Debian does not build in, each after its
+/// dependencies.
 const MODULES: [&str; 7] = [
     "/llc.ko",
     "/stp.ko",
@@ -26,16 +26,16 @@ const MODULES: [&str; 7] = [
     "/sch_tbf.ko",
 ];
 
-/// Where they are.
+/// Paths of the parts.
 pub struct Parts {
     pub kernel: PathBuf,
-    /// Modules of the kernel, to be inserted in this order; none of one that was given.
+    /// Kernel modules in the order of insertion. Empty if the user gave the kernel.
     pub modules: Vec<PathBuf>,
     pub busybox: PathBuf,
 }
 
 impl Parts {
-    /// Those that were given; others from Debian's packages, once.
+    /// Returns the parts that the user gave, and downloads the others once from Debian.
     pub fn ready(folder: &Path, kernel: Option<&Path>, busybox: Option<&Path>) -> Result<Parts> {
         ensure!(
             std::env::consts::ARCH == "x86_64",
@@ -72,7 +72,7 @@ impl Parts {
     }
 }
 
-/// Sees that QEMU is there; on Debian as root it is installed.
+/// Checks for QEMU, and installs it on Debian as root.
 fn qemu() -> Result<()> {
     if process::output(QEMU, &["--version"]).is_ok() {
         return Ok(());
@@ -84,7 +84,8 @@ fn qemu() -> Result<()> {
     )
 }
 
-/// Downloads a package and takes files of it: a part of their paths, and where they go.
+/// Downloads a package and copies files from it. Each entry is a part of the path and the
+/// destination.
 fn take(folder: &Path, package: &str, files: &[(&str, &Path)]) -> Result<()> {
     let packed = folder.join(package);
     if packed.exists() {
@@ -92,7 +93,7 @@ fn take(folder: &Path, package: &str, files: &[(&str, &Path)]) -> Result<()> {
     }
     std::fs::create_dir_all(&packed).context("make the folder of the parts")?;
     println!("downloading {package}");
-    // apt-get downloads to where it runs.
+    // apt-get downloads to its working directory.
     let script = "cd \"$1\" && apt-get download -qq \"$2\" && dpkg-deb -x ./*.deb . && \
                   find . -type f";
     let place = packed.to_str().context("the path of the tree is no UTF-8")?;
@@ -105,7 +106,7 @@ fn take(folder: &Path, package: &str, files: &[(&str, &Path)]) -> Result<()> {
     std::fs::remove_dir_all(&packed).context("remove the rest of a package")
 }
 
-/// The first of these paths with this part.
+/// Returns the first of these paths that contains `part`.
 fn named<'a>(paths: &'a str, part: &str) -> Option<&'a str> {
     paths.lines().find(|path| path.contains(part))
 }
@@ -117,7 +118,7 @@ fn missing(package: &str) -> String {
     )
 }
 
-/// The package that a name leads to.
+/// Returns the package to which a metapackage leads.
 fn package_of(name: &str) -> Result<String> {
     let said = process::output("apt-cache", &["depends", name]);
     let is_known = said.as_deref().is_ok_and(|said| first_dependency(said).is_some());

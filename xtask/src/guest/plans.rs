@@ -1,23 +1,23 @@
-//! What is demanded of a plan that was made in a guest. Pure.
+//! Checks plans that were made in a guest. Pure.
 
 use super::facts::{numbers, objects};
 use super::shape::{Numbers, Shape, Wish, Within, list};
 use anyhow::{Result, ensure};
 use serde_json::Value;
 
-/// The arguments of `cassay topology` for a wish.
+/// Returns the arguments of `cassay topology` for a request.
 pub fn arguments(wish: &Wish) -> String {
     let (instances, vcpus, memory) = (wish.instances, wish.vcpus, wish.memory_mib);
     format!("plan --json --instances {instances} --vcpus {vcpus} --memory {memory}MiB")
 }
 
-/// The CPUs of each instance, in the order of its vCPUs.
+/// Returns the CPUs of each instance, in the order of its vCPUs.
 pub fn cpus(said: &Value) -> Result<Vec<Vec<u32>>> {
     let instances = objects(&said["plan"], "instances")?.iter();
     instances.map(|instance| numbers(instance, "cpus")).collect()
 }
 
-/// What is wrong with the plan for a wish, in sentences.
+/// Returns the faults of the plan for a request, in sentences.
 pub fn faults(shape: &Shape, wish: &Wish, said: &Value) -> Result<Vec<String>> {
     let plan = &said["plan"];
     let instances = objects(plan, "instances")?;
@@ -63,7 +63,7 @@ pub fn faults(shape: &Shape, wish: &Wish, said: &Value) -> Result<Vec<String>> {
     Ok(faults)
 }
 
-/// The online CPUs of each part of this kind, and the nodes they are in.
+/// Returns the online CPUs of each part of this kind, and their nodes.
 fn homes(shape: &Shape, within: Within) -> Vec<(Numbers, Numbers)> {
     let parts = match within {
         Within::Node => shape.nodes_online().map(|node| shape.node_cpus(node)).collect(),
@@ -77,7 +77,7 @@ fn homes(shape: &Shape, within: Within) -> Vec<(Numbers, Numbers)> {
     parts.into_iter().map(|cpus| (nodes(&cpus), cpus)).collect()
 }
 
-/// Memory is to come from the nodes of the part, unless none of them has any.
+/// Checks that memory comes from the nodes of the part, unless none of them has any.
 fn memory_fault(shape: &Shape, instance: &Value, nodes: &Numbers) -> Result<Option<String>> {
     let own: Numbers = numbers(instance, "nodes")?.into_iter().collect();
     if !own.is_subset(nodes) {

@@ -1,22 +1,22 @@
-//! The programs that a guest runs: ours, tests of crates that ask a real kernel, and one that was
-//! given. They come with the shared libraries that they need here.
+//! Builds the programs that a guest runs: cassay, tests of crates that need a real kernel, and one
+//! given by the user. Each comes with its shared libraries.
 
 use crate::process::{self, cargo};
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-/// Tests that each guest runs as its last steps. A further executable is a row here.
+/// Tests that each guest runs as its last steps. To add an executable, add a row here.
 const TESTS: [Test; 2] = [
     Test {
         package: "topology",
-        target: &["--test", "here"],
-        arguments: &[],
+        target: &["--test", "it"],
+        arguments: &["here::"],
     },
     Test {
         package: "agent",
         target: &["--test", "it"],
-        // One after the other: emulated CPUs take turns.
+        // One test at a time: emulated CPUs take turns.
         arguments: &["confine::", "nodes::", "--test-threads", "1", "--nocapture"],
     },
 ];
@@ -24,24 +24,24 @@ const TESTS: [Test; 2] = [
 /// A test program of a crate.
 struct Test {
     package: &'static str,
-    /// Which of its targets, in cargo's words: `--lib`, or `--test NAME`.
+    /// Target in cargo's words: `--lib`, or `--test NAME`.
     target: &'static [&'static str],
-    /// What it is given in the guest: names of tests, and options of libtest.
+    /// Arguments in the guest: names of tests, and options of libtest.
     arguments: &'static [&'static str],
 }
 
-/// A program with what it is given.
+/// A program with its arguments.
 pub struct Program {
     /// Its name in the guest.
     pub name: String,
     pub path: PathBuf,
     pub arguments: Vec<String>,
-    /// Whether it is a test program of ours, which says what it ran.
+    /// True if it is a test program of this repository, which prints the tests that it ran.
     is_test: bool,
 }
 
 impl Program {
-    /// One that was built already.
+    /// Returns a program that the user built.
     pub fn given(path: &Path, arguments: &[String]) -> Result<Program> {
         let name = path
             .file_name()
@@ -55,8 +55,8 @@ impl Program {
         })
     }
 
-    /// What is wrong with what it said, though it ended well: libtest does so when no test has the
-    /// name that it was given, as after a renaming; and a test that is skipped says it in a line.
+    /// Returns faults in the output of a program that exited with 0. libtest exits with 0 even if
+    /// no test matches the given name, as after a renaming. A skipped test prints a line.
     pub fn faults(&self, said: &str) -> Vec<String> {
         let skipped = said.lines().filter_map(|line| line.split_once("SKIPPED "));
         let mut faults: Vec<String> = skipped.map(|(_, what)| format!("skipped: {what}")).collect();
@@ -78,7 +78,7 @@ impl Program {
     }
 }
 
-/// Builds our program; where it is.
+/// Builds cassay, and returns its path.
 pub fn cassay() -> Result<PathBuf> {
     let words = [
         "build",
@@ -118,14 +118,14 @@ pub fn tests() -> Result<Vec<Program>> {
     TESTS.iter().map(build).collect()
 }
 
-/// The test program that cargo's messages name.
+/// Returns the test program in cargo's messages.
 fn executable(messages: &str) -> Option<PathBuf> {
     let messages = messages.lines().rev();
     let mut messages = messages.filter_map(|line| serde_json::from_str::<Value>(line).ok());
     messages.find_map(|message| Some(PathBuf::from(message["executable"].as_str()?)))
 }
 
-/// The shared libraries of a program, and the loader that it names.
+/// Returns the shared libraries of a program, and its loader.
 pub fn libraries(program: &Path) -> Result<Vec<PathBuf>> {
     let path = program.to_str().context("the path of a program is no UTF-8")?;
     match process::output("ldd", &[path]) {
@@ -135,7 +135,7 @@ pub fn libraries(program: &Path) -> Result<Vec<PathBuf>> {
     }
 }
 
-/// The paths that ldd names.
+/// Returns the paths in the output of ldd.
 fn paths(said: &str) -> Result<Vec<PathBuf>> {
     let mut paths = Vec::new();
     for line in said.lines().filter(|line| !line.contains("statically linked")) {
@@ -171,7 +171,7 @@ mod tests {
         assert_eq!(executable("{\"executable\":null}\n"), None);
     }
 
-    /// A test that was renamed ran in no guest any more, and all guests were content.
+    /// A renamed test no longer ran in any guest, and all guests still passed.
     #[test]
     fn a_test_program_without_the_tests_that_it_was_asked_for_is_wrong() {
         let words = ["confine::", "nodes::", "--nocapture"].map(str::to_owned);

@@ -1,17 +1,17 @@
-//! What QEMU is told, so that it makes a shape. Pure.
+//! Writes the arguments with which QEMU emulates a shape. Pure.
 
 use super::shape::Shape;
 use std::path::Path;
 
-/// The serial lines of a guest, each a file here: what the kernel and programs say on their
-/// stderr, what the steps wrote, and the files that the guest packed.
+/// Serial lines of a guest, each a file here. They contain the output of the kernel and the stderr
+/// of programs, the output of the steps, and the files that the guest packed.
 pub const LINES: [&str; 3] = ["console.log", "steps.txt", "files.tar.gz"];
 
-/// The arguments for a guest of this shape, with its files in `folder`.
+/// Returns the arguments for a guest of this shape, with its files in `folder`.
 pub fn arguments(shape: &Shape, kernel: &Path, folder: &Path) -> Vec<String> {
     let mut words = vec!["-nodefaults -no-user-config -display none -no-reboot".to_owned()];
-    // One thread of the host runs all CPUs in turn: on 2 cores that takes two thirds of the time
-    // that a thread for each takes.
+    // One thread of the host runs all CPUs in turn. On 2 cores, this takes two thirds of the time
+    // of one thread per CPU.
     words.push("-accel tcg,thread=single".to_owned());
     let hmat = if shape.has_side_caches() {
         ",hmat=on"
@@ -57,8 +57,8 @@ pub fn arguments(shape: &Shape, kernel: &Path, folder: &Path) -> Vec<String> {
     words
 }
 
-/// All that can be emulated, as a CPU of Intel's: QEMU emulates no threads of AMD's, and tells
-/// Linux the L3 groups of those otherwise than it was asked.
+/// All features that QEMU can emulate, as a CPU of Intel's. QEMU emulates no threads for AMD's
+/// CPUs, and reports their L3 groups to Linux differently from its configuration.
 const CPU: &str = "max,vendor=GenuineIntel,family=6,model=106,stepping=6";
 
 fn nodes(shape: &Shape) -> Vec<String> {
@@ -81,7 +81,7 @@ fn nodes(shape: &Shape) -> Vec<String> {
         for core in node.cores {
             let (die, core) = (core / shape.cores, core % shape.cores);
             let (socket, die) = (die / shape.dies, die % shape.dies);
-            // QEMU refuses the number of a die where there is one.
+            // QEMU refuses the number of a die if there is only one.
             let die = match shape.dies {
                 1 => String::new(),
                 _ => format!(",die-id={die}"),
@@ -104,7 +104,7 @@ fn distances(shape: &Shape) -> Vec<String> {
     words
 }
 
-/// Latency and bandwidth between all nodes, which QEMU demands before it takes a cache.
+/// Returns latency and bandwidth between all nodes, which QEMU requires for a cache.
 fn attributes(shape: &Shape) -> Vec<String> {
     let mut words = Vec::new();
     for (from, row) in shape.distances.iter().enumerate() {

@@ -1,66 +1,67 @@
-//! The shapes of guests: what QEMU is asked to make, what is changed when the guest runs, and what
-//! is planned on it. A further guest is a row of [`SHAPES`].
+//! The shapes of guests: the configuration of QEMU, the changes in the running guest, and the plans
+//! made on it. To add a guest, add a row to [`SHAPES`].
 
 use std::collections::BTreeSet;
 
 /// OS numbers.
 pub type Numbers = BTreeSet<u32>;
 
-/// A guest. Cores are counted through the machine, in the order of sockets and dies; threads of a
-/// core are neighbours in number, as QEMU has them.
+/// A guest. Cores are numbered through the machine, in the order of sockets and dies. Threads of a
+/// core have neighbouring numbers, as in QEMU.
 pub struct Shape {
     pub name: &'static str,
-    /// What is particular about it.
+    /// The property that the shape tests.
     pub about: &'static str,
     pub sockets: u32,
-    /// Of each socket.
+    /// Dies of each socket.
     pub dies: u32,
-    /// Of each die.
+    /// Cores of each die.
     pub cores: u32,
-    /// Of each core.
+    /// Threads of each core.
     pub threads: u32,
-    /// From 0, in the order in which their cores come, those without cores last: Linux numbers
-    /// nodes as the firmware first names them. One node: the firmware names none.
+    /// Nodes from 0, in the order of their cores, those without cores last. Linux numbers nodes in
+    /// the order in which the firmware first names them. With a single node, the firmware names
+    /// none.
     pub nodes: &'static [Node],
-    /// `[from][to]`; empty: the firmware states none.
+    /// `[from][to]`. If empty, the firmware states no distances.
     pub distances: &'static [&'static [u32]],
-    /// Cores from this one on could be plugged in, and are not there.
+    /// First core that could be plugged in but is absent.
     pub absent_from: Option<u32>,
-    /// CPUs that are switched off when the guest runs.
+    /// CPUs that are switched off in the running guest.
     pub offline: &'static [u32],
-    /// Nodes that are not online: they have neither memory nor a CPU that is there.
+    /// Nodes that are not online, because they have neither memory nor a present CPU.
     pub gone_nodes: &'static [u32],
     pub cgroup: Cgroup,
-    /// The node whose CPUs and memory a control group is given, to be seen from inside.
+    /// Node to which a control group is confined, as seen from inside the group.
     pub confined_to: u32,
     pub wishes: &'static [Wish],
-    /// The same machine in hwloc's notation, where that can say it: plans for both must be one.
+    /// The same machine in hwloc's notation, if it can express it. Plans for both must be equal.
     pub synthetic: Option<&'static str>,
 }
 
 /// A NUMA node.
 pub struct Node {
     pub cores: &'static [u32],
-    /// 0: none.
+    /// Memory, MiB. 0 if the node has none.
     pub memory_mib: u64,
-    /// A cache in front of its memory; 0: none. With one, the guest gets an HMAT.
+    /// Cache in front of its memory, MiB. 0 if there is none. With a cache, the guest gets an HMAT.
     pub side_cache_mib: u64,
 }
 
-/// Which control groups the guest mounts.
+/// Version of the control groups that the guest mounts.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Cgroup {
     V1,
     V2,
 }
 
-/// What is planned.
+/// A request for a plan.
 pub struct Wish {
     pub instances: u32,
     pub vcpus: u32,
-    /// Of each instance.
+    /// Memory of each instance, MiB.
     pub memory_mib: u64,
-    /// What no instance may cross.
+    /// Boundary that no instance may cross.
     pub within: Within,
 }
 
@@ -88,7 +89,7 @@ const fn wish(instances: u32, vcpus: u32, memory_mib: u64, within: Within) -> Wi
     }
 }
 
-/// What most shapes have.
+/// Values that most shapes share.
 const PLAIN: Shape = Shape {
     name: "",
     about: "",
@@ -107,7 +108,7 @@ const PLAIN: Shape = Shape {
     synthetic: None,
 };
 
-/// All of them.
+/// All shapes.
 pub const SHAPES: [Shape; 6] = [
     Shape {
         name: "flat",
@@ -272,17 +273,17 @@ const fn cached(cores: &'static [u32]) -> Node {
 }
 
 impl Shape {
-    /// Cores that could be there.
+    /// Returns the number of cores that could be present.
     pub fn cores_possible(&self) -> u32 {
         self.sockets * self.dies * self.cores
     }
 
-    /// Cores that are there.
+    /// Returns the number of cores that are present.
     pub fn cores_present(&self) -> u32 {
         self.absent_from.unwrap_or_else(|| self.cores_possible())
     }
 
-    /// The CPUs of these cores that are there and online, once the guest has switched off its own.
+    /// Returns the online CPUs of these cores, after the guest has switched off its own.
     pub fn online_of(&self, cores: impl IntoIterator<Item = u32>) -> Numbers {
         let cpus = cores
             .into_iter()
@@ -291,21 +292,21 @@ impl Shape {
         cpus.filter(|cpu| !self.offline.contains(cpu)).collect()
     }
 
-    /// The online CPUs of `count` parts of equal size that all cores are cut into; those without
-    /// one are left out.
+    /// Returns the online CPUs of each of `count` equal parts of all cores. Parts without online
+    /// CPUs are left out.
     pub fn parts(&self, count: u32) -> Vec<Numbers> {
         let each = self.cores_possible() / count;
         let parts = (0..count).map(|part| self.online_of(part * each..(part + 1) * each));
         parts.filter(|cpus| !cpus.is_empty()).collect()
     }
 
-    /// The online CPUs of a node.
+    /// Returns the online CPUs of a node.
     pub fn node_cpus(&self, node: u32) -> Numbers {
         let cores = self.nodes[node as usize].cores;
         self.online_of(cores.iter().copied())
     }
 
-    /// The nodes that are online, by number.
+    /// Returns the numbers of the online nodes.
     pub fn nodes_online(&self) -> impl Iterator<Item = u32> + '_ {
         (0..self.nodes.len() as u32).filter(|node| !self.gone_nodes.contains(node))
     }
@@ -319,7 +320,7 @@ impl Shape {
     }
 }
 
-/// A set as the kernel writes it.
+/// Writes a set as the kernel does.
 pub fn list(numbers: &Numbers) -> String {
     let mut ranges: Vec<(u32, u32)> = Vec::new();
     for &number in numbers {

@@ -1,24 +1,24 @@
-//! What a guest does, as scripts that its init runs in order, and what it said of them. Pure.
+//! The steps of a guest, as scripts that its init runs in order, and their output. Pure.
 //!
-//! A further executable is a row of `TESTS` in `programs.rs`, or comes with `--program`: it is run
-//! after all of ours. A further look of ours is a line of [`all`] and its judgement in `guest.rs`.
+//! To add an executable, add a row to `TESTS` in `programs.rs`, or pass `--program`. It runs after
+//! all steps of cassay. To add a step of cassay, add a line to [`all`] and its check to `guest.rs`.
 
 use super::plans;
 use super::shape::{Cgroup, Numbers, Shape, list};
 use anyhow::{Context, Result, bail, ensure};
 use std::fmt::Write;
 
-/// Runs the steps.
+/// The init script, which runs the steps.
 pub const INIT: &str = include_str!("init.sh");
 
-/// One of them.
+/// One step.
 #[derive(Debug, PartialEq)]
 pub struct Step {
     pub name: String,
     pub script: String,
 }
 
-/// A step that runs our program.
+/// Returns a step that runs cassay.
 fn cassay(name: impl Into<String>, words: &str) -> Step {
     Step {
         name: name.into(),
@@ -26,7 +26,7 @@ fn cassay(name: impl Into<String>, words: &str) -> Step {
     }
 }
 
-/// The steps of a guest of this shape. Plans come before what changes the limits.
+/// Returns the steps of a guest of this shape. Plans come before the steps that change the limits.
 pub fn all(shape: &Shape) -> Vec<Step> {
     let named = |name: &str, script: String| Step {
         name: name.to_owned(),
@@ -55,7 +55,7 @@ pub fn all(shape: &Shape) -> Vec<Step> {
     steps
 }
 
-/// The step of a further executable, which is in /programs.
+/// Returns the step of an additional executable, which is in /programs.
 pub fn program(name: &str, arguments: &[String]) -> Step {
     let words: String = arguments
         .iter()
@@ -67,7 +67,7 @@ pub fn program(name: &str, arguments: &[String]) -> Step {
     }
 }
 
-/// Mounts control groups and switches CPUs off.
+/// Returns a script that mounts control groups and switches CPUs off.
 fn setup(shape: &Shape) -> String {
     let mut script = match shape.cgroup {
         Cgroup::V2 => "mount -t cgroup2 cgroup /sys/fs/cgroup\n".to_owned(),
@@ -79,7 +79,7 @@ fn setup(shape: &Shape) -> String {
     script + "for module in /modules/*; do test ! -e $module || insmod $module; done\nuname -r\n"
 }
 
-/// A hierarchy for each controller, as systemd 219 and SysV's init had them.
+/// A hierarchy for each controller, as in systemd 219 and SysV init.
 const V1: &str = "\
 mount -t tmpfs cgroup /sys/fs/cgroup
 for controllers in cpuset cpu,cpuacct memory blkio; do
@@ -88,7 +88,7 @@ for controllers in cpuset cpu,cpuacct memory blkio; do
 done
 ";
 
-/// The group that is made, and the file that takes its members.
+/// Returns the path of the group, and the file that lists its members.
 fn group(cgroup: Cgroup) -> (&'static str, &'static str) {
     match cgroup {
         Cgroup::V2 => ("/sys/fs/cgroup/one", "cgroup.procs"),
@@ -105,8 +105,8 @@ fn make_group(group: &str, cpus: &Numbers, node: u32) -> String {
     )
 }
 
-/// Packs what our reader reads of /sys and /proc. Files are copied first, since those of /sys are
-/// shorter than they say; some of them cannot be read by anybody.
+/// Packs the files of /sys and /proc that the reader uses. They are copied first, since files of
+/// /sys are shorter than their stated size. Some of them cannot be read even by root.
 const FILES: &str = "\
 mkdir -p /tmp/files/sys/devices/system /tmp/files/proc/self
 to=/tmp/files/sys/devices/system
@@ -117,7 +117,7 @@ tar -C /tmp/files -czf /dev/ttyS2 sys proc
 rm -r /tmp/files
 ";
 
-/// What a step wrote, and its exit code.
+/// Output of a step, and its exit code.
 #[derive(Debug, PartialEq)]
 pub struct Told {
     pub name: String,
@@ -125,7 +125,7 @@ pub struct Told {
     pub code: i32,
 }
 
-/// All that a guest said of its steps.
+/// Output of all steps of a guest.
 #[derive(Debug, PartialEq)]
 pub struct AllTold {
     pub steps: Vec<Told>,
@@ -150,15 +150,15 @@ impl AllTold {
     }
 }
 
-/// Name of the file of a step: they run in the order of their names.
+/// Returns the file name of a step. Steps run in the order of their names.
 pub fn file_name(index: usize, step: &Step) -> String {
     format!("{index:02}-{}", step.name)
 }
 
-/// Reads what init wrote.
+/// Parses the output of init.
 ///
 /// # Errors
-/// It did not come to its end; in which step that was.
+/// It is incomplete; the error names the last step.
 pub fn read(text: &str) -> Result<AllTold> {
     let mut steps: Vec<Told> = Vec::new();
     let mut open: Option<(String, String)> = None;
@@ -182,7 +182,7 @@ pub fn read(text: &str) -> Result<AllTold> {
                     .next()
                     .and_then(|code| code.parse().ok())
                     .with_context(|| format!("no exit code in {line:?}"))?;
-                // The end of line that init adds.
+                // Removes the line end that init adds.
                 output.pop();
                 steps.push(Told { name, output, code });
             }

@@ -1,5 +1,6 @@
-//! kill -9 in the middle of a fault, of each kind: of a command on a cluster that is kept, of its
-//! guards, of a study and of its agents. What was broken is whole in time, and nothing remains.
+//! Sends kill -9 in the middle of each kind of fault: to a command on a cluster that is kept, to
+//! its guards, to a study and to its agents. The fault must be healed in time, and nothing may
+//! remain.
 
 use super::{Lab, POLL, REMAINS_S, Seen, Victim, kill_agent, until_nothing_remains};
 use crate::process;
@@ -7,7 +8,7 @@ use anyhow::{Context, Result, bail, ensure};
 use std::path::{Path, PathBuf};
 use std::process::Child;
 
-/// A fault of a kind that holds until the window ends, on small hosts.
+/// A fault of one kind that holds until the window ends, on small hosts.
 const STUDY: &str = "
 study: kills
 question: What remains of a study that is killed while something is broken?
@@ -23,41 +24,41 @@ window: {warmup: 1s, measure: 4m}
 repeat: {blocks: 1}
 ";
 
-/// How long a fault holds that nobody is there to heal, s: longer than others take to hold a node
-/// to be down.
+/// Duration of a fault that no process is left to heal, s. It is longer than other nodes take to
+/// consider a node down.
 const HELD_S: u64 = 30;
 
-/// How long one may take that does something, s.
+/// Maximum duration of a command, s.
 const DONE_S: u64 = 180;
 
-/// The longest that a fault may take to be seen on a busy machine, with its cluster's start, s.
+/// Maximum time until a fault is seen on a busy machine, including the start of its cluster, s.
 const SEEN_S: u64 = 300;
 
-/// A setting, with twice what every node of ours has.
+/// A setting, with twice the value that every node has.
 const SETTING: (&str, &str) = ("hinted_handoff_throttle", "2048KiB");
 
-/// The most agents of a cluster: of its hosts and of the switch between them.
+/// Maximum number of agents of a cluster: those of its hosts and of the switch between them.
 const HOSTS: usize = 4;
 
-/// A kind of fault, as `fault list` has it.
+/// A kind of fault, as in the output of `fault list`.
 struct Kind {
     kind: String,
-    /// What it breaks: a node, a host, hosts.
+    /// Object that it breaks: a node, a host, hosts.
     breaks: String,
-    /// What can be said of it.
+    /// Parameters that it takes.
     takes: Vec<String>,
-    /// Whether the target can have it.
+    /// True if the target supports it.
     present: bool,
-    /// Whether it is over as soon as it was seen.
+    /// True if it is over as soon as it was seen.
     moment: bool,
-    /// Whether it is over when it is done.
+    /// True if it is over when its task is done.
     task: bool,
 }
 
-/// Kills in the middle of faults: of these kinds, or of all that this machine allows.
+/// Kills in the middle of faults: of these kinds, or of all that this machine supports.
 ///
 /// # Errors
-/// Something remains, or is not whole in time.
+/// Something remains, or is not healed in time.
 pub fn run(only: &[String]) -> Result<()> {
     let kinds = on_a_kept_cluster(only)?;
     for kind in &kinds {
@@ -70,7 +71,8 @@ pub fn run(only: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// The command and its guards, kind after kind, on one cluster that stays; the kinds.
+/// Kills the command and its guards, kind by kind, on one cluster that is kept, and returns the
+/// kinds.
 fn on_a_kept_cluster(only: &[String]) -> Result<Vec<Kind>> {
     let lab = Lab::make("")?;
     let up = ["target", "up", "--hosts", "3", "--heap", "512MiB"];
@@ -98,7 +100,7 @@ fn on_a_kept_cluster(only: &[String]) -> Result<Vec<Kind>> {
     Ok(kinds)
 }
 
-/// The kinds that the kept cluster can have.
+/// Returns the kinds that the kept cluster supports.
 fn kinds(lab: &Lab, only: &[String]) -> Result<Vec<Kind>> {
     let listed = called(lab, &["fault", "list", "--json"])?;
     let listed: serde_json::Value = serde_json::from_str(&listed).context("read the kinds")?;
@@ -119,14 +121,15 @@ fn kinds(lab: &Lab, only: &[String]) -> Result<Vec<Kind>> {
     Ok(kinds)
 }
 
-/// What a command on the clusters of a lab prints.
+/// Runs a command on the clusters of a lab, and returns its output.
 fn called(lab: &Lab, arguments: &[&str]) -> Result<String> {
     let words = lab.words(arguments);
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     process::output("env", &words)
 }
 
-/// The same, as soon as hosts have their volumes again: without, no command takes a cluster up.
+/// Runs a command as soon as hosts have their volumes again. Without volumes, no command can use a
+/// cluster.
 fn once_reached(lab: &Lab, arguments: &[&str]) -> Result<String> {
     let mut waited_ms = 0;
     loop {
@@ -155,7 +158,7 @@ fn on_kept(lab: &Lab, seen: &Seen, kind: &Kind) -> Result<String> {
         until_broken(&mut command, &mut || text().contains("  seen: ")).with_context(text)?;
     command.kill().context("kill the command")?;
     command.wait().context("wait for the command")?;
-    // It waits until what was broken is whole, and breaks it once more.
+    // The command waits until the fault is healed, and injects it once more.
     let again = once_reached(lab, &asked).context("after the command was killed")?;
     ensure!(
         again.contains("confirmed"),
@@ -184,7 +187,7 @@ fn on_kept(lab: &Lab, seen: &Seen, kind: &Kind) -> Result<String> {
     ))
 }
 
-/// A study that is in the middle of a fault, and the command or its agents that are no more.
+/// Kills the command or the agents of a study in the middle of a fault.
 fn in_a_study(kind: &Kind, victim: Victim) -> Result<String> {
     let lab = Lab::make(&STUDY.replace("FAULT", &kind.item()))?;
     let mut study = lab.start()?;
@@ -215,7 +218,7 @@ fn in_a_study(kind: &Kind, victim: Victim) -> Result<String> {
     ))
 }
 
-/// Waits until something is broken; whether it was before the command ended.
+/// Waits until something is broken. Returns true if the command was still running then.
 fn until_broken(command: &mut Child, is_broken: &mut dyn FnMut() -> bool) -> Result<bool> {
     let mut waited_ms = 0;
     loop {
@@ -233,7 +236,7 @@ fn until_broken(command: &mut Child, is_broken: &mut dyn FnMut() -> bool) -> Res
     }
 }
 
-/// A file of that name, wherever it is below a folder.
+/// Returns a file of this name anywhere below a folder.
 fn found(folder: &Path, name: &str) -> Option<PathBuf> {
     let entries = std::fs::read_dir(folder).ok()?.flatten();
     let mut folders = Vec::new();
@@ -260,7 +263,7 @@ impl Kind {
         }
     }
 
-    /// What must be said of it: as a key of a study and its value.
+    /// Returns its parameters as keys and values of a study.
     fn knobs(&self) -> Vec<(&str, &str)> {
         let values = [
             ("loss", "50%"),
@@ -276,7 +279,7 @@ impl Kind {
         self.takes.iter().any(|one| one == knob)
     }
 
-    /// It as an item of a study.
+    /// Returns it as an item of a study.
     fn item(&self) -> String {
         let mut item = format!("{{at: 1s, kind: {}", self.kind);
         match self.breaks.as_str() {
@@ -299,7 +302,7 @@ impl Kind {
         item + "}"
     }
 
-    /// It as a command.
+    /// Returns it as arguments of a command.
     fn arguments(&self) -> Vec<String> {
         let mut words = vec!["fault".to_owned(), "run".to_owned(), self.kind.clone()];
         let place = match self.breaks.as_str() {

@@ -1,6 +1,7 @@
-//! What of Kubernetes is no package: control plane, kubelet, etcd and what enforces network
-//! policies, built once from their Go modules. Kubernetes' own module replaces its parts by folders
-//! beside it; published, they have versions of their own, which are put in their places.
+//! Builds the parts of Kubernetes that have no package: control plane, kubelet, etcd and the
+//! enforcer of network policies, once, from their Go modules. Kubernetes' own module replaces its
+//! parts with folders beside it. The published parts have versions of their own, which are used
+//! instead.
 
 use crate::process;
 use anyhow::{Context, Result, ensure};
@@ -8,12 +9,12 @@ use serde_json::Value;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-/// The release; its parts are `v0.…` of the same number.
+/// The release. Its parts have the version `v0.…` with the same number.
 pub const VERSION: &str = "v1.34.2";
 const PARTS_VERSION: &str = "v0.34.2";
 const ETCD_VERSION: &str = "v3.6.8";
 
-/// What enforces network policies here: by iptables and ipset.
+/// Enforces network policies through iptables and ipset.
 const ROUTER: &str = "github.com/cloudnativelabs/kube-router/v2";
 const ROUTER_VERSION: &str = "v2.1.0";
 
@@ -24,7 +25,7 @@ const PROGRAMS: [&str; 4] = [
     "kubelet",
 ];
 
-/// The folder of the programs, which are built if they are not there.
+/// Returns the folder of the programs, which are built if they are missing.
 pub fn programs(folder: &Path) -> Result<PathBuf> {
     let bin = folder.join(format!("bin-{VERSION}"));
     std::fs::create_dir_all(&bin).context("make the folder of the programs")?;
@@ -68,10 +69,10 @@ fn kubernetes(source: &Path, bin: &Path) -> Result<()> {
     built(source, bin, &go_mod(&theirs)?, &PROGRAMS.map(package))
 }
 
-/// Without what only debuggers read, which takes long to link.
+/// Leaves out debugging data, which takes long to link.
 const PLAIN: &str = "-ldflags=-s -w";
 
-/// Builds programs, each of its package, of what a `go.mod` requires.
+/// Builds programs, each from its package, with the requirements of a `go.mod`.
 fn built(source: &Path, bin: &Path, go_mod: &str, packages: &[String]) -> Result<()> {
     std::fs::create_dir_all(source)?;
     std::fs::write(source.join("go.mod"), go_mod)?;
@@ -79,7 +80,8 @@ fn built(source: &Path, bin: &Path, go_mod: &str, packages: &[String]) -> Result
     let tools = format!("//go:build tools\n\npackage main\n\nimport (\n{imports})\n");
     std::fs::write(source.join("tools.go"), tools)?;
     std::fs::write(source.join("main.go"), "package main\n\nfunc main() {}\n")?;
-    // All at once, so that one is linked beside the other; each is called as its package is.
+    // Builds all at once, so that linkers run in parallel. Each program has the name of its
+    // package.
     let out = format!("{}/", bin.to_string_lossy());
     let how = ["build", PLAIN, "-o", &out].into_iter();
     let words: Vec<&str> = how.chain(packages.iter().map(String::as_str)).collect();
@@ -113,7 +115,7 @@ fn go(source: &Path, arguments: &[&str]) -> Result<()> {
     process::run_in(source, "go", arguments, &flags)
 }
 
-/// A module that requires Kubernetes, with the published parts in the places of its folders.
+/// Returns a module that requires Kubernetes, with the published parts instead of its folders.
 fn go_mod(theirs: &str) -> Result<String> {
     let words = theirs.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
     let parts: Vec<String> = words

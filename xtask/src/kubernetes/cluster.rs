@@ -1,7 +1,7 @@
-//! The cluster itself: etcd, API server, controllers, scheduler, containerd, one kubelet and what
-//! enforces network policies, all on loopback addresses, with everything that they write in one
-//! folder. What must hold: each ends when this does, and what is mounted, named, filtered or
-//! running for pods is taken away after it, also after one that was killed.
+//! The cluster itself: etcd, API server, controllers, scheduler, containerd, one kubelet and the
+//! enforcer of network policies. All use loopback addresses, and one folder for their files. Each
+//! process ends when this one does. Mounts, namespaces, filters and processes of pods are removed
+//! afterwards, even if an earlier cluster was killed.
 
 use super::image::{JAVA, PAUSE, SHELL};
 use crate::peers::sample;
@@ -14,32 +14,33 @@ use std::path::{Path, PathBuf};
 use std::process::Child;
 use std::time::Duration;
 
-/// The folder of all: short, since sockets are in it.
+/// Folder of the cluster. Its path is short, since it contains sockets.
 const FOLDER: &str = "/run/cassay-kubernetes";
 
-/// The bridge between pods, and their addresses.
+/// Bridge between pods, and their addresses.
 const BRIDGE: &str = "cassay-k8s0";
 const SUBNET: &str = "10.89.0.0/24";
 
-/// The node's name: by it the API server reaches the kubelet.
+/// Name of the node, by which the API server reaches the kubelet.
 const NODE: &str = "127.0.0.1";
 
-/// How long each may take to become ready, and to take everything away.
+/// Maximum time for a process to become ready, and for the cleanup.
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// Who may ask, and with what: one who may do all, one who may do what a test gives him.
+/// Users with their groups: one with all permissions, and one with the permissions that a test
+/// grants.
 const USERS: [(&str, &str); 2] = [("admin", "system:masters"), ("ann", "")];
 
 /// A running cluster. Dropping it ends it.
 pub struct Cluster {
     children: Vec<(&'static str, Child)>,
     is_over: bool,
-    /// Nobody else makes one meanwhile.
+    /// Prevents a second cluster on this machine.
     _lock: File,
 }
 
 impl Cluster {
-    /// Starts one from the programs in a folder, with images in archives.
+    /// Starts a cluster from the programs in a folder, with images in archives.
     pub fn start(logs: &Path, programs: &Path, images: &[PathBuf]) -> Result<Cluster> {
         let lock = File::create("/run/cassay-kubernetes.lock").context("make a lock")?;
         ensure!(
@@ -101,12 +102,12 @@ impl Cluster {
         Ok(cluster)
     }
 
-    /// The file for kubectl: contexts `admin` and `ann`.
+    /// Returns the path of the kubectl configuration, with contexts `admin` and `ann`.
     pub fn kubeconfig(&self) -> PathBuf {
         Path::new(FOLDER).join("kubeconfig")
     }
 
-    /// What tests find it by.
+    /// Returns the environment variables by which tests find the cluster.
     pub fn environment(&self) -> Vec<(&'static str, String)> {
         vec![
             (
@@ -118,7 +119,7 @@ impl Cluster {
         ]
     }
 
-    /// Ends it, and takes away what was made for pods.
+    /// Stops the cluster, and removes everything made for pods.
     pub fn end(mut self) -> Result<()> {
         self.stop()
     }
@@ -196,7 +197,7 @@ fn free_ports() -> Result<[u16; 4]> {
     Ok(ports)
 }
 
-/// Words with a name of a file in our folder behind `=`.
+/// Inserts the cluster's folder before the file name after `=`.
 fn in_folder(words: &str) -> String {
     words.replacen('=', &format!("={FOLDER}/"), 1)
 }
@@ -327,7 +328,7 @@ fn write_files(&[api, _, _, kubelet]: &[u16; 4]) -> Result<()> {
     Ok(())
 }
 
-/// How pods are joined.
+/// Returns the network configuration of pods.
 fn bridge() -> serde_json::Value {
     json!({
         "cniVersion": "1.0.0",
@@ -346,9 +347,9 @@ fn bridge() -> serde_json::Value {
     })
 }
 
-/// How containerd runs.
+/// Returns the configuration of containerd.
 fn containerd() -> String {
-    // runc dies where it may not lower the score by which the kernel chooses whom to kill.
+    // runc fails if it may not lower the OOM score.
     format!(
         "version = 2\nroot = \"{FOLDER}/containerd\"\nstate = \"{FOLDER}/state\"\n\
          [grpc]\naddress = \"{FOLDER}/containerd.sock\"\n\
@@ -363,7 +364,7 @@ fn containerd() -> String {
     )
 }
 
-/// What kubectl says of it.
+/// Returns the output of kubectl.
 fn cluster_said(words: &[&str]) -> Result<String> {
     let config = format!("--kubeconfig={FOLDER}/kubeconfig");
     process::output("kubectl", &[&[config.as_str()], words].concat())
@@ -374,24 +375,24 @@ fn ctr(words: &[&str]) -> Result<String> {
     process::output("ctr", &[&["-a", &socket, "-n", "k8s.io"], words].concat())
 }
 
-/// Ends what runs in pods, as long as containerd is there to do it.
+/// Ends the containers of pods, if containerd still runs.
 fn end_containers() {
     for container in ctr(&["containers", "list", "-q"]).unwrap_or_default().lines() {
-        // What does not go here goes with its shim.
+        // A container that cannot be deleted here ends with its shim.
         let _ = ctr(&["tasks", "delete", "--force", container]);
         let _ = ctr(&["containers", "delete", container]);
     }
 }
 
-/// Takes away what a cluster leaves: processes that watch over containers, mounts, names of network
-/// namespaces, the bridge, rules of the packet filter, the folder.
+/// Removes the remains of a cluster: containerd's shims, mounts, names of network namespaces, the
+/// bridge, rules of the packet filter, and the folder.
 fn clear() -> Result<()> {
-    // The chains of network policies, the sets that they ask, and no other.
+    // Removes only the chains of network policies and the sets that they use.
     let unfiltered = "iptables-save -t filter | grep -v 'KUBE-\\(ROUTER\\|POD-FW\\|NWPLCY\\)' | \
                       iptables-restore -T filter; for set in $(ipset list -n | grep '^KUBE-'); do \
                       ipset destroy $set; done";
     process::output("sh", &["-c", unfiltered])?;
-    // The shims of our containerd, and nobody else's: its socket is among their words.
+    // Kills only the shims of this containerd: its socket is among their arguments.
     let _ = process::output(
         "pkill",
         &["-KILL", "-f", &format!("^.*shim.* -address {FOLDER}/")],

@@ -1,5 +1,5 @@
-//! Images for the pods of the tests, of this machine's own files: a busybox with the libraries that
-//! our program of this machine needs, and the same with this machine's Java.
+//! Builds the images for the test pods from files of this machine: busybox with the libraries that
+//! cassay needs, and the same with this machine's Java.
 
 use crate::{ci, dist, process};
 use anyhow::{Context, Result, bail};
@@ -10,19 +10,19 @@ use std::path::{Path, PathBuf};
 /// The image that holds a pod's namespaces.
 pub const PAUSE: &str = "cassay.test/pause:1";
 
-/// One with a shell.
+/// Image with a shell.
 pub const SHELL: &str = "cassay.test/shell:1";
 
-/// The same with a Java.
+/// The same image with Java.
 pub const JAVA: &str = "cassay.test/java:1";
 
-/// Archives of images, made anew: a moment each.
+/// Builds the archives of the images anew, which takes a moment.
 pub fn images(folder: &Path) -> Result<Vec<PathBuf>> {
     let pause = folder.join(format!("bin-{}", super::build::VERSION)).join("pause");
     let mut layer = Layer::new();
     layer.file(&pause, "pause")?;
     let pause = layer.image(&folder.join("pause.tar"), PAUSE, json!(["/pause"]))?;
-    // Which the tests were built with: another build of it would be of other features.
+    // The program that was built with the tests. A separate build would have other features.
     let program = ci::target().join("debug/cassay");
     let mut shell = Layer::with_shell(&program)?;
     shell.folder("tmp", 0o1777)?;
@@ -34,14 +34,14 @@ pub fn images(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(vec![pause, shell, java])
 }
 
-/// The home of this machine's Java.
+/// Returns the home of this machine's Java.
 fn java_home() -> Result<PathBuf> {
     let said = process::stderr("java", &["-XshowSettings:properties", "-version"], &[])?;
     let home = said.lines().find_map(|line| line.trim().strip_prefix("java.home = "));
     Ok(PathBuf::from(home.context("java does not say its home")?))
 }
 
-/// All files below a folder.
+/// Returns all files below a folder.
 fn files_below(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut all = Vec::new();
     for entry in
@@ -57,19 +57,19 @@ fn files_below(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(all)
 }
 
-/// The shared libraries of a program, with whoever loads them.
+/// Returns the shared libraries of a program, and its loader.
 fn libraries(program: &Path) -> Result<BTreeSet<PathBuf>> {
     let said = process::output("ldd", &[&program.to_string_lossy()])?;
     let paths = said.split_whitespace().filter(|word| word.starts_with('/'));
     Ok(paths.map(PathBuf::from).collect())
 }
 
-/// The same path in an image.
+/// Returns the path within an image.
 fn within(path: &Path) -> &str {
     path.to_str().unwrap_or_default().trim_start_matches('/')
 }
 
-/// The one layer of an image.
+/// The single layer of an image.
 struct Layer(tar::Builder<Vec<u8>>);
 
 impl Layer {
@@ -77,7 +77,7 @@ impl Layer {
         Layer(tar::Builder::new(Vec::new()))
     }
 
-    /// A busybox, and what our program needs of the system.
+    /// Returns a layer with busybox, and the system libraries that cassay needs.
     fn with_shell(program: &Path) -> Result<Layer> {
         let mut layer = Layer::new();
         layer.file(Path::new("/bin/busybox"), "bin/busybox")?;
@@ -92,7 +92,7 @@ impl Layer {
         Ok(layer)
     }
 
-    /// This machine's Java, without what only compilers need.
+    /// Adds this machine's Java, without the files that only compilers need.
     fn java(&mut self) -> Result<()> {
         let home = java_home()?;
         let mut needed = BTreeSet::new();
@@ -151,7 +151,7 @@ impl Layer {
         Ok(self.0.append_data(&mut header, name, std::io::empty())?)
     }
 
-    /// Writes it as an image archive of Docker's form, which containerd reads.
+    /// Writes it as an image archive in Docker's format, which containerd reads.
     fn image(self, path: &Path, name: &str, entry: serde_json::Value) -> Result<PathBuf> {
         let layer = self.0.into_inner().context("end a layer")?;
         let config = json!({

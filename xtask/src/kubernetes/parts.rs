@@ -1,10 +1,12 @@
-//! What has to be installed: on Debian as root it is, elsewhere it is said what is missing.
+//! Checks for the required packages. Installs them on Debian as root; elsewhere, the error names
+//! them.
 
 use crate::{apt, process};
 use anyhow::{Result, bail};
 use std::path::Path;
 
-/// Programs and files that tell whether a package is there, and Debian's name of it.
+/// Programs and files that show whether a package is installed, with the name of the Debian
+/// package.
 const PARTS: [(&str, &str); 8] = [
     ("/usr/bin/containerd", "containerd"),
     ("/usr/sbin/runc", "runc"),
@@ -16,7 +18,7 @@ const PARTS: [(&str, &str); 8] = [
     ("/usr/bin/gcc", "gcc"),
 ];
 
-/// Sees that they are there. Go and kubectl are not Debian's in a version that fits.
+/// Checks for the required programs. Debian has no suitable versions of Go and kubectl.
 pub fn ready() -> Result<()> {
     for (program, words) in [
         ("go", &["version"][..]),

@@ -1,23 +1,24 @@
-//! Gets the peers and builds what is ours. Nothing goes into the tree; what is there already is
-//! kept.
+//! Downloads the peers and builds cassay's programs. Nothing is written into the tree, and existing
+//! downloads are kept.
 
 use super::Places;
 use super::tools::Tool;
 use crate::{process, tree};
 use anyhow::{Context, Result, ensure};
 
-/// latte's version, as its crate is called.
+/// Version of latte, from its crate.
 pub const LATTE: &str = "0.29.0";
-/// The Cassandra whose stress tool is run: the last of the 3.x line; later ones are no faster.
+/// Version of the Cassandra whose stress tool runs: the last of the 3.x line. Later ones are no
+/// faster.
 pub const CASSANDRA_STRESS: &str = "3.11.4";
 
-/// Installs or builds each of `tools`, and the server that they run against.
+/// Installs or builds each of `tools`, and the server against which they run.
 pub fn all(tools: &[Tool], places: &Places) -> Result<()> {
     std::fs::create_dir_all(&places.peers)
         .with_context(|| format!("create {}", places.peers.display()))?;
     for tool in tools {
         match tool {
-            // Its rows on a real Cassandra are written by cassandra-stress.
+            // cassandra-stress writes cassay's rows on a real Cassandra.
             Tool::Cassay | Tool::CassayBatched => cassandra_stress(places)?,
             Tool::Latte => latte(places)?,
             Tool::CassandraStress => cassandra_stress(places)?,
@@ -26,12 +27,12 @@ pub fn all(tools: &[Tool], places: &Places) -> Result<()> {
     let release = ["build", "--release", "--locked", "--package"];
     let server = ["null", "--example", "null"];
     process::run(&process::cargo(), &[&release[..], &server].concat())?;
-    // It is started for a real Cassandra, too, whichever tools are measured.
+    // cassay also starts the real Cassandra, whichever tools are measured.
     process::run(&process::cargo(), &[&release[..], &["cassay"]].concat())
 }
 
-/// A program that [`all`] has built, of the profile `release`: the launcher's is quicker to build
-/// and may be slower.
+/// Returns the path of a program that [`all`] has built with the profile `release`. The launcher's
+/// profile builds faster and may give a slower program.
 pub fn built(program: &str) -> String {
     let target = std::env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| "target".to_owned());
     path(tree::root().join(target).join("release").join(program))
@@ -73,7 +74,7 @@ fn cassandra_stress(places: &Places) -> Result<()> {
     Ok(())
 }
 
-/// A path as an argument. Ours are made of HOME and ASCII names.
+/// Returns a path as an argument. The paths here consist of HOME and ASCII names.
 pub fn path(path: std::path::PathBuf) -> String {
     path.to_string_lossy().into_owned()
 }

@@ -1,7 +1,8 @@
-//! Watching a run from outside: the server's own count of requests, the client's processor time and
+//! Observes a run from outside: the server's own count of requests, the client's processor time and
 //! memory from /proc, and the clock that they share.
 
 use super::install::built;
+use super::rates;
 use crate::process;
 use anyhow::{Context, Result, bail};
 use std::io::{BufRead, BufReader};
@@ -14,12 +15,12 @@ use std::time::{Duration, Instant};
 const PERIOD: Duration = Duration::from_millis(100);
 /// Linux counts processor time in hundredths of a second for all programs (USER_HZ).
 const TICKS_PER_S: f64 = 100.0;
-/// Port of the null target during the bench: not Cassandra's own, so that both can run.
+/// Port of the null target during the benchmark. It differs from Cassandra's, so that both can run.
 const NULL_PORT: u16 = 19_042;
-/// How long the null target may take to listen.
+/// Time limit for the null target to listen.
 const START_LIMIT: Duration = Duration::from_secs(10);
 
-/// The time.
+/// Returns the current time.
 #[expect(
     clippy::disallowed_methods,
     reason = "the one place of the bench that reads time"
@@ -28,7 +29,7 @@ pub fn now() -> Instant {
     Instant::now()
 }
 
-/// Waits so long.
+/// Sleeps for a duration.
 #[expect(
     clippy::disallowed_methods,
     reason = "the one place of the bench that waits"
@@ -45,16 +46,16 @@ fn command(program: &str) -> Command {
     Command::new(program)
 }
 
-/// A server that tools run against, stopped when dropped if it was started here.
+/// A server for the tools. It is stopped when dropped if it was started here.
 pub struct Server {
     address: SocketAddr,
     started: Started,
 }
 
 enum Started {
-    /// By somebody else.
+    /// Started by another user.
     Attached,
-    /// Through `cassay target up`.
+    /// Started through `cassay target up`.
     Cassandra,
     Null {
         child: Child,
@@ -62,11 +63,21 @@ enum Started {
     },
 }
 
-/// How many EXECUTE requests a server had seen at a moment.
+/// EXECUTE requests that a server had received at a moment.
 #[derive(Clone, Copy, Debug)]
 pub struct Count {
     at: Instant,
     executes: u64,
+    /// Lag behind an even spacing of the last second's requests, µs: median and 99th percentile.
+    /// `None` if they had no rate.
+    lag_us: Option<[f64; 2]>,
+}
+
+/// Parses the null target's report of a second's lag.
+fn lag_of(line: &str) -> Option<[f64; 2]> {
+    let (p50, p99) = line.strip_prefix("lag ")?.split_once(' ')?;
+    let us = |ns: &str| Some(ns.trim().parse::<f64>().ok()? / 1e3);
+    Some([us(p50)?, us(p99)?])
 }
 
 impl Server {
@@ -75,20 +86,24 @@ impl Server {
         let program = built("examples/null");
         let mut child = command(&program)
             .args(["serve", &NULL_PORT.to_string(), "1"])
+            .args(rates().map(|rate| rate.to_string()))
             .stdout(Stdio::piped())
             .spawn()
             .with_context(|| format!("start {program}"))?;
         let counts = Arc::new(Mutex::new(Vec::new()));
         if let Some(stdout) = child.stdout.take() {
             let counts = Arc::clone(&counts);
-            // Ends with the server, whose output it reads.
+            // The thread ends with the server, whose output it reads.
             std::thread::spawn(move || {
+                let mut lag_us = None;
                 for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+                    lag_us = lag_of(&line).or(lag_us);
                     if let Some(executes) = line.strip_prefix("executes ") {
                         let executes = executes.trim().parse().unwrap_or(0);
                         let count = Count {
                             at: now(),
                             executes,
+                            lag_us: lag_us.take(),
                         };
                         counts.lock().unwrap_or_else(PoisonError::into_inner).push(count);
                     }
@@ -113,7 +128,7 @@ impl Server {
         Ok(server)
     }
 
-    /// One that is running already.
+    /// Returns a server that already runs.
     pub fn attached(address: SocketAddr) -> Server {
         Server {
             address,
@@ -121,7 +136,7 @@ impl Server {
         }
     }
 
-    /// Starts a real Cassandra as cassay does. The address is the first in what it prints.
+    /// Starts a real Cassandra as cassay does. The address is the first in its output.
     pub fn cassandra() -> Result<Server> {
         let cassay = built("cassay");
         let printed = process::output(&cassay, &["target", "up"])?;
@@ -133,12 +148,12 @@ impl Server {
         })
     }
 
-    /// Where it listens.
+    /// Returns the address on which it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Stops what was started here; an error says what was not stopped.
+    /// Stops the server if it was started here. The error says what was not stopped.
     pub fn stop(mut self) -> Result<()> {
         self.stop_once()
     }
@@ -157,7 +172,7 @@ impl Server {
         }
     }
 
-    /// What it has counted since `since`; empty when it does not count for us.
+    /// Returns the counts since `since`. Empty if the server does not count.
     fn counts_since(&self, since: Instant) -> Vec<Count> {
         match &self.started {
             Started::Null { counts, .. } => {
@@ -171,12 +186,12 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // An error on the way out must not hide the one that brought us here.
+        // An error during cleanup must not hide the original one.
         let _ = self.stop_once();
     }
 }
 
-/// The first address in `text`, which may be prose or JSON.
+/// Returns the first address in `text`, which may be prose or JSON.
 fn first_address(text: &str) -> Option<SocketAddr> {
     text.split(|c: char| c.is_whitespace() || "\"',;(){}".contains(c))
         .find_map(|word| word.trim_end_matches('.').parse().ok())
@@ -187,22 +202,22 @@ struct Client(Child);
 
 impl Drop for Client {
     fn drop(&mut self) {
-        // Both fail when it has ended already, which is the rule.
+        // Both fail if it has already ended, which is the usual case.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
 
-/// A client's processor time until a moment.
+/// Processor time of a client up to a moment.
 #[derive(Clone, Copy, Debug)]
 struct Cpu {
     at: Instant,
     seconds: f64,
 }
 
-/// What was seen of a client's run from outside.
+/// Observations of a client's run from outside.
 pub struct Seen {
-    /// What it wrote to stdout.
+    /// Output on stdout.
     pub stdout: String,
     /// Peak resident memory in MB (10^6 bytes).
     pub peak_mb: f64,
@@ -210,7 +225,7 @@ pub struct Seen {
     counts: Vec<Count>,
 }
 
-/// Runs `program` to its end and watches it. Its stdout goes to a file in the scratch folder, so
+/// Runs `program` to its end and observes it. Its stdout goes to a file in the scratch folder, so
 /// that a full pipe cannot stop it.
 pub fn watch(
     server: &Server,
@@ -247,8 +262,8 @@ pub fn watch(
     let text =
         |file| String::from_utf8_lossy(&std::fs::read(file).unwrap_or_default()).into_owned();
     let stdout = text(&out);
-    // cassay ends with 3 when it judges its own run invalid: on a busy machine, say. It has figures
-    // all the same, and the table shows their range.
+    // cassay exits with 3 if it judges its own run invalid, for example on a busy machine. It still
+    // has figures, and the table shows their range.
     if !status.success() && status.code() != Some(3) {
         let stderr = text(&err);
         let last: Vec<&str> = stderr.lines().chain(stdout.lines()).rev().take(5).collect();
@@ -262,29 +277,29 @@ pub fn watch(
     })
 }
 
-/// The processor time of a child so far, in seconds, and its peak memory in MB; nothing once it has
-/// been waited for.
+/// Returns the processor time of a child so far, in seconds, and its peak memory in MB. The time is
+/// `None` once the child has been waited for.
 pub fn used(child: &Child) -> (Option<f64>, f64) {
     let process = format!("/proc/{}", child.id());
     let peak_mb = peak_kib(&read(&format!("{process}/status"))) * 1024.0 / 1e6;
     (cpu_seconds(&read(&format!("{process}/stat"))), peak_mb)
 }
 
-/// A file of /proc; empty when the process has gone.
+/// Returns a file of /proc. Empty if the process is gone.
 fn read(path: &str) -> String {
     std::fs::read_to_string(path).unwrap_or_default()
 }
 
-/// User and system time of /proc/PID/stat, children that were waited for included.
+/// Returns the user and system time of /proc/PID/stat, including children that were waited for.
 fn cpu_seconds(stat: &str) -> Option<f64> {
-    // The name in parentheses may hold anything; numbers count from behind it (field 3 is next).
+    // The name in parentheses may contain anything; numbers count from behind it (field 3 is next).
     let (_, after_name) = stat.rsplit_once(") ")?;
     let fields: Vec<&str> = after_name.split(' ').collect();
     let ticks: f64 = fields.get(11..15)?.iter().filter_map(|f| f.parse::<f64>().ok()).sum();
     Some(ticks / TICKS_PER_S)
 }
 
-/// Peak resident memory of /proc/PID/status.
+/// Returns the peak resident memory from /proc/PID/status.
 fn peak_kib(status: &str) -> f64 {
     status
         .lines()
@@ -300,12 +315,16 @@ pub struct Steady {
     pub ops_per_s: f64,
     /// Processor time of the client per operation, in µs.
     pub cpu_us_per_op: f64,
+    /// Lag of requests behind an even spacing at the server, µs: the median over its seconds of
+    /// their medians, and of their 99th percentiles. `None` if the server did not measure it, or
+    /// without a rate.
+    pub lag_us: Option<[f64; 2]>,
 }
 
 impl Seen {
-    /// The steady part as the server counted it: where it saw at least half of the median rate,
-    /// without the first third, in which a JVM compiles and some warm up at another rate than they
-    /// are told to offer. None: the server did not count.
+    /// Returns the steady part as counted by the server: the seconds with at least half of the
+    /// median rate, without the first third. In the first third, a JVM compiles, and some tools
+    /// warm up at another rate than requested. `None` if the server did not count.
     pub fn steady_by_server(&self) -> Option<Steady> {
         let rate = |pair: &[Count]| {
             let seconds = pair[1].at.duration_since(pair[0].at).as_secs_f64();
@@ -330,11 +349,13 @@ impl Seen {
         Some(Steady {
             ops_per_s: operations / seconds,
             cpu_us_per_op: cpu * 1e6 / operations,
+            // The second that ends with the first count lies before the steady part.
+            lag_us: lag_of_seconds(&self.counts[begin + 1..=end]),
         })
     }
 
-    /// The steady part by the clock: from 40 to 90 per cent of the run, at the rate that the tool
-    /// itself reports.
+    /// Returns the steady part by the clock: from 40 to 90 per cent of the run, at the rate that
+    /// the tool itself reports.
     pub fn steady_by_clock(&self, ops_per_s: f64) -> Option<Steady> {
         let (first, last) = (self.cpu.first()?, self.cpu.last()?);
         let whole = last.at.duration_since(first.at);
@@ -344,10 +365,11 @@ impl Seen {
         Some(Steady {
             ops_per_s,
             cpu_us_per_op: cpu * 1e6 / operations,
+            lag_us: None,
         })
     }
 
-    /// Processor time until `at`, interpolated between samples.
+    /// Returns the processor time until `at`, interpolated between samples.
     fn cpu_until(&self, at: Instant) -> Option<f64> {
         let after = self.cpu.iter().position(|sample| sample.at >= at)?;
         let (a, b) = (self.cpu[after.saturating_sub(1)], self.cpu[after]);
@@ -361,9 +383,33 @@ impl Seen {
     }
 }
 
+/// Returns the median of the seconds' figures.
+fn lag_of_seconds(counts: &[Count]) -> Option<[f64; 2]> {
+    let median = |which: usize| {
+        let mut all: Vec<f64> = counts.iter().filter_map(|one| Some(one.lag_us?[which])).collect();
+        all.sort_by(f64::total_cmp);
+        all.get(all.len() / 2).copied()
+    };
+    Some([median(0)?, median(1)?])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_lag_of_the_median_second_is_read_from_what_the_null_target_says() {
+        assert_eq!(lag_of("lag 31250 90500"), Some([31.25, 90.5]));
+        assert_eq!(lag_of("executes 5"), None);
+        let second = |lag_us| Count {
+            at: now(),
+            executes: 0,
+            lag_us,
+        };
+        let seconds = [Some([3.0, 9.0]), None, Some([1.0, 8.0]), Some([2.0, 99.0])].map(second);
+        assert_eq!(lag_of_seconds(&seconds), Some([2.0, 9.0]));
+        assert_eq!(lag_of_seconds(&seconds[1..2]), None);
+    }
 
     #[test]
     fn processor_time_is_read_past_any_process_name() {
@@ -414,6 +460,7 @@ mod tests {
                 .map(|s| Count {
                     at: at(s),
                     executes: executes(s),
+                    lag_us: None,
                 })
                 .collect(),
         };

@@ -1,5 +1,5 @@
-//! The tables: medians and ranges per case and tool, each between its markers of the document, so
-//! that measuring against one server keeps what was measured against the other.
+//! Writes the tables: medians and ranges per case and tool. Each is between its own markers in the
+//! document, so measuring against one server keeps the results of the other.
 
 use super::tools::{Run, Tool};
 use super::{CASES, Case, Place, install};
@@ -7,17 +7,17 @@ use crate::process;
 use anyhow::{Context, Result};
 use clap::ValueEnum;
 
-/// One run in its place.
+/// One run with its tool and its case.
 pub struct Cell {
-    /// Which tool ran.
+    /// Tool that ran.
     pub tool: Tool,
-    /// On what.
+    /// Case of the run.
     pub case: Case,
-    /// What it came to.
+    /// Result of the run.
     pub run: Run,
 }
 
-/// A run as a line for whoever waits.
+/// Returns a run as a line of progress output.
 pub fn line(tool: Tool, case: Case, run: &Run) -> String {
     format!(
         "{:?}, {}: {} {:.0} op/s, {:.2} µs CPU/op, {:.0} MB, p50 {:.3} ms, p99 {:.3} ms",
@@ -32,7 +32,7 @@ pub fn line(tool: Tool, case: Case, run: &Run) -> String {
     )
 }
 
-/// What stands between the markers of a server: its table, and how it was made.
+/// Returns the section between the markers of a server: its table, and how it was made.
 pub fn section(place: Place, cells: &[Cell], seconds: u32, rounds: u32) -> String {
     let title = match place {
         Place::Null => "Null target, client on one core, server on the other",
@@ -67,7 +67,7 @@ pub fn section(place: Place, cells: &[Cell], seconds: u32, rounds: u32) -> Strin
     text
 }
 
-/// The value of `name: value` in a file of /proc.
+/// Returns the value of `name: value` in a file of /proc.
 fn proc_field(file: &str, name: &str) -> Option<String> {
     let text = std::fs::read_to_string(file).ok()?;
     let line = text.lines().find(|line| line.starts_with(name))?;
@@ -75,8 +75,9 @@ fn proc_field(file: &str, name: &str) -> Option<String> {
 }
 
 fn rows(cells: &[&Cell]) -> String {
-    let mut text = "| work | tool | op/s | CPU µs/op | peak MB | p50 ms | p99 ms | lag p99 µs |\n\
-                    | --- | --- | --- | --- | --- | --- | --- | --- |\n"
+    let mut text = "| work | tool | op/s | CPU µs/op | lag at the server p50 µs | p99 µs | \
+                    peak MB | p50 ms | p99 ms | own lag p99 µs |\n\
+                    | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n"
         .to_owned();
     for case in CASES {
         for tool in Tool::value_variants().iter().copied() {
@@ -105,12 +106,22 @@ fn row(case: Case, tool: Tool, runs: &[Run]) -> String {
             _ => format!("{} ({} to {})", show(median), show(low), show(high)),
         }
     };
+    let is_known = runs.iter().all(|run| run.server_lag_us.is_some());
+    let lag = |of: fn(&Run) -> f64| {
+        if is_known {
+            column(of, 0)
+        } else {
+            "–".to_owned()
+        }
+    };
     format!(
-        "| {} | {} | {} | {} | {} | {} | {} | {} |\n",
+        "| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |\n",
         case.name(),
         tool.name(),
         column(|run| run.ops_per_s, 0),
         column(|run| run.cpu_us_per_op, 2),
+        lag(|run| run.server_lag_us.unwrap_or_default()[0]),
+        lag(|run| run.server_lag_us.unwrap_or_default()[1]),
         column(|run| run.peak_mb, 0),
         column(|run| run.p50_ms, 3),
         column(|run| run.p99_ms, 3),
@@ -122,7 +133,7 @@ fn row(case: Case, tool: Tool, runs: &[Run]) -> String {
     )
 }
 
-/// The digits before the point in groups of three: `1 234 567.8`.
+/// Groups the digits before the point by three: `1 234 567.8`.
 fn with_spaces(number: &str) -> String {
     let (whole, rest) = number.split_at(number.find('.').unwrap_or(number.len()));
     let mut grouped = String::new();
@@ -135,7 +146,7 @@ fn with_spaces(number: &str) -> String {
     grouped + rest
 }
 
-/// `document` with `section` between the markers of `place`.
+/// Returns `document` with `section` between the markers of `place`.
 pub fn replace(document: &str, place: Place, section: &str) -> Result<String> {
     let name = place.name();
     let [begin, end] = ["begin", "end"].map(|edge| format!("<!-- peers-{name}:{edge} -->"));
@@ -179,6 +190,7 @@ mod tests {
             p50_ms: 0.25,
             p99_ms: 1.0,
             lag_p99_us: None,
+            server_lag_us: Some([30.4, 99.6]),
         };
         let text = row(
             CASES[0],
@@ -186,6 +198,8 @@ mod tests {
             &[run(1_300_000.0), run(999.0), run(45_000.0)],
         );
         assert!(text.starts_with("| writes, 128 in flight | latte | 45 000 (999 to 1 300 000) |"));
-        assert!(text.contains("| 2.50 (2.50 to 2.50) | 12 (12 to 12) |"));
+        assert!(text.contains(
+            "| 2.50 (2.50 to 2.50) | 30 (30 to 30) | 100 (100 to 100) | 12 (12 to 12) |"
+        ));
     }
 }

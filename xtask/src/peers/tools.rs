@@ -1,4 +1,4 @@
-//! The tools: the command line of each for a case, and what it reports.
+//! The tools: the command line of each for a case, and the parser of its report.
 
 use super::install::{self, built, path};
 use super::sample::{self, Server};
@@ -23,7 +23,7 @@ pub enum Tool {
     CassandraStress,
 }
 
-/// What a run came to.
+/// Result of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Run {
     /// Operations per second.
@@ -36,11 +36,14 @@ pub struct Run {
     pub p50_ms: f64,
     /// 99th percentile as the tool reports it, in ms.
     pub p99_ms: f64,
-    /// 99th percentile of release lag in µs, of a tool that reports it, at a rate.
+    /// 99th percentile of release lag, µs, for tools that report it, at a fixed rate.
     pub lag_p99_us: Option<f64>,
+    /// Lag of requests behind an even spacing at the null target, at a fixed rate: median and 99th
+    /// percentile, µs.
+    pub server_lag_us: Option<[f64; 2]>,
 }
 
-/// What a tool says of its own run.
+/// Figures that a tool reports about its own run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Reported {
     ops_per_s: f64,
@@ -50,7 +53,7 @@ struct Reported {
 }
 
 impl Tool {
-    /// As it is called in the table.
+    /// Returns the name for the table.
     pub fn name(self) -> &'static str {
         match self {
             Tool::Cassay => "cassay",
@@ -60,8 +63,8 @@ impl Tool {
         }
     }
 
-    /// Whether the tool differs from the others on `case`: releasing less often means nothing in a
-    /// closed loop.
+    /// Returns true if the tool differs from the others on `case`. In a closed loop, releasing less
+    /// often has no meaning.
     pub fn takes(self, case: Case) -> bool {
         self != Tool::CassayBatched || matches!(case.load, Load::Rate(_))
     }
@@ -70,12 +73,12 @@ impl Tool {
     pub fn populate(self, place: Place, server: &Server, places: &Places) -> Result<()> {
         let rows = if place == Place::Null { 1000 } else { ROWS };
         let address = server.address();
-        // In the scratch folder, since both leave logs where they stand.
+        // Both leave logs in their working directory, so they run in the scratch folder.
         let run = |program: &str, arguments: &[String]| {
             sample::watch(server, program, arguments, &places.scratch).map(drop)
         };
         match self {
-            // Those of cassandra-stress, whose keys and values are the same bit for bit.
+            // Uses the rows of cassandra-stress, whose keys and values are identical.
             Tool::Cassay | Tool::CassayBatched if place == Place::Cassandra => {
                 Tool::CassandraStress.populate(place, server, places)
             }
@@ -123,7 +126,7 @@ pub fn run(
             (path(places.peers.join("bin/latte")), arguments)
         }
         Tool::CassandraStress => {
-            // As long as the others with their warm-up.
+            // As long as the other tools with their warm-up.
             let limit = format!("duration={}s", seconds + 3);
             (
                 "java".to_owned(),
@@ -156,6 +159,7 @@ pub fn run(
         p50_ms: reported.p50_ms,
         p99_ms: reported.p99_ms,
         lag_p99_us: reported.lag_p99_us,
+        server_lag_us: steady.lag_us,
     })
 }
 
@@ -163,17 +167,20 @@ fn read(path: &str) -> Result<String> {
     std::fs::read_to_string(path).with_context(|| format!("read {path}"))
 }
 
-/// The study of a case: one point, no load on the null target, and nothing read back, since no
-/// peer reads back either.
+/// Returns the study of a case: one point, no data loaded on the null target. Nothing is read back
+/// for checking, since no peer does this either.
 fn cassay_study(case: Case, quantum: &str, seconds: u64) -> String {
     let kind = if case.is_read { "read" } else { "write" };
     let point = match case.load {
         Load::Closed(in_flight) => format!("threads: {in_flight}"),
         Load::Rate(rate) => format!("rate: {rate}"),
     };
-    // On a real Cassandra they are those of `populate`: loading them right before would measure the
-    // compactions that follow.
-    let data = format!("{{present: {ROWS}, settle: none}}");
+    // On a real Cassandra the rows are those of `populate`. If they were loaded right before, the
+    // run would measure the compactions that follow.
+    let data = match case.place {
+        Place::Null => "{settle: none}".to_owned(),
+        Place::Cassandra => format!("{{present: {ROWS}, settle: none}}"),
+    };
     let client = match case.place {
         Place::Null => "workers: 1, cpus: [0]",
         Place::Cassandra => "workers: 1",
@@ -211,6 +218,11 @@ fn cassay(
         &path(study),
         "--target",
         &target,
+        // This run did not start the cluster to which it writes.
+        "--allow",
+        "create=keyspace1",
+        "--allow",
+        "write=keyspace1.standard1",
         "--out",
         &path(results),
         "--json",
@@ -218,7 +230,7 @@ fn cassay(
     Ok((built("cassay"), arguments.map(str::to_owned).to_vec()))
 }
 
-/// The one findings.json below the results folder.
+/// Returns the one findings.json below the results folder.
 fn read_findings(places: &Places) -> Result<String> {
     let mut folders = vec![places.scratch.join("results")];
     while let Some(folder) = folders.pop() {
@@ -234,7 +246,7 @@ fn read_findings(places: &Places) -> Result<String> {
     bail!("cassay wrote no findings.json");
 }
 
-/// The figures of the measured phase in a findings.json (format 1).
+/// Returns the figures of the measured phase in a findings.json (format 1).
 fn cassay_findings(text: &str) -> Option<Reported> {
     let findings: Value = serde_json::from_str(text).ok()?;
     let trials = findings.get("trials")?.as_array()?;
@@ -252,7 +264,7 @@ fn latte_script() -> String {
     path(tree::root().join("xtask/peers/standard1.rn"))
 }
 
-/// latte's run of a function of the script, for a count of cycles or a time.
+/// Returns latte's arguments to run a function of the script, for a number of cycles or a time.
 fn latte_arguments(
     function: &str,
     limit: &str,
@@ -275,8 +287,8 @@ fn latte_arguments(
     arguments
 }
 
-/// The figures of latte's JSON report, whose `percentiles` name the entries of each list. The
-/// latency is that of the cycle, which begins when it was due.
+/// Returns the figures of latte's JSON report, whose `percentiles` name the entries of each list.
+/// The latency is that of the cycle, which starts at its intended time.
 fn latte_report(text: &str) -> Option<Reported> {
     let report: Value = serde_json::from_str(text).ok()?;
     let result = report.get("result")?;
@@ -294,8 +306,9 @@ fn latte_report(text: &str) -> Option<Reported> {
     })
 }
 
-/// Java's options and cassandra-stress's class: its own script insists on Java 8, so that java is
-/// called as the script would. Its heap is capped, since its default grows with the machine.
+/// Returns Java's options and cassandra-stress's class. The tool's own script insists on Java 8, so
+/// java is called as the script would call it. The heap is capped, since its default grows with the
+/// machine.
 fn java_arguments(places: &Places) -> Vec<String> {
     let home = places.peers.join(format!("apache-cassandra-{}", install::CASSANDRA_STRESS));
     let home = path(home);
@@ -310,7 +323,7 @@ fn java_arguments(places: &Places) -> Vec<String> {
         .collect();
     arguments.extend(["-server".to_owned(), "-Xmx1G".to_owned()]);
     arguments.push("-Dlogback.configurationFile=logback-tools.xml".to_owned());
-    // Otherwise it makes a folder of an undefined name in the current one.
+    // Otherwise it creates a folder with an undefined name in the current one.
     arguments.push(format!("-Dcassandra.logdir={home}/logs"));
     arguments.push("-cp".to_owned());
     arguments.push(format!("{home}/conf:{home}/lib/*:{home}/tools/lib/*"));
@@ -318,7 +331,7 @@ fn java_arguments(places: &Places) -> Vec<String> {
     arguments
 }
 
-/// cassandra-stress's run, for a count of operations or a time.
+/// Returns cassandra-stress's arguments, for a number of operations or a time.
 fn stress_arguments(
     is_read: bool,
     limit: &str,
@@ -363,7 +376,7 @@ fn stress_arguments(
     arguments
 }
 
-/// The figures of the summary that cassandra-stress ends with.
+/// Returns the figures of the summary at the end of cassandra-stress's output.
 fn stress_summary(stdout: &str) -> Option<Reported> {
     let figure = |name: &str| {
         let line = stdout.lines().rev().find(|line| line.starts_with(name))?;

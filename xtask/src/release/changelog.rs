@@ -1,14 +1,14 @@
-//! The changelog's newest section, which is the release.
+//! Dates the changelog's newest section, which describes the release.
 
 use super::version::Version;
 
-/// How the heading of what is not released yet ends.
+/// End of the heading of an unreleased section.
 const UNRELEASED: &str = ", unreleased";
 
-/// The changelog with version and date (`2026-11-26`) in the heading of its newest section.
+/// Returns the changelog with version and date (`2026-11-26`) in the heading of its newest section.
 ///
 /// # Errors
-/// The newest section is released already, or says nothing.
+/// The newest section is already released, or is empty.
 pub fn dated(text: &str, version: Version, date: &str) -> Result<String, String> {
     let mut headings = text.split_inclusive('\n').scan(0, |offset, line| {
         let start = *offset;

@@ -1,28 +1,28 @@
-//! Where the version stands: once in the workspace's manifest, from which all crates have it, and
-//! in the lock files. All else takes it from the program.
+//! Reads and writes the version: in the workspace's manifest, from which all crates take it, and in
+//! the lock files. Everything else takes it from the program.
 
 use super::version::Version;
 use std::collections::BTreeSet;
 
-/// The part of `Cargo.toml` that says it.
+/// Table of `Cargo.toml` with the version.
 const PART: &str = "[workspace.package]";
 
-/// How it is said there.
+/// Beginning of its line there.
 const KEY: &str = "version = \"";
 
-/// The version that a workspace's manifest says.
+/// Returns the version in a workspace's manifest.
 ///
 /// # Errors
-/// It says none.
+/// There is none.
 pub fn version(manifest: &str) -> Result<Version, String> {
     let (start, end) = place(manifest)?;
     manifest[start..end].parse().map_err(|error| format!("Cargo.toml: {error}"))
 }
 
-/// The manifest with another version.
+/// Returns the manifest with another version.
 ///
 /// # Errors
-/// It has none to replace.
+/// It has no version to replace.
 pub fn with_version(manifest: &str, version: Version) -> Result<String, String> {
     let (start, end) = place(manifest)?;
     Ok(format!(
@@ -43,7 +43,8 @@ fn place(manifest: &str) -> Result<(usize, usize), String> {
     Ok((start, end))
 }
 
-/// Names of the packages of a lock file that come from no registry: those of the workspace.
+/// Returns the names of the packages in a lock file that come from no registry, which are those of
+/// the workspace.
 pub fn own_names(lock: &str) -> BTreeSet<String> {
     let packages = lock.split("[[package]]\n").skip(1);
     let own = packages.filter(|package| !package.contains("\nsource = \""));
@@ -51,7 +52,7 @@ pub fn own_names(lock: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// A lock file in which the packages of these names have another version.
+/// Returns the lock file with another version for the packages of these names.
 pub fn with_locked(lock: &str, names: &BTreeSet<String>, version: Version) -> String {
     let mut packages = lock.split_inclusive("[[package]]\n");
     let head = packages.next().unwrap_or_default().to_owned();

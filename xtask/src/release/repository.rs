@@ -1,14 +1,14 @@
-//! The developer's repository, and the clone of it in which a release is made: what git is asked.
+//! Git operations on the developer's repository, and on the clone in which a release is made.
 
 use super::version::Version;
 use crate::process;
 use anyhow::{Context, Result, bail, ensure};
 use std::path::{Path, PathBuf};
 
-/// The branch of the clone that the release is made on.
+/// Branch of the clone on which the release is made.
 const BRANCH: &str = "release";
 
-/// Who commits, and how it is signed.
+/// Settings of the committer and the signature.
 const SETTINGS: [&str; 6] = [
     "user.name",
     "user.email",
@@ -24,39 +24,39 @@ pub struct Repository {
     pub folder: PathBuf,
 }
 
-/// Where the developer's repository is.
+/// State of the developer's repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Base {
     /// The commit.
     pub commit: String,
-    /// The branch, or `HEAD` where there is none.
+    /// The branch, or `HEAD` if none is checked out.
     pub branch: String,
-    /// What is changed and not committed, one file in each line; empty where nothing is.
+    /// Uncommitted changes, one file per line. May be empty.
     pub changes: String,
 }
 
 impl Repository {
-    /// The working copy with this root.
+    /// Returns the working copy with this root.
     pub fn at(folder: &Path) -> Repository {
         Repository {
             folder: folder.to_owned(),
         }
     }
 
-    /// What git says, without the end of the last line.
+    /// Runs git and returns its output without the last line end.
     ///
     /// # Errors
-    /// It fails.
+    /// Git fails.
     pub fn git(&self, arguments: &[&str]) -> Result<String> {
         let folder = self.folder.display().to_string();
         let said = process::output("git", &[&["-C", &folder], arguments].concat())?;
         Ok(said.trim_end().to_owned())
     }
 
-    /// Commit, branch and changes.
+    /// Returns commit, branch and changes.
     ///
     /// # Errors
-    /// It is no repository, or has no commit.
+    /// It is not a repository, or has no commit.
     pub fn base(&self) -> Result<Base> {
         Ok(Base {
             commit: self.git(&["rev-parse", "HEAD"])?,
@@ -65,7 +65,7 @@ impl Repository {
         })
     }
 
-    /// The releases that the commit comes after.
+    /// Returns the releases among the commit's ancestors.
     ///
     /// # Errors
     /// Git fails.
@@ -75,7 +75,7 @@ impl Repository {
         Ok(tags.lines().filter_map(version).collect())
     }
 
-    /// Whether there is a tag.
+    /// Returns true if there is a tag.
     ///
     /// # Errors
     /// Git fails.
@@ -83,8 +83,8 @@ impl Repository {
         Ok(!self.git(&["tag", "--list", tag])?.is_empty())
     }
 
-    /// A clone of it in a folder, at its commit. One that is there already is taken: what was built
-    /// there is built.
+    /// Returns a clone in a folder, at its commit. An existing clone is reused, which saves
+    /// rebuilding.
     ///
     /// # Errors
     /// Git fails.
@@ -104,7 +104,7 @@ impl Repository {
         let said = || format!("hint: remove {} and begin again", folder.display());
         clone.git(&checkout).with_context(said)?;
         clone.git(&["clean", "--quiet", "-d", "--force"])?;
-        // Settings of the developer's repository alone are not in a clone.
+        // A clone lacks the settings that only the developer's repository has.
         for key in SETTINGS {
             if let Ok(value) = self.git(&["config", key]) {
                 clone.git(&["config", key, &value])?;
@@ -113,8 +113,8 @@ impl Repository {
         Ok(clone)
     }
 
-    /// Commits all files of a clone. The commit of an earlier attempt is taken if it is the same,
-    /// so that what was checked of it stays checked.
+    /// Commits all files of a clone. If an earlier attempt made the same commit, it is reused, so
+    /// that its checks remain valid.
     ///
     /// # Errors
     /// Git fails.
@@ -141,7 +141,7 @@ impl Repository {
     /// Takes commit and tag from the clone, and moves the branch there.
     ///
     /// # Errors
-    /// The repository is not where it was: then it stays as it is.
+    /// The repository has changed in the meantime; it then stays as it is.
     pub fn take(&self, base: &Base, clone: &Repository, version: Version) -> Result<()> {
         let now = self.base()?;
         ensure!(

@@ -1,4 +1,4 @@
-//! Releases of repositories of four files, without what cargo does in between.
+//! Tests releases of repositories with four files, without cargo's steps in between.
 
 use super::*;
 
@@ -7,7 +7,7 @@ const MANIFEST: &str =
 const LOCK: &str = "version = 4\n\n[[package]]\nname = \"cassay\"\nversion = \"0.1.0\"\n";
 const CHANGELOG: &str = "# Changelog\n\n## 0.1.0, unreleased\n\n- New.\n";
 
-/// A repository with one commit, and room for a clone. It is removed when it is dropped.
+/// A repository with one commit, and a place for a clone. It is removed when dropped.
 struct Lab {
     root: PathBuf,
     here: Repository,
@@ -54,7 +54,7 @@ impl Lab {
         self.git(&["commit", "--quiet", "--message", "Change something"]);
     }
 
-    /// All that a release could have touched.
+    /// Returns everything that a release could have changed.
     fn state(&self) -> [String; 4] {
         [
             self.git(&["rev-parse", "HEAD"]),
@@ -71,7 +71,7 @@ impl Lab {
         error.to_string()
     }
 
-    /// A release in the clone, as far as it goes without cargo.
+    /// Prepares a release in the clone, as far as possible without cargo.
     fn prepared(&self, version: Version) -> (Base, Repository, String) {
         let base = ready(&self.here, version).unwrap();
         let clone = self.here.cloned(&base, &self.root.join("clone")).unwrap();
@@ -121,7 +121,7 @@ fn a_release_comes_out_of_its_clone_as_one_commit_with_a_tag() {
     let before = lab.state();
     let (base, clone, commit) = lab.prepared(version);
     assert_eq!(lab.state(), before, "nothing is touched before it is taken");
-    // Begun again, it is the same commit: what was checked of it stays checked.
+    // Started again, it makes the same commit, whose checks remain valid.
     assert_eq!(lab.prepared(version).2, commit);
     lab.here.take(&base, &clone, version).unwrap();
     assert_eq!(
@@ -136,7 +136,7 @@ fn a_release_comes_out_of_its_clone_as_one_commit_with_a_tag() {
     assert_eq!(lab.git(&["status", "--porcelain"]), "");
     let text = std::fs::read_to_string(lab.here.folder.join("CHANGELOG.md")).unwrap();
     assert!(text.contains("## 0.1.0, 2026-11-26\n"), "{text}");
-    // The next one needs a section of its own.
+    // The next release needs its own section.
     assert!(lab.refusal("0.2.0").contains("write what is new"));
     lab.write(
         "CHANGELOG.md",
@@ -173,7 +173,7 @@ fn a_tree_that_moved_on_meanwhile_stays_as_it_is() {
     refused("a change");
     lab.commit();
     refused("a commit");
-    // Begun again, it is a release of that.
+    // Started again, it releases the new state.
     let (base, clone, _) = lab.prepared(version);
     lab.here.take(&base, &clone, version).unwrap();
     assert!(lab.git(&["show", "v0.1.0:CHANGELOG.md"]).contains("Newer"));

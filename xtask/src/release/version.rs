@@ -3,8 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// A version of a release. One with more behind it (`1.0.0-rc.1`) is none: each kind of package
-/// orders those in its own way.
+/// A version of a release. A version with a suffix (`1.0.0-rc.1`) is not accepted, because each
+/// kind of package orders those in its own way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Version {
     major: u32,
@@ -13,7 +13,7 @@ pub struct Version {
 }
 
 impl Version {
-    /// How git knows it.
+    /// Returns the name of its git tag.
     pub fn tag(self) -> String {
         format!("v{self}")
     }
@@ -25,7 +25,7 @@ impl FromStr for Version {
     fn from_str(text: &str) -> Result<Version, String> {
         let number = |part: &str| -> Option<u32> {
             let number = part.parse::<u32>().ok()?;
-            // No sign and no zeros in front: one version has one spelling.
+            // No sign and no leading zeros: each version has only one spelling.
             (number.to_string() == part).then_some(number)
         };
         let numbers: Option<Vec<u32>> = text.split('.').map(number).collect();

@@ -1,5 +1,6 @@
-//! A value that goes through several calls is a chain: no name is given to it between two of them
-//! and at once given to the next (`let rows = all.iter(); let rows = rows.filter(…);`).
+//! Finds values with needless intermediate names. Several calls in a row form a chain. No name is
+//! given between two of them and used only for the next (`let rows = all.iter(); let rows =
+//! rows.filter(…);`).
 
 use super::Violation;
 use crate::tree::Tree;
@@ -7,11 +8,11 @@ use proc_macro2::{TokenStream, TokenTree};
 use syn::visit::{self, Visit};
 use syn::{Expr, Pat, Stmt};
 
-/// No value is named only to be called once by its next line, which takes the same name.
+/// Checks that no value is named only to be called once by its next line, which reuses the name.
 pub fn chains(tree: &Tree) -> Vec<Violation> {
     let mut found = Vec::new();
     for file in tree.with_extension("rs") {
-        // What does not parse is said by the rule of lengths.
+        // The rule of lengths reports files that do not parse.
         let Ok(syntax) = syn::parse_file(file.text()) else {
             continue;
         };
@@ -25,7 +26,7 @@ pub fn chains(tree: &Tree) -> Vec<Violation> {
     found
 }
 
-/// Name and line of every value that is named again for its next call.
+/// Name and line of every value that is renamed for its next call.
 #[derive(Default)]
 struct Renamed {
     found: Vec<(String, usize)>,
@@ -77,12 +78,12 @@ fn named(statement: &Stmt) -> Option<Named<'_>> {
     }
 }
 
-/// Calls whose result borrows what they are called on, which then needs a name to live.
+/// Calls whose result borrows their receiver, which then needs a name to live.
 const BORROWING: [&str; 7] = [
     "as_bytes", "as_deref", "as_ref", "as_slice", "as_str", "iter", "to_str",
 ];
 
-/// The name that a chain of calls begins with; none where the first of them borrows.
+/// Returns the name at the start of a chain of calls. `None` if the first call borrows.
 fn receiver(chain: &Expr) -> Option<&syn::Ident> {
     let mut at = chain;
     let mut first_call = None;
@@ -102,7 +103,7 @@ fn receiver(chain: &Expr) -> Option<&syn::Ident> {
     }
 }
 
-/// Whether a call can follow an expression without brackets around it, on its last line.
+/// Returns true if a call can follow an expression without brackets around it, on its last line.
 fn is_postfix(value: &Expr) -> bool {
     match value {
         Expr::MethodCall(_) | Expr::Call(_) | Expr::Path(_) | Expr::Field(_) | Expr::Try(_) => true,
@@ -111,7 +112,7 @@ fn is_postfix(value: &Expr) -> bool {
     }
 }
 
-/// How often a value names a name, in texts to be formatted too.
+/// Counts the uses of a name in a value, including in format strings.
 fn uses(value: &Expr, name: &syn::Ident) -> usize {
     let mut uses = Uses { name, count: 0 };
     uses.visit_expr(value);

@@ -1,11 +1,11 @@
-//! Files of a crate that import each other in a circle can only be understood together.
+//! Limits import circles: files of a crate that import each other can only be understood together.
 
 use super::Violation;
 use crate::modules::Modules;
 use crate::tree::Tree;
 
-/// How many files may be in one circle, by crate; two, a parent and its child, may be anywhere.
-/// These numbers only ever become smaller.
+/// Maximum number of files in one circle, by crate. Circles of two, a parent and its child, are
+/// allowed anywhere. These numbers may only decrease.
 const FILES_MAX: [(&str, usize); 10] = [
     ("cluster", 3),
     ("cql", 4),
@@ -19,10 +19,10 @@ const FILES_MAX: [(&str, usize); 10] = [
     ("workload", 5),
 ];
 
-/// Everywhere else.
+/// Limit for the other crates.
 const FILES_MAX_ELSEWHERE: usize = 2;
 
-/// No circle is larger than it was, and none that has become smaller may grow again.
+/// Checks that no circle exceeds its limit, and that limits are lowered when circles shrink.
 pub fn circles(tree: &Tree) -> Vec<Violation> {
     let mut found = Vec::new();
     for name in tree.crates() {

@@ -1,28 +1,30 @@
-//! Rules about Rust source, asked of the syntax tree or of the tokens, so that braces in strings
-//! and words in comments mislead nobody.
+//! Rules about Rust source. They use the syntax tree or the tokens, so that braces in strings and
+//! words in comments cannot mislead them.
 
 use super::Violation;
 use crate::tree::{File, Tree};
 use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
 use syn::visit::{self, Visit};
 
-/// A function that fits on a screen is read at once; 70 lines is what a screen shows.
+/// Maximum lines of a function. A function that fits on a screen can be read at once, and a screen
+/// shows 70 lines.
 const FUNCTION_LINES_MAX: usize = 70;
-/// What an error is caused by, in a format of its text.
+/// The cause of an error, in the format of its text.
 const SOURCE: &str = "{source";
-/// How far above an `unsafe` its reason may stand: a long comment before a wrapped statement.
+/// Maximum distance between an `unsafe` and its reason above: a long comment before a wrapped
+/// statement.
 const SAFETY_LINES_MAX: usize = 8;
-/// The data plane: one file and the folder of its modules, so that the line between it and the
-/// rest is visible.
+/// The data plane: one file and the folder of its modules, so that the boundary to the rest is
+/// visible.
 const HOT_LOOP: &str = "crates/load/src/worker.rs";
 const HOT_LOOP_MODULES: &str = "crates/load/src/worker/";
-/// What costs, blocks or surprises per operation.
+/// Words for code that is costly, blocking or unpredictable per operation.
 const HOT_LOOP_BANS: [&str; 8] = [
     "dyn", "Mutex", "RwLock", "HashMap", "BTreeMap", "Regex", "async", "await",
 ];
-/// Crates whose results depend on their arguments alone.
+/// Crates whose results depend only on their arguments.
 const PURE_CRATES: [&str; 4] = ["cql", "workload", "imports", "analysis"];
-/// Doors to the outside. Addresses of `std::net` are data and may pass.
+/// Access to the outside. Addresses of `std::net` are data and are allowed.
 const PURE_BANS: [&str; 9] = [
     "std::fs",
     "std::env",
@@ -34,9 +36,9 @@ const PURE_BANS: [&str; 9] = [
     "TcpListener",
     "UdpSocket",
 ];
-/// The crate that says what would be done, and reads the study's own files for it.
+/// The crate of plans, which reads only the study's own files.
 const PLANS: &str = "study";
-/// What it would take to do it.
+/// Access that is needed to carry out a plan.
 const PLAN_BANS: [&str; 6] = [
     "std::env",
     "std::process",
@@ -46,7 +48,7 @@ const PLAN_BANS: [&str; 6] = [
     "UdpSocket",
 ];
 
-/// Each source file opens with `//!`.
+/// Checks that each source file begins with `//!`.
 pub fn headers(tree: &Tree) -> Vec<Violation> {
     let without = tree.with_extension("rs").filter(|file| !file.text().starts_with("//!"));
     without
@@ -54,7 +56,7 @@ pub fn headers(tree: &Tree) -> Vec<Violation> {
         .collect()
 }
 
-/// Functions have at most [`FUNCTION_LINES_MAX`] lines, from `fn` to the closing brace.
+/// Checks that functions have at most [`FUNCTION_LINES_MAX`] lines, from `fn` to the closing brace.
 pub fn function_lengths(tree: &Tree) -> Vec<Violation> {
     let mut found = Vec::new();
     for file in tree.with_extension("rs") {
@@ -112,7 +114,8 @@ impl<'ast> Visit<'ast> for Functions {
     }
 }
 
-/// Above each `unsafe` stands `SAFETY:` (for functions: a `# Safety` section) with the reason.
+/// Checks that `SAFETY:` with the reason stands above each `unsafe` (for functions: a `# Safety`
+/// section).
 pub fn safety(tree: &Tree) -> Vec<Violation> {
     let mut found = Vec::new();
     for file in tree.with_extension("rs") {
@@ -131,7 +134,8 @@ pub fn safety(tree: &Tree) -> Vec<Violation> {
     found
 }
 
-/// No error has its `source` in its own text: who prints a chain of errors says it once more.
+/// Checks that no error has its `source` in its own text. Printing a chain of errors would repeat
+/// it.
 pub fn causes(tree: &Tree) -> Vec<Violation> {
     let mut found = Vec::new();
     for file in tree.with_extension("rs") {
@@ -145,10 +149,10 @@ pub fn causes(tree: &Tree) -> Vec<Violation> {
     found
 }
 
-/// The hot loop contains none of [`HOT_LOOP_BANS`].
+/// Checks that the hot loop contains none of [`HOT_LOOP_BANS`].
 pub fn hot_loop(tree: &Tree) -> Vec<Violation> {
     if tree.file(HOT_LOOP).is_none() {
-        // The rule must not fall asleep because the file was renamed.
+        // A renamed file must not disable the rule.
         let what = "the hot loop is gone; name its new file in xtask/src/tidy/code.rs";
         return vec![Violation::of_file(HOT_LOOP, what)];
     }
@@ -165,7 +169,7 @@ pub fn hot_loop(tree: &Tree) -> Vec<Violation> {
     found
 }
 
-/// Crates that are pure open none of the doors in [`PURE_BANS`], and that of plans none in
+/// Checks that pure crates use nothing of [`PURE_BANS`], and the crate of plans nothing of
 /// [`PLAN_BANS`].
 pub fn pure_crates(tree: &Tree) -> Vec<Violation> {
     let pure = PURE_CRATES.map(|name| (name, &PURE_BANS[..], "is pure"));
@@ -185,20 +189,21 @@ pub fn pure_crates(tree: &Tree) -> Vec<Violation> {
     found
 }
 
-/// An identifier or keyword; `a::b` is one word of two parts and the words `a` and `b`.
+/// An identifier or keyword. `a::b` gives the word `a::b` and the words `a` and `b`.
 struct Word {
     text: String,
     line: usize,
 }
 
-/// Every word of the file. A file that does not parse has none; `function_lengths` reports it.
+/// Returns every word of the file. A file that does not parse has none; `function_lengths` reports
+/// it.
 fn words(file: &File) -> Vec<Word> {
     let mut words = Vec::new();
     collect(file.text().parse().unwrap_or_default(), false, &mut words);
     words
 }
 
-/// As [`words`], without the items that stand under `#[cfg(test)]`.
+/// Like [`words`], without the items under `#[cfg(test)]`.
 fn shipped_words(file: &File) -> Vec<Word> {
     let mut words = Vec::new();
     collect(file.text().parse().unwrap_or_default(), true, &mut words);
@@ -249,7 +254,7 @@ fn collect(tokens: TokenStream, without_tests: bool, words: &mut Vec<Word>) {
     }
 }
 
-/// `use std::{fs, io}`: the words `std::fs` and `std::io`.
+/// Collects the words of `use std::{fs, io}`: `std::fs` and `std::io`.
 fn imports(group: &proc_macro2::Group, after_path: bool, words: &mut Vec<Word>) {
     let Some(before) = words.last().filter(|_| after_path).map(|word| word.text.clone()) else {
         return;
@@ -265,13 +270,13 @@ fn imports(group: &proc_macro2::Group, after_path: bool, words: &mut Vec<Word>) 
     }
 }
 
-/// Whether a group is the `[cfg(test)]` of an attribute.
+/// Returns true if a group is the `[cfg(test)]` of an attribute.
 pub(super) fn is_cfg_test(group: &proc_macro2::Group) -> bool {
     let text = group.stream().to_string();
     group.delimiter() == Delimiter::Bracket && text.replace(' ', "") == "cfg(test)"
 }
 
-/// Where the item ends whose attribute is at `at`: its body, or its semicolon.
+/// Returns the index of the end of the item whose attribute is at `at`: its body, or its semicolon.
 pub(super) fn item_end(all: &[TokenTree], at: usize) -> usize {
     let is_end = |token: &TokenTree| match token {
         TokenTree::Group(group) => group.delimiter() == Delimiter::Brace,

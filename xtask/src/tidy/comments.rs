@@ -1,12 +1,12 @@
-//! Comments name what is there: a type that was renamed or removed is named by no comment any more.
-//! And the comment of an item says more of it than a word can.
+//! Rules about comments. A comment names only types that exist, not ones that were renamed or
+//! removed. The comment of an item has more than one word. A comment names its subject and actors.
 
 use super::Violation;
 use crate::tree::Tree;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-/// Names of others that comments explain and no code has: of Cassandra, its tools and the JVM, and
-/// of what Linux shows.
+/// External names that comments may use although no code contains them: of Cassandra, its tools,
+/// the JVM and Linux.
 const OF_OTHERS: [&str; 8] = [
     "CodeHeap_non",
     "DatabaseDescriptor",
@@ -18,7 +18,8 @@ const OF_OTHERS: [&str; 8] = [
     "TxRx",
 ];
 
-/// Every name in camel case between backticks of a comment is a word of the code, or one of others.
+/// Checks that every camel-case name between backticks of a comment is a word of the code, or an
+/// external name.
 pub fn names(tree: &Tree) -> Vec<Violation> {
     let mut in_code: BTreeSet<&str> = OF_OTHERS.into_iter().collect();
     for file in tree.with_extension("rs") {
@@ -38,7 +39,8 @@ pub fn names(tree: &Tree) -> Vec<Violation> {
     found
 }
 
-/// No comment of an item is a single word, unless that is a word of code (`` `QUORUM` ``).
+/// Checks that no comment of an item is a single word, unless it is a word of code (`` `QUORUM`
+/// ``).
 pub fn sentences(tree: &Tree) -> Vec<Violation> {
     let mut found = Vec::new();
     for file in tree.with_extension("rs") {
@@ -59,17 +61,84 @@ pub fn sentences(tree: &Tree) -> Vec<Violation> {
     found
 }
 
-/// Whether a comment is one word that is not of code.
+/// First words of a comment that leave its subject open.
+const OPENINGS: [&str; 3] = ["What ", "Whether ", "Who "];
+
+/// Words for an actor or a number that the comment does not name.
+const UNNAMED: [&str; 7] = [
+    "; none", "nobody", "somebody", "whoever", " whom ", " of ours", "so many",
+];
+
+/// Comment lines with such words, by folder. Most of them become texts for users, which change with
+/// their documents. These numbers only fall.
+const STILL_THERE: [(&str, usize); 7] = [
+    ("crates/analysis", 211),
+    ("crates/cassay", 49),
+    ("crates/engine", 2),
+    ("crates/measure", 24),
+    ("crates/store", 257),
+    ("fuzz", 6),
+    ("xtask", 36),
+];
+
+/// Checks that comments name their subject and their actors.
+pub fn plain(tree: &Tree) -> Vec<Violation> {
+    let mut counts: BTreeMap<&str, (usize, Violation)> = BTreeMap::new();
+    for file in tree.with_extension("rs") {
+        for (number, line) in file.text().lines().enumerate() {
+            let Some(text) = comment(line).filter(|text| is_private(text)) else {
+                continue;
+            };
+            let entry = counts.entry(folder(&file.path)).or_insert_with(|| {
+                let text = text.trim_start_matches(['/', '!']).trim();
+                let what = format!("`{text}` names no subject or no actor");
+                (0, Violation::at(&file.path, number + 1, what))
+            });
+            entry.0 += 1;
+        }
+    }
+    let allowed = |folder: &str| {
+        let known = STILL_THERE.iter().find(|(name, _)| *name == folder);
+        known.map_or(0, |(_, count)| *count)
+    };
+    let grown = counts.into_iter().filter(|(folder, (count, _))| *count > allowed(folder));
+    grown
+        .map(|(folder, (count, first))| Violation {
+            what: format!(
+                "{}; {folder} has {count} such lines, {} are allowed",
+                first.what,
+                allowed(folder)
+            ),
+            ..first
+        })
+        .collect()
+}
+
+/// Returns true if a comment has an opening or a word of those above.
+fn is_private(text: &str) -> bool {
+    let words = text.trim_start_matches(['/', '!']).trim_start();
+    OPENINGS.iter().any(|opening| words.starts_with(opening))
+        || UNNAMED.iter().any(|word| words.contains(word))
+}
+
+/// Returns the crate's folder: `crates/NAME`, or the first part of the path.
+fn folder(path: &str) -> &str {
+    let parts = if path.starts_with("crates/") { 2 } else { 1 };
+    let end = path.match_indices('/').nth(parts - 1).map_or(path.len(), |(at, _)| at);
+    &path[..end]
+}
+
+/// Returns true if a comment is one word that is not code.
 fn is_word(said: &str) -> bool {
     !said.contains([' ', '`'])
 }
 
-/// What a comment that has its line for itself says; none of other lines.
+/// Returns the text of a comment that has its own line. `None` for other lines.
 fn comment(line: &str) -> Option<&str> {
     line.trim_start().strip_prefix("//")
 }
 
-/// What stands between backticks.
+/// Returns the parts between backticks.
 fn quoted(text: &str) -> impl Iterator<Item = &str> {
     text.split('`').skip(1).step_by(2)
 }
@@ -79,7 +148,8 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(is_between).filter(|word| !word.is_empty())
 }
 
-/// Whether a word is two or more words with a capital each: one alone may be any noun.
+/// Returns true if the name consists of two or more capitalized words. A single one may be any
+/// noun.
 fn is_camel(word: &str) -> bool {
     let mut letters = word.chars();
     let begins = letters.next().is_some_and(|c| c.is_ascii_uppercase());
@@ -117,5 +187,21 @@ mod tests {
         let said: Vec<String> = sentences(&tree).iter().map(ToString::to_string).collect();
         let what = "a.rs:1: `Which.` is one word: say in a sentence what the item is";
         assert_eq!(said, [what]);
+    }
+
+    #[test]
+    fn a_comment_without_a_subject_is_found_with_the_number_of_its_crate() {
+        let text = "/// What nobody has.\nstruct A;\n/// The width, mm.\nstruct B;\n";
+        let tree = Tree::of(&[("crates/a/src/lib.rs", text), ("xtask/b.rs", "// Done.\n")]);
+        let found = plain(&tree);
+        let said = found.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
+        assert!(
+            said.starts_with("crates/a/src/lib.rs:1: `What nobody has.` names no subject"),
+            "{said}"
+        );
+        assert!(
+            said.ends_with("crates/a has 1 such lines, 0 are allowed"),
+            "{said}"
+        );
     }
 }

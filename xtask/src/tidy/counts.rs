@@ -1,10 +1,11 @@
-//! What documents count is counted again: rules, points and commands, and which crates are large.
+//! Checks counts in documents: rules, points and commands, and the large crates.
 
 use super::Violation;
 use crate::modules::Modules;
 use crate::tree::Tree;
 
-/// From so many lines without tests, ARCHITECTURE.md names a crate and says why it is not cut.
+/// Number of lines without tests from which ARCHITECTURE.md names a crate and says why it is not
+/// split.
 const CRATE_LINES_LARGE: usize = 15_000;
 
 /// The sentence of ARCHITECTURE.md that names the large crates.
@@ -36,7 +37,7 @@ const TENS: [&str; 10] = [
     "", "", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety",
 ];
 
-/// Numbers in words before "rules" and "points" of documents are those of the code.
+/// Checks the numbers in words before "rules" and "points" in documents.
 pub fn numbers(tree: &Tree) -> Vec<Violation> {
     let rows = |path: &str, start: &str| {
         let text = tree.file(path).map_or("", |file| file.text());
@@ -50,7 +51,7 @@ pub fn numbers(tree: &Tree) -> Vec<Violation> {
         ("points", vec![rows("STYLE.md", "**")]),
     ];
     let mut found = Vec::new();
-    // What a changelog counted was right then.
+    // The counts in a changelog were right at the time.
     for file in tree.with_extension("md").filter(|file| file.path != "CHANGELOG.md") {
         for (number, line) in file.text().lines().enumerate() {
             let words: Vec<String> = line.split_whitespace().map(str::to_lowercase).collect();
@@ -71,7 +72,7 @@ pub fn numbers(tree: &Tree) -> Vec<Violation> {
     found
 }
 
-/// What a number in words is; none for other words.
+/// Returns the value of a number in words. `None` for other words.
 fn value(word: &str) -> Option<usize> {
     let (tens, ones) = word.split_once('-').unwrap_or((word, ""));
     let of = |names: &[&str], word: &str| names.iter().position(|name| *name == word);
@@ -82,7 +83,7 @@ fn value(word: &str) -> Option<usize> {
     }
 }
 
-/// HACKING.md names every command of `cargo xtask`.
+/// Checks that HACKING.md names every command of `cargo xtask`.
 pub fn commands(tree: &Tree) -> Vec<Violation> {
     let text = tree.file("HACKING.md").map_or("", |file| file.text());
     let missing = crate::command_names().into_iter().filter(|name| {
@@ -94,7 +95,7 @@ pub fn commands(tree: &Tree) -> Vec<Violation> {
         .collect()
 }
 
-/// ARCHITECTURE.md names the crates that are large, and no other.
+/// Checks that ARCHITECTURE.md names the large crates, and no others.
 pub fn large_crates(tree: &Tree) -> Vec<Violation> {
     const PATH: &str = "ARCHITECTURE.md";
     let lines = |name: &String| Modules::of(tree, name).lines_count();

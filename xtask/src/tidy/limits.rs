@@ -1,5 +1,5 @@
-//! The limits that `docs/measurement.md` states are those of the code. A reader who doubts a
-//! verdict looks there; a table that drifted would be a wrong answer with authority.
+//! Checks that the limits in `docs/measurement.md` are those of the code. Readers who doubt a
+//! verdict look there, and a wrong table would mislead them.
 
 use super::Violation;
 use crate::tree::Tree;
@@ -11,12 +11,13 @@ const CODE: &str = "crates/analysis/src/rules/limits.rs";
 const DOCUMENT: &str = "docs/measurement.md";
 const TABLE_HEAD: &str = "| limit | value | of |";
 
-/// Each field of `Limits::default()` has its row with its value, and no other row is there.
+/// Checks that each field of `Limits::default()` has its row with its value, and that there are no
+/// other rows.
 pub fn limits(tree: &Tree) -> Vec<Violation> {
     let text = |path: &str| tree.file(path).map(|file| file.text().to_owned()).unwrap_or_default();
     let coded = coded(&text(CODE));
     if coded.is_empty() {
-        // The rule must not fall asleep because the code moved.
+        // Moved code must not disable the rule.
         let what = "has no `impl Default for Limits`; name its file in xtask/src/tidy/limits.rs";
         return vec![Violation::of_file(CODE, what)];
     }
@@ -42,7 +43,7 @@ pub fn limits(tree: &Tree) -> Vec<Violation> {
     found
 }
 
-/// Name and value of each limit, as the code spells them.
+/// Returns name and value of each limit, as spelled in the code.
 fn coded(source: &str) -> BTreeMap<String, String> {
     let mut fields = Fields {
         source,
@@ -72,11 +73,11 @@ impl<'ast> Visit<'ast> for Fields<'_> {
         visit::visit_expr_struct(self, node);
     }
 
-    /// Tests of the rules make other limits; they are not the defaults.
+    /// Skips tests, which use other limits than the defaults.
     fn visit_item_mod(&mut self, _: &'ast syn::ItemMod) {}
 }
 
-/// Name → line and value of each row of the table.
+/// Returns a map from the name to line and value of each row of the table.
 fn stated(document: &str) -> BTreeMap<String, (usize, String)> {
     let lines = document.lines().enumerate().skip_while(|(_, line)| *line != TABLE_HEAD);
     let rows = lines.skip(2).take_while(|(_, line)| line.starts_with('|'));

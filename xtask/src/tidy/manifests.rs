@@ -1,14 +1,15 @@
-//! Rules about crates: the table in ARCHITECTURE.md is the law, the manifests must follow it.
+//! Rules about crates: the manifests must follow the table in ARCHITECTURE.md.
 
 use super::Violation;
 use crate::tree::Tree;
 use std::collections::BTreeSet;
 
 const ARCHITECTURE: &str = "ARCHITECTURE.md";
-/// The head of the table: what stands below it, up to the first other line, are crates.
+/// Header of the table. The rows below it, up to the first other line, are crates.
 const TABLE_HEAD: &str = "| floor | crate | the only crate that knows… | uses |";
 
-/// Crates that only the tests of another may use: those of `cluster` ask an agent that is a thread.
+/// Crates that only the tests of another crate may use. The tests of `cluster` use an agent that
+/// runs as a thread.
 const ASKED_BY_TESTS: [(&str, &str); 1] = [("cluster", "agent")];
 
 /// One row of the table.
@@ -52,7 +53,7 @@ fn row(line: usize, text: &str) -> Option<Row> {
     })
 }
 
-/// Where the crate's manifest and its root source file are.
+/// Returns the paths of the crate's manifest and of its possible root source files.
 fn places(name: &str) -> (String, [String; 2]) {
     let folder = if name == "xtask" {
         name.to_owned()
@@ -66,13 +67,13 @@ fn places(name: &str) -> (String, [String; 2]) {
     (format!("{folder}/Cargo.toml"), roots)
 }
 
-/// Names in a table of dependencies of the manifest.
+/// Returns the names in a table of dependencies of the manifest.
 fn dependencies_of(manifest: &toml::Table, key: &str) -> BTreeSet<String> {
     let table = manifest.get(key).and_then(toml::Value::as_table);
     table.into_iter().flat_map(|table| table.keys().cloned()).collect()
 }
 
-/// The crates are those of the table, and each uses exactly what its row says.
+/// Checks that the crates are those of the table, and that each uses exactly the crates of its row.
 pub fn dependencies(tree: &Tree) -> Vec<Violation> {
     let rows = match rows(tree) {
         Ok(rows) => rows,
@@ -126,8 +127,8 @@ fn compare(
             found.push(Violation::at(ARCHITECTURE, row.line, what));
         }
     }
-    // The binary's tests drive the whole; every other crate's tests stay with its own row, but for
-    // what ASKED_BY_TESTS names.
+    // The binary's tests may use all crates. The tests of other crates may use only the crates of
+    // their row, and those in ASKED_BY_TESTS.
     let tested = dependencies_of(manifest, "dev-dependencies");
     let foreign = tested
         .intersection(names)
@@ -140,7 +141,7 @@ fn compare(
         );
         found.push(Violation::of_file(path, what));
     }
-    // No crate brings an async runtime: the hot path and the engine are threads and loops.
+    // No crate may bring in an async runtime: the hot path and the engine are threads and loops.
     for name in ["tokio", "async-std", "smol"].iter().filter(|name| used.contains(**name)) {
         found.push(Violation::of_file(
             path,
@@ -149,7 +150,7 @@ fn compare(
     }
 }
 
-/// The header of each crate's root, its manifest and its row say the same sentence.
+/// Checks that the header of each crate's root, its manifest and its row contain the same sentence.
 pub fn sentences(tree: &Tree) -> Vec<Violation> {
     let rows = match rows(tree) {
         Ok(rows) => rows,
@@ -181,7 +182,7 @@ fn first_paragraph(source: &str) -> String {
     lines.join(" ")
 }
 
-/// Each line of `[workspace.dependencies]` that is not a crate of ours ends with its reason.
+/// Checks that each third-party line of `[workspace.dependencies]` ends with its reason.
 pub fn reasons(tree: &Tree) -> Vec<Violation> {
     let text = tree.file("Cargo.toml").map(|file| file.text()).unwrap_or_default();
     let lines = text.lines().enumerate().skip_while(|(_, l)| *l != "[workspace.dependencies]");

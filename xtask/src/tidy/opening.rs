@@ -1,12 +1,12 @@
-//! Rules about the ways to what others have made: a file is opened by crate `foreign`, and a
-//! program is listened to by `reach::process`, which wait for neither for ever.
+//! Rules about external files and programs. Files are opened through crate `foreign`, and programs
+//! are read through `reach::process`, neither of which can wait forever.
 
 use super::Violation;
 use super::code::{is_cfg_test, item_end};
 use crate::tree::{File, Tree};
 use proc_macro2::{TokenStream, TokenTree};
 
-/// Ways to open a file that wait for what a pipe says, and read a device without an end.
+/// Functions that wait for the content of a pipe, or read a device without end.
 const OPENING: [&str; 9] = [
     "fs::read",
     "fs::read_to_string",
@@ -18,11 +18,11 @@ const OPENING: [&str; 9] = [
     "fs::openat",
     "Reader::from_path",
 ];
-/// Ways to listen to a program for as long as it likes.
+/// Functions that read a program's output without a time limit.
 const LISTENING: [&str; 3] = ["Stdio::piped", "wait_with_output", "io::pipe"];
 
-/// Where a file is opened otherwise: a file or a folder of the sources, and the reason.
-const OPENS: [(&str, &str); 26] = [
+/// Exceptions for opening files: a file or a folder of the sources, and the reason.
+const OPENS: [(&str, &str); 27] = [
     (
         "crates/agent/build.rs",
         "it runs while the program is built",
@@ -52,6 +52,10 @@ const OPENS: [(&str, &str); 26] = [
     (
         "crates/kernel/src/listener.rs",
         "tables of sockets below /proc",
+    ),
+    (
+        "crates/kernel/src/skipped.rs",
+        "the gate's list of tests that were left out, which a test writes",
     ),
     ("crates/kernel/src/links.rs", "what /sys says of a link"),
     (
@@ -111,7 +115,7 @@ const OPENS: [(&str, &str); 26] = [
     ),
 ];
 
-/// Where a program is talked with otherwise, and the reason.
+/// Exceptions for talking to programs, and the reason.
 const LISTENS: [(&str, &str); 6] = [
     (
         "crates/agent/src/disk_check.rs",
@@ -136,14 +140,14 @@ const LISTENS: [(&str, &str); 6] = [
     ),
 ];
 
-/// Files of others are opened by crate `foreign`.
+/// Checks that external files are opened through crate `foreign`.
 pub fn files(tree: &Tree) -> Vec<Violation> {
     let hint = "open it by crate `foreign`, or name the file of the sources in \
                 xtask/src/tidy/opening.rs with the reason";
     violations(tree, &OPENING, &OPENS, hint)
 }
 
-/// Programs are listened to by `reach::process`.
+/// Checks that programs are read through `reach::process`.
 pub fn programs(tree: &Tree) -> Vec<Violation> {
     let hint = "listen to it by `reach::process::ask` or `listen`, or name the file of the sources \
                 in xtask/src/tidy/opening.rs with the reason";
@@ -171,7 +175,7 @@ fn violations(tree: &Tree, bans: &[&str], excepted: &[(&str, &str)], hint: &str)
             })),
         }
     }
-    // A tree of a rule's test has not all of them.
+    // A tree in a test of a rule lacks some of them.
     if tree.file("Cargo.toml").is_some() {
         let idle = excepted.iter().zip(used).filter(|(_, used)| !used);
         found.extend(idle.map(|((place, _), _)| {
@@ -181,8 +185,8 @@ fn violations(tree: &Tree, bans: &[&str], excepted: &[(&str, &str)], hint: &str)
     found
 }
 
-/// Calls and imports of `bans` outside tests, with their lines. A call whose argument is a literal
-/// path of the kernel's is none.
+/// Collects calls and imports of `bans` outside tests, with their lines. A call whose argument is a
+/// literal path of the kernel is allowed.
 fn collect(tokens: TokenStream, bans: &[&str], calls: &mut Vec<(usize, String)>) {
     let all: Vec<TokenTree> = tokens.into_iter().collect();
     let mut at = 0;
@@ -207,7 +211,7 @@ fn collect(tokens: TokenStream, bans: &[&str], calls: &mut Vec<(usize, String)>)
     }
 }
 
-/// The name before `::` and the token at `at`.
+/// Returns the name before `::` and the token at `at`.
 fn before(all: &[TokenTree], at: usize) -> Option<String> {
     let is_colon =
         |token: &TokenTree| matches!(token, TokenTree::Punct(punct) if punct.as_char() == ':');
@@ -220,7 +224,7 @@ fn before(all: &[TokenTree], at: usize) -> Option<String> {
     }
 }
 
-/// Whether what stands in the brackets is a literal path, or a format of one, below /proc or /sys.
+/// Returns true if the argument is a literal path, or a format of one, below /proc or /sys.
 fn is_of_kernel(arguments: Option<&TokenTree>) -> bool {
     let Some(TokenTree::Group(group)) = arguments else {
         return false;

@@ -1,20 +1,22 @@
-//! Rules about files as text: lengths, leftovers, and that documents name what exists.
+//! Rules about files as text: lengths, leftovers, and names in documents that must exist.
 
 use super::Violation;
 use crate::tree::{File, Tree};
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
-/// What two panes show side by side.
+/// Maximum columns, so that two panes fit side by side.
 const LINE_COLUMNS_MAX: usize = 100;
-/// A source file is read in one sitting; one that is longer says why in its header.
+/// Maximum lines of a source file, which should be readable in one sitting. A longer file gives the
+/// reason in its header.
 const FILE_LINES_MAX: usize = 500;
-/// No reason is good enough beyond this.
+/// Maximum lines of a source file with a reason.
 const FILE_LINES_HARD_MAX: usize = 1000;
-/// How the header of a long file begins its reason.
+/// Beginning of the reason in the header of a long file.
 const LONG_BECAUSE: &str = "//! Long because ";
-/// A clone should stay small: what is bigger is data, and belongs elsewhere or in `LARGE_FILES`.
+/// Maximum bytes of a file, so that a clone stays small. Larger files are data, and belong
+/// elsewhere or in `LARGE_FILES`.
 const FILE_BYTES_MAX: usize = 200_000;
-/// Files that may be bigger, with the reason.
+/// Files that may be larger, with the reason.
 const LARGE_FILES: [(&str, &str); 2] = [
     ("Cargo.lock", "one entry per dependency of a dependency"),
     (
@@ -23,7 +25,8 @@ const LARGE_FILES: [(&str, &str); 2] = [
     ),
 ];
 
-/// Markers of unfinished work, and what must not be named. Split, so that this file passes itself.
+/// Markers of unfinished work, and forbidden names. They are split, so that this file passes its
+/// own rule.
 const LEFTOVER_WORDS: [&str; 3] = [
     concat!("TO", "DO"),
     concat!("FIX", "ME"),
@@ -34,7 +37,8 @@ const LEFTOVER_CALLS: [&str; 3] = [
     concat!("unimplemented", "!("),
     concat!("to", "do!("),
 ];
-/// Which registry or mirror packages come from is the machine's business, not the project's.
+/// Hosts of registries. The machine's configuration chooses the registry or mirror, not the
+/// project.
 const HOSTS: [&str; 7] = [
     concat!("crates", ".io"),
     concat!("repo1.maven", ".org"),
@@ -44,16 +48,16 @@ const HOSTS: [&str; 7] = [
     concat!("pypi", ".org"),
     concat!("arti", "factory"),
 ];
-/// The one file that may name one of them: the address that is asked where nobody names another.
+/// The one file that may name one of them: it has the default address.
 const HOSTS_FILE: &str = "crates/supply/src/repository.rs";
-/// Folders of somebody's machine. A path counts where it begins, not in the middle of another.
+/// Folders of a particular machine. Only paths that begin with one are matched.
 const MACHINE_PATHS: [&str; 3] = [
     concat!("/wo", "rk/"),
     concat!("/ro", "ot/"),
     concat!("/ho", "me/"),
 ];
 
-/// Lines of source fit in [`LINE_COLUMNS_MAX`] columns, unless a URL makes them long.
+/// Checks that lines of source fit in [`LINE_COLUMNS_MAX`] columns, unless a URL makes them longer.
 pub fn line_lengths(tree: &Tree) -> Vec<Violation> {
     let mut found = Vec::new();
     for file in tree.with_extension("rs") {
@@ -68,7 +72,8 @@ pub fn line_lengths(tree: &Tree) -> Vec<Violation> {
     found
 }
 
-/// Source files have at most [`FILE_LINES_MAX`] lines, or a reason and [`FILE_LINES_HARD_MAX`].
+/// Checks that source files have at most [`FILE_LINES_MAX`] lines, or a reason and at most
+/// [`FILE_LINES_HARD_MAX`].
 pub fn file_lengths(tree: &Tree) -> Vec<Violation> {
     let mut found = Vec::new();
     for file in tree.with_extension("rs") {
@@ -93,10 +98,10 @@ pub fn file_lengths(tree: &Tree) -> Vec<Violation> {
     found
 }
 
-/// No marker of unfinished work, no registry host, no path of somebody's machine.
+/// Checks for markers of unfinished work, registry hosts and paths of a particular machine.
 pub fn leftovers(tree: &Tree) -> Vec<Violation> {
     let mut found = Vec::new();
-    // Lock files are cargo's, and name its registry.
+    // cargo writes the lock files, which name its registry.
     for file in tree.files.iter().filter(|file| !file.path.ends_with("Cargo.lock")) {
         for (index, line) in file.text().lines().enumerate() {
             let is_here = |what: &&str| file.path != HOSTS_FILE || !HOSTS.contains(what);
@@ -128,7 +133,8 @@ fn leftovers_in(line: &str) -> impl Iterator<Item = &'static str> + '_ {
     words.chain(calls).chain(MACHINE_PATHS.into_iter().filter(begins))
 }
 
-/// Tracked files have at most [`FILE_BYTES_MAX`] bytes, unless they are in [`LARGE_FILES`].
+/// Checks that tracked files have at most [`FILE_BYTES_MAX`] bytes, unless they are in
+/// [`LARGE_FILES`].
 pub fn file_sizes(tree: &Tree) -> Vec<Violation> {
     let is_expected = |file: &&File| !LARGE_FILES.iter().any(|(path, _)| *path == file.path);
     let too_large = tree.files.iter().filter(|file| file.bytes > FILE_BYTES_MAX);
@@ -141,7 +147,7 @@ pub fn file_sizes(tree: &Tree) -> Vec<Violation> {
         .collect()
 }
 
-/// Links from one document to another, or to a heading, lead somewhere.
+/// Checks that links from one document to another, or to a heading, have a target.
 pub fn links(tree: &Tree) -> Vec<Violation> {
     let mut found = Vec::new();
     for file in tree.with_extension("md") {
@@ -172,7 +178,8 @@ fn has_heading(tree: &Tree, path: &str, heading: &str) -> bool {
     headings.iter().any(|slug| slug == heading)
 }
 
-/// `make …`, `cargo xtask …` and paths in code spans and code blocks of documents exist.
+/// Checks that `make …`, `cargo xtask …` and paths in code spans and code blocks of documents
+/// exist.
 pub fn names(tree: &Tree) -> Vec<Violation> {
     let makefile = tree.file("Makefile").map(|file| file.text()).unwrap_or_default();
     let commands = crate::command_names();
@@ -200,25 +207,25 @@ pub fn names(tree: &Tree) -> Vec<Violation> {
     found
 }
 
-/// The word after each occurrence of `prefix` at the beginning of a line of code.
+/// Returns the word after each occurrence of `prefix` at the beginning of a line of code.
 fn words_after(code: &str, prefix: &str) -> Vec<String> {
     let lines = code.lines().filter_map(|line| line.trim().strip_prefix(prefix));
     let words = lines.filter_map(|rest| rest.split_whitespace().next());
     words.filter(|word| !word.starts_with(['…', '<'])).map(str::to_owned).collect()
 }
 
-/// Whether the word is a path into this tree, whole (no `…`, no pattern).
+/// Returns true if the word is a complete path into this tree (no `…`, no pattern).
 fn is_our_path(word: &str) -> bool {
     let folders = ["crates/", "docs/", "studies/", "xtask/", "scripts/", ".ci/"];
     folders.iter().any(|folder| word.starts_with(folder))
         && word.chars().all(|c| c.is_ascii_alphanumeric() || "/._-".contains(c))
 }
 
-/// What the rules need of a Markdown document, with lines from 1.
+/// The parts of a Markdown document that the rules need, with lines from 1.
 #[derive(Default)]
 struct Document {
     links: Vec<(usize, String)>,
-    /// Names of its headings in links.
+    /// Anchors of its headings.
     headings: Vec<String>,
     /// Code spans and code blocks.
     codes: Vec<(usize, String)>,
@@ -259,7 +266,7 @@ fn document(file: &File) -> Document {
     document
 }
 
-/// A heading's name in links, as the common forges make it.
+/// Returns a heading's anchor, as the common forges make it.
 fn slug(title: &str) -> String {
     let kept = title.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
     kept.map(|c| if c == ' ' { '-' } else { c })
@@ -267,7 +274,7 @@ fn slug(title: &str) -> String {
         .collect()
 }
 
-/// `path`, written in the document `from`, as a path from the root.
+/// Converts `path`, written in the document `from`, to a path from the root.
 fn resolve(from: &str, path: &str) -> String {
     let mut parts: Vec<&str> = from.split('/').collect();
     parts.pop();

@@ -1,12 +1,12 @@
-//! The tests that `docs/traps.md` promises are there, under the names that it gives: a promise to
-//! the reader that nobody would miss when a test is renamed or taken away.
+//! Checks that the tests named in `docs/traps.md` exist. Otherwise a renamed or removed test would
+//! silently break this promise to the reader.
 
 use super::Violation;
 use crate::tree::Tree;
 
 const DOCUMENT: &str = "docs/traps.md";
 
-/// Each test that stands in the last column of the table is a function of the file beside it.
+/// Checks that each test in the last column of the table is a function of the file beside it.
 pub fn traps(tree: &Tree) -> Vec<Violation> {
     let Some(document) = tree.file(DOCUMENT) else {
         return vec![Violation::of_file(DOCUMENT, "is missing")];

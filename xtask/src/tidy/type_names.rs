@@ -1,17 +1,16 @@
-//! A type is named by what it is: no pronoun, and no participle that says only that something was
-//! done with it.
+//! Checks the names of types. A name says what the type is; pronouns and bare participles do not.
 
 use super::Violation;
 use crate::tree::Tree;
 
-/// Words that say nothing of what they name.
+/// Words that say nothing about the type.
 const NO_NAMES: [&str; 27] = [
     "All", "Asked", "Done", "Found", "Gathered", "Given", "Here", "How", "It", "Kept", "Known",
     "Left", "Look", "Looked", "Meant", "Mine", "One", "Other", "Others", "Said", "Seen", "Shown",
     "Such", "This", "Told", "Wanted", "What",
 ];
 
-/// Those that are there still; none may be added.
+/// Existing exceptions. No new ones may be added.
 const STILL_THERE: [(&str, &str); 4] = [
     ("crates/imports/src/stress/source.rs", "What"),
     ("crates/kernel/src/probe/look.rs", "Look"),
@@ -19,10 +18,10 @@ const STILL_THERE: [(&str, &str); 4] = [
     ("crates/measure/src/known.rs", "Known"),
 ];
 
-/// Words before the name of a type that is defined.
+/// Keywords before the name of a defined type.
 const DEFINING: [&str; 5] = ["struct", "enum", "trait", "type", "union"];
 
-/// No new type of the crates is named by one of those words alone.
+/// Checks that no new type of the crates consists only of one of those words.
 pub fn type_names(tree: &Tree) -> Vec<Violation> {
     let mut found = Vec::new();
     for file in tree.with_extension("rs") {
@@ -41,7 +40,7 @@ pub fn type_names(tree: &Tree) -> Vec<Violation> {
     found
 }
 
-/// The name of the type that a line begins to define.
+/// Returns the name of the type whose definition begins on a line.
 fn defined(line: &str) -> Option<&str> {
     let mut words = line.split_whitespace();
     let mut word = words.next()?;

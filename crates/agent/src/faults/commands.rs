@@ -1,4 +1,4 @@
-//! What programs break and heal: of somebody else's machines, as their owner says.
+//! Faults by programs that the owner of a machine supplies.
 
 use super::state::Breakable;
 use crate::state::AgentState;
@@ -8,7 +8,7 @@ use host::process::Identity;
 use host::undo::Undo;
 use target::Invocation;
 
-/// One program, and what heals what it did.
+/// A program that injects a fault, and the one that heals it.
 pub(super) struct Commands {
     pub inject: Invocation,
     pub heal: Invocation,
@@ -20,7 +20,8 @@ impl Breakable for Commands {
         succeed(&self.inject, LIMIT)
     }
 
-    /// What has not healed stays on the list, so that it is tried once more at the end.
+    /// Runs the healing program. If it fails, it stays on the undo list, so that it is tried again
+    /// at the end.
     fn heal(&mut self, here: &AgentState) -> Result<Vec<Identity>> {
         succeed(&self.heal, LIMIT)?;
         here.undo.forget(&Undo::Command(self.heal.clone()))?;

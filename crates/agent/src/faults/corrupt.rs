@@ -1,8 +1,8 @@
-//! Bytes of a file that are others on the disk than those that were written: bit rot.
+//! Silent corruption: bytes of a file differ on disk from those that were written.
 //!
-//! What must hold: only blocks of that very file are written to, when it is broken as when it is
-//! healed. While it is broken the file is held open, and so keeps its blocks; when it is healed, it
-//! is looked for anew, and what stands in its blocks has to be what was put there.
+//! Invariant: only blocks of that very file are written to, both for injection and healing. While
+//! the fault lasts, the file is held open, and so keeps its blocks. For healing, the file is looked
+//! up again, and its blocks must contain the corrupted bytes.
 
 use super::state::Breakable;
 use super::volume::uncache;
@@ -17,17 +17,17 @@ use std::fs::File;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// How many bytes of a file are changed at the most: they are kept in memory meanwhile.
+/// Maximum number of corrupted bytes of a file, which are kept in memory meanwhile.
 const BYTES_MAX: u64 = 1 << 20;
 
-/// Some bytes of a file, inverted on the disk.
+/// Bytes of a file, inverted on disk.
 pub(super) struct Rot {
     path: PathBuf,
     at: u64,
     bytes: u64,
-    /// Which file it is.
+    /// Identity of the file.
     identity: (u64, u32),
-    /// What the volume reads and writes at least.
+    /// Block size of the volume.
     block_bytes: u64,
     changed: Vec<Changed>,
     became: Option<String>,
@@ -53,20 +53,20 @@ impl Rot {
         }
     }
 
-    /// The blocks that hold the bytes, and no more.
+    /// Returns the byte range of the blocks that contain the bytes.
     fn blocks(&self) -> Range<u64> {
         let end = (self.at + self.bytes).next_multiple_of(self.block_bytes);
         self.at - self.at % self.block_bytes..end
     }
 
-    /// Where they are on the device.
+    /// Returns their location on the device.
     fn places(&self, file: &OwnedFd) -> Result<Vec<Extent>> {
         let blocks = self.blocks();
         let all = ext4::extents(file, blocks.start, blocks.end - blocks.start);
         all.with_context(|| format!("find bytes of {} on its disk", self.path.display()))
     }
 
-    /// The file, wherever it is now; none if it is gone.
+    /// Finds the file, wherever it is now. `None` if it is gone.
     fn find(&self, here: &AgentState) -> Result<Option<(OwnedFd, PathBuf)>> {
         let open = here.files.admit(&self.path)?.open(OFlags::RDONLY, Mode::empty());
         if let Ok(file) = open
@@ -175,11 +175,11 @@ fn read(image: &File, place: Extent) -> Result<Blocks> {
     read.with_context(|| format!("read the image of the volume at {}", place.place))
 }
 
-/// That file below a folder, by any of its names.
+/// Finds that file below a folder, by any of its names.
 fn find_below(folder: &OwnedFd, path: &Path, identity: (u64, u32)) -> Option<(OwnedFd, PathBuf)> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let entries = Dir::read_from(folder).ok()?;
-    // Whoever owns them deletes files at any time: what cannot be opened is gone.
+    // Their owner deletes files at any time: a file that cannot be opened is gone.
     entries.filter_map(Result::ok).find_map(|entry| {
         let name = entry.file_name();
         let path = || path.join(name.to_string_lossy().as_ref());

@@ -1,5 +1,4 @@
-//! A process that is started anew with nothing of what it kept: its data was lost, or somebody
-//! else has it now.
+//! Restarts a process without its data: the data was lost, or other nodes have it now.
 
 use super::state::Breakable;
 use crate::state::AgentState;
@@ -12,18 +11,18 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// How long a process of this host may take to accept a connection.
+/// Time limit for a process of this host to accept a connection.
 const ACCEPTS_WITHIN: Duration = Duration::from_secs(2);
 
-/// When it ends, and its folders are emptied.
+/// Time at which it is ended, and its folders are emptied.
 pub(super) enum When {
     /// At once.
     Now,
-    /// When it is healed, if nothing accepts connections there by then: it has left the others.
+    /// On healing, if nothing accepts connections at this address by then: it has left its cluster.
     Left(SocketAddr),
 }
 
-/// What is gone with the agent needs no guard, and what was in the folders nobody brings back.
+/// No guard is needed: the process ends with the agent, and its data is not restored.
 pub(super) struct Emptied {
     one: Restartable,
     folders: Vec<PathBuf>,
@@ -53,7 +52,7 @@ impl Emptied {
         steps.try_for_each(|step| here.change(step))
     }
 
-    /// Whether it is among the others still.
+    /// Returns true if it is still a member of its cluster.
     fn stays(&self) -> Result<bool> {
         let When::Left(address) = self.when else {
             return Ok(false);

@@ -1,5 +1,4 @@
-//! What is started with something else on purpose, and then as before: with other files, which it
-//! reads when it starts, or by another command.
+//! Starts a process with changed files or another command, and later with the original ones.
 
 use super::process::STOP_LIMIT;
 use super::state::Breakable;
@@ -9,16 +8,16 @@ use host::Restartable;
 use host::Step;
 use host::process::Identity;
 
-/// What is changed back. What is gone with the agent reads no files any more, and needs no guard.
+/// Changes that are undone. No guard is needed: a process that ended with the agent reads no files.
 pub(super) struct Changed {
     reader: Option<Restartable>,
-    /// What is started meanwhile, if that is not the same.
+    /// Start of the process meanwhile, if it differs.
     instead: Option<Restartable>,
     forth: Vec<Step>,
     back: Vec<Step>,
-    /// Whether a step was done, or a part of one.
+    /// True if a step was done, perhaps in part.
     is_begun: bool,
-    /// Whether nothing reads them now.
+    /// True if the process does not run now.
     is_ended: bool,
 }
 
@@ -34,7 +33,7 @@ impl Changed {
         }
     }
 
-    /// The same, with something else that is started meanwhile.
+    /// Adds a different start for the time of the fault.
     pub fn by(self, instead: Restartable) -> Changed {
         Changed {
             instead: Some(instead),
@@ -51,7 +50,7 @@ impl Changed {
         here.children.end(reader.process, STOP_LIMIT).map(drop)
     }
 
-    /// Starts it, by what is there meanwhile if it has not been healed.
+    /// Starts the process, with the different start if the fault lasts.
     fn start(&mut self, here: &AgentState, meanwhile: bool) -> Result<()> {
         if let Some(reader) = &mut self.reader {
             let instead = self.instead.as_ref().filter(|_| meanwhile);
@@ -80,7 +79,7 @@ impl Breakable for Changed {
                 changed = changed.and(here.change(step.clone()));
             }
         }
-        // Whatever became of the files: nobody else would start it.
+        // Started whatever the state of the files, because nothing else would start it.
         if self.is_ended {
             self.start(here, false)?;
         }

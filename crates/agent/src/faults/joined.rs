@@ -1,4 +1,4 @@
-//! A process that is started to join others, and that leaves them again.
+//! Starts a process that joins a cluster, and makes it leave again.
 
 use super::links::Taken;
 use super::state::Breakable;
@@ -11,13 +11,13 @@ use host::invocation::succeed;
 use host::process::Identity;
 use std::time::Duration;
 
-/// How long a process of this host may take to accept a connection.
+/// Time limit for a process of this host to accept a connection.
 const ACCEPTS_WITHIN: Duration = Duration::from_secs(2);
 
-/// How long it may take to leave, when nobody has told it before: it gives away what it has.
+/// Time limit for it to leave, if it was not told to before: it streams its data to others.
 const LEAVES_WITHIN: Duration = Duration::from_secs(600);
 
-/// What is gone with the agent needs no guard, and its folder is the host's.
+/// No guard is needed: the process ends with the agent, and its folder belongs to the host.
 pub(super) struct Joined {
     taken: Taken,
     what: Join,
@@ -39,7 +39,7 @@ impl Joined {
 impl Breakable for Joined {
     fn inject(&mut self, here: &AgentState) -> Result<()> {
         self.is_begun = true;
-        // On a machine of its own it has the address of the others, and ports of its own.
+        // On a remote machine it shares the address of the other nodes, with ports of its own.
         if here.check_stand_in().is_ok() {
             self.taken.inject(here)?;
         }

@@ -1,6 +1,6 @@
-//! Processes that are to serve again after an agent has healed by itself, when nobody else sees
-//! whether they do. A node may meet what its disk has lost, and end; or stop serving for good,
-//! since it could open no file.
+//! Keeps processes up after an agent has healed by itself, when no controller watches them. A node
+//! may end because of data that its disk has lost. It may also stop serving for good because it
+//! could not open a file.
 
 use super::state::{Faults, State};
 use crate::state::AgentState;
@@ -11,35 +11,35 @@ use measure::clock::Deadline;
 use std::sync::PoisonError;
 use std::time::Duration;
 
-/// How long they are looked at: as long as two of them may take to start.
+/// Duration of watching: as long as two starts may take.
 const WATCHED_FOR: Duration = Duration::from_secs(360);
 
-/// Between two looks, and so two starts.
+/// Interval between two checks, and so between two starts.
 const POLL: Duration = Duration::from_secs(1);
 
-/// How long one may take to start, on a busy machine.
+/// Time limit for a start, on a busy machine.
 const STARTS_WITHIN: Duration = Duration::from_secs(180);
 
-/// How long one may refuse connections that was there before: what was broken may have to pass.
+/// Time that a process from before the fault may refuse connections, until the effect has passed.
 const REFUSES_MAX: Duration = Duration::from_secs(60);
 
-/// How long one may take to accept a connection.
+/// Time limit for accepting a connection.
 const ACCEPTS_WITHIN: Duration = Duration::from_millis(500);
 
-/// How often one is started again.
+/// Maximum number of restarts.
 const RESTARTS_MAX: usize = 3;
 
-/// A process that is looked at.
+/// A process that is watched.
 struct WatchedProcess {
     process: Identity,
     start: StartProcess,
-    /// Until when it may refuse connections.
+    /// Time until which it may refuse connections.
     until: Deadline,
     restarts_count: usize,
 }
 
 impl Faults {
-    /// Takes note of what has started a process that is to be kept up.
+    /// Records the start of a process that must be kept up.
     pub fn remember(&self, process: Identity, start: &StartProcess) {
         if start.serves.is_some() {
             let starts = self.starts.lock();
@@ -61,15 +61,17 @@ impl Faults {
 }
 
 impl AgentState {
-    /// Starts those again that end by themselves or serve nobody, the second time so that they
-    /// forgive what they meet. Who is ended on purpose stays so, and what is broken is let be.
+    /// Restarts processes that end by themselves or do not serve, the second time with the
+    /// forgiving environment. A process that was ended on purpose is not restarted, and watching
+    /// stops when there is a new fault.
     pub(super) fn keep_up(&self) {
         let deadline = Deadline::after(WATCHED_FOR);
         let mut all_kept = self.faults.kept();
         while !deadline.passed() {
             let all = self.faults.lock();
             let waited = self.faults.news.wait_timeout(all, POLL);
-            // Held while one is started: nothing is when all ends, or while something is broken.
+            // The lock is held during a start, so that nothing is started while the agent ends or a
+            // fault is injected.
             let (all, _) = waited.unwrap_or_else(PoisonError::into_inner);
             if all.is_empty() || all.iter().any(|one| matches!(one, State::Broken(..))) {
                 return;

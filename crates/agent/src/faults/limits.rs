@@ -1,4 +1,4 @@
-//! Limits of a host that are narrower for a while.
+//! Limits of a host that are tightened for a while.
 
 use super::state::Breakable;
 use crate::state::AgentState;
@@ -6,7 +6,7 @@ use anyhow::Result;
 use host::process::Identity;
 use target::DiskSpec;
 
-/// One limit, and what it was before.
+/// A limit, and its original value.
 #[derive(Default)]
 pub(super) struct Limit {
     cpu: Option<f64>,
@@ -14,14 +14,14 @@ pub(super) struct Limit {
     before: Option<Before>,
 }
 
-/// What a host is limited to while nothing is broken.
+/// Limits of a host without faults.
 struct Before {
     cpu_quota: Option<f64>,
     disk: DiskSpec,
 }
 
 impl Limit {
-    /// CPU time, in cores.
+    /// Limits CPU time, in cores.
     pub fn cpu(cores: f64) -> Limit {
         Limit {
             cpu: Some(cores),
@@ -29,7 +29,7 @@ impl Limit {
         }
     }
 
-    /// What its volume does.
+    /// Limits the I/O of its volume.
     pub fn disk(disk: DiskSpec) -> Limit {
         Limit {
             disk: Some(disk),

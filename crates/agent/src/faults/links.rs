@@ -1,4 +1,4 @@
-//! Links that are down or slow, addresses that are elsewhere, and connections that are reset.
+//! Links that are down or slow, duplicate addresses, and connection resets.
 
 use super::state::Breakable;
 use crate::state::AgentState;
@@ -10,7 +10,7 @@ use kernel::sockets::Sockets;
 use std::net::Ipv4Addr;
 use target::LinkSpec;
 
-/// A host's cable, which is pulled out at the switch.
+/// A host's link that is set down at the switch.
 pub(super) struct Down {
     number: usize,
     is_down: bool,
@@ -36,7 +36,7 @@ impl Breakable for Down {
 
     fn heal(&mut self, _: &AgentState) -> Result<Vec<Identity>> {
         if self.is_down {
-            // The host tells its neighbours by itself that it is there again.
+            // The host announces itself to its neighbours again.
             Netlink::open()?.up(&links::port(self.number), None)?;
             self.is_down = false;
         }
@@ -44,16 +44,17 @@ impl Breakable for Down {
     }
 }
 
-/// What may be sent by one end of a host's link.
+/// Limits of one end of a host's link.
 pub(super) struct Slow {
-    /// The host's whose link the switch sends to; none: the agent's own host sends.
+    /// Number of the host to which the switch sends. `None` for the link end of the agent's own
+    /// host.
     number: Option<usize>,
     link: LinkSpec,
     before: Option<LinkSpec>,
 }
 
 impl Slow {
-    /// Of the switch to a host.
+    /// Limits what the switch sends to a host.
     pub fn to(number: usize, link: LinkSpec) -> Slow {
         Slow {
             number: Some(number),
@@ -62,7 +63,7 @@ impl Slow {
         }
     }
 
-    /// Of the host itself.
+    /// Limits what the host itself sends.
     pub fn from_here(link: LinkSpec) -> Slow {
         Slow {
             number: None,
@@ -100,7 +101,7 @@ impl Breakable for Slow {
     }
 }
 
-/// A further address of the host's link, which was another's.
+/// Another host's address, added to this host's link.
 pub(super) struct Taken {
     address: Ipv4Addr,
     is_taken: bool,
@@ -134,7 +135,8 @@ impl Breakable for Taken {
     }
 }
 
-/// The connections that there are to some ports of a stand-in or a machine. Nothing of it lasts.
+/// Resets the present connections to some ports of a simulated host or machine. Nothing has to be
+/// healed.
 pub(super) struct Reset(pub Vec<u16>);
 
 impl Breakable for Reset {

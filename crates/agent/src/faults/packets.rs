@@ -1,4 +1,4 @@
-//! Packets that the switch loses, or a host that has its machine's network.
+//! Packet loss on the switch, or on a host with its machine's own network.
 
 use super::state::Breakable;
 use crate::state::AgentState;
@@ -8,18 +8,19 @@ use host::process::Identity;
 use host::undo::Undo;
 use kernel::filter::{Filter, HostLoss, Loss};
 
-/// The name of a table that is one fault's.
+/// Returns the name of a fault's table.
 fn table(broken: Broken) -> String {
     format!("broken{}", broken.0)
 }
 
-/// The same among all tables of a machine, where `host` is how what is the host's is called.
+/// Returns the name of a fault's table on a machine with other tables, where `host` is the prefix
+/// of the host's objects.
 fn host_table(host: &str, broken: Broken) -> String {
     format!("{host}-{}", table(broken))
 }
 
-/// The tables that agents and guards of a host have left on its machine that were killed. Who may
-/// not see any has left none.
+/// Returns the tables that killed agents and guards of a host have left on its machine. Empty if
+/// this user may not list tables.
 pub(crate) fn left(host: &str) -> Vec<String> {
     let tables = Filter::<HostLoss>::open().and_then(|mut filter| filter.tables());
     let begin = format!("{host}-broken");
@@ -28,7 +29,7 @@ pub(crate) fn left(host: &str) -> Vec<String> {
     left
 }
 
-/// How many packets each loss of a fault has lost.
+/// Returns the number of packets that each loss of a fault has dropped.
 pub(crate) fn dropped(here: &AgentState, broken: Broken) -> Result<Vec<u64>> {
     if let Ok(host) = here.machine() {
         return Filter::<HostLoss>::open()?.dropped(&host_table(host, broken));
@@ -37,8 +38,8 @@ pub(crate) fn dropped(here: &AgentState, broken: Broken) -> Result<Vec<u64>> {
     Filter::<Loss>::open()?.dropped(&table(broken))
 }
 
-/// What a switch loses. The table goes with the network of the agent, so no guard needs to know of
-/// it.
+/// Packet loss on a switch. The table disappears with the agent's network namespace, so no guard is
+/// needed.
 pub(super) struct Packets {
     broken: Broken,
     losses: Vec<Loss>,
@@ -72,7 +73,7 @@ impl Breakable for Packets {
     }
 }
 
-/// What a machine loses. Its network outlives the agent, so the guard knows of the table.
+/// Packet loss on a machine. Its network outlives the agent, so the guard knows the table.
 pub(super) struct HostPackets {
     broken: Broken,
     losses: Vec<HostLoss>,

@@ -1,4 +1,4 @@
-//! A host without power, and its volume brought up by another one meanwhile.
+//! Power loss of a host, and mounting of its volume by another host.
 
 use super::processes::{check, restart};
 use super::state::Breakable;
@@ -12,13 +12,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 use target::DiskSpec;
 
-/// How long processes may take that are asked to end, since their host is there again.
+/// Time limit for processes to end on request when their own host is back.
 const STOP_LIMIT: Duration = Duration::from_secs(60);
 
-/// How long a volume is waited for that another host has: it may be asking its processes to end.
+/// Time limit for a volume that another host still has, because it may be ending its processes.
 const BACK_LIMIT: Duration = Duration::from_secs(75);
 
-/// A host without power. What is gone with the agent needs no guard.
+/// A host without power. No guard is needed: its processes end with the agent.
 pub(super) struct Off {
     processes: Vec<Restartable>,
     is_off: bool,
@@ -50,7 +50,7 @@ impl Breakable for Off {
             return Ok(Vec::new());
         }
         let volume = here.volume()?;
-        // What was only half done leaves it mounted, and perhaps shut down.
+        // An interrupted injection leaves it mounted, perhaps shut down.
         volume.unmount()?;
         volume.mount_within(BACK_LIMIT)?;
         here.files.bar(volume.folder(), Bar::None);
@@ -58,7 +58,7 @@ impl Breakable for Off {
     }
 }
 
-/// The volume of another host, and what runs from it.
+/// Volume of another host, and the processes that use it.
 pub(super) struct Adopted {
     device: String,
     folder: PathBuf,
@@ -78,7 +78,7 @@ impl Adopted {
         }
     }
 
-    /// Does no more for this host than its own does.
+    /// Limits its I/O for this host to that of the host's own volume.
     fn limit(&self, here: &AgentState, volume: &Volume, disk: Option<DiskSpec>) -> Result<()> {
         let group = here.group()?;
         let own = here

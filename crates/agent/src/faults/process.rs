@@ -1,4 +1,4 @@
-//! Processes that are stopped, ended, or kept from opening files.
+//! Processes that are paused, ended, or denied further file descriptors.
 
 use super::repeated::Repeated;
 use super::state::Breakable;
@@ -12,14 +12,14 @@ use measure::clock::{self, Deadline};
 use rustix::process::{Pid, Resource, Rlimit, Signal, prlimit};
 use std::time::Duration;
 
-/// How long a process may take that is asked to end: a node flushes what it has in memory.
+/// Time limit for a process to end on request: a node flushes its memtables.
 pub(super) const STOP_LIMIT: Duration = Duration::from_secs(60);
 
-/// How long a process may run on that is told to stop, and how often it is looked at.
+/// Time limit for a process to stop, and interval of polling its state.
 const STOPPED_WITHIN: Duration = Duration::from_secs(1);
 const STOPPED_POLL: Duration = Duration::from_millis(1);
 
-/// One that is stopped, and goes on.
+/// A process that is stopped, and continues on healing.
 pub(super) struct Pause(pub Identity);
 
 impl Breakable for Pause {
@@ -27,7 +27,8 @@ impl Breakable for Pause {
         here.children.check(self.0)?;
         here.undo.add(Undo::Continue(self.0))?;
         self.0.signal(Signal::STOP);
-        // Who asks next finds it stopped, unless it waits for a disk that long.
+        // Waits until the process is stopped, so that a following query sees it, unless the process
+        // waits for a disk that long.
         let deadline = Deadline::after(STOPPED_WITHIN);
         while process::state(self.0).is_some_and(|state| state != 'T') && !deadline.passed() {
             clock::sleep(STOPPED_POLL);
@@ -42,7 +43,8 @@ impl Breakable for Pause {
     }
 }
 
-/// One that has ended, and is started again. What is gone with the agent needs no guard.
+/// A process that was ended, and is restarted on healing. No guard is needed: it ends with the
+/// agent.
 pub(super) struct Ended {
     one: Restartable,
     grace: Duration,
@@ -50,12 +52,12 @@ pub(super) struct Ended {
 }
 
 impl Ended {
-    /// At once (SIGKILL).
+    /// Ends it at once (SIGKILL).
     pub fn killed(one: Restartable) -> Ended {
         Ended::after(one, Duration::ZERO)
     }
 
-    /// By itself, when it is asked to (SIGTERM).
+    /// Asks it to end (SIGTERM).
     pub fn asked(one: Restartable) -> Ended {
         Ended::after(one, STOP_LIMIT)
     }
@@ -85,18 +87,18 @@ impl Breakable for Ended {
     }
 }
 
-/// The numbers that a program takes when it starts, and keeps.
+/// Number of file descriptors that a program opens at its start, and keeps.
 const NUMBERS_KEPT: u64 = 16;
 
-/// One that may open no file or connection more.
+/// A process that may open no further file or connection.
 pub(super) struct Descriptors {
     process: Identity,
     before: Option<Rlimit>,
-    /// Keeps it so.
+    /// Thread that keeps the limit tight.
     keeper: Option<Repeated>,
 }
 
-/// How often it is looked whether the process has closed a file, whose number would be free.
+/// Interval of checking if the process has closed a file, whose number would be free.
 const TIGHTENED_EVERY: Duration = Duration::from_millis(100);
 
 impl Descriptors {
@@ -116,14 +118,14 @@ fn limit(process: Identity, new: Rlimit) -> Result<()> {
     before.map(drop).context("limit the files that it may open")
 }
 
-/// The lowest number that is free is what it would get next. It keeps those above, and what it
-/// closes of them helps it nothing.
+/// Sets the limit to the lowest free number, which the process would get next. It keeps those
+/// above, and closing them gains nothing.
 fn tighten(process: Identity, maximum: Option<u64>) -> Result<()> {
     let numbers = descriptors::numbers(process)?;
     let taken = (0..).zip(&numbers).take_while(|(at, number)| at == *number);
     let narrower = Rlimit {
         current: Some((taken.count() as u64).min(NUMBERS_KEPT)),
-        // Which stays, so that it may be raised again without any right.
+        // The hard limit stays, so that the soft limit can be raised again without privileges.
         maximum,
     };
     limit(process, narrower)

@@ -1,4 +1,4 @@
-//! What is done to several processes of a host.
+//! Operations on several processes of a host.
 
 use crate::state::AgentState;
 use anyhow::Result;

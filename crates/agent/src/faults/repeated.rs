@@ -1,18 +1,18 @@
-//! What a thread does again and again while something is broken.
+//! A thread that repeats an action while a fault lasts.
 
 use anyhow::{Context, Result};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// The thread. It ends by itself when this is dropped.
+/// The thread. It ends by itself when this value is dropped.
 pub(super) struct Repeated {
     ends: Sender<()>,
     thread: JoinHandle<()>,
 }
 
 impl Repeated {
-    /// Starts the thread, which asks between whether it goes on.
+    /// Starts the thread. `work` must check regularly that it is to continue.
     ///
     /// # Errors
     /// The thread cannot be started.
@@ -31,11 +31,11 @@ impl Repeated {
     }
 }
 
-/// Whether the work goes on.
+/// Tells the work to continue or end.
 pub(super) struct GoesOn(Receiver<()>);
 
 impl GoesOn {
-    /// Waits so long; false as soon as nobody wants it any more.
+    /// Waits this long. Returns false as soon as the thread is to end.
     pub fn after(&self, wait: Duration) -> bool {
         self.0.recv_timeout(wait) == Err(RecvTimeoutError::Timeout)
     }

@@ -1,4 +1,5 @@
-//! A server that somebody else has started, which is stopped or whose process is, and serves again.
+//! A server that cassay did not start, which is stopped, killed or paused, and serves again on
+//! healing.
 
 use super::state::Breakable;
 use crate::state::AgentState;
@@ -10,14 +11,14 @@ use measure::clock::{self, Deadline};
 use rustix::process::Signal;
 use std::time::Duration;
 
-/// How long a process may run on that is told to stop, and how often it is looked at.
+/// Time limit for a process to stop, and interval of polling its state.
 const STOPPED_WITHIN: Duration = Duration::from_secs(1);
 const STOPPED_POLL: Duration = Duration::from_millis(1);
 
-/// One server, and what is done to it.
+/// A fault of a server.
 pub(super) struct OfOthers {
     fault: ServiceFault,
-    /// Whether anything was done: what others have stopped is not ours to start.
+    /// True if anything was done: a server that others have stopped must not be started.
     is_begun: bool,
 }
 
@@ -29,7 +30,7 @@ impl OfOthers {
         }
     }
 
-    /// What undoes it.
+    /// Returns its undo entry.
     fn undo(&self) -> Undo {
         match self.fault.how {
             ServiceBreak::Pause => Undo::Continue(self.fault.process),
@@ -64,7 +65,8 @@ impl Breakable for OfOthers {
         }
     }
 
-    /// What has not come back stays on the list, so that it is tried once more at the end.
+    /// Continues or starts the server. If it is not back, it stays on the undo list, so that it is
+    /// tried again at the end.
     fn heal(&mut self, here: &AgentState) -> Result<Vec<Identity>> {
         if !self.is_begun {
             return Ok(Vec::new());

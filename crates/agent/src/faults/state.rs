@@ -1,4 +1,4 @@
-//! What is broken on a host, as its agent has it, and how each such thing is done and undone.
+//! State of the faults at an agent, and the interface of their implementations.
 
 use crate::state::AgentState;
 use anyhow::Result;
@@ -10,48 +10,49 @@ use std::collections::HashMap;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// How one of them is done and undone.
+/// Injection and healing of one kind of fault.
 pub(crate) trait Breakable: Send {
-    /// Breaks it. What somebody else has to undo if the agent is gone is on the undo list by then.
+    /// Injects the fault. Anything that must be undone after the agent's end is on the undo list
+    /// before.
     fn inject(&mut self, here: &AgentState) -> Result<()>;
 
-    /// Makes it whole; the processes that there are now of those that were touched, in their
-    /// order. Also after an injection that failed half-way.
+    /// Heals the fault. Returns the present processes of those affected, in order. It must work
+    /// after a partial injection, too.
     fn heal(&mut self, here: &AgentState) -> Result<Vec<Identity>>;
 
-    /// The processes that were started to break it.
+    /// Returns the processes that the injection has started.
     fn started(&self) -> Vec<Identity> {
         Vec::new()
     }
 
-    /// Whether it cannot be made whole yet: an agent that is alone with it waits for a while.
+    /// Returns true if it cannot be healed yet. An agent without controller waits for a while.
     fn waits(&self) -> bool {
         false
     }
 
-    /// What became of what was broken, if that is not the same every time.
+    /// Returns a remark on the result of healing, if it varies.
     fn became(&self) -> Option<String> {
         None
     }
 }
 
-/// How long an agent waits alone for what cannot be made whole yet.
+/// Maximum time for which an agent without controller waits for a fault that cannot be healed yet.
 const ALONE_MAX: Duration = Duration::from_secs(600);
 
-/// Between two looks at whether it can.
+/// Interval between two checks if it can.
 const ALONE_POLL: Duration = Duration::from_secs(1);
 
-/// What is broken on a host, as its agent has it.
+/// Faults of a host.
 #[derive(Default)]
 pub(crate) struct Faults {
     pub(super) all: Mutex<Vec<State>>,
-    /// What has started processes, and until when they may be starting.
+    /// Starts of processes, with the time until which they may be starting.
     pub(super) starts: Mutex<HashMap<Identity, (StartProcess, Deadline)>>,
     pub(super) news: Condvar,
 }
 
 pub(super) enum State {
-    /// When the agent heals it by itself.
+    /// An active fault, and the time at which the agent heals it.
     Broken(Box<dyn Breakable>, Deadline),
     Whole(Result<Healed, String>),
 }
@@ -61,13 +62,14 @@ impl Faults {
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Nothing is healed any more: all ends.
+    /// Ends all healing, because the agent ends.
     pub fn end(&self) {
         self.lock().clear();
         self.news.notify_all();
     }
 
-    /// Waits until somebody has healed it, or all ends; true if nobody has when its time is over.
+    /// Waits until a fault is healed or the agent ends. Returns true if it was not healed when its
+    /// time is over.
     pub(super) fn is_left(&self, Broken(number): Broken) -> bool {
         let mut all = self.lock();
         let mut alone_until = None;

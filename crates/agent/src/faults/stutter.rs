@@ -1,5 +1,4 @@
-//! A process that is stopped for a while, again and again. Whoever outlives the agent lets it go
-//! on.
+//! A process that is stopped repeatedly for a while. If the agent dies, the guard continues it.
 
 use super::repeated::Repeated;
 use super::state::Breakable;
@@ -10,12 +9,12 @@ use host::undo::Undo;
 use rustix::process::Signal;
 use std::time::Duration;
 
-/// One that is stopped again and again, and goes on between.
+/// A process that is stopped repeatedly, and continues in between.
 pub(super) struct Stutter {
     process: Identity,
     stopped: Duration,
     every: Duration,
-    /// Does it.
+    /// Thread that does it.
     keeper: Option<Repeated>,
 }
 

@@ -1,4 +1,4 @@
-//! A volume that fails, waits or is full.
+//! A volume that fails, hangs or is full.
 
 use super::processes::{check, restart};
 use super::state::Breakable;
@@ -16,20 +16,20 @@ use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Takes the room of a full disk. It stands beside the nodes' folders, in none of them.
+/// File that fills the disk. It is beside the nodes' folders, in none of them.
 const FILLER: &str = ".cassay-filler";
 
-/// How often the room that is left is looked at and taken: others write and delete meanwhile.
+/// Maximum number of adjustments of the free space, because others write and delete meanwhile.
 const TURNS_MAX: usize = 32;
 
-/// How near the room that is left comes to the wanted: what a file system needs for its own tables.
+/// Tolerance of the free space: the file system's needs for its own tables.
 const NEAR_BYTES: u64 = 64 << 10;
 
-/// Something that breaks the host's volume, which has one such thing at a time.
+/// A fault of the host's volume, which can have only one at a time.
 pub(super) struct Alone<B> {
     what: B,
     is_begun: bool,
-    /// Of a volume of ours; one that was given to us has no other.
+    /// Lock on a volume that this agent has made. A provided volume has no other users.
     claim: Option<Claim>,
 }
 
@@ -63,18 +63,17 @@ impl<B: Breakable> Breakable for Alone<B> {
     }
 }
 
-/// How a disk fails.
+/// Kind of disk failure.
 pub(super) enum DiskFailure {
-    /// It is gone.
+    /// The disk is gone.
     Removed,
-    /// It can only be read.
+    /// The disk is read-only.
     ReadOnly,
-    /// It can be used up to the place where a byte of a file stands.
+    /// The disk fails from the location of a file's byte on.
     From(PathBuf, u64),
 }
 
-/// A disk that fails, while its processes go on with it. What is gone with the agent needs no
-/// guard.
+/// A failing disk whose processes continue. No guard is needed: it ends with the agent.
 pub(super) struct Failing {
     how: DiskFailure,
     processes: Vec<Restartable>,
@@ -112,12 +111,12 @@ impl Breakable for Failing {
             return Ok(Vec::new());
         }
         let volume = here.volume()?;
-        // Those that still live have files open.
+        // Processes that still live have open files.
         let processes: Vec<Identity> = self.processes.iter().map(|one| one.process).collect();
         here.files.bar(volume.folder(), Bar::Away);
         here.children.end_all(&processes, Duration::ZERO)?;
         if volume.unmount().is_err() {
-            // Whoever else is on this host keeps it, and can do nothing with it.
+            // Other processes on this host keep it, but cannot use it.
             here.group()?.empty()?;
         }
         volume.renew()?;
@@ -126,7 +125,8 @@ impl Breakable for Failing {
     }
 }
 
-/// Where byte `at` of a file stands on the volume; the file is not in the page cache any more.
+/// Returns the location of a file's byte `at` on the volume, and drops the file from the page
+/// cache.
 fn place(here: &AgentState, path: &std::path::Path, at: u64) -> Result<u64> {
     let file = here
         .files
@@ -141,14 +141,14 @@ fn place(here: &AgentState, path: &std::path::Path, at: u64) -> Result<u64> {
     Ok(place - place % volume::SECTOR_BYTES)
 }
 
-/// Drops what is in the page cache of a file, but for what a process has mapped.
+/// Drops a file from the page cache, except the pages that a process has mapped.
 pub(super) fn uncache(file: &OwnedFd) -> Result<()> {
     rustix::fs::fdatasync(file).context("write what is not on the disk yet")?;
     let to_the_end: Option<NonZeroU64> = None;
     fadvise(file, 0, to_the_end, Advice::DontNeed).context("drop it from the page cache")
 }
 
-/// A volume at which every write waits.
+/// A volume on which every write blocks.
 #[derive(Default)]
 pub(super) struct Stalled {
     is_told: bool,
@@ -180,7 +180,7 @@ impl Breakable for Stalled {
     }
 }
 
-/// A volume that has no more room than this.
+/// A volume with a limited free space.
 pub(super) struct Full {
     leave_bytes: u64,
     is_filled: bool,
@@ -197,7 +197,7 @@ impl Full {
 
 impl Breakable for Full {
     fn inject(&mut self, here: &AgentState) -> Result<()> {
-        // For what is taken is given back with the volume only.
+        // Only on a disk of its own, because the space may be freed only with the volume.
         let root = own_disk(here)?;
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let file = rustix::fs::openat(&root, FILLER, flags, Mode::from_raw_mode(0o600))
@@ -219,8 +219,8 @@ impl Breakable for Full {
     }
 }
 
-/// Where the host has a disk for itself: its volume, or what was mounted for its data before us, as
-/// for a pod.
+/// Returns the root of the host's own disk: its volume, or a file system that was mounted for its
+/// data before, as for a pod.
 fn own_disk(here: &AgentState) -> Result<OwnedFd> {
     if let Some(volume) = here.volume.get() {
         return volume.root();
@@ -239,14 +239,14 @@ fn own_disk(here: &AgentState) -> Result<OwnedFd> {
     Ok(root)
 }
 
-/// Lets `file` take what there is, but for `leave` bytes, or gives some of it back.
+/// Makes `file` fill the disk except for `leave` bytes, or shrinks it.
 fn fill(file: &OwnedFd, leave: u64) -> Result<()> {
     let available = || -> Result<u64> {
         let stat = rustix::fs::fstatvfs(file).context("ask for the room")?;
         Ok(volume::use_of(&stat).available_bytes)
     };
     let mut taken = 0;
-    // What was refused once is not asked for again: tables take room too.
+    // A refused size is not tried again, because file system tables take space too.
     let mut most = u64::MAX;
     for _ in 0..TURNS_MAX {
         let available = available()?;

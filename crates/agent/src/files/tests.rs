@@ -1,11 +1,11 @@
-//! Files by an agent that is a thread of the test, over a real conversation.
+//! Tests of files through an agent that is a thread of the test, over a real connection.
 
 use host::files::{PIECE_BYTES, SUM_BYTES};
 use host::{Agent, Bytes, From, Step};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// An agent of a folder, and the folder.
+/// Returns an agent with its folder.
 fn agent() -> (tempfile::TempDir, PathBuf, Agent) {
     let root = tempfile::tempdir().unwrap();
     let given = root.path().join("given");
@@ -60,7 +60,7 @@ fn files_are_written_listed_and_read_however_large_they_are() {
     assert!(agent.list(&given.join("a"), None).unwrap().unwrap()[0].is_folder);
     assert_eq!(agent.list(&given.join("absent"), None).unwrap(), None);
 
-    // A shorter one in its place leaves nothing of it.
+    // A shorter file in its place leaves nothing of it.
     let again = Step::write(folder.join("large"), "short");
     agent.change(vec![again]).unwrap();
     assert_eq!(agent.read(&folder.join("large")).unwrap(), b"short");
@@ -95,7 +95,7 @@ fn a_file_that_grows_is_followed_and_one_that_was_replaced_is_another() {
     assert_eq!(agent.list(&given, None).unwrap().unwrap()[1].id, other.id);
 }
 
-/// More names than fit a message, in both directions.
+/// More names than fit into a message, in both directions.
 #[test]
 fn a_tree_of_many_files_is_linked_listed_summed_cleared_and_renamed() {
     let (_root, given, agent) = agent();
@@ -141,7 +141,7 @@ fn a_tree_of_many_files_is_linked_listed_summed_cleared_and_renamed() {
     agent.change(vec![clear("absent")]).unwrap();
 }
 
-/// What a node deletes, and writes anew, stands in the other tree as it was.
+/// Files that a node deletes or rewrites are unchanged in the other tree.
 #[test]
 fn all_files_of_a_tree_have_second_names_and_the_other_tree_takes_its_place() {
     let (_root, given, agent) = agent();
@@ -200,7 +200,7 @@ fn what_fails_is_named_and_what_comes_behind_is_not_done() {
     assert!(!given.join("later").exists());
 }
 
-/// The sum of a file that one answer does not hold is gone on with, by direct reads or not.
+/// A checksum that needs several answers continues, with direct reads or not.
 #[test]
 fn a_file_is_summed_over_several_answers() {
     let (_root, given, agent) = agent();
@@ -280,7 +280,7 @@ fn files_of_others_are_out_of_reach() {
     assert!(agent.sums(&given, &up).is_err());
     assert_eq!(std::fs::read(outside.join("file")).unwrap(), b"theirs");
     assert_eq!(std::fs::read_dir(&outside).unwrap().count(), 1);
-    // The link itself may go, and what it leads to stays.
+    // The link itself may be removed, but its target stays.
     agent.uncache(&given).unwrap();
     agent.change(vec![Step::Remove(given.join("way"))]).unwrap();
     let itself = agent.change(vec![Step::Remove(given.clone())]);

@@ -1,11 +1,11 @@
-//! Processes that are confined to a part of their host: what the kernel says of all their threads.
+//! Tests of confined processes, from the kernel's view of all their threads.
 
 use super::hosts::{able, id, make, spec};
 use host::{Agent, Confinement, CpuSet, Host, Memory, Start, process};
 use std::path::Path;
 use target::{Ability, HostSpec};
 
-/// Python is not everywhere: threads of a shell are processes of their own.
+/// A shell, because not every machine has Python. Its background jobs are processes of their own.
 fn sleep() -> std::process::Command {
     let mut command = process::command(Path::new("/bin/sh"));
     command.args(["-c", "sleep 600 & wait"]);
@@ -34,8 +34,8 @@ fn group(host: &Host, place: &host::CgroupDir) -> bool {
     place.dir.join("node1").exists()
 }
 
-/// The CPUs that this process may use: at least one. The kernel lists those that are offline too,
-/// which no group has.
+/// Returns the online CPUs that this process may use: at least one. The kernel also lists offline
+/// ones, which no cgroup has.
 fn own_cpus() -> CpuSet {
     let online = std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap();
     let own = host::Whereabouts::own().unwrap().all_cpus();
@@ -80,7 +80,7 @@ fn a_process_of_a_stand_in_is_confined_and_its_children_with_it_until_it_is_star
     }
     let process = started(host.agent(), &output, None);
     assert_eq!(host.agent().whereabouts(process).unwrap().all_cpus(), all);
-    // With one more inside, it all goes.
+    // With a further process inside, everything is removed.
     started(host.agent(), &output, on(&all.first().unwrap().to_string()));
     hosts.end().unwrap();
     assert!(!place.dir.exists());
@@ -131,7 +131,7 @@ fn what_a_host_has_not_is_refused_and_nothing_is_started() {
     hosts.end().unwrap();
 }
 
-/// A limit of the group that a process is in, in version 2 or version 1.
+/// Reads a limit of a process's group, in version 2 or version 1.
 fn own_limit(host: &host::HostState, process: process::Identity, files: [&str; 2]) -> String {
     let (controller, _) = files[0].split_once('.').unwrap();
     let mut places = host.places.iter();
@@ -148,7 +148,7 @@ fn own_limit(host: &host::HostState, process: process::Identity, files: [&str; 2
     text.unwrap().split_whitespace().next().unwrap().to_owned()
 }
 
-/// Java 17 reads the limits of its own group and of none above it.
+/// Java 17 reads the limits of its own group only, not of its ancestors.
 #[test]
 fn the_group_that_a_process_is_in_has_the_limits_of_its_host() {
     let needs = [

@@ -1,5 +1,5 @@
-//! Processes that lose what they kept, or go away by themselves, and are started with nothing:
-//! whoever is killed meanwhile.
+//! Tests of processes that lose their data or leave by themselves, and are restarted without data,
+//! even if processes are killed meanwhile.
 
 use crate::endings::{kill, of_cluster};
 use crate::hosts::{LIMIT, id, wait_until};
@@ -12,17 +12,17 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-/// So soon that a test may wait for it.
+/// Short enough for a test to wait.
 const SOON: Duration = Duration::from_millis(200);
 
-/// Says how it was started, and lives on.
+/// Prints how it was started, and lives on.
 fn sleep(how: &str) -> Command {
     let mut command = process::command(Path::new("/bin/sh"));
     command.args(["-c", "echo $0; exec sleep 600", how]);
     command
 }
 
-/// An agent with a process and what that keeps, in folders of the cluster's.
+/// An agent with a process and its data, in the cluster's folders.
 struct Kept {
     agent: Agent,
     process: Identity,
@@ -56,7 +56,7 @@ impl Kept {
         ["data", "hints", "never-made"].map(|name| self.folder.join(name)).to_vec()
     }
 
-    /// Whether nothing is left of what it kept, and all of what it is configured by.
+    /// Returns true if no data is left but the configuration is.
     fn is_empty(&self) -> bool {
         let entries = |name: &str| self.agent.list(&self.folder.join(name), None).unwrap();
         assert_eq!(entries("conf").unwrap().len(), 1, "that is nobody's data");
@@ -98,7 +98,7 @@ fn a_process_without_its_data_is_started_anew_when_it_is_told_to_or_its_time_is_
         assert!(second.alive() && second != kept.process);
         wait_until("it has begun anew", || kept.said() == ["first", "anew"]);
 
-        // What it has written since stays, however often it is asked.
+        // Data written since stays, however often healing is requested.
         kept.fill();
         assert_eq!(kept.agent.heal(broken).unwrap().processes, [second]);
         assert!(!kept.is_empty());
@@ -128,7 +128,7 @@ fn nothing_is_emptied_of_who_is_a_stranger_or_lives_elsewhere() {
     kept.agent.end().unwrap();
 }
 
-/// Where it accepts connections it is a member still, whose data may be the only copy.
+/// While it accepts connections it is a member, whose data may be the only copy.
 #[test]
 fn who_was_to_leave_is_emptied_when_it_has_left_and_no_sooner() {
     let root = tempfile::tempdir().unwrap();
@@ -161,7 +161,7 @@ fn who_was_to_leave_is_emptied_when_it_has_left_and_no_sooner() {
     kept.agent.end().unwrap();
 }
 
-/// Nobody is left to wait until it has left.
+/// Its controller is gone, so the agent itself waits until the process has left.
 #[test]
 fn an_agent_that_is_alone_waits_until_who_leaves_has_left() {
     let root = tempfile::tempdir().unwrap();
@@ -197,7 +197,7 @@ fn who_has_lost_its_data_is_started_or_gone_when_its_controller_or_agent_is_kill
         }
         kept.agent.inject(kept.wipe(), within).unwrap();
         std::fs::write(folder.join("broken"), "").unwrap();
-        // It is killed in here.
+        // The test kills this process here.
         clock::sleep(Duration::from_secs(600));
         return;
     }
@@ -233,8 +233,7 @@ fn who_has_lost_its_data_is_started_or_gone_when_its_controller_or_agent_is_kill
     }
 }
 
-/// A node that meets what its disk has lost ends, and after a killed command nobody was there to
-/// start it again.
+/// A node with data lost by its disk ends, and after a killed command nothing restarted it.
 #[test]
 fn what_ends_again_and_again_when_its_agent_has_healed_it_is_started_so_that_it_forgives() {
     let root = tempfile::tempdir().unwrap();
@@ -248,7 +247,7 @@ fn what_ends_again_and_again_when_its_agent_has_healed_it_is_started_so_that_it_
         command
     };
     let started = agent.start(&shell("yes"), &output).unwrap();
-    // A port at which somebody listens: that it accepts is no matter here.
+    // A port on which something listens, so that connections are accepted.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let start = Start::new(&shell("no"), &output)
@@ -264,7 +263,7 @@ fn what_ends_again_and_again_when_its_agent_has_healed_it_is_started_so_that_it_
     agent.inject(kill, SOON).unwrap();
     wait_until("it lives on", || said() == ["yes", "no", "no", "yes"]);
 
-    // When its controller heals, that one looks.
+    // If a controller heals, the controller watches.
     let again = agent.start_by(&start).unwrap();
     wait_until("it has begun again", || said().len() == 5);
     let kill = Injection::Kill(Restartable::by(again, start));

@@ -1,5 +1,5 @@
-//! Processes that are broken on purpose: whoever is killed or silent, they are whole again in time,
-//! or gone.
+//! Tests of process faults: whichever process is killed or silent, the target is whole again in
+//! time, or gone.
 
 use crate::endings::{kill, of_cluster};
 use crate::hosts::{LIMIT, id, wait_until};
@@ -12,7 +12,7 @@ use std::process::Command;
 use std::time::Duration;
 use target::Invocation;
 
-/// So soon that a test may wait for it.
+/// Short enough for a test to wait.
 const SOON: Duration = Duration::from_millis(200);
 
 fn sleep() -> Command {
@@ -46,7 +46,7 @@ fn a_paused_process_goes_on_when_it_is_told_to_or_its_time_is_over() {
     let broken = agent.inject(Injection::Pause(one), LIMIT).unwrap();
     wait_until("it is stopped", || seen(&agent, one) == Some('T'));
     assert!(!is_stopped(other) && other.alive(), "and no other");
-    // Another guard, which gets the list too.
+    // A new guard gets the list too.
     let guards = of_cluster(&cluster, "machine", true);
     kill(&guards);
     wait_until("there is another", || {
@@ -70,7 +70,7 @@ fn a_paused_process_goes_on_when_it_is_told_to_or_its_time_is_over() {
     let said = format!("{:#}", agent.inject(stranger, SOON).unwrap_err());
     assert!(said.contains("was not started here"), "{said}");
 
-    // A stopped process ends with its agent as any other.
+    // A stopped process ends with its agent like any other.
     agent.inject(Injection::Pause(other), LIMIT).unwrap();
     agent.end().unwrap();
     assert!(!one.alive() && !other.alive());
@@ -104,7 +104,7 @@ fn a_process_has_another_wall_clock_until_it_has_its_own_again() {
     };
     let broken = agent.inject(what, LIMIT).unwrap();
     let told = times(2);
-    // An hour, but for the time that this takes.
+    // An hour, minus the duration of the test.
     assert!((3000..=3600).contains(&(told[0] - told[1])), "{told:?}");
     agent.heal(broken).unwrap();
     let told = times(3);
@@ -150,14 +150,14 @@ fn a_file_is_changed_for_a_process_that_starts_with_it_and_changed_back() {
     says("old\nnew\nold\n");
     assert!(!second.alive() && third.alive());
 
-    // Nobody comes back, or heals in time.
+    // No controller comes back, or heals in time.
     let broken = agent.inject(changed(third), SOON).unwrap();
     says("old\nnew\nold\nnew\nold\n");
     let healed = agent.heal(broken).unwrap();
     assert!(healed.by_itself && healed.processes[0].alive());
 
-    // A step that cannot be done undoes those before it, and is in nobody's way when it cannot be
-    // undone either.
+    // A failing step undoes those before it, and does not prevent that if it cannot be undone
+    // itself.
     let last = healed.processes[0];
     let astray = Injection::Files {
         reader: Some(Restartable::new(last, &read, &output).unwrap()),
@@ -212,7 +212,7 @@ fn a_killed_process_is_started_again_when_it_is_told_to_or_its_time_is_over() {
     assert!(matches!(agent.how_ended(third), Some(Ended::Status(_))));
 }
 
-/// A file is there as long as something is broken.
+/// A file exists as long as the fault lasts.
 fn commands(folder: &Path) -> Injection {
     let program = |program: &str| Invocation {
         words: [program, "./broken"].map(str::to_owned).to_vec(),
@@ -236,7 +236,7 @@ fn what_a_program_has_broken_is_healed_by_another_whoever_is_killed() {
     assert!(!broken.exists());
     agent.inject(commands(root.path()), SOON).unwrap();
     wait_until("it heals by itself", || !broken.exists());
-    // What breaks ends with something else than 0; it may have broken something by then.
+    // The injecting program exits with a code other than 0, but may have broken something.
     let nowhere = Injection::Command {
         inject: Invocation {
             words: vec!["false".to_owned()],
@@ -257,7 +257,7 @@ fn what_a_program_has_broken_is_healed_by_another_whoever_is_killed() {
     wait_until("its guard heals", || !broken.exists());
 }
 
-/// What a kept agent has broken it heals, though nobody is there who would tell it to.
+/// A kept agent heals its faults even without a controller.
 #[test]
 fn a_kept_agent_heals_when_its_controller_has_gone() {
     let root = tempfile::tempdir().unwrap();
@@ -282,7 +282,7 @@ fn what_is_broken_when_its_controller_or_agent_is_killed_is_gone() {
         let text = format!("{} {}", process.pid, process.start_ticks);
         std::fs::write(folder.join("part"), text).unwrap();
         std::fs::rename(folder.join("part"), folder.join("broken")).unwrap();
-        // It is killed in here.
+        // The test kills this process here.
         clock::sleep(Duration::from_secs(600));
         return;
     }
@@ -310,7 +310,7 @@ fn what_is_broken_when_its_controller_or_agent_is_killed_is_gone() {
         wait_until("the folder has gone", || {
             !folder.path().join("cluster").exists()
         });
-        // That of the first has ended already.
+        // The first child has ended already.
         let _ = child.kill();
         child.wait().unwrap();
     }

@@ -1,4 +1,4 @@
-//! Stand-ins for machines, by their agents.
+//! Tests of simulated hosts, through their agents.
 
 use host::probe::{Probes, Reading};
 use host::process::{self, Identity};
@@ -18,7 +18,7 @@ use target::{Ability, Capability, HostSpec, HostsSpec, Isolation};
 /// Long enough for a loaded machine; reaching it is a failure.
 pub const LIMIT: Duration = Duration::from_secs(60);
 
-/// Whether this machine has what a test needs; otherwise says so.
+/// Returns true if this machine has the abilities of a test; otherwise reports it.
 pub fn able(needs: &[Ability]) -> bool {
     let missing: Vec<&Capability> = abilities()
         .iter()
@@ -27,8 +27,7 @@ pub fn able(needs: &[Ability]) -> bool {
     if missing.is_empty() {
         return true;
     }
-    let name = std::thread::current().name().unwrap_or("?").to_string();
-    let _ = writeln!(std::io::stderr(), "SKIPPED {name}: {missing:?}");
+    crate::skipped::unable(&format!("{missing:?}"));
     false
 }
 
@@ -54,13 +53,13 @@ pub fn try_make(name: &str, spec: &HostsSpec, folder: &Path) -> anyhow::Result<H
     Hosts::make(&id(name), spec, folder, switch, &mut |_| ())
 }
 
-/// What a line of shell came to on a host.
+/// Result of a shell command on a host.
 pub struct Output {
     pub status: ExitStatus,
     pub text: String,
 }
 
-/// Runs a line of shell on a host.
+/// Runs a shell command on a host.
 pub fn shell(host: &Host, line: &str) -> Output {
     let (process, output) = start(host, line);
     wait_until("the shell has ended", || {
@@ -76,7 +75,7 @@ pub fn shell(host: &Host, line: &str) -> Output {
     }
 }
 
-/// Starts a line of shell on a host; where its output goes.
+/// Starts a shell command on a host. Returns its process and output file.
 pub fn start(host: &Host, line: &str) -> (Identity, PathBuf) {
     static NUMBER: AtomicUsize = AtomicUsize::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -86,7 +85,7 @@ pub fn start(host: &Host, line: &str) -> (Identity, PathBuf) {
     (host.agent().start(&command, &output).unwrap(), output)
 }
 
-/// Runs it in the network of a host, in a thread that ends afterwards.
+/// Runs a function in the network namespace of a host, on a thread that ends afterwards.
 pub fn inside<T: Send>(host: &Host, run: impl FnOnce() -> T + Send) -> T {
     let path = format!("/proc/{}/ns/net", host.agent().process().pid);
     let open = rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).unwrap();
@@ -107,7 +106,7 @@ pub fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
     }
 }
 
-/// Whether a connection made by `connect` to `listener` carries a byte.
+/// Returns true if a connection made by `connect` to `listener` carries a byte.
 fn carries(listener: &TcpListener, connect: impl FnOnce(SocketAddr) -> TcpStream) -> bool {
     let mut client = connect(listener.local_addr().unwrap());
     let (mut server, _) = listener.accept().unwrap();
@@ -120,13 +119,13 @@ fn connect(address: SocketAddr) -> TcpStream {
     TcpStream::connect_timeout(&address, LIMIT).unwrap()
 }
 
-/// A listener on a host.
+/// Returns a listener on a host.
 fn listener(host: &Host) -> TcpListener {
     let bind = || TcpListener::bind((host.address(), 0)).unwrap();
     inside(host, bind)
 }
 
-/// The number of the hosts' link on this machine, which no later link will have again.
+/// Returns the interface index of the hosts' link on this machine, which no later link has.
 pub fn link_of(state: &HostsState) -> Option<String> {
     let [_, range, part, _] = state.network.unwrap().octets();
     std::fs::read_to_string(format!("/sys/class/net/cassay{range}-{part}/ifindex")).ok()
@@ -135,7 +134,7 @@ pub fn link_of(state: &HostsState) -> Option<String> {
 /// Asserts that nothing of the hosts of `state`, whose link was `before`, is left on the machine.
 pub fn assert_gone(state: &HostsState, before: Option<String>) {
     assert!(before.is_some());
-    // The kernel takes namespaces down some time after their last user.
+    // The kernel removes namespaces some time after their last user.
     wait_until("the link has gone", || link_of(state) != before);
     for host in &state.hosts {
         for place in &host.places {
@@ -182,7 +181,7 @@ fn hosts_reach_each_other_and_the_machine_and_nothing_else() {
     let [a, b, c, _] = one.address().octets();
     let machine = TcpListener::bind((Ipv4Addr::new(a, b, c, 254), 0)).unwrap();
     assert!(carries(&machine, |to| from(one, to)), "to the machine");
-    // An address of documentation, which a host has no way to.
+    // A documentation address, to which a host has no route.
     let outside = || TcpStream::connect("192.0.2.2:9").unwrap_err().kind();
     let refusal = inside(one, outside);
     assert_eq!(refusal, ErrorKind::NetworkUnreachable);
@@ -235,7 +234,7 @@ fn a_volume_has_its_size_and_is_full_at_its_end() {
     let beside = hosts.all()[1].usage().unwrap();
     assert_eq!(beside.used_bytes, before.used_bytes, "host2 has its own");
     assert_eq!(agent.device_bytes(host.folder()).unwrap(), Some(BYTES));
-    // Neither by the agent of another host, nor here in its place.
+    // Neither readable through the agent of another host, nor here in its place.
     let refused = hosts.all()[1].agent().read(&file).unwrap_err();
     let refused = format!("{refused:#}");
     assert!(
@@ -243,7 +242,7 @@ fn a_volume_has_its_size_and_is_full_at_its_end() {
         "{refused}"
     );
     assert!(!file.exists());
-    // A drop ends them, too, with the file in it.
+    // Dropping also ends them, and removes the file.
     drop(hosts);
     assert_gone(&state, link_before);
 }
@@ -316,7 +315,7 @@ fn a_stand_in_has_its_own_figures() {
     let samplers = [watch.by(host.agent()), ours.ours("probe-test")];
     let probes = Probes::start(samplers.map(Result::unwrap).into()).unwrap();
     let mut readings: Vec<Reading> = Vec::new();
-    // From the second look on there is a difference to the one before.
+    // From the second sample on there is a difference.
     wait_until("there are figures of both", || {
         readings.extend(probes.take());
         let has = |name: &str| readings.iter().any(|one| &*one.name == name);
@@ -333,7 +332,7 @@ fn a_stand_in_has_its_own_figures() {
         let found = readings.iter().find(own);
         found.unwrap_or_else(|| panic!("{name} is missing")).value
     };
-    // Nothing runs on it.
+    // No process runs on it.
     assert_eq!(of("cgroup.cpu_used"), 0.0);
     assert!(of("cgroup.memory_used") < 1e6);
     assert_eq!(of("netstat.established"), 0.0);

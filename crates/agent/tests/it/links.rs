@@ -1,4 +1,4 @@
-//! Links between hosts that are down or slow, and addresses that are elsewhere.
+//! Tests of links between hosts that are down or slow, and of duplicate addresses.
 
 use crate::hosts::{LIMIT, able, inside, make, spec, wait_until};
 use crate::network::{
@@ -10,7 +10,7 @@ use std::io::Write;
 use std::time::Duration;
 use target::{Ability, Capability, HostSpec, LinkSpec};
 
-/// Whether a link is to be up, whether it is, and the packets that have come.
+/// Returns the administrative state of a link, its carrier, and its received packets.
 fn link(agent: &Agent, what: Query) -> (bool, bool, u64) {
     match agent.see(what).unwrap() {
         QueryAnswer::Link {
@@ -65,7 +65,7 @@ fn a_cable_is_pulled_out_and_plugged_in_again() {
     assert!(is_up && has_carrier && received_packets > while_out.2);
 }
 
-/// How long a megabyte takes from one host to another.
+/// Returns the duration of a transfer of one megabyte between hosts.
 fn transfer(from: &Host, to: &Host, limit: Duration) -> Option<Duration> {
     let port = to.agent().receive(LIMIT).unwrap();
     let transfer = Query::Transfer {
@@ -79,7 +79,7 @@ fn transfer(from: &Host, to: &Host, limit: Duration) -> Option<Duration> {
     }
 }
 
-/// A rate says how long a transfer takes at the least, whatever else the machine does.
+/// A rate gives the minimum duration of a transfer, whatever else the machine does.
 #[test]
 fn a_link_is_slow_until_it_is_as_fast_as_before() {
     if !able(&[Ability::Hosts, Ability::LinkRate]) {
@@ -110,7 +110,7 @@ fn a_link_is_slow_until_it_is_as_fast_as_before() {
         (one.agent(), Injection::LinkFrom(link)),
     ] {
         let broken = agent.inject(what, LIMIT).unwrap();
-        // A second, but for what the bucket holds; the loss of a packet makes it more.
+        // A second, minus the token bucket's burst; a lost packet makes it longer.
         let slow = transfer(LIMIT).unwrap();
         assert!(
             slow > Duration::from_millis(850) && slow > fast,
@@ -123,7 +123,7 @@ fn a_link_is_slow_until_it_is_as_fast_as_before() {
             (before.clone(), before.clone())
         );
     }
-    // Where there are no delays, nothing of it is done.
+    // If delays are not supported, the whole fault is refused.
     let delays = |able: &Capability| able.ability == Ability::LinkDelay && able.present;
     if !abilities().iter().any(delays) {
         let link = LinkSpec {
@@ -135,15 +135,15 @@ fn a_link_is_slow_until_it_is_as_fast_as_before() {
         assert!(format!("{error:#}").contains("netem"), "{error:#}");
         assert_eq!(one.limits().unwrap(), before);
     }
-    // What is wider than it was narrows nothing.
+    // A limit above the present one has no effect.
     let broken = one.agent().inject(Injection::LinkFrom(rate(2_000_000_000)), LIMIT).unwrap();
     assert_eq!(one.limits().unwrap(), before);
     one.agent().heal(broken).unwrap();
     assert_eq!(one.limits().unwrap(), before);
 }
 
-/// Which hardware address a host, or the machine, has for an address. To look changes nothing:
-/// nobody is asked.
+/// Returns the hardware address in the ARP table of a host, or of the machine, for an address.
+/// Reading the table triggers no request.
 fn neighbour(from: Option<&Host>, of: &Host) -> String {
     let read = || std::fs::read_to_string("/proc/thread-self/net/arp").unwrap();
     let text = match from {
@@ -156,7 +156,7 @@ fn neighbour(from: Option<&Host>, of: &Host) -> String {
     line.as_mut().and_then(|words| words.nth(3)).unwrap_or_default().to_owned()
 }
 
-/// As a cluster manager does it with a node that it starts elsewhere.
+/// As a cluster manager does with a node that it starts on another host.
 #[test]
 fn an_address_is_taken_by_another_host_and_comes_back() {
     if !able(&[Ability::Hosts]) {
@@ -171,13 +171,13 @@ fn an_address_is_taken_by_another_host_and_comes_back() {
     let of_one = neighbour(None, one);
     let of_two = neighbour(Some(three), two);
     assert!(of_one != of_two && !of_one.is_empty() && !of_two.is_empty());
-    // Nobody asks, so who had not been told would go on as before.
+    // No request is sent, so a neighbour without announcement would keep the old address.
     let all_know = |hardware: &str| {
         for from in [None, Some(three)] {
             wait_until("they are told", || neighbour(from, one) == hardware);
         }
     };
-    // Who has refused was reached.
+    // A host that refuses was reached.
     let assert_reached = |host: &Host| {
         let before = resets(host).1;
         assert!(is_open(None, one, CLOSED) && is_open(Some(three), one, CLOSED));

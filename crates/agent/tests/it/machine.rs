@@ -1,4 +1,4 @@
-//! The agent of the machine itself, which needs no privilege.
+//! Tests of the agent of the machine itself, which needs no privileges.
 
 use crate::hosts::{LIMIT, id, wait_until};
 use host::process::{self, Identity};
@@ -74,7 +74,7 @@ fn a_kept_agent_is_found_with_what_has_ended_meanwhile() {
     let cluster = root.path().join("cluster");
     let agent = Agent::of_machine(&id("kept-machine"), &cluster).unwrap();
     let output = cluster.join("output");
-    // It waits for a file that is not there, and so does not wait.
+    // Its input file does not exist, so it ends at once.
     let ends = agent.start(&sh("read line < go"), &output).unwrap();
     let stays = agent.start(&sh("exec sleep 600"), &output).unwrap();
     agent.keep().unwrap();

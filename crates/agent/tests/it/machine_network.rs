@@ -1,5 +1,5 @@
-//! What a machine loses of its own network, by its agent: a namespace stands for the machine, and a
-//! script for `ssh` enters it.
+//! Tests of packet loss on a machine's own network, through its agent. A namespace simulates the
+//! machine, and a script in place of `ssh` enters it.
 
 use crate::hosts::{LIMIT, id, wait_until};
 use crate::network::SILENCE;
@@ -14,7 +14,6 @@ use kernel::filter::Filter;
 use kernel::net::Namespace;
 use measure::clock;
 use rustix::process::Signal;
-use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::os::fd::{AsFd, AsRawFd};
 use std::path::Path;
@@ -25,22 +24,21 @@ use target::{HostsSpec, RemoteHost};
 const MACHINE: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
 const OTHER: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 2);
 
-/// Nobody listens at any: who is reached refuses.
+/// Ports without listener: a reached host refuses connections.
 const CQL: u16 = 9042;
 const SSH: u16 = 22;
 
-/// A machine, and another one that sees it.
+/// A machine, and another one that observes it.
 struct Lab {
     machine: Namespace,
     other: Namespace,
 }
 
 impl Lab {
-    /// None where this machine does not permit it, which is said.
+    /// Returns `None`, with a report, if this machine does not permit it.
     fn new() -> Option<Lab> {
         if let Some(missing) = machine_abilities().iter().find(|one| !one.present) {
-            let name = std::thread::current().name().unwrap_or("?").to_owned();
-            let _ = writeln!(std::io::stderr(), "SKIPPED {name}: {missing:?}");
+            crate::skipped::unable(&format!("{missing:?}"));
             return None;
         }
         let (machine, other) = (Namespace::new().unwrap(), Namespace::new().unwrap());
@@ -54,7 +52,7 @@ impl Lab {
         Some(Lab { machine, other })
     }
 
-    /// This test program in its part of a test, for which `ssh` leads to the machine.
+    /// Starts this test program for its part of a test, with an `ssh` that leads to the machine.
     fn command(&self, test: &str, folder: &Path) -> Child {
         let there = self.machine.as_fd().as_raw_fd();
         let own = std::process::id();
@@ -120,7 +118,7 @@ fn dropped(agent: &Agent, broken: Broken) -> Vec<u64> {
     }
 }
 
-/// The agent of a machine, or its guard.
+/// Returns the agent of a machine, or its guard.
 fn of_machine(cluster: &str, guard: bool) -> Vec<Identity> {
     let name = format!("host1-{cluster}");
     let is_one = |pid: u32| {
@@ -145,7 +143,8 @@ fn a_machine_loses_packets_until_it_is_healed() {
         assert!(dropped(agent, broken)[0] >= 1);
         assert!(!agent.heal(broken).unwrap().by_itself);
         assert_eq!(dropped(agent, broken), [0; 0]);
-        // What cannot be leaves nothing, and what nobody heals is healed when its time is over.
+        // A fault that cannot be injected leaves nothing, and one that is not healed ends when its
+        // time is over.
         let nothing = Injection::HostPackets(Vec::new());
         let error = format!("{:#}", agent.inject(nothing, LIMIT).unwrap_err());
         assert!(error.contains("nothing is named"), "{error}");
@@ -183,7 +182,7 @@ fn a_machine_is_whole_whoever_is_killed() {
         let hosts = make("killed", &folder);
         hosts.all()[0].agent().inject(all_of_cql(), LIMIT).unwrap();
         save(&hosts.state(), &folder, "broken");
-        // It is killed in here.
+        // The test kills this process here.
         clock::sleep(Duration::from_secs(600));
         return;
     }
@@ -214,7 +213,7 @@ fn a_machine_is_whole_whoever_is_killed() {
     }
 }
 
-/// Kills an agent, its guard and the command that they are of.
+/// Kills an agent, its guard and their command.
 fn kill_all(agent_and_guard: [Identity; 2], command: &mut Child) {
     for one in agent_and_guard {
         one.signal(Signal::KILL);
@@ -224,7 +223,7 @@ fn kill_all(agent_and_guard: [Identity; 2], command: &mut Child) {
     command.wait().unwrap();
 }
 
-/// Agent and guard were killed: the next command that clears the machine takes it away.
+/// Agent and guard were killed: the next command that clears the machine removes it.
 #[test]
 fn what_agent_and_guard_have_left_is_cleared() {
     const TEST: &str = "machine_network::what_agent_and_guard_have_left_is_cleared";
@@ -247,7 +246,7 @@ fn what_agent_and_guard_have_left_is_cleared() {
     let cluster = load(root.path(), "broken").id;
     let (agent, guard) = (of_machine(&cluster, false), of_machine(&cluster, true));
     assert_eq!((agent.len(), guard.len()), (1, 1));
-    // It sees nothing of its agent's end.
+    // A stopped guard does not notice the end of its agent.
     guard[0].signal(Signal::STOP);
     kill_all([agent[0], guard[0]], &mut child);
     assert_eq!(lab.tables().len(), 1);
@@ -256,8 +255,8 @@ fn what_agent_and_guard_have_left_is_cleared() {
     assert!(lab.reach(CQL, LIMIT).is_open());
 }
 
-/// A machine of others, which is no host of ours: what it loses stands on its disk, and whoever
-/// comes next takes it away.
+/// An attached machine, which is not one of our hosts: its packet losses are recorded on its disk,
+/// and the next agent removes them.
 #[test]
 fn what_a_machine_of_others_loses_is_noted_there() {
     const TEST: &str = "machine_network::what_a_machine_of_others_loses_is_noted_there";

@@ -1,6 +1,6 @@
-//! Agents as they are: this test program is started again as the agents of its hosts, and as their
-//! guards. Where a machine does not permit stand-ins, tests say so on stderr, past the harness, and
-//! are skipped.
+//! Tests with real agents: this test program is started again as the agents of its hosts, and as
+//! their guards. If a machine does not permit simulated hosts, tests report that directly on
+//! stderr, and are skipped.
 
 #![allow(
     clippy::unwrap_used,
@@ -22,12 +22,14 @@ mod nodes;
 mod others;
 mod outlive;
 mod power;
+#[path = "../../../kernel/src/skipped.rs"]
+mod skipped;
 mod ssh;
 mod volume_ends;
 mod volumes;
 mod watch;
 
-/// Runs before `main`, as the binary does it in its first line.
+/// Runs before `main`, as the first line of the real binary does.
 #[used]
 // SAFETY: a pointer to a C function is what this section holds.
 #[unsafe(link_section = ".init_array")]

@@ -1,5 +1,5 @@
-//! The network between hosts, broken on purpose: what is cut is cut, what is not is not, and all of
-//! it is whole again afterwards.
+//! Tests of network faults between hosts: the right connections are cut, no others, and all work
+//! again afterwards.
 
 use crate::endings::kill;
 use crate::hosts::{LIMIT, able, assert_gone, inside, link_of, make, spec, wait_until};
@@ -10,13 +10,13 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
 use std::time::Duration;
 use target::{Ability, HostSpec, LinkSpec};
 
-/// So long nobody waits for what is lost, and it is below the second after which TCP tries again.
+/// Wait for a lost packet: below the second after which TCP retransmits.
 pub const SILENCE: Duration = Duration::from_millis(300);
 
-/// So soon that a test may wait for it.
+/// Short enough for a test to wait.
 pub const SOON: Duration = Duration::from_millis(200);
 
-/// Nobody listens here: who is reached refuses.
+/// Port without listener: a reached host refuses connections.
 pub const CLOSED: u16 = 9;
 
 pub const ONE: Link = Link::Host(1);
@@ -31,7 +31,7 @@ pub fn at(host: &Host, port: u16) -> SocketAddr {
     SocketAddr::from((host.address(), port))
 }
 
-/// What comes of a connection from a host, or from the machine.
+/// Returns the result of a connection from a host, or from the machine.
 pub fn reach(from: Option<&Host>, address: SocketAddr, limit: Duration) -> Reach {
     match from {
         None => Reach::of(address, limit).unwrap(),
@@ -50,7 +50,7 @@ fn is_silent(from: Option<&Host>, to: &Host, port: u16) -> bool {
     reach(from, at(to, port), SILENCE) == Reach::Silent
 }
 
-/// Where a neighbour was sought in vain before, the kernel may say once more that there is none.
+/// After a failed neighbour resolution, the kernel may report the failure once more.
 pub fn assert_all_open(hosts: &Hosts) {
     for to in hosts.all() {
         for from in hosts.all() {
@@ -60,7 +60,8 @@ pub fn assert_all_open(hosts: &Hosts) {
     }
 }
 
-/// The resets that a host has sent: so many attempts to connect have come to it.
+/// Returns the resets of a host: connections that ended by one, and resets sent, one per connection
+/// attempt that arrived.
 pub fn resets(host: &Host) -> (u64, u64) {
     match host.agent().see(Query::Resets).unwrap() {
         QueryAnswer::Resets { connections, sent } => (connections, sent),
@@ -75,7 +76,7 @@ fn dropped(switch: &Agent, broken: host::Broken) -> Vec<u64> {
     }
 }
 
-/// A connection from one host to another: both its ends.
+/// Opens a connection from one host to another. Returns both ends.
 pub fn connection(from: &Host, to: &Host) -> (TcpStream, TcpStream) {
     let listener = inside(to, || TcpListener::bind(at(to, 0)).unwrap());
     let address = listener.local_addr().unwrap();
@@ -85,7 +86,7 @@ pub fn connection(from: &Host, to: &Host) -> (TcpStream, TcpStream) {
     (near, listener.accept().unwrap().0)
 }
 
-/// Whether a byte that is sent at one end comes to the other in time.
+/// Returns true if a byte sent at one end arrives at the other in time.
 pub fn arrives(to: &mut TcpStream, limit: Duration) -> bool {
     to.set_read_timeout(Some(limit)).unwrap();
     match to.read(&mut [0; 1]) {
@@ -130,7 +131,7 @@ fn a_partition_cuts_who_is_apart_and_nobody_else() {
     assert!(dropped(hosts.switch().unwrap(), broken).is_empty());
 }
 
-/// Who cannot answer is reached all the same: it refuses, and nobody hears of it.
+/// A host that cannot answer is reached all the same: its refusal is lost.
 #[test]
 fn what_is_lost_one_way_arrives_the_other_way() {
     if !able(&[Ability::Hosts, Ability::PacketFilter]) {
@@ -148,11 +149,11 @@ fn what_is_lost_one_way_arrives_the_other_way() {
     wait_until("it comes to host1", || resets(one).1 == at_one + 1);
     assert!(is_silent(Some(one), two, CLOSED));
     assert_eq!(resets(two).1, at_two, "it did not come to host2");
-    // Its answer, what it asked, and what a host says by itself (IPv6).
+    // Its answer, its neighbour requests, and packets that a host sends by itself (IPv6).
     let counted = dropped(hosts.switch().unwrap(), broken);
     assert!(counted[0] >= 2, "{counted:?}");
 
-    // Another one over it: each heals alone.
+    // Another fault on top of it: each is healed separately.
     let what = Injection::Packets(Loss::both_ways(&[ONE], &[THREE, Link::Machine]));
     let other = hosts.switch().unwrap().inject(what, LIMIT).unwrap();
     assert!(is_silent(None, one, CLOSED));
@@ -181,7 +182,7 @@ fn a_client_is_cut_off_from_one_port_of_one_host() {
         assert!(is_open(None, one, port) && is_open(Some(one), two, port));
     }
     assert!(is_open(None, two, 7000));
-    // What would have been answered was not asked.
+    // Answers are not dropped, because the requests did not arrive.
     let counts = dropped(hosts.switch().unwrap(), broken);
     assert!(counts[0] == 0 && counts[1] >= 2, "{counts:?}");
     hosts.switch().unwrap().heal(broken).unwrap();
@@ -209,7 +210,7 @@ fn a_share_of_packets_is_lost_by_chance() {
     let mut loss = Loss::one_way(&[ONE], &[TWO]);
     loss.share = 0.3;
     let broken = hosts.switch().unwrap().inject(Injection::Packets(vec![loss]), LIMIT).unwrap();
-    // 60 of 200 are lost, with a standard deviation of 6.5; fewer come through if it is busy.
+    // 60 of 200 are lost, with a standard deviation of 6.5; on a busy machine, fewer succeed.
     let seen = open();
     assert!(matches!(seen, QueryAnswer::Open(40..=185)), "{seen:?}");
     let counted = dropped(hosts.switch().unwrap(), broken);
@@ -218,7 +219,7 @@ fn a_share_of_packets_is_lost_by_chance() {
     wait_until("all come through", || open() == QueryAnswer::Open(200));
 }
 
-/// What is injected without an error, and breaks nothing.
+/// A fault that is injected without an error, but has no effect.
 #[test]
 fn a_loss_where_nothing_goes_breaks_nothing() {
     if !able(&[Ability::Hosts, Ability::PacketFilter]) {
@@ -332,7 +333,7 @@ fn connections_to_a_port_are_reset_and_no_others() {
     two.agent().heal(broken).unwrap();
     assert!(is_open(Some(one), two, port));
 
-    // As Java has them: a socket of IPv6 that is connected by IPv4.
+    // As Java uses them: an IPv6 socket connected over IPv4.
     if let Ok(listener) = inside(two, || TcpListener::bind((Ipv6Addr::UNSPECIFIED, 0))) {
         let address = at(two, listener.local_addr().unwrap().port());
         let mut near = TcpStream::connect_timeout(&address, LIMIT).unwrap();
@@ -353,7 +354,7 @@ fn what_nobody_heals_is_healed_when_its_time_is_over() {
     let everybody = Loss::both_ways(&[ONE], &[TWO, THREE, Link::Machine]);
     for what in [Injection::Packets(everybody), Injection::LinkDown(1)] {
         let broken = hosts.switch().unwrap().inject(what, SOON).unwrap();
-        // TCP tries again until it is healed.
+        // TCP retransmits until it is healed.
         assert_all_open(&hosts);
         assert!(hosts.switch().unwrap().heal(broken).unwrap().by_itself);
     }

@@ -1,5 +1,5 @@
-//! Processes that are bound to each NUMA node of this machine, with CPUs and memory, one after the
-//! other. A machine of one node proves little by it: `cargo xtask guest` runs this in guests of
+//! Tests of processes bound to each NUMA node of this machine, with CPUs and memory, one after the
+//! other. A machine with one NUMA node proves little: `cargo xtask guest` runs this in guests with
 //! several.
 
 use super::hosts::{able, id, make, spec, wait_until};
@@ -7,10 +7,10 @@ use host::{Agent, Confinement, CpuSet, Memory, Start, Whereabouts, process};
 use std::path::Path;
 use target::{Ability, HostSpec};
 
-/// What the process writes to, in bytes: far more than the pages of its program.
+/// Bytes that the process writes to: far more than the pages of its program.
 const WRITTEN_BYTES: u64 = 4 << 20;
 
-/// Memory that was written to, and then nothing.
+/// Fills memory, and then sleeps.
 fn fill() -> std::process::Command {
     let mut command = process::command(Path::new("/bin/sh"));
     let zeros = format!("head -c {WRITTEN_BYTES} /dev/zero | tr '\\0' a");
@@ -18,7 +18,7 @@ fn fill() -> std::process::Command {
     command
 }
 
-/// The nodes that have CPUs and memory that a host may use, with those CPUs.
+/// Returns the NUMA nodes with CPUs and memory that a host may use, with those CPUs.
 fn nodes(agent: &Agent) -> Vec<(u32, CpuSet)> {
     let machine = agent.machine().unwrap();
     let own = machine.allowed_cpus();
@@ -32,7 +32,7 @@ fn nodes(agent: &Agent) -> Vec<(u32, CpuSet)> {
     nodes.filter(|(_, cpus)| !cpus.is_empty()).collect()
 }
 
-/// Starts a process on each node, and asks the kernel where it is.
+/// Starts a process on each NUMA node, and checks its location in the kernel.
 fn bind_to_each(agent: &Agent, output: &Path, is_grouped: bool) {
     for (node, cpus) in nodes(agent) {
         let one: CpuSet = [node].into_iter().collect();
@@ -52,7 +52,7 @@ fn bind_to_each(agent: &Agent, output: &Path, is_grouped: bool) {
         if is_grouped {
             assert_eq!(found.all_memory_nodes(), one, "{found:?}");
         }
-        // Pages of files are where who read them first was.
+        // Pages of files are on the NUMA node of their first reader.
         let others = found.resident_bytes.iter().filter(|&(&other, _)| other != node);
         let elsewhere: u64 = others.map(|(_, bytes)| bytes).sum();
         assert!(elsewhere < WRITTEN_BYTES, "node {node}: {found:?}");
@@ -73,7 +73,7 @@ fn a_group_binds_a_process_to_each_node_of_this_machine() {
     hosts.end().unwrap();
 }
 
-/// In version 2 the group of a node kept the memory nodes that it had been bound to.
+/// With cgroup version 2, the group of a node kept the memory nodes to which it had been bound.
 #[test]
 fn what_a_process_was_bound_to_is_forgotten_when_it_is_started_anew() {
     if !able(&[Ability::Hosts, Ability::CpuSet]) {
@@ -84,7 +84,7 @@ fn what_a_process_was_bound_to_is_forgotten_when_it_is_started_anew() {
     let hosts = make("nodes-anew", &spec(1, HostSpec::default()), &folder);
     let host = &hosts.all()[0];
     let agent = host.agent();
-    // What it has written is under the policy that it has; files may have another.
+    // Written memory follows the present policy; files may have another one.
     let has_filled = |found: &Whereabouts, policy: &str| {
         let bytes = found.policy_bytes.get(policy);
         found.policy_bytes.is_empty() || bytes.is_some_and(|&bytes| bytes >= WRITTEN_BYTES)
@@ -118,7 +118,7 @@ fn what_a_process_was_bound_to_is_forgotten_when_it_is_started_anew() {
         ),
         (Memory::Anywhere, None, &all, "default"),
     ] {
-        // A kernel without NUMA has neither policies nor a file that tells them.
+        // A kernel without NUMA has neither policies nor a file that shows them.
         if policy != "default" && free.policy_bytes.is_empty() {
             continue;
         }

@@ -1,5 +1,5 @@
-//! A server that somebody else has started is stopped, killed and paused by its agent, and serves
-//! again whoever is killed.
+//! Tests of a server that cassay did not start: its agent stops, kills and pauses it, and it serves
+//! again, whichever process is killed.
 
 use crate::endings::{kill, of_cluster};
 use crate::hosts::{LIMIT, id, wait_until};
@@ -12,13 +12,13 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use target::ProcessControl;
 
-/// A child of this test program that is the server reads its address here.
+/// Environment variable with the address of a child that is the server.
 const SERVES: &str = "CASSAY_TEST_SERVES";
 
-/// Longer than a test takes: nothing heals by its time.
+/// Longer than a test takes, so that no fault ends by its time.
 const LONG: Duration = Duration::from_secs(600);
 
-/// Serves, if this is such a child. It ends with its folder.
+/// Runs the server if this is such a child. It ends when its folder is removed.
 fn serve() {
     let Ok(address) = std::env::var(SERVES) else {
         return;
@@ -31,14 +31,14 @@ fn serve() {
     drop(listener);
 }
 
-/// A server with what stops and starts it. Dropping it ends it.
+/// A server with its stop and start commands. Dropping it ends it.
 struct Server {
     folder: tempfile::TempDir,
     service: Service,
 }
 
 impl Server {
-    /// One that runs.
+    /// Starts a server.
     fn start() -> Server {
         let folder = tempfile::tempdir().unwrap();
         let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
@@ -65,7 +65,7 @@ impl Server {
         self.service.process().unwrap()
     }
 
-    /// How often it was started.
+    /// Returns the number of its starts.
     fn starts(&self) -> usize {
         std::fs::read_to_string(self.folder.path().join("starts"))
             .unwrap()
@@ -73,7 +73,7 @@ impl Server {
             .count()
     }
 
-    /// Breaks it; its process before.
+    /// Breaks it. Returns its process before and the fault.
     fn broken(&self, agent: &Agent, how: ServiceBreak) -> (Identity, host::Broken) {
         let process = self.process().unwrap();
         let what = Injection::Service(ServiceFault {
@@ -109,14 +109,14 @@ fn script(folder: &Path, name: &str, text: &str) -> PathBuf {
     file
 }
 
-/// An agent that writes down below `folder` what it has to undo.
+/// Returns an agent that writes its undo list below `folder`.
 fn agent(cluster: &str, folder: &Path) -> Agent {
     let agent = Agent::of_machine(cluster, &folder.join("cluster")).unwrap();
     assert_eq!(agent.mend(Some(folder)).unwrap(), [""; 0]);
     agent
 }
 
-/// The name of the test that is the server too.
+/// Name of the test that also contains the server.
 const TEST: &str = "it_is_another_process_after_a_stop_and_a_kill_and_the_same_after_a_pause";
 
 #[test]
@@ -198,7 +198,7 @@ fn it_serves_again_when_agent_and_guard_were_killed_and_another_agent_comes() {
     let cluster = id("others-both");
     let first = agent(&cluster, root.path());
     server.broken(&first, ServiceBreak::Kill);
-    // An agent has another guard as soon as one ends.
+    // An agent replaces a guard that ends, so it is stopped first.
     first.process().signal(rustix::process::Signal::STOP);
     let guards = of_cluster(&cluster, "machine", true);
     assert_eq!(guards.len(), 1);

@@ -1,4 +1,4 @@
-//! Hosts that outlive the command that made them, because they are to be kept.
+//! Tests of kept hosts, which outlive the command that made them.
 
 use crate::hosts::{able, assert_gone, id, link_of, make, shell, spec, wait_until};
 use host::process::{self, Life};
@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use target::{Ability, HostSpec, HostsSpec, LinkSpec};
 
-/// A child of this test program reads its part here.
+/// Environment variable with the part of a child of this test program.
 pub const PART: &str = "CASSAY_TEST_PART";
 
-/// This test program again, in its part of a test, as a command that will end or be killed.
+/// Starts this test program for its part of a test, as a command that will end or be killed.
 pub fn another(test: &str, folder: &Path) -> Child {
     let mut command = process::command(&std::env::current_exe().unwrap());
     command
@@ -21,7 +21,7 @@ pub fn another(test: &str, folder: &Path) -> Child {
     process::spawn(command, Life::Ours).unwrap()
 }
 
-/// The folder in which this program is to do its part of a test, if it is such a child.
+/// Returns the working folder if this program is such a child.
 pub fn part() -> Option<PathBuf> {
     std::env::var_os(PART)?;
     Some(std::env::current_dir().unwrap())
@@ -36,14 +36,14 @@ pub fn volume_spec() -> HostsSpec {
     spec(2, host)
 }
 
-/// Writes in one step, as a reader waits for it.
+/// Writes the state atomically, because a reader waits for it.
 pub fn save(state: &HostsState, folder: &Path, name: &str) {
     let part = folder.join("part");
     std::fs::write(&part, serde_json::to_vec(state).unwrap()).unwrap();
     std::fs::rename(&part, folder.join(name)).unwrap();
 }
 
-/// What [`save`] has written.
+/// Reads what [`save`] has written.
 pub fn load(folder: &Path, name: &str) -> HostsState {
     serde_json::from_slice(&std::fs::read(folder.join(name)).unwrap()).unwrap()
 }
@@ -101,8 +101,8 @@ fn kept_hosts_are_reached_by_another_command_and_taken_down() {
     assert!(error.contains("No such file"), "{error}");
 }
 
-/// As `systemd-run --scope -p Delegate=yes` makes one: groups of hosts go into it, and the command
-/// with all of its agents beside them, since version 2 lets no group have both.
+/// Like a scope of `systemd-run --scope -p Delegate=yes`: the hosts' groups go into it. The command
+/// and its agents are in a group beside them, since version 2 permits no group to have both.
 #[test]
 fn a_scope_that_was_delegated_has_the_groups_of_the_hosts() {
     let scope = |folder: &Path| {

@@ -1,5 +1,5 @@
-//! Hosts without power: what they had synced is there when it is back, here or on another host, and
-//! the rest is not.
+//! Tests of hosts without power: synced data is there when the host is back, here or on another
+//! host, and unsynced data is not.
 
 use crate::endings::kill;
 use crate::hosts::{LIMIT, assert_gone, link_of, start, wait_until};
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 const SOON: Duration = Duration::from_millis(200);
 
-/// Writes numbers that it syncs, and says which it has, and much that it does not sync.
+/// Writes and syncs numbers, reports the synced ones, and writes much data without sync.
 const LINES: &str = "
     number=0
     while :; do
@@ -18,8 +18,8 @@ const LINES: &str = "
         head -c 65536 /dev/zero >> unsynced
     done";
 
-/// How often power may be lost before something is lost with it: the kernel may have written all
-/// of it by itself each time.
+/// Maximum number of power losses until one loses data: each time the kernel may have written
+/// everything by itself.
 const ROUNDS: usize = 10;
 
 fn off(host: &Host, processes: Vec<Restartable>, within: Duration) -> Broken {
@@ -27,7 +27,7 @@ fn off(host: &Host, processes: Vec<Restartable>, within: Duration) -> Broken {
     host.agent().inject(what, within).unwrap()
 }
 
-/// A process that counts, and what starts another in its place.
+/// Starts a process that counts. Returns it with its restart.
 fn counts(host: &Host) -> Restartable {
     run(host, &format!("cd {}; {LINES}", host.folder().display()))
 }
@@ -38,7 +38,7 @@ fn bytes(host: &Host, name: &str) -> u64 {
     found.map_or(0, |entry| entry.bytes)
 }
 
-/// 0 where there is none.
+/// Reads a number; 0 if there is none.
 fn number(host: &Host, name: &str) -> u64 {
     let text = host.agent().read(&host.folder().join(name)).unwrap_or_default();
     String::from_utf8_lossy(&text).trim().parse().unwrap_or(0)
@@ -53,7 +53,7 @@ fn a_host_without_power_keeps_what_it_had_synced_and_loses_the_rest() {
     let host = &hosts.all()[0];
     let is_lost = |_| {
         let one = counts(host);
-        // In the host's groups, and nobody's child.
+        // In the host's groups, but no direct child of the agent.
         let (other, _) = start(host, "sleep 600 & sleep 600");
         wait_until("much is written", || bytes(host, "unsynced") > 4 << 20);
         let (told, before) = (number(host, "told"), bytes(host, "unsynced"));
@@ -110,7 +110,7 @@ fn nobody_reaches_the_files_of_a_host_without_power_until_it_is_back() {
     let healed = host.agent().heal(broken).unwrap();
     assert!(healed.by_itself && healed.processes[0].alive());
 
-    // One after the other: who waits for a stalled disk cannot be killed.
+    // One after the other, because a process that waits for a stalled disk cannot be killed.
     let stalled = host.agent().inject(Injection::DiskStalled, LIMIT).unwrap();
     let what = Injection::PowerOff {
         processes: Vec::new(),
@@ -171,7 +171,7 @@ fn another_host_brings_up_the_volume_of_one_without_power_and_never_both() {
     assert!(healed.processes[0].alive() && is_whole(one) && is_whole(two));
     assert_eq!(one.agent().read(&again).unwrap()[..6], *b"again\n");
 
-    // When both are to heal by themselves at the same time, who has it is waited for.
+    // If both heal by themselves at the same time, the volume's owner waits for the other host.
     let adopt_and_heal = |within: Duration| {
         let broken = off(one, vec![works.clone()], within);
         let adopted = two.agent().inject(adopt(one, vec![works.clone()]), within);
@@ -182,7 +182,7 @@ fn another_host_brings_up_the_volume_of_one_without_power_and_never_both() {
     assert!(two.agent().heal(adopted).unwrap().by_itself);
     assert!(healed.processes[0].alive() && is_whole(one));
 
-    // It is free again when the other host's agent was killed.
+    // The volume is free again after the other host's agent was killed.
     let broken = off(one, vec![works.clone()], LIMIT);
     let adopted = inject(adopt(one, vec![works])).unwrap();
     let started = two.agent().started(adopted).unwrap();
@@ -195,7 +195,7 @@ fn another_host_brings_up_the_volume_of_one_without_power_and_never_both() {
     assert_gone(&state, link);
 }
 
-/// Its owner ends with the volume at another host.
+/// Its owner ends while the volume is on another host.
 #[test]
 fn an_adopted_volume_ends_with_the_hosts() {
     let Some((_root, hosts)) = hosts("adopted", 2) else {
@@ -210,7 +210,7 @@ fn an_adopted_volume_ends_with_the_hosts() {
     let what = adopt(one, vec![works]);
     let adopted = two.agent().inject(what, LIMIT).unwrap();
     let started = two.agent().started(adopted).unwrap();
-    // Its agent first: the volume lives on at the other host.
+    // Its agent first: the volume is still in use on the other host.
     kill(&[one.agent().process()]);
     wait_until("its groups have gone", || {
         !state.hosts[0].places.iter().any(|place| place.dir.exists())

@@ -1,5 +1,5 @@
-//! The transport `ssh`, with a script for the program: it says what a login shell says, and runs
-//! what it is told to on this machine.
+//! Tests of the transport `ssh`, with a script for the program: it prints what a login shell
+//! prints, and runs its command on this machine.
 
 use crate::hosts::{LIMIT, wait_until};
 use host::{Agent, Destination, process};
@@ -7,7 +7,7 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-/// Programs in `folder/bin`, of which `ssh` is one.
+/// Creates a program in `folder/bin`, such as `ssh`.
 pub fn program(folder: &Path, name: &str, text: &str) -> PathBuf {
     let file = folder.join("bin").join(name);
     fs::create_dir_all(folder.join("bin")).unwrap();
@@ -16,7 +16,7 @@ pub fn program(folder: &Path, name: &str, text: &str) -> PathBuf {
     file
 }
 
-/// One that lets everybody in, with a cache of its own.
+/// Creates an `ssh` that accepts every login, with a cache of its own.
 pub fn open_ssh(folder: &Path, name: &str) -> PathBuf {
     let text = format!(
         "for last; do :; done; echo Welcome; export XDG_CACHE_HOME={0}/cache; \
@@ -85,7 +85,7 @@ fn who_is_not_let_in_hears_why() {
     assert_eq!(said, ended);
 }
 
-/// An `ssh` that its far side hangs up on as often as `count` says, before anybody logs in.
+/// Creates an `ssh` whose far side hangs up `count` times before login.
 fn hung_up_on(folder: &Path, count: u32) -> PathBuf {
     let text = format!(
         "echo x >> {0}/tried; [ $(wc -l < {0}/tried) -gt {count} ] || {{ echo \
@@ -115,7 +115,7 @@ fn who_is_hung_up_on_before_login_tries_again_a_few_times() {
     assert_eq!(tried(), 4);
 }
 
-/// What the script there cannot do without: neither gzip nor sha256sum.
+/// Programs that the remote script requires: neither gzip nor sha256sum.
 const FEW: [&str; 13] = [
     "sh", "head", "wc", "ls", "expr", "find", "uname", "mkdir", "touch", "chmod", "mv", "rm", "id",
 ];
@@ -131,7 +131,7 @@ fn eight_machines_are_connected_to_at_a_time_and_all_or_none_are_had() {
         std::os::unix::fs::symlink(place, root.path().join("few").join(tool)).unwrap();
     }
     let let_in = open_ssh(root.path(), "let-in");
-    // Counts who is on the way at the same time; `bad` and `worse` stay outside.
+    // Counts the concurrent logins; `bad` and `worse` are refused.
     let text = format!(
         "touch {folder}/on-the-way.$$; ls {folder} | grep -c on-the-way >> {folder}/counts; \
          sleep 0.2; rm {folder}/on-the-way.$$; case $* in *' bad '*|*' worse '*) echo nobody here \
@@ -149,7 +149,7 @@ fn eight_machines_are_connected_to_at_a_time_and_all_or_none_are_had() {
         drop(agents);
         assert!(there.iter().all(|one| one.wait_gone(LIMIT)));
     };
-    // Two that bring the program at once.
+    // Two of them upload the program at the same time.
     all(2);
     let programs = fs::read_dir(root.path().join("cache/cassay/agents")).unwrap();
     assert_eq!(programs.count(), 1);

@@ -1,5 +1,5 @@
-//! Volumes that are broken when their time is over, their hosts end or their agent is killed: whole
-//! by themselves, or gone.
+//! Tests of volume faults whose time is over, whose hosts end, or whose agent is killed: the volume
+//! is whole again, or gone.
 
 use crate::endings::{kill, of_cluster};
 use crate::hosts::{LIMIT, assert_gone, link_of, start, wait_until};
@@ -9,7 +9,7 @@ use host::{Attempt, Host, Hosts, Injection, end_agents};
 use measure::clock;
 use rustix::process::Signal;
 
-/// One of each, and what it leaves to be undone.
+/// Returns one fault of each kind.
 fn each(host: &Host) -> Vec<Injection> {
     let path = put(host, "file", &[3; 100_000]);
     let process = || vec![works(host)];
@@ -38,7 +38,7 @@ fn each(host: &Host) -> Vec<Injection> {
     ]
 }
 
-/// A process that writes to a volume whenever it can.
+/// Starts a process that writes to a volume continuously.
 fn writer(host: &Host) -> Identity {
     let folder = host.folder().display();
     let line = format!("cd {folder}; while :; do echo x > x; sync x; done");
@@ -102,7 +102,7 @@ fn whatever_is_broken_is_whole_again_by_itself_when_its_time_is_over() {
     for what in each(host) {
         let name = format!("{what:?}");
         let broken = host.agent().inject(what, SHORT).unwrap();
-        // Refused as long as the other is there.
+        // Refused as long as the other one lasts.
         let mut next = None;
         wait_until(&name, || {
             next = host.agent().inject(Injection::DiskStalled, LIMIT).ok();
@@ -114,8 +114,8 @@ fn whatever_is_broken_is_whole_again_by_itself_when_its_time_is_over() {
     }
 }
 
-/// The frozen file system holds itself and its device, though it is mounted nowhere any more, and
-/// who waits for it holds the rest.
+/// The frozen file system holds itself and its device, although it is mounted nowhere any more. A
+/// process that waits for it holds the rest.
 #[test]
 fn a_frozen_volume_whose_agent_and_guard_were_killed_together_is_cleared_by_its_state() {
     let Some((_root, hosts)) = hosts("frozen", 1) else {

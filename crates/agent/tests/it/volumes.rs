@@ -1,5 +1,4 @@
-//! Volumes that are broken on purpose: seen by whoever tries them, and whole again when they are
-//! healed.
+//! Tests of volume faults: visible to every process that tries the volume, and gone after healing.
 
 use crate::hosts::{LIMIT, able, assert_gone, link_of, make, shell, spec, start, wait_until};
 use host::process;
@@ -8,22 +7,21 @@ use host::{
     Restartable, Step, volume_abilities,
 };
 use rustix::io::Errno;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use target::{Ability, Capability, DiskSpec, HostSpec};
 use tempfile::TempDir;
 
-/// After so long, what does not happen is said not to.
+/// Time after which a missing result counts as none.
 pub const SHORT: Duration = Duration::from_millis(500);
 
 const VOLUME_BYTES: u64 = 128 << 20;
 
-/// So many hosts with a volume each; none where the machine does not permit it.
+/// Creates hosts with a volume each. `None` if the machine does not permit it.
 pub fn hosts(name: &str, count: usize) -> Option<(TempDir, Hosts)> {
     let missing: Vec<&Capability> = volume_abilities().iter().filter(|one| !one.present).collect();
     if !missing.is_empty() {
-        let _ = writeln!(std::io::stderr(), "SKIPPED {name}: {missing:?}");
+        crate::skipped::unable(&format!("{missing:?}"));
         return None;
     }
     if !able(&[Ability::Hosts, Ability::Volume]) {
@@ -38,7 +36,7 @@ pub fn hosts(name: &str, count: usize) -> Option<(TempDir, Hosts)> {
     Some((root, hosts))
 }
 
-/// What a host's disk does with one block.
+/// Returns the result of a disk test with one block.
 pub fn tried(host: &Host, limit: Duration) -> (Attempt, Attempt) {
     tried_with(host, DiskWork::default(), limit)
 }
@@ -68,11 +66,11 @@ pub fn mounted(host: &Host) -> Option<Mounted> {
     }
 }
 
-/// A file with a name and some content, on the disk.
+/// Writes a file to the host's disk.
 pub fn put(host: &Host, name: &str, bytes: &[u8]) -> PathBuf {
     let path = host.folder().join(name);
     let mut steps = vec![Step::write(path.clone(), "")];
-    // As much as goes into a message.
+    // Pieces that fit into a message.
     steps.extend(bytes.chunks(500_000).map(|piece| Step::Append {
         path: path.clone(),
         bytes: Bytes(piece.to_vec()),
@@ -85,7 +83,7 @@ pub fn put(host: &Host, name: &str, bytes: &[u8]) -> PathBuf {
     path
 }
 
-/// Something that runs from a host's volume, with a file of it open, and what starts it again.
+/// Starts a process with an open file on a host's volume. Returns it with its restart.
 pub fn run(host: &Host, line: &str) -> Restartable {
     let (process, output) = start(host, line);
     let mut again = process::command(Path::new("/bin/sh"));
@@ -112,7 +110,7 @@ pub fn breaks(host: &Host, what: Injection) -> Broken {
     host.agent().inject(what, LIMIT).unwrap()
 }
 
-/// That `one` lives with what is broken, and that it is started again when that is healed.
+/// Asserts that `one` survives the fault, and is restarted when it is healed.
 fn healed(host: &Host, one: &Restartable, broken: Broken) -> Restartable {
     assert!(one.process.alive(), "it goes on with it");
     let healed = host.agent().heal(broken).unwrap();
@@ -207,7 +205,7 @@ fn a_disk_that_stalls_keeps_its_writers_and_lets_its_readers_go_on() {
         matches!(seen, (Attempt::Silent, Attempt::Took(_))),
         "{seen:?}"
     );
-    // However often it is asked, not everyone who asks waits.
+    // However often it is tested, not every caller has to wait.
     for _ in 0..8 {
         assert_eq!(tried(host, SHORT).0, Attempt::Silent);
     }
@@ -231,7 +229,7 @@ fn a_disk_that_stalls_keeps_its_writers_and_lets_its_readers_go_on() {
     assert!(is_whole(host));
     host.agent().change(vec![Step::write(file, "x")]).unwrap();
 
-    // By itself, and a process that waits for it goes on.
+    // Heals by itself, and a process that waits for it continues.
     let broken = host.agent().inject(Injection::DiskStalled, SHORT).unwrap();
     let output = host.folder().join("late");
     let line = format!("echo late > {}", output.display());
@@ -240,7 +238,7 @@ fn a_disk_that_stalls_keeps_its_writers_and_lets_its_readers_go_on() {
     assert!(host.agent().heal(broken).unwrap().by_itself);
 }
 
-/// Runs a line whose output file is there only when the volume takes writes again.
+/// Runs a command whose output file can be created only when the volume accepts writes.
 fn shell_of(agent: &Agent, line: &str, output: &Path) -> bool {
     let mut command = process::command(Path::new("/bin/sh"));
     command.args(["-c", line]);
@@ -288,8 +286,8 @@ fn a_full_disk_has_as_much_room_as_it_was_left() {
     assert!(host.agent().heal(broken).unwrap().by_itself);
 }
 
-/// The trial is in the groups of its host: what those may do, it may do. A disk that has had
-/// nothing to do does one request in a tenth of a second at once, whatever it is limited to.
+/// The test process is in the groups of its host, and has their limits. An idle disk does a tenth
+/// of a second's requests at once, whatever its limit.
 #[test]
 fn a_slow_disk_is_seen_to_be_slow() {
     if !able(&[Ability::DiskLimit]) {

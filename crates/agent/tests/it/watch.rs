@@ -1,11 +1,10 @@
-//! What an agent looks at for its controller, and by whose clock it says so.
+//! Tests of probes that an agent runs for its controller, and of their clock.
 
 use crate::hosts::{LIMIT, id, wait_until};
 use host::probe::{ProbeCost, Probes, Reading};
 use host::{Agent, Watch, process};
 use measure::clock;
 use rustix::thread::{UnshareFlags, unshare_unsafe};
-use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Stdio;
@@ -14,24 +13,24 @@ use std::time::Duration;
 
 const PERIOD: Duration = Duration::from_millis(20);
 
-/// By how much the clock of some agents is ahead of ours.
+/// Shift of some agents' clock, s.
 const AHEAD_S: u64 = 1000;
 
-/// Such an agent's cluster is called so.
+/// Prefix of such an agent's cluster.
 const SHIFTED: &str = "shifted";
 
-/// Says that the clock is shifted already.
+/// Environment variable that marks a shifted clock.
 const DONE: &str = "CASSAY_TEST_SHIFTED";
 
-/// Before `main` of an agent: one of a cluster of that name begins anew with another clock, where
-/// the kernel has that.
+/// Restarts an agent of a cluster with that name with another clock before `main`, if the kernel
+/// supports it.
 pub fn shift_clock() {
     let variable = |name: &str| std::env::var(name).unwrap_or_default();
     let mine = variable("CASSAY_AGENT").starts_with(&format!("test-{SHIFTED}-"));
     if !mine || !variable(DONE).is_empty() {
         return;
     }
-    // SAFETY: no other thread runs yet, and what this one is in stays as it is.
+    // SAFETY: no other thread runs yet, and the namespaces of this one stay.
     let shifted = unsafe { unshare_unsafe(UnshareFlags::NEWTIME) }.is_ok()
         && std::fs::write(
             "/proc/self/timens_offsets",
@@ -41,20 +40,21 @@ pub fn shift_clock() {
     if shifted {
         let mut again = process::command(Path::new("/proc/self/exe"));
         again.args(std::env::args_os().skip(1)).env(DONE, "yes");
-        // The conversation is at these.
+        // The agent's connection uses these.
         again.stdin(Stdio::inherit()).stdout(Stdio::inherit());
         let _ = again.exec();
     }
 }
 
-/// The agent of this machine for the test `name`, in a folder that stays as long as what is given.
+/// Starts the agent of this machine for the test `name`. Its folder exists as long as the first
+/// returned value.
 fn machine(name: &str) -> (tempfile::TempDir, Arc<Agent>) {
     let root = tempfile::tempdir().unwrap();
     let agent = Agent::of_machine(&id(name), &root.path().join("cluster")).unwrap();
     (root, Arc::new(agent))
 }
 
-/// The machine and this process.
+/// Probes of the machine and this process.
 fn everything() -> Watch {
     let mut watch = Watch::default();
     watch.machine(PERIOD, &[]);
@@ -62,7 +62,7 @@ fn everything() -> Watch {
     watch
 }
 
-/// Readings until there are some of each of two looks.
+/// Collects readings until there are some from two samples.
 fn some(probes: &Probes) -> Vec<Reading> {
     let mut readings = Vec::new();
     wait_until("there are rates", || {
@@ -128,7 +128,7 @@ fn an_agent_that_is_gone_is_a_problem_and_keeps_nobody_waiting() {
     assert!(problems[0].contains("its agent has ended"), "{problems:?}");
 }
 
-/// The folder of a cluster whose agent is kept: that ends, whatever becomes of the test.
+/// Folder of a cluster with a kept agent, which ends with the test in any case.
 struct Kept(tempfile::TempDir);
 
 impl Drop for Kept {
@@ -139,11 +139,11 @@ impl Drop for Kept {
     }
 }
 
-/// It looked on for nobody, and the readings would have filled its memory.
+/// It used to continue without a controller, and the readings would have filled its memory.
 #[test]
 fn a_kept_agent_looks_no_longer_when_its_controller_has_left() {
     let (root, agent) = machine("watch-kept");
-    // Reached when our own conversation with it has ended.
+    // Connects after our own connection has ended.
     let _kept = Kept(root);
     let agent = agent;
     let pid = agent.process().pid;
@@ -154,9 +154,9 @@ fn a_kept_agent_looks_no_longer_when_its_controller_has_left() {
     };
     agent.keep().unwrap();
     let sampler = everything().by(&agent).unwrap();
-    // A thread gives itself its name.
+    // A thread sets its own name.
     wait_until("it looks", looks);
-    // Nobody ends the watch: as it is when a controller is killed.
+    // The watch is not ended, as when a controller is killed.
     drop(sampler);
     drop(agent);
     wait_until("it looks no longer", || !looks());
@@ -167,9 +167,7 @@ fn what_another_clock_says_stands_at_our_time() {
     let (_root, agent) = machine(SHIFTED);
     let time = |pid: &str| std::fs::read_link(format!("/proc/{pid}/ns/time")).ok();
     if time(&agent.process().pid.to_string()) == time("self") {
-        let skipped = "SKIPPED: what_another_clock_says_stands_at_our_time: no time namespaces\n";
-        let _ = std::io::stderr().write_all(skipped.as_bytes());
-        return;
+        return crate::skipped::unable("no time namespaces");
     }
     let before_ns = clock::now_ns();
     let probes = Probes::start(vec![everything().by(&agent).unwrap()]).unwrap();

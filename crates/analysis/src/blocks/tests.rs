@@ -1,4 +1,4 @@
-//! Percentiles whose truth is known: how often their intervals hold it.
+//! Tests percentiles whose truth is known: how often their intervals contain it.
 
 use super::*;
 use crate::synthetic::{Chance, Pauses};
@@ -113,8 +113,8 @@ fn a_long_run_keeps_few_blocks_and_every_value() {
     );
 }
 
-/// Of windows of 30 s, the shares with an interval of p99 that does not hold the true one, and with
-/// such a one that is not labelled. The server pauses; operations are due at a rate.
+/// Returns two shares of windows of 30 s: those with an interval of p99 that misses the true value,
+/// and those among them that are not labelled. The server pauses; operations are due at a rate.
 fn wrong(pauses: Pauses, windows: u32, seed: u64) -> [f64; 2] {
     let mut chance = Chance::new(seed);
     let truth = pauses.truth(&mut chance).quantile_ns(0.99) as f64;
@@ -158,13 +158,13 @@ fn audit_of_the_p99_of_a_server_that_pauses() {
     percentiles_with_pauses(runs / 4, seed);
 }
 
-/// Every so many seconds a pause of so many; the shares of `wrong` at most.
+/// Seconds between pauses, seconds of a pause, and the largest allowed shares of `wrong`.
 const PAUSES: [(f64, f64, f64, f64); 5] = [
     (1e9, 1.0, 0.10, 0.10),
     (4.0, 0.1, 0.15, 0.10),
     (8.0, 0.3, 0.20, 0.12),
     (10.0, 0.2, 0.25, 0.15),
-    // In 22 % of windows there is none.
+    // 22 % of windows have no pause.
     (20.0, 1.0, 0.40, 0.38),
 ];
 

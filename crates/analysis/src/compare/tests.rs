@@ -1,4 +1,4 @@
-//! Comparisons whose truth is known: what they say, and how often that is wrong.
+//! Tests comparisons whose truth is known: their findings, and how often these are wrong.
 
 use super::*;
 use crate::synthetic::Chance;
@@ -11,7 +11,7 @@ fn findings_follow_from_interval_margin_and_direction() {
         ([1.10, 1.30], Faster, Slower),
         ([0.70, 0.85], Slower, Faster),
         ([0.98, 1.02], Equivalent, Equivalent),
-        // Away from 1, and too little to matter.
+        // Different from 1, but too small to matter.
         ([1.005, 1.02], Equivalent, Equivalent),
         // The margin is symmetric in ratios: 0.90 is below 1/1.1.
         ([0.90, 1.08], Inconclusive, Inconclusive),
@@ -23,7 +23,7 @@ fn findings_follow_from_interval_margin_and_direction() {
     }
 }
 
-/// What it says when it stands alone.
+/// Returns the finding of a single comparison.
 fn alone(seen: &Comparison) -> Finding {
     seen.finding(seen.p())
 }
@@ -40,7 +40,7 @@ fn pairs_give_the_textbook_interval_of_log_ratios() {
     assert!((low - (mean - half).exp()).abs() < 1e-6, "{low}");
     assert!((high - (mean + half).exp()).abs() < 1e-6, "{high}");
     assert_eq!(seen.blocks, 3);
-    // 3.3 %: beside 1, and not enough for the word.
+    // 3.3 %: the interval excludes 1, but the level for the word is not reached.
     assert_eq!(alone(&seen), Finding::Inconclusive);
 }
 
@@ -56,7 +56,7 @@ fn p_is_that_of_the_t_test() {
     let [low, _] = seen.ci95().unwrap();
     assert!((low - 1.0).abs() < 1e-6, "the interval ends where p is 5 %");
     assert_eq!(alone(&seen), Finding::Inconclusive);
-    // 3.896 is that of 3 %, where the word begins.
+    // 3.896 is the value of 3 %, where the word begins.
     for (t, expected) in [(3.89, Finding::Inconclusive), (3.90, Finding::Faster)] {
         seen.error = Some(LogError {
             standard_error: seen.ratio.ln() / t,
@@ -93,13 +93,13 @@ fn runs_that_did_not_take_turns_look_different_at_most() {
     let quiet = compare_unpaired(&[100.0; 5], &[105.0; 5], Metric::THROUGHPUT).unwrap();
     assert_eq!(alone(&quiet), Finding::Inconclusive);
     let [low, high] = quiet.ci95().unwrap();
-    // Student's t of eight degrees of freedom.
+    // Student's t with eight degrees of freedom.
     let half = 2.306_004 * (2.0_f64 * 0.03 * 0.03).sqrt();
     assert!((high / low - (2.0 * half).exp()).abs() < 1e-4);
 }
 
-/// Runs of several blocks that differ from each other by four fifths of what blocks differ by:
-/// as much as makes Welch's test call 13 to 23 % of equal runs different, as was seen.
+/// Runs of several blocks whose levels vary by four fifths of the blocks' noise. With that much,
+/// Welch's test calls 13 to 23 % of equal runs different, as observed.
 fn equal_runs(chance: &mut Chance, rounds: u32, blocks: usize, noise: f64) -> f64 {
     let mut run = || -> Vec<f64> {
         let level = 0.8 * noise * chance.normal();
@@ -159,7 +159,7 @@ fn what_it_could_have_seen_is_seen_in_four_of_five() {
         let ratio = |chance: &mut Chance| (effect + noise * chance.normal()).exp();
         (0..10).map(|_| (1000.0, 1000.0 * ratio(chance))).collect()
     };
-    // The size is itself estimated: take that of the true spread.
+    // The spread is itself estimated: use that of the true spread.
     let error = LogError {
         standard_error: noise / 10.0_f64.sqrt(),
         freedom: 9.0,
@@ -216,11 +216,11 @@ fn a_lower_bound_decides_in_the_direction_that_holds_for_all_larger_values() {
         both.map(|(b, c)| if turned { (c, b) } else { (b, c) }).collect()
     };
     for (value, there, back) in [
-        // At least twice as slow: slower, and the other is faster.
+        // At least twice as slow: slower; the other is faster.
         (20.0, Finding::Slower, Finding::Faster),
-        // At least as fast as it looks, or as slow as anything.
+        // At least as fast as it looks, or arbitrarily slow.
         (5.0, Finding::Inconclusive, Finding::Inconclusive),
-        // Equal to the digit: it may be ten times as much.
+        // Equal to the digit: the true value may be ten times as large.
         (10.0, Finding::Inconclusive, Finding::Inconclusive),
     ] {
         let contender = side(value, AtLeast);
@@ -241,7 +241,7 @@ fn a_lower_bound_decides_in_the_direction_that_holds_for_all_larger_values() {
             assert_eq!((alone(&seen), seen.bound), (apart, Some(bound)));
         }
     }
-    // One of three is enough; and with one on either side the ratio may be anything.
+    // One bound of three is enough; with a bound on either side the ratio may be anything.
     let one = [AtLeast(10.0), Exactly(10.0), Exactly(10.0)];
     let seen = compare_paired(&pairs(one, false), Metric::LATENCY).unwrap();
     assert_eq!(
@@ -263,8 +263,8 @@ fn a_lower_bound_decides_in_the_direction_that_holds_for_all_larger_values() {
     );
 }
 
-/// A time-out cuts the contender's values off somewhere: what is left is no more often called
-/// different than the level says.
+/// A timeout cuts off the contender's values somewhere: the rest is called different no more often
+/// than the level says.
 #[test]
 fn of_equal_variants_of_which_one_is_cut_off_at_most_one_in_thirty_is_called_different() {
     let mut chance = Chance::new(29);

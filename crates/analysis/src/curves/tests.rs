@@ -1,4 +1,4 @@
-//! Curves whose truth is known.
+//! Tests curves whose truth is known.
 
 use super::*;
 use crate::synthetic::Chance;
@@ -46,7 +46,7 @@ fn the_curve_is_that_of_the_worked_example() {
     assert!(usl.kappa_ci95[0] < 0.00102274 && usl.kappa_ci95[1] > 0.00102274);
 }
 
-/// What planted coefficients do, with a noise of each trial, by block.
+/// Returns the throughput of planted coefficients by block, with noise in each trial.
 fn planted(truth: Coefficients, threads: &[f64], noise: f64, seed: u64) -> Vec<Load> {
     let mut chance = Chance::new(seed);
     let mut block = || {
@@ -87,7 +87,7 @@ fn what_levels_off_has_no_peak() {
     };
     let of = |seed| fit(&planted(truth, &THREADS, 0.02, seed)).unwrap();
     let peaks = (0..40).filter(|seed| matches!(of(*seed).peak, Peak::At { .. }));
-    // One in forty by the level, of which most lie too far out.
+    // One in forty by the level, most of them too far out.
     assert!(peaks.count() <= 2);
 }
 

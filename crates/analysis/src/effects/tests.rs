@@ -1,11 +1,11 @@
-//! Effects of matrices whose truth is known.
+//! Tests effects of matrices whose truth is known.
 
 use super::*;
 use crate::multiple::judge_all;
 use crate::synthetic::Chance;
 
-/// Heap (small, large) × commit log (periodic, batch), op/s, by block; the figures that the
-/// expected ones below were computed from with numpy and scipy.
+/// Heap (small, large) × commit log (periodic, batch), op/s, by block. The expected figures below
+/// were computed from these with numpy and scipy.
 const TWO_BY_TWO: [[f64; 4]; 5] = [
     [71204.0, 69050.0, 80310.0, 74930.0],
     [69870.0, 68010.0, 78820.0, 74020.0],
@@ -68,9 +68,9 @@ fn the_interaction_of_the_worked_example_matters() {
     };
     let acts = |metric: Metric| found[2].interaction(&judged[2], metric);
     assert_eq!(acts(Metric::THROUGHPUT), Interaction::Matters);
-    // 3.9 %: surely there, and of no size.
+    // 3.9 %: certainly there, but too small to matter.
     assert_eq!(acts(margin(0.05)), Interaction::NotResolved);
-    // All have the same error, so they stand on one line of a half-normal plot.
+    // All have the same error, so they lie on one line of a half-normal plot.
     assert!((found[2].scaled - found[2].comparison.ratio.ln().abs() / 2.0).abs() < 1e-12);
     assert!((found[0].scaled - found[0].comparison.ratio.ln().abs()).abs() < 1e-12);
 }
@@ -99,7 +99,7 @@ fn a_block_without_a_cell_is_left_out_where_it_is_needed() {
 
 #[test]
 fn values_are_compared_with_the_first_of_their_axis() {
-    // Three values by two: the third doubles, and on the second axis nothing differs.
+    // Three values by two: the third doubles, and the second axis has no effect.
     let design = Design::new(vec![3, 2]);
     let row = |noise: f64| [1.0, 1.0, 1.0, 1.0, 2.0, 2.0].map(|v| Some(Known::Exactly(v * noise)));
     let blocks: Vec<Vec<Option<Known>>> = [1.0, 1.2, 0.9].map(|noise| row(noise).to_vec()).into();
@@ -121,7 +121,7 @@ fn a_lower_bound_on_one_side_bounds_the_effect() {
     some[1][2] = Some(Known::AtLeast(78820.0));
     let heap = of(Kind::Main(level(0, 1)), &some).comparison;
     assert_eq!(heap.bound, Some(crate::Bound::AtLeast));
-    // In a ratio of ratios it stands on the other side.
+    // In a ratio of ratios it is on the other side.
     let both = Kind::Interaction(level(0, 1), level(1, 1));
     assert_eq!(of(both, &some).comparison.bound, Some(crate::Bound::AtMost));
     some[2][0] = Some(Known::AtLeast(72480.0));

@@ -1,42 +1,44 @@
-//! Change points within a window: where a level gave way to another.
+//! Finds change points within a window: where one level follows another.
 //!
 //! Killick, Fearnhead and Eckley 2012, "Optimal detection of changepoints with a linear
-//! computational cost" (arXiv 1101.1438): the partition with the least squares beside the means of
-//! its parts, each further part at a price. The price is ours, 3 σ² ln n, with σ from first
-//! differences, which a level that changes hardly moves. Blocks that follow each other swing: taken
-//! as independent, nine in ten series without a change are told to have one (60 values that follow
-//! each other by 0.6). So σ is that of their sums, as of an AR(1) series.
+//! computational cost" (arXiv 1101.1438): the partition with the least squares around the means of
+//! its parts, with a penalty for each further part. The penalty is our own choice, 3 σ² ln n. Its σ
+//! comes from first differences, which a change of level hardly affects.
+//!
+//! Consecutive blocks are correlated: if they count as independent, nine in ten series without a
+//! change get one (60 values with a correlation of 0.6). So σ is that of their sums, as of an AR(1)
+//! series.
 
 use crate::series;
 use crate::trend::{line, spaced};
 
-/// Changes that are told, at most: those with the largest gain.
+/// Maximum number of reported changes: those with the largest gain.
 pub const CHANGES_MAX: usize = 5;
-/// The least blocks of a level.
+/// Minimum number of blocks of a level.
 const SEGMENT_MIN: usize = 5;
-/// The price of a change, in σ² ln n.
+/// Penalty of a change, in σ² ln n.
 const PENALTY: f64 = 3.0;
-/// As a share of the mean: of a rate that is held to the operation, a change of a ten-thousandth
-/// is one for certain, and nobody's question.
+/// Smallest assumed σ, as a share of the mean. At a rate that is held to the operation, a change of
+/// a ten-thousandth is certain, but of no interest.
 const SIGMA_MIN: f64 = 1e-3;
-/// Steps are taken as no larger than so many of their usual ones.
+/// Limit at which steps are clipped, in typical steps.
 const CLIPPED_AT: f64 = 2.5;
-/// More than this a few dozen blocks cannot show.
+/// Maximum correlation: a few dozen blocks cannot show more.
 const CORRELATION_MAX: f64 = 0.8;
 
 /// A change of level.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Change {
-    /// Index of the first block after it.
+    /// Index of the first block after the change.
     pub at: usize,
-    /// Mean of the blocks since the change before.
+    /// Mean of the blocks since the previous change.
     pub before: f64,
-    /// Mean of the blocks until the change after.
+    /// Mean of the blocks until the next change.
     pub after: f64,
 }
 
-/// The changes of level, in order; none where one even slope says as much: it would be told as a
-/// flight of stairs.
+/// Returns the changes of level, in order. Empty if one even slope explains the series as well: it
+/// would be reported as a flight of stairs.
 pub fn changes(blocks: &[f64]) -> Vec<Change> {
     let cost = Cost::of(blocks);
     let penalty = penalty(blocks);
@@ -65,26 +67,26 @@ pub fn changes(blocks: &[f64]) -> Vec<Change> {
     (0..at.len()).map(change).collect()
 }
 
-/// From the change before one of `at` to the change after it.
+/// Returns the range from the previous change to the next.
 fn around(at: &[usize], index: usize, end: usize) -> (usize, usize) {
     let before = index.checked_sub(1).map_or(0, |before| at[before]);
     (before, at.get(index + 1).copied().unwrap_or(end))
 }
 
-/// What a change has to gain.
+/// Returns the minimum gain of a change.
 fn penalty(blocks: &[f64]) -> f64 {
     let sigma = sigma(blocks).max(series::mean(blocks).abs() * SIGMA_MIN);
     PENALTY * sigma * sigma * (blocks.len().max(2) as f64).ln()
 }
 
-/// The standard deviation of independent values whose means are as sure as those of the blocks. Of
-/// an AR(1) series with correlation ρ the differences have the variance 2 σ² (1 − ρ) and follow
-/// each other by −(1 − ρ) / 2; means have (1 + ρ) / (1 − ρ) times the variance of independent
-/// values.
+/// Returns the standard deviation of independent values whose means are as certain as those of the
+/// blocks. In an AR(1) series with correlation ρ, the differences have the variance 2 σ² (1 − ρ)
+/// and the correlation −(1 − ρ) / 2. Its means have (1 + ρ) / (1 − ρ) times the variance of
+/// independent values.
 fn sigma(blocks: &[f64]) -> f64 {
     let steps: Vec<f64> = blocks.windows(2).map(|pair| pair[1] - pair[0]).collect();
     let (middle, usual) = series::median_and_deviation(&steps);
-    // A level that changes is one large step, which would look as if all followed each other.
+    // A change of level is one large step, which would look like correlation.
     let most = CLIPPED_AT * usual;
     let clipped: Vec<f64> = steps.iter().map(|step| (step - middle).clamp(-most, most)).collect();
     let raw = 1.0 + 2.0 * series::autocorrelation(&clipped, 1);
@@ -92,26 +94,26 @@ fn sigma(blocks: &[f64]) -> f64 {
     usual * ((1.0 + rho) / 2.0).sqrt() / (1.0 - rho)
 }
 
-/// Squares beside the line through all blocks.
+/// Returns the squares around the line through all blocks.
 fn slope_cost(blocks: &[f64]) -> f64 {
     let slope = line(&spaced(blocks)).slope;
     let left: Vec<f64> = spaced(blocks).into_iter().map(|(at, value)| value - slope * at).collect();
     series::variance(&left) * left.len().saturating_sub(1) as f64
 }
 
-/// Squares beside the means of the parts between changes.
+/// Returns the squares around the means of the parts between changes.
 fn total(cost: &Cost, at: &[usize]) -> f64 {
     let ends = || at.iter().copied().chain([cost.len()]);
     let begins = [0].into_iter().chain(at.iter().copied());
     begins.zip(ends()).map(|(from, to)| cost.of_part(from, to)).sum()
 }
 
-/// Where the parts of the best partition begin, but the first.
+/// Returns where the parts of the best partition begin, except the first.
 fn pelt(cost: &Cost, count: usize, penalty: f64) -> Vec<usize> {
     if count < 2 * SEGMENT_MIN {
         return Vec::new();
     }
-    // The least cost of the blocks before each place, and where its last part begins.
+    // For each place, the least cost of the blocks before it, and where its last part begins.
     let mut best = vec![(f64::INFINITY, 0); count + 1];
     best[0] = (-penalty, 0);
     let mut candidates = vec![0];
@@ -122,7 +124,7 @@ fn pelt(cost: &Cost, count: usize, penalty: f64) -> Vec<usize> {
             .map(|from| (with(from), *from))
             .reduce(|a, b| if b.0 < a.0 { b } else { a })
             .unwrap_or((f64::INFINITY, 0));
-        // What is already dearer without a price for the next change can never be the best.
+        // A candidate that costs more even without the next penalty can never be the best.
         candidates.retain(|from| best[*from].0 + cost.of_part(*from, end) <= least.0);
         best[end] = least;
         let next = end + 1 - SEGMENT_MIN;
@@ -140,10 +142,10 @@ fn pelt(cost: &Cost, count: usize, penalty: f64) -> Vec<usize> {
     at
 }
 
-/// Squares beside the mean of any part, from sums.
+/// Computes the squares around the mean of any part, from sums.
 struct Cost {
-    /// Sums of the values before each place, and of their squares; of what lies beside the mean, so
-    /// that large values lose no digits.
+    /// Sums of the values before each place, and of their squares, after subtracting the mean: so
+    /// large values lose no digits.
     sums: Vec<(f64, f64)>,
 }
 

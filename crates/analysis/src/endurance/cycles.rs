@@ -1,34 +1,35 @@
-//! Cycles: how long something takes until it comes again, from the autocorrelation of a series.
+//! Finds cycles: the period after which a series repeats, from its autocorrelation.
 
 use crate::series;
 
-/// Cycles that a window must hold: a part of one is a trend.
+/// Minimum number of cycles in a window: a part of one is a trend.
 pub const CYCLES_MIN: f64 = 3.0;
-/// Values that a cycle has at least.
+/// Minimum number of values in a cycle.
 const LAG_MIN: usize = 3;
-/// The least correlation of a series with itself one cycle later. Of 300 values that follow each
-/// other by 0.9 and have no cycle, one series in ten reaches it.
+/// Minimum autocorrelation one cycle later. One in ten series of 300 values without a cycle reaches
+/// it, at a correlation of 0.9.
 const CORRELATION_MIN: f64 = 0.5;
-/// Of peaks that are nearly as high, the first is the cycle, and the others are several of it.
+/// Share of the highest peak that the first peak must reach: later peaks are multiples of the
+/// cycle.
 const NEARLY: f64 = 0.9;
 
-/// What a series repeats.
+/// Cycles of a series.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Cycles {
-    /// It is always the same.
+    /// The series is constant.
     Quiet,
-    /// Nothing that comes again.
+    /// The series does not repeat.
     Unseen,
-    /// A cycle of so many values, of which it has so many.
+    /// The series repeats.
     Seen {
-        /// Values of one.
+        /// Number of values in a cycle.
         period: usize,
-        /// How many of them the series has.
+        /// Number of cycles in the series.
         count: f64,
     },
 }
 
-/// The cycles of a series of equally spaced values.
+/// Finds the cycles of a series of equally spaced values.
 pub fn cycles(values: &[f64]) -> Cycles {
     if series::variance(values) <= 0.0 {
         return Cycles::Quiet;

@@ -1,12 +1,13 @@
-//! The vectors of the research, and simulations: how often each part is wrong, and what it sees.
+//! Tests with the vectors of the research, and with simulations: how often each part is wrong, and
+//! what it detects.
 
 use super::*;
 use crate::synthetic::Chance;
 
 const DAY_S: f64 = 86_400.0;
 
-/// So many seconds of a rate of 1,000 with a noise of a share that follows itself by 0.6, and by
-/// the end of the window has drifted by a share.
+/// Returns `count` seconds of a rate of 1,000, with noise of a correlation of 0.6, and a drift by
+/// the end of the window.
 fn seconds(chance: &mut Chance, count: usize, noise: f64, drift: f64) -> Vec<f64> {
     let each = chance.autocorrelated(count, 0.6).into_iter().enumerate();
     let value =
@@ -14,7 +15,7 @@ fn seconds(chance: &mut Chance, count: usize, noise: f64, drift: f64) -> Vec<f64
     each.map(value).collect()
 }
 
-/// Share of so many draws of which something holds.
+/// Returns the share of draws for which `holds` is true.
 fn share_of(draws: u32, mut holds: impl FnMut() -> bool) -> f64 {
     let hits = (0..draws).filter(|_| holds()).count();
     f64::from(hits as u32) / f64::from(draws)
@@ -32,7 +33,7 @@ fn a_series_is_joined_to_no_more_blocks_than_64_and_to_whole_ones() {
     assert_eq!(of(65, 0), (32, 2));
     assert_eq!(of(180, 0), (60, 3));
     assert_eq!(of(512, 0), (64, 8));
-    // As long as three cycles where twenty such blocks are left, and else as short as they come.
+    // As long as three cycles if 20 such blocks are left, and otherwise as short as possible.
     assert_eq!(of(512, 25), (20, 25));
     assert_eq!(of(512, 26), (64, 8));
     assert_eq!(of(0, 3), (0, 1));
@@ -50,7 +51,7 @@ fn a_spike_does_not_make_a_drift() {
         (seen.change - 2.5 * 12.0 / 1014.5).abs() < 1e-12,
         "{seen:?}"
     );
-    // Twelve blocks tell no course, whatever they seem to do.
+    // Twelve blocks show no trend, whatever they seem to do.
     assert_eq!(seen.course, Course::Untold);
 }
 
@@ -88,7 +89,7 @@ fn a_planted_drift_is_found_and_its_interval_holds_it() {
                 Course::Rising
             };
             found += u32::from(seen.course == expected);
-            // Of the median, which lies half way.
+            // As a share of the median, which lies half way.
             let truth = planted / (1.0 + planted / 2.0);
             held += u32::from(seen.ci95.is_some_and(|[low, high]| low <= truth && truth <= high));
         }
@@ -130,7 +131,7 @@ fn a_level_that_changes_is_found_where_it_does() {
     });
     println!("10 % at 600 s: {found:.3}");
     assert!(found > 0.95, "{found}");
-    // Without noise, exactly there, and by how much.
+    // Without noise, exactly there, and by exactly this much.
     let stairs: Vec<f64> = (0..60).map(|at| if at < 20 { 10.0 } else { 12.0 }).collect();
     let expected = Change {
         at: 20,
@@ -198,7 +199,7 @@ fn a_cycle_is_seen_and_noise_has_none() {
         println!("a cycle of {period}: {found:.3}");
         assert!(found > 0.95, "{period}: {found}");
     }
-    // Two and a half of them are seen, and are too few.
+    // Two and a half cycles are too few.
     let few = cycles(&saw(160, 0.05, &mut chance));
     assert!(
         matches!(few, Cycles::Seen { count, .. } if count < CYCLES_MIN),
@@ -215,7 +216,7 @@ fn a_cycle_is_seen_and_noise_has_none() {
     assert_eq!(cycles(&[]), Cycles::Quiet);
 }
 
-/// A day of a heap that fills and is collected, and keeps so much a second of what it was given.
+/// A day of a heap that fills and is collected, and keeps `kept_per_s` bytes a second.
 fn heap(chance: &mut Chance, kept_per_s: f64) -> Vec<(f64, f64)> {
     let minute = |at: usize| {
         let t_s = at as f64 * 60.0;
@@ -291,7 +292,7 @@ fn an_hour_an_hour_and_a_day_are_as_far_apart_as_was_published() {
         let sure = of(means, 0.0);
         assert!((sure.apart - 0.0374).abs() < 1e-4, "{sure:?}");
         assert_eq!(sure.agreed, Agreed::Inside);
-        // With an error of half a percent nobody can tell.
+        // An error of half a percent allows no conclusion.
         assert_eq!(of(means, 0.005).agreed, Agreed::Untold);
     }
     assert_eq!(of([100.0, 100.0, 90.0], 0.005).agreed, Agreed::Outside);

@@ -1,4 +1,4 @@
-//! Change points: published vectors, planted steps, and series without any.
+//! Tests change points: published vectors, planted steps, and series without any change.
 
 use super::*;
 use crate::synthetic::Chance;
@@ -30,7 +30,7 @@ fn changes_are_where_otava_finds_them() {
     assert_eq!(divisive(&THREE_LEVELS, 0.01), [5, 8]);
 }
 
-/// Against sums over all pairs, term by term as Matteson and James have them.
+/// Compared with sums over all pairs, term by term as in Matteson and James.
 #[test]
 fn the_energy_distance_is_that_of_its_definition() {
     let values = THREE_LEVELS;
@@ -74,7 +74,7 @@ fn the_t_test_divides_by_the_right_number() {
     assert_eq!(p_of_difference(&[], &[2.0]), 1.0);
 }
 
-/// Runs of which each differs from the next by 2 %, and from some run on by more.
+/// Runs that differ by 2 % from each other, and by more from some run on.
 fn runs(chance: &mut Chance, step: f64) -> Vec<f64> {
     let run = |index: usize| {
         let level = if index < 15 { 1.0 } else { step };
@@ -126,7 +126,7 @@ fn a_spike_is_not_confirmed() {
     values[12] = 60.0;
     let found = shifts(&values, Limits::of_magnitude(0.03));
     assert!(!found.iter().any(Shift::is_confirmed), "{found:?}");
-    // What has only just happened may be one.
+    // A very recent change may be one.
     values[12] = 100.0;
     values[19] = 60.0;
     let found = shifts(&values, Limits::of_magnitude(0.03));
@@ -140,7 +140,7 @@ fn short_and_flat_series_have_no_change() {
     }
 }
 
-/// Windows overlap, so that a change on the border of one is inside of another.
+/// Windows overlap, so a change on the border of one window is inside another.
 #[test]
 fn a_change_is_found_anywhere_in_a_long_series() {
     let mut chance = Chance::new(13);

@@ -1,22 +1,25 @@
-//! How much trials and places are off a curve, and what that leaves open of its coefficients.
+//! Estimates the noise of trials and places around a curve, and the resulting uncertainty of its
+//! coefficients.
 //!
 //! There are two noises. Trials of one place differ from block to block. And a place is off the
-//! curve by what no further block would change, since no machine is a formula: of that there are
-//! as many observations as places, however often each was measured. A coefficient is known no
-//! better than either of them lets it.
+//! curve by an amount that further blocks would not change, since no machine follows a formula
+//! exactly. For the second noise there are as many observations as places, however often each was
+//! measured. Either noise limits how well a coefficient is known.
 
 use super::{Curve, Fit, Held, Observations, SQUARES_MIN, descend, squares};
 use crate::series;
 use statrs::distribution::{ContinuousCDF, FisherSnedecor};
 
-/// No throughput is known better than this, as a share.
+/// Smallest assumed noise of a throughput, as a share.
 pub(crate) const EXACT: f64 = 1e-6;
-/// Of a hundred curves that are true, one is said to be off by more than the noise.
+/// Level of the test whether the places are off the curve: it is wrong for one in a hundred true
+/// curves.
 const OFF_LEVEL: f64 = 0.01;
-/// Rounds of means of places and of blocks; of trials of which few are missing it takes ten.
+/// Maximum rounds of removing the means of places and of blocks; if few trials are missing, it
+/// takes ten.
 const ROUNDS_MAX: usize = 1000;
 
-/// How much what is left varies, as a variance of one trial, and how well that is known.
+/// Noise of the residuals, as a variance of one trial, with its degrees of freedom.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Noise {
     /// Variance of a logarithm.
@@ -35,12 +38,12 @@ impl Noise {
     }
 }
 
-/// How many coefficients are looked for.
+/// Returns the number of fitted coefficients.
 pub fn free_count<const P: usize>(held: &Held<P>) -> usize {
     held.iter().filter(|held| held.is_none()).count()
 }
 
-/// The noise of what the trials are off the curve; none where there are no more of them than levels
+/// Returns the noise of the trials around the curve. `None` if there are no more trials than levels
 /// and coefficients.
 pub fn of_trials<const P: usize, C: Curve<P>>(
     seen: &Observations<'_, C::At>,
@@ -52,8 +55,8 @@ pub fn of_trials<const P: usize, C: Curve<P>>(
     Noise::of(squares, seen.trials.len().checked_sub(looked_for))
 }
 
-/// The noise of what the places are off the curve; none where there are as many coefficients as
-/// places.
+/// Returns the noise of the places around the curve. `None` if there are no more places than
+/// coefficients, the scale included.
 pub fn of_places<const P: usize, C: Curve<P>>(
     seen: &Observations<'_, C::At>,
     found: &Fit<P>,
@@ -64,8 +67,9 @@ pub fn of_places<const P: usize, C: Curve<P>>(
     Noise::of(squares, seen.places.len().checked_sub(looked_for))
 }
 
-/// Whether the places are off the curve by more than trials of one place differ (Fisher's F, with
-/// what any levels of places and blocks leave as the noise). Of one block nobody knows.
+/// Returns true if the places are off the curve by more than trials of one place differ (Fisher's
+/// F; the noise is what any levels of places and blocks leave). With one block this is unknown, and
+/// false.
 pub fn off_by_more(seen: &Observations<'_, impl Sized>, of_places: Noise) -> bool {
     let looked_for = (seen.levels_count() + seen.places.len()).saturating_sub(1);
     let freedom = seen.trials.len().checked_sub(looked_for);
@@ -79,8 +83,8 @@ pub fn off_by_more(seen: &Observations<'_, impl Sized>, of_places: Noise) -> boo
     by_chance < OFF_LEVEL
 }
 
-/// The squares that are left of the curve that goes through every place, found by taking the means
-/// of places and of blocks out in turn.
+/// Returns the squares around the curve through every place. They are found by removing the means
+/// of places and of blocks in turn.
 fn within<A>(seen: &Observations<'_, A>) -> f64 {
     let mut of_places = vec![0.0; seen.places.len()];
     let mut least = f64::INFINITY;
@@ -98,9 +102,9 @@ fn within<A>(seen: &Observations<'_, A>) -> f64 {
     least
 }
 
-/// 95 % intervals of the coefficients from how fast the squares grow when one is held elsewhere
-/// (Bates and Watts 1988, "Nonlinear Regression Analysis", profile t): of few blocks nothing better
-/// is known.
+/// Returns 95 % intervals of the coefficients from the growth of the squares when one is held
+/// elsewhere (profile t; Bates and Watts 1988, "Nonlinear Regression Analysis"). It is the best
+/// available method for few blocks.
 pub fn profiled<const P: usize, C: Curve<P>>(
     seen: &Observations<'_, C::At>,
     found: &Fit<P>,
@@ -117,8 +121,8 @@ pub fn profiled<const P: usize, C: Curve<P>>(
     })
 }
 
-/// How far one coefficient can go up or down before the squares are too many, by halves; infinite
-/// where nothing ends it.
+/// Returns how far one coefficient can go up or down before the squares are too large, by
+/// bisection. Returns infinity if the interval is unbounded.
 fn profile<const P: usize, C: Curve<P>>(
     seen: &Observations<'_, C::At>,
     found: &Fit<P>,
@@ -139,7 +143,7 @@ fn profile<const P: usize, C: Curve<P>>(
         least_bound
     };
     if fits(outside) {
-        // So far up there is no end but what bounds it.
+        // No end was found up to the search limit: only the bound ends it.
         return if up { most_bound } else { least_bound };
     }
     for _ in 0..60 {

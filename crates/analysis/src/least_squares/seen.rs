@@ -1,9 +1,8 @@
-//! What a curve is fitted to: trials, each at a place and in a block.
+//! Observations for a fit: trials, each at a place and in a block.
 //!
-//! Trials of a block share a level, so a block says something of one place against another only
-//! where it has a trial of both.
+//! Trials of a block share a level, so a block compares two places only if it has a trial of both.
 
-/// Places, each with its throughput by block; none where the trial may not be used.
+/// Places, each with its throughput by block. `None` if the trial may not be used.
 pub type Measured<'a, A> = [(A, &'a [Option<f64>])];
 
 /// One trial, or the mean of several of one place.
@@ -11,29 +10,29 @@ pub type Measured<'a, A> = [(A, &'a [Option<f64>])];
 pub struct Trial {
     /// Index of its place.
     pub place: usize,
-    /// Index of what it shares its level with.
+    /// Index of the block, whose level its trials share.
     pub block: usize,
-    /// The logarithm of what was done, op/s.
+    /// Logarithm of the throughput, op/s.
     pub ln_ops: f64,
-    /// How often it counts.
+    /// Weight of the trial.
     pub weight: f64,
 }
 
-/// What a curve is fitted to.
+/// Observations for a fit.
 #[derive(Clone, Debug)]
 pub struct Observations<'a, A> {
-    /// The places, each with a trial.
+    /// Places, each with a trial.
     pub places: Vec<&'a A>,
-    /// The trials.
+    /// Trials at these places.
     pub trials: Vec<Trial>,
 }
 
-/// A throughput that can be used: a number above 0.
+/// Returns a throughput that can be used: a number above 0.
 pub fn usable(ops: Option<f64>) -> Option<f64> {
     ops.filter(|ops| ops.is_finite() && *ops > 0.0)
 }
 
-/// Every usable trial with its block, in blocks that count so often.
+/// Returns every usable trial with its block. `counts` tells how often each block counts.
 pub fn by_block<'a, A>(measured: &'a Measured<'_, A>, counts: &[u32]) -> Observations<'a, A> {
     let (mut places, mut trials) = (Vec::new(), Vec::new());
     for (at, ops) in measured {
@@ -55,7 +54,7 @@ pub fn by_block<'a, A>(measured: &'a Measured<'_, A>, counts: &[u32]) -> Observa
     Observations { places, trials }
 }
 
-/// The mean of each place over its blocks, all with one level.
+/// Returns the mean of each place over its blocks, all with one level.
 pub fn by_place<'a, A>(measured: &'a Measured<'_, A>, counts: &[u32]) -> Observations<'a, A> {
     let Observations { places, trials } = by_block(measured, counts);
     let mean = |place: usize| {
@@ -74,30 +73,30 @@ pub fn by_place<'a, A>(measured: &'a Measured<'_, A>, counts: &[u32]) -> Observa
     Observations { places, trials }
 }
 
-/// How many blocks there are.
+/// Returns the number of blocks.
 pub fn blocks_count<A>(measured: &Measured<'_, A>) -> usize {
     let counts = measured.iter().map(|(_, ops)| ops.len());
     counts.max().unwrap_or(0)
 }
 
-/// All blocks once.
+/// Returns counts with which every block counts once.
 pub fn once<A>(measured: &Measured<'_, A>) -> Vec<u32> {
     vec![1; blocks_count(measured)]
 }
 
 impl<'a, A> Observations<'a, A> {
-    /// The sum of the weights.
+    /// Returns the sum of the weights.
     pub fn weights(&self) -> f64 {
         self.trials.iter().map(|trial| trial.weight).sum()
     }
 
-    /// How many blocks have a trial.
+    /// Returns the number of blocks that have a trial.
     pub fn levels_count(&self) -> usize {
         let weights = self.sums(self.blocks_end(), |trial| (trial.block, 1.0));
         weights.iter().filter(|(_, weight)| *weight > 0.0).count()
     }
 
-    /// The same without a place.
+    /// Returns the observations without one place.
     pub fn without(&self, place: usize) -> Observations<'a, A> {
         let mut places = self.places.clone();
         places.remove(place);
@@ -112,8 +111,8 @@ impl<'a, A> Observations<'a, A> {
         }
     }
 
-    /// Which of the places are bound to each other by blocks: of a block with trials of two places
-    /// something is known of the one against the other. An index for each place.
+    /// Returns the connected sets of places, as an index for each place. A block with trials of two
+    /// places connects them.
     pub fn bound(&self) -> Vec<usize> {
         let mut of: Vec<usize> = (0..self.places.len()).collect();
         let mut first = vec![None; self.blocks_end()];
@@ -130,13 +129,13 @@ impl<'a, A> Observations<'a, A> {
         of
     }
 
-    /// Whether all places are bound to each other.
+    /// Returns true if all places are connected.
     pub fn is_bound(&self) -> bool {
         let of = self.bound();
         of.iter().all(|one| *one == of[0])
     }
 
-    /// By how much each place is off, as the mean of what is left of its trials.
+    /// Returns the mean residual of each place, with its weight.
     pub fn of_places(&self, left: &[f64]) -> Vec<(f64, f64)> {
         let mut left = left.iter();
         let sums = self.sums(self.places.len(), |trial| {
@@ -151,7 +150,7 @@ impl<'a, A> Observations<'a, A> {
         ends.max().unwrap_or(0)
     }
 
-    /// Weighted sums of values by an index, and the weights.
+    /// Returns weighted sums of values by an index, and the weights.
     pub(super) fn sums(
         &self,
         count: usize,
@@ -166,8 +165,8 @@ impl<'a, A> Observations<'a, A> {
         sums
     }
 
-    /// What is left of each trial with such values of its place, and the level of each block; none
-    /// of a block without a trial.
+    /// Returns the residual of each trial for these values of its place, and the level of each
+    /// block. The level is `None` for a block without a trial.
     pub(super) fn left(&self, of_places: &[f64]) -> (Vec<f64>, Vec<Option<f64>>) {
         let raw = |trial: &Trial| trial.ln_ops - of_places[trial.place];
         let sums = self.sums(self.blocks_end(), |trial| (trial.block, raw(trial)));

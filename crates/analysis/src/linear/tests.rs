@@ -1,4 +1,4 @@
-//! Planted violations, legal histories, and the search beside one that tries everything.
+//! Tests planted violations, legal histories, and the search against one that tries everything.
 
 use super::*;
 use proptest::prelude::*;
@@ -126,10 +126,13 @@ fn what_a_swap_found_instead_counts() {
     );
 }
 
-/// Writes of unknown outcome that no read tells apart are the worst case of any such search.
+/// Swaps of unknown outcome that lead from each value to each are the worst case.
 #[test]
 fn a_search_that_grows_too_large_says_so() {
-    let mut history: Vec<Operation> = (1..40).map(|n| unknown(write(n, 0, 0))).collect();
+    let pairs = (0..7).flat_map(|from| (0..7).map(move |to| (from, to)));
+    let swaps = pairs.filter(|(from, to)| from != to);
+    let mut history: Vec<Operation> =
+        swaps.map(|pair| unknown(swap(pair, false, (0, 0)))).collect();
     history.push(read(-1, 1, 2));
     assert_eq!(
         judge(&history, Some(0), 10_000),
@@ -137,7 +140,23 @@ fn a_search_that_grows_too_large_says_so() {
     );
 }
 
-/// A long history of a register that keeps its word costs about a state for each operation.
+/// A busy node leaves many writes without an answer, and most of their values are never read.
+#[test]
+fn writes_of_unknown_outcome_cost_no_states_where_nothing_needs_them() {
+    let mut history: Vec<Operation> = (1..40).map(|n| unknown(write(n, 0, 0))).collect();
+    let later = (1..40).flat_map(|n| {
+        [
+            write(n, n as u64 * 10, n as u64 * 10 + 5),
+            read(n, n as u64 * 10 + 6, n as u64 * 10 + 7),
+        ]
+    });
+    history.extend(later);
+    history.push(read(50, 1000, 1001));
+    let found = judge(&history, Some(0), 10_000);
+    assert_eq!(found, HistoryVerdict::Violated(vec![history.len() - 1]));
+}
+
+/// A long history of a correct register needs about one state for each operation.
 #[test]
 fn a_long_history_is_judged_in_as_many_states_as_it_has_operations() {
     let history: Vec<Operation> = (0..10_000)
@@ -221,7 +240,8 @@ proptest! {
         prop_assert_eq!(found == HistoryVerdict::Linearizable, expected, "{:?}", found);
     }
 
-    /// A register that does its operations one after the other, at a time within each of them.
+    /// A register that executes its operations one after the other, each at a time between its call
+    /// and its return.
     #[test]
     fn a_register_that_keeps_its_word_is_not_accused(
         operations in prop::collection::vec((0_u64..200, 1_u64..40, 0_u64..100, 0_u8..3, 0_i64..3,

@@ -1,8 +1,8 @@
 //! Up or down in steps until the p99 of latency lies in a band, as the reference architecture of
 //! Cassandra on vSAN chose its load: from 300 threads by 50 to between 50 and 100 ms.
 //!
-//! What must hold: latency rises with the threads as far as this knows. So there is always one side
-//! on which the band can still be, and each step is towards it.
+//! Invariant: as far as this procedure knows, latency rises with the threads. So the band can
+//! always be on one side only, and each step goes towards it.
 
 use super::{
     Answer, Ask, Decide, Ending, Next, Outlook, Point, REST_S, SearchProcedure, SearchResult,
@@ -14,25 +14,26 @@ use std::fmt;
 /// Threads at which p99 is neither below nor above a band.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Band {
-    /// Where it begins, threads; at least 1.
+    /// First number of threads; at least 1.
     pub from: u32,
-    /// By how many it goes up or down; at least 1.
+    /// Step up or down, threads; at least 1.
     pub step: u32,
-    /// The most threads, at least `from`.
+    /// Maximum number of threads, at least `from`.
     pub to: u32,
-    /// The p99 of latency that is wanted at least, ms.
+    /// Lower end of the band of p99 latency, ms.
     pub least_ms: f64,
-    /// The p99 of latency that is wanted at most, ms.
+    /// Upper end of the band of p99 latency, ms.
     pub most_ms: f64,
-    /// The share of what was found that is measured too, if any.
+    /// Share of the result that is measured too, if any.
     pub expected: Option<f64>,
 }
 
-/// Between neighbours that are a smaller share of themselves apart, trials differ by chance.
+/// Minimum distance of neighbours, as a share: nearer ones differ by chance.
 const APART_MIN: f64 = 0.02;
 
 impl Band {
-    /// On which side of the band a trial is. What has failed or timed out had too much to do.
+    /// Returns the side of the band on which a trial is. A trial that failed or timed out counts as
+    /// above.
     fn side(&self, found: Option<&TrialOutcome>) -> Side {
         let Some(found) = found else {
             return Side::Above;
@@ -45,7 +46,8 @@ impl Band {
         }
     }
 
-    /// What is between neighbours on both sides of the band, if they are worth another trial.
+    /// Returns the middle between neighbours on both sides of the band, if it is worth another
+    /// trial.
     fn between(&self, below: u32, above: u32) -> Option<u32> {
         let apart = above - below;
         let is_worth = apart > 1 && f64::from(apart) > f64::from(above) * APART_MIN;

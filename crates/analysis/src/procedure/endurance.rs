@@ -1,28 +1,28 @@
-//! One point for hours, and beside it, before it, for shorter times.
+//! One point for hours, preceded by shorter windows at the same point.
 //!
-//! What must hold: the turns come in their order, each once, whatever the others came to. So the
-//! long one always finds what the shorter ones left, and is the last.
+//! Invariant: the turns come in order, each once, whatever their results. So the long one always
+//! follows the shorter ones, and is the last.
 
 use super::{Answer, Ask, Decide, Next, Outlook, Point, Role, SeenTrial};
 
 /// One point for hours.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Endurance {
-    /// The load it was at.
+    /// Load of the point.
     pub point: Point,
     /// Length of the long window, ns.
     pub for_ns: u64,
     /// Lengths of the shorter windows, in their order, ns; at most [`Endurance::BESIDE_MAX`].
     pub beside_ns: Vec<u64>,
-    /// Within which share throughput is the same: over the window, and of the shorter ones.
+    /// Share within which throughput counts as the same: over the window, and in the shorter ones.
     pub within: f64,
 }
 
 impl Endurance {
-    /// Shorter windows, at most: more would be a study of their own.
+    /// Maximum number of shorter windows: more would be a study of their own.
     pub const BESIDE_MAX: usize = 8;
 
-    /// What each turn is for, in their order.
+    /// Returns the role of each turn, in order.
     fn roles(&self) -> impl Iterator<Item = Role> {
         let beside = (0..self.beside_ns.len()).map(|number| Role::Beside(number as u8));
         beside.chain([Role::Endurance])

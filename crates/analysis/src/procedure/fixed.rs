@@ -1,4 +1,4 @@
-//! One point: what happens there, however it goes.
+//! One point, measured whatever happens.
 
 use super::{Answer, Decide, Next, Outlook, Point, SeenTrial, unseen};
 

@@ -1,12 +1,13 @@
-//! The most load that keeps to a bound: up by doublings, by halves into the bracket, and held.
+//! Searches for the highest load within a bound: doubling up, then bisecting the bracket, then
+//! holding.
 //!
 //! Bisection alone gives a rate that a further hold confirms in 61 % of cases at a noise of 15 %;
 //! after two holds it is 92 % (simulated; `tests/search.rs` has the figures at 5 %). MLPerf's
 //! LoadGen widens and bisects likewise, on one run each, and its rules then ask for a valid long
 //! run (`FindBoundaries`, `FindPeakPerformanceBinarySearch` in `loadgen.cc`).
 //!
-//! What must hold: a bracket only ever becomes narrower, and what is held only ever lower. So it
-//! ends, and asks for no probe twice that was answered.
+//! Invariants: a bracket only becomes narrower, and a held load only lower. So the search ends, and
+//! never repeats a probe that was answered.
 
 use super::found::{Bound, BoundCheck, Despite, Percentile, Role, SeenTrial};
 use super::{
@@ -15,53 +16,54 @@ use super::{
 };
 use measure::number::count;
 
-/// The most load that keeps to a bound.
+/// Search for the highest load within a bound.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Search {
-    /// Where it begins.
+    /// First load.
     pub from: Point,
-    /// The most that is tried, on the same axis and at least as much.
+    /// Maximum load, on the same axis and at least as much.
     pub to: u64,
-    /// What must be kept.
+    /// Bound to keep to.
     pub bound: Bound,
-    /// How often in a row what was found must hold.
+    /// Number of consecutive holds that confirm the result.
     pub holds: u32,
-    /// How often it goes down by half when the begin is too much.
+    /// Maximum number of halvings if the first load is too much.
     pub downs_max: u32,
-    /// The share of what was found that is measured too, if any.
+    /// Share of the result that is measured too, if any.
     pub expected: Option<f64>,
 }
 
-/// Holds in a row that confirm a peak.
+/// Consecutive holds that confirm a peak.
 const HOLDS: u32 = 2;
-/// Halvings when the begin of a search for a peak is too much.
+/// Maximum halvings if the first load of a search for a peak is too much.
 const DOWNS_MAX: u32 = 5;
-/// A bracket whose ends are nearer, as a share, is narrow enough.
+/// Ratio of the ends of a bracket that is narrow enough.
 pub const BRACKET: f64 = 1.02;
 
-/// How many times as much the next point of a search's grid is, at `least`: the bracket at which it
-/// ends, or a whole number.
+/// Returns the factor between neighbouring points of a search's grid, at `least`: the final
+/// bracket, or one whole number.
 pub fn grid(least: f64) -> f64 {
     BRACKET.max(1.0 + 1.0 / least)
 }
-/// From a bracket of 2 (3 between odd numbers of threads) to [`BRACKET`], each time to the root of
-/// it: log2(ln 3 ÷ ln 1.02) is 5.8, and one for whole numbers.
+/// Bisections from a bracket of 2 (3 between odd numbers of threads) to [`BRACKET`], each to its
+/// root: log2(ln 3 ÷ ln 1.02) is 5.8, and one for whole numbers.
 const BISECTIONS_MAX: usize = 7;
-/// What a failed hold lowers the point to.
+/// Factor by which a failed hold lowers the load.
 const LOWERED: f64 = 0.97;
-/// How often: to a sixth less. A bound that is still not kept is not where the probes saw it.
+/// Maximum number of times: down to a sixth less. If the bound is still not kept, the probes were
+/// wrong.
 const LOWERED_MAX: u32 = 6;
-/// Trials of one search that may give no answer, and are done again.
+/// Number of trials of one search without an answer that are repeated.
 const UNTOLD_MAX: u32 = 2;
 
-/// A disturbed target that did less than was offered could do so much more, undisturbed.
+/// Assumed gain of a disturbed, saturated target if it were undisturbed.
 const SATURATED_MARGIN: f64 = 1.10;
-/// A range whose ends are nearer needs no further trial: on a machine like that it would tell
+/// Ratio of the ends of a range that needs no further trial: on such a machine, one would show
 /// nothing.
 const SURVEY_BRACKET: f64 = 1.3;
 
 impl Search {
-    /// For the peak: see the file's head.
+    /// Returns a search for the peak: see the file's head.
     pub fn peak(from: Point, to: u64, bound: Bound) -> Search {
         Search {
             from,
@@ -73,8 +75,8 @@ impl Search {
         }
     }
 
-    /// For the most threads within a latency, as the reference architecture of Cassandra on Azure
-    /// chose its load: without holds, and down to one thread.
+    /// Returns a search for the most threads within a latency, as the reference architecture of
+    /// Cassandra on Azure chose its load: without holds, and down to one thread.
     pub fn latency_target(from: Point, to: u64, bound: Bound) -> Search {
         Search {
             holds: 0,
@@ -94,7 +96,7 @@ impl Search {
         self.from.value() as u64
     }
 
-    /// The values on the way up, and how many are on the way down.
+    /// Returns the number of values on the way up, and on the way down.
     fn climb(&self) -> (usize, usize) {
         let (mut ups, mut value) = (1, self.first());
         while value < self.to {
@@ -105,13 +107,13 @@ impl Search {
         (ups, 1 + halvings as usize)
     }
 
-    /// The lowest that may be found.
+    /// Returns the lowest load that may be found.
     fn floor(&self) -> u64 {
         self.first().checked_shr(self.downs_max).unwrap_or(0).max(1)
     }
 
-    /// What a trial can have done at the most without others, where that is less than was
-    /// offered: what it did in its best second, and a little more.
+    /// Returns the most that a trial could have done undisturbed, if that is less than was offered:
+    /// its best second, with a margin.
     fn saturated(&self, trial: &SeenTrial) -> Option<u64> {
         let offered = trial.point.value();
         match self.bound.told_despite(trial.found.as_ref()) {
@@ -126,7 +128,7 @@ impl Search {
         self.bound.told_despite(trial.found.as_ref()) == Despite::FarBeyond
     }
 
-    /// Whether a trial kept to the bound; of a disturbed one as far as that can be told.
+    /// Judges whether a trial kept to the bound; for a disturbed trial, as far as that can be told.
     fn judge(&self, trial: &SeenTrial) -> BoundCheck {
         match self.bound.judge(trial.found.as_ref()) {
             BoundCheck::Untold(_) if self.saturated(trial).is_some() => {
@@ -139,7 +141,7 @@ impl Search {
         }
     }
 
-    /// How far the trials have brought it; the answer if they have ended it.
+    /// Returns the state after these trials, or the answer if they have ended the search.
     fn walk(&self, seen: &[SeenTrial]) -> Result<Path, Answer> {
         let mut path = Path::default();
         for trial in seen {
@@ -171,8 +173,9 @@ impl Search {
         Ok(path)
     }
 
-    /// Where to go on from a machine that lets nothing be held: up until more than is done was
-    /// offered, and by halves towards the most that was kept. What is found is a range.
+    /// Returns the next trial on a machine that lets no load be held. It goes up until more is
+    /// offered than can be done, and bisects towards the highest load that kept to the bound. The
+    /// result is a range.
     fn survey(&self, path: &Path, why: &(u64, String), trials: usize) -> Result<Ask, Answer> {
         let end = || self.untold(path, why.0, why.1.clone());
         let probe = |value: u64| Ok(Ask::probe(self.at(value)));
@@ -198,7 +201,7 @@ impl Search {
         }
     }
 
-    /// Where to go on from where it is.
+    /// Returns the next trial.
     fn onward(&self, path: &Path) -> Result<Ask, Answer> {
         let probe = |value: u64| Ok(Ask::probe(self.at(value)));
         match (path.low, path.high.as_ref().map(|high| high.value)) {
@@ -228,7 +231,7 @@ impl Search {
         })
     }
 
-    /// The first failure above what was found.
+    /// Returns the first failure above the result.
     fn above(&self, path: &Path) -> Option<Above> {
         let high = path.high.as_ref()?;
         Some(Above {
@@ -256,8 +259,8 @@ impl Search {
         })
     }
 
-    /// What all trials together say where no load was held: between which loads the most is that
-    /// has the bound. None where no trial was within it.
+    /// Returns the range that all trials together give if no load was held: the loads between which
+    /// the peak lies. `None` if no trial kept to the bound.
     fn range(&self, path: &Path) -> Option<Range> {
         let trials = &path.trials;
         let passed = trials.iter().filter(|(_, kept)| *kept);
@@ -295,7 +298,8 @@ impl Search {
     fn untold(&self, path: &Path, value: u64, why: String) -> Answer {
         Answer::searched(Ending::Untold {
             at: self.at(value),
-            trials: path.untold,
+            // A disturbed trial that kept to the bound counts with those that did.
+            trials: path.untold.saturating_sub(path.kept_despite).max(1),
             why,
             range: self.range(path),
             bound: self.bound,
@@ -303,31 +307,33 @@ impl Search {
     }
 }
 
-/// How far a search has come.
+/// State of a search.
 #[derive(Default)]
 struct Path {
-    /// Every trial that told something: its load, and whether it was kept.
+    /// Every decided trial: its load, and true if it kept to the bound.
     trials: Vec<(u64, bool)>,
-    /// The most that was kept, or what it was lowered to.
+    /// Highest load that kept to the bound, or the one it was lowered to.
     low: Option<u64>,
-    /// The least that was not kept.
+    /// Lowest load that did not keep to the bound.
     high: Option<High>,
-    /// Trials that were not kept.
+    /// Number of trials that did not keep to the bound.
     fails: u32,
-    /// Whether anything was held yet: from then on nothing is bisected.
+    /// True once a load was held: from then on nothing is bisected.
     is_holding: bool,
-    /// How often in a row `low` was held.
+    /// Consecutive holds of `low`.
     held: u32,
     lowered: u32,
     untold: u32,
-    /// Where too many trials had given no answer, and why the last of them did not.
+    /// Undecided trials that kept to the bound all the same.
+    kept_despite: u32,
+    /// Load at which too many trials were undecided, and the reason of the last one.
     gave_up: Option<(u64, String)>,
-    /// What trials can have done that did far less than was offered: the most of them.
+    /// Highest possible throughput of trials that did far less than was offered.
     saturated: Option<u64>,
-    /// The least load that a disturbed trial did not keep for whatever reason, below one that is
-    /// known to be too much.
+    /// Lowest load that a disturbed trial did not keep for any reason, below one that is known to
+    /// be too much.
     given_up: Option<u64>,
-    /// The load of the last trial.
+    /// Load of the last trial.
     last: u64,
 }
 
@@ -335,27 +341,28 @@ struct Path {
 struct High {
     value: u64,
     why: String,
-    /// Whether it was so for the client.
+    /// True if it was too much for the client.
     is_by_client: bool,
 }
 
 impl Path {
-    /// The most that any trial kept.
+    /// Returns the highest load that any trial kept.
     fn kept(&self) -> Option<u64> {
         self.trials.iter().filter(|(_, kept)| *kept).map(|(value, _)| *value).max()
     }
 
-    /// The least load above all that was kept which is known to be too much.
+    /// Returns the lowest load above every kept one that is known to be too much.
     fn above(&self) -> Option<u64> {
         let kept = self.kept().unwrap_or(0);
         let failed = self.trials.iter().filter(|(_, kept)| !kept).map(|(value, _)| *value);
         failed.chain(self.saturated).filter(|value| *value > kept).min()
     }
 
-    /// Takes what a trial at `value` tells that gave no answer.
+    /// Uses what an undecided trial at `value` still shows.
     fn despite(&mut self, value: u64, told: Despite) {
         if told == Despite::Kept {
             self.trials.push((value, true));
+            self.kept_despite += 1;
         } else if self.above().is_some() {
             self.given_up = Some(self.given_up.map_or(value, |known| known.min(value)));
         }
@@ -379,7 +386,7 @@ impl Path {
     }
 }
 
-/// The whole number in the middle of the ratio of two, if they are not near enough already.
+/// Returns the geometric middle of two whole numbers, unless they are near enough already.
 fn between(low: u64, high: u64) -> Option<u64> {
     let is_narrow = high <= low + 1 || high as f64 <= low as f64 * BRACKET;
     let middle = (low as f64 * high as f64).sqrt().round() as u64;
@@ -394,7 +401,7 @@ impl Decide for Search {
             0 => 0,
             holds => (holds * (LOWERED_MAX + 1)) as usize,
         };
-        // A root of the way up, all halvings, and a hold that holds.
+        // The root of the way up, all bisections, and holds that succeed.
         let likely = ups.div_ceil(2) + BISECTIONS_MAX - 1 + self.holds as usize;
         Outlook {
             points: vec![self.from],

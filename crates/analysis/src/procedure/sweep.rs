@@ -1,13 +1,13 @@
-//! Several points. All of them, in any order; or rising, until something happens.
+//! Several points: all of them, in any order; or rising ones, until something happens.
 
 use super::{Answer, Decide, Next, Outlook, Point, SeenTrial, Until, unseen};
 
 /// Several points, each once.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sweep {
-    /// The points, none twice; rising where there is an `until`.
+    /// Points, none twice; rising if there is an `until`.
     pub points: Vec<Point>,
-    /// What ends the sweep before its last point.
+    /// Condition that ends the sweep before its last point.
     pub until: Option<Until>,
 }
 

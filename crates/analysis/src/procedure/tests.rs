@@ -1,6 +1,6 @@
-//! Every procedure of the table on servers that are formulas, and what each of them finds there.
+//! Tests every procedure of the table on servers that are formulas, and what each finds there.
 //!
-//! A procedure that is new goes into `any_procedure`, and keeps what every procedure has to keep.
+//! A new procedure is added to `any_procedure`, and must satisfy the tests of all procedures.
 
 mod band;
 mod endurance;
@@ -14,7 +14,7 @@ use measure::Known;
 use proptest::prelude::*;
 
 /// A server that takes `service_ms` for a request, up to `ops_per_s` of them a second. Its knee is
-/// where the one limit meets the other: at `service_ms * ops_per_s / 1000` threads.
+/// where these limits meet: at `service_ms * ops_per_s / 1000` threads.
 #[derive(Clone, Copy, Debug)]
 struct Server {
     service_ms: f64,
@@ -38,7 +38,7 @@ const CALM: Server = Server {
 };
 
 impl Server {
-    /// The same for what is asked, whenever that is.
+    /// Returns the trial for what is asked, whenever that is.
     fn trial(&self, ask: Ask) -> SeenTrial {
         let Ask { point, role } = ask;
         let place = (point.value() as u64).wrapping_mul(0x9E37_79B9) ^ number_of(role);
@@ -83,8 +83,8 @@ fn p99(p99_ms: Known) -> TrialOutcome {
     found
 }
 
-/// Goes on after `seen` to the end. Which of several points is next depends on `order` and on how
-/// many there were, as the turns of a plan do.
+/// Continues after `seen` to the end. `order` and the number of trials decide which of several
+/// points is next, as in a plan.
 fn go_on(
     procedure: &dyn Decide,
     server: &Server,
@@ -191,7 +191,7 @@ fn any_server(fails: f64) -> impl Strategy<Value = Server> {
 }
 
 proptest! {
-    /// That no point comes twice, and none as a surprise, is looked at on the way.
+    /// It checks on the way that no point comes twice or as a surprise.
     #[test]
     fn a_procedure_ends_and_has_measured_what_was_certain(
         procedure in any_procedure(),
@@ -208,7 +208,7 @@ proptest! {
         prop_assert_eq!(again, Next::Answer(answer), "it stays at its answer");
     }
 
-    /// Killed after any of its trials, and shown what is on disk.
+    /// Killed after any of its trials, and resumed with the trials on disk.
     #[test]
     fn a_procedure_that_is_taken_up_again_ends_as_if_it_had_not_been_interrupted(
         procedure in any_procedure(),
@@ -282,7 +282,7 @@ fn a_ladder_ends_where_the_formula_says() {
     );
 }
 
-/// What is next on a ladder after trials with these figures at 1, 2, 4, … threads.
+/// Returns the next step on a ladder after trials with these figures at 1, 2, 4, … threads.
 fn after(until: Until, found: &[Option<TrialOutcome>]) -> Next {
     let points = rising(&[1, 2, 4, 8, 16, 32, 64]);
     let trials = points.iter().zip(found);
@@ -318,7 +318,7 @@ fn a_trial_that_has_failed_says_nothing_and_the_next_point_comes() {
     assert_eq!(after(Until::Timeout, &[None]), next(2));
     let calm = Some(TrialOutcome::default());
     assert_eq!(after(Until::Timeout, &[calm, None, None]), next(8));
-    // Later ones may be there when one is done again.
+    // Later trials may exist when one is repeated.
     assert!(ends(Until::Timeout, &[None, Some(timed_out), None]));
 }
 
@@ -338,7 +338,7 @@ fn a_ladder_is_flat_when_runs_did_not_help_or_by_less_than_they_can_tell() {
     let falls_in_three = |rates: &[f64]| is_flat(rates, None);
     assert!(!falls_in_three(&[]) && !falls_in_three(&[100.0, 90.0, 80.0]));
     assert!(falls_in_three(&[100.0, 90.0, 80.0, 70.0]));
-    // Doubling once carries three runs: +1, -0.1, -0.1 are better on average.
+    // Doubling once outweighs three runs: +1, -0.1, -0.1 are better on average.
     assert!(!falls_in_three(&[100.0, 200.0, 180.0, 162.0]));
     assert!(falls_in_three(&[0.0; 4]), "nothing was done");
     let slow: Vec<f64> = (0..6).map(|run| 1.01f64.powi(run)).collect();
@@ -349,7 +349,8 @@ fn a_ladder_is_flat_when_runs_did_not_help_or_by_less_than_they_can_tell() {
     assert!(is_flat(&slow, Some(0.02)) && !is_flat(&slow[..5], Some(0.02)));
 }
 
-/// Halves the range in which p99 passes a bound: a procedure that finds its points on the way.
+/// Halves the range in which p99 passes a bound: a procedure that chooses its points during the
+/// run.
 struct Halve {
     to: u32,
     p99_ms: f64,

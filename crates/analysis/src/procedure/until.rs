@@ -1,30 +1,30 @@
-//! What a ladder of rising points waits for, and ends after.
+//! Conditions that end a ladder of rising points.
 
 use super::{Judged, Point, SeenTrial, TrialOutcome};
 use crate::sweep::{Knee, Rung, State, read_sweep};
 
-/// What ends a ladder, after the trial in which it happens. A trial that has failed says nothing.
+/// Condition that ends a ladder, after the trial in which it occurs. A failed trial never ends it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Until {
     /// The rate no longer grows, as cassandra-stress judges it.
     Flat {
-        /// By how much of itself it must have grown in each of the last five runs, on average: the
-        /// uncertainty that its runs end by, if they do.
+        /// Minimum average growth over the last five runs, as a share: the uncertainty at which its
+        /// runs end, if they have one.
         gain_min: Option<f64>,
     },
     /// A request timed out.
     Timeout,
-    /// Throughput no longer grows beyond its noise: the knee that a sweep is read by lies so many
-    /// points back.
+    /// Throughput no longer grows beyond its noise: the knee of the sweep lies at least two points
+    /// back.
     Plateau,
     /// Less was done than was offered, since the target could not do more (open loop).
     Saturation,
-    /// The p99 of latency is above this many ms, or a request timed out.
+    /// The p99 of latency is above this value, ms, or a request timed out.
     P99Ms(f64),
 }
 
 impl Until {
-    /// In words: `a request times out`.
+    /// Returns the condition in words: `a request times out`.
     pub fn words(self) -> String {
         match self {
             Until::Flat { .. } => "the rate no longer grows".to_owned(),
@@ -35,7 +35,7 @@ impl Until {
         }
     }
 
-    /// Where it happened first.
+    /// Returns the first point at which the condition occurs.
     pub(super) fn first_in(self, seen: &[SeenTrial]) -> Option<Point> {
         let mut found: Vec<(Point, &TrialOutcome)> = Vec::with_capacity(seen.len());
         for trial in seen {
@@ -48,7 +48,7 @@ impl Until {
         None
     }
 
-    /// Whether it happens in the `last` of those that were `found`.
+    /// Returns true if the condition occurs in the `last` of the trials that were `found`.
     fn happens(self, found: &[(Point, &TrialOutcome)], last: &TrialOutcome) -> bool {
         match self {
             Until::Flat { gain_min } => {
@@ -58,7 +58,7 @@ impl Until {
             Until::Timeout => last.timed_out > 0,
             Until::Plateau => is_plateau(found),
             Until::Saturation => last.is_saturated,
-            // A lower bound below the limit does not end it: nobody knows.
+            // A lower bound below the limit does not end it: the value is unknown.
             Until::P99Ms(bound) => {
                 last.timed_out > 0 || last.latency_ms.p99.value.is_above(bound) == Some(true)
             }
@@ -66,10 +66,10 @@ impl Until {
     }
 }
 
-/// Points beyond a knee that a plateau has: one could be an incident.
+/// Number of points beyond a knee that make a plateau: one could be an incident.
 const PLATEAU_POINTS: usize = 2;
 
-/// Whether the points so far have a knee, and enough of them beyond it.
+/// Returns true if the points so far have a knee, and enough points beyond it.
 fn is_plateau(found: &[(Point, &TrialOutcome)]) -> bool {
     let rung = |(point, found): &(Point, &TrialOutcome)| Rung {
         load: point.value(),
@@ -89,19 +89,19 @@ fn is_plateau(found: &[(Point, &TrialOutcome)]) -> bool {
     matches!(read_sweep(&rungs, None).knee, Knee::At(knee) if beyond(knee) >= PLATEAU_POINTS)
 }
 
-/// Whether more threads no longer help: the last three runs were worse on average each than the
-/// one before, or the last five better by less than `gain_min`. Of a run that ends by a count the
-/// tool takes -1 for that, below which five runs cannot fall without three falling first.
+/// Returns true if more threads no longer help: throughput fell on average over the last three
+/// runs, or gained less than `gain_min` over the last five. For a run that ends by a count,
+/// cassandra-stress uses -1, which five runs cannot fall below without three falling first.
 fn is_flat(rates: &[f64], gain_min: Option<f64>) -> bool {
     let of_five = gain_min.unwrap_or(-1.0);
     [(3, 0.0), (5, of_five)].into_iter().any(|(runs, least)| {
         let gain = improvement(rates, runs);
-        // Not a number, as after a run without any operation, is no improvement.
+        // A run without operations yields NaN, which does not count as an improvement.
         rates.len() > runs && (gain.is_nan() || gain < least)
     })
 }
 
-/// The improvement of the last `runs` runs over those before them, on average, as a share.
+/// Returns the average improvement of the last `runs` runs over those before them, as a share.
 fn improvement(rates: &[f64], runs: usize) -> f64 {
     let last = &rates[rates.len().saturating_sub(runs + 1)..];
     let shares = last.windows(2).map(|pair| (pair[1] - pair[0]) / pair[0]);

@@ -1,74 +1,74 @@
-//! What the other nodes made of a fault: when they took a node for dead, which hints they kept for
-//! it, what was streamed, and whether a repair is needed.
+//! Analyses how the other nodes saw a fault: when they took a node for dead, which hints they kept
+//! for it, how much was streamed, and whether a repair is needed.
 
 use super::Fault;
 use std::collections::BTreeMap;
 
-/// What one node said of itself, look by look.
+/// Readings of one node, look by look.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Looks {
-    /// When it was looked at, in seconds since the trial's start line, in order of time.
+    /// Times of the looks, s since the trial's start line, in order.
     pub at_s: Vec<f64>,
-    /// Nodes that it could not reach, by time.
+    /// Number of nodes that it could not reach, by time.
     pub unreachable: Vec<(f64, f64)>,
-    /// Nodes that it has hints for.
+    /// Number of nodes that it has hints for, by time.
     pub pending: Vec<(f64, f64)>,
-    /// Hints that it kept per second.
+    /// Hints that it stored per second.
     pub stored_per_s: Vec<(f64, f64)>,
     /// Hints that it delivered per second.
     pub delivered_per_s: Vec<(f64, f64)>,
     /// Hints that could not be delivered at that try, per second.
     pub undelivered_per_s: Vec<(f64, f64)>,
-    /// Bytes that it was streamed per second.
+    /// Bytes per second that were streamed to it.
     pub streamed_per_s: Vec<(f64, f64)>,
 }
 
-/// What all nodes said, by name.
+/// Readings of all nodes, by name.
 pub type Watched = BTreeMap<String, Looks>;
 
-/// That others took a node for dead.
+/// Period in which other nodes took a node for dead.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Away {
-    /// Seconds from the injection until the first of them did.
+    /// Time from the injection until the first of them did, s.
     pub noticed_s: f64,
-    /// Who that was.
+    /// Name of that first node.
     pub by: String,
-    /// How long any of them did.
+    /// Time from the first sight of it to the last, s.
     pub seconds: f64,
-    /// Whether none of them did any more at the end.
+    /// True if all of them saw it alive again at the end.
     pub is_back: bool,
 }
 
 /// Hints that were kept while a fault was on and after it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Hints {
-    /// Hints that were stored.
+    /// Number of hints stored.
     pub stored: f64,
-    /// Hints that were delivered.
+    /// Number of hints delivered.
     pub delivered: f64,
-    /// Tries that failed or timed out; they are tried again.
+    /// Number of tries that failed or timed out; they are repeated.
     pub undelivered: f64,
-    /// Seconds from the healing (the injection, of what was not healed) until the last was gone;
-    /// none where some were left, or nobody looked long enough to know.
+    /// Time from the healing (or the injection, if it was not healed) until the last hint was gone,
+    /// s. `None` if some were left, or if the nodes were not watched long enough.
     pub drained_s: Option<f64>,
 }
 
-/// Whether a repair is needed.
+/// Decision about a repair, with the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Repair {
     /// Writes are missing that no hint brings.
     Needed(String),
-    /// Hints brought what was missing.
+    /// Hints brought the missing writes.
     NotNeeded(String),
-    /// Nobody knows.
+    /// It is unknown.
     Untold(String),
 }
 
-/// For so long nothing is heard of hints before they are taken to be gone: nodes write what they
-/// keep to files every 10 s (`hints_flush_period`).
+/// Time without activity after which hints count as gone, s: nodes write hints to files every 10 s
+/// (`hints_flush_period`).
 const QUIET_S: f64 = 12.0;
 
-/// Who took a node for dead, of all that were not broken themselves.
+/// Returns how unbroken nodes took a node for dead. `None` if none of them did.
 pub fn away(
     watched: &Watched,
     is_broken: impl Fn(&str) -> bool,
@@ -99,7 +99,7 @@ pub fn away(
     })
 }
 
-/// What became of hints; none where nobody looked at them.
+/// Returns the hints of a fault. `None` if they were not read.
 pub fn hints(watched: &Watched, fault: &Fault, until_s: f64) -> Option<Hints> {
     let span = [fault.injected_s, until_s];
     let looked: Vec<&Looks> =
@@ -109,7 +109,7 @@ pub fn hints(watched: &Watched, fault: &Fault, until_s: f64) -> Option<Hints> {
     };
     let stored = (!looked.is_empty()).then(|| sum(|looks| &looks.stored_per_s))?;
     let healed_s = fault.healing_s.unwrap_or(fault.injected_s);
-    // Of what is there still, or moves still, the last that was seen.
+    // The last time at which hints were pending or moving.
     let moving = looked
         .iter()
         .flat_map(|looks| {
@@ -129,15 +129,15 @@ pub fn hints(watched: &Watched, fault: &Fault, until_s: f64) -> Option<Hints> {
     })
 }
 
-/// Bytes that nodes were streamed; none where nobody looked.
+/// Returns the bytes streamed to nodes. `None` if they were not read.
 pub fn streamed(watched: &Watched, fault: &Fault, until_s: f64) -> Option<f64> {
     let span = [fault.injected_s, until_s];
     let of = |looks: &Looks| sum(&looks.at_s, &looks.streamed_per_s, span);
     (!watched.is_empty()).then(|| watched.values().map(of).sum())
 }
 
-/// Whether a repair is needed after a fault; `window_s` is for how long nodes keep hints for one
-/// that they take for dead.
+/// Decides whether a repair is needed after a fault; `window_s` is the time for which nodes keep
+/// hints for a dead node.
 pub fn repair(away: Option<&Away>, hints: Option<&Hints>, window_s: Option<f64>) -> Repair {
     let Some(hints) = hints else {
         return Repair::Untold("nobody looked at hints".to_owned());
@@ -162,7 +162,7 @@ pub fn repair(away: Option<&Away>, hints: Option<&Hints>, window_s: Option<f64>)
     }
 }
 
-/// What a rate comes to between two times: each value is of the time since the look before.
+/// Integrates a rate between two times: each value covers the time since the previous look.
 fn sum(looks: &[f64], rates: &[(f64, f64)], [from_s, to_s]: [f64; 2]) -> f64 {
     let begin = rates.partition_point(|at| at.0 <= from_s);
     let end = rates.partition_point(|at| at.0 <= to_s);

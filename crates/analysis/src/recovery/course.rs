@@ -1,44 +1,44 @@
-//! A series over a fault: where it leaves its level, and when it is back there.
+//! A series over a fault: when it leaves its level, and when it is back.
 
 use super::{DEVIATIONS, Dip, FIRST, HOLD_S, Offered, Slice, WITHIN};
 use crate::series;
 
-/// What a series was like before a fault.
+/// Level of a series before a fault.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Level {
     /// Median of its intervals.
     pub middle: f64,
-    /// The share of it by which one interval may be worse and be as usual.
+    /// Share by which one interval may be worse and still be normal.
     pub within: f64,
-    /// Robust standard deviation of an interval, as a share of it.
+    /// Robust standard deviation of an interval, as a share of the median.
     pub deviation: f64,
 }
 
-/// Which way is worse.
+/// Direction that is worse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Worse {
-    /// It fell below what is usual.
+    /// Lower values are worse.
     Below,
-    /// It rose above what is usual.
+    /// Higher values are worse.
     Above,
 }
 
-/// When a series was back, in seconds since what it is counted from.
+/// Time at which a series was back, counted from a given time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Back {
-    /// Until the first interval outside of its level; none if none was.
+    /// Time until the first interval outside of its level, s. `None` if none was outside.
     pub left_s: Option<f64>,
-    /// Until it was as before for [`HOLD_S`] in a row; none if that was not seen.
+    /// Time until it was normal for [`HOLD_S`] in a row, s. `None` if that was not seen.
     pub back_s: Option<f64>,
-    /// How long was looked.
+    /// Length of the observation, s.
     pub watched_s: f64,
 }
 
-/// A standard error of the median of normal values, in deviations over the root of their number.
+/// Standard error of the median of normal values, in deviations over the root of their number.
 const MEDIAN_ERROR: f64 = 1.2533;
 
 impl Level {
-    /// Of the values before a fault; none where half of them are 0.
+    /// Returns the level of the values before a fault. `None` if half of them are 0.
     pub(super) fn of(values: &[f64]) -> Option<Level> {
         let (middle, deviation) = series::median_and_deviation(values);
         let deviation = deviation / middle;
@@ -49,12 +49,12 @@ impl Level {
         })
     }
 
-    /// Where being outside begins.
+    /// Returns the value at which the outside begins.
     pub fn edge(&self, worse: Worse) -> f64 {
         at(self.middle, self.within, worse)
     }
 
-    /// Within which share the median of so many intervals is as before.
+    /// Returns the share within which the median of `count` intervals counts as normal.
     pub fn near(&self, count: usize) -> f64 {
         let error = MEDIAN_ERROR * self.deviation / (count.max(1) as f64).sqrt();
         WITHIN.max(2.0 * error)
@@ -83,7 +83,7 @@ struct Point {
 }
 
 impl Course {
-    /// Of the intervals that are long enough.
+    /// Returns the series of the intervals that are long enough.
     pub fn new(
         slices: &[Slice],
         value: impl Fn(&Slice) -> Option<f64>,
@@ -105,7 +105,7 @@ impl Course {
         }
     }
 
-    /// The intervals that end after the one time and not after the other.
+    /// Returns the intervals that end after `from_s` and not after `to_s`.
     fn between(&self, from_s: f64, to_s: f64) -> &[Point] {
         let begin = self.points.partition_point(|point| point.to_s <= from_s);
         let end = self.points.partition_point(|point| point.to_s <= to_s);
@@ -124,8 +124,8 @@ impl Course {
         self.is_beyond(point.value, self.level.within)
     }
 
-    /// When it was back, counted from `from_s`: it may leave its level until `leaves_by_s`, and is
-    /// looked at until `until_s`.
+    /// Returns when it was back, counted from `from_s`. It may leave its level until `leaves_by_s`,
+    /// and is observed until `until_s`.
     pub fn back(&self, from_s: f64, leaves_by_s: f64, until_s: f64) -> Back {
         let points = self.between(from_s, until_s);
         let since = |at_s: f64| (at_s - from_s).max(0.0);
@@ -150,14 +150,14 @@ impl Course {
         }
     }
 
-    /// Whether the median of some intervals is as before.
+    /// Returns true if the median of some intervals is normal.
     fn is_near(&self, points: &[Point]) -> bool {
         let values: Vec<f64> = points.iter().map(|point| point.value).collect();
         !self.is_beyond(series::median(&values), self.level.near(values.len()))
     }
 
-    /// What it lacked between two times, which may lie in one interval; none if none ends after the
-    /// first.
+    /// Returns the shortfall between two times, which may lie in one interval. `None` if no
+    /// interval ends after the first.
     pub fn dip(&self, [from_s, to_s]: [f64; 2], offered: Offered) -> Option<Dip> {
         let points = match self.between(from_s, to_s) {
             [] => self.between(from_s, f64::INFINITY).get(..1)?,
@@ -167,7 +167,7 @@ impl Course {
         let middle = self.level.middle;
         let lacks = |point: &Point| (middle - point.value) * (point.to_s - point.from_s);
         let outside = || points.iter().filter(|point| self.is_outside(point));
-        // What is done later at a rate makes up for what was not done in time.
+        // At a rate, later operations make up for those that were not done in time.
         let above = at(middle, self.level.within, Worse::Above);
         let made_up = points.iter().filter(|point| point.value > above);
         let made_up: f64 = match offered {
@@ -188,7 +188,7 @@ impl Course {
     }
 }
 
-/// The first intervals that last [`HOLD_S`] together; none where they do not.
+/// Returns the first intervals that last [`HOLD_S`] together. `None` if they do not.
 fn stretch(points: &[Point]) -> Option<&[Point]> {
     let from_s = points.first()?.from_s;
     // Intervals end a little early or late.

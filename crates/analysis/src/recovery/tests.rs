@@ -1,9 +1,9 @@
-//! Dips whose depth, length and end are planted.
+//! Tests dips whose depth, length and end are planted.
 
 use super::*;
 use crate::synthetic::Chance;
 
-/// A window of so many seconds; `second` says what throughput and p99 are of the usual.
+/// A window of `seconds` seconds; `second` gives throughput and p99 as shares of the normal level.
 fn slices(seconds: usize, mut second: impl FnMut(usize) -> (f64, f64)) -> Vec<Slice> {
     let slice = |at: usize| {
         let (ops, p99) = second(at);
@@ -24,7 +24,7 @@ const FAULT: Fault = Fault {
     whole_s: Some(92.0),
 };
 
-/// What became of [`FAULT`] alone.
+/// Returns the recovery from [`FAULT`] alone.
 fn alone(slices: &[Slice]) -> Recovery {
     recovery(slices, &[FAULT], Offered::Closed).remove(0)
 }
@@ -37,7 +37,7 @@ fn back(left_s: Option<f64>, back_s: Option<f64>, watched_s: f64) -> Back {
     }
 }
 
-/// Of a planted dip, second by second: 0.4 of the usual for 35 s, 2 s after the injection.
+/// A planted dip, second by second: 0.4 of the normal level for 35 s, 2 s after the injection.
 fn planted(at: usize) -> (f64, f64) {
     match at {
         62..=96 => (0.4, 8.0),
@@ -106,7 +106,7 @@ fn a_cluster_may_be_back_while_it_is_broken_and_leave_again_when_it_is_healed() 
     assert_eq!(seen.dip.unwrap().seconds, 5.0);
 }
 
-/// Two of three resets of a soak were in no count of what faults did.
+/// Two of three resets of a soak did not count among the effects of faults.
 #[test]
 fn a_fault_that_is_over_before_its_interval_is_has_the_dip_of_that_interval() {
     let moment = Fault {
@@ -151,7 +151,7 @@ fn what_does_not_come_back_or_is_not_watched_for_long_enough_has_no_time() {
         Some(back(Some(0.0), None, 90.0))
     );
     assert_eq!(never.dip.unwrap().seconds, 120.0);
-    // As before for 29 s, then the window ends; p99 never left.
+    // Normal for 29 s, then the window ends; p99 never left.
     let short = alone(&slices(126, planted));
     assert_eq!(
         short.throughput.unwrap().healed,
@@ -164,7 +164,7 @@ fn what_does_not_come_back_or_is_not_watched_for_long_enough_has_no_time() {
     );
 }
 
-/// In a shallow dip no second is outside of noise, and a stretch that begins in it must not pass.
+/// In a shallow dip no second exceeds the noise, and a stretch that begins in it must not pass.
 #[test]
 fn noise_makes_no_false_time_of_recovery() {
     let mut chance = Chance::new(11);
@@ -201,7 +201,7 @@ fn without_enough_before_it_or_a_level_there_nothing_is_said_of_it() {
     assert!(recovery(&[], &[FAULT], Offered::Closed)[0].before.is_err());
 }
 
-/// A rate is done late: throughput comes to the same, and p99 tells.
+/// A rate is done late: throughput comes to the same, and p99 shows the delay.
 #[test]
 fn at_a_rate_what_is_made_up_for_is_not_lost_and_p99_says_how_long_it_took() {
     let stall = |at: usize| match at {
@@ -279,7 +279,7 @@ fn what_another_fault_has_touched_is_no_measure_and_its_begin_ends_the_look() {
         seen[1].throughput.unwrap().healed.unwrap().back_s,
         Some(10.0)
     );
-    // Of one whose end nobody saw, all that comes after is touched.
+    // After a fault without a seen end, everything is affected.
     let open = Fault {
         healing_s: None,
         whole_s: None,
@@ -314,7 +314,7 @@ fn looks(unreachable: impl Fn(f64) -> f64, stored: f64, delivered: [f64; 2]) -> 
 fn others_take_a_node_for_dead_keep_hints_for_it_and_deliver_them() {
     let gone = |from: f64, to: f64| move |at: f64| f64::from(u8::from(at >= from && at < to));
     let watched = Watched::from([
-        // The broken one sees nobody either; that is not asked.
+        // The broken node sees no other node either; it is not asked.
         ("node1".to_owned(), looks(gone(61.0, 99.0), 0.0, [0.0, 0.0])),
         (
             "node2".to_owned(),
@@ -367,7 +367,7 @@ fn others_take_a_node_for_dead_keep_hints_for_it_and_deliver_them() {
     assert_eq!(streamed(&Watched::new(), &FAULT, 180.0), None);
 }
 
-/// A node that was away has a look after a long gap, and its rate is of one second of it.
+/// A node that was down has a look after a long gap, and its rate covers one second of it.
 #[test]
 fn a_rate_counts_for_the_time_since_the_look_before_it() {
     let looks = Looks {

@@ -11,12 +11,12 @@ use measure::number::count;
 
 type Judged = (Outcome, String);
 
-/// V1: what was offered is what was scheduled, when it was scheduled.
+/// V1: operations were offered as scheduled, and on time.
 ///
-/// The population must be what the schedule says, and be sent while the window lasts. What is sent
-/// only after it, or never, is a shortfall, whoever held it back; with a limit in flight it is the
-/// target that did not keep up. Its latencies are right all the same, or shown as lower bounds, so
-/// that this is to be read with care. Lateness that no limit explains is the client's own.
+/// The population must match the schedule, and be sent while the window lasts. Operations sent only
+/// after the window, or never, are a shortfall, whatever the cause; with a limit in flight, the
+/// target did not keep up. Its latencies are right all the same, or shown as lower bounds, so that
+/// this only asks for care. Lateness that no limit explains is the client's own.
 pub(super) fn schedule(evidence: &Evidence, limits: &Limits) -> Judged {
     let Some(offered) = evidence.offered else {
         let detail = "closed loop: an operation is due when a slot is free, so none can be late";
@@ -77,7 +77,8 @@ pub(super) fn schedule(evidence: &Evidence, limits: &Limits) -> Judged {
     (outcome, detail)
 }
 
-/// How many operations were sent when, in words: what breaks a limit, or all of it if nothing does.
+/// Says how many operations were sent and when: the numbers that exceed a limit, or all if none
+/// does.
 fn sent_words(
     window: &Window,
     (sent, scheduled): (u64, f64),
@@ -119,7 +120,7 @@ fn sent_words(
     parts.join(", ")
 }
 
-/// What was due in the window and not sent in it, in words.
+/// Names the operations that were due in the window and not sent in it.
 fn not_sent_in_time(window: &Window) -> impl Iterator<Item = String> {
     [
         (ClientCount::SentInDrain, "sent after the window"),
@@ -144,7 +145,7 @@ pub(super) fn two_clocks(evidence: &Evidence) -> Judged {
         mean_ms(window.sums_ns[0], latency),
         mean_ms(window.sums_ns[1], service),
     ];
-    // The two round their values to three digits apart from each other.
+    // The two histograms round their values to three digits independently.
     let ordered = means[0] >= means[1] * 0.998;
     let detail = format!(
         "{latency} latencies (mean {:.3} ms) and {service} service times (mean {:.3} ms)",
@@ -214,8 +215,7 @@ pub(super) fn errors_in_budget(evidence: &Evidence, limits: &Limits) -> Judged {
         .map(|(how, number)| format!("{} {}", count(*number), how.name()))
         .collect();
     let timed_out = limits.timeout_fails && window.errors_of(Ended::ClientTimeout) > 0;
-    // What fails beside a fault, or an upgrade, is what was asked; the limit is of a target that is
-    // left alone.
+    // Failures during a fault or an upgrade are expected; the limit is for an undisturbed target.
     let beside = evidence.faults_words();
     let outcome = if beside.is_some() {
         Outcome::Warn
@@ -235,7 +235,7 @@ pub(super) fn errors_in_budget(evidence: &Evidence, limits: &Limits) -> Judged {
         count(ended),
         names.join(", ")
     );
-    // What a client is answered is the last thing that went wrong, not the first.
+    // The client's error is the last consequence, not the first cause.
     let causes = evidence.causes.iter().map(|cause| format!("; {cause}"));
     (outcome, detail + &causes.collect::<String>())
 }
@@ -250,7 +250,7 @@ pub(super) fn window(evidence: &Evidence, limits: &Limits) -> Judged {
         );
         return (Outcome::Fail, detail);
     }
-    // The detail is also the reason of the verdict: what is wrong, or all of it if nothing is.
+    // The detail is also the reason of the verdict: the problems, or everything if there are none.
     let (mut wrong, mut right) = (Vec::new(), Vec::new());
     let mut note = |is_wrong: bool, text: String| {
         if is_wrong {
@@ -293,7 +293,7 @@ pub(super) fn window(evidence: &Evidence, limits: &Limits) -> Judged {
     }
 }
 
-/// Whether throughput drifted over the window, or may have, and how that is said.
+/// Returns whether throughput drifted over the window, or may have, with the words for it.
 fn drift_words(window: &Window, limits: &Limits, is_fixed: bool) -> (bool, String) {
     let trend = window.trend();
     let (drift, limit) = (percent(trend.drift.abs()), percent(limits.drift_share));

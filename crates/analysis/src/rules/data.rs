@@ -1,8 +1,8 @@
-//! V14: what was read is what was written. Reads of the window and of a sample, all rows read back
-//! at the end, and the histories of registers.
+//! V14: data that was read is the data that was written. Covers reads of the window and of a
+//! sample, all rows read back at the end, and the histories of registers.
 //!
-//! What a configuration does not promise is no fault of the run: such a loss is a result, and
-//! passes with its reason. A loss that was promised not to happen is the end of any trust.
+//! A loss that the configuration allows is not a fault of the run: it is a result, and passes with
+//! its reason. A loss that the configuration excludes invalidates the run.
 
 use super::evidence::{Evidence, LostBy, PresentRows, ReadBack, Registers};
 use super::outcome::{Outcome, percent};
@@ -44,7 +44,7 @@ fn reads(
     if checks.checked == 0 {
         return None;
     }
-    // Where most rows differ, they are of somebody else, and no server made them so.
+    // If most rows differ, they come from another source: no server made them so.
     let are_strange = has_strange_rows && checks.wrong >= checks.checked.div_ceil(2);
     let behind = checks.missing + checks.stale + checks.resurrected;
     let (allowed, why) = match promise {
@@ -85,10 +85,11 @@ fn reads(
     Some((outcome, detail))
 }
 
-/// Share of the reads from which on those of nothing are no reads of the data that was meant.
+/// Share of reads without a row from which on they do not read the intended data.
 const NOTHING_SHARE_MAX: f64 = 0.01;
 
-/// Reads that found no row where rows are said to be there: they cost the server next to nothing.
+/// Judges reads that found no row although the study says that rows exist: they cost the server
+/// almost nothing.
 fn nothing(found: PresentRows, weak: bool, promise: Option<&Promise>) -> Option<Judged> {
     let share = found.nothing as f64 / found.reads.max(1) as f64;
     if share < NOTHING_SHARE_MAX {
@@ -109,7 +110,7 @@ fn nothing(found: PresentRows, weak: bool, promise: Option<&Promise>) -> Option<
     Some((outcome, detail))
 }
 
-/// All rows that were read back: what was lost against what was promised.
+/// Judges all rows read back: the losses against the promise.
 fn read_back(back: &ReadBack, promise: Option<&Promise>) -> Judged {
     let checks = &back.checks;
     let lost = checks.missing + checks.stale + checks.resurrected + checks.too_low;
@@ -149,7 +150,7 @@ fn read_back(back: &ReadBack, promise: Option<&Promise>) -> Judged {
     (outcome, format!("{rows} rows read back: {found}{why}"))
 }
 
-/// That some of the losses were acknowledged too long before what broke.
+/// Says that some of the lost writes were acknowledged too long before a fault.
 fn unexplained(lost: u64, by: LostBy) -> String {
     format!(
         " ({} of them must not be, for they were not acknowledged within {} s before what broke; \
@@ -179,7 +180,7 @@ fn registers(found: Registers, promise: Option<&Promise>) -> Judged {
     (outcome, detail)
 }
 
-/// How so many losses are judged, and the words for why.
+/// Judges a number of losses, with the reason in words.
 fn allowed(lost: u64, promise: Option<&Promise>) -> (Outcome, String) {
     match (lost, promise) {
         (0, _) => (Outcome::Pass, String::new()),
@@ -204,7 +205,7 @@ mod tests {
         back
     }
 
-    /// So many lost rows, of which so many by a write that nothing explains.
+    /// A number of lost rows, some of them by a write that nothing explains.
     fn aged(lost: u64, unexplained: u64) -> ReadBack {
         back(|back| {
             back.checks.missing = lost;

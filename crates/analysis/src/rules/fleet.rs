@@ -1,7 +1,7 @@
 //! Rules about several clients: V3, V4, V5, V18 and V20, each judged by the worst of them.
 //!
-//! What a client saw of itself is judged as if it were the only one; what only several can be, late
-//! for their common start or unequal, comes to that.
+//! Each client is judged as if it were the only one. Added to that are problems that only several
+//! clients can have: a late start, or unequal work.
 
 use super::client_seen::ClientSeen;
 use super::evidence::Evidence;
@@ -12,7 +12,7 @@ use std::cmp::Ordering;
 
 type Judged = (Outcome, String);
 
-/// V3: no client was what limited the result.
+/// V3: no client limited the result.
 pub(super) fn not_the_bottleneck(evidence: &Evidence, limits: &Limits) -> Judged {
     if evidence.clients.is_empty() {
         return machine::not_the_bottleneck(evidence, limits).judged();
@@ -34,7 +34,7 @@ pub(super) fn present(evidence: &Evidence, limits: &Limits) -> Judged {
     worst(each_alone(evidence, |one| machine::present(one, limits)).chain(throttled))
 }
 
-/// V5: all clients began on one line, and it is known how their clocks stand.
+/// V5: all clients began together, and the offsets of their clocks are known.
 pub(super) fn together(evidence: &Evidence, limits: &Limits) -> Judged {
     if evidence.clients.is_empty() {
         let detail = "one client process: one clock, no start skew";
@@ -55,7 +55,7 @@ pub(super) fn together(evidence: &Evidence, limits: &Limits) -> Judged {
     (Outcome::Pass, detail)
 }
 
-/// All that keeps a client from the line of the others.
+/// Returns all reasons why a client was not in step with the others.
 fn not_together(client: &ClientSeen, limits: &Limits) -> Vec<Weighed> {
     let name = &client.name;
     let late = format!(
@@ -87,12 +87,12 @@ fn not_together(client: &ClientSeen, limits: &Limits) -> Vec<Weighed> {
     all.filter(|one| one.outcome != Outcome::Pass).collect()
 }
 
-/// The largest step of a clock: when, and by how much, s.
+/// Returns the largest step of a clock: when, and by how much, s.
 fn farthest(steps: &[(f64, f64)]) -> Option<(f64, f64)> {
     steps.iter().copied().max_by(|a, b| a.1.abs().total_cmp(&b.1.abs()))
 }
 
-/// V18: nobody else used the clients' machines. What runs beside them on this one is known better.
+/// V18: no other programs used the clients' machines. This machine has better evidence.
 pub(super) fn undisturbed(evidence: &Evidence, limits: &Limits) -> Judged {
     let here = machine::undisturbed(evidence, limits);
     let elsewhere = evidence.clients.iter().filter(|client| !client.is_here);
@@ -120,7 +120,7 @@ pub(super) fn undisturbed(evidence: &Evidence, limits: &Limits) -> Judged {
     }
 }
 
-/// V20: nobody set the clock of a machine whose client gives writes their times.
+/// V20: the clocks of the machines whose clients set the timestamps of writes were not set.
 pub(super) fn clock_unset(evidence: &Evidence, limits: &Limits) -> Judged {
     let here = machine::clock_unset(evidence, limits);
     let set = evidence.clients.iter().filter_map(|client| {
@@ -142,7 +142,7 @@ pub(super) fn clock_unset(evidence: &Evidence, limits: &Limits) -> Judged {
     }
 }
 
-/// All clients, each judged as if it were the only one.
+/// Judges each client as if it were the only one.
 fn each_alone(
     evidence: &Evidence,
     judge: impl Fn(&Evidence) -> Weighed,
@@ -165,13 +165,13 @@ fn each_alone(
     })
 }
 
-/// The worst of what was judged of several clients.
+/// Returns the worst judgement of several clients.
 fn worst(all: impl Iterator<Item = Weighed>) -> Judged {
     let none = || (Outcome::Unknown, "no client was there".to_owned());
     Weighed::worst(all).map_or_else(none, Weighed::judged)
 }
 
-/// A client that was kept from its CPUs by a quota, which no other rule sees.
+/// Judges a client that a quota kept from its CPUs, which no other rule sees.
 fn throttled(client: &ClientSeen, limits: &Limits) -> Option<Weighed> {
     let share = client.throttled_s? / client.window.seconds.max(1e-9);
     let detail = format!(
@@ -181,12 +181,12 @@ fn throttled(client: &ClientSeen, limits: &Limits) -> Option<Weighed> {
         percent(limits.silence_share[0])
     );
     let judged = Weighed::below(share, limits.silence_share, detail);
-    // What is as it should be is said of the client as a whole.
+    // A good result is reported for the client as a whole.
     (judged.outcome != Outcome::Pass).then_some(judged)
 }
 
-/// In a closed loop each worker does what its machine lets it do: one that does much less than
-/// others is another client than they are.
+/// In a closed loop each worker does as much as its machine allows: a client that does much less
+/// than others is not comparable with them.
 fn unequal(evidence: &Evidence, limits: &Limits) -> Option<Weighed> {
     if evidence.offered.is_some() {
         return None;
@@ -252,7 +252,7 @@ mod tests {
         .collect()
     }
 
-    /// What is wrong with the second client.
+    /// Returns the problem of the second client.
     fn second(change: impl Fn(&mut ClientSeen)) -> (String, Outcome) {
         let judged = judged(|evidence| change(&mut evidence.clients[1]));
         let [(rule, outcome, detail)] = &judged[..] else {

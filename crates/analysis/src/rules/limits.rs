@@ -1,44 +1,45 @@
-//! From where on something is to be read with care, or not to be believed.
+//! Limits from which on a result needs care, or may not be used.
 
 /// The limits of the rules. Shares are of 1.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Limits {
-    /// V1: share of operations that started over 1 ms late, to warn and to fail. Lateness is inside
-    /// the latency, so it hides nothing; above the second it is another schedule than was asked.
+    /// V1: share of operations that started over 1 ms late, to warn and to fail. Lateness is part
+    /// of the latency, so it hides nothing; above the second limit the schedule is not the
+    /// requested one.
     pub late_share: [f64; 2],
-    /// V1: achieved ÷ offered, at least.
+    /// V1: achieved ÷ offered, minimum.
     pub achieved_share: f64,
     /// V3: CPU of the workers' cores, in an open loop.
     pub client_cpu_share: f64,
     /// V3: CPU of the workers' cores in a closed loop, on cores that no node uses, to warn and to
     /// fail. A worker that never sleeps is the limit, whatever it reached elsewhere; a few percent
-    /// go to interrupts and to the threads that look on.
+    /// go to interrupts and to the observing threads.
     pub client_full_share: [f64; 2],
-    /// V3: achieved ÷ ceiling, to warn and to fail. At half, the client's own cost is as large as
-    /// the time left for the target; at nine tenths, the client is what was measured.
+    /// V3: achieved ÷ ceiling, to warn and to fail. At half, the client's own cost equals the time
+    /// left for the target; at nine tenths, the client is what was measured.
     pub ceiling_share: [f64; 2],
     /// V3: highest ÷ lowest ceiling, above which neither is trusted.
     pub ceiling_spread: f64,
-    /// V4: time in which the client was not there ÷ the window, to warn and to fail: at 1 % a stall
-    /// reaches the p99 of what was due meanwhile, at 5 % it is in the throughput.
+    /// V4: time in which the client was stalled ÷ the window, to warn and to fail. At 1 % a stall
+    /// reaches the p99 of operations due meanwhile, at 5 % it affects throughput.
     pub silence_share: [f64; 2],
-    /// V4: what that is at the least, s. Desktops have stalls of tens of milliseconds, of which a
-    /// window of a few seconds is not to be accused.
+    /// V4: lower bound of that time, s. Desktops have stalls of tens of milliseconds, which must
+    /// not fail a window of a few seconds.
     pub silence_s_least: [f64; 2],
-    /// V4: what that is at the most for one stall, s, however long the window.
+    /// V4: upper bound of that time for one stall, s, however long the window.
     pub silence_s_most: [f64; 2],
-    /// V3: by how much a worker of one client may do less than one of another, in a closed loop.
+    /// V3: share by which a worker of one client may do less than one of another, in a closed loop.
     pub clients_spread: f64,
-    /// V5: by how much a client may be told too late of the start line, s, to warn and to fail: an
-    /// interval, in which it then offers nothing.
+    /// V5: delay with which a client may learn of the start line, s, to warn and to fail. At an
+    /// interval, it offers nothing in that time.
     pub start_late_s: [f64; 2],
-    /// V5: how well a client's clock must be known, s: its intervals are shifted by as much.
+    /// V5: maximum uncertainty of a client's clock, s: its intervals are shifted by as much.
     pub clock_bound_s: f64,
     /// V7: difference of the counts, to warn and to fail.
     pub counts_share: [f64; 2],
     /// V8: failed ÷ ended operations, above which the trial fails.
     pub errors_share: f64,
-    /// V8: whether one client time-out fails the trial.
+    /// V8: whether one client timeout fails the trial.
     pub timeout_fails: bool,
     /// V11: stolen CPU time.
     pub steal_share: f64,
@@ -51,23 +52,23 @@ pub struct Limits {
     /// V18: CPU used by neither nodes nor client, of the CPUs that the client may use, to warn. A
     /// tenth is a browser on a laptop with few cores.
     pub others_cpu_share: f64,
-    /// V18: time for which a worker waited for a CPU that others had, to warn and to fail.
+    /// V18: time for which a worker waited for a CPU that other programs had, to warn and to fail.
     pub others_wait_share: [f64; 2],
-    /// V18: time in which some task waited for a CPU that others had, to warn and to fail. It
-    /// counts every task of the machine, so it is larger than what one worker waits.
+    /// V18: time in which some task waited for a CPU that other programs had, to warn and to fail.
+    /// It counts every task of the machine, so it is larger than what one worker waits.
     pub others_pressure_share: [f64; 2],
-    /// V18: time in which a disk was busy for others.
+    /// V18: time in which a disk was busy for other programs.
     pub others_disk_share: f64,
     /// V18: time in which all tasks waited for memory.
     pub memory_pressure_share: f64,
-    /// V4, V18: whether the machine is said to be shared: then they only warn.
+    /// V4, V18: whether the machine is declared as shared: then they only warn.
     pub shared_machine: bool,
     /// V19: longest silence of the target ÷ the window.
     pub quiet_share: f64,
-    /// V19: what that is at the least and at the most, s. A collector's pause of 0.2 s is nothing
-    /// rare; one of a second is, in any window.
+    /// V19: lower and upper bound of that silence, s. A collector's pause of 0.2 s is common; one
+    /// of a second is rare, in any window.
     pub quiet_s: [f64; 2],
-    /// V20: what the clock may be moved by, s; and beyond that in each second.
+    /// V20: allowed movement of the clock, s; and beyond that in each second.
     pub clock_moved: [f64; 2],
 }
 

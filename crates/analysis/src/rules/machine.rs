@@ -1,10 +1,9 @@
-//! Rules about the client as a process on a machine, about who else was there and about its clock:
-//! V3, V4, V18, V20; and about the silence of the target, which must not be taken for the client's:
-//! V19.
+//! Rules about the client's process and machine, other programs on it, and its clock: V3, V4, V18,
+//! V20. Also about the silence of the target, which must not be taken for the client's: V19.
 //!
-//! What others cost is not what the client waited for: nodes on the same cores make it wait too,
-//! and that is what is measured. So waiting is laid to others by the share that they had of the CPU
-//! time which the workers did not have.
+//! Waiting of the client is not all caused by other programs: nodes on the same cores make it wait
+//! too, and that is measured on purpose. So waiting is attributed to other programs by their share
+//! of the CPU time that the workers did not have.
 
 #[cfg(test)]
 mod tests;
@@ -17,12 +16,12 @@ use measure::number::counted;
 
 type Judged = (Outcome, String);
 
-/// Length of an interval, in seconds: what is beyond it is time without one.
+/// Length of an interval, s: time beyond it is time without an interval.
 const INTERVAL_S: f64 = 1.0;
-/// V19: silence is more than an operation that is slow like the others: so many medians.
+/// V19: silence must be longer than a slow operation: this many medians.
 const QUIET_MEDIANS: f64 = 5.0;
 
-/// V3: the client was not what limited the result.
+/// V3: the client did not limit the result.
 pub(super) fn not_the_bottleneck(evidence: &Evidence, limits: &Limits) -> Weighed {
     let window = &evidence.window;
     if window.seconds <= 0.0 {
@@ -42,12 +41,12 @@ pub(super) fn not_the_bottleneck(evidence: &Evidence, limits: &Limits) -> Weighe
     let (cpu_outcome, limit) = match (evidence.offered.is_some(), evidence.shares_cores) {
         (true, _) if cpu > limits.client_cpu_share => (Outcome::Warn, limits.client_cpu_share),
         (true, _) => (Outcome::Pass, limits.client_cpu_share),
-        // On cores of its own nothing but its own work can fill them.
+        // Only its own work can fill cores of its own.
         (false, false) => (
             below(cpu, limits.client_full_share),
             limits.client_full_share[0],
         ),
-        // It uses what the nodes leave: a high share says nothing.
+        // It uses what the nodes leave: a high share means nothing.
         (false, true) => (Outcome::Pass, f64::INFINITY),
     };
     let cpu_detail = if limit.is_finite() {
@@ -67,7 +66,7 @@ pub(super) fn not_the_bottleneck(evidence: &Evidence, limits: &Limits) -> Weighe
     }
 }
 
-/// A judgement of no number.
+/// Returns a judgement without a number.
 fn unweighed(outcome: Outcome, detail: impl Into<String>) -> Weighed {
     Weighed {
         outcome,
@@ -76,7 +75,7 @@ fn unweighed(outcome: Outcome, detail: impl Into<String>) -> Weighed {
     }
 }
 
-/// How near the ceiling the result is, by the lowest and by the highest ceiling that was measured.
+/// Judges how near the ceiling the result is, by the lowest and by the highest ceiling measured.
 fn ceiling(evidence: &Evidence, limits: &Limits) -> Weighed {
     let ceilings: Vec<f64> = evidence
         .ceilings_ops_per_s
@@ -113,7 +112,7 @@ fn ceiling(evidence: &Evidence, limits: &Limits) -> Weighed {
         percent(limits.ceiling_share[0])
     );
     let (outcome, detail) = match (of(lowest), of(highest)) {
-        // Whichever of them is right, it is the same answer.
+        // Both ceilings give the same answer.
         (worst, best) if worst == best => (worst, detail),
         (worst, _) if is_steady => (worst, detail),
         _ => (
@@ -173,12 +172,12 @@ pub(super) fn present(evidence: &Evidence, limits: &Limits) -> Weighed {
     }
 }
 
-/// The longest time without an interval, in seconds.
+/// Returns the longest time without an interval, s.
 fn without_interval_s(window: &Window) -> f64 {
     window.gap_longest_s.max(window.interval_longest_s - INTERVAL_S)
 }
 
-/// V18: the machine was the client's, and that of the nodes if they run on it.
+/// V18: the machine belonged to the client, and to the nodes if they run on it.
 pub(super) fn undisturbed(evidence: &Evidence, limits: &Limits) -> Judged {
     let Some(machine) = &evidence.machine else {
         return (Outcome::Unknown, "the machine was not watched".to_owned());
@@ -205,7 +204,7 @@ pub(super) fn undisturbed(evidence: &Evidence, limits: &Limits) -> Judged {
     seen.sort_by_key(|(outcome, _)| std::cmp::Reverse(*outcome));
     let worst = seen[0].0;
     let outcome = at_most_warned(worst, limits);
-    // What is as it should be is no reason.
+    // A good result is not a reason.
     let is_said = |(one, _): &Judged| worst == Outcome::Pass || *one != Outcome::Pass;
     let parts: Vec<String> = seen
         .into_iter()
@@ -216,8 +215,8 @@ pub(super) fn undisturbed(evidence: &Evidence, limits: &Limits) -> Judged {
     (outcome, parts.join("; "))
 }
 
-/// CPU time of others warns and never fails: what it does to client and nodes is seen in how long
-/// they wait. A window beside a browser is a worse measurement, and still one.
+/// CPU time of other programs warns and never fails: its effect on client and nodes shows in their
+/// waiting. A window measured while a browser runs is worse, but still a measurement.
 fn cpu_of_others(machine: &Machine, limits: &Limits) -> Option<Judged> {
     let cpu = machine.cpu?;
     let detail = format!(
@@ -231,14 +230,14 @@ fn cpu_of_others(machine: &Machine, limits: &Limits) -> Option<Judged> {
     Some((warn_if(cpu.others >= limits.others_cpu_share), detail))
 }
 
-/// Of the CPU time that the workers did not have: how much of it others had.
+/// Returns other programs' share of the CPU time that the workers did not have.
 fn share_of_others(cpu: CpuUse, window: &Window) -> f64 {
     let workers = window.cpu_ns as f64 / 1e9 / window.seconds.max(1e-9) / cpu.cpus.max(1.0);
     let rest = cpu.others + cpu.nodes + (cpu.client - workers).max(0.0);
     if rest > 0.0 { cpu.others / rest } else { 0.0 }
 }
 
-/// The workers waited for a CPU, and others had it.
+/// Judges the time in which the workers waited for a CPU that other programs had.
 fn waiting(evidence: &Evidence, machine: &Machine, limits: &Limits) -> Option<Judged> {
     let window = &evidence.window;
     let (cpu, wait_ns) = (machine.cpu?, window.wait_ns?);
@@ -253,7 +252,8 @@ fn waiting(evidence: &Evidence, machine: &Machine, limits: &Limits) -> Option<Ju
     Some((below(for_others, limits.others_wait_share), detail))
 }
 
-/// Whatever ran on this machine waited for a CPU, nodes included, and others had it.
+/// Judges the time in which any task of this machine, nodes included, waited for a CPU that other
+/// programs had.
 fn pressure_of_cpu(evidence: &Evidence, machine: &Machine, limits: &Limits) -> Option<Judged> {
     let (cpu, stalled) = (machine.cpu?, machine.pressure.cpu?);
     let for_others = stalled * share_of_others(cpu, &evidence.window);
@@ -266,7 +266,7 @@ fn pressure_of_cpu(evidence: &Evidence, machine: &Machine, limits: &Limits) -> O
     Some((below(for_others, limits.others_pressure_share), detail))
 }
 
-/// Of a cause, or of what is reckoned rather than read: it warns, and never fails.
+/// For a cause, or for an estimate: warns, and never fails.
 fn warn_if(is_over: bool) -> Outcome {
     if is_over {
         Outcome::Warn
@@ -275,7 +275,8 @@ fn warn_if(is_over: bool) -> Outcome {
     }
 }
 
-/// What a process writes reaches the disk later, in the name of the kernel: so this only warns.
+/// Judges the disk use of other programs. The kernel writes a process's data later and in its own
+/// name, so this only warns.
 fn disk_of_others(machine: &Machine, limits: &Limits) -> Option<Judged> {
     let share = machine.disk_others?;
     let is_over = share >= limits.others_disk_share;
@@ -291,7 +292,7 @@ fn disk_of_others(machine: &Machine, limits: &Limits) -> Option<Judged> {
     Some((warn_if(is_over), detail))
 }
 
-/// A machine that is short of memory measures its disk, whoever took it.
+/// A machine that is short of memory measures its disk, whatever program took the memory.
 fn pressure_of_memory(machine: &Machine, limits: &Limits) -> Option<Judged> {
     let share = machine.pressure.memory?;
     let is_over = share >= limits.memory_pressure_share;
@@ -303,7 +304,7 @@ fn pressure_of_memory(machine: &Machine, limits: &Limits) -> Option<Judged> {
     Some((warn_if(is_over), detail))
 }
 
-/// Where it was said that the machine is shared, what others do does not make a trial invalid.
+/// On a machine that is declared as shared, other programs do not invalidate a trial.
 pub(super) fn at_most_warned(outcome: Outcome, limits: &Limits) -> Outcome {
     if limits.shared_machine {
         outcome.min(Outcome::Warn)
@@ -312,9 +313,9 @@ pub(super) fn at_most_warned(outcome: Outcome, limits: &Limits) -> Outcome {
     }
 }
 
-/// V19: the target answered all the time. A silence is a result, and one of which there are few is
-/// too rare for this window to say how often it comes. At 2 % of the window it holds twice as many
-/// operations of an open loop as lie above p99, which then is of this silence alone.
+/// V19: the target answered all the time. A silence is a result, and a rare one: this window cannot
+/// tell how often it comes. At 2 % of the window, twice as many operations of an open loop fall
+/// into it as lie above p99. Then p99 describes this silence alone.
 pub(super) fn answering(evidence: &Evidence, limits: &Limits) -> Judged {
     let window = &evidence.window;
     if window.ended() == 0 {
@@ -332,7 +333,7 @@ pub(super) fn answering(evidence: &Evidence, limits: &Limits) -> Judged {
         let detail = format!("{detail}: the target's answers take that long");
         return (Outcome::Pass, detail);
     }
-    // Whoever was away himself has heard nothing.
+    // A client that stalled has itself heard nothing.
     if window.stall_longest_s.unwrap_or(0.0) >= quiet_s / 2.0 {
         return (
             Outcome::Pass,
@@ -355,9 +356,9 @@ pub(super) fn answering(evidence: &Evidence, limits: &Limits) -> Judged {
     (Outcome::Warn, detail)
 }
 
-/// V20: nobody set the machine's clock. The order of writes is that of their timestamps: after a
-/// step back, a write may lose against one that came before it. A clock that is disciplined is
-/// moved by up to 0.5 ms each second (`ntpd`), which is no step.
+/// V20: the machine's clock was not set. Writes are ordered by their timestamps: after a step back,
+/// a write may lose against an earlier one. A disciplined clock is moved by up to 0.5 ms each
+/// second (`ntpd`), which is not a step.
 pub(super) fn clock_unset(evidence: &Evidence, limits: &Limits) -> Judged {
     let Some(clock) = evidence.clock else {
         return (Outcome::Unknown, "nobody compared the clocks".to_owned());

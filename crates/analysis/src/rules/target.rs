@@ -7,8 +7,8 @@ use crate::series;
 
 type Judged = (Outcome, String);
 
-/// V7: operations of others that the server may have counted: the control session's own queries
-/// and the drivers of people who look on. Without it a short trial could not pass.
+/// V7: operations of other clients that the server may have counted: the control session's own
+/// queries and the drivers of other users. Without it a short trial could not pass.
 const FOREIGN_OPERATIONS: u64 = 50;
 
 /// V7: the server counted what the client counted.
@@ -54,7 +54,7 @@ pub(super) fn counts_agree(evidence: &Evidence, limits: &Limits) -> Judged {
     (worst, detail)
 }
 
-/// V9: the data was at rest, or the study said that it need not be.
+/// V9: the data was at rest, or the study did not ask for that.
 pub(super) fn settled(evidence: &Evidence) -> Judged {
     let (outcome, detail) = match evidence.settle {
         _ if evidence.target_is_null => (Outcome::Pass, "null target: it holds no data"),
@@ -104,7 +104,7 @@ pub(super) fn sustainable(evidence: &Evidence) -> Judged {
     (if grows { Outcome::Warn } else { Outcome::Pass }, detail)
 }
 
-/// V11: the same nodes with the same settings, on a machine that was theirs.
+/// V11: the same nodes with the same settings, on machines of their own.
 pub(super) fn environment(evidence: &Evidence, limits: &Limits) -> Judged {
     let Some(environment) = &evidence.environment else {
         return (
@@ -139,7 +139,7 @@ pub(super) fn environment(evidence: &Evidence, limits: &Limits) -> Judged {
             environment.settings_changed.join(", ")
         ));
     }
-    // What is broken or done on purpose may be a change of it.
+    // A fault may be a change of the metadata.
     if !environment.metadata_changed.is_empty() && evidence.faults.is_empty() {
         outcome = outcome.max(Outcome::Warn);
         parts.push(format!(
@@ -166,7 +166,7 @@ pub(super) fn environment(evidence: &Evidence, limits: &Limits) -> Judged {
         if unseen.is_empty() {
             continue;
         }
-        // Nobody could look, which accuses of nothing and proves nothing.
+        // The settings could not be read, which accuses of nothing and proves nothing.
         if outcome == Outcome::Pass {
             outcome = Outcome::Unknown;
         }
@@ -175,8 +175,7 @@ pub(super) fn environment(evidence: &Evidence, limits: &Limits) -> Judged {
     (outcome, parts.join("; "))
 }
 
-/// Nodes that did not run though their processes were there. What is broken on purpose stops nodes
-/// on purpose.
+/// Returns the nodes that did not run though their processes existed. Faults stop nodes on purpose.
 fn stood_still(evidence: &Evidence, environment: &Environment) -> Vec<(Outcome, String)> {
     if !evidence.faults.is_empty() {
         return Vec::new();
@@ -204,7 +203,7 @@ fn stood_still(evidence: &Evidence, environment: &Environment) -> Vec<(Outcome, 
     all
 }
 
-/// V13: what was to be broken was broken, and is whole again.
+/// V13: the planned faults were injected, and their targets are whole again.
 pub(super) fn faults(evidence: &Evidence) -> Judged {
     if evidence.faults.is_empty() {
         return (Outcome::Pass, "no fault was planned".to_owned());
@@ -224,7 +223,7 @@ pub(super) fn faults(evidence: &Evidence) -> Judged {
     (outcome, parts.join(", "))
 }
 
-/// V15: all that is needed to do it again is on record.
+/// V15: everything needed to repeat the trial is on record.
 pub(super) fn recorded(evidence: &Evidence) -> Judged {
     let detail = match evidence.not_recorded.as_deref() {
         None => {
@@ -271,7 +270,7 @@ pub(super) fn caching(evidence: &Evidence) -> Judged {
     }
 }
 
-/// V21: no node met what its makers did not expect.
+/// V21: no node had an unexpected exception.
 pub(super) fn exceptions(evidence: &Evidence) -> Judged {
     if evidence.target_is_null {
         return (Outcome::Pass, "null target: it has none".to_owned());
@@ -295,7 +294,7 @@ pub(super) fn exceptions(evidence: &Evidence) -> Judged {
     }
 }
 
-/// V17: looking on cost little.
+/// V17: the probes cost little.
 pub(super) fn probes(evidence: &Evidence, limits: &Limits) -> Judged {
     let Some(share) = evidence.probes_cpu_share else {
         return (
@@ -350,8 +349,8 @@ mod tests {
         assert_eq!(outcome, Outcome::Pass);
     }
 
-    /// Somebody creates a table, and a node throws what nobody catches; both are what was asked
-    /// where something is broken on purpose.
+    /// Another user creates a table, and a node throws an uncaught exception; both are expected
+    /// during a fault.
     #[test]
     fn changed_metadata_and_exceptions_are_named_and_accuse_only_without_faults() {
         let mut evidence = Evidence {

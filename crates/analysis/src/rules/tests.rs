@@ -1,4 +1,4 @@
-//! The rules on evidence that is healthy but for one thing.
+//! Tests the rules on evidence that is healthy except for one thing.
 
 use super::Outcome::{Fail, Warn};
 use super::*;
@@ -47,7 +47,7 @@ fn window(failed: &[(Ended, u64)]) -> Window {
     window
 }
 
-/// What a short run on a laptop looks like when nothing is wrong.
+/// Evidence of a good short run on a laptop.
 pub(super) fn healthy() -> Evidence {
     Evidence {
         window: window(&[]),
@@ -72,8 +72,8 @@ pub(super) fn healthy() -> Evidence {
     }
 }
 
-/// Judges healthy evidence after one change; gives the verdict and the rules that are not passed
-/// or unknown.
+/// Judges healthy evidence after one change. Returns the verdict and the rules that are neither
+/// passed nor unknown.
 pub(super) fn after(change: impl FnOnce(&mut Evidence)) -> (Verdict, Vec<(&'static str, Outcome)>) {
     let mut evidence = healthy();
     change(&mut evidence);

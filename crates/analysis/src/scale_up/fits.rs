@@ -1,23 +1,23 @@
-//! Curves through the points of a scale-up, and which of them says most with least.
+//! Fits curves through the points of a scale-up, and chooses the best by AICc.
 //!
-//! Every curve goes through the same points, those of which it is known how many units are on which
-//! socket, or they could not be compared. There is none through fewer than two points more than it
-//! has coefficients beside its scale: through as many as it has, any curve goes.
+//! Every curve uses the same points, or they could not be compared: those whose number of units on
+//! each socket is known. A curve needs at least two points more than it has coefficients, not
+//! counting its scale: with as many, any curve fits.
 //!
-//! Intervals of coefficients come from how fast the squares of all trials grow when one is held
-//! elsewhere. That takes the trials of a block as independent but for the block's level. What a
-//! place is off the curve is the same in every block, though: so the same is asked with places as
-//! the observations, and the wider ends of both are the interval. By trials alone, intervals held
-//! the truth of 54 in 100 simulated machines whose places are 1 % off their law, with five blocks
-//! of 0.3 % noise. From five blocks on, whole blocks are drawn again as well, and widen it.
+//! Intervals of coefficients come from the growth of the squares of all trials when one is held
+//! elsewhere. That treats the trials of a block as independent, apart from the block's level. But
+//! the distance of a place from the curve is the same in every block. So the same is computed with
+//! places as the observations, and the wider ends are used. With trials alone, intervals held the
+//! truth of 54 in 100 simulated machines (places 1 % off their law, five blocks of 0.3 % noise).
+//! From five blocks on, whole blocks are resampled as well, which may widen the interval.
 //!
-//! Curves are compared by AICc (Akaike 1974 with the correction of Hurvich and Tsai 1989), where a
-//! trial is one observation and each block has a level of its own. So many blocks say how large the
-//! noise is, and with it whether what points are off a curve is more than that: then trials say
-//! nothing of which curve is better, and none is the best. Of n trials and k numbers that are
-//! looked for (coefficients, levels, noise), AICc = n ln(squares ÷ n) + 2k + 2k (k + 1) ÷
-//! (n − k − 1). Curves within 2 of the best are not told from it (Burnham and Anderson 2002, "Model
-//! selection and multimodel inference", 2.6).
+//! Curves are compared by AICc (Akaike 1974 with the correction of Hurvich and Tsai 1989). A trial
+//! is one observation, and each block has a level of its own. Blocks also show the noise, and so
+//! whether the points are off a curve by more than it. Then trials do not tell which curve is
+//! better, and there is no best one. With n trials and k fitted numbers (coefficients, levels,
+//! noise), AICc = n ln(squares ÷ n) + 2k + 2k (k + 1) ÷ (n − k − 1). Curves within 2 of the best
+//! count as equally good (Burnham and Anderson 2002, "Model selection and multimodel inference",
+//! 2.6).
 
 use super::models::{Amdahl, Model, TwoLevel};
 use super::{Machine, Point};
@@ -27,32 +27,32 @@ use crate::least_squares::{self, Curve, Held, Measured, Noise, Observations};
 /// A place, and its throughput by block.
 type Place<A> = (A, Vec<Option<f64>>);
 
-/// Curves whose AICc is within this of the best are not told from it.
+/// Distance in AICc within which curves count as equally good.
 pub const RIVALS_WITHIN: f64 = 2.0;
 
 /// A curve through the points.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fit {
-    /// The law that was fitted.
+    /// Law that was fitted.
     pub model: Model,
     /// x1: throughput of one unit by the curve, op/s.
     pub x1: f64,
     /// Its coefficients, in the order of [`Model::coefficients`].
     pub coefficients: Vec<Coefficient>,
-    /// Points that it goes through.
+    /// Number of points that it uses.
     pub points: usize,
-    /// Whether blocks were drawn again for its intervals.
+    /// True if blocks were resampled for its intervals.
     pub from_blocks: bool,
     /// Root of the mean square of ln (seen ÷ curve).
     pub off: f64,
-    /// Whether the points are off it by more than their noise.
+    /// True if the points are off the curve by more than their noise.
     pub beyond_noise: bool,
-    /// The same as `off` of each point by a curve through the others; none where these make none.
+    /// Like `off`, of each point by a curve through the others. `None` if these give no curve.
     pub left_out_off: Option<f64>,
-    /// Its AICc; none of too few trials.
+    /// AICc of the curve. `None` with too few trials.
     pub aicc: Option<f64>,
-    /// Where throughput is highest, of the Universal Scalability Law. Amdahl's law has no such
-    /// place, and of two levels it would be one within a socket.
+    /// Peak of the throughput, for the Universal Scalability Law. Amdahl's law has no peak, and in
+    /// the two-level model it would be one within a socket.
     pub peak: Option<Peak>,
 }
 
@@ -65,19 +65,19 @@ pub struct Coefficient {
     pub value: f64,
     /// Its 95 % confidence interval, if any.
     pub ci95: Option<[f64; 2]>,
-    /// Whether it is held at 0, since the points cannot tell it from another.
+    /// True if it is held at 0, since the points cannot tell it from another coefficient.
     pub is_held: bool,
 }
 
 impl Coefficient {
-    /// Whether it can be told from 0.
+    /// Returns true if it differs significantly from 0.
     pub fn is_told(&self) -> bool {
         !self.is_held && self.ci95.is_some_and(|[low, _]| low > NONE_MAX)
     }
 }
 
 impl Fit {
-    /// Throughput with so many units on each socket in use.
+    /// Returns the throughput with these numbers of units on each socket in use, op/s.
     pub fn ops_per_s(&self, split: &[f64]) -> Option<f64> {
         let values: Vec<f64> = self.coefficients.iter().map(|of| of.value).collect();
         self.model.ops_per_s(self.x1, &values, split)
@@ -87,18 +87,18 @@ impl Fit {
 /// Why there is no such curve.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum NoFit {
-    /// There are so many usable points with different numbers of units; it takes so many.
+    /// There are too few usable points with different numbers of units.
     FewPoints {
-        /// There are.
+        /// Number of such points.
         points: usize,
-        /// It takes.
+        /// Number needed.
         needed: usize,
     },
-    /// All points are on one socket, or all on as many.
+    /// All points are on the same number of sockets.
     OneLevelOfSockets,
     /// No point has more units on a socket than another.
     OneLevelOfUnits,
-    /// The points are off the best such curve by this.
+    /// Distance of the points from the best such curve.
     OffCurve(f64),
 }
 
@@ -115,7 +115,7 @@ pub enum NoBest {
     BeyondNoise,
 }
 
-/// Every model through the points.
+/// Fits every model through the points.
 pub fn fits(points: &[Point], machine: Machine) -> Vec<(Model, Result<Fit, NoFit>)> {
     let places: Vec<(Vec<f64>, &[Option<f64>])> = points
         .iter()
@@ -138,8 +138,8 @@ pub fn fits(points: &[Point], machine: Machine) -> Vec<(Model, Result<Fit, NoFit
     Model::ALL.map(|model| (model, of(model))).into()
 }
 
-/// The places that are bound to each other by blocks with a trial of several; of several such sets
-/// the largest. A block with one trial says nothing of one place against another.
+/// Returns the places that are connected by blocks with a trial of several; of several such sets
+/// the largest. A block with one trial does not compare places.
 fn bound(places: &Measured<'_, Vec<f64>>) -> Vec<Place<Vec<f64>>> {
     let of = least_squares::by_block(places, &least_squares::once(places)).bound();
     let size = |set: usize| of.iter().filter(|one| **one == set).count();
@@ -158,11 +158,11 @@ fn bound(places: &Measured<'_, Vec<f64>>) -> Vec<Place<Vec<f64>>> {
     own().map(of_place).collect()
 }
 
-/// The model with the least AICc.
+/// Returns the model with the least AICc.
 ///
 /// # Errors
-/// There are not two curves, or too few trials to compare them, or trials say nothing of which is
-/// better.
+/// There are fewer than two curves, or too few trials to compare them, or the trials do not tell
+/// which is better.
 pub fn best(fits: &[(Model, Result<Fit, NoFit>)]) -> Result<Model, NoBest> {
     let fitted: Vec<&Fit> = fits.iter().filter_map(|(_, fit)| fit.as_ref().ok()).collect();
     match fitted.len() {
@@ -181,7 +181,7 @@ pub fn best(fits: &[(Model, Result<Fit, NoFit>)]) -> Result<Model, NoBest> {
     }
 }
 
-/// The models that are not told from the best one.
+/// Returns the models that count as equally good as the best one.
 pub fn rivals(fits: &[(Model, Result<Fit, NoFit>)], best: Model) -> Vec<Model> {
     let aicc = |(_, fit): &(Model, Result<Fit, NoFit>)| fit.as_ref().ok()?.aicc;
     let least = fits.iter().find(|(model, _)| *model == best).and_then(aicc);
@@ -221,8 +221,8 @@ fn two_level(places: &Measured<'_, Vec<f64>>, machine: Machine) -> Result<Fit, N
     if units < 2 {
         return Err(NoFit::OneLevelOfUnits);
     }
-    // Contention and coherency differ in how a socket bends: two numbers of units on it do not
-    // show that, nor do so few points.
+    // Contention and coherency differ in how throughput bends within a socket: two numbers of units
+    // on it do not show that, nor do too few points.
     let bends = units > 2 && seen.places.len() > 4;
     let held: Held<3> = [None, if bends { None } else { Some(0.0) }, None];
     let free = least_squares::free_count(&held);
@@ -235,7 +235,7 @@ fn two_level(places: &Measured<'_, Vec<f64>>, machine: Machine) -> Result<Fit, N
     Ok(raw.fit(Model::TwoLevel, None))
 }
 
-/// Two points more than coefficients beside the scale.
+/// Checks that there are two points more than coefficients, not counting the scale.
 fn enough(points: usize, coefficients: usize) -> Result<(), NoFit> {
     let needed = coefficients + 2;
     if points >= needed {
@@ -249,7 +249,7 @@ fn by_block<'a, A>(measured: &'a Measured<'_, A>) -> Observations<'a, A> {
     least_squares::by_block(measured, &least_squares::once(measured))
 }
 
-/// How many different numbers of units there are.
+/// Returns the number of different numbers of units.
 fn different(seen: &Observations<'_, f64>) -> usize {
     let mut units: Vec<f64> = seen.places.iter().map(|at| **at).collect();
     units.sort_by(f64::total_cmp);
@@ -257,7 +257,7 @@ fn different(seen: &Observations<'_, f64>) -> usize {
     units.len()
 }
 
-/// How many different numbers of sockets, and of units on a socket.
+/// Returns the numbers of different numbers of sockets, and of units on a socket.
 fn levels(seen: &Observations<'_, Vec<f64>>) -> [usize; 2] {
     let sockets = seen.places.iter().map(|at| at.len() as f64).collect();
     let units = seen.places.iter().flat_map(|at| *at).copied().collect();
@@ -268,10 +268,10 @@ fn levels(seen: &Observations<'_, Vec<f64>>) -> [usize; 2] {
     })
 }
 
-/// Whether such points make a curve.
+/// Tells whether observations give a curve.
 type MakesOne<'f, A> = &'f dyn Fn(&Observations<'_, A>) -> bool;
 
-/// What is found of a curve of `P` coefficients.
+/// Raw fit of a curve of `P` coefficients.
 struct Raw<const P: usize> {
     found: least_squares::Fit<P>,
     held: Held<P>,
@@ -295,7 +295,7 @@ fn raw<const P: usize, C: Curve<P>>(
     if off > OFF_MAX {
         return Err(NoFit::OffCurve(off));
     }
-    // Of bound places, more than coefficients beside a scale, there are both noises.
+    // With connected places, and more of them than coefficients and a scale, both noises are known.
     let more = "there are more places than coefficients";
     let of_places = least_squares::of_places::<P, C>(&seen, &found, held).expect(more);
     let of_trials = least_squares::of_trials::<P, C>(&seen, &found, held).expect(more);
@@ -319,7 +319,7 @@ fn raw<const P: usize, C: Curve<P>>(
     })
 }
 
-/// Intervals from drawing blocks again; none where a point has fewer than [`BLOCKS_MIN`].
+/// Returns intervals from resampled blocks. `None` if a point has fewer than [`BLOCKS_MIN`].
 fn drawn<const P: usize, C: Curve<P>>(
     measured: &Measured<'_, C::At>,
     seen: &Observations<'_, C::At>,
@@ -371,7 +371,7 @@ impl<const P: usize> Raw<P> {
     }
 }
 
-/// How far each point is from the curve through the others.
+/// Returns the distance of each point from the curve through the others.
 fn left_out_off<const P: usize, C: Curve<P>>(
     seen: &Observations<'_, C::At>,
     held: &Held<P>,
@@ -401,13 +401,13 @@ fn left_out_off<const P: usize, C: Curve<P>>(
     Some((sum / seen.places.len() as f64).sqrt())
 }
 
-/// AICc of a curve, of which each block has a level of its own; none of too few trials.
+/// Returns AICc of a curve with a level for each block. `None` with too few trials.
 fn aicc<const P: usize, C: Curve<P>>(
     seen: &Observations<'_, C::At>,
     found: &least_squares::Fit<P>,
     held: &Held<P>,
 ) -> Option<f64> {
-    // The noise is looked for as well.
+    // The noise is a fitted number as well.
     let looked_for = least_squares::free_count(held) + seen.levels_count() + 1;
     let spare = seen.trials.len().checked_sub(looked_for + 1)?;
     let (count, k) = (seen.trials.len() as f64, looked_for as f64);

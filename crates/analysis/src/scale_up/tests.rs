@@ -1,4 +1,4 @@
-//! Machines whose truth is known.
+//! Tests machines whose truth is known.
 
 mod fitted;
 
@@ -12,7 +12,7 @@ const TWO_BY_FOUR: Machine = Machine {
     units_per_socket: 4,
     sockets: 2,
 };
-/// What gives 98 % within a socket of four units, and 90 % of two of them.
+/// Coefficients that give 98 % within a socket of four units, and 90 % over two of them.
 const PAPER: [f64; 3] = [0.006_802_7, 0.0, 0.088_888_9];
 const X1: f64 = 10_000.0;
 /// (units, sockets): a socket unit by unit, then both, evenly.
@@ -27,7 +27,7 @@ fn point(units: u32, sockets: u32, ops: &[f64]) -> Point {
     }
 }
 
-/// What a model does, with a noise of each trial and one of each block.
+/// Returns the throughput of a model, with noise of each trial and of each block.
 fn planted(
     (model, truth): (Model, &[f64]),
     places: &[(u32, u32)],
@@ -73,7 +73,7 @@ fn the_published_efficiencies_come_out_of_throughputs_that_have_them() {
     near(system.value, 0.90, 1e-9);
     near(cross.value, 0.918, 5e-4);
     near(cross.value, system.value / socket.value, 1e-12);
-    // All blocks agree, so there is nothing to be unsure of, however much they differ.
+    // All blocks agree, so there is no uncertainty, however much they differ.
     let [low, high] = cross.ci95.unwrap();
     assert!(high - low < 1e-9 && cross.blocks == 3);
     near(found.points[2].speed_up.unwrap().value, 7.2, 1e-9);
@@ -91,7 +91,7 @@ fn two_levels_say_both_published_efficiencies_and_one_level_does_not() {
     near(two.ops_per_s(&[4.0]).unwrap() / (4.0 * X1), 0.98, 1e-4);
     near(two.ops_per_s(&[4.0, 4.0]).unwrap() / (8.0 * X1), 0.90, 1e-4);
     assert_eq!(found.best, Ok(Model::TwoLevel));
-    // κ₁ is none, and is said to be none.
+    // κ₁ is zero, and is reported as such.
     assert!(!two.coefficients[1].is_told() && two.coefficients[2].is_told());
     // Without bounds the Universal Scalability Law would answer with σ below 0.
     let usl = fit_of(&found, Model::Usl).unwrap();
@@ -112,7 +112,7 @@ fn a_law_over_the_published_efficiencies_alone_stays_within_its_bounds() {
     near(kappa, 0.002, 4e-4);
 }
 
-/// Of so many machines, in how many an interval holds the truth.
+/// Returns the share of machines for which an interval holds the truth.
 fn coverage(runs: u64, holds: impl Fn(u64) -> Option<bool>) -> f64 {
     let told: Vec<bool> = (0..runs).filter_map(holds).collect();
     assert!(told.len() as u64 > runs * 9 / 10, "{} told", told.len());
@@ -138,7 +138,7 @@ fn efficiencies_are_covered_as_often_as_they_say() {
     }
 }
 
-/// How often each model is the best of machines that follow one.
+/// Returns how often the true model is chosen as the best.
 fn chosen(truth: (Model, &[f64]), runs: u64) -> f64 {
     let right = (0..runs).filter(|seed| {
         let points = planted(truth, &LADDER, 4, 0.005, *seed);
@@ -150,7 +150,7 @@ fn chosen(truth: (Model, &[f64]), runs: u64) -> f64 {
 #[test]
 fn the_curve_that_made_the_points_is_the_best() {
     for (truth, least) in [
-        // One coefficient too many says more by chance in one of ten.
+        // One coefficient too many is chosen by chance in one of ten.
         ((Model::Amdahl, [0.04].as_slice()), 0.8),
         ((Model::Usl, [0.02, 0.006].as_slice()), 0.8),
         ((Model::TwoLevel, [0.02, 0.004, 0.1].as_slice()), 0.9),
@@ -239,7 +239,7 @@ fn one_block_has_ratios_without_intervals() {
 fn what_is_missing_is_missing_and_said() {
     let mut points = planted((Model::TwoLevel, &PAPER), &LADDER, 4, 0.002, 3);
     let reading = |points: &[Point]| read_all(points);
-    // A block without the unit is no pair, and one without any other changes nothing else.
+    // A block without the unit is no pair, and a block without another point changes nothing else.
     points[0].ops_per_s[1] = None;
     points[3].ops_per_s[2] = None;
     let found = reading(&points);
@@ -275,7 +275,7 @@ fn sockets_that_are_not_evenly_full_need_to_be_known() {
     odd.split = vec![4, 2];
     assert_eq!(odd.split(), None);
     assert_eq!(point(6, 2, &[]).per_socket(), Some(3));
-    // Sockets filled one after the other: where it is known how, the curve is that of the truth.
+    // Sockets filled one after the other: if the split is known, the curve is the true one.
     let truth = [0.02, 0.003, 0.1];
     let splits: [&[u32]; 8] = [&[1], &[2], &[3], &[4], &[4, 1], &[4, 2], &[4, 3], &[4, 4]];
     let filled = splits.map(|split| {
@@ -292,7 +292,7 @@ fn sockets_that_are_not_evenly_full_need_to_be_known() {
     for (seen, truth) in fit.coefficients.iter().zip(truth) {
         near(seen.value, truth, 1e-5);
     }
-    // Where it is not, these points are in the table and in no curve.
+    // If it is not known, these points are in the table and in no curve.
     let unknown = filled.map(|of| Point {
         split: Vec::new(),
         ..of
@@ -306,7 +306,7 @@ fn sockets_that_are_not_evenly_full_need_to_be_known() {
 
 #[test]
 fn a_second_socket_that_brings_nothing_is_no_curve_over_all_units() {
-    // The usual practice, by the published factors: the machine does 1.04 of what a socket does.
+    // The usual practice, by the published factors: the machine does 1.04 of a socket's throughput.
     let points = planted((Model::TwoLevel, &[0.01, 0.0, 0.92]), &LADDER, 3, 0.002, 5);
     let found = read_all(&points);
     assert!(matches!(
@@ -339,7 +339,7 @@ fn too_little_bend_holds_coherency_at_nothing() {
     assert_eq!(found.socket, Err(Untold::UnitIsSocket));
     near(found.cross.unwrap().value, 1.0 / 1.3, 1e-6);
     assert_eq!(fit_of(&found, Model::TwoLevel), Err(NoFit::OneLevelOfUnits));
-    // With a socket as the unit, a cost of each further one is Amdahl's law.
+    // With a socket as the unit, a fixed cost of each further one is Amdahl's law.
     near(
         fit_of(&found, Model::Amdahl).unwrap().coefficients[0].value,
         0.1,
@@ -371,7 +371,7 @@ fn an_arm_is_compared_at_the_same_units() {
     near(factors[0].2, 1.44, 1e-4);
     assert_eq!((factors[1].0, factors[1].1), (Of::System, 2));
     near(factors[1].2, 2.55, 1e-4);
-    // On several numbers of sockets, only as many are compared.
+    // On several numbers of sockets, only equal numbers are compared.
     let both = [point(4, 1, &[1.0]), point(4, 2, &[1.0])];
     let found = improvements(
         &both,

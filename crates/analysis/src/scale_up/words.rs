@@ -7,7 +7,7 @@ use crate::curves::{OFF_MAX, Peak};
 use measure::number::{significant, whole};
 
 impl Of {
-    /// What is meant, in words.
+    /// Returns the words for the subject.
     pub fn words(self) -> &'static str {
         match self {
             Of::Unit => "one unit by itself",
@@ -20,7 +20,7 @@ impl Of {
 }
 
 impl Untold {
-    /// The reason in words.
+    /// Returns the reason in words.
     pub fn words(self) -> String {
         match self {
             Untold::OneSocket => "the machine has one socket".to_owned(),
@@ -35,7 +35,7 @@ impl Untold {
 }
 
 impl NoFit {
-    /// The reason in words.
+    /// Returns the reason in words.
     pub fn words(self) -> String {
         match self {
             NoFit::FewPoints { points: 1, needed } => {
@@ -58,7 +58,7 @@ impl NoFit {
 }
 
 impl NoBest {
-    /// The reason in words.
+    /// Returns the reason in words.
     pub fn words(self) -> &'static str {
         match self {
             NoBest::NoCurve => "there is no curve to choose from",
@@ -75,7 +75,7 @@ impl NoBest {
 }
 
 impl ScaleUp {
-    /// What these points can and cannot say of the machine, a sentence each.
+    /// Says what these points can and cannot show of the machine, a sentence each.
     pub fn sentences(&self) -> Vec<String> {
         let mut said = Vec::new();
         said.extend(self.of_the_machine());
@@ -141,7 +141,7 @@ impl ScaleUp {
         said
     }
 
-    /// Whether more than one unit is measured against one.
+    /// Returns true if more than one unit is compared with one.
     fn has_efficiency(&self) -> bool {
         let mut more = self.points.iter().filter(|point| point.units > 1);
         more.any(|point| point.efficiency.is_ok())
@@ -182,7 +182,7 @@ impl ScaleUp {
         said
     }
 
-    /// Of the one curve that there is, why there is no other.
+    /// Says, for the only curve, why there is no other.
     fn only(&self, model: Model) -> String {
         let title = model.title();
         let others = || self.fits.iter().filter(|(_, fit)| fit.is_err());
@@ -224,7 +224,7 @@ impl ScaleUp {
     }
 }
 
-/// What a curve leaves open, and its peak.
+/// Says what a curve leaves open, and names its peak.
 fn of_fit(fit: &Fit) -> Vec<String> {
     let mut said = Vec::new();
     let title = fit.model.title();

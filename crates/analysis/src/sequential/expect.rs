@@ -1,40 +1,41 @@
-//! What looking comes to before anything was measured: how many blocks, and with which answer.
+//! Predicts the outcome of looking before anything is measured: how many blocks, and with which
+//! answer.
 //!
 //! Simulated with a fixed sequence of draws: the same design and noise give the same numbers.
 
 use super::Looks;
 use crate::compare::{DIFFERENCE_LEVEL, LEVEL, Metric};
 
-/// When a comparison is looked at, and what it takes to be answered.
+/// When a comparison is looked at, and what answers it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Design {
-    /// How often.
+    /// When it is looked at.
     pub looks: Looks,
-    /// Blocks at the first look, and at the last.
+    /// Number of blocks at the first look, and at the last.
     pub blocks: [usize; 2],
-    /// Overall level of the interval, which says *equivalent*.
+    /// Overall level of the interval, for the word *equivalent*.
     pub interval: f64,
-    /// Overall level at which the word *different* is given.
+    /// Overall level for the word *different*.
     pub word: f64,
 }
 
-/// What a design is expected to come to.
+/// Expected outcome of a design.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Expected {
-    /// Blocks until it is answered, or until the last, on average.
+    /// Average number of blocks until it is answered, or until the last.
     pub blocks: f64,
-    /// Share of studies that say that the two differ.
+    /// Share of studies that find a difference.
     pub different: f64,
-    /// Share of studies that say that they are equivalent.
+    /// Share of studies that find equivalence.
     pub equivalent: f64,
 }
 
-/// Studies that are simulated, times the blocks of each: a fifth of a second in a build without
+/// Number of simulated studies, times the blocks of each: a fifth of a second in a build without
 /// optimization, milliseconds in one with it.
 const DRAWS: usize = 40_000;
 
 impl Design {
-    /// Of a study that has one contender, or several that share the levels.
+    /// Returns the design of a study whose contenders share the levels.
     pub fn of(looks: Looks, blocks: [usize; 2], contenders: usize) -> Design {
         let among = contenders.max(1) as f64;
         Design {
@@ -45,14 +46,14 @@ impl Design {
         }
     }
 
-    /// What it comes to where the ratio of two trials of a block scatters by `noise` and is truly
-    /// 1 + `effect`.
+    /// Returns the expected outcome if the ratio of two trials of a block scatters by `noise` and
+    /// is truly 1 + `effect`.
     pub fn expect(&self, metric: Metric, noise: f64, effect: f64) -> Expected {
         let studies = (DRAWS / self.blocks[1].max(1)).clamp(400, 4000);
         self.simulate(metric, [noise, effect], studies, 1)
     }
 
-    /// The same of so many studies, drawn from a `seed`.
+    /// Simulates `studies` studies, drawn from a `seed`.
     pub(super) fn simulate(
         &self,
         metric: Metric,
@@ -61,7 +62,7 @@ impl Design {
         seed: u64,
     ) -> Expected {
         let [least, most] = self.blocks;
-        // By number of blocks: how far the interval and the word reach, in standard errors.
+        // By number of blocks: reach of the interval and of the word, in standard errors.
         let reach = |level: f64, blocks: usize| {
             let reach = self.looks.reach(level, blocks, blocks as f64 - 1.0);
             reach.unwrap_or(f64::INFINITY)
@@ -118,7 +119,7 @@ impl Draws {
         ((bits ^ (bits >> 31)) >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// Standard normal (Box and Muller 1958).
+    /// Returns a standard normal value (Box and Muller 1958).
     fn normal(&mut self) -> f64 {
         let radius = (-2.0 * (1.0 - self.unit()).ln()).sqrt();
         radius * (std::f64::consts::TAU * self.unit()).cos()

@@ -1,4 +1,4 @@
-//! Looking, where the truth is known: the tables, the formulas, and how often the answer is wrong.
+//! Tests looking with a known truth: the tables, the formulas, and how often the answer is wrong.
 
 use super::*;
 use crate::compare::{Finding, Metric, compare_paired};
@@ -57,7 +57,7 @@ fn a_level_and_its_inverse_agree_and_never_turn_round() {
         assert_eq!(overall_of(min, max, 1.0), 1.0);
         assert!(overall_of(min, max, 0.0) < 1e-9);
     }
-    // One look is a look, and what lies between two columns takes the stricter one.
+    // One look is a look, and numbers between two columns use the stricter one.
     close(nominal_of(9, 9, 0.05), 0.05, 1e-12);
     assert_eq!(nominal_of(4, 11, 0.05), nominal_of(4, 12, 0.05));
     assert_eq!(nominal_of(7, 12, 0.05), nominal_of(6, 12, 0.05));
@@ -139,7 +139,7 @@ fn the_anytime_interval_is_that_of_the_paper() {
     }
 }
 
-/// Ratios of six blocks, and what each way of looking says of the first n.
+/// Ratios of six blocks, and the result of each way of looking at the first n.
 #[test]
 fn both_ways_of_looking_say_what_they_should_of_known_ratios() {
     let ratios = [1.052, 1.047, 1.061, 1.039, 1.055, 1.031].map(|ratio| (1.0, ratio));
@@ -162,7 +162,7 @@ fn both_ways_of_looking_say_what_they_should_of_known_ratios() {
             }
             (seen, expected) => assert!(seen.is_none() && expected.is_none(), "{blocks}"),
         }
-        // Theirs is at 1.265 %, ours at 1.251 %.
+        // The reference uses a level of 1.265 %, this program 1.251 %.
         let [least, most] = seen(blocks, repeated).ci95().unwrap();
         close(least, low, 3e-4);
         close(most, high, 3e-4);
@@ -202,7 +202,7 @@ fn design(looks: Looks, blocks: [usize; 2], level: f64) -> Design {
     }
 }
 
-/// The evidence's table of what it costs: 20,000 studies there, 3,000 here.
+/// The evidence's table of costs: 20,000 studies there, 3,000 here.
 #[test]
 fn what_looking_costs_is_what_others_have_simulated() {
     let repeated = Looks::Repeated { min: 4, max: 20 };
@@ -262,7 +262,7 @@ fn five_percent_at_a_noise_of_two_take_less_than_seven_blocks() {
     assert_eq!(design.expect(Metric::THROUGHPUT, 0.05, 0.0), equal);
 }
 
-/// What plans are made of, and what runs decide by, must be one thing.
+/// Plans and runs must use the same decisions.
 #[test]
 fn what_is_simulated_decides_as_comparisons_do() {
     let looks = Looks::Repeated { min: 4, max: 8 };

@@ -1,4 +1,5 @@
-//! Ladders whose knee is known: whether it is found, and none where there is none.
+//! Tests ladders with a known knee: whether it is found, and that none is found where there is
+//! none.
 
 use super::*;
 use crate::synthetic::Chance;
@@ -48,7 +49,7 @@ fn a_p99_that_is_a_lower_bound_is_over_a_bound_or_nobody_knows() {
     for point in &mut sweep[2..] {
         point.p99_ms = Known::AtLeast(point.p99_ms.least());
     }
-    // As it was: 16 "was the most within 1.5 ms", and is at least 1.2 ms.
+    // A case from a real run: 16 "was the most within 1.5 ms", and is at least 1.2 ms.
     let seen = read_sweep(&sweep, Some(1.5));
     assert_eq!(
         (
@@ -58,10 +59,10 @@ fn a_p99_that_is_a_lower_bound_is_over_a_bound_or_nobody_knows() {
         ),
         (Some(1), Some(2), Some(3))
     );
-    // Of less throughput than what is known to be within it does not matter.
+    // With less throughput than the best one within the bound, it does not matter.
     sweep[2].ops_per_s = vec![18_000.0];
     assert_eq!(read_sweep(&sweep, Some(1.5)).untold_within_bound, None);
-    // Nothing is within, and of one it is not known.
+    // No point is within the bound, and one is unknown.
     for point in &mut sweep {
         point.p99_ms = Known::AtLeast(2.0);
     }
@@ -125,7 +126,7 @@ fn throughput_that_stops_growing_while_latency_does_not_grow_is_no_knee() {
 
 #[test]
 fn steps_that_are_shorter_than_the_noise_show_no_knee() {
-    // As it was found: 64 "was the knee" of these, since 65 brought under 3 % more.
+    // A case from a real run: 64 "was the knee" of these, since 65 brought under 3 % more.
     let sweep = points(&[
         (64.0, 50_000.0, 2.00),
         (65.0, 50_300.0, 2.05),
@@ -162,10 +163,10 @@ fn saturated_rates_are_read_and_not_passed_over() {
     assert_eq!((seen.knee, seen.saturated_from), (Knee::At(1), Some(2)));
     assert_eq!((seen.best, seen.best_within_bound), (Some(1), Some(1)));
     assert_eq!((seen.first_over_bound, seen.best_is_last), (Some(2), false));
-    // Kept up with again beyond it: then it was an incident, not the end.
+    // It kept up again beyond: then it was an incident, not the end.
     sweep[3].state = State::Kept;
     assert_eq!(read_sweep(&sweep, None).saturated_from, None);
-    // Saturated from the first on: what it did is the best that there is.
+    // Saturated from the first on: its throughput is the best available.
     sweep.iter_mut().for_each(|p| p.state = State::Saturated);
     assert_eq!(read_sweep(&sweep, None).best, Some(3));
 }
@@ -201,7 +202,7 @@ fn ladder(
     loads.iter().map(point).collect()
 }
 
-/// Share of ladders with a knee; with `at`, with the knee there or at a neighbour.
+/// Returns the share of ladders with a knee; with `at`, with the knee there or at a neighbour.
 fn share(made: impl Iterator<Item = Vec<Rung>>, at: Option<usize>) -> f64 {
     let (mut found, mut all) = (0, 0);
     for points in made {

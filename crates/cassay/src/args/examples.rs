@@ -99,6 +99,10 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
                 "Also asks the cluster whether it would be allowed.",
             ),
             (
+                "cassay plan study.yaml --offline",
+                "Asks no cluster: where it is not in reach.",
+            ),
+            (
                 "cassay plan study.yaml --json",
                 "The same for programs: `cassay schema plan`.",
             ),
@@ -204,6 +208,19 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
                 "For `require: {not_worse_than: release-5.0}`.",
             ),
             ("cassay tag", "The names that there are."),
+        ],
+    ),
+    (
+        "delete",
+        &[
+            (
+                "cassay delete peak/20261120T232909Z",
+                "Lists the run with its size, and asks before it deletes it.",
+            ),
+            (
+                "cassay delete --older-than 30d --yes",
+                "Every run that began more than 30 days ago, but those with a tag.",
+            ),
         ],
     ),
     (

@@ -1,6 +1,6 @@
-//! What `studies` and `demo` take.
+//! Arguments of `studies`, `demo` and `plan`.
 
-use super::ShownArgs;
+use super::{ShownArgs, StudyArgs};
 use clap::{Args as ClapArgs, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -38,4 +38,13 @@ pub enum DemoTarget {
     Local,
     /// The null target.
     Null,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct PlanArgs {
+    #[command(flatten)]
+    pub study: StudyArgs,
+    /// Ask no cluster: for planning where it cannot be reached.
+    #[arg(long)]
+    pub offline: bool,
 }

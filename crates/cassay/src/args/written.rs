@@ -28,6 +28,25 @@ fn template(text: &str) -> Result<&'static crate::command::new::Template, String
 }
 
 #[derive(Debug, ClapArgs)]
+pub struct DeleteArgs {
+    /// The runs: each a path, latest, a study (its newest run), study/stamp, a tag, or the
+    /// beginning of one.
+    #[arg(value_name = "RUN", required_unless_present = "older_than")]
+    pub runs: Vec<String>,
+    /// Delete all runs that began longer ago than this: 30d.
+    #[arg(
+        long,
+        value_name = "TIME",
+        conflicts_with = "runs",
+        value_parser = study::human::parse_duration_ns
+    )]
+    pub older_than: Option<u64>,
+    /// Delete without asking.
+    #[arg(long)]
+    pub yes: bool,
+}
+
+#[derive(Debug, ClapArgs)]
 pub struct ExplainArgs {
     /// A rule (V12), a key of a study (window.warmup), a figure (p99_ms), a word (release lag), a
     /// kind of fault (net-loss) or an exit code (3); all of them are listed without one.

@@ -1,7 +1,7 @@
-//! `cassay bisect`: which of a row of builds is the first that is worse than the first one.
+//! `cassay bisect`: finds the first build in a sequence that is worse than the first one.
 //!
-//! Each step is a run as any other, in a folder of its own, of the study with two variants: the
-//! good build and one more. What was measured stands there; asked again, it goes on from there.
+//! Each step is an ordinary run in a folder of its own, of the study with two variants: the good
+//! build and one more. Its results stay there, so that the same command resumes from them.
 
 mod builds;
 
@@ -23,19 +23,20 @@ use store::Run;
 use store::record::ComparisonRecord;
 use study::settings::Study;
 
-/// The file that says what a folder of steps is of.
+/// File that identifies the bisection of a folder.
 const FILE: &str = "bisect.json";
 
-/// What is better the more there is of it; of latencies, less is.
+/// Metrics for which higher is better; for latencies, lower is.
 const HIGHER_IS_BETTER: [&str; 2] = ["ops_per_s", "peak"];
 
-/// Blocks before a comparison is looked at for the first time.
+/// Number of blocks before a comparison is evaluated for the first time.
 const BLOCKS_MIN: usize = 4;
 
-/// Runs it.
+/// Runs the command.
 ///
-/// 1. Read the study, which is of one variant, and the builds. 2. Read what was measured of them
-///    before. 3. Compare what is next, until it is found or cannot be. 4. Say so.
+/// 1. Read the study, which has one variant, and the builds. 2. Read the results of earlier steps.
+///    3. Compare the next build, until the first bad one is found or cannot be. 4. Print the
+///    result.
 pub fn run(args: &BisectArgs, common: &Common) -> Result<Exit> {
     let study = match read_study(&args.study, common.json) {
         Ok(study) => study,
@@ -62,7 +63,7 @@ pub fn run(args: &BisectArgs, common: &Common) -> Result<Exit> {
     bisection.run()
 }
 
-/// The builds from one to another.
+/// Returns the builds from one to another, inclusive.
 fn between(builds: Vec<Build>, good: Option<&str>, bad: Option<&str>) -> Result<Vec<Build>> {
     let place = |name: &str| {
         let found = builds.iter().position(|build| build.name == name);
@@ -78,7 +79,7 @@ fn between(builds: Vec<Build>, good: Option<&str>, bad: Option<&str>) -> Result<
     Ok(builds[first..=last].to_vec())
 }
 
-/// Whether a study's text says how many blocks there are.
+/// Returns true if a study's text has `repeat.blocks`.
 fn says_blocks(study: &Study) -> bool {
     let source = yaml::SourceText {
         name: study.source.clone(),
@@ -89,7 +90,7 @@ fn says_blocks(study: &Study) -> bool {
     root.is_some_and(|root| root.at("repeat.blocks").is_some())
 }
 
-/// What steps are of: those of another question are none of this one's.
+/// Returns the identity of a bisection: steps of another one are not used.
 fn question(args: &BisectArgs, study: &Study, builds: &[Build]) -> serde_json::Value {
     let all: Vec<_> = builds.iter().map(|build| json!([build.name, build.over])).collect();
     json!({
@@ -103,7 +104,7 @@ fn question(args: &BisectArgs, study: &Study, builds: &[Build]) -> serde_json::V
     })
 }
 
-/// Makes the folder, or makes sure that it is of the same question.
+/// Creates the folder, or checks that it belongs to the same bisection.
 fn own(folder: &Path, what: &serde_json::Value) -> Result<()> {
     std::fs::create_dir_all(folder).with_context(|| format!("make {}", folder.display()))?;
     let path = folder.join(FILE);
@@ -125,29 +126,29 @@ fn own(folder: &Path, what: &serde_json::Value) -> Result<()> {
     }
 }
 
-/// How a step ended.
+/// Result of a step.
 enum Step {
-    /// What was compared, and what was found of it.
+    /// The metric that was compared, and its effect.
     Compared(String, Effect),
-    /// The program ends here: the user pressed Ctrl-C, or what is asked has mistakes.
+    /// The program ends here: the user pressed Ctrl-C, or the study has mistakes.
     Ends(Exit),
 }
 
-/// A bisection that goes on.
+/// A bisection in progress.
 struct Bisection<'a> {
     args: &'a BisectArgs,
     common: &'a Common,
     folder: PathBuf,
     builds: Vec<Build>,
-    /// Whether the study says how many blocks there are: then they are as many in each step, and
-    /// are not added until it is answered.
+    /// True if the study states the number of blocks: then each step has that number, and no blocks
+    /// are added until it is answered.
     has_blocks: bool,
 }
 
 impl Bisection<'_> {
     fn run(&self) -> Result<Exit> {
         let mut seen = vec![SeenBuild::default(); self.builds.len()];
-        // The last one, and then halves of what is between.
+        // First the last build, then halves of the rest.
         let halvings = (self.builds.len() - 1).next_power_of_two().trailing_zeros();
         terminal::say(&format!(
             "bisect: {} builds, {} if each comparison says enough",
@@ -180,7 +181,7 @@ impl Bisection<'_> {
                     terminal::say("bisect: it goes on from here when it is asked again");
                     return Ok(exit);
                 }
-                // Without the last one there is no question.
+                // Without the last build there is no question.
                 Err(why) if build + 1 == self.builds.len() => return Err(why),
                 Err(why) => {
                     terminal::say(&format!("bisect: {name} is passed over: {why:#}"));
@@ -205,7 +206,8 @@ impl Bisection<'_> {
     /// Measures a step, or the rest of it.
     ///
     /// # Errors
-    /// The build cannot be compared: it is not built, does not start, or too few trials are usable.
+    /// The build cannot be compared: it cannot be built, does not start, or too few trials are
+    /// usable.
     fn step(&self, build: usize, before: usize, out: &Path) -> Result<Step> {
         let common = Common {
             json: false,
@@ -237,13 +239,13 @@ impl Bisection<'_> {
         if matches!(exit, Exit::Interrupted | Exit::Usage) {
             return Ok(Step::Ends(exit));
         }
-        // A run that says something is one that may be read, whatever it asks for besides.
+        // A run with a comparison may be read, even if it missed a requirement.
         let run = store::find(out, "latest")?;
         let (metric, effect) = self.effect_of(&run, &self.builds[build].name)?;
         Ok(Step::Compared(metric, effect))
     }
 
-    /// The study of a step.
+    /// Returns the study of a step.
     fn study_of(&self, build: usize, before: usize) -> StudyArgs {
         let [good, other] = [0, build].map(|build| &self.builds[build]);
         let variants = format!("variants={{{}, {}}}", good.variant(), other.variant());
@@ -265,7 +267,7 @@ impl Bisection<'_> {
         }
     }
 
-    /// What a run has found of a build, and of what.
+    /// Returns the metric and the effect that a run found for a build.
     fn effect_of(&self, run: &Run, name: &str) -> Result<(String, Effect)> {
         let comparisons = run.findings.iter().flat_map(|findings| &findings.comparisons);
         let mut of_build = comparisons
@@ -290,7 +292,7 @@ impl Bisection<'_> {
         Ok((found.metric.clone(), effect))
     }
 
-    /// Says how it ended, of a metric that was compared.
+    /// Prints the result, for the compared metric.
     fn end(&self, end: Next, metric: &str, seen: &[SeenBuild]) -> Exit {
         let name = |build: usize| self.builds[build].name.as_str();
         let good = name(0);
@@ -360,7 +362,7 @@ impl Bisection<'_> {
         exit
     }
 
-    /// The same as data.
+    /// Prints the same as JSON.
     fn tell(&self, end: Next, (kind, words): (&str, &str), metric: &str, seen: &[SeenBuild]) {
         let name = |build: usize| self.builds[build].name.as_str();
         let of_builds = self.builds.iter().zip(seen);

@@ -1,8 +1,7 @@
-//! `cassay clean`: drops the tables that earlier runs have left on a cluster that cassay did not
-//! start.
+//! `cassay clean`: drops the tables that earlier runs have left on an attached cluster.
 //!
-//! What must hold: only tables of the user's own runs are dropped, and those that `--allow` names;
-//! a keyspace goes only when nothing of others is in it; nothing goes before the user has said yes.
+//! It drops only tables of the user's own runs, and those that `--allow` names. It drops a keyspace
+//! only if nothing else is in it. It drops nothing before the user has confirmed.
 
 use super::attached;
 use crate::args::{CleanArgs, Common};
@@ -13,7 +12,7 @@ use anyhow::{Context, Result};
 use serde_json::{Value, json};
 use target::Act;
 
-/// Lists the tables, and drops them when that is confirmed.
+/// Lists the tables, and drops them after confirmation.
 pub fn run(args: &CleanArgs, common: &Common) -> Result<Exit> {
     let cluster = attached(&args.target, &args.way_in)?;
     let own = OwnRuns {
@@ -55,7 +54,7 @@ pub fn run(args: &CleanArgs, common: &Common) -> Result<Exit> {
     })
 }
 
-/// Whether the user says yes, on the command line or to the question.
+/// Returns true if the user confirms, on the command line or at the prompt.
 fn is_confirmed(args: &CleanArgs, statements: usize, cluster: &Cluster) -> Result<bool> {
     if args.yes {
         return Ok(true);

@@ -1,4 +1,4 @@
-//! `cassay demo`: the study that is a first look, from a folder with nothing in it to its report.
+//! `cassay demo`: runs the first-look study, from an empty folder to its report.
 
 use super::{run, studies};
 use crate::args::{Common, DemoArgs, DemoTarget, RunArgs, StudyArgs, TrustArgs};
@@ -9,18 +9,18 @@ use anyhow::{Context, Result};
 use std::path::Path;
 use target::{JavaWanted, LocalSpec};
 
-/// The study.
+/// Name of the study.
 const STUDY: &str = "first-look";
 
-/// What a null target is not.
+/// Note that the null target is not Cassandra.
 const NO_CASSANDRA: &str = "\
 the null target is no Cassandra: a server in cassay that answers at once and stores nothing. What \
 is measured is cassay on this machine; `cassay demo` measures a Cassandra";
 
-/// Runs it.
+/// Runs the command.
 ///
-/// 1. Without Java say what can be done instead. 2. Write the study as a file. 3. Run it, which
-///    ends by naming the report.
+/// 1. Without Java, print the alternative. 2. Write the study as a file. 3. Run it; the run ends by
+///    naming the report.
 pub fn run(args: &DemoArgs, common: &Common) -> Result<Exit> {
     let (target, scale) = match args.target {
         DemoTarget::Local => {
@@ -35,9 +35,14 @@ pub fn run(args: &DemoArgs, common: &Common) -> Result<Exit> {
             (Some("null".to_owned()), "minute")
         }
     };
+    let again = match args.target {
+        DemoTarget::Local if is_made() => "make demo",
+        DemoTarget::Local => "cassay demo",
+        DemoTarget::Null => "cassay demo --target null",
+    };
     let study = studies::as_file(STUDY)?;
     say_command(&study, target.as_deref(), scale);
-    run::run(
+    run::demo(
         &RunArgs {
             study: StudyArgs {
                 study,
@@ -51,10 +56,16 @@ pub fn run(args: &DemoArgs, common: &Common) -> Result<Exit> {
             shown: args.shown.clone(),
         },
         common,
+        again,
     )
 }
 
-/// What does the same again.
+/// Returns true if `make` runs this: then the command to repeat is one of `make`.
+fn is_made() -> bool {
+    std::env::var_os("MAKELEVEL").is_some()
+}
+
+/// Prints the command that does the same again.
 fn say_command(study: &Path, target: Option<&str>, scale: &str) {
     let target = target.map(|target| format!(" --target {target}")).unwrap_or_default();
     let study = study.display();

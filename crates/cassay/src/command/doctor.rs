@@ -1,4 +1,4 @@
-//! `cassay doctor`: the settings of hosts that Cassandra depends on, and what would mend them.
+//! `cassay doctor`: shows the settings of hosts that Cassandra depends on, and how to fix them.
 
 use super::{attached, dirs, is_one_kept, over_ssh};
 use crate::args::{Common, DoctorArgs, MachineAt};
@@ -10,10 +10,10 @@ use ::target::Ability;
 use anyhow::Result;
 use serde_json::{Value, json};
 
-/// How far what is said of a setting stands in from its row.
+/// Indentation of the text below a setting's row.
 const INDENT: &str = "      ";
 
-/// Does the command.
+/// Runs the command.
 pub fn run(args: &DoctorArgs, common: &Common) -> Result<Exit> {
     let hosts = examine(args)?;
     for host in &hosts {
@@ -54,7 +54,7 @@ fn of_kept(args: &DoctorArgs) -> Result<Vec<Examined>> {
     of_cluster(&cluster)
 }
 
-/// Of a cluster that is not ours, whose JVMs are asked where their agents are.
+/// Examines an attached cluster; its JVMs are asked if their MBeans are accessible.
 fn of_attached(cluster: &Cluster) -> Result<Vec<Examined>> {
     if cluster.can(Ability::Mbeans) {
         return of_cluster(cluster);
@@ -63,7 +63,7 @@ fn of_attached(cluster: &Cluster) -> Result<Vec<Examined>> {
 }
 
 fn of_cluster(cluster: &Cluster) -> Result<Vec<Examined>> {
-    // A node that does not answer has a command line all the same.
+    // A node that does not answer still has a command line.
     let told = cluster.observe().unwrap_or_else(|error| {
         terminal::say(&format!(
             "note: flags are those of command lines only: {error:#}"
@@ -73,14 +73,14 @@ fn of_cluster(cluster: &Cluster) -> Result<Vec<Examined>> {
     ::doctor::of_cluster(cluster, &told.nodes)
 }
 
-/// One setting, and the hosts that have it alike, with their nodes or devices.
+/// One setting, and the hosts that share it, with their nodes or devices.
 struct Shared<'a> {
     finding: &'a Finding,
     hosts: Vec<&'a str>,
     on: Vec<&'a str>,
 }
 
-/// All settings, the worst first, each once.
+/// Returns all settings, the worst first, each once.
 fn shared(hosts: &[Examined]) -> Vec<Shared<'_>> {
     let mut all: Vec<Shared<'_>> = Vec::new();
     let is_alike = |a: &Finding, b: &Finding| {
@@ -114,10 +114,10 @@ fn shared(hosts: &[Examined]) -> Vec<Shared<'_>> {
     all
 }
 
-/// So many names stand in a cell.
+/// Maximum number of names in a cell.
 const NAMES_MAX: usize = 4;
 
-/// Names, in short where they are many.
+/// Joins names, shortened if there are many.
 fn names(all: &[&str]) -> String {
     match all.len().checked_sub(NAMES_MAX) {
         Some(more) if more > 1 => format!("{} and {more} more", all[..NAMES_MAX].join(", ")),
@@ -181,7 +181,7 @@ fn text(hosts: &[Examined], with_all: bool, columns: usize) -> String {
     )
 }
 
-/// What stands below a row: why, and what would mend it; of what is not told, why not.
+/// Returns the text below a row: the reason and the fix, or why the setting is not known.
 fn explained(finding: &Finding, columns: usize) -> String {
     match finding.level {
         Level::Ok => String::new(),
@@ -192,13 +192,13 @@ fn explained(finding: &Finding, columns: usize) -> String {
                 check => format!(" Cassandra's own check at start: {check}."),
             };
             let why = format!("{}{check} ({})", finding.why, finding.source);
-            // A command is copied, so that it is never broken.
+            // A command is copied, so it is never wrapped.
             format!("{}{INDENT}fix: {}\n", wrapped(&why, columns), finding.fix)
         }
     }
 }
 
-/// A text in lines that fit.
+/// Wraps a text to the width.
 fn wrapped(text: &str, columns: usize) -> String {
     let room = columns.saturating_sub(INDENT.len()).max(40);
     let mut lines: Vec<String> = Vec::new();

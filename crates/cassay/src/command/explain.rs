@@ -1,7 +1,7 @@
-//! `cassay explain`: what a word in a study, a report or `findings.json` means.
+//! `cassay explain`: explains a word of a study, a report or `findings.json`.
 //!
-//! What must hold: nothing is described here. Texts are those of the tables that the program works
-//! by, of its records, and of the pages that define the numbers.
+//! This module contains no descriptions. The texts come from the tables that the program works by,
+//! from its records, and from the pages that define the numbers.
 
 mod meaning;
 mod pages;
@@ -11,10 +11,10 @@ use crate::args::{Common, ExplainArgs};
 use crate::exit::Exit;
 use crate::terminal;
 use anyhow::{Result, bail};
-use meaning::{Meaning, indented};
-use yaml::did_you_mean;
+use meaning::{About, Meaning, indented};
+use yaml::near_name;
 
-/// More than these are listed by name: one of them was meant.
+/// Maximum number of matches before they are only listed by name.
 const SHOWN_MAX: usize = 14;
 
 /// Explains one thing, or lists all.
@@ -26,9 +26,14 @@ pub fn run(args: &ExplainArgs, common: &Common) -> Result<Exit> {
     }
     let wanted = args.what.join(" ");
     let found = find(&all, &wanted);
+    let found = if common.json {
+        found
+    } else {
+        for_people(found)
+    };
     if found.is_empty() {
         let known = all.iter().flat_map(names).filter(|name| name.len() > 1);
-        let near = did_you_mean(&wanted, known).filter(|hint| hint.starts_with("did"));
+        let near = near_name(&wanted, known);
         let hint = near.unwrap_or_else(|| "`cassay explain` lists all that there is".to_owned());
         bail!("nothing is called `{wanted}`\nhint: {hint}");
     }
@@ -48,13 +53,14 @@ pub fn run(args: &ExplainArgs, common: &Common) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// All meanings, those of one kind together.
+/// Returns all meanings, grouped by kind.
 fn all() -> Result<Vec<Meaning>> {
     let mut all = pages::rules();
     all.extend(tables::keys());
     all.extend(tables::figures()?);
     all.extend(pages::figures());
     all.extend(pages::words());
+    all.extend(pages::terms());
     all.extend(tables::faults());
     all.extend(tables::exits());
     all.sort_by_key(|meaning| meaning.about);
@@ -65,20 +71,33 @@ fn names(meaning: &Meaning) -> impl Iterator<Item = &str> {
     std::iter::once(meaning.name.as_str()).chain(meaning.also.iter().map(String::as_str))
 }
 
-/// What is meant by a name: whole, then by its last part.
+/// Returns the meanings of a name: by its whole name, then by its last part.
 fn find<'a>(all: &'a [Meaning], wanted: &str) -> Vec<&'a Meaning> {
     let wanted = wanted.trim().trim_matches('`');
+    // `exit code 3` means the exit code 3.
+    let wanted = wanted.rsplit_once("exit ").map_or(wanted, |(_, code)| match code {
+        "code" => wanted,
+        code => code.trim_start_matches("code "),
+    });
     let is_whole =
         |meaning: &&Meaning| names(meaning).any(|name| name.eq_ignore_ascii_case(wanted));
     let mut found: Vec<_> = all.iter().filter(is_whole).collect();
     let last = format!(".{wanted}");
     let is_last = |meaning: &&Meaning| meaning.name.ends_with(&last);
     let by_last: Vec<_> = all.iter().filter(is_last).collect();
-    // A word such as `window` is not every key that ends so.
+    // A word such as `window` does not mean every key that ends with it.
     if found.is_empty() || found.len() + by_last.len() <= SHOWN_MAX {
         found.extend(by_last);
     }
     found
+}
+
+/// Returns the meanings that a person wants: for a common word, not the fields of files and the
+/// definitions with the same name. Those are shown if there is nothing else, and to programs.
+fn for_people(found: Vec<&Meaning>) -> Vec<&Meaning> {
+    let is_detail = |one: &&Meaning| matches!(one.about, About::Figure | About::Term);
+    let (details, first): (Vec<_>, Vec<_>) = found.into_iter().partition(is_detail);
+    if first.is_empty() { details } else { first }
 }
 
 fn list(all: &[Meaning], common: &Common) {

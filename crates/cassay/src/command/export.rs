@@ -1,4 +1,4 @@
-//! `cassay export`: a run as files that other programs read.
+//! `cassay export`: exports a run as files for other programs.
 
 use super::show::say_notes;
 use crate::args::{Common, ExportRunArgs, FigureFormat};
@@ -12,10 +12,10 @@ use std::path::{Path, PathBuf};
 use store::Run;
 use tables::{ExportRequest, Exported, Format, Written};
 
-/// The folder in a run's that files go into, if no other is named.
+/// Default folder for the files, inside the run's folder.
 const FOLDER: &str = "export";
 
-/// Writes what is asked of a run, and says what was written.
+/// Writes the requested files, and prints their names.
 pub fn run(args: &ExportRunArgs, common: &Common) -> Result<Exit> {
     let formats = formats(args)?;
     let run = store::find(&common.out, &args.name.run)?;
@@ -49,7 +49,7 @@ pub fn run(args: &ExportRunArgs, common: &Common) -> Result<Exit> {
     Ok(exit)
 }
 
-/// The formats of tables that are asked for; refused if this build lacks what is asked.
+/// Returns the requested table formats; an error if this build lacks one.
 fn formats(args: &ExportRunArgs) -> Result<Vec<Format>> {
     let asked = [(args.csv, Format::Csv), (args.parquet, Format::Parquet)];
     let formats: Vec<Format> = asked
@@ -59,18 +59,19 @@ fn formats(args: &ExportRunArgs) -> Result<Vec<Format>> {
         .collect();
     let lacks = if formats.iter().any(|format| !tables::is_built(*format)) {
         "parquet"
-    } else if args.figures.contains(&FigureFormat::Png) && !cfg!(feature = "png") {
+    } else if args.figures.contains(&FigureFormat::Png) && !report::HAS_PNG {
         "png"
     } else {
         return Ok(formats);
     };
     bail!(
-        "this cassay was built without {lacks}\nhint: `cargo build -p cassay --features {lacks}` \
-         builds it with; `--csv` and `--figures svg` work in every build"
+        "this cassay was built without {lacks}\nhint: in its source folder, \
+         `CASSAY_FEATURES={lacks} ./cassay` builds it once with {lacks}; the packages have it; \
+         `--csv` and `--figures svg` work in every build"
     )
 }
 
-/// Writes the figures; the path and the format of each.
+/// Writes the figures; returns the path and the format of each.
 fn figures(
     run: &Run,
     folder: &Path,
@@ -88,7 +89,6 @@ fn figures(
             store::write_whole(&path, figure.svg.as_bytes())?;
             written.push((path, "svg"));
         }
-        #[cfg(feature = "png")]
         if formats.contains(&FigureFormat::Png) {
             let path = folder.join(format!("{}.png", figure.name));
             store::write_whole(&path, &report::png(&figure.svg)?)?;
@@ -111,7 +111,7 @@ fn figure_json((path, format): &(PathBuf, &str)) -> Value {
     json!({"format": format, "path": path})
 }
 
-/// `results/…/export/trials.csv: 4 rows`.
+/// Formats a line: `results/…/export/trials.csv: 4 rows`.
 fn file_line(file: &Written) -> String {
     let rows = if file.rows == 1 { "row" } else { "rows" };
     format!(

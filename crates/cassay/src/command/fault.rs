@@ -1,5 +1,5 @@
-//! `cassay fault list|test|run`: what can be broken of a kept cluster, or of one that somebody else
-//! runs; tried, or done by hand.
+//! `cassay fault list|test|run`: lists the faults that a kept or an attached cluster supports,
+//! tests them, or injects one by hand.
 
 use super::{abilities_here, attached, dirs};
 use crate::args::{
@@ -17,19 +17,19 @@ use std::time::Duration;
 use target::fault::{Hit, KINDS, Kind, Knob, Length, Options, Place};
 use target::{Capability, DiskSpec, NO_HA_OF_MACHINES};
 
-/// How long a fault is held that is only tried.
+/// Time that `test` holds a fault.
 const TRIED_FOR: Duration = Duration::from_secs(3);
 
-/// How long one may take that is only tried: until it shows.
+/// Time limit until a tested fault is observed.
 const TRIED_WITHIN: Duration = Duration::from_secs(60);
 
-/// How long one may take that does something: every node is restarted, one after the other.
+/// Time limit of a fault that performs a task: every node is restarted, one after the other.
 const DONE_WITHIN: Duration = Duration::from_secs(15 * 60);
 
-/// How long it may take to bring one about that is asked for by hand.
+/// Time limit for injecting a fault by hand.
 const BROUGHT_WITHIN: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Does the command.
+/// Runs the command.
 pub fn run(command: &FaultCommand, common: &Common) -> Result<Exit> {
     match command {
         FaultCommand::List(name) => list(name, common),
@@ -38,7 +38,7 @@ pub fn run(command: &FaultCommand, common: &Common) -> Result<Exit> {
     }
 }
 
-/// What a target can, as far as it is known.
+/// Returns the abilities of a target, as far as they are known.
 fn capabilities(name: &ClusterName, dirs: &Dirs) -> Result<Vec<Capability>> {
     let is_there = kept::status(dirs).iter().any(|one| one.keep);
     if name.cluster.is_some() || is_there {
@@ -52,7 +52,7 @@ fn open(name: &ClusterName, dirs: &Dirs) -> Result<Cluster> {
     kept::open(dirs, name.cluster.as_deref(), say)
 }
 
-/// The cluster that is broken: a kept one, or one of somebody else's.
+/// Opens the cluster to break: a kept one, or an attached one.
 fn at(args: &BrokenArgs) -> Result<Cluster> {
     let Some(target) = &args.target else {
         args.way_in.nothing()?;
@@ -74,14 +74,14 @@ fn at(args: &BrokenArgs) -> Result<Cluster> {
     Ok(cluster)
 }
 
-/// Why a kind cannot be had; nothing if it can.
+/// Returns the reasons why a kind is not possible; empty if it is.
 fn refused(kind: &Kind, capabilities: &[Capability]) -> Vec<String> {
     let of = |ability| capabilities.iter().find(|one| one.ability == ability);
     let missing = kind.needs.iter().filter_map(|needed| of(*needed)).filter(|one| !one.present);
     missing.map(|one| format!("{}: {}", one.ability.name(), one.detail)).collect()
 }
 
-/// The same of a cluster, which may be somebody else's.
+/// Returns the same for a cluster, including acts that are not allowed on it.
 fn refused_by(kind: &Kind, cluster: &Cluster) -> Vec<String> {
     let mut refused = refused(kind, cluster.capabilities());
     let acts = kind.acts().into_iter().flatten();
@@ -90,7 +90,7 @@ fn refused_by(kind: &Kind, cluster: &Cluster) -> Vec<String> {
     refused
 }
 
-/// How many hosts a cluster has.
+/// Returns the number of hosts.
 fn hosts_count(cluster: &Cluster) -> Result<usize> {
     if cluster.is_attached() {
         Ok(cluster.host_names().len())
@@ -153,7 +153,7 @@ fn place(place: Place) -> &'static str {
     }
 }
 
-/// What came of one fault.
+/// Result of one fault.
 struct FaultRun {
     kind: Kind,
     on: String,
@@ -177,7 +177,7 @@ fn test(args: &FaultTestArgs, common: &Common) -> Result<Exit> {
             terminal::say(&format!("{}: not here: {}", kind.name, refused.join("; ")));
             continue;
         }
-        // The last one, which is no seed.
+        // The last node or host, which is not a seed.
         let hit = last(kind, &cluster)?;
         let held = Held::AfterSeen(TRIED_FOR);
         let options = kind.options(&Options::tried());
@@ -194,11 +194,12 @@ fn test(args: &FaultTestArgs, common: &Common) -> Result<Exit> {
     finish(&done, common)
 }
 
-/// Why a kind is done in a study alone: a cluster that goes on stays what it was started as.
+/// Reason why a kind is only possible in a study: a kept cluster keeps the state that it started
+/// with.
 const IN_A_STUDY: &str = "it is done in a study, whose nodes are started anew afterwards: files do \
                           not go back";
 
-/// The last of what a kind breaks.
+/// Returns the last target of a kind's sort.
 fn last(kind: &Kind, cluster: &Cluster) -> Result<Hit> {
     let hosts = hosts_count(cluster)?;
     Ok(match kind.place {
@@ -267,7 +268,7 @@ fn by_hand(args: &FaultRunArgs, common: &Common) -> Result<Exit> {
     finish(&[done], common)
 }
 
-/// What the arguments hit, counted from 0.
+/// Returns the target of the arguments, as an index from 0.
 fn hit(args: &FaultRunArgs, cluster: &Cluster) -> Result<Hit> {
     let (nodes, hosts) = (cluster.nodes().len(), hosts_count(cluster)?);
     let index = |number: usize, count: usize, what: &str| match number {
@@ -331,22 +332,22 @@ fn options(knobs: &FaultKnobs) -> Options {
     }
 }
 
-/// Lets Ctrl-C heal.
+/// Makes Ctrl-C heal the fault.
 fn listen() -> Result<()> {
     host::process::heed(Arc::clone(&interrupt::flag()?));
     Ok(())
 }
 
-/// How long a fault is held.
+/// Time that a fault is held.
 #[derive(Clone, Copy)]
 enum Held {
-    /// From its injection on, or from when it was brought about.
+    /// From its injection, or from its completion.
     For(Duration),
-    /// From when it was seen.
+    /// From its observation.
     AfterSeen(Duration),
 }
 
-/// Does one fault, and says its course.
+/// Injects one fault, and prints its progress.
 fn one(
     kind: &Kind,
     hit: &Hit,
@@ -364,7 +365,7 @@ fn one(
         Held::For(length) => length,
         Held::AfterSeen(length) => tried_within(kind) + length,
     };
-    // From when on it is held.
+    // Step from which the fault is held.
     let shown = if kind.length.works() {
         FaultStep::Done
     } else {
@@ -376,15 +377,15 @@ fn one(
         let length = match (held, step.what) {
             _ if !kind.length.is_said() => return,
             (Held::For(length), what) if what == ::fault::holds_from(kind) => length,
-            // It takes as long as it takes to bring it about, or until Ctrl-C.
+            // Injecting takes as long as it needs, or until Ctrl-C.
             (Held::For(_), FaultStep::Injecting) => BROUGHT_WITHIN,
             (Held::AfterSeen(length), what) if what == shown => length,
-            // It may never be seen.
+            // It may never be observed.
             (Held::AfterSeen(_), FaultStep::Injecting) => tried_within(kind),
             _ => return,
         };
         if heal_after(length, Arc::clone(&order)).is_err() {
-            // Too soon rather than never.
+            // Better healed too early than never.
             order.heal();
         }
     });
@@ -402,7 +403,7 @@ fn one(
     })
 }
 
-/// How long a fault may take to show.
+/// Returns the time limit until a fault is observed.
 fn tried_within(kind: &Kind) -> Duration {
     if kind.length.works() {
         DONE_WITHIN
@@ -411,7 +412,7 @@ fn tried_within(kind: &Kind) -> Duration {
     }
 }
 
-/// Orders healing when the time is over, or Ctrl-C is pressed.
+/// Orders healing when the time is over, or when the user presses Ctrl-C.
 fn heal_after(length: Duration, order: Arc<Order>) -> Result<()> {
     let deadline = clock::Deadline::after(length);
     std::thread::Builder::new()
@@ -426,7 +427,7 @@ fn heal_after(length: Duration, order: Arc<Order>) -> Result<()> {
         .context("start a thread that orders healing")
 }
 
-/// What is hit, by the names of nodes and hosts.
+/// Describes the target by the names of nodes and hosts.
 fn named(hit: &Hit, cluster: &Cluster) -> String {
     let hosts = cluster.host_names();
     match hit {
@@ -437,7 +438,7 @@ fn named(hit: &Hit, cluster: &Cluster) -> String {
     }
 }
 
-/// Shows what came of all of them.
+/// Prints the results of all faults.
 fn finish(done: &[FaultRun], common: &Common) -> Result<Exit> {
     if common.json {
         terminal::json(&done.iter().map(to_json).collect());

@@ -1,4 +1,4 @@
-//! `cassay history`: a study over its runs, where it has changed, and what changed with it.
+//! `cassay history`: shows a study over its runs, where its results changed, and what else changed.
 
 use crate::args::{Common, HistoryArgs};
 use crate::command::page_file;
@@ -49,16 +49,19 @@ pub fn run(args: &HistoryArgs, common: &Common) -> Result<Exit> {
     })
 }
 
-/// Writes the files that Apache Otava reads.
+/// Writes the files for Apache Otava.
 fn export(history: &History, folder: &Path) -> Result<()> {
     std::fs::create_dir_all(folder).with_context(|| format!("make {}", folder.display()))?;
     let files = report::otava(history, &folder.display().to_string());
     for (name, text) in &files {
         store::write_whole(&folder.join(name), text.as_bytes())?;
     }
+    // Each file but the configuration is named after its test.
+    let tests: Vec<&str> = files.keys().filter_map(|name| name.strip_suffix(".csv")).collect();
     terminal::say(&format!(
-        "for Apache Otava: otava analyze --config-file {}",
-        folder.join("otava.yaml").display()
+        "for Apache Otava: otava analyze --config-file {} {}",
+        folder.join("otava.yaml").display(),
+        tests.join(" ")
     ));
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! `cassay hosts`: machines that nodes are to be put on, looked at, measured, and cleared.
+//! `cassay hosts`: checks, benchmarks and cleans machines for nodes.
 
 use super::machines;
 use crate::args::{Common, HostsCommand};
@@ -13,10 +13,10 @@ use serde_json::{Value, json};
 use std::path::Path;
 use std::time::Duration;
 
-/// The heap that a node has unless it is told another: by it, room is judged here.
+/// Default heap of a node, by which memory is checked here.
 const HEAP_BYTES: u64 = 1 << 30;
 
-/// Does the command.
+/// Runs the command.
 pub fn run(command: &HostsCommand, common: &Common) -> Result<Exit> {
     let file = match command {
         HostsCommand::Check { file }
@@ -41,7 +41,7 @@ pub fn run(command: &HostsCommand, common: &Common) -> Result<Exit> {
     match command {
         HostsCommand::Check { .. } => return check(&seen, &away, file, common),
         HostsCommand::Bench { .. } if away.is_empty() => return bench(&seen, common),
-        // Which of two machines is slow is not known by one.
+        // One machine alone cannot show which of two is slow.
         HostsCommand::Bench { .. } => {}
         HostsCommand::Clean { all, .. } => {
             let done = clean(&seen, *all, common)?;
@@ -59,13 +59,13 @@ pub fn run(command: &HostsCommand, common: &Common) -> Result<Exit> {
     )
 }
 
-/// A machine that is not reached, or says nothing of itself.
+/// A machine that cannot be reached, or does not describe itself.
 struct Away {
     name: String,
     why: String,
 }
 
-/// What stands in the way on a machine, and what should be known.
+/// Problems of a machine, and remarks.
 struct Judged {
     hindrances: Vec<String>,
     remarks: Vec<String>,
@@ -168,7 +168,8 @@ fn table(seen: &[MachineSeen]) -> String {
     terminal::table(&rows, &right)
 }
 
-/// How well its clock is known, by which readings are lined up, and how far its wall clock is off.
+/// Formats the precision of its clock, by which readings are aligned, and the offset of its wall
+/// clock.
 fn clock(machine: &MachineSeen) -> String {
     let known = machine.clock.monotonic.map_or("unknown".to_owned(), |offset| {
         format!("± {:.2} ms", offset.bound_ns as f64 / 1e6)

@@ -1,8 +1,8 @@
 //! `cassay stress|nb|ycsb|easy`: another tool's command line, run as a study.
 //!
-//! Our own options are taken out of the words; the rest is compiled, so that mistakes end here; a
-//! study is written that holds the command line, and run like any other, so that results, reports
-//! and `resume` are the same.
+//! It separates cassay's own options from the tool's words, and compiles the rest, so that mistakes
+//! end here. Then it writes a study with the command line and runs it like any other, so that
+//! results, reports and `resume` are the same.
 
 mod definition;
 mod words;
@@ -89,7 +89,7 @@ pub fn run(tool: Tool, args: &ImportArgs, common: &Common) -> Result<Exit> {
     study.notes.extend(shared(&import.connection, workers));
     say_notes(&study);
     if options.check {
-        return super::plan::show(&study, common);
+        return super::plan::show_words(&study, common);
     }
     let compat = if options.compat {
         Some(Compat::new(tool, &words, &import)?)
@@ -103,7 +103,7 @@ pub fn run(tool: Tool, args: &ImportArgs, common: &Common) -> Result<Exit> {
     run_study(&study, common, compat, &shown)
 }
 
-/// What our options change; the words may name files anywhere.
+/// Returns the changes of cassay's options; the words may name files anywhere.
 fn overrides_of(options: &ImportOptions) -> Overrides {
     Overrides {
         target: options.target.clone(),
@@ -118,7 +118,7 @@ fn overrides_of(options: &ImportOptions) -> Overrides {
     }
 }
 
-/// The first operations of each step, as they would be sent.
+/// Prints the first operations of each step, as they would be sent.
 fn print_samples(import: &Import, count: u64, common: &Common) {
     let of = |step: &Step| {
         let (program, stage) = (&step.program, step.stage);
@@ -139,7 +139,7 @@ fn print_samples(import: &Import, count: u64, common: &Common) {
     }
 }
 
-/// Our options before the words and among them.
+/// Merges cassay's options before the words with those among them.
 fn both(before: &ImportOptions, among: ImportOptions) -> ImportOptions {
     ImportOptions {
         target: before.target.clone().or(among.target),
@@ -159,7 +159,7 @@ fn both(before: &ImportOptions, among: ImportOptions) -> ImportOptions {
     }
 }
 
-/// Our own options among the tool's words: those with two dashes that we know.
+/// Separates cassay's options from the tool's words: known ones with two dashes.
 fn options(tool: Tool, words: &[String]) -> Result<(ImportOptionsOnly, Vec<String>), clap::Error> {
     let (mut ours, mut theirs) = (vec![tool.name().to_owned()], Vec::new());
     let command = ImportOptionsOnly::command();
@@ -201,7 +201,7 @@ struct ImportOptionsOnly {
 }
 
 impl ImportOptionsOnly {
-    /// The folder of results: the one among the words, or the one before them.
+    /// Returns the results folder: the one among the words, or the one before them.
     fn out(&self, common: &Common) -> PathBuf {
         if self.has_out {
             self.common.out.clone()
@@ -225,19 +225,18 @@ fn compile(tool: Tool, words: &[String], overrides: &Overrides) -> Compiled {
     (import, inputs.into_read())
 }
 
-/// A password that the command line holds. It stays in memory: the study that is written has only a
-/// name for it.
+/// A password in the command line. It stays in memory: the written study only has a name for it.
 struct Secret {
     password: Option<String>,
-    /// A file of the user's own instead.
+    /// A file that the user names instead.
     named: Option<PathBuf>,
 }
 
-/// What the written study calls the password.
+/// Name of the password in the written study.
 const SECRET: &str = "password";
 
 impl Secret {
-    /// The words without the password.
+    /// Returns the words without the password.
     fn hidden_in(&self, tool: Tool, words: &[String]) -> Vec<String> {
         let password = self.password.as_deref();
         password.map_or_else(|| words.to_vec(), |p| tool.without_password(words, p))
@@ -255,7 +254,7 @@ impl Secret {
         Ok(Secret { password, named })
     }
 
-    /// Where the password is, by the name that the written study has for it.
+    /// Returns the source of the password, by its name in the written study.
     fn given(&self) -> BTreeMap<String, target::SecretSource> {
         let held = |text: &String| target::SecretSource::Held(target::Secret::new(text.clone()));
         let held = self.password.as_ref().map(held);
@@ -264,7 +263,7 @@ impl Secret {
     }
 }
 
-/// Where the study's target is, as the study writes it.
+/// Formats the address of the target for the study.
 fn attach_text(connection: &Connection, secret: &Secret) -> String {
     let mut contact = connection.nodes.clone();
     if contact.is_empty() {
@@ -298,13 +297,13 @@ fn attach_text(connection: &Connection, secret: &Secret) -> String {
     attach
 }
 
-/// The words as a shell takes them.
+/// Quotes the words for a shell.
 fn command_line(words: &[String]) -> String {
     let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
     words.join(" ")
 }
 
-/// The study that holds the command line.
+/// Returns the text of the study with the command line.
 fn study_text(
     tool: Tool,
     words: &[String],
@@ -336,7 +335,7 @@ fn study_text(
     )
 }
 
-/// The workers of a run of ours: as it was said, or what a study says by itself.
+/// Returns the number of workers of a run: the one set, or a study's default.
 fn workers(set: &[String]) -> u32 {
     let said = set
         .iter()
@@ -346,7 +345,7 @@ fn workers(set: &[String]) -> u32 {
     said.unwrap_or_else(|| workers_auto() as u32).max(1)
 }
 
-/// What to say of connections that the tool shares and our workers have for themselves.
+/// Returns a note on connections, which the tool shares among threads, and workers do not share.
 fn shared(connection: &Connection, workers: u32) -> Option<String> {
     let asked = connection.connections_per_node.filter(|_| workers > 1)?;
     let each = asked.div_ceil(workers);
@@ -362,7 +361,7 @@ fn shared(connection: &Connection, workers: u32) -> Option<String> {
     ))
 }
 
-/// A text in YAML's single quotes.
+/// Quotes a text with YAML's single quotes.
 fn yaml_text(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }
@@ -371,7 +370,7 @@ fn yaml_text(text: &str) -> String {
 mod tests {
     use super::*;
 
-    /// As many for each worker were several times what was asked for.
+    /// The full number for each worker would be several times the requested number.
     #[test]
     fn connections_of_the_tool_are_divided_among_workers() {
         let secret = Secret {

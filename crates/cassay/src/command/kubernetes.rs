@@ -1,5 +1,5 @@
-//! `cassay kubernetes rbac|run`: what runs need in a namespace of a Kubernetes cluster, and a run
-//! within one.
+//! `cassay kubernetes rbac|run`: prints the rights that runs need in a Kubernetes namespace, and
+//! runs a study inside a cluster.
 
 use crate::args::{Common, InsideArgs, KubernetesCommand, RbacArgs};
 use crate::exit::Exit;
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use study::resolve::{self, StudyError};
 use study::settings::Overrides;
 
-/// Does the command.
+/// Runs the command.
 pub fn run(command: &KubernetesCommand, common: &Common) -> Result<Exit> {
     match command {
         KubernetesCommand::Rbac(args) => rbac(args, common),
@@ -33,7 +33,7 @@ fn rbac(args: &RbacArgs, common: &Common) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Runs a study in a pod, and brings its results home.
+/// Runs a study in a pod, and copies its results back.
 fn inside(args: &InsideArgs, common: &Common) -> Result<Exit> {
     let files = match files(args) {
         Ok(files) => files,
@@ -84,9 +84,9 @@ fn inside(args: &InsideArgs, common: &Common) -> Result<Exit> {
     Ok(ended.unwrap_or(Exit::Error))
 }
 
-/// Puts the program there, and shows what the run says until it has ended; its status.
+/// Copies the program there, and prints the run's output until it ends; returns its status.
 fn followed(begun: &BegunRun) -> Result<i32> {
-    // What an agent leaves in its folder is the program.
+    // Starting an agent leaves the program in the agent's folder.
     drop(host::Agent::to(begun.destination())?);
     begun.go()?;
     terminal::say(&format!(
@@ -97,18 +97,18 @@ fn followed(begun: &BegunRun) -> Result<i32> {
     begun.follow(terminal::say)
 }
 
-/// What a study is made of.
+/// Files of a study.
 struct Files {
-    /// It and the files that it names, by their names.
+    /// Texts of the study and of the files that it names, by name.
     texts: BTreeMap<String, String>,
-    /// Whether it names recorded traffic, too, which is no text.
+    /// True if it also names recorded traffic, which is not text.
     has_recordings: bool,
 }
 
-/// The study and the files that it names; its mistakes are found here.
+/// Returns the study and the files that it names, or its mistakes.
 fn files(args: &InsideArgs) -> Result<Files, StudyError> {
     let mut overrides = Overrides::default();
-    // What that would let it do is asked for where it runs.
+    // Trust is checked where the study runs.
     overrides.granted.trust = true;
     let study = resolve::read(&args.study, &overrides)?;
     let mut texts = study.inputs;

@@ -1,4 +1,4 @@
-//! `cassay list`: all runs of the results folder.
+//! `cassay list`: lists all runs of the results folder.
 
 use crate::args::Common;
 use crate::exit::Exit;

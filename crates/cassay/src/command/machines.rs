@@ -1,4 +1,4 @@
-//! Files of machines, as arguments name them.
+//! Reads files of machines that arguments name.
 
 use crate::args::Common;
 use crate::diagnostics;
@@ -7,10 +7,10 @@ use anyhow::{Context, Result};
 use foreign::FileKind;
 use std::path::Path;
 
-/// The machines of a file, if one is named; none if it has mistakes, which were shown.
+/// Returns the machines of a file, if one is named; `None` if it has mistakes, which were shown.
 ///
 /// # Errors
-/// It cannot be read.
+/// The file cannot be read.
 pub fn of(file: Option<&Path>, common: &Common) -> Result<Option<Vec<RemoteHost>>> {
     let Some(file) = file else {
         return Ok(Some(Vec::new()));

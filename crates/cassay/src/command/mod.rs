@@ -1,7 +1,8 @@
-//! The commands, one file each: what they do between arguments and exit code.
+//! The commands, one file each: they do the work between arguments and exit code.
 
 pub mod bisect;
 pub mod clean;
+pub mod delete;
 pub mod demo;
 pub mod doctor;
 pub mod explain;
@@ -39,39 +40,39 @@ use ::target::{Capability, HostSpec, HostsSpec, LocalSpec, Target};
 use anyhow::{Context, Result, anyhow};
 use engine::needs;
 use serde_json::json;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use study::resolve::{self, StudyError};
 use study::settings::{Overrides, Registry, Study};
 
-/// Of which size the volumes are that this machine is asked about: nothing depends on it.
+/// Volume size for asking about this machine's abilities: none depends on it.
 const VOLUME_BYTES: u64 = 1 << 30;
 
-/// Whether a cluster is there that was started to stay.
+/// Returns true if a kept cluster exists.
 fn is_one_kept() -> Result<bool> {
     let all = ::cluster::kept::status(&dirs()?);
     Ok(all.iter().any(|one| one.keep))
 }
 
-/// The agents of machines that ssh finds: all of them, or none and why.
+/// Connects to the agents of machines by ssh: to all of them, or to none with the reason.
 fn over_ssh(args: &SshArgs, names: &[String]) -> Result<Vec<host::Agent>> {
     let wanted = names.iter().map(|name| args.destination(name)).collect::<Result<Vec<_>>>()?;
     Ok(host::Agent::to_all(&wanted)?)
 }
 
-/// The setting that puts hosts on the machines of a file.
+/// Returns the setting that puts hosts on the machines of a file.
 fn machines(args: &StudyArgs) -> Option<String> {
     let file = args.machines.as_ref()?.display().to_string();
     Some(format!("target.local.machines={}", json!(file)))
 }
 
-/// A cluster that the command line attaches to, with its nodes' machines as far as that says them.
+/// Attaches to the cluster of the command line, with its nodes' machines if they are named.
 fn attached(target: &str, way_in: &WayInArgs) -> Result<::cluster::Cluster> {
     let target = reach::named(target, &way_in.set, &way_in.secret).map_err(StudyError::Mistakes)?;
     ::cluster::start(&target, &dirs()?, &mut |text| terminal::say(text))
 }
 
 /// Reads and resolves the study of the arguments, and notes what this machine lacks for it.
-/// `Err(Ok(exit))`: its mistakes were shown.
+/// `Err(Ok(exit))` means that its mistakes were shown.
 fn read_study(args: &StudyArgs, json: bool) -> Result<Study, Result<Exit>> {
     let overrides = Overrides {
         target: args.target.clone(),
@@ -90,22 +91,49 @@ fn read_study(args: &StudyArgs, json: bool) -> Result<Study, Result<Exit>> {
             Ok(study)
         }
         Err(StudyError::Mistakes(mistakes)) => Err(Ok(diagnostics::refuse(&mistakes, json))),
-        Err(error @ StudyError::Unreadable { .. }) => Err(Err(match studies::hint(&args.study) {
-            Some(hint) if !args.study.exists() => anyhow!("{error}\n{hint}"),
-            _ => error.into(),
+        Err(error @ StudyError::Unreadable { .. }) => Err(Err(match hint(&args.study) {
+            Some(hint) => anyhow!("{error}\nhint: {hint}"),
+            None => error.into(),
         })),
     }
 }
 
-/// Says what was adapted and what the run will go without; the plan and the report hold it too.
+/// Returns a hint for a study file that cannot be read; `None` if the file exists.
+fn hint(path: &Path) -> Option<String> {
+    if path.is_dir() {
+        return Some("it is a folder: name the study in it".to_owned());
+    }
+    if path.exists() {
+        return None;
+    }
+    let with_end = path.with_added_extension("yaml");
+    if with_end.is_file() {
+        return Some(format!("did you mean `{}`?", with_end.display()));
+    }
+    let there = studies::hint(path).or_else(|| {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let entries = std::fs::read_dir(folder.unwrap_or(Path::new("."))).ok()?;
+        let names: Vec<String> = entries
+            .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+            .filter(|name| name.ends_with(".yaml"))
+            .collect();
+        let written = path.file_name()?.to_str()?;
+        yaml::near_name(written, names.iter().map(String::as_str))
+    });
+    Some(there.unwrap_or_else(|| {
+        "`cassay new` writes a study; `cassay studies list` lists those in the program".to_owned()
+    }))
+}
+
+/// Prints what was adapted and what the run will do without; the plan and the report have it too.
 fn say_notes(study: &Study) {
     for note in &study.notes {
         terminal::say(&format!("note: {note}"));
     }
 }
 
-/// Where the target keeps its jars and its running clusters: `CASSAY_CACHE` and `CASSAY_DATA`, or
-/// else the user's cache and state folders, the same for every command, wherever it is called.
+/// Returns the folders of jars and running clusters: `CASSAY_CACHE` and `CASSAY_DATA`, or the
+/// user's cache and state folders. They do not depend on the command or the current folder.
 fn dirs() -> Result<Dirs> {
     let set = |name: &str| {
         let value = std::env::var_os(name).filter(|value| !value.is_empty());
@@ -113,7 +141,7 @@ fn dirs() -> Result<Dirs> {
     };
     let folder = |own: &str, base: &str, default: &str| -> Result<PathBuf> {
         if let Some(own) = set(own) {
-            // A JVM of another folder must find it too.
+            // A JVM in another folder must find it too.
             return std::path::absolute(&own)
                 .with_context(|| format!("make {} a whole path", own.display()));
         }
@@ -131,8 +159,8 @@ fn dirs() -> Result<Dirs> {
     })
 }
 
-/// What a cluster of our own could have on this machine, with hosts that have volumes: so that what
-/// such hosts would have is among it.
+/// Returns the abilities of a local cluster on this machine, with hosts that have volumes, so that
+/// abilities of such hosts are included.
 fn abilities_here() -> Vec<Capability> {
     let host = HostSpec {
         volume_bytes: Some(VOLUME_BYTES),
@@ -149,9 +177,10 @@ fn abilities_here() -> Vec<Capability> {
     }))
 }
 
-/// Ends what a killed run has left. Said only when there was something.
+/// Ends what a killed run has left. Prints something only if it found something.
 pub fn clear_leftovers() {
-    // Without a place for clusters there are none; a command that needs the place says so itself.
+    // Without a folder for clusters there are no leftovers; a command that needs the folder reports
+    // that.
     let Ok(dirs) = dirs() else { return };
     let cleared = ::cluster::leftovers::clear(&dirs, &mut |text| terminal::say(text));
     for problem in &cleared.problems {

@@ -1,13 +1,15 @@
-//! `cassay new`: a study from a template, with comments that say what to change next.
+//! `cassay new`: writes a study from a template, with comments that say what to change next.
 //!
-//! What must hold: what it writes can be planned; a file that is there is never written over; and
-//! until all is answered nothing is written, so Ctrl-C leaves nothing.
+//! The study can be planned. An existing file is never overwritten. Nothing is written before all
+//! questions are answered, so Ctrl-C leaves nothing.
 
+mod compare;
+mod place;
 mod template;
 mod text;
 
+pub use place::Place;
 pub use template::Template;
-pub use text::Place;
 
 use crate::args::{Common, NewArgs};
 use crate::exit::Exit;
@@ -24,13 +26,13 @@ use study::settings::{Overrides, Study};
 use template::TEMPLATES;
 use yaml::{Diagnostics, did_you_mean};
 
-/// The file of the schema beside a study, for editors.
+/// Name of the schema file beside a study, for editors.
 const SCHEMA: &str = "study.schema.json";
 
-/// The template of a name.
+/// Returns the template with a name.
 ///
 /// # Errors
-/// Which there are.
+/// The names of all templates.
 pub fn template(name: &str) -> Result<&'static Template, String> {
     let names = || TEMPLATES.iter().map(|template| template.name);
     TEMPLATES.iter().find(|template| template.name == name).ok_or_else(|| {
@@ -42,7 +44,7 @@ pub fn template(name: &str) -> Result<&'static Template, String> {
 /// Answers to questions, by key.
 type Answers = BTreeMap<&'static str, String>;
 
-/// Writes a study, or lists what can be written.
+/// Writes a study, or lists the templates.
 pub fn run(args: &NewArgs, common: &Common) -> Result<Exit> {
     let Some(template) = args.template else {
         list(common);
@@ -52,7 +54,7 @@ pub fn run(args: &NewArgs, common: &Common) -> Result<Exit> {
         .to
         .clone()
         .unwrap_or_else(|| PathBuf::from(format!("{}.yaml", template.name)));
-    // Before anything is asked.
+    // Checked before any question.
     if path.exists() {
         return Err(is_there(&path));
     }
@@ -71,18 +73,9 @@ pub fn run(args: &NewArgs, common: &Common) -> Result<Exit> {
             place.word()
         );
     }
-    for question in template.questions {
-        let is_asked = text::filled(template, &place, &Answers::new())
-            .contains(&format!("<{}>", question.key));
-        if answers.contains_key(question.key) || !is_asked {
-            continue;
-        }
-        let answer = if asks {
-            ask(template, &place, &answers, question)
-        } else {
-            question.default.to_owned()
-        };
-        answers.insert(question.key, answer);
+    answer_all(template, &place, &mut answers, asks);
+    if template.compares() {
+        compare::check(&place, &answers)?;
     }
     let text = text(template, &place, &answers, &path);
     let study = match resolve::resolve(&path.display().to_string(), &text, &Overrides::default()) {
@@ -96,11 +89,30 @@ pub fn run(args: &NewArgs, common: &Common) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
+/// Answers the questions that the command line leaves open: by asking, or with defaults.
+fn answer_all(template: &Template, place: &Place, answers: &mut Answers, asks: bool) {
+    let gaps = text::filled(template, place, &Answers::new());
+    for question in template.questions {
+        let is_asked = gaps.contains(&format!("<{}>", question.key));
+        if answers.contains_key(question.key) || !is_asked {
+            continue;
+        }
+        let answer = if asks {
+            ask(template, place, answers, question)
+        } else {
+            question.usual(place, answers)
+        };
+        answers.insert(question.key, answer);
+    }
+}
+
 fn list(common: &Common) {
     if common.json {
         let of = |template: &Template| {
             let questions = template.questions.iter().map(|question| {
-                json!({"key": question.key, "asks": question.asks, "default": question.default})
+                let place = template.usual_place();
+                let usual = question.usual(&place, &usual_answers(template, &place));
+                json!({"key": question.key, "asks": question.asked(&place), "default": usual})
             });
             json!({
                 "template": template.name,
@@ -116,7 +128,7 @@ fn list(common: &Common) {
     terminal::say("next: cassay new peak");
 }
 
-/// The answers that the command line gives.
+/// Returns the answers that the command line gives.
 fn set(template: &Template, set: &[String]) -> Result<Answers> {
     let mut answers = Answers::new();
     for one in set {
@@ -132,7 +144,7 @@ fn set(template: &Template, set: &[String]) -> Result<Answers> {
                 template.name
             );
         };
-        // A value is one line: what would begin another is no value.
+        // A value is one line; a line break would start another key.
         if value.contains(['\n', '\r']) {
             bail!("--set {key}: a value is one line");
         }
@@ -147,9 +159,9 @@ fn ask_place(template: &Template) -> Place {
             "Which cluster has it? attach:HOST[:PORT]",
             format!("attach:{address}"),
         ),
-        _ => (
+        usual => (
             "Of what? null (no cluster), local (one on this machine), attach:HOST[:PORT]",
-            "null".to_owned(),
+            usual.word().to_owned(),
         ),
     };
     loop {
@@ -162,28 +174,51 @@ fn ask_place(template: &Template) -> Place {
     }
 }
 
-/// Asks until the answer makes a study with the answers so far.
+/// Asks until the answer makes a valid study with the answers so far.
 fn ask(
     template: &Template,
     place: &Place,
     answers: &Answers,
     question: &template::Question,
 ) -> String {
+    let usual = question.usual(place, answers);
     loop {
-        let answer = terminal::ask(question.asks, question.default);
+        let answer = terminal::ask(&question.asked(place), &usual);
         let mut with = answers.clone();
-        for other in template.questions {
-            with.entry(other.key).or_insert_with(|| other.default.to_owned());
-        }
         with.insert(question.key, answer.clone());
+        // Sides without defaults are asked for next.
+        let is_open = complete(template, place, &mut with);
+        if template.compares()
+            && !is_open
+            && let Err(why) = compare::check(place, &with)
+        {
+            terminal::say(&why.to_string());
+            continue;
+        }
         let text = text::filled(template, place, &with);
-        let resolved = resolve::resolve(question.key, &text, &Overrides::default());
-        match resolved {
-            Err(mistakes) if answer != question.default => say_first(&mistakes),
-            // What is wrong with a default is said in the end.
+        match resolve::resolve(question.key, &text, &Overrides::default()) {
+            Err(mistakes) if answer != usual && !is_open => say_first(&mistakes),
+            // A mistake in a default is reported at the end.
             _ => return answer,
         }
     }
+}
+
+/// Fills in the defaults of all open questions. Returns true if one has none.
+fn complete(template: &Template, place: &Place, answers: &mut Answers) -> bool {
+    let mut is_open = false;
+    for question in template.questions {
+        let usual = question.usual(place, answers);
+        is_open |= !answers.contains_key(question.key) && usual.is_empty();
+        answers.entry(question.key).or_insert(usual);
+    }
+    is_open
+}
+
+fn usual_answers(template: &Template, place: &Place) -> Answers {
+    let mut answers = Answers::new();
+    complete(template, place, &mut answers);
+    answers
 }
 
 fn say_first(mistakes: &Diagnostics) {
@@ -191,7 +226,7 @@ fn say_first(mistakes: &Diagnostics) {
     terminal::say(lines.lines().next().unwrap_or_default());
 }
 
-/// The whole text of the file.
+/// Returns the whole text of the file.
 fn text(template: &Template, place: &Place, answers: &Answers, path: &Path) -> String {
     let mut text = String::new();
     let beside = path.parent().unwrap_or(Path::new("")).join(SCHEMA);
@@ -221,12 +256,12 @@ fn is_there(path: &Path) -> anyhow::Error {
     )
 }
 
-/// Says what was written and what comes next.
+/// Prints the file's name and the next commands.
 fn tell(path: &Path, study: &Study, place: &Place, template: &Template, common: &Common) {
     let file = human::quoted(&path.display().to_string());
     let allow = match place {
         Place::Attach(_) if template.text.contains("<keyspace>") => {
-            format!(" --allow create={}", text::keyspace_name(template.name))
+            format!(" --allow create={}", place::keyspace_name(template.name))
         }
         _ => String::new(),
     };

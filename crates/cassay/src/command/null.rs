@@ -1,4 +1,4 @@
-//! `cassay null`: the null target by itself, for measuring any client.
+//! `cassay null`: runs the null target alone, for measuring any client.
 
 use crate::args::{Common, NullArgs};
 use crate::exit::Exit;
@@ -11,7 +11,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 use target::{Latency, NullSpec, Stall};
 
-/// How often Ctrl-C is looked for.
+/// Period of checking for Ctrl-C.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// Serves until Ctrl-C.

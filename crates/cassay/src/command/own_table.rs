@@ -1,4 +1,4 @@
-//! Tables of a study that are read as they are: asked for before the study can run.
+//! Reads the existing tables of a study, before the study can run.
 
 use super::dirs;
 use crate::exit::Exit;
@@ -11,28 +11,24 @@ use study::resolve;
 use study::settings::{KEYS_MAX, Study};
 use study::work;
 
-/// Keys that are taken to plan: enough to see that there are some.
+/// Number of keys that a plan reads: enough to see that there are some.
 const KEYS_TO_PLAN: u64 = 20;
 
-/// The study with the workloads of its tables, ready to run.
+/// Returns the study with the workloads of its tables, ready to run.
 ///
 /// # Errors
-/// A table cannot be read. `Err(Ok(exit))`: what was made of it does not fit the study, which was
-/// shown.
+/// A table cannot be read. `Err(Ok(exit))` means that its workload does not fit the study, which
+/// was shown.
 pub fn to_run(study: Study, json: bool) -> Result<Study, Result<Exit>> {
     with_tables(study, KEYS_MAX, json)
 }
 
-/// The same, to be shown: a few keys are enough, and a cluster that cannot be asked is said.
-pub fn to_plan(study: Study, json: bool) -> Result<Study, Result<Exit>> {
-    let outline = study.clone();
-    match with_tables(study, KEYS_TO_PLAN, json) {
-        Err(Err(why)) => {
-            terminal::say(&format!("note: a table could not be read: {why:#}"));
-            Ok(outline)
-        }
-        found => found,
-    }
+/// Returns the same for display: a few keys are enough.
+///
+/// # Errors
+/// As for `to_run`.
+pub fn to_plan(study: &Study, json: bool) -> Result<Study, Result<Exit>> {
+    with_tables(study.clone(), KEYS_TO_PLAN, json)
 }
 
 fn with_tables(study: Study, keys_max: u64, json: bool) -> Result<Study, Result<Exit>> {

@@ -1,7 +1,7 @@
-//! A page of several runs as a file: where the reports of these runs are from there.
+//! Writes a page about several runs as a file, with links to their reports.
 //!
-//! What must hold: a folder that holds page and runs can be moved as a whole. So a way from page to
-//! report is relative; where both have nothing in common but the root, there is none.
+//! A folder with the page and the runs can be moved as a whole. So a link from page to report is
+//! relative; if they have only the root in common, there is no link.
 
 use crate::args::Common;
 use crate::terminal;
@@ -12,7 +12,7 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 use store::Run;
 
-/// Writes a page, and its figure beside it; says where it is.
+/// Writes a page, and its figure beside it; prints its path.
 pub fn write(to: &Path, page: &Page, common: &Common) -> Result<()> {
     let figure = report::figure_file(page);
     store::write_report(to, &report::html(page), figure.as_deref())?;
@@ -25,14 +25,14 @@ pub fn write(to: &Path, page: &Page, common: &Common) -> Result<()> {
     Ok(())
 }
 
-/// The way from the file of a page to the report of a run; none without such a file, or where it
-/// has none or lies elsewhere.
+/// Returns the link from a page's file to the report of a run. `None` if there is no page file, or
+/// if the run has no report, or a report elsewhere.
 pub fn way(page: Option<&Path>, run: &Path) -> Option<String> {
     way_to(page?, &Run::look(run).ok()?.report()?)
 }
 
-/// The way from the file of a page to another file; none where it is not there, or where the two
-/// have nothing in common but the root.
+/// Returns the link from a page's file to another file. `None` if the file does not exist, or if
+/// the two have only the root in common.
 pub fn way_to(page: &Path, file: &Path) -> Option<String> {
     let folder = match page.parent() {
         Some(folder) if folder != Path::new("") => folder,
@@ -44,7 +44,7 @@ pub fn way_to(page: &Path, file: &Path) -> Option<String> {
     )
 }
 
-/// The way from a folder to a file, of two whole paths.
+/// Returns the relative path from a folder to a file; both are absolute.
 fn between(folder: &Path, file: &Path) -> Option<String> {
     let both = || folder.components().zip(file.components());
     let common = both().take_while(|(a, b)| a == b).count();

@@ -1,7 +1,7 @@
-//! `cassay plan`: every trial of a study and what it will take.
+//! `cassay plan`: shows every trial of a study and its expected cost.
 
 use super::{own_table, read_study};
-use crate::args::{Common, StudyArgs, VERSION};
+use crate::args::{Common, PlanArgs, VERSION};
 use crate::exit::Exit;
 use crate::terminal;
 use anyhow::{Context, Result};
@@ -10,25 +10,54 @@ use engine::preflight::{self, Preflight};
 use engine::record;
 use engine::trial_name;
 use study::conditions::{self, Condition};
+use study::estimate;
 use study::human;
 use study::plan::{self, Plan, Turn};
 use study::settings::Study;
 use study::timeline;
 
-/// Shows the plan; starts nothing.
-pub fn run(args: &StudyArgs, common: &Common) -> Result<Exit> {
-    let study = match read_study(args, common.json) {
+/// Shows the plan, and asks the study's cluster if the study can run there; starts nothing.
+///
+/// # Errors
+/// The cluster cannot be asked: the reasons and the messages are those of a run.
+pub fn run(args: &PlanArgs, common: &Common) -> Result<Exit> {
+    let study = match read_study(&args.study, common.json) {
         Ok(study) => study,
         Err(end) => return end,
     };
-    match own_table::to_plan(study, common.json) {
+    if args.offline {
+        describe(&study, common)?;
+        return Ok(Exit::Done);
+    }
+    match own_table::to_plan(&study, common.json) {
         Ok(study) => show(&study, common),
-        Err(end) => end,
+        Err(Ok(end)) => Ok(end),
+        Err(Err(why)) => {
+            describe(&study, common)?;
+            Err(why)
+        }
     }
 }
 
-/// Shows what a study that was resolved comes to.
+/// Shows the plan of a resolved study, and asks its cluster.
+///
+/// # Errors
+/// As for `run`.
 pub fn show(study: &Study, common: &Common) -> Result<Exit> {
+    let plan = describe(study, common)?;
+    ask(study, &plan, common)
+}
+
+/// Does the same for a command line that is only checked: the cluster may be out of reach.
+pub fn show_words(study: &Study, common: &Common) -> Result<Exit> {
+    let plan = describe(study, common)?;
+    ask(study, &plan, common).or_else(|why| {
+        terminal::say(&format!("note: the cluster could not be asked: {why:#}"));
+        Ok(Exit::Done)
+    })
+}
+
+fn describe(study: &Study, common: &Common) -> Result<Plan> {
     let plan = plan::plan(study)?;
     let last = store::last_finished(&common.out, &study.name);
     let last = last.as_ref().and_then(|run| {
@@ -53,25 +82,23 @@ pub fn show(study: &Study, common: &Common) -> Result<Exit> {
         terminal::say(&format!("note: {warning}"));
     }
     super::run::say_neighbours();
-    // Whoever plans may mean another machine than this one.
+    // The plan may be meant for another machine than this one.
     if let Err(why) = needs::check(study, &plan, &super::dirs()?) {
         terminal::say(&format!(
             "note: `cassay run` will refuse it on this machine: {why}"
         ));
     }
     super::supply::say_absent(study)?;
-    let own = preflight::own_runs(study, &common.out, None)?;
-    match preflight::preflight(study, &plan, &super::dirs()?, &own) {
-        Ok(found) => Ok(clusters(&found)),
-        // As above: whoever plans may be elsewhere.
-        Err(why) => {
-            terminal::say(&format!("note: the cluster could not be asked: {why:#}"));
-            Ok(Exit::Done)
-        }
-    }
+    Ok(plan)
 }
 
-/// Says what a cluster that is not ours has, and what would be done to it.
+fn ask(study: &Study, plan: &Plan, common: &Common) -> Result<Exit> {
+    let own = preflight::own_runs(study, &common.out, None)?;
+    let found = preflight::preflight(study, plan, &super::dirs()?, &own)?;
+    Ok(clusters(&found))
+}
+
+/// Prints the state of an attached cluster, and the changes that are not allowed.
 fn clusters(found: &Preflight) -> Exit {
     for said in &found.says {
         terminal::say(said);
@@ -88,7 +115,7 @@ fn clusters(found: &Preflight) -> Exit {
 
 fn text(study: &Study, plan: &Plan, expected: &[String]) -> String {
     let mut text = format!("{}: {}\n\n", study.name, study.question);
-    // What is broken is drawn.
+    // Faults are drawn instead.
     let is_said = |condition: &Condition| condition.about != "faults";
     let conditions: Vec<Condition> =
         conditions::conditions(study).into_iter().filter(is_said).collect();
@@ -102,7 +129,7 @@ fn text(study: &Study, plan: &Plan, expected: &[String]) -> String {
     if !conditions.is_empty() {
         text.push('\n');
     }
-    // Those whose points are still to be found differ by nothing but their numbers.
+    // Trials whose points are still to be found differ only in their numbers.
     let is_alike = |one: &Turn, next: &Turn| {
         let name = |turn| trial_name(study, turn);
         one.point.is_none() && name(one) == name(next) && one.phases == next.phases
@@ -145,10 +172,30 @@ fn text(study: &Study, plan: &Plan, expected: &[String]) -> String {
             measure::number::bytes(estimate.disk_bytes)
         );
     }
-    text + ".\n"
+    text += ".\n";
+    text + &time_use(plan)
 }
 
-/// What decides over the trials that are not certain, each sentence once.
+/// Describes the measured share of the time, and the steps that take the rest.
+fn time_use(plan: &Plan) -> String {
+    let estimate = &plan.estimate;
+    if estimate.seconds <= 0.0 {
+        return String::new();
+    }
+    let share = 100.0 * estimate.measured_s / estimate.seconds;
+    let steps: Vec<String> = estimate::other_steps(&plan.trials)
+        .into_iter()
+        .map(|(kind, seconds)| format!("{} {}", kind.name(), human::seconds_for_people(seconds)))
+        .collect();
+    let rest = if steps.is_empty() {
+        String::new()
+    } else {
+        format!("; the rest: {}", steps.join(", "))
+    };
+    format!("Measured windows take {share:.0} % of that time{rest}.\n")
+}
+
+/// Returns the sentences that say when the uncertain trials run, each once.
 fn decided_by(study: &Study) -> Vec<String> {
     let mut said = Vec::new();
     for variant in &study.variants {
@@ -165,7 +212,7 @@ fn decided_by(study: &Study) -> Vec<String> {
     said
 }
 
-/// How many trials, and how long: at least and at most where a procedure decides.
+/// Describes the number and length of trials: a range if a procedure decides.
 fn bounds(plan: &Plan, seed: u64) -> String {
     let estimate = &plan.estimate;
     let certain = plan.trials.iter().filter(|trial| trial.certain).count();

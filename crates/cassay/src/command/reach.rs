@@ -1,4 +1,5 @@
-//! A target for who has no study: its way in is written as in one, and read by the same rules.
+//! Builds a target for commands without a study: its access is written as in a study, and read by
+//! the same rules.
 
 use std::path::PathBuf;
 use study::resolve;
@@ -6,7 +7,8 @@ use study::settings::{Folder, Granted, Overrides};
 use target::{SecretSource, Target};
 use yaml::Diagnostics;
 
-/// The target that the command line names, with its settings and where their secrets are.
+/// Returns the target that the command line names, with its settings and the sources of its
+/// secrets.
 ///
 /// # Errors
 /// Mistakes in them.
@@ -22,7 +24,7 @@ pub(super) fn named(
             secrets: secrets.iter().cloned().collect(),
             ..Granted::default()
         },
-        // What the command line names is the user's own.
+        // Paths on the command line are the user's own.
         files: Some(Folder {
             path: PathBuf::new(),
             open: true,
@@ -32,7 +34,7 @@ pub(super) fn named(
     self::target("{null: {}}", &overrides)
 }
 
-/// The target of `{attach: …}` and the like, with what the command line lays over it.
+/// Returns the target of `{attach: …}` and the like, with the overrides of the command line.
 ///
 /// # Errors
 /// Mistakes in either.

@@ -11,7 +11,7 @@ use crate::terminal::{Line, Tone};
 use crate::{interrupt, terminal};
 use anyhow::{Context, Error, Result, anyhow};
 use engine::{Interrupted, Options, Outcome, needs};
-use report::{Headline, Page, RunView};
+use report::{Headline, Page, RunView, Verdict};
 use serde_json::json;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -34,6 +34,24 @@ pub fn run(args: &RunArgs, common: &Common) -> Result<Exit> {
     run_study(&study, common, None, &args.shown)
 }
 
+/// Runs the study of a demo, which has succeeded when there is a report: the last lines say how
+/// weak its numbers are, and `again` is the command that repeats it.
+pub fn demo(args: &RunArgs, common: &Common, again: &str) -> Result<Exit> {
+    let study = match read_study(&args.study, common.json) {
+        Ok(study) => study,
+        Err(end) => return end,
+    };
+    let plan = plan::plan(&study)?;
+    let end = End {
+        common,
+        voice: Voice::Demo { again },
+        shown: &args.shown,
+    };
+    with_options(&end, |options, show| {
+        engine::run(&study, &plan, options, &mut |event| show.event(event))
+    })
+}
+
 /// Runs a study that was resolved; `compat` speaks for another tool, instead of us.
 pub fn run_study(
     study: &Study,
@@ -47,7 +65,11 @@ pub fn run_study(
     }
     let end = End {
         common,
-        is_compat: compat.is_some(),
+        voice: if compat.is_some() {
+            Voice::Tool
+        } else {
+            Voice::Study
+        },
         shown,
     };
     let exit = with_options(&end, |options, show| {
@@ -98,7 +120,7 @@ pub fn resume(args: &ResumeArgs, common: &Common) -> Result<Exit> {
     }
     let end = End {
         common,
-        is_compat: false,
+        voice: Voice::Study,
         shown: &args.shown,
     };
     with_options(&end, |options, show| {
@@ -109,9 +131,22 @@ pub fn resume(args: &ResumeArgs, common: &Common) -> Result<Exit> {
 /// What is done when a run has ended.
 struct End<'a> {
     common: &'a Common,
-    /// Whether another tool speaks instead of us.
-    is_compat: bool,
+    voice: Voice<'a>,
     shown: &'a ShownArgs,
+}
+
+/// For which command a run speaks.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Voice<'a> {
+    /// For `run`, `resume` and `confirm`.
+    Study,
+    /// For another tool, whose output is all that stdout gets.
+    Tool,
+    /// For `demo`, which the command `again` repeats.
+    Demo {
+        /// `cassay demo`
+        again: &'a str,
+    },
 }
 
 fn with_options(
@@ -129,7 +164,7 @@ fn with_options(
         shared_machine: shared_machine(),
     };
     // What another tool would print is all that is shown.
-    let mode = if end.is_compat {
+    let mode = if end.voice == Voice::Tool {
         ViewMode::Plain
     } else {
         end.shown.view.view
@@ -190,14 +225,18 @@ impl End<'_> {
             ));
             return Ok(Exit::Interrupted);
         };
-        let report = write_report(path, &self.shown.summaries)?;
+        let mut report = write_report(path, &self.shown.summaries)?;
+        if let Voice::Demo { .. } = self.voice {
+            // The last lines name the command that repeats a demo.
+            report.headline.next = None;
+        }
         if self.common.json {
             let mut value = store::json::tree(findings).context("encode the findings")?;
             value["cassay"] = json!(VERSION);
             value["run"] = json!(path);
             value["report"] = json!(report.path);
             terminal::json(&value);
-        } else if self.is_compat {
+        } else if self.voice == Voice::Tool {
             answer(&report.headline).iter().for_each(terminal::say_line);
         } else {
             terminal::data_lines(&answer(&report.headline));
@@ -209,9 +248,34 @@ impl End<'_> {
             ));
         }
         say_remains(outcome);
+        let exit = match self.voice {
+            Voice::Demo { again } => {
+                if let Some(weakness) = weakness(&report.headline, again) {
+                    terminal::say(&weakness);
+                }
+                Exit::Done
+            }
+            Voice::Study | Voice::Tool => exit_of(findings),
+        };
         terminal::say(&format!("report: {}", report.path.display()));
-        Ok(exit_of(findings))
+        Ok(exit)
     }
+}
+
+/// Why the numbers of a demo are weak, in one sentence with the command that repeats it; none for
+/// a valid run.
+fn weakness(headline: &Headline, again: &str) -> Option<String> {
+    let why = match headline.verdict {
+        Verdict::Valid => return None,
+        Verdict::Suspect => "These numbers are weak",
+        Verdict::Invalid | Verdict::Unknown => "These numbers cannot be trusted",
+    };
+    let reason = headline.main_reasons().first();
+    let because = reason.map(|reason| format!(": {}", reason.trim_end_matches('.')));
+    Some(format!(
+        "{why}{}. Repeat on a quiet machine: {again}",
+        because.unwrap_or_default()
+    ))
 }
 
 /// Says which tables stay on clusters that cassay did not start.

@@ -1,4 +1,4 @@
-//! `cassay schema`: the JSON Schemas of what a study may be and of what cassay writes.
+//! `cassay schema`: prints the JSON Schemas of a study and of the files that cassay writes.
 
 use crate::args::{Common, SchemaArgs, SchemaOf};
 use crate::exit::Exit;
@@ -6,16 +6,16 @@ use crate::terminal;
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
-/// Of `findings.json`, as `cargo xtask docs` makes it of the records.
+/// Schema of `findings.json`, which `cargo xtask docs` generates from the records.
 pub const FINDINGS: &str = include_str!("../../../../docs/schema/findings.schema.json");
 
-/// Of `plan.json`, likewise.
+/// Schema of `plan.json`, likewise.
 const PLAN: &str = include_str!("../../../../docs/schema/plan.schema.json");
 
-/// Of a line of `intervals.ndjson`, likewise.
+/// Schema of a line of `intervals.ndjson`, likewise.
 pub const INTERVAL: &str = include_str!("../../../../docs/schema/interval.schema.json");
 
-/// Prints or writes one.
+/// Prints or writes one schema.
 pub fn run(args: &SchemaArgs, common: &Common) -> Result<Exit> {
     let schema = match args.of {
         SchemaOf::Study => study::schema::study(),
@@ -39,7 +39,7 @@ pub fn run(args: &SchemaArgs, common: &Common) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// One that is in the program.
+/// Parses a schema that is in the program.
 pub fn parsed(text: &str) -> Result<Value> {
     serde_json::from_str(text).context("read a schema of this program")
 }

@@ -1,4 +1,4 @@
-//! `cassay completions` and `cassay man`: what a shell and `man` know of the commands.
+//! `cassay completions` and `cassay man`: shell completions and man pages of the commands.
 
 use crate::args::{self, Common, CompletionsArgs, ManArgs, Shell};
 use crate::exit::Exit;
@@ -8,7 +8,7 @@ use clap_complete::shells;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
-/// Prints what a shell completes by.
+/// Prints the completions of a shell.
 pub fn completions(args: &CompletionsArgs) -> Result<Exit> {
     let mut command = args::command();
     let shell = match args.shell {
@@ -22,7 +22,7 @@ pub fn completions(args: &CompletionsArgs) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Writes a page for each command.
+/// Writes a man page for each command.
 pub fn man(args: &ManArgs, common: &Common) -> Result<Exit> {
     let folder = &args.to;
     std::fs::create_dir_all(folder).with_context(|| format!("make {}", folder.display()))?;

@@ -1,4 +1,4 @@
-//! `cassay show`, `compare` and `report`: runs as they stand on disk.
+//! `cassay show`, `compare`, `report` and `import`: commands on the files of finished runs.
 
 use crate::args::{Common, CompareArgs, ImportFileArgs, ReportArgs, ShowArgs, SummaryArgs};
 use crate::command::page_file;
@@ -12,7 +12,7 @@ use serde_json::json;
 use store::Run;
 use store::record::TrialFinding;
 
-/// Shows one run, or what came of each of its trials.
+/// Shows one run, or the results of each of its trials.
 pub fn show(args: &ShowArgs, common: &Common) -> Result<Exit> {
     let run = store::find(&common.out, &args.name.run)?;
     let exit = say_notes(&run);
@@ -25,7 +25,7 @@ pub fn show(args: &ShowArgs, common: &Common) -> Result<Exit> {
     Ok(exit)
 }
 
-/// Each trial on a line, with all reasons of its verdict below it.
+/// Prints each trial on a line, with all reasons of its verdict below it.
 fn print_trials(trials: &[TrialFinding], common: &Common) -> Result<()> {
     if common.json {
         terminal::json(&serde_json::to_value(trials).context("encode the trials")?);
@@ -33,7 +33,7 @@ fn print_trials(trials: &[TrialFinding], common: &Common) -> Result<()> {
     }
     let has_blocks = trials.iter().any(|trial| trial.block > 0);
     let names: Vec<String> = trials.iter().map(|trial| name_of(trial, has_blocks)).collect();
-    // Whole names and causes: nothing is cut in data.
+    // Names and causes are complete: data is never shortened.
     let columns = FigureColumns::of_lines(usize::MAX, names.iter().map(String::as_str));
     let mut lines = Vec::new();
     for (trial, name) in trials.iter().zip(&names) {
@@ -45,7 +45,7 @@ fn print_trials(trials: &[TrialFinding], common: &Common) -> Result<()> {
     Ok(())
 }
 
-/// The first rows of a trial that were not as they should be, each with what reads it.
+/// Returns the first wrong rows of a trial, each with the query that reads it.
 fn missed_rows(trial: &TrialFinding) -> impl Iterator<Item = Line> {
     let of_rows = trial.read_back.iter().flat_map(|found| &found.missed_rows);
     let rows = of_rows.chain(&trial.verify.missed_rows);
@@ -59,7 +59,7 @@ fn missed_rows(trial: &TrialFinding) -> impl Iterator<Item = Line> {
     })
 }
 
-/// `writes, 28 threads, block 2`.
+/// Formats a trial's name: `writes, 28 threads, block 2`.
 fn name_of(trial: &TrialFinding, has_blocks: bool) -> String {
     let variant = trial.variant.named().map(str::to_owned);
     let point = trial.point.map(|point| engine::point_words(Some(point)));
@@ -121,7 +121,7 @@ pub fn report(args: &ReportArgs, common: &Common) -> Result<Exit> {
     Ok(exit)
 }
 
-/// Lays a file of another tool beside a run, and writes the report anew.
+/// Adds another tool's file to a run, and writes the report again.
 pub fn import(args: &ImportFileArgs, common: &Common) -> Result<Exit> {
     let run = store::find(&common.out, &args.run)?;
     let exit = say_notes(&run);
@@ -135,7 +135,8 @@ pub fn import(args: &ImportFileArgs, common: &Common) -> Result<Exit> {
     Ok(exit)
 }
 
-/// Says what was left out in reading a run, and what could not be verified; whether that is damage.
+/// Prints what was left out in reading a run, and what could not be verified; returns an exit code
+/// for damage.
 pub(super) fn say_notes(run: &Run) -> Exit {
     for note in &run.notes {
         terminal::say(&format!("note: {note}"));
@@ -155,8 +156,8 @@ fn print(page: &Page, common: &Common) {
     }
 }
 
-/// Whether any comparison in a page's data says `slower`, or `looks_different` for the worse: two
-/// runs that were not interleaved are told no more apart than that.
+/// Returns true if any comparison in a page's data is `slower`, or `looks_different` for the worse.
+/// A comparison of runs that were not interleaved can say no more.
 fn has_slower(data: &serde_json::Value) -> bool {
     match data {
         serde_json::Value::Array(items) => items.iter().any(has_slower),
@@ -170,7 +171,7 @@ fn has_slower(data: &serde_json::Value) -> bool {
     }
 }
 
-/// Whether the contender of a comparison did less, or took longer.
+/// Returns true if the contender of a comparison was worse.
 fn is_worse(comparison: &serde_json::Map<String, serde_json::Value>) -> bool {
     let metric = comparison.get("metric").and_then(|v| v.as_str());
     let ratio = comparison.get("ratio").and_then(serde_json::Value::as_f64);

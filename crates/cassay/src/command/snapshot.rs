@@ -1,5 +1,5 @@
-//! `cassay snapshot create|list|restore|verify|remove|export|import`: the data of kept clusters,
-//! put away, brought back, and brought elsewhere.
+//! `cassay snapshot create|list|restore|verify|remove|export|import`: saves and restores the data
+//! of kept clusters, and moves it to others.
 
 mod compared;
 
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// Does the command.
+/// Runs the command.
 pub fn run(command: &SnapshotCommand, common: &Common) -> Result<Exit> {
     match command {
         SnapshotCommand::Create(args) => {

@@ -1,7 +1,7 @@
-//! `cassay studies list|copy`: the studies and workload files that are in the program.
+//! `cassay studies list|copy`: lists and copies the studies and workload files in the program.
 //!
-//! What must hold: what is written is what is shipped, with the files that it names; and a file
-//! that is there is never written over.
+//! A copy is identical to the shipped file, and includes the files that it names. An existing file
+//! is never overwritten.
 
 use crate::args::{Common, CopyArgs, StudiesCommand};
 use crate::exit::Exit;
@@ -18,14 +18,14 @@ use yaml::did_you_mean;
 static STUDIES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../studies");
 static WORKLOADS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../workloads");
 
-/// A study or a workload file that is in the program.
+/// A study or a workload file in the program.
 struct Shipped {
     name: &'static str,
     kind: Kind,
     file: &'static File<'static>,
-    /// The folder that it shares with the files that it names.
+    /// The folder that contains it and the files that it names.
     folder: Option<&'static Dir<'static>>,
-    /// A study's question, or what is said of a workload in its first line.
+    /// A study's question, or the description in a workload's first line.
     about: String,
 }
 
@@ -44,7 +44,7 @@ impl Kind {
     }
 }
 
-/// Does the command.
+/// Runs the command.
 pub fn run(command: &StudiesCommand, common: &Common) -> Result<Exit> {
     match command {
         StudiesCommand::List => list(common),
@@ -53,7 +53,7 @@ pub fn run(command: &StudiesCommand, common: &Common) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Everything that is shipped, in the order in which it is listed.
+/// Returns everything that is shipped, in the order of the list.
 fn shipped() -> Vec<Shipped> {
     let below = STUDIES.dirs().map(Some);
     let folders = std::iter::once(None).chain(below);
@@ -67,7 +67,7 @@ fn shipped() -> Vec<Shipped> {
     all
 }
 
-/// A file as a study; published figures are none.
+/// Returns a file as a study; `None` for published figures.
 fn study_of(
     file: &'static File<'static>,
     folder: Option<&'static Dir<'static>>,
@@ -121,7 +121,7 @@ fn list(common: &Common) {
     terminal::say("next: cassay studies copy first-look");
 }
 
-/// Where one is written below the folder that it goes to.
+/// Returns the path below the destination folder.
 fn written_as(one: &Shipped) -> PathBuf {
     one.file.path().to_owned()
 }
@@ -132,16 +132,16 @@ fn copy(args: &CopyArgs, common: &Common) -> Result<()> {
     Ok(())
 }
 
-/// Something shipped that was written.
+/// Shipped files that were written.
 struct CopiedFiles {
     kind: Kind,
-    /// The file of the study or workload itself.
+    /// Path of the study or workload itself.
     path: PathBuf,
-    /// That and those that it needs.
+    /// Path of that file, and of those that it needs.
     files: Vec<PathBuf>,
 }
 
-/// Writes what is asked for: all of its files, or none.
+/// Writes the requested files: all of them, or none of them.
 fn written(args: &CopyArgs) -> Result<CopiedFiles> {
     let all = shipped();
     let of_folder = |one: &&Shipped| {
@@ -161,7 +161,7 @@ fn written(args: &CopyArgs) -> Result<CopiedFiles> {
         None => vec![found.file],
     };
     let mut written = Vec::new();
-    // Without a folder they are named as they are.
+    // Without a folder, the paths are relative to the current one.
     let to = args.to.as_deref().unwrap_or(Path::new(""));
     for file in &files {
         let path = to.join(file.path());
@@ -195,7 +195,7 @@ fn tell(copied: &CopiedFiles, common: &Common) {
     terminal::say(&format!("next: {}", next.join("\n      ")));
 }
 
-/// Refuses to write over a file that is another one.
+/// Refuses to overwrite a file with other content.
 fn refuse_other(path: &Path, contents: &[u8]) -> Result<()> {
     match foreign::read(FileKind::Study, path) {
         Ok(there) if there == contents => Ok(()),
@@ -209,7 +209,7 @@ fn refuse_other(path: &Path, contents: &[u8]) -> Result<()> {
     }
 }
 
-/// Writes a file that is not there.
+/// Writes a file that does not exist yet.
 fn place(path: &Path, contents: &[u8]) -> Result<()> {
     let what = || format!("write {}", path.display());
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
@@ -217,7 +217,7 @@ fn place(path: &Path, contents: &[u8]) -> Result<()> {
     }
     match std::fs::File::create_new(path) {
         Ok(mut file) => std::io::Write::write_all(&mut file, contents).with_context(what),
-        // It is the same: see above.
+        // It has the same content: see above.
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
         Err(error) if error.kind() == ErrorKind::PermissionDenied => bail!(
             "{}: {error}\nhint: do it in a folder that you may write to",
@@ -227,22 +227,22 @@ fn place(path: &Path, contents: &[u8]) -> Result<()> {
     }
 }
 
-/// What to do about a study that is not there as a file but is shipped under that name.
+/// Returns a hint for a study that does not exist as a file but is shipped under that name.
 pub fn hint(path: &Path) -> Option<String> {
     let name = path.file_stem()?.to_str()?;
     let found = shipped().into_iter().find(|one| one.kind == Kind::Study && one.name == name)?;
     let file = written_as(&found);
     Some(format!(
-        "hint: it is in the program: `cassay studies copy {name}` writes {}",
+        "it is in the program: `cassay studies copy {name}` writes {}",
         file.display()
     ))
 }
 
-/// A shipped study as a file in the current folder: the one that is there already, as in a
-/// checkout, or a new one.
+/// Returns a shipped study as a file in the current folder: an existing one, as in a checkout, or a
+/// new one.
 ///
 /// # Errors
-/// There is another file of that name.
+/// There is another file with that name.
 pub fn as_file(name: &str) -> Result<PathBuf> {
     let all = shipped();
     let found = all.iter().find(|one| one.name == name).context("a study that is shipped")?;

@@ -1,4 +1,4 @@
-//! `cassay supply list|fetch|export|import`: the jars and the Java that nodes are started with.
+//! `cassay supply list|fetch|export|import`: manages the jars and the Java for nodes.
 
 use super::dirs;
 use crate::args::{Common, FetchArgs, SupplyCommand, SupplyExportArgs, SupplyImportArgs};
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use study::settings::Study;
 use target::{JavaWanted, LocalSpec, Origin};
 
-/// Does the command.
+/// Runs the command.
 pub fn run(command: &SupplyCommand, common: &Common) -> Result<Exit> {
     host::process::heed(interrupt::flag()?);
     let done = match command {
@@ -97,7 +97,7 @@ fn fetch(args: &FetchArgs, common: &Common) -> Result<()> {
     Ok(())
 }
 
-/// Says where the jars are.
+/// Prints the folder of the jars.
 fn tell(version: &str, fetched: &Fetched, common: &Common) {
     let Fetched {
         folder,
@@ -151,8 +151,8 @@ fn import(args: &SupplyImportArgs, common: &Common) -> Result<()> {
     Ok(())
 }
 
-/// Does what takes a while: how far it is stands in a line that moves, or, where nobody looks, in
-/// one for each quarter.
+/// Runs a long task. Progress is shown in a line that is rewritten, or, without a terminal, in one
+/// line for each quarter.
 fn heard<T>(work: impl FnOnce(&mut ::supply::Voice<'_>) -> Result<T>) -> Result<T> {
     if !terminal::has_reader() || terminal::is_dumb() {
         return work(&mut ::supply::plainly(&mut |text| terminal::say(text)));
@@ -165,7 +165,7 @@ fn heard<T>(work: impl FnOnce(&mut ::supply::Voice<'_>) -> Result<T>) -> Result<
     done
 }
 
-/// Says which jars a study's nodes need that are not there, and what brings them.
+/// Prints which jars a study's nodes lack, and how to get them.
 pub fn say_absent(study: &Study) -> Result<()> {
     let cache = dirs()?.cache;
     let mut said: Vec<String> = Vec::new();

@@ -1,4 +1,4 @@
-//! `cassay tag`: names for runs, to compare later ones with.
+//! `cassay tag`: names runs, for later comparisons.
 
 use crate::args::{Common, TagArgs};
 use crate::exit::Exit;
@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 use serde_json::json;
 use std::path::Path;
 
-/// Gives or takes a name, or lists all.
+/// Adds or removes a name, or lists all names.
 pub fn run(args: &TagArgs, common: &Common) -> Result<Exit> {
     let results = &common.out;
     if let Some(name) = &args.name {

@@ -1,5 +1,5 @@
-//! `cassay target up|status|abilities|down`: local clusters that outlive a command, and how they
-//! and others are.
+//! `cassay target up|status|abilities|down`: manages local clusters that outlive a command, and
+//! shows the state of any cluster.
 
 mod status;
 
@@ -21,7 +21,7 @@ use target::{
 };
 use versions::Release;
 
-/// Does the command.
+/// Runs the command.
 pub fn run(command: &TargetCommand, common: &Common) -> Result<Exit> {
     let dirs = dirs()?;
     match command {
@@ -109,12 +109,12 @@ fn up(args: &UpArgs, dirs: &Dirs, common: &Common) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// The release that an export was made with.
+/// Returns the release of an export.
 fn release_of(version: &str) -> Result<Release> {
     Release::of(version).map_err(|unknown| anyhow!("{unknown}\nhint: {}", unknown.hint))
 }
 
-/// What a cluster has of an export that is to fit it; nothing without one.
+/// Properties that a cluster takes from an export that will be imported; empty without one.
 #[derive(Default)]
 struct Like {
     release: Option<Release>,
@@ -146,7 +146,7 @@ impl Like {
     }
 }
 
-/// Hosts as the arguments say.
+/// Returns the hosts of the arguments.
 fn hosts_of(args: &HostArgs, count: usize) -> HostsSpec {
     HostsSpec {
         count,

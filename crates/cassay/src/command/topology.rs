@@ -1,4 +1,4 @@
-//! `cassay topology`: what machines look like, where nodes go on them, and plans as files.
+//! `cassay topology`: shows machines, plans the placement of nodes on them, and exports plans.
 
 mod apply;
 
@@ -20,7 +20,7 @@ use std::path::Path;
 
 pub use apply::asked;
 
-/// Does the command.
+/// Runs the command.
 pub fn run(command: &TopologyCommand, common: &Common) -> Result<Exit> {
     match command {
         TopologyCommand::Show(args) => show(args, common),
@@ -31,7 +31,7 @@ pub fn run(command: &TopologyCommand, common: &Common) -> Result<Exit> {
     }
 }
 
-/// A machine and what it is called.
+/// A machine and its name.
 type Named = (String, Machine);
 
 fn machines(args: &MachineArgs) -> Result<Vec<Named>> {
@@ -79,7 +79,7 @@ fn show(args: &MachineArgs, common: &Common) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// The one machine that is planned for.
+/// Returns the single machine that is planned for.
 fn one(args: &MachineArgs) -> Result<Machine> {
     let mut machines = machines(args)?;
     let names: Vec<&str> = machines.iter().map(|(name, _)| name.as_str()).collect();
@@ -117,7 +117,7 @@ fn planned(args: &PlacementArgs) -> Result<(Machine, Plan)> {
 
 fn plan(args: &PlacementArgs, common: &Common) -> Result<Exit> {
     let (machine, plan) = planned(args)?;
-    // What a script does that knows no topology.
+    // The placement of a script that ignores the topology.
     let naive = ::topology::naive(&machine, &plan.wish);
     let naive = ::topology::costs(&machine, &naive, &[]);
     if common.json {
@@ -172,13 +172,13 @@ fn plan(args: &PlacementArgs, common: &Common) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Numbers as a list of the kernel's.
+/// Formats numbers as a list in the kernel's form.
 fn list(numbers: &[u32]) -> String {
     let set: ::topology::CpuSet = numbers.iter().copied().collect();
     set.to_string()
 }
 
-/// What guests see of it, by each rule.
+/// Formats the topology that guests see, by each rule.
 fn guests(plan: &Plan) -> String {
     let is_of = |profile| {
         if plan.wish.profile == profile {
@@ -194,7 +194,7 @@ fn guests(plan: &Plan) -> String {
         row(is_of(Profile::Vsphere7), "vSphere 7", &plan.vsphere7),
         row(is_of(Profile::Vsphere8), "vSphere 8", &plan.vsphere8),
     ];
-    // Those that are alike are said once.
+    // Equal ones are printed once.
     let mut known: Vec<&VirtualTopology> = Vec::new();
     for instance in &plan.instances {
         if !known.contains(&&instance.pinned) {
@@ -209,7 +209,7 @@ fn guests(plan: &Plan) -> String {
     terminal::table(&rows, &[false, false, false])
 }
 
-/// What each instance is started with; those that are alike are said once.
+/// Formats the start options of each instance; equal ones are printed once.
 fn settings(plan: &Plan) -> String {
     let words = |instance: &Instance| {
         let yaml = instance.yaml;
@@ -282,7 +282,7 @@ fn export(args: &ExportArgs, common: &Common) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// The files of a format, or of all that can say the plan.
+/// Returns the files of a format, or of all formats that can express the plan.
 fn files(source: &Source, name: &str) -> Result<Vec<Exported>> {
     if let Some(format) = export::format(name) {
         return Ok(export::export(source, format)?);
@@ -297,7 +297,7 @@ fn files(source: &Source, name: &str) -> Result<Vec<Exported>> {
     Ok(files)
 }
 
-/// Writes them, over nothing that is there.
+/// Writes them; existing files are not overwritten.
 fn write(folder: &Path, files: &[Exported]) -> Result<()> {
     std::fs::create_dir_all(folder).with_context(|| format!("make {}", folder.display()))?;
     for file in files {
@@ -340,7 +340,7 @@ fn read(args: &ReadArgs, common: &Common) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// What a file says; what its format cannot say is left out.
+/// Returns the properties of a file's placement, without those that its format cannot express.
 fn said(placement: &Placement) -> Vec<(String, Value)> {
     let set = |set: &::topology::CpuSet| json!(set.to_string());
     let guest = placement.guest.as_ref().map(|guest| {
@@ -351,7 +351,12 @@ fn said(placement: &Placement) -> Vec<(String, Value)> {
     });
     let all = [
         ("cpus", placement.cpus.as_ref().map(|cpus| json!(cpus))),
+        ("cpus_of_nodes", placement.cpus_of_nodes.as_ref().map(set)),
         ("memory_nodes", placement.memory_nodes.as_ref().map(set)),
+        (
+            "memory_interleaved_over",
+            placement.interleaves_all.then(|| json!("all nodes")),
+        ),
         ("guest", guest),
         (
             "memory_bytes",

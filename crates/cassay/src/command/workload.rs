@@ -1,5 +1,5 @@
-//! `cassay workload list|show|check|twin|recorded|sample`: the named workloads, files of one's own,
-//! tables that are there, and what Cassandra has recorded.
+//! `cassay workload list|show|check|twin|recorded|sample`: works with named workloads, workload
+//! files, existing tables and recorded traffic.
 
 mod check;
 mod recorded;
@@ -18,7 +18,7 @@ use study::work::Named;
 use workload::{Program, Sample, Spec, Stage};
 use yaml::Diagnostics;
 
-/// Does the command.
+/// Runs the command.
 pub fn run(command: &WorkloadCommand, common: &Common) -> Result<Exit> {
     let all = study::work::names();
     match command {
@@ -51,7 +51,7 @@ pub fn run(command: &WorkloadCommand, common: &Common) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// The first operations of the load stage, as CQL.
+/// Prints the first operations of the load stage, as CQL.
 fn print_samples(name: &str, rows: u64, seed: u64, common: &Common) -> Result<Exit> {
     let program = match program(name, seed)? {
         Ok(program) => Arc::new(program),
@@ -95,7 +95,7 @@ pub fn samples_text(samples: &[Sample]) -> String {
     text
 }
 
-/// The program of a named workload with its defaults, or of a workload file.
+/// Returns the program of a named workload with its defaults, or of a workload file.
 fn program(name: &str, seed: u64) -> Result<Result<Program, Diagnostics>> {
     let spec = spec(name, seed);
     if study::work::names().iter().any(|named| named.name == name) {
@@ -111,7 +111,7 @@ fn program(name: &str, seed: u64) -> Result<Result<Program, Diagnostics>> {
     Ok(workload::compile_file(name, &text, &spec, &beside(name)))
 }
 
-/// Reads the files that a workload file names: they are beside it.
+/// Returns a reader of the files that a workload file names: they lie beside it.
 fn beside(name: &str) -> impl Fn(&str) -> Result<String, String> {
     let folder = Folder {
         path: Path::new(name).parent().map(Path::to_owned).unwrap_or_default(),
@@ -120,7 +120,7 @@ fn beside(name: &str) -> impl Fn(&str) -> Result<String, String> {
     move |file| study::inputs::read_below(&folder, file)
 }
 
-/// What there is to say of a workload without a study.
+/// Returns the parameters of a workload without a study.
 fn spec(name: &str, seed: u64) -> Spec {
     Spec::new(name, study::settings::ROWS_UNLOADED, seed)
 }

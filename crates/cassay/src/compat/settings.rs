@@ -1,9 +1,9 @@
-//! The settings that cassandra-stress lists before it begins, as far as they mean something here.
+//! The settings that cassandra-stress lists before it begins, if cassay has them too.
 
 use imports::stress::{Command, Limit, Options, Pace, Rate, Seeds, Style, Task};
 use report::compat::stress::Settings;
 
-/// Whether a command line asks for the results, which it does unless it says otherwise.
+/// Returns true if a command line asks for the results, which is the default.
 pub fn has_summary(words: &[String]) -> bool {
     match Command::parse(words).map(|command| command.task) {
         Ok(Task::Run(run)) => !run.options.output.no_summary,
@@ -11,7 +11,7 @@ pub fn has_summary(words: &[String]) -> bool {
     }
 }
 
-/// Those of a command line; none if it asks for none.
+/// Returns the settings of a command line; empty if it asks for none of them.
 pub fn of(words: &[String]) -> Settings {
     let Ok(Command {
         task: Task::Run(run),
@@ -63,7 +63,7 @@ pub fn of(words: &[String]) -> Settings {
 
 type Rows = Vec<(&'static str, String)>;
 
-/// What there is, or what Java prints for nothing.
+/// Returns the value, or `null`, as Java prints it.
 fn or_null(value: Option<impl ToString>) -> String {
     value.map_or_else(|| "null".to_owned(), |value| value.to_string())
 }

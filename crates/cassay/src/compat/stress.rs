@@ -1,4 +1,4 @@
-//! What cassandra-stress prints: a line per interval, the results, the table of a ladder.
+//! Prints the output of cassandra-stress: a line per interval, the results, the table of a ladder.
 
 use super::settings;
 use crate::exit::Exit;
@@ -10,16 +10,16 @@ use measure::{Histogram, Interval, KindCount, KindInterval, Outcome};
 use report::compat::stress::{self, Length, Lines, Sample, Timing};
 use report::compat::stress_means;
 
-/// The commands whose operations the tool names in capitals.
+/// Commands whose operations the tool names in capitals.
 const PREDEFINED: [&str; 4] = ["read", "write", "counter_write", "counter_read"];
 
-/// Gathers what is measured, and prints it line by line.
+/// Collects the measurements, and prints them line by line.
 pub struct Stress {
-    /// Names of the kinds, as the tool has them, and whether they write.
+    /// Names of the kinds in the tool, and whether they write.
     kinds: Vec<(String, bool)>,
-    /// Partitions that an operation touches, on average.
+    /// Average number of partitions that an operation touches.
     partitions: f64,
-    /// Latency is that from the due time.
+    /// True if latency counts from the due time.
     is_fixed: bool,
     limit: StepLimit,
     warmup: u64,
@@ -28,13 +28,13 @@ pub struct Stress {
     is_ladder: bool,
     runs: Vec<(u32, Sample)>,
     lines: Lines,
-    /// Whether the results are printed behind a run.
+    /// True if the results are printed after a run.
     has_summary: bool,
-    /// What is listed before the first run.
+    /// Settings that are listed before the first run.
     settings: String,
     uncertainty: Uncertainty,
     measuring: bool,
-    /// What each client of several has seen of the run.
+    /// Measurements of each client, if there are several.
     clients: Vec<Sample>,
 }
 
@@ -180,7 +180,7 @@ impl Stress {
         }
     }
 
-    /// Times of all operations, failed ones too, as the tool takes them.
+    /// Returns the times of all operations, including failed ones, as the tool does.
     fn latency_of(&self, kind: &KindInterval) -> Histogram {
         let mut latency = Histogram::default();
         latency.add(if self.is_fixed {
@@ -192,7 +192,7 @@ impl Stress {
         latency
     }
 
-    /// The times of one client of several.
+    /// Returns the times of one client of several.
     fn sample_of(&self, client: &ClientTimes) -> Sample {
         let mut sample = Sample::default();
         for ((name, _), kind) in self.kinds.iter().zip(client.population.kinds()) {
@@ -228,7 +228,7 @@ impl Stress {
     }
 
     pub fn end(&mut self, exit: Exit) {
-        // Of a run that was broken off.
+        // The rest of an aborted run.
         let (last, _) = self.lines.end();
         if !last.is_empty() {
             terminal::data(&last);
@@ -245,7 +245,7 @@ impl Stress {
     }
 }
 
-/// Length of a run.
+/// Returns the length of a run, seconds.
 fn seconds(sample: &Sample) -> f64 {
     let spans = sample.operations.values().filter_map(|timing| timing.span_ns);
     let (from, to) = spans.fold((u64::MAX, 0), |(from, to), span| {

@@ -1,4 +1,4 @@
-//! What YCSB prints at its end.
+//! Prints the final output of YCSB.
 
 use crate::terminal;
 use engine::{ClientTimes, Event};
@@ -11,55 +11,55 @@ use std::io::Write;
 use std::path::Path;
 use store::hlog::HlogWriter;
 
-/// What a read-modify-write's parts begin with: they are reads and updates to YCSB.
+/// Prefix of a read-modify-write's parts: YCSB counts them as reads and updates.
 const PART: &str = "rmw-";
-/// The series of whole read-modify-writes.
+/// Name of the series of whole read-modify-writes.
 const WHOLE: &str = "READ-MODIFY-WRITE";
-/// YCSB's percentiles, if none are asked for.
+/// YCSB's default percentiles.
 const PERCENTILES: &str = "50,95,99";
 
-/// What one kind has come to.
+/// Sums of one kind.
 #[derive(Clone, Debug, Default)]
 struct Sum {
     name: String,
     ok: u64,
     errors: u64,
-    /// Reads that found no row: answered, but no success to YCSB.
+    /// Reads that found no row: they were answered, but YCSB counts them as failures.
     missing: u64,
-    /// Latency of the errors, from the intended time: that from the send is not measured.
+    /// Latency of the errors, from the intended time: the time from the send is not measured.
     failed: Histogram,
     service: Histogram,
     latency: Histogram,
-    /// Of `timeseries`: by time in ms, the sum of latencies in µs and their count.
+    /// For `timeseries`: by time in ms, the sum of latencies in µs and their number.
     units: BTreeMap<u64, (f64, u64)>,
-    /// Of `raw`: time in unix ms, latency in µs, how many.
+    /// For `raw`: time in unix ms, latency in µs, number.
     points: Vec<(u64, u64, u64)>,
 }
 
-/// Where other files go than the end of the run.
+/// Other output files.
 #[derive(Clone, Debug, Default)]
 struct Files {
-    /// `measurement.raw.output_file`, if raw values are asked for; empty: stdout.
+    /// `measurement.raw.output_file`, if raw values are requested; empty for stdout.
     raw: Option<String>,
-    /// What histogram logs are called, before the operation's name.
+    /// Prefix of histogram logs, before the operation's name.
     histograms: Option<String>,
 }
 
-/// Gathers what is measured.
+/// Collects the measurements.
 pub struct Ycsb {
     interval: ycsb::Interval,
     measurements: Vec<Measurement>,
-    /// Of `timeseries`, in ms.
+    /// Interval of `timeseries`, ms.
     granularity: u64,
     files: Files,
     exporter: Exporter,
-    /// `exportfile`: where the end goes in place of stdout.
+    /// `exportfile`: receives the end of the output instead of stdout.
     file: Option<String>,
     kinds: Vec<Sum>,
-    /// What each client of several has seen.
+    /// Measurements of each client, if there are several.
     clients: Vec<Vec<Sum>>,
     seconds: f64,
-    /// When the first interval began, on the monotonic clock.
+    /// Start of the first interval, on the monotonic clock.
     start_ns: Option<u64>,
 }
 
@@ -130,7 +130,7 @@ impl Ycsb {
         }
     }
 
-    /// The times of one client of several.
+    /// Returns the times of one client of several.
     fn sums_of(&self, client: &ClientTimes) -> Vec<Sum> {
         let kinds = self.kinds.iter().zip(client.population.kinds());
         let sum = |(sum, kind): (&Sum, KindInterval)| Sum {
@@ -195,7 +195,7 @@ impl Ycsb {
         let Some(file) = &self.file else {
             return terminal::data(&text);
         };
-        // A measured run must not be lost to a path that is none.
+        // Measurements must not be lost because of an invalid path.
         if let Err(error) = std::fs::write(file, &text) {
             terminal::say(&format!(
                 "exportfile {file}: {error}; the results are on stdout"
@@ -204,7 +204,7 @@ impl Ycsb {
         }
     }
 
-    /// The single values, where `raw` asks for them.
+    /// Writes the single values, if `raw` asks for them.
     fn write_raw(&self) {
         let Some(file) = &self.files.raw else { return };
         let kinds = self.kinds.iter().filter(|sum| !sum.points.is_empty());
@@ -226,7 +226,7 @@ impl Ycsb {
         }
     }
 
-    /// A histogram log for each series, where `hdrhistogram.fileoutput` asks for them.
+    /// Writes a histogram log for each series, if `hdrhistogram.fileoutput` asks for them.
     fn write_histograms(&self, series: &[Series]) {
         let Some(prefix) = &self.files.histograms else {
             return;
@@ -253,13 +253,13 @@ impl Ycsb {
     }
 }
 
-/// The series of some kinds, as YCSB names them.
+/// Returns the series of some kinds, with YCSB's names.
 fn series_of(sums: &[Sum]) -> Vec<Series> {
     let mut all: Vec<Series> = Vec::new();
     for sum in sums.iter().filter(|sum| sum.ok + sum.errors > 0) {
         let name = sum.name.strip_prefix(PART).unwrap_or(&sum.name).to_uppercase();
-        // Only reads by key can miss a row, and what a read-modify-write has missed is counted
-        // by the whole of it.
+        // Only reads by key can miss a row. Rows that a read-modify-write missed are counted by the
+        // whole operation.
         let whole = sums.iter().find(|kind| kind.name.to_uppercase() == WHOLE);
         let missing = match sum.name.as_str() {
             "read" => sum.missing,
@@ -276,7 +276,7 @@ fn series_of(sums: &[Sum]) -> Vec<Series> {
         add(&mut all, &name, returns, (&sum.service, &sum.latency));
         let averages = sum.units.iter().map(|(ms, (us, count))| (*ms, us / *count as f64));
         if let Some(series) = all.iter_mut().find(|series| series.name == name) {
-            // Those of a read-modify-write's parts stand with the operation's own.
+            // Values of a read-modify-write's parts are merged with the operation's own.
             series.averages.extend(averages);
             series.averages.sort_by_key(|(ms, _)| *ms);
         }
@@ -288,7 +288,7 @@ fn series_of(sums: &[Sum]) -> Vec<Series> {
     all
 }
 
-/// Adds to the series of this name.
+/// Adds to the series with this name.
 fn add(
     all: &mut Vec<Series>,
     name: &str,
@@ -313,7 +313,7 @@ fn add(
     series.latency.add(latency);
 }
 
-/// Percentiles that a property lists; YCSB's own if one of them is no number.
+/// Parses the percentiles of a property; returns YCSB's defaults if one of them is not a number.
 fn percentiles(text: Option<&str>, default: &str) -> Vec<f64> {
     let numbers: Option<Vec<f64>> = text
         .unwrap_or(default)

@@ -1,29 +1,29 @@
-//! The course of a figure over the last seconds, in braille: two seconds and four steps a
-//! character, from 0 up, with its axis in numbers.
+//! Draws a curve of a figure over the last seconds, in braille: two seconds and four steps per
+//! character, from 0 up, with an axis of numbers.
 
 use super::state::Second;
 use crate::terminal::{Line, Tone};
 use measure::number::{count, short};
 use std::collections::VecDeque;
 
-/// Columns of the axis' numbers, with the space behind them.
+/// Columns of the axis labels, including the space after them.
 const AXIS: usize = 8;
-/// Dots of a braille character, from below: on its left, and on its right.
+/// Dots of a braille character, from the bottom: left column, right column.
 const DOTS: [[u32; 4]; 2] = [[0x40, 0x04, 0x02, 0x01], [0x80, 0x20, 0x10, 0x08]];
-/// Braille without dots.
+/// The braille character without dots.
 const EMPTY: u32 = 0x2800;
 
-/// What of a second is drawn.
+/// A figure to draw.
 pub struct Curve {
-    /// What it is, with its unit.
+    /// Title, with the unit.
     pub title: &'static str,
-    /// Its value.
+    /// Returns its value in a second.
     pub value: fn(&Second) -> f64,
-    /// Its value as it is written.
+    /// Formats its value.
     pub written: fn(f64) -> String,
 }
 
-/// Lines of `columns` columns: a title, `height` lines of the curve, and the axis of time.
+/// Returns lines of `columns` columns: a title, `height` lines of the curve, and the time axis.
 pub fn course(
     curve: &Curve,
     seconds: &VecDeque<Second>,
@@ -59,15 +59,15 @@ pub fn course(
     lines
 }
 
-/// The most that the axis must hold: of what is measured, if that is what goes on, since rows are
-/// loaded and read back many times as fast. What goes beyond it ends at the top.
+/// Returns the maximum of the axis. During a measurement only measured seconds count, since rows
+/// are loaded and read back much faster. Higher values end at the top.
 fn most<'s>(curve: &Curve, seconds: impl DoubleEndedIterator<Item = &'s Second> + Clone) -> f64 {
     let of_now = seconds.clone().next_back().is_some_and(|newest| newest.is_measured);
     let same = seconds.filter(|second| second.is_measured || !of_now);
     same.map(curve.value).fold(0.0, f64::max)
 }
 
-/// One line of the curve: the newest second is the rightmost.
+/// Returns one line of the curve; the newest second is the rightmost.
 fn cells_of(steps: &[usize], cells: usize, row: usize) -> String {
     let empty = (cells * 2).saturating_sub(steps.len());
     let step_at = |dot: usize| dot.checked_sub(empty).map_or(0, |index| steps[index]);
@@ -89,7 +89,7 @@ fn time_axis(cells: usize, columns: usize) -> Line {
     Line::default().with(Tone::Faint, &text).fitted(columns)
 }
 
-/// The next number of the series 1, 2, 5, 10, … that is not below; 1 for nothing.
+/// Rounds up to the series 1, 2, 5, 10, …; returns 1 for 0.
 fn round_up(value: f64) -> f64 {
     if value <= 0.0 {
         return 1.0;
@@ -100,7 +100,7 @@ fn round_up(value: f64) -> f64 {
     step.unwrap_or(10.0) * power
 }
 
-/// A round number of the axis.
+/// Formats a round number for the axis.
 fn figure(value: f64) -> String {
     if value >= 100.0 {
         count(value.round() as u64)
@@ -126,8 +126,8 @@ mod tests {
         }
     }
 
-    /// While rows were loaded 5,000 operations a second were done; 300 are measured, and a fault
-    /// among these could not be seen.
+    /// Loading reached 5,000 operations a second, and 300 are measured. On a common axis, a fault
+    /// in the measured part would be invisible.
     #[test]
     fn the_axis_is_that_of_what_is_measured() {
         let second = |ops_per_s: f64, is_measured: bool| Second {

@@ -1,25 +1,26 @@
-//! A run as lines: one that moves, plain ones where nobody looks, and one for each finished trial.
+//! Formats a run as lines: a status line, plain lines for logs, and one for each finished trial.
 
 use super::state::{RunState, TrialFigures};
 use crate::terminal::{Line, Tone, shortened_name};
 use engine::Progress;
 use measure::Known;
+use measure::clock::SECOND_NS;
 use measure::number::{count, counted, significant, whole};
 use report::Verdict;
 use store::record::TrialFinding;
 use study::human;
 use unicode_width::UnicodeWidthStr;
 
-/// Columns of a name that are kept before other things give way.
+/// Minimum width of a name, kept before other parts are shortened.
 const NAME_LEAST: usize = 16;
-/// Columns of op/s, p50, p99, errors and verdict on a line by itself, which has their units.
+/// Columns of op/s, p50, p99, errors and verdict on a line of its own, with units.
 const LINE_FIGURES: usize = 59;
-/// The same in a table, whose head has them.
+/// The same in a table, whose header has the units.
 const TABLE_FIGURES: usize = 41;
-/// Two spaces before each line of a trial.
+/// Indentation of a trial's line.
 const INDENT: &str = "  ";
 
-/// The line of a phase that begins.
+/// Returns the line for a phase that begins.
 pub fn begun(state: &RunState, now_ns: u64) -> String {
     let left = left(state, now_ns);
     let phase = &state.phase;
@@ -31,8 +32,8 @@ pub fn begun(state: &RunState, now_ns: u64) -> String {
     )
 }
 
-/// The line of an interval, by the phase that it belongs to.
-pub fn going(state: &RunState, phase: &str, progress: Progress, now_ns: u64) -> String {
+/// Returns the line of an interval, with its phase.
+fn going(state: &RunState, phase: &str, progress: Progress, now_ns: u64) -> String {
     format!(
         "{} · {phase} {:.0} s · {} left · {} op/s · p99 {} ms · {}",
         place_and_name(state),
@@ -44,21 +45,37 @@ pub fn going(state: &RunState, phase: &str, progress: Progress, now_ns: u64) -> 
     )
 }
 
+/// Returns the line of a phase in progress: with its figures once there are some, otherwise with
+/// its elapsed time.
+pub fn still(state: &RunState, now_ns: u64) -> String {
+    let phase = &state.phase;
+    if let Some(progress) = phase.progress {
+        return going(state, phase.name, progress, now_ns);
+    }
+    format!(
+        "{} · {} {:.0} s · {} left",
+        place_and_name(state),
+        phase.name,
+        now_ns.saturating_sub(phase.begin_ns) as f64 / SECOND_NS as f64,
+        left(state, now_ns),
+    )
+}
+
 fn place_and_name(state: &RunState) -> String {
     state.current().map_or(String::new(), |(place, name)| format!("{place} {name}"))
 }
 
-/// What is left of the run, in words.
+/// Describes the time left.
 fn left(state: &RunState, now_ns: u64) -> String {
     human::seconds_for_people(state.left_s(now_ns))
 }
 
-/// The line that moves, at most so wide: the figures and the time left are never cut, the name of
-/// the trial is, and the phase is left out before the name is gone.
+/// Returns the status line, at most `columns` wide. Figures and time left are never shortened; the
+/// trial's name is, and the phase is left out before the name is.
 pub fn moving(state: &RunState, columns: usize, now_ns: u64) -> Line {
     let (place, name) = state.current().unwrap_or_default();
     let Some(progress) = state.phase.progress else {
-        return Line::of(&begun(state, now_ns));
+        return Line::of(&still(state, now_ns));
     };
     let figures = format!(
         " · {} op/s · p99 {} ms · {} · {} left",
@@ -79,7 +96,7 @@ pub fn moving(state: &RunState, columns: usize, now_ns: u64) -> Line {
     ))
 }
 
-/// A finished trial, where nobody looks: the first reason stands behind the figures.
+/// Returns the plain line of a finished trial, with the first reason after the figures.
 pub fn finished(name: &str, finding: &TrialFinding) -> String {
     let figures = TrialFigures::of(finding);
     let mut line = format!(
@@ -100,15 +117,16 @@ fn known(value: Known) -> String {
     format!("{}{}", value.sign(), significant(value.least(), 3))
 }
 
-/// Columns that names and figures of all trials stand in, below each other.
+/// Column widths for the names and figures of all trials.
 pub struct FigureColumns {
     name: usize,
-    /// What is left behind the verdict.
+    /// Columns left after the verdict.
     rest: usize,
 }
 
 impl FigureColumns {
-    /// For lines of so many columns, `figures` of them for figures and verdict, and these names.
+    /// Computes the widths for lines of `columns` columns, with `figures` columns for figures and
+    /// verdict, and these names.
     fn new<'n>(
         columns: usize,
         figures: usize,
@@ -123,28 +141,28 @@ impl FigureColumns {
         }
     }
 
-    /// For lines that stand by themselves, of so many columns.
+    /// Computes the widths for single lines of `columns` columns.
     pub fn of_lines<'n>(columns: usize, names: impl Iterator<Item = &'n str>) -> FigureColumns {
         FigureColumns::new(columns, LINE_FIGURES, names)
     }
 
-    /// For a table of so many columns.
+    /// Computes the widths for a table of `columns` columns.
     pub fn of_table<'n>(columns: usize, names: impl Iterator<Item = &'n str>) -> FigureColumns {
         FigureColumns::new(columns, TABLE_FIGURES, names)
     }
 
-    /// Columns of a name.
+    /// Returns the width of a name.
     pub fn name_columns(&self) -> usize {
         self.name
     }
 
-    /// A name in its column.
+    /// Returns a name in its column.
     pub fn name(&self, name: &str, tone: Tone) -> Line {
         Line::of(INDENT)
             .then(Line::default().with(tone, &shortened_name(name, self.name)).fitted(self.name))
     }
 
-    /// The head of a table, with a heading of its first column.
+    /// Returns the header of a table, with the title of its first column.
     pub fn head(&self, name: &str) -> Line {
         let name = Line::of(name).fitted(INDENT.len() + self.name).plain();
         let figures = format!(
@@ -154,7 +172,7 @@ impl FigureColumns {
         Line::default().with(Tone::Strong, &(name + &figures))
     }
 
-    /// A finished trial in a table.
+    /// Returns a finished trial as a row of a table.
     pub fn row(&self, name: &str, figures: &TrialFigures) -> Line {
         let text = format!(
             "{:>8}{:>8}{:>9}{:>7}  ",
@@ -167,7 +185,7 @@ impl FigureColumns {
         self.with_verdict(line, figures)
     }
 
-    /// A finished trial on a line by itself.
+    /// Returns a finished trial as a single line.
     pub fn finished(&self, name: &str, figures: &TrialFigures) -> Line {
         let text = format!(
             "  {:>7} op/s  p50 {:>5}  p99 {:>6} ms  {:>8}  ",
@@ -180,7 +198,7 @@ impl FigureColumns {
         self.with_verdict(line, figures)
     }
 
-    /// The verdict, with its cause where there is room for it.
+    /// Adds the verdict, with its cause if there is room.
     fn with_verdict(&self, line: Line, figures: &TrialFigures) -> Line {
         let verdict = Verdict::of(Some(figures.verdict));
         let line = line.with(tone_of(verdict), verdict.name());
@@ -192,14 +210,14 @@ impl FigureColumns {
     }
 }
 
-/// Words that stood at the begin of a sentence, within one.
+/// Changes the first letter of a sentence to lower case.
 fn in_a_sentence(words: &str) -> String {
     let mut chars = words.chars();
     let first = chars.next().map(|first| first.to_lowercase().to_string());
     first.unwrap_or_default() + chars.as_str()
 }
 
-/// How a verdict is shown.
+/// Returns the tone of a verdict.
 pub fn tone_of(verdict: Verdict) -> Tone {
     match verdict {
         Verdict::Valid => Tone::Good,

@@ -1,5 +1,5 @@
-//! The clients and the hosts of a run on the full screen: a table of each, and where there is no
-//! room for all of them, the worst ones first; where there is hardly any, a line of the worst.
+//! Formats the clients and hosts of a run for the full screen: a table of each. Without room for
+//! all of them, the worst come first; with hardly any room, one line names the worst.
 
 use super::state::RunState;
 use crate::terminal::{Line, Tone, shortened_name};
@@ -10,20 +10,20 @@ use std::cmp::Reverse;
 
 /// Columns of the word before a section.
 const NAMED: usize = 8;
-/// Columns of the figures of a client, and of a host with a few of its nodes.
+/// Columns of a client's figures, or of a host's with a few of its nodes.
 const CLIENT_FIGURES: usize = 44;
 const HOST_FIGURES: usize = 50;
-/// Columns of a name, at most.
+/// Maximum width of a name.
 const NAME_MOST: usize = 40;
 /// Columns of a client's name in a sentence.
 const NAME_IN_SENTENCE: usize = 18;
-/// A table has a head, one of those that it is of, and a line that says how many more there are.
+/// Minimum lines of a table: a header, one entry, and the number of other entries.
 const TABLE_LEAST: usize = 3;
-/// A client of which nothing was heard for so long is not on time: it tells of its clock twice a
-/// second, and of its load once.
+/// Time after which a client counts as silent, s: it reports its clock twice a second, and its load
+/// once.
 const SILENT_S: f64 = 2.0;
 
-/// Clients and hosts in at most so many lines.
+/// Returns clients and hosts in at most `rows` lines.
 pub fn machines(state: &RunState, columns: usize, rows: usize) -> Vec<Line> {
     let needed = |count: usize| if count == 0 { 0 } else { count + 1 };
     let (clients, hosts) = (needed(state.clients.len()), needed(state.hosts.len()));
@@ -49,19 +49,19 @@ pub fn machines(state: &RunState, columns: usize, rows: usize) -> Vec<Line> {
     lines
 }
 
-/// Machines of one sort.
+/// Machines of one kind.
 struct Section<'m, T> {
     word: &'static str,
     all: &'m [T],
     head: Line,
-    /// A line of the table.
+    /// Formats a row of the table.
     row: &'m dyn Fn(&T) -> Line,
-    /// The same without a head.
+    /// Formats the same as a sentence.
     sentence: &'m dyn Fn(&T) -> Line,
 }
 
 impl<T> Section<'_, T> {
-    /// In their order where there is room for all; else the worst first.
+    /// Returns all in order if there is room; otherwise the worst first.
     fn lines<B: Ord>(self, rows: usize, badness: impl Fn(&T) -> B) -> Vec<Line> {
         let mut sorted: Vec<&T> = self.all.iter().collect();
         let room = rows.saturating_sub(1);
@@ -95,7 +95,7 @@ impl<T> Section<'_, T> {
     }
 }
 
-/// Worse is more: lost, silent, behind its schedule, slow.
+/// Returns the badness of a client; higher is worse: lost, silent, late, slow.
 fn badness_of_client(client: &ClientNow) -> (bool, bool, u64, u64) {
     let second = client.second.unwrap_or_default();
     let p99_us = (second.p99_ms * 1e3) as u64;
@@ -108,7 +108,7 @@ fn badness_of_client(client: &ClientNow) -> (bool, bool, u64, u64) {
     )
 }
 
-/// Worse is more: nodes that are away, a disk without rest, CPUs without rest.
+/// Returns the badness of a host; higher is worse: nodes away, a busy disk, busy CPUs.
 fn badness_of_host(host: &HostNow, has_away: bool) -> (bool, u64, u64) {
     let cpu = match host.cpu {
         Some(HostCpu::OfMachine(percent)) => percent,
@@ -145,7 +145,7 @@ fn name_of(client: &ClientNow) -> String {
     format!("{} ({})", client.name, client.place)
 }
 
-/// What there is to say of a client in place of figures.
+/// Returns the message that replaces a client's figures.
 fn trouble(client: &ClientNow) -> Option<(Tone, String)> {
     if client.is_lost {
         Some((Tone::Bad, "lost".to_owned()))
@@ -197,7 +197,7 @@ fn host_head(columns: usize) -> Line {
     head("Hosts", columns, HOST_FIGURES, &text)
 }
 
-/// CPU, bytes and busy time of its disks.
+/// Returns CPU usage, and bytes and busy time of its disks.
 fn host_figures(host: &HostNow) -> [String; 3] {
     let cpu = host.cpu.map(|cpu| match cpu {
         HostCpu::OfMachine(percent) => format!("{percent:.0} %"),
@@ -208,7 +208,7 @@ fn host_figures(host: &HostNow) -> [String; 3] {
     [cpu, disk, busy].map(|figure| figure.unwrap_or_else(|| "?".to_owned()))
 }
 
-/// Whether its nodes are there.
+/// Describes the state of its nodes.
 fn nodes_of(host: &HostNow, state: &RunState) -> (Tone, String) {
     let away: Vec<String> = host.nodes.iter().filter(|name| state.is_away(name)).cloned().collect();
     match (away.is_empty(), host.nodes.len()) {

@@ -1,4 +1,4 @@
-//! What a run has come to, for whoever watches it: made of its events, and of nothing else.
+//! State of a run for display, built from its events only.
 
 use engine::{CpuShares, Event, FaultStage, HostNow, PlannedFault, Progress};
 use fleet::ClientNow;
@@ -8,69 +8,69 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use store::record::{TrialFinding, Verdict};
 
-/// Seconds of the course that are kept: more than any screen shows.
+/// Number of seconds of the curve that are kept: more than any screen shows.
 const COURSE_MAX: usize = 1200;
-/// Messages that are kept.
+/// Number of messages that are kept.
 const MESSAGES_MAX: usize = 50;
 
-/// A run as it stands.
+/// Current state of a run.
 #[derive(Debug, Default)]
 pub struct RunState {
-    /// Name of the study; empty before the run has its folder.
+    /// Name of the study; empty until the run has its folder.
     pub study: String,
     /// The trials of the plan, in its order.
     pub trials: Vec<TrialState>,
-    /// The one that goes on, by its number.
+    /// Index of the current trial.
     pub current: Option<usize>,
-    /// The phase that goes on.
+    /// The current phase.
     pub phase: PhaseState,
     /// Expected length of the trials after this one, seconds.
     pub rest_s: f64,
     /// The last intervals, oldest first.
     pub course: VecDeque<Second>,
-    /// Errors of the trial by their kinds.
+    /// Errors of the trial, by kind.
     pub errors: BTreeMap<&'static str, u64>,
-    /// Names of the target's nodes; none before it is ready.
+    /// Names of the target's nodes; empty until it is ready.
     pub nodes: Vec<String>,
-    /// Those that have ended by themselves.
+    /// Nodes that have ended by themselves.
     pub died: Vec<String>,
-    /// What the machine's CPUs are used for.
+    /// Use of the machine's CPUs.
     pub cpu: Option<CpuShares>,
-    /// The clients of a load that several offer, while they offer it.
+    /// The clients of a load with several clients, while they offer it.
     pub clients: Vec<ClientNow>,
-    /// The hosts of the nodes, while load is offered and somebody looks.
+    /// The hosts of the nodes, while load is offered and displayed.
     pub hosts: Vec<HostNow>,
-    /// What is broken on purpose in this phase.
+    /// Faults of this phase.
     pub faults: Vec<FaultState>,
-    /// When the measured window began, monotonic clock.
+    /// Start of the measured window, monotonic clock, ns.
     pub measured_from_ns: Option<u64>,
-    /// What was said, oldest first.
+    /// Messages, oldest first.
     pub messages: VecDeque<String>,
 }
 
-/// A trial as it stands.
+/// State of a trial.
 #[derive(Clone, Debug)]
 pub struct TrialState {
-    /// Its name.
+    /// Name of the trial.
     pub name: String,
-    /// What came of it.
+    /// Result of the trial, once it has ended.
     pub end: Option<TrialEnd>,
 }
 
-/// What came of a trial.
+/// Result of a trial.
 #[derive(Clone, Debug)]
 pub enum TrialEnd {
     /// It has its finding.
     Finished(TrialFigures),
-    /// An earlier attempt has finished it.
+    /// An earlier attempt finished it.
     Earlier,
-    /// It could not be done.
+    /// It failed, with the reason.
     Failed(String),
-    /// It was left out.
+    /// It was left out, with the reason.
     LeftOut(String),
 }
 
-/// What a finished trial is told by.
+/// Figures of a finished trial.
 #[derive(Clone, Debug)]
 pub struct TrialFigures {
     /// Successful operations per second.
@@ -81,14 +81,14 @@ pub struct TrialFigures {
     pub p99_ms: Known,
     /// Failed operations.
     pub errors: u64,
-    /// Whether it may be believed.
+    /// Verdict on the trial.
     pub verdict: Verdict,
-    /// The first cause why not, in few words.
+    /// First cause of a verdict that is not valid, in a few words.
     pub cause: Option<&'static str>,
 }
 
 impl TrialFigures {
-    /// Of a trial's finding.
+    /// Returns the figures of a trial's finding.
     pub fn of(finding: &TrialFinding) -> TrialFigures {
         TrialFigures {
             ops_per_s: finding.all.ops_per_s,
@@ -101,47 +101,47 @@ impl TrialFigures {
     }
 }
 
-/// A phase as it stands.
+/// State of a phase.
 #[derive(Clone, Debug, Default)]
 pub struct PhaseState {
     /// `measure`, `target`, …; empty before the first.
     pub name: &'static str,
-    /// What it does, in words.
+    /// Work of the phase, in words.
     pub what: String,
     /// Expected length, seconds.
     pub seconds: f64,
     /// Expected length of the trial's phases after it, seconds.
     pub seconds_after: f64,
-    /// When it began, monotonic clock.
+    /// Start, monotonic clock, ns.
     pub begin_ns: u64,
-    /// What its intervals came to, once it has some.
+    /// Totals of its intervals, once it has some.
     pub progress: Option<Progress>,
 }
 
-/// An interval of the course.
+/// A second of the curve.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Second {
     /// Successful operations per second.
     pub ops_per_s: f64,
     /// p99 of latency, ms.
     pub p99_ms: f64,
-    /// Whether operations failed.
+    /// True if operations failed.
     pub has_errors: bool,
-    /// Whether it is of the load that is measured, and not of loading or reading back rows.
+    /// True if it belongs to the measured load, and not to loading or reading back rows.
     pub is_measured: bool,
 }
 
-/// A fault as it stands.
+/// State of a fault.
 #[derive(Clone, Debug)]
 pub struct FaultState {
-    /// What is planned.
+    /// The planned fault.
     pub planned: PlannedFault,
-    /// How far it has come, and since when on the monotonic clock; none: its time is to come.
+    /// The stage reached, and since when on the monotonic clock, ns; `None` before it begins.
     pub reached: Option<(FaultStage, u64)>,
 }
 
 impl FaultState {
-    /// Whether something is broken by it now.
+    /// Returns true if the fault is active now.
     pub fn is_open(&self) -> bool {
         use FaultStage::{Healing, Holding, Injecting};
         matches!(self.reached, Some((Injecting | Holding | Healing, _)))
@@ -149,7 +149,7 @@ impl FaultState {
 }
 
 impl RunState {
-    /// Takes an event that came at `now_ns` of the monotonic clock.
+    /// Handles an event at `now_ns` of the monotonic clock.
     pub fn event(&mut self, event: &Event, now_ns: u64) {
         match event {
             Event::RunStarted {
@@ -221,8 +221,8 @@ impl RunState {
         }
     }
 
-    /// Expected length of the rest of the run, seconds. The phase's own time runs down; what it
-    /// takes longer than expected is not made up for, unless its progress tells how long it is.
+    /// Returns the expected time left in the run, seconds. The planned time of the phase counts
+    /// down; the estimate ignores an overrun, unless the phase's progress tells its length.
     pub fn left_s(&self, now_ns: u64) -> f64 {
         let gone_s = self.phase_gone_s(now_ns);
         let planned_s = (self.phase.seconds - gone_s).max(0.0);
@@ -230,25 +230,25 @@ impl RunState {
         told_s.unwrap_or(planned_s) + self.phase.seconds_after + self.rest_s
     }
 
-    /// For how long the phase has gone on, seconds.
+    /// Returns the elapsed time of the phase, seconds.
     pub fn phase_gone_s(&self, now_ns: u64) -> f64 {
         now_ns.saturating_sub(self.phase.begin_ns) as f64 / SECOND_NS as f64
     }
 
-    /// `3/12 writes, 28 threads`: the trial that goes on, by its place and its name.
+    /// Returns the current trial's position and name: `3/12 writes, 28 threads`.
     pub fn current(&self) -> Option<(String, &str)> {
         let index = self.current?;
         let name = &self.trials.get(index)?.name;
         Some((format!("{}/{}", index + 1, self.trials.len()), name))
     }
 
-    /// The fault that has taken a node away, if one has.
+    /// Returns the fault that has taken a node away, if any.
     pub fn taken_by(&self, node: &String) -> Option<&FaultState> {
         let mut open = self.faults.iter().filter(|fault| fault.is_open());
         open.find(|fault| fault.planned.takes_away.contains(node))
     }
 
-    /// Whether a node is not there, on purpose or by itself.
+    /// Returns true if a node is away, by a fault or by itself.
     pub fn is_away(&self, node: &String) -> bool {
         self.died.contains(node) || self.taken_by(node).is_some()
     }
@@ -270,7 +270,7 @@ impl RunState {
         self.course.clear();
         self.measured_from_ns = None;
         if let Some(trial) = self.trials.get_mut(index) {
-            // A search finds its point on the way.
+            // A search chooses its point as it goes, which changes the name.
             name.clone_into(&mut trial.name);
             trial.end = None;
         }

@@ -1,4 +1,4 @@
-//! Pictures and lines of a run that is made up of events.
+//! Tests of screens and lines for made-up events.
 
 use super::*;
 use engine::{CpuShares, FaultStage, HostCpu, HostNow, PlannedFault, Progress};
@@ -8,7 +8,7 @@ use measure::clock::SECOND_NS;
 use measure::{Interval, KindInterval, Known, Outcome};
 use store::record::{TrialFinding, Verdict};
 
-/// A run of three trials, a second after it has got its folder.
+/// A run of three trials, one second after it created its folder.
 fn begun_run(state: &mut RunState) {
     let names = [
         "writes, 8 threads",
@@ -46,7 +46,7 @@ fn phase(state: &mut RunState, phase: &'static str, now_ns: u64) {
     state.event(&started, now_ns);
 }
 
-/// A second in which so much was done, and so many operations timed out.
+/// Adds a second with this throughput, and this number of timeouts.
 fn second(state: &mut RunState, index: u64, ops_per_s: f64, p99_ms: f64, timeouts: u64) {
     let mut kind = KindInterval::default();
     kind.outcomes.add_many(Outcome::ClientTimeout, timeouts);
@@ -78,7 +78,7 @@ fn finding(verdict: Verdict) -> TrialFinding {
     finding
 }
 
-/// In its second trial: a node was killed 12 s ago, another fault is to come.
+/// The second trial: a node was killed 12 s ago, and another fault is planned.
 fn in_the_middle() -> RunState {
     let mut state = RunState::default();
     begun_run(&mut state);
@@ -151,7 +151,7 @@ fn picture(state: &RunState, columns: usize, rows: usize, now: &Now) -> String {
     lines.iter().map(|line| line.plain().trim_end().to_owned() + "\n").collect()
 }
 
-/// The file beside this one that holds a picture.
+/// Returns the file beside this one that contains a picture.
 fn snapshot(name: &str) -> ExpectFile {
     expect_file![format!("snapshots/{name}.txt")]
 }
@@ -196,7 +196,7 @@ fn host(name: &str, node: &str, cpu: HostCpu, disk: Option<(f64, f64)>) -> HostN
     }
 }
 
-/// The same run with two clients, of which one is behind its schedule, and two hosts.
+/// The same run with two hosts and two clients, one of which is behind its schedule.
 fn with_machines() -> RunState {
     let mut state = in_the_middle();
     let clients = vec![client(1, 4.5, 0), client(2, 40.0, 1234)];
@@ -352,7 +352,7 @@ fn what_is_left_of_a_load_is_told_by_how_it_went() {
         ..Progress::default()
     };
     state.phase.progress = Some(progress);
-    let line = going(&state, "load", progress, 10 * SECOND_NS);
+    let line = still(&state, 10 * SECOND_NS);
     assert!(line.contains("1 min 30 s left"), "{line}");
 }
 

@@ -1,8 +1,8 @@
-//! The full screen of a run: lines made of its state, a size and the time, and of nothing else.
+//! Renders the full screen of a run: its lines depend only on the state, the size and the time.
 //!
-//! From above: what goes on and how long it still does; the course of throughput and p99; errors,
-//! nodes and faults; clients and hosts, where there are several; the trials; what was said; the
-//! keys. Where there is little room, the trials and what was said give way, not the figures.
+//! From top to bottom: the current phase and the time left; curves of throughput and p99; errors,
+//! nodes and faults; clients and hosts, if there are several; the trials; messages; keys. With
+//! little room, trials and messages are shortened, but not the figures.
 
 use super::course::{Curve, course};
 use super::lines::FigureColumns;
@@ -15,20 +15,20 @@ use measure::clock::SECOND_NS;
 use measure::number::{count, significant, whole};
 use study::human;
 
-/// Below this, lines say more than a screen.
+/// Minimum size: below it, lines say more than a screen.
 const LEAST: Size = Size {
     columns: 60,
     rows: 16,
 };
-/// From here on what was said stands beside the trials.
+/// Minimum width for messages beside the trials.
 const WIDE: usize = 140;
-/// From so many columns on a phase has a bar, and the run's end its time.
+/// Minimum width for a phase's progress bar, and for the time of the run's end.
 const ROOMY: usize = 80;
-/// From so many rows on there is room between the parts, and for the CPUs.
+/// Minimum height for empty lines between the parts, and for the CPUs.
 const AIRY: usize = 20;
-/// Lines of faults that are shown.
+/// Maximum number of lines for faults.
 const FAULTS_MAX: usize = 4;
-/// Of the trials that are still to come, as many are shown before earlier ones give way.
+/// Number of future trials that are shown before earlier ones are left out.
 const COMING: usize = 2;
 
 const THROUGHPUT: Curve = Curve {
@@ -42,32 +42,32 @@ const P99: Curve = Curve {
     written: |p99_ms| significant(p99_ms, 3),
 };
 
-/// When it is looked at.
+/// Time and state of one painting.
 pub struct Now {
-    /// By the monotonic clock.
+    /// Monotonic clock, ns.
     pub ns: u64,
-    /// By the user's clock.
+    /// User's local time.
     pub local: Zoned,
-    /// Whether the run was asked to end.
+    /// True if the user asked the run to end.
     pub is_ending: bool,
-    /// Whether the keys are explained.
+    /// True if the keys are explained.
     pub has_help: bool,
 }
 
-/// Whether a screen of this size says more than lines.
+/// Returns true if the screen is large enough.
 pub fn has_room(size: Size) -> bool {
     size.columns >= LEAST.columns && size.rows >= LEAST.rows
 }
 
-/// As many lines as the screen has rows, each as wide as the screen.
+/// Returns as many lines as the screen has rows, each as wide as the screen.
 pub fn view(state: &RunState, size: Size, now: &Now) -> Vec<Line> {
-    // Where there is little room, nothing is left empty.
+    // With little room, no line is left empty.
     let space = (size.rows >= AIRY).then(Line::default);
     let mut lines = vec![title(state, size, now), phase(state, size, now)];
     lines.extend(space.clone());
     lines.extend(courses(state, size));
     lines.extend(standing(state, size, now));
-    // Half of what is left: trials and what was said stay in sight.
+    // Half of the rest, so that trials and messages stay visible.
     let room = size.rows.saturating_sub(lines.len() + 1) / 2;
     lines.extend(machines(state, size.columns, room));
     lines.extend(space);
@@ -149,7 +149,7 @@ fn phase(state: &RunState, size: Size, now: &Now) -> Line {
     }
 }
 
-/// The two curves beside each other.
+/// Returns the two curves side by side.
 fn courses(state: &RunState, size: Size) -> Vec<Line> {
     let height = (size.rows * 22 / 100).clamp(3, 12);
     let half = size.columns / 2;
@@ -158,7 +158,7 @@ fn courses(state: &RunState, size: Size) -> Vec<Line> {
     left.into_iter().zip(right).map(|(left, right)| left.then(right)).collect()
 }
 
-/// Errors, nodes and faults, as they stand now.
+/// Returns the current errors, nodes and faults.
 fn standing(state: &RunState, size: Size, now: &Now) -> Vec<Line> {
     let mut lines = vec![errors(state), nodes(state)];
     lines.extend(cpu(state).filter(|_| size.rows >= AIRY));
@@ -271,8 +271,8 @@ fn to_come(fault: &FaultState, state: &RunState, now: &Now) -> Line {
     )
 }
 
-/// A table of the trials, as much of it as there is room for: the one that goes on, with what came
-/// before it and a little of what comes.
+/// Returns as much of the table of trials as fits: the current trial, the ones before it, and a few
+/// after it.
 fn trials(state: &RunState, columns: usize, rows: usize) -> Vec<Line> {
     let shown = rows.saturating_sub(1);
     let all = state.trials.len();
@@ -317,7 +317,7 @@ fn row(figures: &FigureColumns, trial: &TrialState, is_current: bool, columns: u
     }
 }
 
-/// The newest of what was said, below each other.
+/// Returns the newest messages, one below the other.
 fn messages(state: &RunState, columns: usize, rows: usize) -> Vec<Line> {
     let first = state.messages.len().saturating_sub(rows);
     let said = state.messages.iter().skip(first);

@@ -1,15 +1,15 @@
-//! What there is to write on: whether somebody looks, in colours or not, and how large it is.
+//! Properties of the terminal: whether a person reads it, its colours, and its size.
 
 use rustix::fd::AsFd;
 use std::io::IsTerminal;
 
-/// Columns where nobody knows how many there are: a pipe, or a terminal that does not say.
+/// Default number of columns, for a pipe or a terminal that does not report it.
 const COLUMNS: usize = 80;
 
-/// Rows likewise.
+/// Default number of rows.
 const ROWS: usize = 24;
 
-/// How many columns stdout has.
+/// Returns the number of columns of stdout.
 pub fn columns() -> usize {
     columns_of(rustix::stdio::stdout())
 }
@@ -26,22 +26,22 @@ pub(super) fn rows_of(terminal: impl AsFd) -> usize {
     rows.filter(|rows| *rows > 0).unwrap_or(ROWS)
 }
 
-/// Whether a person looks at stderr.
+/// Returns true if a person reads stderr.
 pub fn has_reader() -> bool {
     std::io::stderr().is_terminal()
 }
 
-/// Whether stderr shows colours: a terminal that does not forbid them.
+/// Returns true if stderr shows colours: a terminal on which they are not disabled.
 pub fn has_colour() -> bool {
     has_reader() && wants_colour()
 }
 
-/// Whether the user and the kind of terminal allow colours.
+/// Returns true if the user and the kind of terminal allow colours.
 pub(super) fn wants_colour() -> bool {
     !is_dumb() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
-/// Whether the terminal only writes on: it has no kind, or says that it can do nothing.
+/// Returns true if the terminal can only append: its kind is unknown or `dumb`.
 pub fn is_dumb() -> bool {
     std::env::var_os("TERM").is_none_or(|kind| kind.is_empty() || kind == "dumb")
 }

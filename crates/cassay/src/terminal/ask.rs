@@ -1,19 +1,19 @@
-//! Asking: a line of conversation that waits for a line.
+//! Prompts for a line of input.
 
 use super::{has_reader, say, stage};
 use std::io::{BufRead, IsTerminal};
 
-/// Whether somebody can be asked: reads what is said and writes the answer.
+/// Returns true if a user can read a prompt and answer it.
 pub fn has_asker() -> bool {
     has_reader() && std::io::stdin().is_terminal()
 }
 
-/// Asks one thing; no answer, and the end of all answers, is the default.
+/// Asks one question; an empty answer, and end of input, means the default.
 pub fn ask(asks: &str, default: &str) -> String {
     say(&format!("{asks} [{default}]"));
     stage::end_moving();
     let mut line = String::new();
-    // Who cannot be read has no answer.
+    // Unreadable input is no answer.
     let _ = std::io::stdin().lock().read_line(&mut line);
     match line.trim() {
         "" => default.to_owned(),

@@ -1,35 +1,35 @@
-//! A line of text with tones, as wide as a terminal shows it.
+//! A line of text with tones, measured in terminal columns.
 //!
-//! What must hold: a text enters a line through [`shown()`], on one line, so that whoever writes a
-//! line writes no command but our own colours. Widths are columns, not characters or bytes.
+//! A text enters a line through [`shown()`], as a single line, so the only control sequences are
+//! cassay's own colours. Widths are columns, not characters or bytes.
 
 use super::shown::shown;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// Stands where a text was cut.
+/// Marks the place where a text was cut.
 const CUT: &str = "…";
 
-/// How a piece of text is meant. A colour is never its only sign: the words say the same.
+/// Style of a piece of text. A colour is never its only sign: the words have the same meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tone {
-    /// As any text.
+    /// Normal text.
     Plain,
-    /// To be seen first.
+    /// Prominent text.
     Strong,
-    /// Beside the point.
+    /// Secondary text.
     Faint,
-    /// As it should be.
+    /// A good result.
     Good,
-    /// To be read with care.
+    /// A warning.
     Warn,
-    /// Broken, or not to be believed.
+    /// Broken, or not credible.
     Bad,
     /// A curve.
     Curve,
 }
 
 impl Tone {
-    /// The terminal's command for it.
+    /// Returns the SGR code.
     fn code(self) -> Option<&'static str> {
         match self {
             Tone::Plain => None,
@@ -48,12 +48,12 @@ impl Tone {
 pub struct Line(Vec<(Tone, String)>);
 
 impl Line {
-    /// A line of plain text.
+    /// Creates a line of plain text.
     pub fn of(text: &str) -> Line {
         Line::default().with(Tone::Plain, text)
     }
 
-    /// The same line with more text behind it.
+    /// Appends a text.
     #[must_use]
     pub fn with(mut self, tone: Tone, text: &str) -> Line {
         let one_line = text.replace(['\n', '\t'], " ");
@@ -61,19 +61,19 @@ impl Line {
         self
     }
 
-    /// The same line with another one behind it.
+    /// Appends another line.
     #[must_use]
     pub fn then(mut self, other: Line) -> Line {
         self.0.extend(other.0);
         self
     }
 
-    /// Its width in columns.
+    /// Returns its width in columns.
     pub fn width(&self) -> usize {
         self.0.iter().map(|(_, text)| text.width()).sum()
     }
 
-    /// The same line with spaces up to a width, or cut to it.
+    /// Pads the line with spaces to a width, or cuts it.
     #[must_use]
     pub fn fitted(self, columns: usize) -> Line {
         let width = self.width();
@@ -86,7 +86,7 @@ impl Line {
             let shorter = if text.width() < left {
                 text
             } else {
-                // Something follows, or it is too long itself: the sign of the cut ends the line.
+                // More text follows, or this text is too long: the cut mark ends the line.
                 cut_at(&text, left)
             };
             left -= shorter.width();
@@ -98,12 +98,12 @@ impl Line {
         cut.with(Tone::Plain, &" ".repeat(left))
     }
 
-    /// Its text without tones.
+    /// Returns its text without tones.
     pub fn plain(&self) -> String {
         self.0.iter().map(|(_, text)| text.as_str()).collect()
     }
 
-    /// Its text as a terminal gets it.
+    /// Returns its text with escape sequences for a terminal.
     pub fn ansi(&self, has_colour: bool) -> String {
         let piece = |(tone, text): &(Tone, String)| match tone.code() {
             Some(code) if has_colour => format!("\x1b[{code}m{text}\x1b[0m"),
@@ -113,7 +113,7 @@ impl Line {
     }
 }
 
-/// A text in at most so many columns: cut, with a sign of it, if it is longer.
+/// Shortens a text to at most `columns` columns, with a cut mark at its end.
 pub fn shortened(text: &str, columns: usize) -> String {
     if text.width() <= columns {
         text.to_owned()
@@ -122,8 +122,8 @@ pub fn shortened(text: &str, columns: usize) -> String {
     }
 }
 
-/// A name in at most so many columns: cut in the middle if it is longer, since names of one run
-/// differ at their begin (a variant) and at their end (a block).
+/// Shortens a name to at most `columns` columns. It is cut in the middle, since names in one run
+/// differ at the start (a variant) and at the end (a block).
 pub fn shortened_name(name: &str, columns: usize) -> String {
     if name.width() <= columns {
         return name.to_owned();
@@ -140,7 +140,7 @@ pub fn shortened_name(name: &str, columns: usize) -> String {
     begin + &end.into_iter().rev().collect::<String>()
 }
 
-/// The beginning of a text with the sign of a cut, in at most so many columns.
+/// Returns the beginning of a text with a cut mark, in at most `columns` columns.
 fn cut_at(text: &str, columns: usize) -> String {
     let mut left = columns.saturating_sub(1);
     let fits = |c: &char| {

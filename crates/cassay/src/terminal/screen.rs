@@ -1,10 +1,10 @@
-//! The full screen: taken, painted, given back.
+//! The full screen: taking it, painting it, and restoring the terminal.
 //!
-//! What must hold: the terminal is as it was once the screen is dropped, once anything panics, and
-//! when a signal ends us at once. So what gives it back ([`give_back`]) uses nothing but two system
-//! calls and what was put down before.
+//! The terminal is restored once the screen is dropped, once anything panics, and when a signal
+//! ends the process at once. So [`give_back`], which restores it, uses only two system calls and
+//! settings saved before.
 //!
-//! Only what has changed since the last time is painted, so that a picture costs what is new in it.
+//! Only lines that have changed since the last time are painted.
 
 use super::abilities::{columns_of, has_colour, has_reader, is_dumb, rows_of};
 use super::line::Line;
@@ -15,29 +15,29 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Once, OnceLock};
 use std::time::Duration;
 
-/// Another screen, without a cursor and without wrapping.
+/// Switches to the alternate screen, without cursor and line wrapping.
 const TAKE: &str = "\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[2J";
-/// All of that back.
+/// Undoes that.
 const GIVE_BACK: &[u8] = b"\x1b[?7h\x1b[?25h\x1b[?1049l";
-/// Terminals that know it show a picture at once, and not while it is being painted.
+/// Begins a synchronized update: terminals that support it show all changes at once.
 const BEGIN: &str = "\x1b[?2026h";
 const END: &str = "\x1b[?2026l";
 
-/// How the keyboard was set before; none if it is not ours to set.
+/// Keyboard settings before; empty if the keyboard was not changed.
 static KEYBOARD: OnceLock<Termios> = OnceLock::new();
 static IS_TAKEN: AtomicBool = AtomicBool::new(false);
 static HEED_PANICS: Once = Once::new();
 
-/// Columns and rows.
+/// Size in columns and rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size {
-    /// Characters of a line.
+    /// Characters per line.
     pub columns: usize,
-    /// How many lines there are.
+    /// Number of lines.
     pub rows: usize,
 }
 
-/// How large stderr is.
+/// Returns the size of stderr's terminal.
 pub fn size() -> Size {
     Size {
         columns: columns_of(rustix::stdio::stderr()),
@@ -45,12 +45,12 @@ pub fn size() -> Size {
     }
 }
 
-/// Whether the screen is taken.
+/// Returns true if the screen is taken.
 pub fn is_full() -> bool {
     IS_TAKEN.load(Ordering::SeqCst)
 }
 
-/// The whole screen of stderr, until it is dropped.
+/// The whole screen of stderr's terminal, until it is dropped.
 pub struct Screen {
     painted: Vec<String>,
     size: Size,
@@ -58,8 +58,8 @@ pub struct Screen {
 }
 
 impl Screen {
-    /// None where nobody looks, or only at lines; or where we are a job in the background, which
-    /// may not touch the terminal.
+    /// Takes the screen. `None` if stderr is not a terminal, or a dumb one, or if this is a
+    /// background job, which may not touch the terminal.
     pub fn take() -> Option<Screen> {
         if !has_reader() || is_dumb() || !is_foreground() {
             return None;
@@ -83,8 +83,8 @@ impl Screen {
         })
     }
 
-    /// Paints lines from the top, which are as wide as the screen. A screen that was given back
-    /// meanwhile stays so.
+    /// Paints lines from the top, which are as wide as the screen. Does nothing if the screen was
+    /// given back meanwhile.
     pub fn paint(&mut self, lines: &[Line], size: Size) {
         if !is_full() {
             return;
@@ -110,7 +110,7 @@ impl Screen {
         }
     }
 
-    /// Waits so long for a key; the first one that was pressed.
+    /// Waits at most `wait` for a key; returns the first one pressed.
     pub fn key(&self, wait: Duration) -> Option<char> {
         let stdin = rustix::stdio::stdin();
         let mut asked = [PollFd::new(&stdin, PollFlags::IN)];
@@ -123,7 +123,7 @@ impl Screen {
             tv_sec: wait.as_secs() as i64,
             tv_nsec: i64::from(wait.subsec_nanos()),
         };
-        // A signal ends the wait early, which is no harm.
+        // A signal ends the wait early, which does no harm.
         let ready = poll(asked, Some(&wait)).unwrap_or(0);
         let mut pressed = [0; 32];
         let count = if ready > 0 {
@@ -142,7 +142,7 @@ impl Drop for Screen {
     }
 }
 
-/// Gives the terminal back, if it is taken. May be called in the handler of a signal.
+/// Restores the terminal, if it is taken. Signal handlers may call it.
 pub fn give_back() {
     if IS_TAKEN.swap(false, Ordering::SeqCst) {
         let _ = rustix::io::write(rustix::stdio::stderr(), GIVE_BACK);
@@ -153,14 +153,14 @@ pub fn give_back() {
     }
 }
 
-/// Whether the terminal of stderr is ours: it is that of our group of processes.
+/// Returns true if this process group is in the foreground of stderr's terminal.
 fn is_foreground() -> bool {
     let owner = termios::tcgetpgrp(rustix::stdio::stderr());
     owner.is_ok_and(|owner| owner == rustix::process::getpgrp())
 }
 
-/// Sets the keyboard so that keys come at once and are not shown; whether it can be. Ctrl-C stays a
-/// signal. What else would stop or end us with the screen taken is a key like others.
+/// Sets the keyboard so that keys arrive at once and are not echoed; returns true on success.
+/// Ctrl-C stays a signal. Other keys that would stop or end the process become normal keys.
 fn listen_for_keys() -> bool {
     let stdin = rustix::stdio::stdin();
     let Ok(before) = termios::tcgetattr(stdin) else {

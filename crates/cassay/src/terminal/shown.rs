@@ -1,9 +1,9 @@
-//! Texts as a terminal may have them: nothing in them commands it.
+//! Escapes texts so that they cannot control the terminal.
 
 use std::borrow::Cow;
 
-/// A text as a terminal may have it: control characters but line breaks and tabs, and those that
-/// change the direction of writing, are spelled out.
+/// Escapes a text for a terminal: control characters except line breaks and tabs, and characters
+/// that change the direction of writing.
 pub fn shown(text: &str) -> Cow<'_, str> {
     if !text.contains(is_command) {
         return Cow::Borrowed(text);
@@ -19,8 +19,8 @@ pub fn shown(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// A character as a terminal may have it, in as many bytes: for texts whose places are counted in
-/// bytes. Those of one byte have a picture in the renderer of such texts, and stay.
+/// Replaces a character for a terminal by one with as many bytes, for texts with byte positions.
+/// The renderer of such texts replaces one-byte characters itself, so they stay.
 pub fn shown_in_place(c: char) -> char {
     match (is_command(c), c.len_utf8()) {
         // A middle dot, and the replacement character.
@@ -30,7 +30,7 @@ pub fn shown_in_place(c: char) -> char {
     }
 }
 
-/// Whether a terminal obeys a character instead of showing it.
+/// Returns true if a terminal interprets a character instead of showing it.
 pub(super) fn is_command(c: char) -> bool {
     let turns = matches!(
         c,

@@ -1,41 +1,47 @@
-//! Who has the terminal: lines that stay, a line that moves below them, or a full screen.
+//! Coordinates the use of the terminal: messages, a status line below them, or a full screen.
 //!
-//! What must hold: what is said while a line moves stands above it, and what is said while the
-//! screen is full is kept and said when the screen is left, in the order in which it was said.
+//! Messages are written above the status line. While the screen is full they are kept, and written
+//! in order when the screen is left.
 
 use super::abilities::{columns_of, has_colour};
 use super::line::Line;
+use measure::clock;
 use std::io::Write;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Rewrites the line that the cursor is in.
+/// Clears the cursor's line.
 const CLEAR_LINE: &str = "\r\x1b[K";
 
-/// What the terminal shows below what was said.
+/// Content of the terminal below the messages.
 enum Stage {
-    /// Nothing that moves.
+    /// No moving content.
     Lines,
-    /// A line that moves, as the terminal got it.
+    /// A status line, as sent to the terminal.
     Moving(String),
-    /// A full screen; what was said meanwhile.
+    /// A full screen, with the messages kept meanwhile.
     Full(Vec<String>),
 }
 
 static STAGE: Mutex<Stage> = Mutex::new(Stage::Lines);
 
-/// Whoever panicked while it spoke has left no half of it behind.
+/// Time of the last message, monotonic clock, ns; 0 before the first.
+static LAST_LINE_NS: AtomicU64 = AtomicU64::new(0);
+
+/// Returns the stage. A thread that panicked while it held the lock left the stage consistent.
 fn stage() -> MutexGuard<'static, Stage> {
     STAGE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Nobody is left to hear that this could not be written.
+/// Writes a text. If that fails, no message could report it.
 pub(super) fn write(text: &str) {
     let mut err = std::io::stderr().lock();
     let _ = err.write_all(text.as_bytes()).and_then(|()| err.flush());
 }
 
-/// Writes a line that stays.
+/// Writes a message.
 pub(super) fn stay(text: &str) {
+    LAST_LINE_NS.store(clock::now_ns(), Ordering::Relaxed);
     match &mut *stage() {
         Stage::Lines => write(&format!("{text}\n")),
         Stage::Moving(line) => write(&format!("{CLEAR_LINE}{text}\n{line}")),
@@ -43,20 +49,25 @@ pub(super) fn stay(text: &str) {
     }
 }
 
-/// Shows another line that moves. A full screen shows the same in its own way.
+/// Returns the time of the last message, monotonic clock, ns; 0 before the first.
+pub fn last_line_ns() -> u64 {
+    LAST_LINE_NS.load(Ordering::Relaxed)
+}
+
+/// Shows another status line. A full screen shows the same in its own way.
 pub fn show_moving(line: &Line) {
     let mut stage = stage();
     if matches!(*stage, Stage::Full(_)) {
         return;
     }
-    // The last column stays free: a terminal may go on to the next line behind it.
+    // The last column stays free: a terminal may wrap after it.
     let columns = columns_of(rustix::stdio::stderr()).saturating_sub(1);
     let text = line.clone().fitted(columns).ansi(has_colour());
     write(&format!("{CLEAR_LINE}{}", text.trim_end()));
     *stage = Stage::Moving(text.trim_end().to_owned());
 }
 
-/// Takes the line away that moves.
+/// Removes the status line.
 pub fn end_moving() {
     let mut stage = stage();
     if matches!(*stage, Stage::Moving(_)) {
@@ -65,13 +76,13 @@ pub fn end_moving() {
     }
 }
 
-/// From now on what is said is kept.
+/// Keeps messages from now on.
 pub(super) fn begin_full() {
     end_moving();
     *stage() = Stage::Full(Vec::new());
 }
 
-/// Says what was kept: the screen has been left.
+/// Writes the kept messages: the screen has been left.
 pub(super) fn end_full() {
     let mut stage = stage();
     let ended = std::mem::replace(&mut *stage, Stage::Lines);

@@ -1,9 +1,10 @@
-//! Faults of a cluster that is not ours, by programs that the study names: a file in the study's
-//! folder stands for what is broken.
+//! Tests faults of an attached cluster, by programs that the study names: a file in the study's
+//! folder stands for the broken thing.
 
 use crate::program::{Lab, Started, wait_until};
 
-/// `file` breaks and heals; `never` is not seen by who looks; `blind` cannot be looked at.
+/// Commands of three kinds of faults: `file` breaks and heals, `never` is never detected, and
+/// `blind` cannot be detected.
 const STUDY: &str = "\
 study: attached
 question: Is it seen to break and to be whole again?
@@ -25,10 +26,10 @@ faults:
   - {at: 7s, kind: blind, for: 1s}
 ";
 
-/// What the study's load needs on a cluster that is not ours.
+/// Permission that the study's load needs on an attached cluster.
 const MAKES: &str = "--allow=create=keyspace1";
 
-/// A lab with the study, on a server of another process.
+/// Returns a lab with the study, and a server in another process.
 fn lab(study: &str) -> (Lab, Started) {
     let lab = Lab::new();
     let mut server = lab.start(&["null", "--port", "0"]);
@@ -99,7 +100,8 @@ fn what_is_broken_when_the_program_is_killed_is_healed_and_resuming_asks_for_tru
     said.says(&["runs a program of this machine", "say --trust"]);
 }
 
-/// A kind is tried on a cluster of others as `--target` names it; what cannot be had says why.
+/// A kind is tested on an attached cluster that `--target` names; an impossible kind gives the
+/// reason.
 #[test]
 fn a_kind_is_tried_on_a_cluster_of_others_by_its_address() {
     let lab = Lab::new();

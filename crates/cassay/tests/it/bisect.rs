@@ -1,4 +1,4 @@
-//! A bisection on servers of ours, of which those from one on are slower.
+//! Tests a bisection on null targets that become slower from one on.
 
 use crate::program::Lab;
 
@@ -55,7 +55,7 @@ fn the_first_build_that_is_slower_is_found_and_asked_again_nothing_is_measured()
     lab.cassay(&BISECT).ended_with(1).says(&["has the steps of another question"]);
 }
 
-/// The one in the middle answers nothing but errors: it is not known of it whether it is slower.
+/// The build in the middle answers only with errors, so it is unknown whether it is slower.
 #[test]
 fn a_build_that_cannot_be_measured_is_passed_over_and_said_where_it_hides_the_answer() {
     let lab = Lab::with(STUDY);

@@ -1,39 +1,32 @@
-//! The program on real Cassandra nodes. Slow: `cargo xtask cassandra` runs these, as many at a time
-//! as the machine has memory for. Each has a cluster of its own, or the [`one_node`] of all that
-//! only need some Cassandra.
+//! Tests the program on real Cassandra nodes. They are slow: `cargo xtask cassandra` runs them, as
+//! many at a time as the machine has memory for. Each has a cluster of its own, or uses the nodes
+//! of [`shared`] and [`shared_pair`] if any Cassandra will do.
 //!
-//! What must hold: the server agrees with what the client says it did; every row is what the seed
-//! says; whatever way a run ends, no JVM and no folder is left.
+//! The server agrees with the client's counts. Every row matches the seed. However a run ends, no
+//! JVM and no folder is left.
 
-mod accounts;
 mod agent;
-mod attached;
 mod attached_hosts;
-mod attached_kinds;
 pub(crate) mod authentication;
-mod clean;
 mod configurations;
 mod endings;
 mod equal;
 mod faults;
 pub(crate) mod hosts;
-mod imports;
 mod lexer;
 mod machines;
-mod one_node;
 mod others;
-mod own_table;
 mod placed;
 mod power;
 mod probes;
-mod recorded;
 mod refusals;
+mod shared;
+mod shared_pair;
 mod snapshots;
 mod status;
-mod stress;
 mod travel;
 mod upgrades;
-mod verdicts;
+mod values;
 
 use crate::program::{Lab, Said, Started, command, line};
 use cluster::Dirs;
@@ -42,11 +35,11 @@ use std::path::{Path, PathBuf};
 use store::record::{JournalEvent, JournalRecord, NodeRecord};
 use target::LocalSpec;
 
-/// A node that starts in seconds and fits beside a build.
+/// Heap of a node that starts in seconds and fits beside a build.
 const HEAP: &str = "512MiB";
 
-/// How long a node may take for each kind of request: on a busy machine two replicas of a batch
-/// were not written within the server's own 2 s, which is nobody's mistake.
+/// Server timeouts for each kind of request. On a busy machine, two replicas of a batch exceeded
+/// the server's default of 2 s, which is not an error of cassay.
 const PATIENCE: [(&str, &str); 5] = [
     ("read_request_timeout", "60s"),
     ("range_request_timeout", "60s"),
@@ -55,7 +48,7 @@ const PATIENCE: [(&str, &str); 5] = [
     ("truncate_request_timeout", "60s"),
 ];
 
-/// One short point on one real node, small enough to load again for every test.
+/// One short point on one real node, small enough to reload for every test.
 const POINT: &str = "\
 study: point
 question: What does one point on a real node say?
@@ -68,7 +61,7 @@ window: {warmup: 2s, measure: 6s}
 verify: {reads: all, sample: 2000}
 ";
 
-/// Such nodes, for tests that call the target itself.
+/// Returns small nodes, for tests that call the target directly.
 fn small(nodes: usize) -> LocalSpec {
     let usual = LocalSpec::default();
     let release = line().map(|line| versions::Release::of(&line).expect("a line"));
@@ -81,7 +74,7 @@ fn small(nodes: usize) -> LocalSpec {
     }
 }
 
-/// The same for tests that read and write.
+/// Returns the same with longer timeouts, for tests that read and write.
 fn patient(nodes: usize) -> LocalSpec {
     let yaml = PATIENCE.map(|(key, value)| (key.to_owned(), value.into()));
     LocalSpec {
@@ -90,7 +83,7 @@ fn patient(nodes: usize) -> LocalSpec {
     }
 }
 
-/// Starts such nodes with `target up`; what it says.
+/// Starts such nodes with `target up`, and returns its output.
 fn up(lab: &Lab, more: &[&str]) -> Value {
     let up = ["target", "up", "--heap", HEAP, "--class-sharing", "--json"];
     let yaml = PATIENCE.map(|(key, value)| format!("--yaml={key}={value}"));
@@ -99,12 +92,12 @@ fn up(lab: &Lab, more: &[&str]) -> Value {
     lab.cassay(&arguments).ended_with(0).json()
 }
 
-/// The user's jars, and the lab's own clusters.
+/// Returns the user's jars, and the lab's own clusters.
 fn dirs(lab: &Lab) -> Dirs {
     dirs_with(&lab.path().join("data"))
 }
 
-/// The user's jars, and clusters in a folder.
+/// Returns the user's jars, and clusters in a folder.
 fn dirs_with(data: &Path) -> Dirs {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
     let home = || std::env::home_dir().expect("a home folder");
@@ -116,7 +109,7 @@ fn dirs_with(data: &Path) -> Dirs {
     Dirs { cache, data }
 }
 
-/// Kills the kept cluster if the test fails before it does.
+/// Kills the kept cluster if the test fails before its end.
 struct Kept<'a>(&'a Lab);
 
 impl Drop for Kept<'_> {
@@ -125,7 +118,8 @@ impl Drop for Kept<'_> {
     }
 }
 
-/// Process ids of the JVMs whose files are below a folder: those that the lab's program started.
+/// Returns the process ids of the JVMs that the lab's program started, whose files are below its
+/// folder.
 fn jvms(lab: &Lab) -> Vec<i32> {
     let folder = format!("-Dcassandra.storagedir={}", lab.clusters().display());
     let is_ours = |pid: &i32| {
@@ -153,7 +147,7 @@ pub(crate) fn assert_nothing_is_left(lab: &Lab) {
     assert_eq!(folders(lab), Vec::<String>::new(), "folders are left");
 }
 
-/// The one trial of a run's JSON.
+/// Returns the only trial in a run's JSON.
 #[track_caller]
 pub(crate) fn only_trial(said: &Said) -> Value {
     let findings = said.json();
@@ -165,7 +159,7 @@ pub(crate) fn only_trial(said: &Said) -> Value {
     findings["trials"][0].clone()
 }
 
-/// The server's counts are the client's, within 0.1 %.
+/// Checks that the counts of server and client agree within 0.1 %.
 #[track_caller]
 fn assert_counts_agree(trial: &Value) {
     let server = &trial["server"];
@@ -248,8 +242,8 @@ fn a_run_on_a_local_node_is_believed_and_leaves_nothing() {
     assert!(nodes.contains("authentication"), "proved: {nodes}");
 }
 
-/// The program, started with a Java that says its version and otherwise only stays: enough where it
-/// is asked whose a process is, and who ends it.
+/// Starts the program with a fake Java that prints its version and otherwise only waits. This
+/// suffices for tests of the ownership and the end of processes.
 fn start_with_stand_in(lab: &Lab, arguments: &[&str]) -> Started {
     let text = "#!/bin/sh\n\
                 if [ \"$1\" = -version ]; then echo 'openjdk version \"17.0.1\"' >&2; exit; fi\n\
@@ -260,7 +254,7 @@ fn start_with_stand_in(lab: &Lab, arguments: &[&str]) -> Started {
     Started::new(command)
 }
 
-/// A file that can be run, in the place of a program.
+/// Writes an executable script in place of a program.
 fn script(lab: &Lab, name: &str, text: &str) {
     use std::os::unix::fs::PermissionsExt;
     let path = lab.write(name, text);
@@ -268,7 +262,8 @@ fn script(lab: &Lab, name: &str, text: &str) {
     std::fs::set_permissions(path, mode).expect("make it executable");
 }
 
-/// Runs a tool that is not ours, to its end, in a folder; the test fails with what it said.
+/// Runs an external tool in a folder until it ends. On failure, the test fails with the tool's
+/// output.
 #[track_caller]
 fn tool(program: &str, arguments: &[String], folder: &Path) -> String {
     let output = command(program)
@@ -286,7 +281,7 @@ fn tool(program: &str, arguments: &[String], folder: &Path) -> String {
     stdout
 }
 
-/// The nodes of the first target, as the journal has them.
+/// Returns the nodes of the first target in the journal.
 fn ready_nodes(journal: &[JournalRecord]) -> &[NodeRecord] {
     let nodes = journal.iter().find_map(|line| match &line.event {
         JournalEvent::TargetReady { nodes, .. } => Some(nodes),

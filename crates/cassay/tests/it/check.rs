@@ -1,5 +1,5 @@
-//! `workload check --target`: statements prepared on a server, which is the null target here. It
-//! remembers what is created on it; what a real server refuses is tested on one.
+//! Tests `workload check --target`: a server, here the null target, prepares statements. It
+//! remembers created objects. Refusals of a real server are tested on one.
 
 use crate::engine::null;
 use crate::program::Lab;
@@ -21,7 +21,7 @@ load: write
 
 const USER: (&str, &str) = ("checker", "correct horse");
 
-/// A server that asks who is there, and a lab with the file and the password.
+/// Returns a server that requires credentials, and a lab with the file and the password.
 fn lab() -> (NullServer, Lab, String) {
     let server = null(NullSpec {
         credentials: Some((USER.0.to_owned(), USER.1.to_owned())),
@@ -78,7 +78,7 @@ fn statements_are_prepared_in_a_keyspace_that_is_gone_afterwards() {
         "prepared all 2 statements",
     ]);
     assert_eq!(keyspaces(&server), 0);
-    // What it would do is said as without a server.
+    // The output is the same as without a server.
     let plain = lab.cassay(&["workload", "check", "w.yaml"]).ended_with(0);
     assert_eq!(
         lab.cassay(&check(&target, &[])).ended_with(0).stdout,

@@ -1,9 +1,9 @@
-//! The command line without a target: what it says, where it says it, and how it ends.
+//! Tests the command line without a target: its output on stdout and stderr, and its exit codes.
 
 use crate::program::{Lab, Said};
 use expect_test::{Expect, expect};
 
-/// A study without mistakes, of two variants and two points.
+/// A valid study with two variants and two points.
 pub const SMALL: &str = "\
 study: small
 question: Does the whole way from file to report work?
@@ -48,7 +48,7 @@ fn help_and_version_are_data_and_end_with_0() {
         assert!(help.stdout.contains(part), "{part}: {help}");
     }
     let version = lab.cassay(&["--version"]).ended_with(0);
-    // With the commit, or without one in a tree that has none.
+    // With the commit, or without one if the tree has none.
     let number = concat!("cassay ", env!("CARGO_PKG_VERSION"), " (commit ");
     let rest = version.stdout.trim_end().strip_prefix(number).unwrap_or_default();
     let (commit, target) = rest.split_once(", ").unwrap_or_default();
@@ -226,7 +226,7 @@ fn a_key_that_stands_twice_is_refused_beside_all_that_are_missing() {
             1 | study: a
               | ^
               |
-            help: it means: The system under test: exactly one of these.
+            help: local, attach, null: `cassay explain target`
 
             error: `workload` is missing
              --> study.yaml:1:1
@@ -234,7 +234,7 @@ fn a_key_that_stands_twice_is_refused_beside_all_that_are_missing() {
             1 | study: a
               | ^
               |
-            help: it means: What is asked of the target.
+            help: use, file, table, stress, nb, ycsb, easy, recorded: `cassay explain workload`
 
             error: `procedure` is missing
              --> study.yaml:1:1
@@ -266,7 +266,7 @@ fn a_secret_in_a_study_is_refused_and_never_shown() {
     for arguments in [
         &["run", "study.yaml"][..],
         &["plan", "study.yaml", "--json"],
-        // A second mistake in the same line must not show it either.
+        // A second mistake in the same line must not show the secret either.
         &["plan", "study.yaml", "--set", "target.attach.user=[]"],
     ] {
         let said = lab.cassay(arguments).ended_with(2);
@@ -415,8 +415,8 @@ fn a_machine_without_clusters_has_nothing_to_stop() {
     assert_eq!(down.json(), serde_json::json!({"stopped": []}));
 }
 
-/// Whoever compares runs, or resumes one, relies on it. A plan that is meant to be another brings
-/// its fingerprint along.
+/// Comparing and resuming runs relies on this. A deliberate change of a plan must also change the
+/// recorded fingerprint.
 #[test]
 fn the_plans_of_the_shipped_studies_are_those_of_earlier_versions() {
     let lab = Lab::new();
@@ -429,9 +429,9 @@ fn the_plans_of_the_shipped_studies_are_those_of_earlier_versions() {
     assert_eq!(
         plans,
         [
-            -6092735937397402510,
-            -2928562456400151905,
-            9018601900040445089
+            -4280605422214025553,
+            9199671403730601838,
+            6215008828241684913
         ]
     );
 }

@@ -1,4 +1,4 @@
-//! `cassay doctor` on this machine, whatever that is: it always answers, and changes nothing.
+//! Tests `cassay doctor` on this machine: it always answers, and changes nothing.
 
 use crate::program::Lab;
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! The engine against the null target: no operation is lost, and every clock tells the truth.
+//! Tests the engine against the null target: no operation is lost, and every clock is right.
 
 use cql::Compression;
 use cql::response::ErrorCode;
@@ -10,7 +10,7 @@ use std::time::Duration;
 use target::{Latency, NullSpec, Reads, Stall};
 use workload::{Program, Spec, Stage};
 
-/// The program of standard1 with this mix.
+/// Returns the program of standard1 with this mix.
 pub fn program(mix: &[(&str, f64)]) -> Arc<Program> {
     let spec = Spec {
         mix: mix.iter().map(|&(kind, weight)| (kind.to_owned(), weight)).collect(),
@@ -46,7 +46,7 @@ pub fn config(server: &NullServer, schedule: Schedule, limit: Limit) -> Config {
     }
 }
 
-/// All intervals of a run in one, and its summary.
+/// Returns the sum of a run's intervals, the intervals, and the summary.
 pub fn run(config: &Config) -> (KindInterval, Vec<Interval>, Summary) {
     let (mut all, mut intervals) = (KindInterval::default(), Vec::new());
     let summary = load::run(config, &mut |interval| {
@@ -62,8 +62,8 @@ pub fn null(spec: NullSpec) -> NullServer {
     NullServer::start(&spec).expect("a free port")
 }
 
-/// A server that can come back to its port: any other port is given to whoever connects meanwhile,
-/// of which a machine that runs tests has thousands. By default those begin at 32768.
+/// Starts a server that can return to its port. Any other port may be given to one of the thousands
+/// of connections on a machine that runs tests; by default those begin at 32768.
 fn null_that_comes_back() -> NullServer {
     let first = 20_000 + (std::process::id() % 10_000) as u16;
     let mut ports = (first..30_000).chain(20_000..first);
@@ -112,7 +112,7 @@ fn a_fixed_rate_offers_exactly_what_is_due() {
         let due = all.outcomes.total() + never_sent;
         match schedule {
             Schedule::Fixed { .. } => assert_eq!(due, 3000),
-            // Four standard deviations of a Poisson count.
+            // Within four standard deviations of a Poisson count.
             _ => assert!((2780..=3220).contains(&due), "{due}"),
         }
         let lags: u64 = intervals
@@ -127,8 +127,8 @@ fn a_fixed_rate_offers_exactly_what_is_due() {
     }
 }
 
-/// A stall of 200 ms in each second holds back a fifth of the operations that are due, but only
-/// those few that were in flight when it began spend it on the wire.
+/// A stall of 200 ms in each second delays a fifth of the due operations. Only the few that were in
+/// flight at its start spend it on the wire.
 #[test]
 fn a_stall_shows_in_latency_and_not_in_service_time() {
     let stall = Stall {
@@ -149,7 +149,7 @@ fn a_stall_shows_in_latency_and_not_in_service_time() {
         "latency p99 {} ms",
         p(&all.latency, 0.99)
     );
-    // A machine that keeps us waiting does it to both clocks.
+    // A slow machine affects both clocks.
     assert!(
         2 * p(&all.service, 0.99) <= p(&all.latency, 0.99),
         "service p99 {} ms",
@@ -171,7 +171,8 @@ fn a_known_latency_is_measured_and_never_shortened() {
     let (all, intervals, _) = run(&config(&server, schedule, Limit::Operations(1000)));
     // A histogram with three digits may show a value one thousandth too low.
     assert!(all.service.quantile_ns(0.0) >= ns - ns / 1000);
-    // Nor lengthened, however slow the machine: 16 in flight spend 16 s of latency in a second.
+    // Latency is not extended either, however slow the machine is: 16 in flight spend 16 s of
+    // latency in a second.
     let took_ns = intervals.last().expect("an interval").end_ns - intervals[0].start_ns;
     let spent_ns = all.latency.mean_ns() * all.latency.count() as f64;
     assert!(
@@ -222,8 +223,8 @@ fn a_forgotten_statement_is_prepared_again_and_the_operation_succeeds() {
 
 #[test]
 fn an_operation_without_an_answer_fails_in_time_and_its_late_answer_is_not_mixed_up() {
-    // Far apart, so that a busy machine does not bring the answer first; and the run is longer than
-    // an answer takes, so that late ones arrive in it.
+    // Far apart, so that the answer does not come first on a busy machine. The run is longer than
+    // an answer takes, so that late answers arrive within it.
     let ns = 1000 * clock::MILLISECOND_NS;
     let server = null(NullSpec {
         latency: Latency::Fixed { ns },
@@ -295,14 +296,14 @@ fn reads_are_compared_with_what_the_seed_says() {
     }
 }
 
-/// The server goes away in the middle and comes back on the same port: what was in flight has
-/// failed, what became due meanwhile was dropped or sent late, and nothing is counted twice.
+/// The server goes away in the middle and comes back on the same port. Operations in flight have
+/// failed, those due meanwhile were dropped or sent late, and nothing is counted twice.
 #[test]
 fn a_node_that_goes_away_and_comes_back_costs_operations_but_no_count() {
     let mut server = Some(null_that_comes_back());
     let address = server.as_ref().expect("just started").address();
     let schedule = Schedule::Fixed { ops_per_s: 2000.0 };
-    // Long enough for a machine that is busy with other tests to connect again.
+    // Long enough to reconnect on a machine that is busy with other tests.
     let limit = Limit::Duration(Duration::from_secs(8));
     let mut config = config(server.as_ref().expect("just started"), schedule, limit);
     config.timeout = Duration::from_millis(200);
@@ -310,7 +311,7 @@ fn a_node_that_goes_away_and_comes_back_costs_operations_but_no_count() {
     let summary = load::run(&config, &mut |interval| {
         match interval.index {
             5..20 => drop(server.take()),
-            // Again and again: another test may have taken the port for a moment.
+            // Repeatedly, because another test may have taken the port for a moment.
             20.. if server.is_none() => {
                 let port = address.port();
                 let spec = NullSpec {
@@ -352,7 +353,7 @@ fn a_caller_can_end_a_run_after_any_interval() {
     let schedule = Schedule::Closed { in_flight: 4 };
     let config = config(&server, schedule, Limit::Unlimited);
     let interval_ns = config.interval.as_nanos() as u64;
-    // A busy machine makes some of them longer, and leaves out a number.
+    // A busy machine makes some of them longer, and skips a number.
     let (mut told_ns, mut last_ns) = (None, 0);
     load::run(&config, &mut |interval| {
         if !interval.draining {
@@ -366,7 +367,7 @@ fn a_caller_can_end_a_run_after_any_interval() {
     })
     .expect("the null target takes everything");
     let told_ns = told_ns.expect("it was told");
-    // Later only where it was heard when that time had passed.
+    // Later only if the change was heard after that time had passed.
     assert!(last_ns >= told_ns + 2 * interval_ns);
 }
 

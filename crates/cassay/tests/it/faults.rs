@@ -1,4 +1,4 @@
-//! Faults on real processes: a CQL server of ours, broken by its host's agent and seen by others.
+//! Tests faults on real processes: a null target that its host's agent breaks and others observe.
 
 use crate::program::wait_until;
 use anyhow::Result;
@@ -26,7 +26,7 @@ fn server(port: u16) -> Command {
     command
 }
 
-/// The null target as a node of one process, and the agent that has started it.
+/// Returns the null target as a node in a process, and the agent that started it.
 fn node(agent: &Arc<Agent>, root: &Path) -> NodeHandle {
     let output = root.join("cluster/output");
     let process = agent.start(&server(0), &output).unwrap();
@@ -39,7 +39,7 @@ fn node(agent: &Arc<Agent>, root: &Path) -> NodeHandle {
         agent: Arc::clone(agent),
         host: None,
         process: Some(process),
-        // The one after it is where it was.
+        // After a restart, it has the same address.
         own: Some(OwnNode {
             conf: root.join("cluster/conf"),
             release: (versions::DEFAULT.release(), target::Origin::Maven),
@@ -75,7 +75,7 @@ fn alone(node: NodeHandle) -> Handles {
     }
 }
 
-/// Those that need nothing but a process, and of which nothing has to be said.
+/// Returns the kinds that need only a process and no parameters.
 fn kinds() -> impl Iterator<Item = &'static Kind> {
     let kinds = target::fault::KINDS.iter();
     let of_process = [
@@ -87,7 +87,7 @@ fn kinds() -> impl Iterator<Item = &'static Kind> {
     kinds.filter(move |kind| needs_no_more(kind) && kind.must.is_empty())
 }
 
-/// A fault that is healed as soon as something was seen of it, or nothing.
+/// Runs a fault that is healed as soon as a step `until` is reached.
 fn run(kind: &Kind, world: &mut dyn World, order: Order, until: FaultStep) -> Outcome {
     let length = Duration::from_secs(600);
     let what = (&Hit::Node(0), &Options::default());
@@ -119,7 +119,7 @@ fn every_fault_is_confirmed_on_a_process_that_answers_cql() {
     }
 }
 
-/// Breaks another process than the one that it looks at.
+/// A faulty injection, which breaks another process than the one that it observes.
 struct Astray(Live, Arc<Agent>, Identity);
 
 impl Timer for Astray {
@@ -325,7 +325,7 @@ impl Pods for Astray {
     }
 }
 
-/// What injects it says that all went well.
+/// The injection itself reports success.
 #[test]
 fn a_fault_of_the_wrong_process_is_a_mismatch() {
     let root = tempfile::tempdir().unwrap();

@@ -1,10 +1,11 @@
-//! A ring that gets one node more under load, and is as before again. Needs root.
+//! Tests a ring that gets one more node under load, and loses it again. Needs root.
 
 use crate::cassandra::hosts::refusal;
 use crate::cassandra::{assert_nothing_is_left, only_trial};
 use crate::program::{Lab, skip};
 
-/// The window is over when the new node has joined, or before: it is seen either way, and leaves.
+/// The window may end before or after the new node has joined. It is detected in both cases, and
+/// leaves.
 const STUDY: &str = "\
 study: growth
 question: Is anything lost while a node joins and leaves?

@@ -1,8 +1,8 @@
-//! The pages of `docs/how-to/` and `SKILL.md`: their studies are planned, those that need no
-//! cluster are run, and the command lines in them are understood.
+//! Tests the pages of `docs/how-to/` and `SKILL.md`: their studies are planned, those without a
+//! cluster are run, and their command lines are parsed.
 
 use crate::null_target::recorded::lay_log;
-use crate::program::{Lab, Said};
+use crate::program::Lab;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
@@ -46,11 +46,12 @@ fn examples() -> Vec<Example> {
     found
 }
 
-/// Plans it, and runs it with windows of a second if it says so.
+/// Plans the example and, if the page says so, runs it with windows of one second.
 fn is_as_it_says(example: &Example) {
     let page = &example.page;
     let lab = Lab::with(&example.study);
-    let mut arguments = vec!["plan", "study.yaml", "--json"];
+    // The clusters in the pages do not exist.
+    let mut arguments = vec!["plan", "study.yaml", "--json", "--offline"];
     if example.study.contains("files: [log]") {
         lay_log(&lab);
         // It has traffic of two keyspaces.
@@ -59,9 +60,7 @@ fn is_as_it_says(example: &Example) {
     if ["{ssh: ", "kubernetes:", "pods:"].iter().any(|key| example.study.contains(key)) {
         arguments.push("--trust");
     }
-    // No cluster of whoever runs the tests is asked.
-    let plan = lab.command(&arguments).env("KUBECONFIG", "/nonexistent").output();
-    let plan = Said::of(plan.expect("the program runs")).ended_with(0).json();
+    let plan = lab.cassay(&arguments).ended_with(0).json();
     assert!(
         !plan["trials"].as_array().unwrap().is_empty(),
         "{page}: {plan}"
@@ -78,7 +77,7 @@ fn is_as_it_says(example: &Example) {
     };
     arguments.extend(settings.iter().flat_map(|setting| ["--set", setting]));
     let said = lab.cassay(&arguments);
-    // A limit of latency is missed where the machine has no time; that is no fault of the page.
+    // A limit of latency may be missed on a busy machine, which is not the page's fault.
     let said = if said.code == Some(4) {
         said
     } else {
@@ -112,7 +111,7 @@ fn every_study_of_the_how_to_pages_is_planned_and_those_without_a_cluster_run() 
     all_of(examples);
 }
 
-/// The lines of blocks that show commands, and of code between backticks.
+/// Returns the lines of code blocks with commands, and of code between backticks.
 fn commands(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     for (at, part) in text.split("```").enumerate() {
@@ -124,12 +123,12 @@ fn commands(text: &str) -> Vec<String> {
         }
     }
     let is_command = |line: &String| line.starts_with("cassay ");
-    // What a shell does with what is printed is not ours.
+    // Redirections of a shell are not part of the command line.
     let ours = |line: String| line.split(" > ").next().unwrap_or_default().to_owned();
     found.into_iter().filter(is_command).map(ours).collect()
 }
 
-/// `--help` is put behind each: who does not understand what stands before it ends with 2.
+/// Appends `--help` to each command. An unknown command or option before it exits with 2.
 #[test]
 fn every_command_of_the_how_to_pages_and_of_the_skill_is_understood() {
     let lab = Lab::new();
@@ -138,11 +137,11 @@ fn every_command_of_the_how_to_pages_and_of_the_skill_is_understood() {
         for line in commands(&text) {
             let words = shlex::split(&line).unwrap_or_else(|| panic!("{page}: {line}"));
             let words: Vec<&str> = words.iter().skip(1).map(String::as_str).collect();
-            // Words of another tool take whatever comes.
+            // Options of other tools are not checked here.
             if ["stress", "nb", "ycsb", "easy"].contains(&words[0]) {
                 continue;
             }
-            // Behind `--` stands what another command is told.
+            // After `--` come the arguments of another command.
             let end = words.iter().position(|word| *word == "--").unwrap_or(words.len());
             let said = lab.cassay(&[&words[..end], &["--help"]].concat());
             assert_eq!(said.code, Some(0), "{page}: {line}: {said}");

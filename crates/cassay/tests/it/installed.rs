@@ -1,8 +1,8 @@
-//! The program from an installation: what it brings with it, and what it fetches.
+//! Tests an installed program: the files it contains, and those it downloads.
 
 use crate::program::{Lab, Said};
 
-/// The program where nothing has been fetched, no Maven has a cache, and no proxy is set.
+/// Runs the program on a machine without downloads, a Maven cache or a proxy.
 fn fresh(lab: &Lab, arguments: &[&str]) -> Said {
     let mut command = lab.command(arguments);
     command

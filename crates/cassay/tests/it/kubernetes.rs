@@ -1,6 +1,6 @@
-//! A real Kubernetes, which `cargo xtask kubernetes` makes: clients in pods do what one does;
-//! what happens to a pod is said; what somebody may not do is told before anything is made; and
-//! whoever is killed, nothing stays.
+//! Tests a real Kubernetes cluster, which `cargo xtask kubernetes` creates. Clients in pods do the
+//! same as one client. Events of a pod are reported. Missing rights are reported before anything is
+//! created. After any kill, nothing remains.
 
 mod attached;
 mod clients;
@@ -25,7 +25,7 @@ window: {warmup: 0s, measure: 4s}
 verify: {reads: none, sample: 0}
 ";
 
-/// Nodes of ours in pods.
+/// A study with local nodes in pods.
 const NODES: &str = "\
 study: nodes
 question: What do two nodes in pods do?
@@ -48,7 +48,7 @@ repeat: {blocks: 2}
 
 const TRUST: [&str; 2] = ["--trust", "--allow=create=keyspace1"];
 
-/// What `kubectl` answers as who may do all; nothing where it fails.
+/// Runs `kubectl` with all rights; returns an empty text if it fails.
 fn kubectl(words: &[&str]) -> String {
     let said = command("kubectl").args(words).output().expect("kubectl");
     String::from_utf8_lossy(&said.stdout).trim().to_owned()
@@ -59,7 +59,7 @@ fn image() -> String {
     std::env::var("CASSAY_TEST_IMAGE").expect("`cargo xtask kubernetes` names an image")
 }
 
-/// A null target that pods reach, and a study of it.
+/// A null target that pods can reach, and a study for it.
 struct Field {
     lab: Lab,
     _null: Option<Started>,
@@ -68,7 +68,7 @@ struct Field {
 impl Field {
     fn new() -> Field {
         let lab = Lab::new();
-        // The address by which this machine would go elsewhere; nothing is sent.
+        // The address for outgoing connections. Nothing is sent.
         let socket = UdpSocket::bind("0.0.0.0:0").expect("a socket");
         socket.connect("192.0.2.1:9").expect("a way out");
         let address = socket.local_addr().expect("an address").ip().to_string();
@@ -81,7 +81,7 @@ impl Field {
         }
     }
 
-    /// The arguments of a run with so many clients in pods.
+    /// Returns the arguments of a run with `clients` clients in pods.
     fn run(&self, clients: usize, more: &[&str]) -> Vec<String> {
         let pods = format!(
             "client.kubernetes={{context: admin, clients: {clients}, cpus: 0.5, memory: 128MiB, \
@@ -98,7 +98,7 @@ fn texts(arguments: &[String]) -> Vec<&str> {
     arguments.iter().map(String::as_str).collect()
 }
 
-/// What is ours there.
+/// Returns cassay's objects in the cluster.
 fn left() -> String {
     kubectl(&[
         "get",
@@ -111,10 +111,10 @@ fn left() -> String {
     ])
 }
 
-/// How long anything of a command may be left that was killed.
+/// Maximum time until the objects of a killed command are gone.
 const GONE_WITHIN_NS: u64 = 70 * clock::SECOND_NS;
 
-/// That nothing of ours is left there in time, `when` its command was killed.
+/// Asserts that cassay's objects are gone in time; `when` says when the command was killed.
 #[track_caller]
 fn assert_gone_in_time(when: &str) {
     let begin_ns = clock::now_ns();
@@ -122,9 +122,9 @@ fn assert_gone_in_time(when: &str) {
     assert!(clock::now_ns() - begin_ns < GONE_WITHIN_NS, "{when}");
 }
 
-/// Kills a command at each of its phases, the next one while things of the one before may still be
-/// there; nothing of any is left in time. `start` starts one, `measures` is whether one measures.
-/// Their folders.
+/// Kills a command at each of its phases. The next one starts while remains of the previous one may
+/// still exist. In the end nothing is left of any. `start` starts a command, and `measures` tells
+/// if it is measuring. Returns their folders.
 #[track_caller]
 fn assert_gone_of_each(
     mut start: impl FnMut() -> (Lab, Started),
@@ -158,7 +158,7 @@ fn assert_gone_of_each(
     labs
 }
 
-/// What ours is called there, by the Jobs that own it.
+/// Returns the names of cassay's objects, by the Jobs that own them.
 fn sets() -> BTreeSet<String> {
     let label = "app.kubernetes.io/name=cassay";
     let said = kubectl(&[

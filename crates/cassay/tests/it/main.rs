@@ -1,9 +1,9 @@
-//! The one integration-test binary: each module is one rung of the ladder of proof.
+//! The only integration-test binary; each module is one rung of the ladder of proof.
 //!
-//! `engine` drives the load engine against the null target, in this process; the others run the
-//! `cassay` program as its user would: `cli` without a target, `null_target` and `check` without
-//! Java, `cassandra` (ignored; `cargo xtask cassandra` runs it) on real nodes. What is named
-//! `audit_…` is ignored too, and run by `cargo xtask audit`.
+//! `engine` runs the load engine against the null target, in this process. The other modules run
+//! the `cassay` program as a user would. `cli` has no target, `null_target` and `check` need no
+//! Java, and `cassandra` (ignored; `cargo xtask cassandra` runs it) uses real nodes. Tests named
+//! `audit_…` are ignored too; `cargo xtask audit` runs them.
 
 #![allow(
     clippy::unwrap_used,
@@ -24,6 +24,7 @@ mod installed;
 mod kubernetes;
 mod null_target;
 mod pipelines;
+mod plans;
 mod program;
 mod required;
 mod shipped;
@@ -35,8 +36,8 @@ mod topology;
 mod trust;
 mod written;
 
-/// Runs before `main`, as the binary does it in its first line: targets that a test starts by
-/// itself have this program as their agents.
+/// Runs before `main`, as the first line of the binary does. Targets that a test starts directly
+/// have this program as their agents.
 #[used]
 // SAFETY: a pointer to a C function is what this section holds.
 #[unsafe(link_section = ".init_array")]

@@ -1,12 +1,13 @@
-//! The program end to end on the null target: no Java, no network beyond loopback.
+//! Tests the program end to end on the null target: no Java, no network beyond loopback.
 //!
-//! What is known of the null target (its stalls, its errors, its counts) must be what the findings
-//! say. Windows are as short as the question allows: a window under five seconds is *suspect*. No
-//! test wants a verdict that a busy machine may spoil, nor a time that it may not take: what takes
-//! too long is judged by what must hold on any machine.
+//! The findings must match the known behaviour of the null target (its stalls, its errors, its
+//! counts). Windows are as short as possible: a window under five seconds is *suspect*. No test
+//! needs a verdict that a busy machine could spoil, or a time that it could exceed; long tests
+//! check only what holds on any machine.
 
 mod answered;
 mod damage;
+mod delete;
 mod endurance;
 pub(crate) mod fleet;
 mod grids;
@@ -38,7 +39,7 @@ procedure: {fixed: {threads: 16}}
 window: {warmup: 0s, measure: 1s}
 ";
 
-/// Runs the study `POINT` with settings, and gives its one trial.
+/// Runs the study `POINT` with settings, and returns its only trial.
 #[track_caller]
 fn trial(settings: &[&str], code: i32) -> Value {
     let lab = Lab::with(POINT);
@@ -61,7 +62,7 @@ pub(crate) fn rule<'a>(trial: &'a Value, id: &str) -> &'a Value {
     found.unwrap_or_else(|| panic!("{id} was not judged: {trial:#}"))
 }
 
-/// The server's own counts, to the operation: nothing is lost on loopback.
+/// Checks that the server's own counts match exactly: nothing is lost on loopback.
 #[track_caller]
 fn assert_counts_agree(trial: &Value) {
     let server = &trial["server"];
@@ -71,9 +72,9 @@ fn assert_counts_agree(trial: &Value) {
     assert_eq!(rule(trial, "V7")["result"], "pass", "{trial:#}");
 }
 
-/// A stall holds back a quarter of the operations that are due; only what was in flight spends it
-/// on the wire. The defaults must hold the rest: a client that lets thousands of operations go
-/// shows it in both clocks, and the two say nothing apart.
+/// A stall delays a quarter of the due operations. Only those in flight spend it on the wire. The
+/// defaults must hold the rest: if a client sent thousands of operations during the stall, both
+/// clocks would show it and could not be distinguished.
 #[test]
 fn a_stall_shows_in_latency_and_not_in_service_time() {
     let lab = Lab::with(POINT);
@@ -89,21 +90,21 @@ fn a_stall_shows_in_latency_and_not_in_service_time() {
     let trial = &run.json()["trials"][0];
     let p99_ms = |clock: &str| trial["all"][clock]["p99"].as_f64();
     assert!(p99_ms("latency_ms") >= Some(500.0), "{trial:#}");
-    // A machine that keeps us waiting does it to both clocks.
+    // A slow machine affects both clocks.
     let half = p99_ms("latency_ms").map(|ms| ms / 2.0);
     assert!(p99_ms("service_ms") <= half, "{trial:#}");
     assert!(trial["all"]["service_ms"]["max"].as_f64() >= Some(500.0));
     assert_eq!(rule(trial, "V2")["result"], "pass");
     assert_counts_agree(trial);
-    // A silence of a second is an eighth of the window, and not the client's; unless a busy machine
-    // kept that away just then.
+    // A silence of a second is an eighth of the window, and not caused by the client, unless a busy
+    // machine kept it away just then.
     let silence = rule(trial, "V19");
     let was_away =
         rule(trial, "V4")["result"] == "fail" && silence["detail"].to_string().contains("was away");
     assert!(silence["result"] == "warn" || was_away, "{trial:#}");
-    // A quarter of the operations began late, which is said: the target held them back.
+    // A quarter of the operations began late, which is reported: the target delayed them.
     assert!(trial["late"].as_u64() > Some(4000), "{trial:#}");
-    // Where other work makes the client late as well, it fails.
+    // It fails if other work makes the client late as well.
     assert_ne!(rule(trial, "V1")["result"], "pass", "{trial:#}");
     run.measured(&lab);
 }
@@ -119,7 +120,7 @@ fn errors_are_counted_by_name_and_make_the_verdict() {
             "fail",
         ),
     ] {
-        // Nothing is loaded: a load with errors is refused, which is another matter.
+        // Nothing is loaded, because a load with errors is refused, which is a separate case.
         let errors = format!("target.null.errors={errors}");
         let trial = trial(&[&errors, "data={present: 1k}"], code);
         if code != 0 || trial["verdict"] != "invalid" {
@@ -129,7 +130,8 @@ fn errors_are_counted_by_name_and_make_the_verdict() {
         let counts = trial["errors"].as_object().unwrap();
         let failed: u64 = counts.values().filter_map(Value::as_u64).sum();
         let total = trial["ops_total"].as_u64().unwrap();
-        // Failures of the 16 that were in flight at the window's end are counted, successes not.
+        // Failures of the 16 operations in flight at the window's end are counted, but not
+        // successes.
         let ops = trial["all"]["ops"].as_u64().unwrap();
         assert!((total..=total + 16).contains(&(ops + failed)), "{trial:#}");
         assert_eq!(trial["all"]["error_ms"]["count"].as_u64(), Some(failed));
@@ -162,7 +164,7 @@ client: {timeout: 20ms}
     assert_eq!(findings["trials"].as_array().map(Vec::len), Some(1));
     assert!(findings["trials"][0]["errors"]["client_timeout"].as_u64() > Some(0));
     let report = lab.run().report().expect("an invalid run is kept");
-    // It looked as if two trials were still to come.
+    // The output used to suggest that two trials were still to come.
     let ended = "Of 3 trials that were planned, 2 left out: the ladder ended at 1 thread: a \
                  request times out";
     let page = std::fs::read_to_string(report).unwrap();
@@ -178,7 +180,7 @@ client: {timeout: 20ms}
 fn known_latency_is_measured_as_it_is() {
     let trial = trial(&["target.null.latency=20ms"], 0);
     let latency = &trial["all"]["latency_ms"];
-    // Never early. Nor late, but for the machine: 16 in flight spend 16 s on each second's
+    // Never early. Late only because of the machine: 16 in flight spend 16 s on each second's
     // operations, and no median is above twice its mean.
     let p50_ms = latency["p50"].as_f64().expect("a median");
     assert!(p50_ms >= 20.0, "{latency}");
@@ -202,8 +204,8 @@ fn two_workers_share_the_work_and_lose_nothing() {
     assert_counts_agree(&trial);
 }
 
-/// Drivers that open one connection to each host made their servers look slow: a node serves the
-/// requests of one connection on one of its event loops.
+/// Drivers with one connection per host made their servers look slow: a node serves the requests of
+/// one connection on one of its event loops.
 #[test]
 fn one_connection_to_each_node_is_not_the_default() {
     let trial = trial(&["client.workers=1"], 0);
@@ -211,8 +213,8 @@ fn one_connection_to_each_node_is_not_the_default() {
     assert_eq!(trial["client"]["connections"], 2);
 }
 
-/// As a cluster that shows neither counts nor settings: what cannot be seen is not judged, and what
-/// it says for itself at its end is what the client has on record.
+/// Acts like a cluster that shows neither counts nor settings. Invisible properties are not judged,
+/// and the server's own final counts match the client's records.
 #[test]
 fn a_server_of_another_process_is_attached_to() {
     let lab = Lab::with(POINT);
@@ -220,7 +222,7 @@ fn a_server_of_another_process_is_attached_to() {
     let target = format!("attach:{}", server.first_line());
     let arguments = ["run", "study.yaml", "--json", "--target", &target];
     let verify = ["--set", "verify={reads: none, sample: 0}"];
-    // Nothing is made on a cluster that cassay did not start, nor is a folder of a run.
+    // Nothing is created on a cluster that cassay did not start, and no run folder either.
     let refused = lab.cassay(&arguments).ended_with(2);
     refused.says(&[
         "has no keyspace keyspace1",
@@ -301,13 +303,13 @@ fn two_runs_of_one_seed_plan_the_same_trials_and_can_be_compared() {
     assert_eq!(stamps, [first, second], "oldest first");
 }
 
-/// A slower server, and the same study twice: the requirement is missed, and only then.
+/// Runs the same study twice, then on a slower server. Only then is the requirement missed.
 #[test]
 fn a_slower_contender_misses_the_requirement() {
     let lab = Lab::with(POINT);
     let run = |latency: &str| {
         let set = format!("target.null.latency={latency}");
-        // One block shows no variation between runs, and nothing is concluded from it.
+        // One block shows no variation between runs, so no conclusion is drawn from it.
         let blocks = ["--set", "repeat.blocks=3"];
         let arguments = [&["run", "study.yaml", "--set", &set], &blocks[..]].concat();
         lab.cassay(&arguments).measured(&lab);
@@ -321,7 +323,7 @@ fn a_slower_contender_misses_the_requirement() {
     require(&slow, &fast).ended_with(0);
 }
 
-/// A program that is started in the background, and has begun to offer load in trial `index`.
+/// Starts the program in the background, and waits until it offers load in trial `index`.
 fn started_measuring(lab: &Lab, index: usize) -> Started {
     let run = lab.start(&["run", "study.yaml"]);
     crate::program::wait_until("measuring", || {

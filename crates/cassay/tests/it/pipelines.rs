@@ -1,4 +1,4 @@
-//! The files for pipelines: what they run is run here, in a folder that has nothing else.
+//! Tests the files for pipelines: their commands run here, in a folder with nothing else.
 
 use crate::program::{Lab, Said, command};
 use std::fs;
@@ -19,7 +19,7 @@ fn pipelines() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../pipelines")
 }
 
-/// Runs the gate in a folder with the study and the script, and no variable of ours.
+/// Runs the gate in a folder with the study and the script, and none of this project's variables.
 fn gate(lab: &Lab, more: &[&str]) -> Said {
     let script = lab.path().join("gate.sh");
     fs::copy(pipelines().join("gate"), &script).expect("the script");
@@ -37,7 +37,7 @@ fn gate(lab: &Lab, more: &[&str]) -> Said {
     Said::of(command.output().expect("sh"))
 }
 
-/// Where the links and pictures of a Markdown text lead.
+/// Returns the targets of a Markdown text's links and pictures.
 fn targets(text: &str) -> Vec<&str> {
     let links = text.split("](").skip(1);
     links.filter_map(|rest| rest.split(')').next()).collect()
@@ -47,7 +47,7 @@ fn targets(text: &str) -> Vec<&str> {
 fn a_pipeline_fails_with_a_picture_where_a_study_is_slower_than_before() {
     let lab = Lab::with(STUDY);
     let first = gate(&lab, &[]);
-    // A busy machine makes a run invalid, which no pipeline may take for a regression.
+    // A busy machine makes a run invalid, which a pipeline must not treat as a regression.
     if first.code == Some(3) {
         return;
     }
@@ -78,12 +78,12 @@ fn a_pipeline_fails_with_a_picture_where_a_study_is_slower_than_before() {
     }
     let junit = fs::read_to_string(folder.join("junit.xml")).expect("JUnit XML");
     assert!(junit.contains("<failure"), "{junit}");
-    // The run that missed is no measure of the next: as slow again, it misses again.
+    // A run that missed is not the reference for the next one: a run that is as slow misses again.
     let third = gate(&lab, &["--set", "target.null.latency=100ms"]);
     if third.code != Some(3) {
         third.ended_with(4);
     }
-    // A run that is no worse than the one that was no worse passes: by its tag.
+    // A run that is no worse than a good run passes. The good run is found by its tag.
     let tagged = ["tag", "good", "gate", "--out", "kept/results"];
     lab.cassay(&tagged).ended_with(0);
     let listed = lab.cassay(&["tag", "--json", "--out", "kept/results"]).ended_with(0).json();
@@ -103,7 +103,7 @@ fn a_run_or_tag_that_is_not_there_ends_a_study_before_it_begins() {
     lab.cassay(&["run", "study.yaml"]).ended_with(1).says(&["is a path"]);
 }
 
-/// Runs `pipelines/install` in a folder that has a release of version 1.2.3 with one program.
+/// Runs `pipelines/install` in a folder with a release of version 1.2.3 that contains one program.
 fn install(lab: &Lab, variables: &[(&str, &str)]) -> Said {
     let name = format!("cassay-1.2.3-{}-unknown-linux-musl", std::env::consts::ARCH);
     let made = format!(
@@ -140,7 +140,7 @@ fn a_job_takes_the_program_of_a_release_only_with_the_digest_that_it_should_have
     gone.says(&["is not in release"]);
 }
 
-/// GitHub and GitLab read YAML; what they run is the script.
+/// GitHub and GitLab read YAML, and run the script.
 #[test]
 fn the_files_for_pipelines_are_yaml_and_run_the_gate() {
     for file in ["github/action.yml", "gitlab/cassay.gitlab-ci.yml"] {
@@ -155,7 +155,7 @@ fn the_files_for_pipelines_are_yaml_and_run_the_gate() {
             text.contains("gate\" \"$STUDY\"") || text.contains("gate \"$STUDY\""),
             "{file}"
         );
-        // What others write comes by the environment, and is never part of a script.
+        // Untrusted text comes through the environment, and is never part of a script.
         let mut scripts = text.split("run: |").skip(1).map(|rest| rest.split("\n    - ").next());
         assert!(
             scripts.all(|script| script.is_some_and(|script| !script.contains("${{"))),

@@ -1,4 +1,5 @@
-//! The program under test, with folders of its own: what a test starts ends with the test.
+//! Runs the program under test with folders of its own: everything that a test starts ends with the
+//! test.
 //!
 //! A [`Lab`] is a folder with the studies, results and clusters of one test. Only the jars come
 //! from the user's cache, where they are read and never changed.
@@ -12,25 +13,25 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 use store::Run;
 
-/// Ends a test that would wait for ever, and nothing else: no test says how fast a machine is.
+/// Time limit for tests that would otherwise hang. No test asserts how fast a machine is.
 pub const HANG_LIMIT: Duration = Duration::from_secs(600);
 
-/// Rules that judge the machine beside the run: on a busy one they may fail whatever we do.
+/// Rules that also judge the machine. On a busy one they may fail regardless of the program.
 const OF_THE_MACHINE: [&str; 5] = ["V1", "V3", "V4", "V18", "V19"];
 
-/// Where `cargo xtask` wants to read which tests were left out: libtest shows nothing of a test
-/// that passes.
+/// Variable with the file for the names of skipped tests, which `cargo xtask` reads: libtest shows
+/// no output of a test that passes.
 const SKIPS: &str = "CASSAY_SKIPS";
 
-/// Where `cargo xtask cassandra --line` says of which line nodes are to be.
+/// Variable with the line of `cargo xtask cassandra --line`.
 const LINE: &str = "CASSAY_TEST_LINE";
 
-/// The line that nodes of ours are of; none: the program's own default.
+/// Returns the line of local nodes; `None` for the program's default.
 pub fn line() -> Option<String> {
     std::env::var(LINE).ok().filter(|line| !line.is_empty())
 }
 
-/// Leaves a test that is not about the line which is tested.
+/// Returns false, and skips the test, if the tested line does not have the tested feature.
 pub fn is_of_line(oldest: &str) -> bool {
     let is_of = is_line_since(oldest);
     if let Some(line) = line().filter(|_| !is_of) {
@@ -41,7 +42,7 @@ pub fn is_of_line(oldest: &str) -> bool {
     is_of
 }
 
-/// A type of several numbers: of vectors, where the line has them.
+/// Returns a type of several numbers: a vector, if the line has vectors.
 pub fn vector() -> &'static str {
     if is_line_since("5.0") {
         "vector<float, 3>"
@@ -50,17 +51,17 @@ pub fn vector() -> &'static str {
     }
 }
 
-/// Whether the line that is tested is so new; the default is.
+/// Returns true if the tested line is `oldest` or newer; the default line is.
 pub fn is_line_since(oldest: &str) -> bool {
     let age = |name: &str| versions::Line::of(name).expect("a line").age();
     let tested = line().unwrap_or_else(|| versions::DEFAULT.name.to_owned());
     age(&tested) >= age(oldest)
 }
 
-/// How often a file that the program writes is looked at.
+/// Interval of looking at a file that the program writes.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// A command that its test waits for, or that a [`Started`] ends.
+/// Returns a command that its test waits for, or that a [`Started`] ends.
 #[expect(
     clippy::disallowed_methods,
     reason = "the program under test is started by its test, which waits for it or ends it"
@@ -72,8 +73,18 @@ pub fn command(program: impl AsRef<OsStr>) -> Command {
 /// The folders of one test.
 pub struct Lab {
     path: PathBuf,
-    /// Removes the folder with the lab; none if it is kept.
+    /// Removes the folder when the lab is dropped; `None` if it is kept.
     _folder: Option<tempfile::TempDir>,
+}
+
+/// Stops the clusters that a failed test has kept: their folder goes with the lab.
+impl Drop for Lab {
+    fn drop(&mut self) {
+        if std::thread::panicking() && self.path.join("data/clusters").is_dir() {
+            // The test has failed already, whatever comes of this.
+            let _ = self.command(&["target", "down"]).output();
+        }
+    }
 }
 
 impl Lab {
@@ -93,7 +104,7 @@ impl Lab {
         lab
     }
 
-    /// The same, emptied now and left behind, in cargo's folder for tests.
+    /// Like `with`, but in cargo's folder for tests. The lab is emptied now, and left behind.
     pub fn kept(name: &str, study: &str) -> Lab {
         let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
         if path.exists() {
@@ -107,7 +118,7 @@ impl Lab {
         lab
     }
 
-    /// Writes a file that the program is to read.
+    /// Writes a file for the program to read.
     pub fn write(&self, name: &str, text: &str) -> PathBuf {
         let path = self.path().join(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -115,12 +126,12 @@ impl Lab {
         path
     }
 
-    /// Where the program stands, with `results/` in it.
+    /// Returns the program's folder, with `results/` in it.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Where the program keeps its running clusters.
+    /// Returns the folder of running clusters.
     pub fn clusters(&self) -> PathBuf {
         self.path().join("data/clusters")
     }
@@ -132,16 +143,16 @@ impl Lab {
             .args(arguments)
             .args(self.line_of(arguments))
             .current_dir(self.path())
-            // Its own clusters: a test neither sees nor clears what the user has running.
+            // Its own clusters: a test neither sees nor removes the user's running clusters.
             .env("CASSAY_DATA", "data")
-            // Tests run beside each other, and on machines of others: the rules about that are
-            // judged and said, but are no reason to end with 3. Those who ask take it away.
+            // Tests run in parallel, and on shared machines: the rules about that are applied and
+            // shown, but do not lead to exit code 3. Tests of these rules remove the variable.
             .env("CASSAY_SHARED_MACHINE", "1")
             .stdin(Stdio::null());
         command
     }
 
-    /// What makes nodes of ours ones of the line that is tested.
+    /// Returns the settings that give local nodes the tested line.
     fn line_of(&self, arguments: &[&str]) -> Vec<String> {
         let Some(line) = line() else {
             return Vec::new();
@@ -170,7 +181,7 @@ impl Lab {
         Said::of(self.command(arguments).output().expect("the program runs"))
     }
 
-    /// Starts the program, and reads what it says on stderr.
+    /// Starts the program, and reads its stderr.
     pub fn start(&self, arguments: &[&str]) -> Started {
         Started::new(self.command(arguments))
     }
@@ -180,7 +191,7 @@ impl Lab {
         store::find(&self.path().join("results"), "latest").expect("a run")
     }
 
-    /// How often the newest run's journal has `event`, of any trial or of one.
+    /// Returns how often the newest run's journal has `event`, for any trial or for one.
     pub fn journaled(&self, event: &str, trial: Option<usize>) -> usize {
         let journal = self.run().journal;
         let fits = journal
@@ -190,10 +201,10 @@ impl Lab {
     }
 }
 
-/// What the program said, and how it ended.
+/// Output of the program, and its exit.
 #[derive(Debug)]
 pub struct Said {
-    /// Exit code; none if a signal ended it.
+    /// Exit code; `None` if a signal ended it.
     pub code: Option<i32>,
     /// Standard output: data.
     pub stdout: String,
@@ -202,7 +213,7 @@ pub struct Said {
 }
 
 impl Said {
-    /// Of a program that has ended.
+    /// Returns the output of a program that has ended.
     pub fn of(output: Output) -> Said {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         Said {
@@ -219,8 +230,8 @@ impl Said {
         self
     }
 
-    /// Fails the test unless the newest run of `lab` has measured: the program ended with 0, or
-    /// with 3 because the machine was busy and for no other reason.
+    /// Fails the test unless the newest run of `lab` has measured. The program must have ended with
+    /// 0, or with 3 only because the machine was busy.
     #[track_caller]
     pub fn measured(self, lab: &Lab) -> Said {
         if self.code == Some(0) {
@@ -238,13 +249,13 @@ impl Said {
         self
     }
 
-    /// stdout as JSON: all of it, or the test fails.
+    /// Parses the whole stdout as JSON, or fails the test.
     #[track_caller]
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {self}"))
     }
 
-    /// Fails the test unless stderr holds each of `parts`.
+    /// Fails the test unless stderr contains each of `parts`.
     #[track_caller]
     pub fn says(&self, parts: &[&str]) -> &Said {
         for part in parts {
@@ -268,7 +279,7 @@ impl std::fmt::Display for Said {
     }
 }
 
-/// A program that runs. Killed when dropped, so that a failing test leaves nothing.
+/// A running program. It is killed when dropped, so that a failing test leaves nothing.
 pub struct Started {
     child: Child,
     stderr: BufReader<std::process::ChildStderr>,
@@ -276,7 +287,8 @@ pub struct Started {
 }
 
 impl Started {
-    /// Starts it. Its stdout is read at its end, so it may say no more than a pipe holds (64 KiB).
+    /// Starts it. Its stdout is read when it ends, so it may not exceed the capacity of a pipe (64
+    /// KiB).
     pub fn new(mut command: Command) -> Started {
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("the program starts");
@@ -301,7 +313,7 @@ impl Started {
         line.trim().to_owned()
     }
 
-    /// Waits until it has said `word` on stderr.
+    /// Waits until stderr contains `word`.
     pub fn wait_for(&mut self, word: &str) {
         while !self.said.contains(word) {
             let read = self.stderr.read_line(&mut self.said).unwrap();
@@ -313,7 +325,8 @@ impl Started {
         }
     }
 
-    /// Waits until `is_so`, and fails the test if the program ends before it is, or it never is.
+    /// Waits until `is_so` is true. Fails the test if the program ends before, or the time limit
+    /// passes.
     #[track_caller]
     pub fn wait_until(&mut self, what: &str, mut is_so: impl FnMut() -> bool) {
         wait_until(what, || {
@@ -324,7 +337,7 @@ impl Started {
         });
     }
 
-    /// What it says on stderr from here to its end.
+    /// Returns its stderr from here to its end.
     fn rest(&mut self) -> String {
         self.stderr.read_to_string(&mut self.said).unwrap();
         self.said.clone()
@@ -341,8 +354,8 @@ impl Started {
         rustix::process::kill_process(pid, signal).unwrap();
     }
 
-    /// Stops it with all its threads, and lets it go on `length` after all of them stand still: the
-    /// signal stops the others when one of them has got a CPU to hear it.
+    /// Stops it with all its threads, and continues it `length` after all of them have stopped. The
+    /// signal stops the other threads only once one of them has had a CPU to handle it.
     pub fn pause(&self, length: Duration) {
         let pid = rustix::process::Pid::from_child(&self.child);
         rustix::process::kill_process(pid, rustix::process::Signal::STOP).unwrap();
@@ -351,7 +364,7 @@ impl Started {
             let mut threads = std::fs::read_dir(&threads).unwrap().flatten();
             threads.all(|thread| {
                 let stat = std::fs::read_to_string(thread.path().join("stat")).unwrap();
-                // The state stands behind the name, which may hold anything.
+                // The state comes after the name, which may contain anything.
                 stat.rsplit_once(") ").unwrap().1.starts_with('T')
             })
         });
@@ -359,7 +372,7 @@ impl Started {
         rustix::process::kill_process(pid, rustix::process::Signal::CONT).unwrap();
     }
 
-    /// kill -9; returns when it is gone.
+    /// Sends kill -9, and returns when the process is gone.
     pub fn kill(mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
@@ -382,18 +395,18 @@ impl Started {
 
 impl Drop for Started {
     fn drop(&mut self) {
-        // Both fail when it has ended, which is as good.
+        // Both fail if it has already ended, which is fine.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// Says that the test that runs is left out, and why: here, and at the end of the gate.
+/// Reports that the current test is skipped, and why: here, and at the end of the gate.
 pub fn skip(why: &str) {
     use std::io::Write;
     let thread = std::thread::current();
     let test = thread.name().unwrap_or("a test");
-    // Lost where libtest captures it and shown with --nocapture; either way is right.
+    // libtest captures it, or shows it with --nocapture; both are fine.
     let _ = writeln!(std::io::stderr(), "SKIPPED: {test}: {why}");
     if let Some(path) = std::env::var_os(SKIPS) {
         let file = std::fs::OpenOptions::new().append(true).create(true).open(path);
@@ -401,7 +414,7 @@ pub fn skip(why: &str) {
     }
 }
 
-/// Waits until `is_so`, and fails the test if it never is.
+/// Waits until `is_so` is true, and fails the test after the time limit.
 #[track_caller]
 pub fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     let deadline = Deadline::after(HANG_LIMIT);

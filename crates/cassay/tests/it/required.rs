@@ -1,4 +1,4 @@
-//! Requirements end to end on the null target: exit codes, records, and what pipelines read.
+//! Tests requirements end to end on the null target: exit codes, records, and files for pipelines.
 
 use crate::program::Lab;
 use serde_json::Value;
@@ -14,7 +14,7 @@ window: {warmup: 0s, measure: 1s}
 require: {p99_ms: 0.001, error_rate: 0, untold: miss}
 ";
 
-/// A busy machine makes a trial invalid, of which nothing is required.
+/// A busy machine makes a trial invalid, and requirements do not apply to it.
 fn was_missed(code: Option<i32>) -> bool {
     assert!(matches!(code, Some(3 | 4)), "{code:?}");
     code == Some(4)
@@ -49,7 +49,8 @@ fn a_missed_requirement_ends_a_run_with_its_own_code_and_is_said_everywhere() {
         "{answer:?}"
     );
     assert_eq!(answer[1], "1 of 2 requirements is missed.");
-    // A second is too short for an interval on some machines: what cannot be told is missed too.
+    // On some machines a second is too short for an interval. An undecided requirement also counts
+    // as missed.
     let p99 = findings
         .requirements
         .iter()
@@ -73,7 +74,7 @@ fn a_missed_requirement_ends_a_run_with_its_own_code_and_is_said_everywhere() {
     let listed: Value = lab.cassay(&["list", "--json"]).ended_with(0).json();
     assert_eq!(listed[0]["requirements"], "missed");
     assert!(read("ci/junit.xml").contains("<failure message=\"p99 latency at 4 threads is "));
-    // A report that is written again writes them again.
+    // Writing the report again writes them again.
     let again = [
         "report",
         "--to",

@@ -1,10 +1,10 @@
-//! The studies that are shipped: each can be planned at each of its scales, and runs to its end.
+//! Tests the shipped studies: each can be planned at each of its scales, and runs to its end.
 
 use crate::program::Lab;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-/// The studies below a folder; what is `published` beside them is none.
+/// Returns the studies below a folder. The files in `published` are not studies.
 fn studies_below(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap() {
@@ -19,8 +19,8 @@ fn studies_below(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Also at its other scales: a mistake in one that was not asked for is a mistake. At the laptop's
-/// each is planned to be over in twenty minutes, however long its procedure goes on.
+/// Also at its other scales, because a mistake there counts as well. At the laptop's scale, each is
+/// planned to end within twenty minutes, however long its procedure is.
 #[test]
 fn every_study_that_is_shipped_can_be_planned() {
     let lab = Lab::new();
@@ -29,20 +29,22 @@ fn every_study_that_is_shipped_can_be_planned() {
     assert!(all.len() > 10, "{all:?}");
     for path in all {
         let named = path.to_str().unwrap();
-        let plan = lab.cassay(&["plan", named, "--json"]).ended_with(0).json();
+        let plan = lab.cassay(&["plan", named, "--offline", "--json"]).ended_with(0).json();
         let name = path.file_stem().and_then(|name| name.to_str());
         assert_eq!(plan["study"].as_str(), name);
         assert!(plan["estimate"]["seconds"].as_f64() > Some(1.0), "{plan:#}");
         if std::fs::read_to_string(&path).unwrap().contains("\n  laptop:") {
-            let plan =
-                lab.cassay(&["plan", named, "--scale", "laptop", "--json"]).ended_with(0).json();
+            let plan = lab
+                .cassay(&["plan", named, "--scale", "laptop", "--offline", "--json"])
+                .ended_with(0)
+                .json();
             let seconds = plan["estimate"]["seconds"].as_f64();
             assert!(seconds < Some(1200.0), "{named}: {seconds:?}");
         }
     }
 }
 
-/// Runs a study on the null target, every window a second long and everything measured once.
+/// Runs a study on the null target, with windows of one second and everything measured once.
 fn runs_to_its_last_trial(path: &Path) {
     let lab = Lab::new();
     let named = path.to_str().unwrap();
@@ -72,7 +74,7 @@ fn runs_to_its_last_trial(path: &Path) {
     }
 }
 
-/// What is shipped runs to its last trial. What only a cluster shows of it is run by hand, at
+/// Every shipped study runs to its last trial. Behaviour that needs a cluster is tested by hand, at
 /// laptop scale.
 #[test]
 fn every_study_that_is_shipped_runs_to_its_last_trial() {

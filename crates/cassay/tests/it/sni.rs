@@ -1,6 +1,5 @@
-//! What a secure connect bundle leads to, as Astra's documents have it: a metadata service and a
-//! proxy that knows nodes by the names that TLS asks for. It stands in for Astra, which no test
-//! reaches.
+//! A stand-in for the endpoint of a secure connect bundle, as Astra documents it: a metadata
+//! service, and a proxy that selects nodes by TLS SNI. No test reaches Astra itself.
 
 use crate::engine::null;
 use crate::program::Lab;
@@ -12,7 +11,7 @@ use std::sync::{Arc, Mutex};
 use target::NullSpec;
 use zip::write::SimpleFileOptions;
 
-/// By what the null target calls itself.
+/// The host id of the null target.
 const NULL_ID: &str = "6e756c6c-6e75-4c4c-8e75-6c6c6e756c6c";
 
 const STUDY: &str = "\
@@ -21,8 +20,7 @@ question: Is a database behind a proxy reached by its bundle?
 target: {attach: {secure_connect_bundle: scb.zip}}
 ";
 
-/// Passes connections on to the server that TLS asked for; where it listens, and for whom it was
-/// asked.
+/// Forwards connections to the server that TLS named; returns its address, and the requested names.
 fn sni_proxy(
     config: Arc<ServerConfig>,
     servers: Vec<(String, SocketAddr)>,
@@ -75,7 +73,7 @@ fn http(body: String) -> SocketAddr {
 }
 
 /// Starts both for these servers, the proxy with a certificate of this name, and writes the bundle
-/// `scb.zip`; for whom the proxy is asked.
+/// `scb.zip`; returns the names that the proxy was asked for.
 pub fn bundle(
     lab: &Lab,
     certified: &str,
@@ -134,8 +132,8 @@ fn a_bundle_leads_sessions_and_load_through_the_proxy_it_names() {
     );
 }
 
-/// Whoever answers for a proxy has to be it: a certificate of another name, of an authority that
-/// the bundle trusts, is not enough.
+/// The server must be the proxy itself: a certificate with another name is refused, even if it
+/// comes from an authority that the bundle trusts.
 #[test]
 fn a_proxy_of_another_name_is_not_the_one_of_the_bundle() {
     let server = null(NullSpec::default());

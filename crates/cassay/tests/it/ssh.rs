@@ -1,5 +1,5 @@
-//! Machines that `ssh` finds: the program is put there, runs there and leaves nothing running; and
-//! whoever is not reached is told of in a sentence, with the next step.
+//! Tests machines that are reached by `ssh`: the program is copied there, runs there and leaves no
+//! process. A machine that cannot be reached is reported in a sentence, with a hint.
 
 mod attached;
 mod clients;
@@ -14,7 +14,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
-/// Where this machine cannot do what a test needs, that is said and the test ends.
+/// Skips the test with a message if this machine lacks something that it needs.
 macro_rules! needs_sshd {
     () => {
         if let Some(why) = missing() {
@@ -23,7 +23,7 @@ macro_rules! needs_sshd {
     };
 }
 
-/// The programs in a folder, with what tells whether one is the same file as before.
+/// Returns the programs in a folder, each with its inode, which identifies it.
 fn programs(folder: &Path) -> Vec<(PathBuf, u64)> {
     let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
     let mut files: Vec<_> =
@@ -49,7 +49,7 @@ fn the_program_is_put_there_once_and_again_when_it_is_damaged() {
         first,
         "it was there already"
     );
-    // A bit of a file of the same length.
+    // One bit differs in a file of the same length.
     let whole = fs::read(file).unwrap();
     let mut damaged = whole.clone();
     damaged[whole.len() / 2] ^= 1;
@@ -59,7 +59,7 @@ fn the_program_is_put_there_once_and_again_when_it_is_damaged() {
     machines.wait_until_left("db1");
 }
 
-/// What another time has left in a cache, and how old it is.
+/// Creates a file of another run in a cache, with an age.
 fn leave(machines: &Machines, file: &str, age_s: u64) {
     let file = format!(".cache/cassay/agents/{file}");
     machines.write("db1", &file, b"x");
@@ -107,7 +107,7 @@ fn a_program_that_is_installed_is_used_if_it_is_ours() {
     assert!(!machines.cache("db1").exists(), "nothing was put there");
     fs::remove_file(machines.folder("db1").join("bin/cassay")).unwrap();
     machines.install("db1", "cassay", "echo another one");
-    // A folder that is named has all that is written there.
+    // A named folder contains everything that is written there.
     let folder = machines.home("db1").join("of-cassay");
     let named = folder.to_str().unwrap();
     machines.show(&["--target", "ssh:db1", "--folder", named]).ended_with(0);
@@ -225,7 +225,7 @@ fn sudo_is_used_where_it_is_asked_for_and_told_of_where_it_does_not_go() {
     machines.wait_until_left("db1");
 }
 
-/// A shell that knows one command, as fish would read it, and nothing of `sh`.
+/// A shell that accepts only one command, as fish would parse it, and no `sh` syntax.
 const STRICT: &str = r#"
 [ $# = 2 ] && [ "$1" = -c ] || exit 7
 inner=${2#"exec sh -c '"}
@@ -280,7 +280,7 @@ fn what_start_files_and_banners_say_is_passed_over_up_to_a_limit() {
         machines.show(&["--target", "ssh:db1"])
     };
     says("head -c 60000 /dev/zero | tr '\\0' x; echo").ended_with(0);
-    // A pipe holds 64 KiB: who reads no errors meanwhile would wait for ever.
+    // A pipe holds 64 KiB: a reader that does not read stderr meanwhile would wait forever.
     says("head -c 1000000 /dev/zero | tr '\\0' x >&2").ended_with(0);
     let said = says("head -c 100000 /dev/zero | tr '\\0' x").ended_with(1);
     said.says(&["start files", "more than 64 KiB", "[ -t 1 ]"]);
@@ -318,7 +318,7 @@ fn all_machines_that_are_not_reached_are_named_and_the_others_left_in_peace() {
 fn nothing_runs_there_after_the_near_side_was_killed() {
     needs_sshd!();
     let mut machines = Machines::with(&Machine::new("db1"));
-    // It lets in and says nothing; so the other one is held meanwhile.
+    // It accepts the login and sends nothing, so that the other one has to wait.
     machines.start(&Machine {
         sshd: "ForceCommand cat > /dev/null",
         ..Machine::new("silent")
@@ -367,7 +367,7 @@ fn another_processor_gets_the_program_that_lies_at_hand_for_it() {
     show()
         .ended_with(1)
         .says(&[&format!("is a program for {ours}, not for {theirs}")]);
-    // One of another build says so in its first words.
+    // A program of another build announces it in its first message.
     let hello = "{\"Hello\":{\"build\":\"x\",\"process\":{\"pid\":1,\"start_ticks\":1}}}";
     let length = format!("\\{:o}\\0\\0\\0", hello.len());
     script(&file, &format!("printf '{length}%s' '{hello}'; exec cat"));
@@ -378,7 +378,7 @@ fn another_processor_gets_the_program_that_lies_at_hand_for_it() {
     machines.wait_until_left("db1");
 }
 
-/// A file of machines, each with a folder in its home.
+/// Returns a file of machines, each with a folder in its home.
 fn file_of(machines: &Machines, names: &[&str]) {
     let mut text = "machines:\n".to_owned();
     for name in names {
@@ -393,7 +393,7 @@ fn machines_are_looked_at_and_what_nobody_has_is_cleaned_away() {
     needs_sshd!();
     let machines = Machines::with(&Machine::new("db1"));
     file_of(&machines, &["db1"]);
-    // What a cluster has left whose agent is gone, and files that are not ours.
+    // Leftovers of a cluster whose agent is gone, and files of other programs.
     machines.write("db1", "nodes/1a2b-3c/agents/host1/agent.log", b"");
     machines.write("db1", "nodes/1a2b-3c/host1/node1/data/x", b"x");
     machines.write("db1", "nodes/notes.txt", b"mine");
@@ -437,7 +437,7 @@ fn a_run_on_machines_that_are_not_reached_says_so_of_all_before_anything_starts(
     let run = ["run", "study.yaml", "--machines", "lab.yaml"];
     let said = Said::of(machines.command(&run).output().unwrap()).ended_with(1);
     said.says(&["db2: ", "db3: "]);
-    // Who is reached is looked at all the same.
+    // Machines that can be reached are checked anyway.
     let check = machines.command(&["hosts", "check", "lab.yaml"]).output().unwrap();
     let rows = Said::of(check).ended_with(1).to_string();
     for what in [
@@ -456,7 +456,7 @@ fn a_run_on_machines_that_are_not_reached_says_so_of_all_before_anything_starts(
         .ended_with(1)
         .says(&["nothing was to be removed", "2 of 3 machines not reached"]);
     assert!(!machines.lab.path().join("results/s").exists(), "{said}");
-    // In a study of somebody else's, they need trust.
+    // In another person's study, they need trust.
     let text = fs::read_to_string(machines.lab.path().join("lab.yaml")).unwrap();
     machines.lab.write("beside.yaml", &text);
     let study = study.replace("hosts: 3", "machines: beside.yaml");

@@ -1,17 +1,18 @@
-//! Pipes, devices and folders where files should be: each command that reads one says so and ends.
+//! Tests pipes, devices and folders in place of files: each command that reads one reports it and
+//! ends.
 
 use crate::program::{Lab, Said, wait_until};
 use std::fs::File;
 use std::path::Path;
 use store::Run;
 
-/// A run of an earlier version, in the place of one of somebody else's.
+/// A run of an earlier version, in place of another user's.
 const GOLDEN: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
     "/../store/golden/format-1/first-look"
 );
 
-/// Something that stands where a file should be, and how it is made.
+/// An object at a path that should be a file, and the way to create it.
 type Stranger = (&'static str, fn(&Path));
 
 const STRANGERS: [Stranger; 3] = [
@@ -25,7 +26,7 @@ const STRANGERS: [Stranger; 3] = [
     ("a folder", |path| std::fs::create_dir(path).unwrap()),
 ];
 
-/// Runs a command to its end, which comes by itself.
+/// Runs a command until it ends by itself.
 fn ended(lab: &Lab, arguments: &[&str]) -> Said {
     let (out, err) = (lab.path().join("out"), lab.path().join("err"));
     let mut command = lab.command(arguments);
@@ -43,7 +44,7 @@ fn ended(lab: &Lab, arguments: &[&str]) -> Said {
     }
 }
 
-/// A study against the null target, with more of its keys.
+/// Returns a study against the null target, with additional keys.
 fn study(target: &str, workload: &str, procedure: &str) -> String {
     format!(
         "study: s\nquestion: q?\ntarget: {target}\nworkload: {workload}\ndata: {{present: 5}}\n\
@@ -70,7 +71,7 @@ impl Case {
     }
 }
 
-/// Commands, and the file that each of them cannot read.
+/// Returns commands, each with the file that it cannot read.
 fn cases() -> Vec<Case> {
     let fixed = |target: &str, workload: &str| Some(study(target, workload, "{fixed: {rate: 5}}"));
     let (null, kv) = ("{null: {}}", "{use: kv, mix: {read: 1}}");
@@ -147,7 +148,8 @@ fn whatever_stands_where_a_file_should_be_each_command_ends_and_names_it() {
             for arguments in &commands {
                 let said = ended(&lab, arguments);
                 let name = Path::new(file).file_name().unwrap().to_str().unwrap();
-                // A folder may be a machine, logs or scrapes; a link may lead out of a study's.
+                // A folder may be a machine, logs or scrapes. A link may lead outside a study's
+                // folder.
                 let says = |part: &str| said.stderr.contains(part);
                 let is_named = (says(name) && says(&format!("it is no file, but {what}")))
                     || says("leads out of the study's folder")

@@ -1,8 +1,8 @@
-//! The engine through TLS: the same counts, no connection to a server that cannot prove itself, and
-//! a certificate for a server that wants one of its clients.
+//! Tests the engine with TLS. Counts are the same, a server without a valid certificate is refused,
+//! and a server that requires a client certificate gets one.
 //!
-//! The null target speaks no TLS; a proxy in this process wraps it, with a certificate made for
-//! the test.
+//! The null target has no TLS; a proxy in this process adds it, with a certificate made for the
+//! test.
 
 use crate::cassandra::authentication::assert_in_no_file;
 use crate::engine::{config, null, run};
@@ -26,7 +26,7 @@ question: Does a server that wants a certificate get one?
 target: {attach: {contact_points: ['NODE'], tls: {ca: ca.pem, cert: me.pem, key: me.key}}}
 ";
 
-/// What two clients do on a target in a few seconds: the rest of a study that says which target.
+/// A few seconds of load by two clients: the rest of a study, without the target.
 pub const BRIEFLY: &str = "\
 workload: {use: standard1, mix: {write: 1}}
 client: {workers: 1, machines: [here, here]}
@@ -36,8 +36,8 @@ window: {warmup: 0s, measure: 2s}
 verify: {reads: none, sample: 0}
 ";
 
-/// Accepts TLS on a free port and passes the plain bytes on to `server`, for as long as the test
-/// lives.
+/// Accepts TLS on a free port and forwards the plain bytes to `server`, until the test process
+/// ends.
 pub fn proxy(server: SocketAddr, config: Arc<ServerConfig>) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -51,7 +51,7 @@ pub fn proxy(server: SocketAddr, config: Arc<ServerConfig>) -> SocketAddr {
     address
 }
 
-/// Passes on what comes on either side, until one of them has gone.
+/// Forwards the bytes of either side, until one of them is gone.
 pub fn pass_on(mut tls: ServerConnection, mut client: TcpStream, mut plain: TcpStream) {
     client.set_nonblocking(true).unwrap();
     plain.set_nonblocking(true).unwrap();
@@ -89,8 +89,8 @@ pub fn pass_on(mut tls: ServerConnection, mut client: TcpStream, mut plain: TcpS
     }
 }
 
-/// Says why, and waits until the client has heard it: what it had sent meanwhile would reset the
-/// connection.
+/// Sends the reason, and waits until the client has received it. Unread bytes from the client would
+/// reset the connection.
 fn part(mut tls: ServerConnection, mut client: TcpStream) {
     client.set_nonblocking(false).unwrap();
     while tls.wants_write() && tls.write_tls(&mut client).is_ok() {}
@@ -108,7 +108,7 @@ fn push(to: &mut TcpStream, mut bytes: &[u8]) {
     }
 }
 
-/// A server's side and the store of who trusts it.
+/// Returns a server's configuration, and the store of a client that trusts it.
 fn identity() -> (Arc<ServerConfig>, RootCertStore) {
     let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
     let certificate: CertificateDer<'static> = made.cert.der().clone();
@@ -128,7 +128,8 @@ pub fn pem(label: &str, der: &[u8]) -> String {
     format!("-----BEGIN {label}-----\n{text}\n-----END {label}-----\n")
 }
 
-/// A server of this name that talks only to clients with this certificate, and its own.
+/// Returns a server with this name that accepts only clients with this certificate, and its own
+/// certificate.
 pub fn demanding(
     client: &CertificateDer<'static>,
     name: &str,
@@ -179,12 +180,12 @@ fn encrypted_operations_are_counted_like_plain_ones() {
     assert_eq!(server.counts().executes(), 20_000);
 }
 
-/// Only the CQL port had said what to do about it.
+/// Only the error of the CQL port used to contain advice.
 #[test]
 fn agents_whose_issuer_is_unknown_name_the_key_that_helps() {
     let server = null(NullSpec::default());
     let agents = proxy(server.address(), identity().0);
-    // Of another name: an issuer of the same name would have signed it wrongly.
+    // A different name: an issuer of the same name would have produced a wrong signature.
     let mut stranger = rcgen::CertificateParams::new(["other".to_owned()]).unwrap();
     let name = &mut stranger.distinguished_name;
     name.push(rcgen::DnType::CommonName, "somebody else");
@@ -210,7 +211,7 @@ fn agents_whose_issuer_is_unknown_name_the_key_that_helps() {
     };
     let mut said = String::new();
     let cluster = cluster::start(&Target::Attach(spec), &dirs, &mut |text| said += text);
-    // A server without MBeans is a target nevertheless.
+    // A server without MBeans is still a valid target.
     drop(cluster.expect("it answers CQL"));
     assert!(
         said.contains("`tls: {ca: FILE}` of `target.attach.jolokia`"),
@@ -234,8 +235,8 @@ fn a_server_that_cannot_prove_itself_gets_nothing() {
     assert_eq!(server.counts().requests(), 0);
 }
 
-/// The whole way: a study names the files, the session and the load of two clients show the
-/// certificate, and the report says nothing of the key.
+/// Tests the whole path: a study names the files, the session and the load of two clients present
+/// the certificate, and the report does not contain the key.
 #[test]
 fn a_server_that_wants_a_certificate_of_its_clients_is_shown_it_by_all_of_them() {
     let server = null(NullSpec::default());

@@ -1,4 +1,4 @@
-//! `cassay topology` as its users call it: machines that are described, plans for them, and files.
+//! Tests `cassay topology`: described machines, plans for them, and files.
 
 use crate::program::Lab;
 
@@ -23,7 +23,7 @@ fn a_machine_is_drawn_and_this_one_too() {
     );
 }
 
-/// The published layout: eight machines of 14 CPUs, seven whole cores of one socket each.
+/// The published layout: eight VMs with 14 CPUs, seven whole cores of one socket each.
 #[test]
 fn eight_machines_of_fourteen_cpus_cross_nothing() {
     let lab = Lab::new();

@@ -1,5 +1,5 @@
-//! Studies from strangers, as the program meets them: what they may not do is said where it stands,
-//! and what they say commands nothing.
+//! Tests studies from strangers: forbidden settings are reported at their place, and texts cannot
+//! control the terminal.
 
 use crate::cli::SMALL;
 use crate::program::Lab;
@@ -20,7 +20,7 @@ fn what_needs_trust_is_said_with_its_place_before_anything_starts() {
     }
     assert!(!lab.path().join("results").exists());
     lab.cassay(&["plan", "study.yaml", "--trust"]).ended_with(0);
-    // The user's own word, and another target.
+    // The user names another target.
     let null = ["plan", "study.yaml", "--target", "null"];
     lab.cassay(&null).ended_with(0);
 }
@@ -35,14 +35,14 @@ fn a_secret_is_read_from_where_the_command_line_says_and_never_shown() {
         .says(&["nothing says where it is", "--secret db=file:PATH"]);
     let given = ["--secret", "db=file:elsewhere/secret"];
     let plan = lab
-        .cassay(&[&["plan", "study.yaml", "--json"], &given[..]].concat())
+        .cassay(&[&["plan", "study.yaml", "--json", "--offline"], &given[..]].concat())
         .ended_with(0);
     let rerun = plan.json()["rerun"].to_string();
     assert!(
         rerun.contains("--secret db=file:elsewhere/secret"),
         "{rerun}"
     );
-    // Nobody listens there; how far it comes shows that the secret was found.
+    // No server listens there. Getting this far shows that the secret was found.
     let said = lab.cassay(&[&["run", "study.yaml"], &given[..]].concat());
     said.says(&["no contact point answers"]);
     assert!(!said.to_string().contains("hunter2"), "{said}");
@@ -74,8 +74,8 @@ fn words_of_a_study_do_not_command_the_terminal() {
     assert!(plan.stdout.contains(r"a\u{1b}]0;owned\u{7}"), "{plan}");
 }
 
-/// Cassandra ends a comment at a carriage return, and many programs do so at a line feed only: such
-/// a text could hide a statement from the door.
+/// Cassandra ends a comment at a carriage return, many programs only at a line feed. Such a text
+/// could hide a statement from the checks.
 #[test]
 fn a_comment_that_ends_in_two_places_is_refused_wherever_it_comes_from() {
     let lab = Lab::with(&SMALL.replace("{use: kv", "{file: w.yaml"));

@@ -1,13 +1,13 @@
-//! Inputs in which little is said many times over: what makes a reader take all memory or all time
-//! though nothing in it is false.
+//! Makes inputs that repeat a small part many times: valid text that could make a reader use all
+//! memory or time.
 //!
-//! Every text is amplified in the same ways, whatever it is a text of: each part that it has is
-//! repeated up to a size, as it is and with another number each time, nested, or made longer, and
-//! each number is made a large one.
+//! Every text is amplified in the same ways, whatever its language. Each part is repeated up to a
+//! size (unchanged, or with another number each time), nested, or made longer, and each number is
+//! replaced by a large one.
 
 use crate::mutator::Mutator;
 
-/// Numbers that may be a count of something.
+/// Numbers that may be taken for a count.
 const LARGE: [&str; 6] = [
     "65536",
     "1000000",
@@ -17,7 +17,7 @@ const LARGE: [&str; 6] = [
     "1e308",
 ];
 
-/// What opens and closes something in a language of ours, or of others.
+/// Opening and closing text in cassay's languages, or in those of other tools.
 const PAIRS: [(&str, &str); 5] = [
     ("[", "]"),
     ("{a: ", "}"),
@@ -40,14 +40,14 @@ pub fn amplified(dice: &mut Mutator, text: &[u8], bytes: usize) -> Vec<u8> {
     .into_bytes()
 }
 
-/// The parts of a text between separators, each with its place.
+/// Returns the parts of a text between separators, each with its offset.
 fn parts<'t>(text: &'t str, is_between: fn(char) -> bool) -> Vec<(usize, &'t str)> {
     let of = |part: &'t str| (part.as_ptr() as usize - text.as_ptr() as usize, part);
     let parts = text.split(is_between).map(of);
     parts.filter(|(_, part)| !part.trim().is_empty()).collect()
 }
 
-/// Where something stands that is to be repeated, and what is to stand between two of them.
+/// The part to repeat, and the separator between repetitions.
 struct Part {
     range: std::ops::Range<usize>,
     between: &'static str,
@@ -74,7 +74,7 @@ fn line(dice: &mut Mutator, text: &str) -> Part {
     part(dice, text, |c| c == '\n', "\n")
 }
 
-/// Of a list on one line.
+/// Returns an item of a list on one line.
 fn item(dice: &mut Mutator, text: &str) -> Part {
     part(
         dice,
@@ -88,8 +88,8 @@ fn word(dice: &mut Mutator, text: &str) -> Part {
     part(dice, text, |c| !c.is_alphanumeric(), "")
 }
 
-/// The text with a part of it so often that all of it has about `bytes`. `numbered`: the first word
-/// of each has a number of its own, so that no two are the same.
+/// Repeats a part of the text until the whole text has about `bytes`. If `numbered`, the first word
+/// of each copy has its own number, so that no two are the same.
 fn repeated(text: &str, part: &Part, bytes: usize, numbered: bool) -> String {
     let once = &text[part.range.clone()];
     let count = bytes / (once.len() + part.between.len()).max(1);
@@ -111,7 +111,7 @@ fn repeated(text: &str, part: &Part, bytes: usize, numbered: bool) -> String {
     out
 }
 
-/// A word of the text within as many brackets as there is room for.
+/// Nests a word of the text in as many brackets as fit.
 fn nested(dice: &mut Mutator, text: &str, bytes: usize) -> String {
     let Part { range, .. } = word(dice, text);
     let (opens, closes) = PAIRS[dice.below(PAIRS.len())];
@@ -125,7 +125,7 @@ fn nested(dice: &mut Mutator, text: &str, bytes: usize) -> String {
     )
 }
 
-/// One or all of the numbers made large.
+/// Enlarges one or all of the numbers.
 fn enlarged(dice: &mut Mutator, text: &str) -> String {
     let is_digit = |c: char| c.is_ascii_digit();
     let starts: Vec<usize> = text

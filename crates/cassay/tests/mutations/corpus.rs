@@ -1,4 +1,4 @@
-//! What is mutated, and how each kind is read: as the program reads it.
+//! The inputs to mutate, with the reader of each kind, as the program uses it.
 
 mod frames;
 
@@ -25,7 +25,7 @@ pub type Reader = Box<dyn Fn(&[u8])>;
 /// One kind of input.
 pub struct Kind {
     pub name: &'static str,
-    /// How many inputs, against other kinds: by what can be wrong, and what one costs.
+    /// Relative number of inputs, by how much can go wrong and what one costs.
     pub weight: u64,
     pub texts: Box<dyn Fn() -> Texts>,
     pub read: Reader,
@@ -41,7 +41,7 @@ impl Kind {
         }
     }
 
-    /// A file of a run, by itself and in the run of an earlier version that must stay readable.
+    /// A file of a run, alone and within the run of an earlier version that must stay readable.
     fn of_run(name: &'static str, weight: u64, file: &'static str, alone: fn(&[u8])) -> Kind {
         let bytes = move || {
             let bytes = std::fs::read(Path::new(GOLDEN).join(file));
@@ -138,7 +138,7 @@ figures: [{place: table 1, what: w, in_flight: 200, ops_per_s: 1000, p50_ms: 1, 
     texts
 }
 
-/// Two places of four floats each: one value of 1.0, and none.
+/// Two positions with four floats each: one value of 1.0, and no value.
 fn overviews() -> Texts {
     texts_of(&[
         r#"{"format":1,"width_s":1.0,"kinds":[{"kind":"read","figures":{
@@ -211,7 +211,7 @@ workload: {use: standard1}
 procedure: {grid: {consistency: [ONE, QUORUM], payload: [170B, 340B], threads: [1, 2]}}
 ";
 
-/// What stands between a workload file and its CSV.
+/// Separator between a workload file and its CSV.
 const CSV_MARK: &str = "\n%%%\n";
 
 fn workload_files() -> Texts {
@@ -337,7 +337,7 @@ fn read_easy_words(bytes: &[u8]) {
     read::imported(Tool::Easy, &String::from_utf8_lossy(bytes), "");
 }
 
-/// A machine as each source gives it.
+/// Returns a machine in the format of each source.
 fn machines() -> Texts {
     let shape = Shape::regular(Counts(2, 1, 2, 2, 2), Numbering::Block, 8);
     let mut archive = tar::Builder::new(Vec::new());
@@ -369,7 +369,7 @@ fn read_machine(bytes: &[u8]) {
     }
 }
 
-/// What carries a placement out, as people have it.
+/// Returns files that carry out a placement, as users have them.
 fn placements() -> Texts {
     texts_of(&[
         "<domain><vcpu placement='static' cpuset='0-3'>4</vcpu><cputune><vcpupin vcpu='0' \
@@ -394,7 +394,7 @@ const GOLDEN: &str = concat!(
     "/../store/golden/format-1/first-look/20261120T232909Z"
 );
 
-/// Reads the golden run with another text in the place of one of its files, and shows it.
+/// Reads the golden run with one of its files replaced, and shows it.
 fn read_run(name: &str, bytes: &[u8]) {
     let folder = tempfile::tempdir().expect("a folder");
     link(Path::new(GOLDEN), folder.path());
@@ -407,12 +407,12 @@ fn read_run(name: &str, bytes: &[u8]) {
     if let Ok(view) = RunView::read(&run) {
         drop(report::text(&report::page(&view)));
     }
-    // What `resume` asks of it.
+    // The parts that `resume` reads.
     drop(run.study_yaml());
     drop(run.trial_findings());
 }
 
-/// The same files under another folder, by links.
+/// Links the same files into another folder.
 fn link(from: &Path, to: &Path) {
     for entry in std::fs::read_dir(from).expect("a folder").flatten() {
         let (path, to): (PathBuf, PathBuf) = (entry.path(), to.join(entry.file_name()));

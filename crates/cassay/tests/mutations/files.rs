@@ -1,5 +1,5 @@
-//! Which inputs stand for which files of others. Every kind of file that the program opens
-//! (`foreign::FileKind`) has its readers here: a new one does not compile without them.
+//! Maps kinds of external files to inputs. Every kind of file that the program opens
+//! (`foreign::FileKind`) has its readers here: a new kind does not compile without them.
 
 use crate::corpus::{self, Kind, Texts};
 use base64::Engine;
@@ -8,15 +8,15 @@ use foreign::FileKind;
 use std::io::Write;
 use std::path::Path;
 
-/// How the files of a kind are tried.
+/// Test of a kind of file.
 pub enum Tried {
     /// By the inputs of these names.
     As(&'static [&'static str]),
-    /// Not at all: nothing in them is looked at but their bytes, or nobody else can write them.
+    /// Not tested: the program handles only their bytes, or no other program can write them.
     Not(&'static str),
 }
 
-/// The inputs that stand for a kind of file.
+/// Returns the inputs that represent a kind of file.
 pub fn tried(kind: FileKind) -> Tried {
     match kind {
         FileKind::Study => Tried::As(&["study"]),
@@ -32,7 +32,7 @@ pub fn tried(kind: FileKind) -> Tried {
         FileKind::Machine | FileKind::MachinePart => Tried::As(&["machine"]),
         FileKind::Machines => Tried::As(&["machines"]),
         FileKind::Placement => Tried::As(&["placement"]),
-        // The same reader of YAML with the same limits, and the same of JSON.
+        // They use the same reader of YAML or JSON with the same limits.
         FileKind::Builds => Tried::As(&["machines"]),
         FileKind::Bisection => Tried::As(&["findings"]),
         FileKind::Tags => Tried::As(&["tags"]),
@@ -54,7 +54,7 @@ pub fn tried(kind: FileKind) -> Tried {
     }
 }
 
-/// Kinds of input that are a file by themselves, and are read by its path.
+/// Returns the kinds of input that are separate files, and are read by their path.
 pub fn kinds() -> Vec<Kind> {
     vec![
         Kind::new("series", 2, series, read_series),

@@ -1,11 +1,11 @@
-//! Texts that come from others, changed at random: studies, workload files, command lines of other
-//! tools and what they name, and every file of a run. Whatever is in them, reading ends: with an
-//! answer or a sentence, not with a panic, not never, and not with all the memory there is.
+//! Mutates untrusted texts at random: studies, workload files, command lines of other tools and the
+//! files they name, and every file of a run. Reading always ends with an answer or an error
+//! message: never with a panic, an endless loop, or memory exhaustion.
 //!
-//! Random, and yet the same in every run: input n of a kind is a function of the seed and n, so
-//! that a finding says how to be found again, and the number of inputs is fixed and takes as long
-//! as it takes. `cargo xtask mutate` tries more. A binary of its own: its allocator sees every
-//! thread of the process.
+//! The mutations are the same in every run. Input n of a kind is a function of the seed and n, so
+//! that a finding can be reproduced. The number of inputs is fixed, not the time. `cargo xtask
+//! mutate` tries more. It is a binary of its own, because its allocator sees every thread of the
+//! process.
 
 #[path = "../../../cql/tests/it/allocator.rs"]
 mod allocator;
@@ -29,31 +29,31 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// Inputs of each kind in the gate, times what the kind weighs: 12,000 in all.
+/// Number of inputs of each kind in the gate, multiplied by the kind's weight: 12,000 in all.
 const INPUTS_COUNT: u64 = 60;
 
-/// What one input may make of the memory: the largest file that may be read is 32 MiB, and a tree
-/// of it some times that.
+/// Maximum memory for one input: the largest file that may be read is 32 MiB, and its tree is
+/// several times larger.
 const MEMORY_BYTES_MAX: usize = 512 << 20;
 
-/// Inputs of each kind in which little is said many times over, of a quarter of a MiB each; with
-/// `cargo xtask mutate` of a whole one.
+/// Number of inputs of each kind that repeat little content many times, with a quarter of a MiB
+/// each. With `cargo xtask mutate`, each has one MiB.
 const AMPLIFIED_COUNT: u64 = 6;
 const AMPLIFIED_BYTES: usize = 1 << 18;
 const AMPLIFIED_BYTES_LONG: usize = 1 << 20;
 
-/// What one of them may make of the memory, and of the time of a CPU: 2 s of a program as it is
-/// shipped, of which ours here are one that nobody has optimised.
+/// Maximum memory for an amplified input, and its maximum CPU time: 2 s in an optimised build, more
+/// in this test build.
 const AMPLIFIED_MEMORY_MAX: usize = 256 << 20;
 const AMPLIFIED_CPU: Duration = Duration::from_secs(if cfg!(debug_assertions) { 20 } else { 2 });
 
-/// Inputs of the largest size of each kind of file.
+/// Number of inputs with the largest size of each kind of file.
 const LARGEST_COUNT: u64 = 6;
 
-/// All memory of the process is counted: one test at a time.
+/// One test at a time, because all memory of the process is counted.
 static ALONE: Mutex<()> = Mutex::new(());
 
-/// An input that takes longer never ends: the slowest take a second on a busy machine.
+/// Time after which an input counts as hanging. The slowest take a second on a busy machine.
 const HANG: Duration = Duration::from_secs(120);
 
 static LIVE: AtomicUsize = AtomicUsize::new(0);
@@ -61,8 +61,8 @@ static PEAK: AtomicUsize = AtomicUsize::new(0);
 
 #[global_allocator]
 static ALLOCATOR: Telling = Telling {
-    // Only counted: a null pointer for too much would end the process without a name for the input,
-    // and memory that nobody touches costs nothing.
+    // Only counted: a null pointer for too much memory would end the process without naming the
+    // input, and untouched memory costs nothing.
     given: |bytes| {
         let live = LIVE.fetch_add(bytes, Ordering::Relaxed) + bytes;
         PEAK.fetch_max(live, Ordering::Relaxed);
@@ -72,7 +72,7 @@ static ALLOCATOR: Telling = Telling {
     },
 };
 
-/// A number of the environment, or what stands in the gate.
+/// Returns a number of the environment, or the gate's default.
 fn number(name: &str, default: u64) -> u64 {
     let text = std::env::var(name);
     text.map_or(default, |text| text.parse().expect("a number"))
@@ -83,7 +83,7 @@ fn kinds() -> Vec<Kind> {
     corpus::kinds().into_iter().chain(files::kinds()).collect()
 }
 
-/// Where an input is kept that must not have been read as it was.
+/// Saves an input that the program handled wrongly; returns its path.
 fn keep(kind: &Kind, seed: u64, input: &[u8]) -> PathBuf {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("mutations");
     std::fs::create_dir_all(&folder).expect("a folder for findings");
@@ -92,7 +92,7 @@ fn keep(kind: &Kind, seed: u64, input: &[u8]) -> PathBuf {
     path
 }
 
-/// Reads one input; what is wrong with how it went.
+/// Reads one input. Returns the error, if there is one.
 fn wrong(kind: &Kind, input: &[u8], memory_bytes_max: usize) -> Option<String> {
     let before = LIVE.load(Ordering::Relaxed);
     PEAK.store(before, Ordering::Relaxed);
@@ -103,7 +103,7 @@ fn wrong(kind: &Kind, input: &[u8], memory_bytes_max: usize) -> Option<String> {
     (most > memory_bytes_max).then(|| format!("{} MiB of memory", most >> 20))
 }
 
-/// Ends the process, with the name of the input, when one never ends.
+/// Ends the process if an input hangs, and names the input.
 fn watch(inputs: mpsc::Receiver<(String, u64)>, now: &Mutex<Vec<u8>>) {
     let mut at = None;
     loop {
@@ -140,7 +140,7 @@ fn nothing_that_others_write_makes_reading_panic_hang_or_take_all_memory() {
     std::thread::scope(|scope| {
         let now = &now;
         scope.spawn(move || {
-            // A panic of this thread alone would wait for the one that hangs.
+            // If only this thread panicked, the process would wait for the hanging one.
             if catch_unwind(AssertUnwindSafe(|| watch(inputs, now))).is_err() {
                 std::process::abort();
             }
@@ -177,7 +177,7 @@ fn nothing_that_others_write_makes_reading_panic_hang_or_take_all_memory() {
     drop(alone);
 }
 
-/// A limit has to be looked at before the memory or the time is spent that it limits.
+/// A limit must be checked before the limited memory or time is used.
 #[test]
 fn nothing_small_that_others_write_takes_much_memory_or_time() {
     let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -217,7 +217,7 @@ fn nothing_small_that_others_write_takes_much_memory_or_time() {
     drop(alone);
 }
 
-/// Every kind of file that is opened has inputs, by the names of kinds that there are.
+/// Every kind of file that is opened has inputs, according to the list of kinds.
 #[test]
 fn every_kind_of_file_that_is_opened_is_tried() {
     let all = kinds();
@@ -234,7 +234,7 @@ fn every_kind_of_file_that_is_opened_is_tried() {
     }
 }
 
-/// A file is refused by its size before it takes more memory than all of them may.
+/// A file is refused by its size before it exceeds the memory limit of its kind.
 #[test]
 fn the_largest_file_of_each_kind_that_is_held_fits_into_memory() {
     let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -246,7 +246,7 @@ fn the_largest_file_of_each_kind_that_is_held_fits_into_memory() {
         let files::Tried::As(names) = files::tried(file) else {
             continue;
         };
-        // What is said of a text goes for the file: some parts of it are left to the rest.
+        // The amplified text fills the file, except for 64 KiB that its other parts may need.
         let bytes = usize::try_from(file.bytes_max()).expect("it is held") - (64 << 10);
         for kind in all.iter().filter(|kind| names.contains(&kind.name)) {
             let texts = (kind.texts)();

@@ -1,5 +1,4 @@
-//! Changes of a text, as a function of a seed: what slips of the hand, torn writes and people with
-//! intentions make of it.
+//! Mutates a text as a function of a seed: typing errors, torn writes and malicious changes.
 
 use workload::random::Draws;
 
@@ -48,13 +47,13 @@ const WORDS: &[&str] = &[
     "---",
 ];
 
-/// Draws numbers, and changes texts by them.
+/// Draws numbers, and uses them to change texts.
 pub struct Mutator {
     draws: Draws,
 }
 
 impl Mutator {
-    /// One whose draws are a function of `seed`.
+    /// Returns a mutator whose draws are a function of `seed`.
     pub fn new(seed: u64) -> Mutator {
         let draws = Draws::sequence(seed);
         Mutator { draws }
@@ -69,7 +68,7 @@ impl Mutator {
         (self.draw() % (end.max(1) as u64)) as usize
     }
 
-    /// A text with one to four changes; some take their material from the other texts.
+    /// Returns a text with one to four changes. Some take their material from the other texts.
     pub fn mutated(&mut self, text: &[u8], others: &[(&'static str, Vec<u8>)]) -> Vec<u8> {
         let mut out = text.to_vec();
         for _ in 0..=self.below(4) {
@@ -96,7 +95,8 @@ impl Mutator {
         }
     }
 
-    /// A range of up to a line's length; sometimes all the rest, as a torn write does.
+    /// Returns a range of up to a line's length, sometimes everything up to the end, as after a
+    /// torn write.
     fn range(&mut self, length: usize) -> std::ops::Range<usize> {
         let from = self.below(length);
         let most = if self.below(8) == 0 { length } else { 60 };
@@ -114,7 +114,7 @@ impl Mutator {
         let range = self.range(out.len());
         let part = out.get(range.clone()).unwrap_or_default().to_vec();
         let times = 1 + self.below(40);
-        // What is repeated may be all of it.
+        // The repeated part may be the whole text.
         if part.len() * times < 1 << 20 && range.end <= out.len() {
             let many = part.repeat(times);
             out.splice(range.end..range.end, many);
@@ -127,7 +127,7 @@ impl Mutator {
         out.splice(at..at, word.bytes());
     }
 
-    /// Puts a word in the place of a run of digits: limits are where numbers are.
+    /// Replaces a run of digits with a word, because limits apply to numbers.
     fn replace_number(&mut self, out: &mut Vec<u8>) {
         let from = self.below(out.len());
         let is_digit = |at: &usize| out[*at].is_ascii_digit();

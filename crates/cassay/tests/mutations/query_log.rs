@@ -1,4 +1,4 @@
-//! Records of a full query log that a real node has written, and the head of its file.
+//! Records of a full query log that a real node wrote, and the header of its file.
 
 use crate::corpus::Texts;
 use flate2::read::GzDecoder;
@@ -7,7 +7,7 @@ use std::io::Read;
 use std::sync::Arc;
 use workload::Stage;
 
-/// The last records of a query log, each by itself; and the head of its file.
+/// Returns the last records of a query log, each separately, and the start of its file.
 pub fn texts() -> Texts {
     let packed = include_bytes!("../../../recorded/fixtures/full-query-log.cq4.gz");
     let mut log = Vec::new();
@@ -29,7 +29,7 @@ pub fn texts() -> Texts {
     texts.split_off(texts.len() - 40)
 }
 
-/// Reads a record, or a file, as far as a program of it.
+/// Reads a record, or a file up to its program.
 pub fn read(bytes: &[u8]) {
     let mut builder = recorded::Builder::new(recorded::Choice::default());
     if let Ok(entry) = recorded::entry::read(bytes) {

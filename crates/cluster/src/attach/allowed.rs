@@ -1,4 +1,4 @@
-//! What may be done to the processes of nodes that are not ours, and by what it is done.
+//! Permitted actions on the processes of attached nodes, and the programs that perform them.
 
 use crate::cluster::Cluster;
 use crate::node::NodeInfo;
@@ -7,16 +7,16 @@ use anyhow::Result;
 use target::NodeAct;
 
 impl Cluster {
-    /// That something may be done to the processes of its nodes: they are ours, or the command line
-    /// names it.
+    /// Checks that an action on the node processes is permitted: the nodes are managed, or the
+    /// command line names it.
     ///
     /// # Errors
-    /// It does not.
+    /// It is not permitted.
     pub fn may_do(&self, act: NodeAct) -> Result<()> {
         may(self.access().door.as_ref(), act, "the cluster")
     }
 
-    /// What stops and starts nodes that are not ours, a sentence each.
+    /// Returns the programs that stop and start attached nodes, one sentence per node.
     pub fn controls(&self) -> Vec<String> {
         let hosts = self.attached_hosts();
         let of_node = |(index, node): (usize, &NodeInfo)| {

@@ -1,6 +1,6 @@
-//! A secure connect bundle, as Astra hands it out: who the client is, whom it trusts, and where it
-//! is told which nodes there are. All of them are reached through one proxy, which is told the node
-//! by the name that TLS asks for.
+//! Secure connect bundle of Astra: client identity, trusted authorities, and the metadata service
+//! that lists the nodes. All nodes are reached through one proxy, which selects the node by the
+//! server name of TLS (SNI).
 
 use super::tls::certificates_of;
 use super::{LIMIT, ip_of, nodes_of};
@@ -21,31 +21,31 @@ use target::AttachSpec;
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
 use ureq::unversioned::transport::DefaultConnector;
 
-/// The largest file of a bundle, and the largest answer of the metadata service: those that there
-/// are have less than 10 kB.
+/// Largest accepted file of a bundle, and largest answer of the metadata service. Real ones have
+/// less than 10 kB.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
-/// Where a study names the bundle.
+/// Study key that names the bundle.
 const KEY: &str = "target.attach.secure_connect_bundle";
 
-/// What a bundle leads to.
+/// Connection data obtained from a bundle and its metadata service.
 #[derive(Debug)]
 pub(super) struct BehindProxy {
     pub tls: Tls,
     pub moves: Moves,
-    /// The ids of nodes, by each of which a session can be opened.
+    /// Host ids of the nodes, with each of which a session can be opened.
     hosts: Vec<String>,
     datacenter: Option<String>,
 }
 
-/// What its `config.json` says of what is needed here.
+/// Used fields of the bundle's `config.json`.
 #[derive(Debug, Deserialize)]
 struct BundleConfig {
     host: String,
     port: u16,
 }
 
-/// What the metadata service says.
+/// Answer of the metadata service.
 #[derive(Debug, Deserialize)]
 struct Metadata {
     contact_info: ContactInfo,
@@ -60,10 +60,10 @@ struct ContactInfo {
     sni_proxy_address: String,
 }
 
-/// The host of a bundle's metadata service, as the bundle says it; nobody is asked.
+/// Returns the host of a bundle's metadata service without contacting it.
 ///
 /// # Errors
-/// It is no bundle.
+/// The file is not a bundle.
 pub fn bundle_host(bundle: &Path) -> Result<String> {
     let place = bundle.display();
     let read = read(bundle).with_context(|| format!("read the secure connect bundle {place}"));
@@ -71,10 +71,11 @@ pub fn bundle_host(bundle: &Path) -> Result<String> {
 }
 
 impl BehindProxy {
-    /// Reads a bundle, and asks its metadata service.
+    /// Reads a bundle, and queries its metadata service.
     ///
     /// # Errors
-    /// It is no bundle, or the service does not answer: a database that hibernates has none.
+    /// The file is not a bundle, or the service does not answer. A hibernated database has no
+    /// service.
     pub fn of(bundle: &Path) -> Result<BehindProxy> {
         let place = bundle.display();
         let (config, material) =
@@ -102,7 +103,7 @@ impl BehindProxy {
         })
     }
 
-    /// The same cluster by the ids of its nodes.
+    /// Returns the spec with the nodes' host ids as contact points.
     pub fn spec(&self, spec: &AttachSpec) -> AttachSpec {
         AttachSpec {
             contact_points: self.hosts.clone(),
@@ -112,8 +113,8 @@ impl BehindProxy {
     }
 }
 
-/// The nodes that have joined, the asked one first, each known by the address that the cluster has
-/// for it, and to the proxy by its id.
+/// Returns the nodes that have joined, the queried one first. Each is known by its address in the
+/// cluster, and to the proxy by its host id.
 pub(super) fn nodes(session: &mut Session, proxy: &Proxy) -> Result<Vec<NodeInfo>> {
     let columns = "host_id, data_center, rack, tokens, release_version";
     let mut all = Vec::new();
@@ -133,7 +134,7 @@ pub(super) fn nodes(session: &mut Session, proxy: &Proxy) -> Result<Vec<NodeInfo
     Ok(all)
 }
 
-/// What stands in a bundle.
+/// Reads the files of a bundle.
 fn read(bundle: &Path) -> Result<(BundleConfig, TlsMaterial)> {
     let file = foreign::open(FileKind::ConnectBundle, bundle)?;
     let mut archive = zip::ZipArchive::new(file).context("it is no zip archive")?;
@@ -148,7 +149,7 @@ fn read(bundle: &Path) -> Result<(BundleConfig, TlsMaterial)> {
         Ok((format!("{name} of {}", bundle.display()), bytes))
     };
     let (_, config) = entry("config.json")?;
-    // What it says of passwords is in no error.
+    // Errors must not contain the passwords of this file.
     let config: BundleConfig = serde_json::from_slice(&config)
         .ok()
         .context("its config.json does not say `host` and `port`")?;
@@ -156,7 +157,7 @@ fn read(bundle: &Path) -> Result<(BundleConfig, TlsMaterial)> {
         roots: Some(entry("ca.crt")?),
         verify: true,
         server_name: None,
-        // The proxy is asked for a node, and proves that it is the proxy.
+        // The client asks the proxy for a node, but the proxy presents its own certificate.
         certified_name: Some(config.host.clone()),
         identity: Some(ClientIdentity {
             certificates: entry("cert")?,
@@ -166,7 +167,7 @@ fn read(bundle: &Path) -> Result<(BundleConfig, TlsMaterial)> {
     Ok((config, material))
 }
 
-/// Asks the metadata service.
+/// Queries the metadata service.
 fn ask(url: &str, config: &BundleConfig, material: &TlsMaterial) -> Result<Metadata> {
     let (place, pem) = material.roots.as_ref().context("a bundle has authorities")?;
     let roots: Vec<Certificate<'static>> = certificates_of(place, pem)?

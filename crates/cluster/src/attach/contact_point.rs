@@ -1,10 +1,11 @@
-//! Contact points: by what a cluster is named that somebody else runs.
+//! Contact points: addresses by which an attached cluster is named.
 
 use crate::moves::CQL_PORT;
 use anyhow::{Context, Result, bail};
 use std::net::SocketAddr;
 
-/// Host and port of a contact point: `host`, `host:port`, `[v6]`, `[v6]:port` or a bare v6 address.
+/// Parses host and port of a contact point: `host`, `host:port`, `[v6]`, `[v6]:port` or a bare v6
+/// address.
 fn parse_contact_point(text: &str) -> Result<(String, u16)> {
     let port_of = |digits: &str| -> Result<u16> {
         match digits.parse() {
@@ -24,7 +25,7 @@ fn parse_contact_point(text: &str) -> Result<(String, u16)> {
         return Ok((host.to_string(), port));
     }
     let (host, port) = match text.split_once(':') {
-        // Several colons: an IPv6 address without brackets.
+        // Several colons mean an IPv6 address without brackets.
         Some((_, rest)) if rest.contains(':') => (text, CQL_PORT),
         Some((host, digits)) => (host, port_of(digits)?),
         None => (text, CQL_PORT),
@@ -35,7 +36,7 @@ fn parse_contact_point(text: &str) -> Result<(String, u16)> {
     Ok((host.to_string(), port))
 }
 
-/// The host of a contact point, and its addresses.
+/// Returns the host of a contact point, and its addresses.
 pub(super) fn addresses_of(point: &str) -> Result<(String, Vec<SocketAddr>)> {
     let (host, port) = parse_contact_point(point)?;
     let addresses = host::names::addresses_of(&host, port)?;

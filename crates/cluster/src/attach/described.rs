@@ -1,4 +1,5 @@
-//! A cluster that Kubernetes describes: what is said of it there, in the place of its description.
+//! Discovers an attached cluster from its Kubernetes service, and completes its description from
+//! that.
 
 use super::pods::{self, Pods};
 use anyhow::{Context, Result};
@@ -10,13 +11,13 @@ use target::{
     AttachSpec, AttachedHost, KubernetesCluster, PodAgents, PodPlace, RemoteHost, SecretSource,
 };
 
-/// Where the program is put in containers of others when nobody says another place.
+/// Default folder for the program in containers of attached pods.
 const FOLDER: &str = "/tmp/cassay";
 
-/// The same cluster by its contact points, its data center, its credentials and its pods.
+/// Returns the spec with contact points, data center, credentials and pods from Kubernetes.
 ///
 /// # Errors
-/// It is not there, none of its nodes is ready, or something of it may not be read.
+/// The cluster does not exist, no node is ready, or a required object may not be read.
 pub(super) fn spec(
     spec: &AttachSpec,
     there: &KubernetesCluster,
@@ -55,11 +56,11 @@ pub(super) fn spec(
     Ok((spec, pods))
 }
 
-/// What its pods offer beside CQL that is not used.
+/// Returns hints about unused services of the pods besides CQL.
 fn offers(found: &FoundCluster, there: &KubernetesCluster) -> Vec<String> {
     let first = |of: fn(&FoundNode) -> Option<u16>| found.nodes.iter().find_map(of);
     let offered = first(|node| node.metrics_ports.first().copied());
-    // What is read is told with what answers.
+    // Metrics that are read are reported elsewhere, with the port that answers.
     let metrics = offered.filter(|_| there.metrics.is_empty()).map(|port| {
         format!(
             "its pods may offer metrics at port {port}, which `metrics` of \
@@ -71,7 +72,7 @@ fn offers(found: &FoundCluster, there: &KubernetesCluster) -> Vec<String> {
     metrics.into_iter().chain(management).collect()
 }
 
-/// What stands for all of its pods before they are looked for.
+/// Returns a placeholder for all pods before they are discovered.
 pub(crate) fn placeholder(agents: &PodAgents) -> AttachedHost {
     AttachedHost {
         remote: RemoteHost {
@@ -85,7 +86,7 @@ pub(crate) fn placeholder(agents: &PodAgents) -> AttachedHost {
     }
 }
 
-/// The pod of a node as a machine of it.
+/// Returns the pod of a node as a host.
 fn host(kubectl: &Kubectl, node: &FoundNode, agents: &PodAgents) -> Result<AttachedHost> {
     let no_pod = || format!("{} is no pod: no agent can be started there", node.point);
     let pod = node.pod.as_ref().with_context(no_pod)?;

@@ -1,5 +1,5 @@
-//! What an attached cluster is broken by: programs of its owner's, which an agent of ours on this
-//! machine runs, so that what heals is run whoever is killed.
+//! Faults on an attached cluster. An agent on this machine runs the owner's programs, so that
+//! healing runs even if this process is killed.
 
 use super::contact_point::addresses_of;
 use super::hosts::{AttachedHosts, ReachedHost};
@@ -24,32 +24,32 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use target::{AttachSpec, JolokiaAccess};
 
-/// The agent in a node's JVM, or why there is none to speak with.
+/// Jolokia client of a node, or the reason why there is none.
 pub(super) type Agent = std::result::Result<Jolokia, String>;
 
-/// By what a cluster is controlled that is not ours.
+/// Control of an attached cluster.
 #[derive(Debug)]
 pub(crate) struct Attached {
-    /// Its agents, in the order of the nodes; empty without access to them.
+    /// Jolokia clients in node order. Empty without access to agents.
     pub agents: Vec<Agent>,
-    /// How they are reached.
+    /// Access to the Jolokia agents.
     jolokia: Option<JolokiaAccess>,
-    /// Snapshots that were taken, each by its node and its name there.
+    /// Snapshots that were taken, by node and snapshot name.
     pub snapshots: Mutex<BTreeMap<(String, String), GivenOrder>>,
-    /// By which its nodes are counted.
+    /// Contact points, by which a study counts the nodes.
     points: Vec<String>,
-    /// The machines of its nodes; none without a way to them.
+    /// Machines of the nodes. Empty if none is reachable.
     pub hosts: AttachedHosts,
-    /// Where its nodes reach each other, once that was asked.
+    /// Internode addresses by CQL address, once they were queried.
     storage: Mutex<BTreeMap<SocketAddr, SocketAddr>>,
-    /// The pod of each node, where it is one.
+    /// Pod of each node, if it runs in one.
     pods: Vec<Option<Arc<NodePod>>>,
-    /// Who makes them.
+    /// Kubernetes operator of the pods.
     operator: Option<Operator>,
-    /// Where nodes offer metrics, each by its name.
+    /// Metrics endpoints, by node name.
     pub metrics: Vec<(String, SocketAddr)>,
     moves: Moves,
-    /// That of this machine, once something is broken.
+    /// Agent of this machine, once a fault was injected.
     here: Mutex<Option<Arc<host::Agent>>>,
 }
 
@@ -75,7 +75,7 @@ impl Attached {
         }
     }
 
-    /// The index of the node of a contact point.
+    /// Returns the index of the node of a contact point.
     pub fn index_of(&self, asked: usize, nodes: &[NodeInfo]) -> Result<usize> {
         let point = self
             .points
@@ -146,8 +146,8 @@ impl Attached {
         })
     }
 
-    /// Tells nodes something, each by its address with the tables that are meant: until it is taken
-    /// back, or this program is gone.
+    /// Performs an operation on nodes, each given by its address with its tables. It lasts until it
+    /// is undone or this program ends.
     pub fn tell(
         &self,
         act: Act,
@@ -163,15 +163,14 @@ impl Attached {
         Order::of(act, keyspace, &nodes, access)?.give(&self.here()?)
     }
 
-    /// By what a node is told to do something, if there is an agent in its JVM.
+    /// Returns the MBean client of a node, if it has an agent.
     fn control(&self, node: usize) -> Option<NodeControl> {
         let agent = self.agents.get(node)?.as_ref().ok()?;
         Some(NodeControl(agent.clone()))
     }
 
-    /// Where nodes reach each other, by where they answer CQL. Only who asks nodes of each other
-    /// needs it, by their MBeans or from their machines; of nodes that do not say it there is
-    /// nothing.
+    /// Returns the internode addresses by CQL address. They are needed only for MBean queries and
+    /// faults that concern other nodes. Nodes that do not report them are left out.
     fn storage_addresses(
         &self,
         nodes: &[NodeInfo],
@@ -188,7 +187,7 @@ impl Attached {
         known.clone()
     }
 
-    /// The agent of this machine, in a folder of its own, which goes with it.
+    /// Returns the agent of this machine. It has a folder of its own, which is removed with it.
     fn here(&self) -> Result<Arc<host::Agent>> {
         let mut here = self.here.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = &*here {
@@ -197,21 +196,21 @@ impl Attached {
         let id = format!("attached-{}-{:x}", Identity::own().pid, clock::unix_ns());
         let folder = std::env::temp_dir().join(format!("cassay-{id}"));
         let agent = host::Agent::of_machine(&id, &folder).context("have somebody who heals")?;
-        // From now on what it has to undo stands on the disk too. What was left was told of when
-        // the cluster was attached.
+        // From now on its undo list is also on disk. Leftovers were already reported when cassay
+        // attached.
         let _ = agent.mend(None);
         Ok(Arc::clone(here.insert(Arc::new(agent))))
     }
 }
 
-/// One of the machines of nodes, which is `index` among all of them.
+/// Builds the handle of machine number `index`.
 fn host_handle(
     index: usize,
     host: &ReachedHost,
     nodes: &[NodeHandle],
     access: &Access,
 ) -> HostHandle {
-    // By either address a node may speak to others.
+    // A node may send from either address.
     let addresses: BTreeSet<Ipv4Addr> = nodes
         .iter()
         .filter(|node| node.host == Some(index))
@@ -240,10 +239,10 @@ fn ipv4(address: IpAddr) -> Option<Ipv4Addr> {
     }
 }
 
-/// Where nodes reach each other that do not say it: before 4.0, all at the same port.
+/// Default internode port before 4.0, which is the same on all nodes.
 const STORAGE_PORT: u16 = 7000;
 
-/// What a node says of itself and the others: where each answers CQL, and where it answers nodes.
+/// Returns CQL and internode address of a node and its peers.
 fn storage_addresses(session: &mut Session) -> Result<BTreeMap<SocketAddr, SocketAddr>> {
     const OWN: &str = "SELECT broadcast_address, broadcast_port FROM system.local";
     const OTHERS: &str = "SELECT native_address, native_port, peer, peer_port FROM system.peers_v2";
@@ -259,7 +258,7 @@ fn storage_addresses(session: &mut Session) -> Result<BTreeMap<SocketAddr, Socke
     Ok(all)
 }
 
-/// What an address and a port make, which a row begins with.
+/// Parses address and port from the first two columns of a row.
 fn address_of(row: &[Value]) -> Option<SocketAddr> {
     let Value::Inet(ip) = row.first()? else {
         return None;

@@ -1,5 +1,5 @@
-//! Nodes of others that have moved since they were attached to: whoever runs them may make their
-//! pods again whenever it wants.
+//! Follows attached nodes whose address has changed: their owner may recreate their pods at any
+//! time.
 
 use super::ask;
 use crate::cluster::Cluster;
@@ -8,18 +8,18 @@ use crate::session::Session;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// How long a node may take to say where the others are.
+/// Time limit for a node to report its peers.
 const LIMIT: Duration = Duration::from_secs(5);
 
 impl Cluster {
-    /// Where nodes in Kubernetes offer metrics in Prometheus's text format, as their service says:
-    /// each by its name, where it was at first.
+    /// Returns the Prometheus endpoints of nodes in Kubernetes, as declared by their service: node
+    /// name and first address.
     pub fn metrics_ends(&self) -> Vec<(String, SocketAddr)> {
         self.attached().map(|attached| attached.metrics.clone()).unwrap_or_default()
     }
 
-    /// Looks where nodes that are not ours are now, by the word of the first one that answers, and
-    /// goes on with them there; of each that has moved, a sentence.
+    /// Queries the first node that answers for the present addresses of attached nodes, and records
+    /// them. Returns a sentence for each node that has moved.
     pub fn follow(&self) -> Vec<String> {
         if !self.is_attached() || self.nodes().len() < 2 {
             return Vec::new();

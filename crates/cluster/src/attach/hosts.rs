@@ -1,8 +1,7 @@
-//! The machines of a cluster that is not ours, where there is a way to them: an agent on each, and
-//! which nodes it is of.
+//! Agents on the machines of an attached cluster, and the assignment of nodes to machines.
 //!
-//! What must hold: all are reached at once, and who is not is told of with all others; nothing is
-//! changed there, and what the agents write goes with them.
+//! Invariants: all machines are contacted in parallel, and unreachable ones are reported together.
+//! Nothing is changed there, and files that agents write are removed with them.
 
 use crate::log_marks::Marks;
 use crate::node::NodeInfo;
@@ -15,46 +14,46 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use target::{AttachedHost, folder_of_node};
 
-/// Where they stand in a study.
+/// Section of a study that lists the machines.
 pub(crate) const KEY: &str = "target.attach.hosts";
 
-/// All machines of a cluster.
+/// All reachable machines of a cluster.
 #[derive(Debug, Default)]
 pub(crate) struct AttachedHosts {
-    /// In the order of the study.
+    /// Machines in the order of the study.
     pub all: Vec<ReachedHost>,
-    /// Where each node is among them, in the order of the nodes.
+    /// Location of each node, in node order.
     of_nodes: Vec<Option<Home>>,
 }
 
-/// Where a node is.
+/// Location of a node.
 #[derive(Debug)]
 struct Home {
-    /// The index of its host.
+    /// Index of its machine.
     host: usize,
-    /// The folder with its logs and how far they had come, or why they cannot be read.
+    /// Log folder and the lengths of its files when cassay attached, or why it cannot be read.
     logs: Result<(PathBuf, Marks), String>,
 }
 
-/// One of them.
+/// A machine with a running agent.
 #[derive(Debug)]
 pub(crate) struct ReachedHost {
-    /// As reports have it: what `ssh` knows it by, without the user and the port.
+    /// Name for reports: the `ssh` destination without user and port.
     pub name: String,
     pub agent: Arc<Agent>,
     spec: AttachedHost,
-    /// Whether what is done there is undone whoever is killed, or why not.
+    /// `Ok` if changes on the machine are undone even if processes are killed. Otherwise, why not.
     pub undoes: Result<(), String>,
-    /// Whether something was undone there that an earlier command had left.
+    /// True if a leftover of an earlier command was undone.
     is_mended: bool,
 }
 
 impl AttachedHosts {
-    /// Reaches all of `specs`, of which nobody knows yet which nodes are theirs. What earlier
-    /// commands have left there is undone.
+    /// Connects to all machines in `specs`, without assigning nodes yet. Undoes leftovers of
+    /// earlier commands there.
     ///
     /// # Errors
-    /// All that are not reached, each with why.
+    /// All unreachable machines, each with the reason.
     pub fn reach(specs: &[AttachedHost], say: &mut dyn FnMut(&str)) -> Result<AttachedHosts> {
         if specs.is_empty() {
             return Ok(AttachedHosts::default());
@@ -69,15 +68,15 @@ impl AttachedHosts {
         Ok(hosts)
     }
 
-    /// Whether something was undone that an earlier command had left: nodes may be starting.
+    /// Returns true if a leftover of an earlier command was undone. Nodes may be starting then.
     pub fn is_mended(&self) -> bool {
         self.all.iter().any(|host| host.is_mended)
     }
 
-    /// The same, with which of the `nodes` are theirs.
+    /// Assigns the `nodes` to the machines.
     ///
     /// # Errors
-    /// That is not clear.
+    /// The assignment is ambiguous.
     pub fn with_nodes(
         mut self,
         nodes: &[NodeInfo],
@@ -99,34 +98,34 @@ impl AttachedHosts {
         Ok(self)
     }
 
-    /// The host of a node.
+    /// Returns the machine of a node.
     pub fn of(&self, node: usize) -> Option<&ReachedHost> {
         self.all.get(self.index_of(node)?)
     }
 
-    /// The index of the host of a node.
+    /// Returns the index of the machine of a node.
     pub fn index_of(&self, node: usize) -> Option<usize> {
         self.of_nodes.get(node)?.as_ref().map(|home| home.host)
     }
 
-    /// The logs of a node, and how far they had come at first; or why they cannot be read. None if
-    /// its machine is unknown.
+    /// Returns the log folder of a node and the first lengths of its files, or why it cannot be
+    /// read. `None` if its machine is unknown.
     pub fn logs(&self, node: usize) -> Option<Result<(&Path, &Marks), String>> {
         let home = self.of_nodes.get(node)?.as_ref()?;
         let logs = home.logs.as_ref().map_err(String::clone);
         Some(logs.map(|(folder, marks)| (folder.as_path(), marks)))
     }
 
-    /// The nodes of a host, by their indexes.
+    /// Returns the indices of the nodes on a machine.
     pub fn nodes_of(&self, host: &ReachedHost) -> impl Iterator<Item = usize> {
         let index = self.all.iter().position(|one| one.name == host.name);
         (0..self.of_nodes.len()).filter(move |node| self.index_of(*node) == index)
     }
 
-    /// The process of a node as its machine has it now.
+    /// Returns the present process of a node.
     ///
     /// # Errors
-    /// Nobody can tell: why.
+    /// The process cannot be determined, with the reason.
     pub fn process(&self, node: usize, address: SocketAddr) -> Result<Identity, String> {
         let host = self.of(node).ok_or("its machine is not among `hosts`")?;
         match host.agent.find(&host.service(address)) {
@@ -136,7 +135,7 @@ impl AttachedHosts {
         }
     }
 
-    /// The processes of all nodes; none of those whose machine is unknown.
+    /// Returns the processes of all nodes. `None` for nodes whose machine is unknown.
     pub fn processes(&self, nodes: &[NodeInfo]) -> Vec<Option<Result<Identity, String>>> {
         let all = nodes.iter().enumerate();
         all.map(|(index, node)| {
@@ -146,7 +145,7 @@ impl AttachedHosts {
         .collect()
     }
 
-    /// Whether every node has what `of` asks of its host; what all say who have not.
+    /// Checks `of` for every node with its machine. Returns the failures of all nodes.
     pub fn every(
         &self,
         nodes: &[NodeInfo],
@@ -167,10 +166,10 @@ impl AttachedHosts {
         }
     }
 
-    /// Ends all agents at once, each of which undoes what it has to.
+    /// Ends all agents in parallel. Each undoes its changes first.
     ///
     /// # Errors
-    /// The first that cannot; all others have ended all the same.
+    /// The first failure. The other agents have ended all the same.
     pub fn end(&self) -> Result<()> {
         let end = |host: &ReachedHost| {
             let ended = host.agent.end();
@@ -186,7 +185,7 @@ impl AttachedHosts {
         })
     }
 
-    /// Which nodes are where, in a sentence.
+    /// Describes the assignment in a sentence.
     fn words(&self, nodes: &[NodeInfo]) -> String {
         let of_host = |host: &ReachedHost| {
             let names = self.nodes_of(host).map(|node| nodes[node].name.as_str());
@@ -198,7 +197,7 @@ impl AttachedHosts {
 }
 
 impl Drop for AttachedHosts {
-    /// All of them at once: each takes a moment.
+    /// Drops all agents in parallel, because each takes a moment.
     fn drop(&mut self) {
         std::thread::scope(|scope| {
             for host in self.all.drain(..) {
@@ -230,7 +229,7 @@ impl ReachedHost {
         }
     }
 
-    /// A node of it, as its agent finds, stops and starts it.
+    /// Returns the service of a node, by which the agent finds, stops and starts it.
     pub fn service(&self, address: SocketAddr) -> Service {
         let control = self.spec.control.as_ref();
         Service {
@@ -239,7 +238,7 @@ impl ReachedHost {
         }
     }
 
-    /// The folder with the logs of a node, which can be read from now on, and how far they go.
+    /// Makes the log folder of a node readable. Returns it with the lengths of its files.
     fn lent(&self, node: IpAddr) -> Result<(PathBuf, Marks), String> {
         let said = self.spec.logs.as_deref();
         let folder = said
@@ -250,16 +249,16 @@ impl ReachedHost {
         Ok((folder, marks))
     }
 
-    /// The folder with the data of a node, if it is known.
+    /// Returns the data folder of a node, if it is known.
     pub fn data(&self, node: IpAddr) -> Option<PathBuf> {
         let folder = self.spec.data.as_deref()?;
         Some(folder_of_node(folder, node))
     }
 
-    /// What stops and starts its nodes, in words.
+    /// Returns the commands that stop and start a node.
     ///
     /// # Errors
-    /// Nothing does.
+    /// The study names none.
     pub fn control(&self, address: SocketAddr) -> Result<[String; 2], String> {
         let missing = "`hosts` does not say what stops and starts it (`control`)";
         let control = self.spec.control.as_ref().ok_or(missing)?;
@@ -271,7 +270,7 @@ fn destination(spec: &AttachedHost) -> Result<Destination> {
     host::place::destination(&spec.remote)
 }
 
-/// What hosts are called: the name alone of what `ssh` is told, if that is nobody else's.
+/// Returns names for the machines: the bare host of the `ssh` destination, if it is unique.
 fn names(specs: &[AttachedHost]) -> Vec<String> {
     let plain = |spec: &AttachedHost| {
         let text = spec.remote.ssh.trim_start_matches("ssh://");
@@ -292,10 +291,11 @@ fn names(specs: &[AttachedHost]) -> Vec<String> {
     all.iter().zip(specs).map(or_whole).collect()
 }
 
-/// Where each node is: by the addresses that are said, else by those that are the machine's own.
+/// Assigns nodes to machines, by the given addresses or else by the addresses of the machine's
+/// interfaces.
 ///
 /// # Errors
-/// Machines of which that is not clear, all of them.
+/// All machines whose assignment is unclear.
 fn homes(all: &[ReachedHost], nodes: &[NodeInfo]) -> Result<Vec<Option<usize>>> {
     let known: BTreeSet<IpAddr> = nodes.iter().map(|node| node.address.ip()).collect();
     let known: Vec<IpAddr> = known.into_iter().collect();
@@ -312,7 +312,7 @@ fn homes(all: &[ReachedHost], nodes: &[NodeInfo]) -> Result<Vec<Option<usize>>> 
     Ok(nodes.iter().map(home).collect())
 }
 
-/// That every machine has a node, and no node two machines.
+/// Checks that every machine has a node, and that no node has two machines.
 fn assigned(names: &[&str], theirs: &[Vec<IpAddr>], known: &[IpAddr]) -> Result<()> {
     let list = |all: &[IpAddr]| all.iter().map(IpAddr::to_string).collect::<Vec<_>>().join(", ");
     let mut wrong = Vec::new();
@@ -344,7 +344,7 @@ fn assigned(names: &[&str], theirs: &[Vec<IpAddr>], known: &[IpAddr]) -> Result<
     )
 }
 
-/// That what stops a node stops no other one.
+/// Checks that the command which stops a node stops no other node.
 fn check_controls(
     all: &[ReachedHost],
     of_nodes: &[Option<usize>],

@@ -1,4 +1,4 @@
-//! What the machines of nodes that are not ours look like, and are set to.
+//! Hardware and settings of attached nodes' machines.
 
 use super::hosts::{AttachedHosts, ReachedHost};
 use crate::node::NodeInfo;
@@ -7,10 +7,10 @@ use host::settings::{HostSettings, Question};
 use topology::Machine;
 
 impl AttachedHosts {
-    /// The machines, by their names.
+    /// Returns the machines, by name.
     ///
     /// # Errors
-    /// An agent is gone, or a kernel does not say what its machine looks like.
+    /// An agent is gone, or a kernel does not describe its machine.
     pub fn machines(&self) -> Result<Vec<(String, Machine)>> {
         let of_host = |host: &ReachedHost| {
             let machine = host
@@ -22,8 +22,8 @@ impl AttachedHosts {
         self.all.iter().map(of_host).collect()
     }
 
-    /// Their settings, by their names: what `question` asks, of the processes and data folders of
-    /// the nodes that are found there.
+    /// Returns the answers to `question` by machine name. They include the processes and data
+    /// folders of the nodes on each machine.
     ///
     /// # Errors
     /// An agent is gone.

@@ -1,5 +1,4 @@
-//! The pods that nodes of others are, where Kubernetes has told of them: by what they are called,
-//! and taken away or cut off.
+//! Pods of attached nodes, as discovered from Kubernetes: their names, and faults on them.
 
 use crate::capability::Answer;
 use crate::node::NodeInfo;
@@ -12,31 +11,30 @@ use std::sync::Arc;
 use std::time::Duration;
 use target::PodPlace;
 
-/// By what they are taken away and cut off.
+/// Means of deleting and isolating pods, for capabilities.
 pub(crate) const BY_CLUSTER: &str = "by the cluster that they are in, where the command line \
                                      allows it";
 
-/// Why there are none.
+/// Reason for missing pods.
 pub(crate) const NO_PODS: &str = "nothing says that the nodes are pods; \
      `attach: {kubernetes: {service: NAME}}` or `local: {pods: {image: NAME}}` would";
 
-/// How long a metrics end point may take to take a connection.
+/// Time limit for a metrics endpoint to accept a connection.
 const TAKEN_WITHIN: Duration = Duration::from_secs(1);
 
-/// Pods, and who makes them.
+/// Pods of attached nodes, and their operator.
 #[derive(Debug, Default)]
 pub(crate) struct Pods {
-    /// By where they answer CQL.
+    /// Pods by CQL address.
     all: BTreeMap<SocketAddr, PodPlace>,
-    /// Where they may offer metrics, likewise.
+    /// Ports with possible metrics endpoints, by CQL address.
     metrics: BTreeMap<SocketAddr, Vec<u16>>,
-    /// Where there are some.
+    /// Operator of the pods, if there are any.
     pub operator: Option<Operator>,
 }
 
 impl Pods {
-    /// Those of nodes as the cluster has told of them; with where they offer metrics, if that is
-    /// wanted.
+    /// Collects the pods of a discovered cluster, and their metrics ports if wanted.
     pub fn found(kubectl: &Kubectl, cluster: &FoundCluster, wants_metrics: bool) -> Pods {
         let pod = |node: &FoundNode| Some((node.point, place(kubectl, node.pod.as_ref()?)));
         Pods {
@@ -51,7 +49,7 @@ impl Pods {
         }
     }
 
-    /// Nodes with the names of their pods, which stay when addresses do not.
+    /// Names nodes after their pods, because pod names stay when addresses change.
     pub fn named(&self, mut nodes: Vec<NodeInfo>) -> Vec<NodeInfo> {
         for node in &mut nodes {
             if let Some(pod) = self.all.get(&node.address) {
@@ -62,8 +60,8 @@ impl Pods {
         nodes
     }
 
-    /// Where nodes offer metrics, each by its name: at the first port of theirs that takes a
-    /// connection. All are tried at once.
+    /// Returns the metrics endpoints by node name: for each node the first port that accepts a
+    /// connection. All nodes are tried in parallel.
     pub fn metrics_of(
         &self,
         nodes: &[NodeInfo],
@@ -94,10 +92,10 @@ impl Pods {
         found
     }
 
-    /// The pod of each node, in their order.
+    /// Returns the pod of each node, in node order.
     ///
     /// # Errors
-    /// One has no name.
+    /// A pod has no name.
     pub fn of_nodes(&self, nodes: &[NodeInfo]) -> Result<Vec<Option<Arc<NodePod>>>> {
         let pod = |node: &NodeInfo| {
             let place = self.all.get(&node.address);
@@ -107,7 +105,7 @@ impl Pods {
     }
 }
 
-/// Where a pod is, of which no container is meant.
+/// Returns the location of a pod, without a container.
 pub(super) fn place(kubectl: &Kubectl, pod: &FoundPod) -> PodPlace {
     PodPlace {
         context: kubectl.context().map(str::to_owned),
@@ -118,7 +116,7 @@ pub(super) fn place(kubectl: &Kubectl, pod: &FoundPod) -> PodPlace {
     }
 }
 
-/// Whether every node is a pod.
+/// Checks that every node runs in a pod.
 pub(super) fn every(nodes: &[NodeInfo], pods: &[Option<Arc<NodePod>>]) -> Answer {
     let others = nodes.iter().zip(pods).filter(|(_, pod)| pod.is_none());
     let names: Vec<&str> = others.map(|(node, _)| node.name.as_str()).collect();

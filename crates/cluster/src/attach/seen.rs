@@ -1,5 +1,5 @@
-//! What can be had on the machines of a cluster that is not ours: as a description says it, and as
-//! they are.
+//! Abilities on the machines of an attached cluster: expected ones from a description, and actual
+//! ones once the machines are reached.
 
 use super::hosts::{AttachedHosts, ReachedHost};
 use crate::capability::{Answer, OF_NETWORK, OnMachines};
@@ -8,7 +8,7 @@ use host::process::Identity;
 use std::collections::BTreeMap;
 use target::{Ability, AttachedHost, Capability};
 
-/// How figures come from there.
+/// Sources of the abilities, as capabilities name them.
 const FIGURES: &str = "/proc and /sys of the nodes' machines, by agents there";
 
 const PROCESSES: &str = "the owners of the nodes' CQL sockets on their machines";
@@ -19,7 +19,7 @@ const NETWORK: &str = "the packet filters and sockets of the nodes' machines, wh
 const CONTROL: &str = "by `control` on the nodes' machines, where the command line says --allow \
                        restart";
 
-/// What is to be had of such machines, before anybody has reached them.
+/// Returns the abilities expected of such machines before they are reached.
 pub(crate) fn expected(hosts: &[AttachedHost]) -> OnMachines {
     let lacks = |has: fn(&AttachedHost) -> bool, key: &str| -> Result<(), String> {
         let without: Vec<&str> = hosts
@@ -46,7 +46,7 @@ pub(crate) fn expected(hosts: &[AttachedHost]) -> OnMachines {
     }
 }
 
-/// What is to be had of those that were reached: what every node has.
+/// Returns the abilities that every node's machine has, once the machines are reached.
 pub(crate) fn on_machines(hosts: &AttachedHosts, nodes: &[NodeInfo]) -> OnMachines {
     type Of<'a> = &'a dyn Fn(&ReachedHost, usize) -> Result<(), String>;
     let answer =
@@ -75,8 +75,8 @@ pub(crate) fn on_machines(hosts: &AttachedHosts, nodes: &[NodeInfo]) -> OnMachin
     }
 }
 
-/// That a process takes signals that stop it: the kernel keeps them from the first of a container,
-/// whoever sends them from within.
+/// Checks that a process can be stopped by signals. The kernel protects process 1 of a container
+/// from signals sent within it.
 fn signalled(pid: u32) -> Result<(), String> {
     if pid == 1 {
         return Err(
@@ -89,7 +89,7 @@ fn signalled(pid: u32) -> Result<(), String> {
     Ok(())
 }
 
-/// What the machines permit that faults of the network need, all of them asked at once.
+/// Returns what the machines permit for network faults. All machines are asked in parallel.
 fn on_networks(hosts: &AttachedHosts, nodes: &[NodeInfo]) -> BTreeMap<Ability, Answer> {
     let ask = |host: &ReachedHost| host.agent.machine_abilities();
     let found: Vec<_> = std::thread::scope(|scope| {

@@ -1,4 +1,5 @@
-//! TLS to a cluster that is not ours: whom it trusts, whether it looks, and who it says that it is.
+//! TLS configuration for an attached cluster: trusted authorities, verification and client
+//! certificate.
 
 use crate::access::{ClientIdentity, Tls, TlsMaterial};
 use anyhow::{Context, Result, bail};
@@ -9,7 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 use target::TlsSpec;
 
-/// What TLS is made of: the certificates are read from their files.
+/// Builds the TLS configuration, and reads its certificate files.
 pub(super) fn tls_of(spec: &TlsSpec) -> Result<Tls> {
     if let (Some(path), false) = (&spec.ca, spec.verify) {
         bail!(
@@ -29,7 +30,7 @@ pub(super) fn tls_of(spec: &TlsSpec) -> Result<Tls> {
     .tls()
 }
 
-/// What a PEM file has, with where it was.
+/// Reads a PEM file. Returns its path and content.
 fn read(path: &Path, what: &str) -> Result<(String, Vec<u8>)> {
     let place = path.display().to_string();
     let pem = foreign::read(FileKind::Certificate, path)
@@ -37,10 +38,10 @@ fn read(path: &Path, what: &str) -> Result<(String, Vec<u8>)> {
     Ok((place, pem))
 }
 
-/// A sentence where other users of this machine may read the client's private key.
+/// Returns a warning if other users of this machine can read the client's private key.
 pub(super) fn others_may_read(spec: &TlsSpec) -> Option<String> {
     use std::os::unix::fs::PermissionsExt;
-    /// Reading rights of the group and of all others.
+    /// Read permission of group and others.
     const OF_OTHERS: u32 = 0o044;
     let path = spec.key.as_deref()?;
     let mode = std::fs::metadata(path).ok()?.permissions().mode() & 0o777;
@@ -54,7 +55,7 @@ pub(super) fn others_may_read(spec: &TlsSpec) -> Option<String> {
 }
 
 impl ClientIdentity {
-    /// Reads the client's certificate and its private key, if the server is to be shown one.
+    /// Reads the client's certificate and private key, if the spec names them.
     ///
     /// # Errors
     /// One of the two is missing, or cannot be read.
@@ -76,19 +77,19 @@ impl ClientIdentity {
         }
     }
 
-    /// The certificates, the client's own first.
+    /// Returns the certificate chain, the client's own certificate first.
     ///
     /// # Errors
-    /// There is none, or something else.
+    /// The file has no certificate, or something else.
     pub(crate) fn chain(&self) -> Result<Vec<CertificateDer<'static>>> {
         let (place, pem) = &self.certificates;
         certificates_of(place, pem)
     }
 
-    /// The private key. Nothing of its file is in an error.
+    /// Returns the private key. Errors never contain anything of its file.
     ///
     /// # Errors
-    /// There is none, or it is encrypted.
+    /// The file has no key, or the key is encrypted.
     pub(crate) fn private_key(&self) -> Result<PrivateKeyDer<'static>> {
         let (place, pem) = &self.key;
         match PrivateKeyDer::from_pem_slice(pem) {
@@ -102,11 +103,11 @@ impl ClientIdentity {
 }
 
 impl TlsMaterial {
-    /// Makes of it what a client uses.
+    /// Builds the client's TLS configuration.
     ///
     /// # Errors
-    /// There is no certificate or key in what should have some, they do not belong together, or the
-    /// system has no trust store.
+    /// A file lacks its certificate or key, they do not belong together, or the system has no trust
+    /// store.
     pub fn tls(self) -> Result<Tls> {
         use rustls_platform_verifier::BuilderVerifierExt;
         let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -156,7 +157,7 @@ fn roots_of(place: &str, pem: &[u8]) -> Result<rustls::RootCertStore> {
     Ok(roots)
 }
 
-/// The certificates of a PEM file.
+/// Returns the certificates of a PEM file.
 pub(super) fn certificates_of(place: &str, pem: &[u8]) -> Result<Vec<CertificateDer<'static>>> {
     let all: std::result::Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
     let all = all.with_context(|| format!("read certificates of {place}"))?;
@@ -166,7 +167,8 @@ pub(super) fn certificates_of(place: &str, pem: &[u8]) -> Result<Vec<Certificate
     Ok(all)
 }
 
-/// Verifies as usual, but that a certificate carries one name, whatever name was asked for.
+/// Usual verification, except that every certificate must carry one fixed name, whatever name was
+/// asked for.
 #[derive(Debug)]
 struct OneName {
     usual: Arc<rustls::client::WebPkiServerVerifier>,
@@ -227,8 +229,8 @@ impl ServerCertVerifier for OneName {
     }
 }
 
-/// Accepts any certificate: what `verify: false` asks for, for laboratories with self-made ones.
-/// Signatures of the handshake are checked all the same.
+/// Accepts any certificate, as `verify: false` asks, for laboratories with self-signed ones.
+/// Signatures of the handshake are still checked.
 #[derive(Debug)]
 struct NoVerification(Arc<rustls::crypto::CryptoProvider>);
 
@@ -289,7 +291,7 @@ mod tests {
         assert!(error.contains("leave out one"), "{error}");
     }
 
-    /// A certificate that signs itself, and its key, as PEM.
+    /// Returns a self-signed certificate and its key, as PEM.
     fn made() -> (String, String) {
         let made = rcgen::generate_simple_self_signed(["client".to_owned()]).unwrap();
         (
@@ -372,7 +374,7 @@ mod tests {
             "{said}"
         );
         assert!(!said.contains(&middle), "{said}");
-        // Another process makes the same of it.
+        // Another process builds the same configuration from it.
         let text = serde_json::to_string(&*tls.material).unwrap();
         let again: TlsMaterial = serde_json::from_str(&text).unwrap();
         assert_eq!(again, *tls.material);

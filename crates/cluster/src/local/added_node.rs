@@ -1,5 +1,5 @@
-//! One more node, on a host that has others: where it would be, and what would start it. Nothing of
-//! it is there until somebody adds it.
+//! Plans one more node on a host that has others: its layout and its start command. Nothing is
+//! created until the node is added.
 
 use super::node::LocalNode;
 use super::nodes::Nodes;
@@ -11,7 +11,7 @@ use host::{Join, Start};
 use std::net::SocketAddrV4;
 use target::{LocalSpec, memory_bytes};
 
-/// Why no node can be added to a cluster of `spec` on hosts.
+/// Returns why no node can be added to a cluster of `spec` on hosts.
 pub(super) fn refusal(spec: &LocalSpec) -> Option<String> {
     let hosts = spec.hosts.as_ref()?;
     if !spec.tokens.is_empty() {
@@ -33,20 +33,20 @@ pub(super) fn refusal(spec: &LocalSpec) -> Option<String> {
 }
 
 impl Nodes {
-    /// Those that could be added, one for each host; none where nodes share the machine, and where
-    /// the network has no address left.
+    /// Returns the nodes that could be added, one per host. Empty if nodes share the machine, or if
+    /// the network has no free address.
     ///
     /// # Errors
-    /// A command has an argument that is no Unicode.
+    /// A command has an argument that is not Unicode.
     pub(super) fn newcomers(&self) -> Result<Vec<AddedNode>> {
         let hosts = self.hosts().map_or(0, |hosts| hosts.all().len());
         let layouts = (0..hosts).filter_map(|host| self.newcomer_on(host));
         layouts.map(|layout| self.newcomer(layout)).collect()
     }
 
-    /// Where one would be: beside the first node of a host, in its rack.
+    /// Returns the layout of a new node: in the rack of the host's first node.
     fn newcomer_on(&self, host: usize) -> Option<NodeLayout> {
-        // Its share of a ring that is not ours is not known.
+        // The token range of a new node in an exported ring is unknown.
         let hosts = self.hosts().filter(|_| self.spec.tokens.is_empty())?;
         let name = hosts.all().get(host)?.name();
         let mut others = self.nodes.iter().filter(|node| node.layout.host == name);
@@ -55,7 +55,7 @@ impl Nodes {
         let count = self.nodes.len();
         let name = format!("node{}", count + 1);
         let tokens = settings::tokens_count(&self.spec.yaml);
-        // On a machine it has the address of the others, and ports of its own.
+        // On a machine it shares the others' address, with ports of its own.
         let ports = if hosts.are_machines() {
             beside.ports.of_slot(slot)
         } else {

@@ -1,12 +1,13 @@
-//! Class data sharing: what a JVM makes of a node's classes at its start, parsed and verified, made
-//! once and mapped from a file by every node after that. A fifth of the CPU of a start goes away;
-//! what runs afterwards is the same bytecode, compiled by the same compilers. See
+//! Class data sharing (CDS): the JVM maps parsed and verified classes from an archive that was
+//! dumped once, instead of loading them at every start. This saves a fifth of a start's CPU time.
+//! The bytecode and the JIT compilers stay the same. See
 //! `docs/decisions/029-class-data-sharing.md`.
 //!
-//! One archive per Java and set of jars: the JVM itself refuses one that was made by another build
-//! of it, or from a jar of another size or date, and goes on without. It is made by a node that is
-//! started for nothing else, written under another name and renamed, and its digest is compared as
-//! those of the jars are. That it is mapped is asked of each JVM: see [`super::proof`].
+//! There is one archive per Java build and set of jars. The JVM itself refuses an archive of
+//! another build, or of jars with another size or date, and then starts without it. A node that is
+//! started for this purpose dumps the archive under a temporary name, which is then renamed. Its
+//! digest is checked like those of the jars. Each JVM is asked if it has mapped the archive: see
+//! [`super::proof`].
 
 use super::nodes::Nodes;
 use super::program::{Classes, Program};
@@ -18,19 +19,19 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use target::{LocalSpec, class_sharing_refusal};
 
-/// Begin of an archive's name: what a JVM has mapped is known by it.
+/// Prefix of an archive's name, by which it is recognised among a JVM's mappings.
 pub(super) const PREFIX: &str = "cassandra-classes-";
 
-/// Heap of the node that makes an archive; its size is not in it.
+/// Heap of the node that dumps an archive. The archive does not depend on it.
 pub(super) const HEAP_BYTES: u64 = 512 << 20;
 
-/// How long a node may take to write its archive at its end: 6 s were seen on a quiet machine.
+/// Time limit for dumping the archive at exit: 6 s were seen on a quiet machine.
 pub(super) const WRITE_LIMIT: Duration = Duration::from_secs(300);
 
-/// Refuses an archive where no JVM would take it.
+/// Refuses class sharing where no JVM would map the archive.
 ///
 /// # Errors
-/// The collector or the heap needs wide pointers.
+/// The collector or the heap needs uncompressed pointers.
 pub(super) fn check(spec: &LocalSpec) -> Result<()> {
     match class_sharing_refusal(spec) {
         Some(why) => bail!("{why}\nhint: leave class_sharing out"),
@@ -39,7 +40,7 @@ pub(super) fn check(spec: &LocalSpec) -> Result<()> {
 }
 
 impl Program {
-    /// Maps the classes of nodes that are started from now on, or not, as the spec has it.
+    /// Enables or disables class sharing for nodes that are started from now on, as the spec asks.
     pub(super) fn share_classes(
         &mut self,
         spec: &LocalSpec,
@@ -55,17 +56,17 @@ impl Program {
     }
 }
 
-/// The archive for a program, made if it is not there; `clusters` is the folder for the node that
-/// makes it.
+/// Returns the archive of a program, and dumps it if it is missing. `clusters` is the folder for
+/// the node that dumps it.
 ///
 /// # Errors
-/// It cannot be made, with what that node says.
+/// It cannot be dumped, with the output of that node.
 fn archive(program: &Program, clusters: &Path, say: &mut dyn FnMut(&str)) -> Result<PathBuf> {
     let path = program.cache.join(name(program)?);
     if is_checked(&path) {
         return Ok(path);
     }
-    // Two commands at once: one makes it, the other takes it then. No JVM inherits the lock.
+    // If two commands need it, one dumps it while the other waits. No JVM inherits the lock.
     let lock = path.with_extension("lock");
     let lock = std::fs::File::create(&lock).with_context(|| format!("write {}", lock.display()))?;
     lock.lock().context("wait for another command's archive")?;
@@ -76,7 +77,8 @@ fn archive(program: &Program, clusters: &Path, say: &mut dyn FnMut(&str)) -> Res
     Ok(path)
 }
 
-/// The name says the Java and the jars: of another one it is another file.
+/// Returns the name of the archive. It depends on the Java build and the jars, so that others get
+/// another file.
 fn name(program: &Program) -> Result<String> {
     let mut text = format!("{}\n{}\n", program.java.build, program.supply.release);
     for jar in program.supply.classpath.split(':') {
@@ -86,21 +88,20 @@ fn name(program: &Program) -> Result<String> {
     Ok(file_name(&text))
 }
 
-/// The name of an archive of what a text says.
+/// Returns the archive name for a text.
 pub(super) fn file_name(text: &str) -> String {
     let digest = supply::digest_of_texts(&[text]);
     format!("{PREFIX}{}.jsa", &digest[..12])
 }
 
-/// The file beside an archive that says what it was when it was made, and what it was when its
-/// digest was last compared.
+/// Returns the path of the file beside an archive with its digest, and its metadata when the digest
+/// was last checked.
 fn stamp_path(archive: &Path) -> PathBuf {
     archive.with_extension("checked")
 }
 
-/// Whether an archive is there and is the one that was made: as its stamp remembers it, or, where
-/// the file is not the very one that was looked at or the machine was started again since, as its
-/// digest shows now.
+/// Returns true if an archive exists and is unchanged. If its metadata differs from the stamp, or
+/// the machine has rebooted since, its digest is compared.
 fn is_checked(archive: &Path) -> bool {
     let Ok(stamp) = foreign::text(FileKind::Note, stamp_path(archive)) else {
         return false;
@@ -113,7 +114,7 @@ fn is_checked(archive: &Path) -> bool {
         return true;
     }
     let is_same = supply::digest_of(archive).is_ok_and(|found| found == digest);
-    // A cache that cannot be written to is looked at in full every time.
+    // If the cache is read-only, the digest is compared every time.
     let _ = is_same.then(|| supply::write_whole(&stamp_path(archive), &now));
     is_same
 }
@@ -123,7 +124,7 @@ fn stamp_of(archive: &Path, digest: &str) -> Result<String> {
     Ok(format!("{digest}\n{}\n{identity}\n", supply::boot_id()))
 }
 
-/// Starts a node that writes down its classes, lets it come up as every node does, and ends it.
+/// Starts a node that records its classes, waits until it is up, and stops it.
 fn make(program: &Program, clusters: &Path, path: &Path, say: &mut dyn FnMut(&str)) -> Result<()> {
     say("making an archive of the server's classes, once for this Java and these jars");
     let began_ns = clock::now_ns();
@@ -134,7 +135,7 @@ fn make(program: &Program, clusters: &Path, path: &Path, say: &mut dyn FnMut(&st
     let written = fresh.path().join("classes.jsa");
     let mut recording = program.clone();
     recording.classes = Classes::Archived(written.clone());
-    // The JVM calls an archive that has seen agents one for tests only.
+    // The JVM considers archives dumped with agents to be for tests only.
     recording.supply.jolokia = None;
     let spec = LocalSpec {
         release: program.supply.release.clone(),
@@ -176,7 +177,8 @@ mod tests {
         std::fs::write(stamp_path(&archive), &stamp).unwrap();
         assert!(is_checked(&archive));
 
-        // Another file with the same bytes: its digest is compared, and it is known from then on.
+        // For a new file with the same bytes, the digest is compared once, then its metadata
+        // suffices.
         std::fs::remove_file(&archive).unwrap();
         std::fs::write(&archive, "classes").unwrap();
         assert!(is_checked(&archive));

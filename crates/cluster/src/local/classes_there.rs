@@ -1,6 +1,6 @@
-//! The archive of the server's classes on machines of their own: made on each that has none for its
-//! Java and its jars, by a node that is started there for nothing else, and believed as long as its
-//! bytes are those that were made.
+//! Class data archives on remote machines. A node started for this purpose dumps the archive on
+//! each machine that has none for its Java and jars. The archive is used as long as its bytes are
+//! unchanged.
 
 use super::classes::{self, HEAP_BYTES, WRITE_LIMIT};
 use super::nodes::Nodes;
@@ -13,10 +13,10 @@ use std::path::{Path, PathBuf};
 use target::{HostsSpec, LocalSpec, RemoteHost};
 
 impl Nodes {
-    /// Maps the classes of nodes that are started from now on, or not, as the spec has it.
+    /// Enables or disables class sharing for nodes that are started from now on, as the spec asks.
     ///
     /// # Errors
-    /// An archive cannot be made, with what the node says that was to make it.
+    /// An archive cannot be dumped, with the output of the node that should dump it.
     pub(super) fn share_classes_there(
         &mut self,
         spec: &LocalSpec,
@@ -44,7 +44,7 @@ impl Nodes {
         Ok(())
     }
 
-    /// The archive of each machine, there or not.
+    /// Returns the archive of each machine, existing or not.
     fn archives(&self) -> Result<Vec<Archive>> {
         let hosts = self.hosts().context("there are no hosts")?.all();
         let of_host = |(host, program): (&host::Host, &Program)| {
@@ -54,7 +54,7 @@ impl Nodes {
         hosts.iter().zip(&self.programs).map(of_host).collect()
     }
 
-    /// Makes those of some machines, all at once.
+    /// Dumps the archives of some machines in parallel.
     fn make_archives(
         &self,
         missing: &[usize],
@@ -78,15 +78,15 @@ impl Nodes {
     }
 }
 
-/// An archive of a machine.
+/// Archive on a machine.
 struct Archive {
     path: PathBuf,
-    /// Whether it is there, with the bytes that were made.
+    /// True if it exists with the bytes that were dumped.
     is_whole: bool,
 }
 
 impl Archive {
-    /// That of a program in a folder of jars.
+    /// Returns the archive of a program in a folder of jars.
     fn of(agent: &Agent, folder: &Path, program: &Program) -> Result<Archive> {
         let entries = agent.list(folder, Some(STAMP))?.unwrap_or_default();
         let name = name(program, &entries);
@@ -106,10 +106,10 @@ impl Archive {
         })
     }
 
-    /// Makes it: a node comes up there as every node does, and writes it when it ends.
+    /// Dumps the archive: a node starts as usual, and writes it when it ends.
     fn make(&self, machine: &RemoteHost, program: &Program, clusters: &Path) -> Result<()> {
         let mut program = program.clone();
-        // The JVM calls an archive that has seen agents one for tests only.
+        // The JVM considers archives dumped with agents to be for tests only.
         program.supply.jolokia = None;
         let spec = LocalSpec {
             release: program.supply.release.clone(),
@@ -152,11 +152,11 @@ impl Archive {
     }
 }
 
-/// How the file ends beside an archive that says what its bytes were.
+/// Suffix of the file with an archive's checksum.
 const STAMP: &str = ".crc";
 
-/// The name says the Java and the jars, and when these were put there: a JVM refuses an archive of
-/// jars with another date.
+/// Returns the name of the archive. It depends on the Java build, the jars and their dates: a JVM
+/// refuses an archive of jars with another date.
 fn name(program: &Program, entries: &[Entry]) -> String {
     let mut text = format!("{}\n{}\n", program.java.build, program.supply.release);
     for jar in program.supply.classpath.split(':') {

@@ -1,5 +1,5 @@
-//! Whether what a server shows is what was asked for: by value, because servers write `1GiB` as
-//! `1024MiB` and `10s` as `10000ms`.
+//! Compares requested settings with those that a server reports. Values are compared, not texts,
+//! because servers write `1GiB` as `1024MiB` and `10s` as `10000ms`.
 
 mod shown;
 
@@ -8,17 +8,17 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use target::jvm_size;
 
-/// What a yaml key asks for, and what the server shows for it.
+/// Requested value of a yaml key, and the server's value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct SettingPair {
-    /// With dots where the server flattens.
+    /// Key, with dots where the server flattens it.
     pub key: String,
     pub wanted: String,
     pub effect: Effect,
 }
 
-/// Looks for a key of `cassandra.yaml` in `system_views.settings`, where most nested keys are
-/// flattened with dots, and some are shown as one text.
+/// Looks up a key of `cassandra.yaml` in `system_views.settings`. The server flattens most nested
+/// keys with dots, and shows some as one text.
 pub(super) fn yaml(key: &str, value: &Value, rows: &BTreeMap<String, String>) -> Vec<SettingPair> {
     if let Some(row) = rows.get(key) {
         return vec![SettingPair {
@@ -32,7 +32,7 @@ pub(super) fn yaml(key: &str, value: &Value, rows: &BTreeMap<String, String>) ->
             .iter()
             .flat_map(|(name, value)| yaml(&format!("{key}.{name}"), value, rows))
             .collect(),
-        // A class with its parameters is written as a list of one.
+        // A class with parameters is written as a list of one element.
         Value::Array(list) if matches!(list.as_slice(), [Value::Object(_)]) => {
             yaml(key, &list[0], rows)
         }
@@ -44,11 +44,11 @@ pub(super) fn yaml(key: &str, value: &Value, rows: &BTreeMap<String, String>) ->
     }
 }
 
-/// Words of which the server shows a part: `mmap_index_only` is kept as `standard` for data files
-/// and as `mmap` for index files (`DatabaseDescriptor` of 4.0 to 6.0), and the first is shown.
+/// Values that the server shows in part. `mmap_index_only` is stored as `standard` for data files
+/// and as `mmap` for index files (`DatabaseDescriptor` of 4.0 to 6.0), and only the first is shown.
 const SHOWN_IN_PART: [(&str, &str); 1] = [("mmap_index_only", "standard")];
 
-/// A value without the quotes of JSON around a text.
+/// Returns a value as text, without JSON quotes.
 pub(super) fn plain(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -56,7 +56,7 @@ pub(super) fn plain(value: &Value) -> String {
     }
 }
 
-/// What a row says of a value that was asked for.
+/// Compares a requested value with the row that the server shows.
 fn effect(value: &Value, row: &str) -> Effect {
     let is_left_to_it = match value {
         Value::Null => !same("null", row),
@@ -76,7 +76,7 @@ fn effect(value: &Value, row: &str) -> Effect {
     }
 }
 
-/// Whether two texts of a setting say the same.
+/// Returns true if two texts of a setting mean the same value.
 pub(super) fn same(wanted: &str, shown: &str) -> bool {
     let (wanted, shown) = (wanted.trim(), shown.trim());
     if wanted.eq_ignore_ascii_case(shown) {
@@ -88,13 +88,13 @@ pub(super) fn same(wanted: &str, shown: &str) -> bool {
     if let (Some(wanted), Some(shown)) = (quantity(wanted), quantity(shown)) {
         return wanted == shown;
     }
-    // A class may be written with its package or without.
+    // A class may be written with or without its package.
     let is_class_of =
         |short: &str, long: &str| !short.is_empty() && long.ends_with(&format!(".{short}"));
     is_class_of(wanted, shown) || is_class_of(shown, wanted)
 }
 
-/// What a unit measures, and how many of the smallest ones it is.
+/// Unit, its dimension, and its size in the smallest unit.
 const UNITS: [(&str, &str, f64); 16] = [
     ("ns", "time", 1.0),
     ("us", "time", 1e3),
@@ -114,7 +114,7 @@ const UNITS: [(&str, &str, f64); 16] = [
     ("", "number", 1.0),
 ];
 
-/// A number with what it measures, in the smallest unit.
+/// Parses a number with unit. Returns its dimension, and its value in the smallest unit.
 fn quantity(text: &str) -> Option<(&'static str, f64)> {
     let end = text
         .find(|c: char| !(c.is_ascii_digit() || ".-+eE".contains(c)))
@@ -125,16 +125,16 @@ fn quantity(text: &str) -> Option<(&'static str, f64)> {
     Some((what, number * factor))
 }
 
-/// A flag of the JVM as it is in effect.
+/// JVM flag in effect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Flag {
     pub value: String,
-    /// `command line`, `ergonomic`, `default` …
+    /// Origin of the value: `command line`, `ergonomic`, `default` …
     pub origin: String,
 }
 
 impl Flag {
-    /// Its value, and where it comes from unless that is the command line.
+    /// Returns the value, with its origin unless that is the command line.
     pub fn with_origin(&self) -> String {
         if self.origin == "command line" {
             self.value.clone()
@@ -144,7 +144,7 @@ impl Flag {
     }
 }
 
-/// The lines of `VM.flags -all`: `uintx MaxHeapSize = 1073741824 {product} {command line}`.
+/// Parses the output of `VM.flags -all`: `uintx MaxHeapSize = 1073741824 {product} {command line}`.
 pub(super) fn flags(text: &str) -> BTreeMap<String, Flag> {
     let flag = |line: &str| -> Option<(String, Flag)> {
         let (name, rest) = line.split_once('=')?;
@@ -162,18 +162,18 @@ pub(super) fn flags(text: &str) -> BTreeMap<String, Flag> {
     text.lines().filter_map(flag).collect()
 }
 
-/// What an option of the JVM asks for.
+/// Parsed JVM option.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum JvmOption<'a> {
-    /// Name and value of a flag.
+    /// Flag with name and value.
     Flag(&'a str, String),
-    /// Name and value of a system property.
+    /// System property with name and value.
     Property(&'a str, &'a str),
-    /// To be found among the arguments as it is.
+    /// Other option, which is looked up verbatim among the arguments.
     Other,
 }
 
-/// Short options that are flags by another name.
+/// Short options that set flags.
 const SHORT: [(&str, &str); 4] = [
     ("-Xms", "InitialHeapSize"),
     ("-Xmx", "MaxHeapSize"),
@@ -181,7 +181,7 @@ const SHORT: [(&str, &str); 4] = [
     ("-Xss", "ThreadStackSize"),
 ];
 
-/// Reads one option.
+/// Parses one option.
 pub(super) fn jvm_option(option: &str) -> JvmOption<'_> {
     if let Some(flag) = option.strip_prefix("-XX:") {
         if let Some(name) = flag.strip_prefix('+') {
@@ -201,7 +201,7 @@ pub(super) fn jvm_option(option: &str) -> JvmOption<'_> {
     for (short, name) in SHORT {
         let size = option.strip_prefix(short).and_then(jvm_size);
         match size {
-            // This one counts in KiB.
+            // `ThreadStackSize` is in KiB.
             Some(bytes) if name == "ThreadStackSize" => {
                 return JvmOption::Flag(name, (bytes / 1024).to_string());
             }
@@ -212,8 +212,8 @@ pub(super) fn jvm_option(option: &str) -> JvmOption<'_> {
     JvmOption::Other
 }
 
-/// Whether a flag has the value that was asked for: sizes are rounded up to what the heap is made
-/// of, which is the largest region of G1, 32 MiB, at most.
+/// Returns true if a flag has the requested value. Sizes are rounded up to the heap's granularity,
+/// which is at most the largest G1 region, 32 MiB.
 pub(super) fn flag_holds(name: &str, wanted: &str, shown: &str) -> bool {
     const REGION_BYTES_MAX: u64 = 32 << 20;
     if wanted.eq_ignore_ascii_case(shown) {
@@ -226,7 +226,8 @@ pub(super) fn flag_holds(name: &str, wanted: &str, shown: &str) -> bool {
     matches!((wanted.parse::<f64>(), shown.parse::<f64>()), (Ok(a), Ok(b)) if a == b)
 }
 
-/// What `VM.info` says of the container that the JVM believes to be in; empty outside of one.
+/// Parses what `VM.info` reports about the container that the JVM detects. Empty outside a
+/// container.
 pub(super) fn container(text: &str) -> BTreeMap<String, String> {
     let section = text
         .lines()
@@ -235,7 +236,7 @@ pub(super) fn container(text: &str) -> BTreeMap<String, String> {
         .take_while(|line| !line.trim().is_empty());
     let pair = |line: &str| {
         let (name, value) = line.split_once(':')?;
-        // What changes all the time is no configuration.
+        // Values that change all the time are no configuration.
         if name.contains("usage") || name.contains("number of tasks") {
             return None;
         }
@@ -244,7 +245,7 @@ pub(super) fn container(text: &str) -> BTreeMap<String, String> {
     section.filter_map(pair).collect()
 }
 
-/// Names of the archives of classes that `VM.info` lists among what is mapped, each once.
+/// Returns the distinct names of class data archives among the mappings in `VM.info`.
 pub(super) fn archives(text: &str) -> Vec<String> {
     let mapped = text.lines().skip_while(|line| !line.starts_with("Dynamic libraries:"));
     let mut names: Vec<String> = mapped
@@ -257,19 +258,19 @@ pub(super) fn archives(text: &str) -> Vec<String> {
     names
 }
 
-/// Bytes of a size in `VM.info`: `3145728 k`, or a plain number.
+/// Parses a size in `VM.info`: `3145728 k`, or a plain number of bytes.
 pub(super) fn container_bytes(text: &str) -> Option<u64> {
     jvm_size(&text.replace(' ', ""))
 }
 
-/// The lines of a Java properties file, as `VM.system_properties` prints them.
+/// Parses a Java properties file, as `VM.system_properties` prints it.
 pub(super) fn properties(text: &str) -> BTreeMap<String, String> {
     let pair = |line: &str| -> Option<(String, String)> {
         if line.starts_with('#') {
             return None;
         }
         let mut end = line.find('=')?;
-        // A name may have an escaped one in it.
+        // A name may contain an escaped equals sign.
         while end > 0 && line.as_bytes()[end - 1] == b'\\' {
             end += 1 + line[end + 1..].find('=')?;
         }
@@ -278,7 +279,7 @@ pub(super) fn properties(text: &str) -> BTreeMap<String, String> {
     text.lines().filter_map(pair).collect()
 }
 
-/// Without the backslashes of a properties file. Characters beyond ASCII stay escaped.
+/// Removes the backslashes of a properties file. Non-ASCII characters stay escaped.
 fn unescape(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut chars = text.chars();
@@ -390,7 +391,7 @@ mod tests {
         assert!(memtable("SkipListMemtable").ends_with("} yes"));
         assert!(memtable("TrieMemtable").ends_with("} no"));
         assert!(check("disk_access_mode", json!("mmap_index_only")).ends_with("mmap no"));
-        // What the server chooses by itself shows what it chose, not that it was let choose.
+        // For settings left to the server, it shows its choice, not that it had a choice.
         let sized = check("concurrent_reads", Value::Null);
         assert!(
             sized.ends_with("? the server shows what it has chosen: 32"),

@@ -1,5 +1,5 @@
-//! How the nodes of a cluster of ours are held by whoever breaks and heals them: what starts each,
-//! as it was or anew.
+//! Builds handles of managed nodes for faults: the commands that restart each node, with or without
+//! its data.
 
 use super::jvm;
 use super::node::{LocalNode, OUTPUT};
@@ -16,7 +16,7 @@ use std::sync::Arc;
 use target::Origin;
 
 impl Nodes {
-    /// What all of it is broken and healed by.
+    /// Returns the handles of all nodes and hosts.
     pub fn handles(&self) -> Result<Handles> {
         let hosts = self.hosts().map(Hosts::all).unwrap_or_default();
         let host = |host: &host::Host| -> Result<HostHandle> {
@@ -41,7 +41,7 @@ impl Nodes {
         })
     }
 
-    /// The pod that a host is, where it is one.
+    /// Returns the pod of a host, if it is one.
     fn pod_of(&self, host: &host::Host) -> Result<Option<PodHandle>> {
         let machines = self.spec.hosts.as_ref().map(|hosts| &hosts.machines);
         let machine = machines.and_then(|all| all.get(host.number().checked_sub(1)?));
@@ -79,13 +79,13 @@ impl Nodes {
         })
     }
 
-    /// Where what a node runs comes from.
+    /// Returns the origin of the release that a node runs.
     fn origin_of(&self, node: &LocalNode) -> Origin {
         let spec = self.upgrade_of(node).map_or(&self.spec, |upgrade| &upgrade.spec);
         spec.origin.clone()
     }
 
-    /// How a node is started.
+    /// Returns the start commands and files of a node.
     pub(super) fn own(&self, node: &LocalNode) -> Result<OwnNode> {
         let start = self.command_for(node, None)?;
         let (mut forgiving, _) = self.command_for(node, None)?;
@@ -108,7 +108,7 @@ impl Nodes {
         })
     }
 
-    /// What starts a node, perhaps anew, and where what it says goes.
+    /// Returns the start command of a node, optionally without data, and its output file.
     pub(super) fn command_for(
         &self,
         node: &LocalNode,

@@ -1,4 +1,5 @@
-//! The hosts of a running target, for those who show them or keep off what is theirs.
+//! Hosts of a running target, for display and to tell cassay's own load from that of other
+//! programs.
 
 use super::nodes::Nodes;
 use crate::cluster::Cluster;
@@ -15,28 +16,26 @@ use topology::Machine;
 /// A host of a running target.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HostInfo {
-    /// `host1`; for an attached node its address.
+    /// Name such as `host1`. For an attached node, its address.
     pub name: String,
-    /// Its address; of the first of its nodes where it is nothing but addresses.
+    /// Address of the host. If it is only an address, that of its first node.
     pub address: String,
-    /// The machine that it is, as ssh knows it, with its type where that was said; none of a
-    /// stand-in.
+    /// Machine name for ssh, with the machine type if known. `None` for a simulated host.
     pub machine: Option<String>,
-    /// What the kernel limits it to, in words by name: `cpus`, `cpu_quota` (cores),
-    /// `cpu_weight` (busy threads that it is worth to the scheduler), `memory`, `link_rate`,
-    /// `link_delay`. What is not limited is not here.
+    /// Kernel limits in words, by name: `cpus`, `cpu_quota` (cores), `cpu_weight` (equivalent
+    /// number of busy threads), `memory`, `link_rate`, `link_delay`. Absent keys are not limited.
     pub limits: BTreeMap<String, String>,
-    /// Size of its own volume in bytes, as its file system counts it; none if it has none.
+    /// Size of its own volume in bytes, as reported by the file system. `None` without a volume.
     pub volume_bytes: Option<u64>,
-    /// In use on it.
+    /// Used bytes of the volume.
     pub volume_used_bytes: Option<u64>,
 }
 
 impl Cluster {
-    /// The hosts that the nodes live on, each once, in the order of the nodes.
+    /// Returns the hosts of the nodes, each once, in node order.
     ///
     /// # Errors
-    /// The kernel does not tell the limits of a host of ours.
+    /// The kernel does not report the limits of a managed host.
     pub fn hosts(&self) -> Result<Vec<HostInfo>> {
         match self.local().and_then(Nodes::hosts) {
             Some(hosts) => HostInfo::of_hosts(hosts),
@@ -44,12 +43,12 @@ impl Cluster {
         }
     }
 
-    /// Whether its nodes are ours, and run on machines of their own, reached by ssh.
+    /// Returns true if the nodes are managed and run on remote machines, reached by ssh.
     pub fn is_on_machines(&self) -> bool {
         self.local().is_some_and(Nodes::are_on_machines)
     }
 
-    /// What its hosts are.
+    /// Returns the kind of hosts.
     pub fn hosts_are(&self) -> HostsAre {
         match self.local() {
             Some(nodes) if nodes.are_on_machines() => HostsAre::Machines,
@@ -59,7 +58,7 @@ impl Cluster {
         }
     }
 
-    /// The processes of our agents on this machine that look: their work is ours.
+    /// Returns the agents' process ids on this machine, whose load counts as cassay's own.
     pub fn host_agents(&self) -> Vec<u32> {
         if self.is_on_machines() {
             return Vec::new();
@@ -69,8 +68,8 @@ impl Cluster {
         agents.into_iter().map(pid).collect()
     }
 
-    /// The devices of this machine that hold the volumes of our hosts, by their names below
-    /// `/sys/block`: what they move is ours, the journals of their file systems too.
+    /// Returns the block devices of this machine with the volumes of managed hosts, by their names
+    /// in `/sys/block`. Their I/O counts as cassay's own, including file system journals.
     pub fn host_devices(&self) -> Vec<String> {
         if self.is_on_machines() {
             return Vec::new();
@@ -81,11 +80,10 @@ impl Cluster {
         devices.collect()
     }
 
-    /// The machines of its hosts, by their names, as processes on them see them.
+    /// Returns the machines of the hosts by name, as processes on them see them.
     ///
     /// # Errors
-    /// An agent is gone, or no host can be reached; or a kernel does not say what its machine looks
-    /// like.
+    /// An agent is gone, no host is reachable, or a kernel does not describe its machine.
     pub fn machines(&self) -> Result<Vec<(String, Machine)>> {
         if let Some(hosts) = self.attached_hosts() {
             return hosts.machines();
@@ -103,9 +101,9 @@ impl Cluster {
         nodes.agents().into_iter().map(of_host).collect()
     }
 
-    /// The settings of its hosts, by their names, as their agents read them: what `question` asks,
-    /// of the processes and data folders of the nodes that are there. None of a cluster that is not
-    /// ours, unless there is a way to its hosts.
+    /// Returns the settings of the hosts by name, as their agents read them: the answers to
+    /// `question`, for the processes and data folders of the nodes there. `None` for an attached
+    /// cluster whose machines are not reachable.
     ///
     /// # Errors
     /// An agent is gone.
@@ -141,7 +139,7 @@ impl Cluster {
 }
 
 impl HostInfo {
-    /// Of hosts that are nothing but the addresses of their nodes, each once.
+    /// Describes hosts that are only the addresses of their nodes, each once.
     fn of_addresses(nodes: &[NodeInfo]) -> Vec<HostInfo> {
         let mut seen = BTreeSet::new();
         let first = nodes.iter().filter(|node| seen.insert(&node.host));
@@ -153,10 +151,10 @@ impl HostInfo {
         info.collect()
     }
 
-    /// Of hosts that are kept apart, as the kernel has them now.
+    /// Describes isolated hosts from the kernel's present state.
     ///
     /// # Errors
-    /// It does not tell the limits of one.
+    /// The kernel does not report the limits of a host.
     fn of_hosts(hosts: &Hosts) -> Result<Vec<HostInfo>> {
         let mut names = hosts.state().machine_names().into_iter();
         let of_host = |host: &Host| {
@@ -187,7 +185,7 @@ fn describe(host: &Host) -> Result<HostInfo> {
     })
 }
 
-/// A limit with its unit.
+/// Adds the unit to a limit.
 fn in_words(name: &str, value: &str) -> Option<String> {
     let number = value.parse::<u64>().ok();
     match name {

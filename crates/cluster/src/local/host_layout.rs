@@ -1,20 +1,20 @@
-//! What nodes are on: this machine, or hosts that are kept apart.
+//! Hosts of the nodes: this machine itself, or isolated hosts.
 
 use anyhow::{Context, Result};
 use host::{Agent, Host, Hosts};
 use std::sync::Arc;
 
-/// What nodes are on.
+/// Hosts of the nodes.
 #[derive(Debug)]
 pub(super) enum HostLayout {
-    /// This machine, with an address for each.
+    /// This machine, with one address per host.
     Machine(Arc<Agent>),
-    /// Hosts that are more than addresses.
+    /// Isolated hosts.
     Hosts(Hosts),
 }
 
 impl HostLayout {
-    /// The hosts, where they are more than addresses.
+    /// Returns the isolated hosts, if there are any.
     pub fn hosts(&self) -> Option<&Hosts> {
         match self {
             HostLayout::Hosts(hosts) => Some(hosts),
@@ -22,12 +22,12 @@ impl HostLayout {
         }
     }
 
-    /// A host by its place among them, where it is more than an address.
+    /// Returns an isolated host by its index.
     pub fn host(&self, host: usize) -> Option<&Host> {
         self.hosts()?.all().get(host)
     }
 
-    /// By which everything on a host is done.
+    /// Returns the agent of a host by its index.
     pub fn agent(&self, host: usize) -> &Arc<Agent> {
         match self {
             HostLayout::Machine(agent) => agent,
@@ -35,7 +35,7 @@ impl HostLayout {
         }
     }
 
-    /// By which everything on the host of this name is done.
+    /// Returns the agent of the host with this name.
     ///
     /// # Errors
     /// There is no such host.

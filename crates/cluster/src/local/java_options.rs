@@ -1,8 +1,9 @@
-//! What Apache's options give each Java: collectors, and packages that its module system hides.
+//! JVM options of Apache Cassandra for each Java version: collectors, and access to packages that
+//! the module system hides.
 //!
 //! From `conf/jvm11-server.options`, `jvm17-server.options` and `jvm21-server.options`.
 
-/// The garbage collector as Apache's options for Java 11 and 17 have it.
+/// G1 options of Apache's files for Java 11 and 17.
 pub(super) const G1: [&str; 7] = [
     "-XX:+UseG1GC",
     "-XX:+ParallelRefProcEnabled",
@@ -13,15 +14,15 @@ pub(super) const G1: [&str; 7] = [
     "-XX:InitiatingHeapOccupancyPercent=70",
 ];
 
-/// What a Java is told that others are not.
+/// Options for one Java version.
 pub(super) struct JavaOptions {
-    /// Packages that the server uses although they are hidden.
+    /// Hidden packages that the server uses.
     pub exports: &'static [&'static str],
-    /// Packages that it reads by reflection.
+    /// Packages that the server accesses by reflection.
     pub opens: &'static [&'static str],
-    /// What chooses ZGC.
+    /// Options that select ZGC.
     pub zgc: &'static [&'static str],
-    /// What else.
+    /// Other options of this version.
     pub others: &'static [&'static str],
 }
 
@@ -82,7 +83,7 @@ const OPENS_17: &[&str] = &[
 static JAVA_11: JavaOptions = JavaOptions {
     exports: EXPORTS_11,
     opens: OPENS_11,
-    // An experiment then.
+    // ZGC was experimental in this version.
     zgc: &["-XX:+UnlockExperimentalVMOptions", "-XX:+UseZGC"],
     others: &["-XX:-UseBiasedLocking"],
 };
@@ -95,10 +96,10 @@ static JAVA_17: JavaOptions = JavaOptions {
 };
 
 static JAVA_21: JavaOptions = JavaOptions {
-    // What the compiler's modules had is not needed there.
+    // The exports of the compiler modules are not needed in this version.
     exports: EXPORTS_17,
     opens: OPENS_17,
-    // The agent that measures objects takes pointers to be narrow otherwise.
+    // Otherwise jamm, the agent that measures object sizes, assumes compressed pointers.
     zgc: &[
         "-XX:+UseZGC",
         "-XX:+ZGenerational",
@@ -108,7 +109,7 @@ static JAVA_21: JavaOptions = JavaOptions {
 };
 
 impl JavaOptions {
-    /// Those of a major version: of the newest one that is not newer.
+    /// Returns the options for a major version: those of the newest known version up to it.
     pub(super) fn of(major: Option<u32>) -> &'static JavaOptions {
         match major {
             Some(..17) => &JAVA_11,

@@ -1,11 +1,12 @@
-//! The command line of a node's JVM.
+//! Command line of a node's JVM.
 //!
-//! The options are what Apache's scripts give a server, for the same performance: the same for all
-//! lines, so that sides of different lines differ by nothing else, and for each Java what its
-//! module system needs (`java_options`). Ours come first and a study's own last, so that the
-//! study's win. Not taken over: preloading jemalloc where a machine happens to have it, and JMX
-//! over RMI, which nobody here speaks. The collector is G1 as the options for Java 11 and 17 have
-//! it, on every Java: those for 21 take ZGC, which a study asks for by `collector`.
+//! The options are those of Apache's scripts for a server, for the same performance. They are the
+//! same for all Cassandra lines, so that nothing else differs between them. Each Java version gets
+//! the module options that it needs (`java_options`). Our own options come first and a study's
+//! last, so that the study's win. Omitted are preloading of jemalloc, which only some machines
+//! have, and JMX over RMI, which cassay does not use. The collector is G1 with the options for Java
+//! 11 and 17, on every Java version. Apache's options for 21 use ZGC, which a study selects by
+//! `collector`.
 
 use super::java_options::{G1, JavaOptions};
 use super::marks::{mark, mark_of_node};
@@ -17,7 +18,7 @@ use anyhow::{Result, bail};
 use std::process::Command;
 use target::{Collector, LocalSpec};
 
-/// Memory and threads as Apache's options for Java 17 have them.
+/// Memory and thread options of Apache's file for Java 17.
 const TUNING: [&str; 12] = [
     "-XX:+AlwaysPreTouch",
     "-XX:+UseThreadPriorities",
@@ -28,45 +29,45 @@ const TUNING: [&str; 12] = [
     "-Xss256k",
     "-ea",
     "-da:net.openhft...",
-    // A node without memory ends, and is seen to end. No heap dump: it would fill the disk.
+    // On out of memory the node exits, which is noticed. No heap dump, because it would fill the
+    // disk.
     "-XX:+ExitOnOutOfMemoryError",
     "-Dio.netty.allocator.useCacheForAllThreads=true",
     "-Dio.netty.allocator.maxOrder=11",
 ];
 
-/// How the server behaves.
+/// System properties of the server.
 const PROPERTIES: [&str; 6] = [
     "-Djdk.attach.allowAttachSelf=true",
     "-Dio.netty.tryReflectionSetAccessible=true",
     "-Djava.net.preferIPv4Stack=true",
     "-Dcassandra-foreground=yes",
-    // A fresh ring has nothing to learn: waiting for gossip to be quiet takes 8 s for nothing.
+    // A fresh ring has nothing to learn from gossip; waiting until it settles would take 8 s.
     "-Dcassandra.skip_wait_for_gossip_to_settle=0",
-    // The MBean agent's HTTP server: without it, every answer on a kept connection waits 40 ms for
-    // the other side's delayed acknowledgement.
+    // Applies to the HTTP server of the Jolokia agent. Without it, every answer on a kept
+    // connection waits 40 ms for the peer's delayed acknowledgement.
     "-Dsun.net.httpserver.nodelay=true",
 ];
 
-/// For how long a node hears nothing of another one that has left the ring, in ms: twice the ring
-/// delay, which is what the server takes. Said here since that of a seed is short, and who is heard
-/// of for the first time is forgotten after half of this.
+/// Gossip quarantine of a node that has left the ring, in ms: twice the ring delay, which is the
+/// server's default. It is set explicitly because a seed's ring delay is short. A node that is
+/// heard of for the first time is forgotten after half of this.
 const QUARANTINE_MS: u32 = 20_000;
 
-/// How long a node says that it joins before it streams, in ms: who has left the ring and comes
-/// back at once is heard by all of them by then, so that they send it what is written meanwhile.
+/// Time between announcing a join and streaming, in ms. By then, all nodes accept gossip of a node
+/// that left the ring and returns at once, so they send it concurrent writes.
 const JOINING_DELAY_MS: u32 = QUARANTINE_MS + 5_000;
 
-/// A variable whose options the JVM takes beside those of its command line.
+/// Environment variable with JVM options that are added to the command line.
 pub(super) const OPTIONS_VARIABLE: &str = "JDK_JAVA_OPTIONS";
 
-/// Lets a node start though a part of its commit log or an SSTable cannot be read: after a loss of
-/// power, an SSTable of its last half minute may have an empty list of its components, which
-/// Cassandra does not sync.
+/// Lets a node start despite unreadable commit log segments or SSTables. After a power loss, an
+/// SSTable of the last half minute may have an empty TOC component, which Cassandra does not sync.
 pub(super) const SKIP_UNREADABLE: &str = "-Dcassandra.commitlog.ignorereplayerrors=true \
     -Dcassandra.config.allow_system_properties=true \
     -Dcassandra.settings.disk_failure_policy=best_effort";
 
-/// Refuses two garbage collectors at once.
+/// Refuses two garbage collectors.
 ///
 /// # Errors
 /// The spec names one, and its options another.
@@ -86,14 +87,14 @@ pub(super) fn check_collector(spec: &LocalSpec) -> Result<()> {
     }
 }
 
-/// Whether an option names a garbage collector: the JVM takes only one.
+/// Returns true if an option selects a garbage collector. The JVM accepts only one.
 pub(super) fn is_collector(option: &str) -> bool {
     let name = option.strip_prefix("-XX:+Use");
     name.is_some_and(|name| name.ends_with("GC") && name != "AdaptiveSizePolicyWithSystemGC")
 }
 
-/// The whole command that runs `node` for the `start`th time, counted from 1, with options that
-/// follow from where it runs; `anew`, it has nothing, and streams its data from the others.
+/// Builds the command for the `start`th start of `node`, counted from 1, with the options of its
+/// placement. With `anew`, the node has no data and streams it from the others.
 pub(crate) fn command(
     program: &Program,
     cluster: &str,
@@ -123,9 +124,9 @@ pub(crate) fn command(
     }
     command.args(java.others);
     command.args(PROPERTIES);
-    // How long a node looks for others before it joins them: a seed for so long, which is alone
-    // when all are started anew, others twice as long. A node that has found nobody by then ends,
-    // and asks only every 5 s; the first connection may take that on a busy machine.
+    // Ring delay: time that a node waits for gossip before it joins. A seed is alone if all nodes
+    // are started anew, so its delay is short. A node that has found no other by then exits. It
+    // retries only every 5 s, and the first connection may take that long on a busy machine.
     let ring_delay_ms = match anew {
         Some(RestartMode::Joining) => JOINING_DELAY_MS,
         None if node.is_seed() => 1000,
@@ -141,38 +142,38 @@ pub(crate) fn command(
     command.args(super::roles::options(spec));
     let config = anew.map_or(settings::CONFIG, |_| settings::JOINING);
     add_files(&mut command, program, node, config);
-    // All pauses, whatever the collector, and what stops threads besides it. One file per start:
-    // the JVM overwrites what it finds.
+    // Logs all pauses of any collector, and all safepoints. One file per start, because the JVM
+    // overwrites existing files.
     command.arg(format!(
         "-Xlog:gc*,safepoint:file={}:time,uptime,level,tags:filecount=0",
         node.folder.join("logs").join(gc_log_name(start)).display()
     ));
     command.args(placed).args(&spec.jvm_options);
-    // Jars only: with a folder among them there would be no archive of their classes.
+    // Only jars: class data sharing refuses folders in the class path.
     command.args(["-cp", &program.supply.classpath]);
     command.arg("org.apache.cassandra.service.CassandraDaemon");
     command.current_dir(&node.folder);
-    // As Apache's scripts do: more arenas than this only fragment native memory.
+    // As Apache's scripts do: more arenas only fragment native memory.
     command.env("MALLOC_ARENA_MAX", "4");
-    // Options that come in by the environment would be in no plan and no report.
+    // Options from the environment would be missing in plan and report.
     for name in ["JAVA_TOOL_OPTIONS", OPTIONS_VARIABLE, "_JAVA_OPTIONS"] {
         command.env_remove(name);
     }
     command
 }
 
-/// Lets a node take the place that its ring has for its address.
+/// Returns the option by which a node takes over the place of its own address in the ring.
 pub(super) fn replacing(node: &NodeLayout) -> String {
     format!("-Dcassandra.replace_address_first_boot={}", node.storage())
 }
 
-/// The options that name files: of the node, and of the agents in its JVM.
+/// Adds the options that name files of the node and of its Java agents.
 fn add_files(command: &mut Command, program: &Program, node: &NodeLayout, config: &str) {
     let supply = &program.supply;
     let (folder, conf) = (node.folder.display(), node.conf());
     let conf = conf.display();
     if let Some(hints) = &supply.compiler_hints {
-        // Without this the JVM lists every hint in its output, where errors are looked for.
+        // Otherwise the JVM prints every hint to its output, where errors are looked for.
         command.arg("-XX:CompileCommand=quiet");
         command.arg(format!("-XX:CompileCommandFile={}", hints.display()));
     }
@@ -182,7 +183,7 @@ fn add_files(command: &mut Command, program: &Program, node: &NodeLayout, config
         format!("-Dcassandra.storagedir={folder}"),
         format!("-Dcassandra.logdir={folder}/logs"),
         format!("-Dlogback.configurationFile={conf}/logback.xml"),
-        // Native libraries are unpacked here, and go away with the node.
+        // Native libraries are unpacked here, and are removed with the node.
         format!("-Djava.io.tmpdir={folder}/tmp"),
         format!("-XX:ErrorFile={folder}/logs/hs_err_pid%p.log"),
     ]);
@@ -191,10 +192,10 @@ fn add_files(command: &mut Command, program: &Program, node: &NodeLayout, config
     if program.classes.take_jamm(line) {
         command.arg(format!("-javaagent:{}", supply.jamm.display()));
     }
-    // The JVM calls an archive that has seen agents one for tests only.
+    // The JVM considers archives dumped with agents to be for tests only.
     let is_archived = matches!(program.classes, Classes::Archived(_));
     if let Some(jolokia) = supply.jolokia.as_ref().filter(|_| !is_archived) {
-        // The password is in the file, not here, where `ps` would show it.
+        // The password is in the file, because `ps` would show it here.
         let config = format!("config={conf}/jolokia.properties");
         command.arg(format!("-javaagent:{}={config}", jolokia.display()));
     }

@@ -1,5 +1,5 @@
-//! Machines of their own as hosts of our nodes: what they permit, and what nodes there are started
-//! from. Jars go there once, by their content, and stay for the next cluster.
+//! Remote machines as hosts of managed nodes: their abilities, and the programs that nodes there
+//! are started from. Jars are uploaded once, named by content, and stay for the next cluster.
 
 use super::place;
 use super::program::{Classes, Program};
@@ -16,13 +16,13 @@ use std::path::{Path, PathBuf};
 use supply::java::Java;
 use target::{Ability, JavaWanted, LocalSpec};
 
-/// What no machine can have, since others use its link, too.
+/// Reason for missing link abilities on machines: others use the link, too.
 const LINKS: &str = "the hosts are machines of their own, whose links cassay does not change";
 
 /// Abilities that change a link.
 const OF_LINKS: [Ability; 2] = [Ability::LinkRate, Ability::LinkDelay];
 
-/// What machines will be able to have of hosts, before they are reached.
+/// Returns the host abilities expected of machines before they are reached.
 pub(super) fn expected(spec: &LocalSpec) -> BTreeMap<Ability, Answer> {
     let asked = "as its machine permits, which is asked when it is reached";
     let answers = Ability::ALL.into_iter().map(|ability| (ability, Ok(asked.to_owned())));
@@ -31,12 +31,12 @@ pub(super) fn expected(spec: &LocalSpec) -> BTreeMap<Ability, Answer> {
     all
 }
 
-/// What they can have: what each of them permits.
+/// Returns the host abilities that all machines permit.
 pub(super) fn answers(spec: &LocalSpec, hosts: &Hosts) -> BTreeMap<Ability, Answer> {
     let mut all: BTreeMap<Ability, Answer> = BTreeMap::new();
     for host in hosts.all() {
         let mut abilities = host.agent().abilities().unwrap_or_default();
-        // Those that come later stand in the place of others: there is no switch.
+        // Later answers replace earlier ones, because there is no switch.
         abilities.extend(host.agent().machine_abilities().unwrap_or_default());
         if host.has_volume() {
             abilities.extend(host.agent().volume_abilities().unwrap_or_default());
@@ -54,8 +54,8 @@ pub(super) fn answers(spec: &LocalSpec, hosts: &Hosts) -> BTreeMap<Ability, Answ
     all
 }
 
-/// Of hosts that are pods, whether each has a disk for itself: the volume that it has claimed,
-/// unless that is a part of a larger one.
+/// Reports, for hosts that are pods, if each has a disk of its own. That is the volume that it
+/// claimed, unless it is part of a larger one.
 fn claimed(spec: &LocalSpec, hosts: &[Host]) -> Option<(Ability, Answer)> {
     let pods = spec.hosts.as_ref()?.pods.as_ref()?;
     let answer = match pods.volume_bytes {
@@ -78,10 +78,10 @@ fn claimed(spec: &LocalSpec, hosts: &[Host]) -> Option<(Ability, Answer)> {
     Some((Ability::Volume, answer))
 }
 
-/// How much larger than it was claimed a volume may be: provisioners round.
+/// Tolerated excess of a volume over its claim, because provisioners round up.
 const OVER_BYTES: u64 = 1 << 30;
 
-/// The same with what is so on all machines.
+/// Adds the answers that are the same for all machines.
 fn with_own(spec: &LocalSpec, mut all: BTreeMap<Ability, Answer>) -> BTreeMap<Ability, Answer> {
     all.insert(Ability::Hosts, Ok("machines of their own".to_owned()));
     for ability in OF_LINKS {
@@ -98,8 +98,8 @@ fn with_own(spec: &LocalSpec, mut all: BTreeMap<Ability, Answer>) -> BTreeMap<Ab
     all
 }
 
-/// What nodes on each machine are started from: a Java that is there, and the jars of `program`,
-/// which go there if they are not there yet.
+/// Returns the program for nodes on each machine: a Java found there, and the jars of `program`,
+/// which are uploaded if missing.
 ///
 /// # Errors
 /// A machine has no Java, or jars cannot be written there.
@@ -132,7 +132,7 @@ pub(super) fn programs(
     Ok(programs)
 }
 
-/// Refuses nodes of a spec, of which none runs, that do not fit their machines.
+/// Refuses nodes that do not fit on their machines. None of them may run yet.
 ///
 /// # Errors
 /// All machines with too little memory or disk.
@@ -161,7 +161,7 @@ fn java_of(found: host::remote::FoundJava) -> Java {
     }
 }
 
-/// A file that nodes are started from, and what it is called on every machine.
+/// File that nodes are started from, and its name on every machine.
 struct Jar {
     file: PathBuf,
     name: String,
@@ -169,7 +169,7 @@ struct Jar {
     bytes: u64,
 }
 
-/// All of a program.
+/// Returns all files of a program.
 fn jars(program: &Program) -> Result<Vec<Jar>> {
     let supply = &program.supply;
     let mut files: BTreeSet<PathBuf> = supply.classpath.split(':').map(PathBuf::from).collect();
@@ -180,8 +180,7 @@ fn jars(program: &Program) -> Result<Vec<Jar>> {
 }
 
 impl Jar {
-    /// It is called by its content there, so that files of one name and of several versions lie
-    /// beside each other.
+    /// Names the file by its content, so that several versions of the same name can coexist.
     fn of(file: PathBuf) -> Result<Jar> {
         let digest =
             supply::digest_of(&file).with_context(|| format!("read {}", file.display()))?;
@@ -204,7 +203,7 @@ impl Jar {
     }
 }
 
-/// A file, part by part.
+/// Reads a file in parts.
 fn parts(file: &Path, mut take: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
     let read = || format!("read {}", file.display());
     let mut reader = foreign::open(FileKind::Archive, file).with_context(read)?;
@@ -217,8 +216,8 @@ fn parts(file: &Path, mut take: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
     }
 }
 
-/// Puts jars into a folder of a machine that are not there as they should be; where each is, and
-/// how many had to be put there.
+/// Uploads the jars that are missing or different in a machine's folder. Returns the path of each,
+/// and the number of uploads.
 fn send(agent: &Agent, folder: &Path, jars: &[Jar]) -> Result<(BTreeMap<PathBuf, PathBuf>, usize)> {
     agent.change(vec![Step::Folder(folder.to_owned())])?;
     let entries = agent.list(folder, None)?.unwrap_or_default();
@@ -241,7 +240,8 @@ fn send(agent: &Agent, folder: &Path, jars: &[Jar]) -> Result<(BTreeMap<PathBuf,
     Ok((placed.collect(), missing.len()))
 }
 
-/// Under a name of its own until it is whole: another controller may put it there, too.
+/// Writes to a temporary name until the file is complete, because another controller may upload the
+/// same jar.
 fn put(agent: &Agent, folder: &Path, jar: &Jar) -> Result<()> {
     let part = format!("{}.{}.part", jar.name, agent.process().pid);
     let path = folder.join(&part);
@@ -266,7 +266,7 @@ fn put(agent: &Agent, folder: &Path, jar: &Jar) -> Result<()> {
     }])
 }
 
-/// A program as it is on a machine.
+/// Returns the program with its paths on a machine.
 fn there(program: &Program, java: Java, placed: &BTreeMap<PathBuf, PathBuf>) -> Program {
     let place = |file: &Path| placed.get(file).cloned().unwrap_or_else(|| file.to_owned());
     let jar = |file: &str| place(Path::new(file)).display().to_string();

@@ -1,22 +1,22 @@
-//! How the JVMs of our nodes are told from all other processes: by arguments that name their
-//! cluster and their node; and which processes carry them.
+//! JVM arguments that name cluster and node, by which the processes of managed nodes are
+//! recognised.
 
 use anyhow::Result;
 use host::Agent;
 use host::process::{self, Identity};
 use std::process::Command;
 
-/// The argument that tells the JVMs of one cluster from all other processes.
+/// Returns the argument that marks the JVMs of one cluster.
 pub(crate) fn mark(cluster: &str) -> String {
     format!("-Dcassay.cluster={cluster}")
 }
 
-/// The argument that tells the JVM of one node from those of others.
+/// Returns the argument that marks the JVM of one node.
 pub(crate) fn mark_of_node(node: &str) -> String {
     format!("-Dcassay.node={node}")
 }
 
-/// The two of a command that starts a node.
+/// Returns both arguments of a start command.
 pub(crate) fn marks(command: &Command) -> Vec<String> {
     let arguments = command.get_args().filter_map(|one| one.to_str());
     let marks = [mark(""), mark_of_node("")];
@@ -24,13 +24,13 @@ pub(crate) fn marks(command: &Command) -> Vec<String> {
     arguments.filter(is_one).map(str::to_owned).collect()
 }
 
-/// The running processes of a cluster, whether its state lists them or not: a starter may have been
-/// killed between the start of a process and the writing of its id.
+/// Returns the running processes of a cluster, even those missing in its state. A starting command
+/// may be killed between starting a process and recording its id.
 pub(crate) fn processes(id: &str) -> Vec<Identity> {
     process::jvms_with(&[mark(id)])
 }
 
-/// The running process of one node, as the agent of its host finds it.
+/// Returns the running process of a node, as the agent of its host finds it.
 ///
 /// # Errors
 /// The agent is gone.
@@ -38,10 +38,10 @@ pub(crate) fn process_by(host: &Agent, id: &str, node: &str) -> Result<Option<Id
     Ok(host.find_marked(vec![mark(id), mark_of_node(node)])?.pop())
 }
 
-/// The running process of a node that this command starts, whoever has called it, as the agent of
-/// its host finds it; none if it cannot be asked.
+/// Returns the running process of a node with this start command, whichever process started it, as
+/// the agent of its host finds it. `None` if the agent does not answer.
 pub(crate) fn started_by(host: &Agent, command: &Command) -> Option<Identity> {
     let marks = marks(command);
-    // Without any, every JVM would be one.
+    // Without marks, every JVM would match.
     (!marks.is_empty()).then(|| host.find_marked(marks).ok()?.pop())?
 }

@@ -1,9 +1,9 @@
-//! A cluster of our own: Cassandra nodes on this machine, on hosts of their own or on loopback
-//! addresses.
+//! Managed clusters: Cassandra nodes that cassay starts, on simulated hosts, remote machines or
+//! loopback addresses.
 //!
-//! Nodes live in one folder with a written state, see [`state`]; they end with us, however we end,
-//! unless the cluster was made to be kept. What they are is in [`nodes`]; what is done with them
-//! stands in files beside that, which know of it and not the other way round.
+//! A cluster has one folder with a state file, see [`state`]. Its nodes end with this process,
+//! however it ends, unless the cluster is kept. The central type is in [`nodes`]. Operations are in
+//! separate files, which depend on that type and not vice versa.
 
 mod added_node;
 mod classes;

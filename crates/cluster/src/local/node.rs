@@ -1,4 +1,4 @@
-//! One node of ours: its process, whether that still runs, and what its logs say if it does not.
+//! A managed node: its process, how it ended, and the relevant lines of its logs.
 
 use super::settings::NodeLayout;
 use crate::jolokia::Jolokia;
@@ -10,29 +10,29 @@ use std::net::SocketAddr;
 use std::os::unix::process::ExitStatusExt;
 use std::sync::Arc;
 
-/// How many log lines an error carries: enough for an exception with its cause.
+/// Log lines in an error: enough for an exception with its cause.
 const LOG_LINES_COUNT: usize = 25;
 
-/// How much of a log line an error carries.
+/// Characters of a log line in an error.
 const LOG_CHARS_SHOWN: usize = 300;
 
-/// How far from its end a log is looked at, for these lines: one may be of 15 kB.
+/// Bytes read from the end of a log for these lines. A single line may have 15 kB.
 const LOG_BYTES: u64 = 256 << 10;
 
-/// Signals by which others end a process.
+/// Signals by which other processes end this one.
 const SIGKILL: i32 = 9;
 const SIGTERM: i32 = 15;
 
-/// One process and what belongs to it.
+/// A node's process and its environment.
 #[derive(Debug)]
 pub(crate) struct LocalNode {
     pub layout: NodeLayout,
     pub jolokia: Option<Jolokia>,
-    /// By which everything on its host is done.
+    /// Agent of its host.
     pub host: Arc<Agent>,
-    /// Absent until it is started, and while it is stopped.
+    /// Process of the node. `None` before its start, and while it is stopped.
     pub process: Option<Identity>,
-    /// How often it has been started; none: its logs know.
+    /// Number of starts. `None` if only its logs tell.
     pub starts: Option<usize>,
 }
 
@@ -41,14 +41,14 @@ impl LocalNode {
         SocketAddr::from((self.layout.address, self.layout.ports.cql))
     }
 
-    /// Whether the process has ended, and how.
+    /// Returns how the process ended, if it did.
     pub fn died(&self) -> Option<NodeDied> {
         Some(match self.host.how_ended(self.process?)? {
             Ended::Status(status) => {
                 let log_tail = self.log_tail();
                 let why = explain(status, &log_tail);
                 let complaints = match status.signal() {
-                    // It was ended by somebody else, and could not say anything of it.
+                    // Another process ended it, so its log says nothing about the reason.
                     Some(SIGKILL | SIGTERM) => String::new(),
                     _ => complaints(&log_tail),
                 };
@@ -69,7 +69,7 @@ impl LocalNode {
         })
     }
 
-    /// That nobody reaches it any more, and why.
+    /// Describes the node as unreachable, with the reason.
     pub fn lost(&self, why: &str) -> NodeDied {
         self.gone(format!("is out of reach: {why}"))
     }
@@ -81,10 +81,10 @@ impl LocalNode {
         }
     }
 
-    /// How often this node has been started, by the logs that it has left.
+    /// Returns the number of starts, from the logs that the node has left.
     ///
     /// # Errors
-    /// Its logs cannot be looked at.
+    /// Its logs cannot be listed.
     pub fn starts_count(&self) -> Result<usize> {
         let entries = self.host.list(&self.layout.logs(), None)?;
         let number = |entry: Entry| -> Option<usize> {
@@ -95,7 +95,7 @@ impl LocalNode {
         Ok(numbers.max().unwrap_or(0))
     }
 
-    /// The last lines of the server's log, behind the JVM's own words.
+    /// Returns the last lines of the server's log, preceded by the JVM's own output.
     pub fn log_tail(&self) -> String {
         let end = |name: &str| {
             let path = self.layout.logs().join(name);
@@ -111,19 +111,19 @@ impl LocalNode {
     }
 }
 
-/// Begin of the names of garbage collection logs.
+/// Prefix of the names of garbage collection logs.
 const GC_LOG: &str = "gc-";
 
-/// The collector's log of start number `start`, counted from 1. Each start has its own, for the
-/// JVM overwrites what it finds.
+/// Returns the GC log name of start number `start`, counted from 1. Each start has its own, because
+/// the JVM overwrites existing files.
 pub(super) fn gc_log_name(start: usize) -> String {
     format!("{GC_LOG}{start}.log")
 }
 
-/// What the JVM itself says, in the node's log folder.
+/// File with the JVM's own output, in the node's log folder.
 pub(super) const OUTPUT: &str = "jvm.log";
 
-/// What an error carries of texts that follow each other.
+/// Returns the last lines of several texts for an error.
 fn last_lines(texts: &[String]) -> String {
     let mut lines = Vec::new();
     for text in texts {
@@ -138,8 +138,8 @@ fn last_lines(texts: &[String]) -> String {
     lines[first..].join("\n")
 }
 
-/// Lines of a log that complain of something, and those that belong to them; all lines of a log
-/// that has none, such as what a JVM says that did not start.
+/// Returns warnings and errors of a log, with their continuation lines. If there are none, returns
+/// all lines, such as the output of a JVM that failed to start.
 fn complaints(log: &str) -> String {
     let level = |line: &str| line.split_whitespace().next().unwrap_or_default().to_owned();
     let is_usual = |line: &str| ["INFO", "DEBUG", "TRACE"].contains(&level(line).as_str());
@@ -154,7 +154,7 @@ fn complaints(log: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// The exit status, with what it most likely means.
+/// Describes the exit status and its most likely cause.
 fn explain(status: std::process::ExitStatus, log_tail: &str) -> String {
     let hint = if status.signal() == Some(SIGKILL) {
         "; somebody killed it, perhaps the kernel for want of memory: see `dmesg`"
@@ -176,7 +176,10 @@ fn explain(status: std::process::ExitStatus, log_tail: &str) -> String {
     } else if log_tail.contains("ConfigurationException") {
         return match refused_setting(log_tail) {
             Some((key, why)) => format!("`{key}` of cassandra.yaml is refused: {why}; {status}"),
-            None => format!("{status}; a setting of cassandra.yaml is refused"),
+            None => match innermost_cause(log_tail) {
+                Some(cause) => format!("a setting of cassandra.yaml is refused: {cause}; {status}"),
+                None => format!("{status}; a setting of cassandra.yaml is refused"),
+            },
         };
     } else {
         ""
@@ -184,9 +187,25 @@ fn explain(status: std::process::ExitStatus, log_tail: &str) -> String {
     format!("{status}{hint}")
 }
 
-/// The key of cassandra.yaml that the server refuses, and why, where its log says both: in the
-/// parser's words for a value of another type, or in those of the server's own checks, which
-/// begin with the key.
+/// Returns true if a line is a frame of a Java stack trace: `at org…(Main.java:1)`, `... 7 common
+/// frames omitted`.
+fn is_frame(line: &str) -> bool {
+    let line = line.trim();
+    line.starts_with("at ") || line.starts_with("... ") || line.starts_with('\u{2026}')
+}
+
+/// Returns the message of the innermost cause in a Java stack trace. It names the problem, while
+/// the outer ones only say where it was noticed.
+fn innermost_cause(log: &str) -> Option<&str> {
+    let mut causes = log.lines().filter_map(|line| line.trim().strip_prefix("Caused by: "));
+    let cause = causes.next_back()?;
+    let message = cause.split_once(": ").map_or(cause, |(_, message)| message).trim();
+    (!message.is_empty()).then_some(message)
+}
+
+/// Returns the key of cassandra.yaml that the server rejects, and the reason, if its log has both.
+/// The text comes from the YAML parser for a value of the wrong type, or from the server's own
+/// checks, which begin with the key.
 fn refused_setting(log: &str) -> Option<(String, String)> {
     const SIGNS: [&str; 3] = [
         "Cannot create property=",
@@ -199,21 +218,23 @@ fn refused_setting(log: &str) -> Option<(String, String)> {
         let Some(rest) = rest else {
             continue;
         };
-        // What was wrong stands behind it, or a line or two below.
+        // The reason follows in the same line, or a line or two below.
         let same = rest.split_once("; ").map(|(_, why)| why);
         let below = lines[index + 1..].iter().map(|line| line.trim());
-        let mut below = below.filter(|line| !line.is_empty() && !line.starts_with("in '"));
-        let why = same.or_else(|| below.next()).unwrap_or(line).trim();
+        let mut below =
+            below.filter(|line| !(line.is_empty() || line.starts_with("in '") || is_frame(line)));
+        let cause = innermost_cause(log);
+        let why = same.or(cause).or_else(|| below.next()).unwrap_or(line).trim();
         return Some((key_of(rest), why.to_string()));
     }
     let (_, message) = log.split_once("ConfigurationException: ")?;
     let message = message.lines().next()?.trim();
     let key = key_of(message);
-    // Other sentences of the server begin with words, and no word has an underscore.
+    // Other messages begin with words, which contain no underscore.
     key.contains('_').then(|| (key, message.to_string()))
 }
 
-/// The key that a text begins with, quoted or not.
+/// Returns the key at the start of a text, quoted or not.
 fn key_of(text: &str) -> String {
     let text = text.trim_start_matches(['\'', '"', '[', '`', ' ']);
     let inside = |c: &char| c.is_ascii_alphanumeric() || "._".contains(*c);
@@ -224,7 +245,7 @@ fn key_of(text: &str) -> String {
 mod tests {
     use super::*;
 
-    /// Of a node that was killed, 25 lines of its usual statistics hid the one that mattered.
+    /// After a node was killed, 25 lines of routine statistics hid the relevant one.
     #[test]
     fn of_a_node_that_has_died_only_complaints_are_repeated() {
         let usual = "  INFO  [x] StatusLogger.java:65 - MutationStage 0\n    and more of it";
@@ -252,7 +273,7 @@ mod tests {
         assert_eq!(last_lines(&[jvm, String::new()]), "  from the JVM");
     }
 
-    /// A Java trace was all that was said of a wrong value.
+    /// The error for a wrong value was only a Java stack trace.
     #[test]
     fn the_key_that_the_server_refuses_is_named_first() {
         use std::os::unix::process::ExitStatusExt;
@@ -274,6 +295,26 @@ mod tests {
                 "`concurrent_writes` of cassandra.yaml is refused: concurrent_writes must be at",
             ),
         ];
+        let trace = [
+            "x.ConfigurationException: Invalid yaml: file:/c",
+            " Error: Cannot create property=permissions_validity for JavaBean=Config@1",
+            "\tat a.b.C(D.java:141)",
+            "\t... 7 common frames omitted",
+            "Caused by: x.YAMLException: no",
+            "\tat a.b(E.java)",
+            "Caused by: java.lang.IllegalArgumentException: Invalid duration: 2000 Accepted units",
+        ]
+        .join("\n");
+        let cases = cases.into_iter().chain([
+            (
+                &*trace,
+                "`permissions_validity` of cassandra.yaml is refused: Invalid duration: 2000",
+            ),
+            (
+                "x.ConfigurationException: Bad\nCaused by: y.Z: Invalid data storage: -1MiB",
+                "a setting of cassandra.yaml is refused: Invalid data storage: -1MiB",
+            ),
+        ]);
         for (log, expected) in cases {
             let text = explain(status(), log);
             assert!(text.starts_with(expected), "{text}");

@@ -1,4 +1,4 @@
-//! The nodes of a cluster of our own: their processes, what is written down of them, and their end.
+//! Nodes of a managed cluster: their processes, their persistent state, and their end.
 
 use super::host_layout::HostLayout;
 use super::node::LocalNode;
@@ -20,47 +20,48 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use target::{HostSpec, LocalSpec};
 
-/// The nodes of a local cluster. Dropping it kills them and removes their folder, unless it is
-/// meant to be kept.
+/// Nodes of a managed cluster. Dropping the value kills them and removes their folder, unless the
+/// cluster is kept.
 #[derive(Debug)]
 pub(crate) struct Nodes {
     pub(super) folder: PathBuf,
     pub(super) state: State,
-    /// What the nodes were last started as.
+    /// Spec with which the nodes were last started.
     pub(super) spec: LocalSpec,
     pub(super) nodes: Vec<LocalNode>,
-    /// Where on their machine the nodes run.
+    /// Placement of the nodes on their machine.
     pub(super) layout: Layout,
-    /// What nodes are on, and by whose agents they are started.
+    /// Hosts of the nodes, with the agents that start them.
     pub(super) ground: HostLayout,
     pub(super) program: Program,
-    /// The same as it is on each machine; empty where nodes run on this one.
+    /// Program on each machine. Empty if the nodes run on this one.
     pub(super) programs: Vec<Program>,
-    /// What nodes are started from after an upgrade, once one was prepared.
+    /// Program of the nodes after an upgrade, once it was prepared.
     pub(super) upgrade: Option<Upgrade>,
-    /// The nodes' addresses are ours, also while none of them listens.
+    /// Claim on the nodes' addresses, which holds even while no node listens.
     pub(super) claim: Option<Claim>,
-    /// Password of the MBean agents.
+    /// Password of the Jolokia agents.
     pub(super) secret: String,
-    /// How clients get in.
+    /// Credentials and TLS of clients.
     pub(super) access: Access,
-    /// Whether the cluster is still ours to remove.
+    /// True if dropping this value removes the cluster.
     pub(super) armed: bool,
-    /// Held while a command works on a kept cluster, so that no second one does.
+    /// Lock held while a command works on a kept cluster, which keeps other commands out.
     pub(super) _lock: Option<std::fs::File>,
-    /// The pods that its hosts are, where they were made for it: gone after everything else.
+    /// Pods that were created as the cluster's hosts. Dropped last.
     pub(super) _pods: Option<PodSet>,
 }
 
 impl Nodes {
-    /// Where a node runs; none if nothing is said of it, or if it was added to the others.
+    /// Returns the placement of a node. `None` if the spec has no placement, or the node was added
+    /// later.
     pub(super) fn placement(&self, node: &LocalNode) -> Option<&Placement> {
         let all = self.layout.nodes.iter();
         let mut all = all.filter(|one| one.confinement.name == node.layout.name);
         all.next()
     }
 
-    /// What a node is started from, on its host.
+    /// Returns the program of a node, with its paths on the node's host.
     pub(super) fn program_of(&self, node: &LocalNode) -> &Program {
         let hosts = self.hosts().map(Hosts::all).unwrap_or_default();
         let host = hosts.iter().position(|host| host.name() == node.layout.host);
@@ -71,15 +72,15 @@ impl Nodes {
         host.and_then(|host| programs.get(host)).unwrap_or(program)
     }
 
-    /// Whether its nodes run on machines of their own.
+    /// Returns true if the nodes run on remote machines.
     pub fn are_on_machines(&self) -> bool {
         self.hosts().is_some_and(Hosts::are_machines)
     }
 
-    /// A node without a process.
+    /// Builds a node without a process.
     ///
     /// # Errors
-    /// Its host is none of these.
+    /// Its host is not one of the cluster's.
     pub(super) fn node_of(&self, layout: NodeLayout) -> Result<LocalNode> {
         let agent = SocketAddr::from((layout.address, layout.ports.jolokia));
         let has_agent = self.program.supply.jolokia.is_some();
@@ -93,11 +94,11 @@ impl Nodes {
         })
     }
 
-    /// Writes down that a node's process is this one.
+    /// Records a new process of a node.
     pub fn started(&mut self, index: usize, process: Identity) -> Result<()> {
         let before = &self.nodes[index];
         let starts = before.starts;
-        // The connections to the MBeans of a process that has ended are of no use.
+        // MBean connections to the old process are useless.
         self.nodes[index] = self.node_of(before.layout.clone())?;
         self.nodes[index].starts = starts.map(|starts| starts + 1);
         self.state.nodes[index].process = Some(process);
@@ -105,7 +106,7 @@ impl Nodes {
         self.state.write(&self.folder)
     }
 
-    /// The nodes, for those who use them.
+    /// Describes the nodes for their users.
     pub fn describe(&self) -> Vec<NodeInfo> {
         let info = |node: &LocalNode| NodeInfo {
             name: node.layout.name.clone(),
@@ -120,24 +121,24 @@ impl Nodes {
         self.nodes.iter().map(info).collect()
     }
 
-    /// What the nodes were last started as.
+    /// Returns the spec with which the nodes were last started.
     pub fn spec(&self) -> &LocalSpec {
         &self.spec
     }
 
-    /// Where on their machine the nodes and the client run.
+    /// Returns the placement of the nodes and the client on their machine.
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
 
-    /// One node, counted from 0 as in [`Cluster::nodes`].
+    /// Returns one node, counted from 0 as in [`Cluster::nodes`].
     pub fn node(&self, index: usize) -> &LocalNode {
         &self.nodes[index]
     }
 
-    /// The nodes that have died, but for those that are `expected` to be away.
+    /// Returns the nodes that have died, except those `expected` to be down.
     pub fn died(&self, expected: &[&str]) -> Vec<NodeDied> {
-        // Their processes go on then, and nobody reaches them.
+        // The hosts are unreachable, although the node processes continue.
         if let Some(lost) = self.hosts().and_then(Hosts::lost) {
             return self.nodes.iter().map(|node| node.lost(&lost)).collect();
         }
@@ -145,28 +146,28 @@ impl Nodes {
         nodes.filter_map(LocalNode::died).collect()
     }
 
-    /// How clients get in.
+    /// Returns the credentials and TLS of clients.
     pub fn access(&self) -> &Access {
         &self.access
     }
 
-    /// All nodes, in order.
+    /// Returns all nodes, in order.
     pub fn all(&self) -> &[LocalNode] {
         &self.nodes
     }
 
-    /// The hosts, where they are more than addresses.
+    /// Returns the isolated hosts. `None` if the hosts are only addresses.
     pub fn hosts(&self) -> Option<&Hosts> {
         self.ground.hosts()
     }
 
-    /// The host of a node, where it is more than an address.
+    /// Returns the isolated host of a node. `None` if the host is only an address.
     pub fn host_of(&self, index: usize) -> Option<&Host> {
         let name = &self.nodes.get(index)?.layout.host;
         self.hosts()?.all().iter().find(|host| host.name() == *name)
     }
 
-    /// The agents of all hosts, with the stand-in that one is for.
+    /// Returns the agents of all hosts, each with its isolated host if it has one.
     pub fn agents(&self) -> Vec<(&Arc<Agent>, Option<&Host>)> {
         match &self.ground {
             HostLayout::Machine(agent) => vec![(agent, None)],
@@ -177,7 +178,7 @@ impl Nodes {
         }
     }
 
-    /// The nodes that run by an agent, with their process ids.
+    /// Returns the nodes that an agent runs, with their process ids.
     pub fn processes_of(&self, agent: &Arc<Agent>) -> impl Iterator<Item = (&str, u32)> {
         self.nodes.iter().filter_map(move |node| {
             let process = node.process.filter(|_| Arc::ptr_eq(&node.host, agent))?;
@@ -185,19 +186,19 @@ impl Nodes {
         })
     }
 
-    /// Where the nodes keep their data, as their hosts have it.
+    /// Returns the nodes' data folders, as paths on their hosts.
     pub fn data_folders(&self) -> impl Iterator<Item = (&str, PathBuf)> {
         let nodes = self.nodes.iter().map(|node| &node.layout);
         nodes.map(|layout| (layout.name.as_str(), layout.folder.clone()))
     }
 
-    /// What hosts were asked to be limited to, where they can be limited.
+    /// Returns the requested limits of hosts. `None` if the hosts cannot be limited.
     pub(super) fn limits(&self) -> Option<&HostSpec> {
         self.hosts()?;
         self.spec.hosts.as_ref().map(|hosts| &hosts.host)
     }
 
-    /// Where the files of the nodes are, in their order.
+    /// Returns file access for the nodes, in their order.
     pub fn files(&self) -> Vec<NodeFiles<'_>> {
         let nodes = self.all().iter().map(|node| NodeFiles {
             name: node.layout.name.as_str(),
@@ -209,16 +210,16 @@ impl Nodes {
         nodes.collect()
     }
 
-    /// The MBeans of each node, by its name; `None` where there is no agent.
+    /// Returns the MBean client of each node, by its name; `None` if it has no agent.
     pub fn jolokias(&self) -> impl Iterator<Item = (&str, Option<&Jolokia>)> {
         self.nodes.iter().map(|node| (node.layout.name.as_str(), node.jolokia.as_ref()))
     }
 
-    /// Leaves the processes running from now on: `down` will end them. Until here, a cluster that
-    /// is meant to be kept counts as ours, so that one that was killed half-made is cleared.
+    /// Keeps the processes running after this command; `down` ends them. Until this call, dropping
+    /// the value removes the cluster, so an unfinished one is cleared.
     ///
     /// # Errors
-    /// The state cannot be written; the cluster is removed then.
+    /// The state cannot be written. The cluster is removed then.
     pub fn keep(mut self) -> Result<(PathBuf, State)> {
         match &self.ground {
             HostLayout::Hosts(hosts) => hosts.keep()?,
@@ -230,7 +231,7 @@ impl Nodes {
         Ok((self.folder.clone(), self.state.clone()))
     }
 
-    /// Kills the processes and removes the folder; see [`state::remove`] for why outright.
+    /// Kills the processes and removes the folder; see [`state::remove`] for why it kills at once.
     pub fn stop(mut self) -> Result<()> {
         self.end()
     }
@@ -244,10 +245,10 @@ impl Nodes {
             HostLayout::Machine(agent) => agent.end(),
         };
         if self.are_on_machines() && ended.is_ok() {
-            // Their agents have ended in order, and told so.
+            // Their agents have ended in order, and reported it.
             return state::remove_folder(&self.folder);
         }
-        // Once more by what is written down: agents may have been killed.
+        // Repeats the removal from the recorded state, because agents may have been killed.
         let removed = state::remove(&self.folder, &self.state).map(drop);
         ended.and(removed)
     }
@@ -255,7 +256,7 @@ impl Nodes {
 
 impl Drop for Nodes {
     fn drop(&mut self) {
-        // Who wants to know calls stop(); what is left here, the next command clears.
+        // Callers that need the result use stop(). The next command removes what remains.
         let _ = self.end();
     }
 }

@@ -1,7 +1,7 @@
-//! Where nodes live: on hosts of their own where this machine allows it, otherwise on loopback
-//! addresses, and what that means for their addresses, racks and folders.
+//! Assigns hosts, addresses, racks and folders to nodes: isolated hosts where this machine permits
+//! them, otherwise loopback addresses.
 //!
-//! Nodes are dealt to the hosts in turn. Tokens are dealt to the nodes in turn as well, so that
+//! Nodes are dealt to the hosts in turn. Tokens are dealt to the nodes in turn as well. So
 //! neighbours on the ring are on different hosts and racks, and every node owns the same share of
 //! the data, whatever the number of replicas.
 
@@ -22,7 +22,7 @@ use target::{Ability, Capability, HostsSpec, Isolation, LocalSpec, Seat, memory_
 /// Refuses a number of nodes that does not fit the hosts.
 ///
 /// # Errors
-/// No host, or nodes that cannot be spread evenly.
+/// There is no host, or the nodes cannot be spread evenly.
 pub(super) fn check(spec: &LocalSpec) -> Result<()> {
     let Some(hosts) = &spec.hosts else {
         return Ok(());
@@ -59,10 +59,10 @@ pub(super) fn check(spec: &LocalSpec) -> Result<()> {
     }
 }
 
-/// The hosts to make for `spec`, if it asks for any and this machine has what they need.
+/// Returns the hosts to create for `spec`, if it asks for any and this machine permits them.
 ///
 /// # Errors
-/// Isolation is asked for and cannot be had.
+/// Isolation is requested but not available.
 pub(super) fn wanted<'a>(
     spec: &'a LocalSpec,
     say: &mut dyn FnMut(&str),
@@ -91,7 +91,7 @@ pub(super) fn wanted<'a>(
     }
 }
 
-/// Why there are no hosts at all.
+/// Returns why there can be no isolated hosts.
 fn network_refusal(abilities: &[Capability]) -> Option<String> {
     let network = abilities.iter().find(|one| one.ability == Ability::Hosts);
     match network {
@@ -100,7 +100,7 @@ fn network_refusal(abilities: &[Capability]) -> Option<String> {
     }
 }
 
-/// What a local target of `spec` will have of hosts on this machine.
+/// Returns the host abilities that a managed target of `spec` will have on this machine.
 pub(crate) fn answer(spec: &LocalSpec) -> HostsAnswer {
     match &spec.hosts {
         None => Err(capability::NO_HOSTS.to_string()),
@@ -115,13 +115,13 @@ pub(crate) fn answer(spec: &LocalSpec) -> HostsAnswer {
     }
 }
 
-/// What a machine with these abilities can have of hosts.
+/// Converts abilities of a machine into answers.
 pub(super) fn answers(abilities: &[Capability]) -> BTreeMap<Ability, Answer> {
     abilities.iter().map(|one| (one.ability, one.answer())).collect()
 }
 
-/// What hosts as those of `spec` can have on this machine. What can be done with volumes is tried
-/// with one, and only where there are to be some.
+/// Returns the host abilities for `spec` on this machine. Volume abilities are tested on a real
+/// volume, and only if the spec has volumes.
 fn answers_here(spec: &LocalSpec) -> BTreeMap<Ability, Answer> {
     let mut all = answers(host::abilities());
     let hosts = spec.hosts.as_ref();
@@ -133,7 +133,7 @@ fn answers_here(spec: &LocalSpec) -> BTreeMap<Ability, Answer> {
     all
 }
 
-/// What can be done with volumes where there are none, and whether hosts could have a node more.
+/// Adds the answers for missing volumes, and for adding a node to a host.
 pub(super) fn add_of_volumes(spec: &LocalSpec, all: &mut BTreeMap<Ability, Answer>) {
     let has_volumes = spec.hosts.as_ref().is_some_and(|hosts| hosts.host.volume_bytes.is_some());
     for ability in Ability::OF_VOLUMES {
@@ -152,11 +152,11 @@ pub(super) fn add_of_volumes(spec: &LocalSpec, all: &mut BTreeMap<Ability, Answe
     }
 }
 
-/// What each node is told by its files: it follows from the spec and from where the nodes are.
-/// `folder` is the cluster's; `places` are the addresses and ports of the nodes in order.
+/// Derives the layout of each node from the spec and its host. `folder` is the cluster's; `places`
+/// are the addresses and ports of the nodes in order.
 ///
 /// # Errors
-/// The size of a disk cannot be asked for.
+/// The size of a disk cannot be determined.
 pub(super) fn layouts(
     spec: &LocalSpec,
     folder: &Path,
@@ -172,7 +172,7 @@ pub(super) fn layouts(
     for (index, ((address, ports), tokens)) in places.iter().zip(ring).enumerate() {
         let name = format!("node{}", index + 1);
         let seat = seats.get(index).context("each node has a host")?;
-        // Without hosts, each is by itself.
+        // Without hosts, each node is its own host.
         let number = 1 + if spec.hosts.is_some() {
             seat.host
         } else {
@@ -209,7 +209,7 @@ pub(super) fn layouts(
     Ok(all)
 }
 
-/// The rack of a node: as the spec says, or one per host.
+/// Returns the rack of a node: from the spec, or one rack per host.
 fn rack(spec: &LocalSpec, index: usize, host: usize) -> String {
     match (spec.racks.get(index).or(spec.racks.last()), &spec.hosts) {
         (Some(rack), _) => rack.clone(),
@@ -218,16 +218,17 @@ fn rack(spec: &LocalSpec, index: usize, host: usize) -> String {
     }
 }
 
-/// Addresses and ports of the nodes on hosts. On a stand-in, its own for its first node, further
-/// ones of the same link for others; on a machine, one address, and ports for each.
+/// Returns addresses and ports of the nodes on hosts. A simulated host has its own address for its
+/// first node, and further addresses on the same link for others. A machine has one address, and
+/// different ports for each node.
 ///
 /// # Errors
-/// The network has no more, or the kernel refuses; or no ports are free.
+/// The network has no free address, the kernel refuses, or no ports are free.
 pub(super) fn places(spec: &LocalSpec, hosts: &Hosts) -> Result<Vec<(Ipv4Addr, Ports)>> {
     let first = if hosts.are_machines() {
         ports::choose_on(hosts.all(), spec.nodes_per_host())?
     } else {
-        // In a network of their own, which is nobody else's.
+        // Default ports, because a simulated network has no other users.
         ports::CHOICES[0]
     };
     let place = |seat: Seat| {
@@ -238,14 +239,14 @@ pub(super) fn places(spec: &LocalSpec, hosts: &Hosts) -> Result<Vec<(Ipv4Addr, P
 }
 
 impl Nodes {
-    /// What a cluster of ours can do.
+    /// Returns the abilities of a managed cluster.
     pub fn capabilities(&self) -> Vec<Capability> {
         let has_agents = self.nodes.iter().all(|node| node.jolokia.is_some());
         let mbeans = capability::running_mbeans(has_agents);
         capability::of_local(&mbeans, &self.hosts_answer())
     }
 
-    /// What a cluster of ours has of hosts.
+    /// Returns the host abilities of a managed cluster.
     fn hosts_answer(&self) -> HostsAnswer {
         match (self.hosts(), &self.spec.hosts) {
             (Some(hosts), _) if hosts.are_machines() => Ok(machines::answers(&self.spec, hosts)),

@@ -1,8 +1,8 @@
-//! Where on its machine each node runs: what the planner says of a study's wish, as the kernel and
-//! the JVM are told it.
+//! Placement of nodes on their machine: translates the planner's result for a study into kernel
+//! settings and JVM options.
 //!
-//! Stand-ins share this machine, so all nodes are planned together. The client runs here too, and
-//! gets what nodes leave: CPUs under another L3 where there are some.
+//! Simulated hosts share this machine, so all nodes are planned together. The client runs here too,
+//! and gets the CPUs that nodes leave free, under another L3 cache if possible.
 
 use self::part::PartUsed;
 use anyhow::{Context, Result};
@@ -22,40 +22,41 @@ mod shown;
 use super::jvm;
 use measure::number::counted;
 
-/// Where all nodes and the client run.
+/// Placement of all nodes and the client.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Layout {
-    /// By node, in their order; empty if nothing is said.
+    /// Placement by node, in node order. Empty if none is requested.
     pub nodes: Vec<Placement>,
-    /// The CPUs of the client, a thread of each core before second ones; none: all of the machine.
+    /// CPUs of the client, one thread of each core before second ones. `None` for the whole
+    /// machine.
     pub client: Option<Vec<u32>>,
-    /// What was chosen for the nodes and why, in sentences.
+    /// Placement of the nodes with reasons, in sentences.
     pub sentences: Vec<String>,
-    /// What the client has and why; none if it has all of the machine.
+    /// CPUs of the client with the reason. `None` if it has the whole machine.
     pub of_client: Option<String>,
-    /// The part of the machine that all nodes together have; none: all of it.
+    /// Part of the machine that all nodes together use. `None` for the whole machine.
     pub part: Option<PartUsed>,
 }
 
-/// Where one node runs.
+/// Placement of one node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Placement {
-    /// What the kernel is told.
+    /// Kernel settings.
     pub confinement: Confinement,
-    /// What the JVM is told.
+    /// JVM options.
     pub options: Vec<String>,
-    /// The CPUs that the JVM is to count.
+    /// Number of CPUs that the JVM should count.
     pub processors: u32,
-    /// The NUMA nodes that it must still be able to have memory on, if the kernel is told nothing
-    /// of that; none where there are no two.
+    /// NUMA nodes whose memory the node must be able to use if it is not bound. Empty if there are
+    /// fewer than two.
     pub reaches: CpuSet,
 }
 
 impl Layout {
-    /// Of the nodes of a spec on their machine.
+    /// Plans the nodes of a spec on their machine.
     ///
     /// # Errors
-    /// It has not the CPUs or the memory.
+    /// The machine lacks CPUs or memory.
     pub fn of(spec: &LocalSpec, machine: &Machine) -> Result<Layout> {
         let wish = &spec.topology;
         if wish.is_silent() {
@@ -76,14 +77,14 @@ impl Layout {
             .map(|cpus| cpus.iter().map(|cpu| *cpu as u32).collect::<CpuSet>());
         let of_hosts = hosts.map_or_else(|| machine.clone(), |cpus| machine.only(&cpus));
         let mut layout = Layout::default();
-        // What hosts may not use, the client has anyway.
+        // The client has the CPUs that hosts may not use in any case.
         let beside = machine.allowed_cpus().difference(&of_hosts.allowed_cpus());
         let reserved = seats::reserved(spec, &of_hosts, beside.len());
         let ground = ground(wish, &of_hosts, &reserved)?;
         layout.part = wish.part.map(|(units, _)| part_used(units, &of_hosts, &ground));
         layout.place(spec, &ground, machine)?;
         let taken: Option<CpuSet> = match wish.placing {
-            // These run anywhere.
+            // Nodes without confinement run on any CPU.
             Placing::None | Placing::OneSocketPerVcpu if !wish.is_confined() => None,
             _ => Some(layout.taken()),
         };
@@ -94,13 +95,13 @@ impl Layout {
         Ok(layout)
     }
 
-    /// The CPUs of all nodes.
+    /// Returns the CPUs of all nodes.
     pub fn taken(&self) -> CpuSet {
         let of_each = self.nodes.iter().filter_map(|one| one.confinement.cpus.as_ref());
         of_each.flat_map(CpuSet::iter).collect()
     }
 
-    /// Gives nodes their places on `ground`, which is what they may have of `machine`.
+    /// Places the nodes on `ground`, the part of `machine` that they may use.
     fn place(&mut self, spec: &LocalSpec, ground: &Machine, machine: &Machine) -> Result<()> {
         let wish = &spec.topology;
         let allowed = ground.allowed_cpus();
@@ -145,12 +146,12 @@ impl Layout {
     }
 }
 
-/// Why the nodes of each spec cannot be placed on this machine as it has it; none if they can, or
-/// if nothing is said of it. Nothing is started, and the machine is read once, if at all.
+/// Returns why the nodes of each spec cannot be placed on this machine. `None` if they can, or if
+/// no placement is requested. Nothing is started, and the machine is inspected at most once.
 pub fn unplaceable(specs: &[&LocalSpec]) -> Vec<Option<String>> {
     let machine = LazyCell::new(|| Machine::read(Path::new("/")));
     let why = |spec: &&LocalSpec| {
-        // Machines of their own are asked when they are reached.
+        // Remote machines are inspected once they are reached.
         if spec.topology.is_silent() || !spec.machines().is_empty() {
             return None;
         }
@@ -162,7 +163,7 @@ pub fn unplaceable(specs: &[&LocalSpec]) -> Vec<Option<String>> {
     specs.iter().map(why).collect()
 }
 
-/// The machine, of which only what nodes may have may be used.
+/// Returns the machine, restricted to what nodes may use.
 fn ground(wish: &Topology, machine: &Machine, reserved: &CpuSet) -> Result<Machine> {
     let allowed = machine.allowed_cpus().difference(reserved);
     anyhow::ensure!(
@@ -188,7 +189,7 @@ fn ground(wish: &Topology, machine: &Machine, reserved: &CpuSet) -> Result<Machi
     Ok(machine.only(&cpus))
 }
 
-/// What the planner is asked for.
+/// Builds the request to the planner.
 fn asked(spec: &LocalSpec, ground: &Machine) -> PlacementRequest {
     let wish = &spec.topology;
     let nodes = spec.nodes.max(1) as u32;
@@ -205,14 +206,14 @@ fn asked(spec: &LocalSpec, ground: &Machine) -> PlacementRequest {
     let threads = cores.iter().max().map_or(1, |threads| *threads as u32);
     asked.vcpus = wish.cpus.unwrap_or_else(|| share(room, threads, nodes));
     if wish.placing == Placing::Auto {
-        // Homes may be shared.
+        // NUMA nodes may be shared.
         asked.overcommit = overcommit(nodes * asked.vcpus, room);
     }
     asked
 }
 
-/// An equal share of so many CPUs: whole cores where there is one for each node, so that no two
-/// nodes share one.
+/// Returns an equal share of `room` CPUs per node. If there is a core for each node, shares are
+/// whole cores, so that no two nodes share one.
 fn share(room: u32, threads: u32, nodes: u32) -> u32 {
     let each = room / nodes;
     match each / threads {
@@ -221,7 +222,7 @@ fn share(room: u32, threads: u32, nodes: u32) -> u32 {
     }
 }
 
-/// How often each CPU is given out; not less than it takes because of the last bit.
+/// Returns the CPU overcommit ratio, rounded up so that it suffices despite floating-point error.
 fn overcommit(asked: u32, room: u32) -> f64 {
     let (asked, room) = (f64::from(asked), f64::from(room.max(1)));
     let ratio = asked / room;
@@ -233,7 +234,7 @@ fn overcommit(asked: u32, room: u32) -> f64 {
     enough.max(1.0)
 }
 
-/// The planner's word on it.
+/// Runs the planner.
 fn plan(asked: &PlacementRequest, ground: &Machine) -> Result<Plan> {
     let planned = topology::plan(ground, asked).map_err(anyhow::Error::new);
     planned.with_context(|| {
@@ -246,8 +247,8 @@ fn plan(asked: &PlacementRequest, ground: &Machine) -> Result<Plan> {
     })
 }
 
-/// The collector, as far as the planner knows it; for one that it does not (Serial, Epsilon) one
-/// that knows of NUMA as little, and its name.
+/// Returns the collector for the planner. For one that it does not know (Serial, Epsilon), returns
+/// another one without NUMA support, and the real name.
 fn collector(spec: &LocalSpec) -> (topology::Collector, Option<&str>) {
     use topology::Collector::{G1, Parallel, Shenandoah, Zgc};
     let by_option = || {
@@ -270,7 +271,7 @@ fn collector(spec: &LocalSpec) -> (topology::Collector, Option<&str>) {
     }
 }
 
-/// On a machine with several NUMA nodes, memory on some of them.
+/// Restricts memory to NUMA nodes on a machine that has several.
 fn memory(ground: &Machine, nodes: CpuSet, how: fn(CpuSet) -> Memory) -> Memory {
     let with_memory = ground.nodes.iter().filter(|node| node.memory_bytes != Some(0));
     match with_memory.count() {
@@ -279,14 +280,14 @@ fn memory(ground: &Machine, nodes: CpuSet, how: fn(CpuSet) -> Memory) -> Memory 
     }
 }
 
-/// The NUMA nodes that have memory which may be used.
+/// Returns the NUMA nodes with usable memory.
 fn with_memory(machine: &Machine) -> CpuSet {
     let nodes = machine.nodes.iter().filter(|node| node.allowed && node.memory_bytes != Some(0));
     nodes.map(|node| node.os).collect()
 }
 
-/// As many CPUs as a JVM counts at most that is not told their number: its host's time on them,
-/// rounded up.
+/// Returns the maximum number of CPUs that a JVM counts by default: its host's CPU quota, rounded
+/// up.
 fn quota(spec: &LocalSpec) -> u32 {
     let hosts = spec.hosts.as_ref();
     let quota = hosts.and_then(|hosts| hosts.host.cpu_quota);
@@ -297,7 +298,7 @@ fn name(index: usize) -> String {
     format!("node{}", index + 1)
 }
 
-/// The units of a machine that are in use, by socket.
+/// Counts the used units of a machine by socket.
 fn part_used(units: Units, machine: &Machine, ground: &Machine) -> PartUsed {
     let by_socket = |machine: &Machine| {
         let mut counts: BTreeMap<usize, u32> = BTreeMap::new();
@@ -315,7 +316,7 @@ fn part_used(units: Units, machine: &Machine, ground: &Machine) -> PartUsed {
     }
 }
 
-/// A node that shares a part of the machine with the others, and is told nothing.
+/// Places a node anywhere in the nodes' part of the machine, without JVM options.
 fn anywhere(index: usize, cpus: CpuSet, quota: u32, ground: &Machine) -> Placement {
     let nodes = with_memory(ground);
     Placement {
@@ -333,7 +334,7 @@ fn anywhere(index: usize, cpus: CpuSet, quota: u32, ground: &Machine) -> Placeme
     }
 }
 
-/// A node that knows nothing of where it is.
+/// Places a node that gets no information about its location.
 fn blind(index: usize, vcpus: u32, cpus: Option<CpuSet>, ground: &Machine) -> Placement {
     Placement {
         reaches: CpuSet::default(),
@@ -350,7 +351,7 @@ fn blind(index: usize, vcpus: u32, cpus: Option<CpuSet>, ground: &Machine) -> Pl
     }
 }
 
-/// What the planner gives to the JVM and is not a study's own to choose.
+/// Returns the planner's JVM options, except those that a study may choose itself.
 fn options(instance: &Instance) -> Vec<String> {
     const OURS: [&str; 4] = [
         "-XX:ActiveProcessorCount=",
@@ -365,7 +366,7 @@ fn options(instance: &Instance) -> Vec<String> {
     all.filter(is_ours).cloned().collect()
 }
 
-/// A node on the CPUs of its own.
+/// Places a node on CPUs of its own.
 fn pinned(instance: &Instance, ground: &Machine) -> Placement {
     Placement {
         reaches: CpuSet::default(),
@@ -379,8 +380,9 @@ fn pinned(instance: &Instance, ground: &Machine) -> Placement {
     }
 }
 
-/// Memory beside the CPUs of an instance. Who is on several nodes with a collector that knows none
-/// would have all of what one thread touches first on one of them, and so takes turns.
+/// Chooses memory near the CPUs of an instance. On several NUMA nodes, a collector without NUMA
+/// support would allocate everything that one thread touches first on a single node. So memory is
+/// interleaved then.
 fn near(instance: &Instance, ground: &Machine) -> Memory {
     let takes_turns = instance.nodes.len() > 1 && !instance.jvm.use_numa;
     let how = if takes_turns {
@@ -391,9 +393,9 @@ fn near(instance: &Instance, ground: &Machine) -> Memory {
     memory(ground, beside(instance, ground), how)
 }
 
-/// The NUMA nodes that an instance has its memory on: those of the plan; and, where it has CPUs on
-/// several, all of these that have memory, even if one of them would hold all of it: who places
-/// objects on the node of their thread needs the same nodes for both.
+/// Returns the NUMA nodes for an instance's memory: those of the plan. If its CPUs are on several
+/// nodes, returns all of them that have memory, even if one could hold everything. A collector that
+/// allocates on the thread's node needs the same nodes for both.
 fn beside(instance: &Instance, ground: &Machine) -> CpuSet {
     let planned: CpuSet = instance.memory.iter().map(|one| one.node).collect();
     if instance.nodes.len() == 1 && !planned.is_empty() {
@@ -404,7 +406,7 @@ fn beside(instance: &Instance, ground: &Machine) -> CpuSet {
     own.chain(planned.iter()).collect()
 }
 
-/// A node on all CPUs of its home that nobody is kept off.
+/// Places a node on all CPUs of its NUMA nodes that nodes may use.
 fn at_home(instance: &Instance, vcpus: Option<u32>, quota: u32, ground: &Machine) -> Placement {
     let home = ground.nodes.iter().filter(|node| instance.nodes.contains(&node.os));
     let cpus: CpuSet = home

@@ -1,9 +1,10 @@
-//! Free loopback addresses and ports for a cluster, found by binding them; and who holds a port.
+//! Finds free loopback addresses and ports for a cluster by binding them, and names the process
+//! that holds a port.
 //!
-//! Every node has an address of its own and the same ports, as on real hosts. Nothing is assumed
-//! free. Ports stay outside the kernel's range for outgoing connections, where any program may be
-//! given one between our look and the node's start. Between the two pass seconds, in which another
-//! cassay finds the same place free: so a place is claimed first, by a socket with its name.
+//! Every node has an address of its own and the same ports, as on real hosts. Nothing is assumed to
+//! be free. Ports are outside the kernel's ephemeral range, from which any program may get one
+//! between this check and the node's start. That takes seconds, in which another cassay could find
+//! the same addresses free. So they are claimed first, by a Unix socket with their name.
 
 use anyhow::{Result, bail};
 use host::Host;
@@ -13,17 +14,17 @@ use std::net::{Ipv4Addr, SocketAddrV4, TcpListener};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
 
-/// The ports of every node.
+/// Ports of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Ports {
     pub cql: u16,
     pub storage: u16,
-    /// MBeans over HTTP.
+    /// Port of MBeans over HTTP.
     pub jolokia: u16,
 }
 
 impl Ports {
-    /// Those of the node in a slot of a machine, counted from 0, which has others of the same
+    /// Returns the ports for the node in a slot, counted from 0, of a machine whose nodes share an
     /// address.
     pub fn of_slot(self, slot: usize) -> Ports {
         let slot = slot as u16;
@@ -34,19 +35,20 @@ impl Ports {
         }
     }
 
-    /// All of them.
+    /// Returns all ports.
     pub fn all(self) -> [u16; 3] {
         [self.cql, self.storage, self.jolokia]
     }
 
-    /// All of them at an address.
+    /// Returns all ports at an address.
     pub fn at(self, address: Ipv4Addr) -> [SocketAddrV4; 3] {
         self.all().map(|port| SocketAddrV4::new(address, port))
     }
 }
 
-/// The well-known ports first, so that other tools find a node without being told; then the same
-/// ones moved, for when something listens on a well-known port at all addresses.
+/// Port sets to try. The well-known ports come first, so that other tools find a node without
+/// configuration. The others are for machines where something listens on a well-known port at all
+/// addresses.
 pub(super) const CHOICES: [Ports; 3] = [
     Ports {
         cql: 9042,
@@ -65,22 +67,22 @@ pub(super) const CHOICES: [Ports; 3] = [
     },
 ];
 
-/// How many blocks of addresses are tried with each choice of ports: more clusters than a machine
-/// can carry.
+/// Number of address blocks that are tried with each port set: more clusters than a machine can
+/// carry.
 const BLOCKS_COUNT: u8 = 32;
 
-/// Where blocks begin: 127.9.42.0 is nobody's by convention, and recalls the CQL port.
+/// First address block: 127.9.42.0 is unused by convention, and recalls the CQL port.
 const FIRST_BLOCK: [u8; 3] = [127, 9, 42];
 
-/// A place for nodes that no other cassay takes, as long as this lives. The kernel forgets it when
-/// we end, however we end; nodes do not inherit it.
+/// Claim on addresses against other cassay processes. The kernel releases it when this process ends
+/// in any way. Nodes do not inherit it.
 #[derive(Debug)]
 pub(crate) struct Claim {
     _sockets: Vec<UnixListener>,
 }
 
 impl Claim {
-    /// Claims addresses with their ports; `None` if one of them is claimed.
+    /// Claims addresses with their ports. `None` if one of them is claimed already.
     pub fn of(addresses: &[Ipv4Addr], ports: Ports) -> Option<Claim> {
         let socket = |address: &Ipv4Addr| {
             let name = format!("cassay-place-{address}:{}", ports.cql);
@@ -92,7 +94,7 @@ impl Claim {
     }
 }
 
-/// Where the nodes of a cluster are going to listen.
+/// Addresses and ports chosen for a cluster.
 #[derive(Debug)]
 pub(crate) struct Chosen {
     pub addresses: Vec<Ipv4Addr>,
@@ -100,10 +102,10 @@ pub(crate) struct Chosen {
     pub claim: Claim,
 }
 
-/// Addresses for `nodes` nodes and ports that are free on all of them now.
+/// Chooses addresses for `nodes` nodes, and ports that are free on all of them now.
 ///
 /// # Errors
-/// No block is free with any choice; the message names a taken port and its holder.
+/// No block is free with any port set. The message names a taken port and its holder.
 pub(crate) fn choose(nodes: usize, fixed: Option<Ipv4Addr>) -> Result<Chosen> {
     let Some(first) = fixed else {
         let [a, b, c] = FIRST_BLOCK;
@@ -121,16 +123,15 @@ pub(crate) fn choose(nodes: usize, fixed: Option<Ipv4Addr>) -> Result<Chosen> {
              hint: begin at a lower address, such as 127.9.42.1"
         );
     }
-    // A fixed address is asked for so that other tools find it: then the ports are fixed as well.
+    // A fixed address is given so that other tools find it, so its ports are fixed as well.
     search(&[addresses], &CHOICES[..1])
 }
 
-/// Ports for `slots` nodes on each of some machines, which are free on all of them now: those of
-/// the first nodes there.
+/// Chooses ports for `slots` nodes on each machine that are free on all of them now. Returns those
+/// of each machine's first node.
 ///
 /// # Errors
-/// None is free with any choice; the message names a taken port and its holder. Or an agent is
-/// gone.
+/// No port set is free, where the message names a taken port and its holder. Or an agent is gone.
 pub(crate) fn choose_on(hosts: &[Host], slots: usize) -> Result<Ports> {
     let mut taken = None;
     for ports in CHOICES {
@@ -151,7 +152,7 @@ pub(crate) fn choose_on(hosts: &[Host], slots: usize) -> Result<Ports> {
     )
 }
 
-/// The first block that is free with one of the choices, in the order of choices.
+/// Returns the first free block, trying the port sets in order.
 fn search(blocks: &[Vec<Ipv4Addr>], choices: &[Ports]) -> Result<Chosen> {
     let outgoing = outgoing_range();
     let is_safe = |ports: &Ports| {
@@ -184,7 +185,7 @@ fn search(blocks: &[Vec<Ipv4Addr>], choices: &[Ports]) -> Result<Chosen> {
     bail!("no free loopback address: {taken}\nhint: stop what is listening there")
 }
 
-/// `nodes` addresses in a row.
+/// Returns `nodes` consecutive addresses.
 fn block(first: Ipv4Addr, nodes: usize) -> Vec<Ipv4Addr> {
     let first = first.to_bits();
     (0..nodes as u32)
@@ -203,7 +204,8 @@ fn first_taken(addresses: &[Ipv4Addr], ports: Ports) -> Option<SocketAddrV4> {
 mod tests {
     use super::*;
 
-    // Every test has addresses of its own: they run at the same time, and looking is binding.
+    // Each test has addresses of its own, because tests run concurrently and checking means
+    // binding.
 
     #[test]
     fn a_taken_block_is_passed_over() {
@@ -217,8 +219,8 @@ mod tests {
         assert_eq!(chosen.addresses, blocks[1]);
     }
 
-    /// Two clusters that were started in the same second were given the same addresses, and the
-    /// second one's nodes died of it.
+    /// Two clusters that started in the same second got the same addresses, and the second one's
+    /// nodes died.
     #[test]
     fn a_place_is_one_starters_until_its_nodes_listen() {
         let blocks = [4, 5].map(|index| block(Ipv4Addr::new(127, 200, index, 1), 2));
@@ -231,7 +233,7 @@ mod tests {
             error.contains("127.200.5.1:9042 is another cassay's"),
             "{error}"
         );
-        // One address of it is enough, and other ports of the same address are another place.
+        // A single shared address is refused, but other ports of the same addresses are not.
         assert!(Claim::of(&blocks[0][1..], CHOICES[0]).is_none());
         assert!(Claim::of(&blocks[0], CHOICES[1]).is_some());
         drop(first);

@@ -1,4 +1,4 @@
-//! What every node is started with: a Java, the jars of a version, and where its classes come from.
+//! Program of a node: a Java, the jars of a release, and the source of its classes.
 
 use crate::dirs::Dirs;
 use anyhow::{Context, Result, bail};
@@ -8,46 +8,46 @@ use supply::{Supply, plainly};
 use target::{JavaWanted, LocalSpec};
 use versions::Line;
 
-/// What every node is started with.
+/// Program of a node.
 #[derive(Clone, Debug)]
 pub(super) struct Program {
     pub(super) java: Java,
     pub(super) supply: Supply,
     pub(super) classes: Classes,
-    /// Where what survives runs is.
+    /// Folder of files that are kept across runs.
     pub(super) cache: PathBuf,
 }
 
-/// What nodes are started from after an upgrade.
+/// Program of nodes after an upgrade.
 #[derive(Debug)]
 pub(super) struct Upgrade {
     pub spec: LocalSpec,
     pub program: Program,
-    /// The same as it is on each machine; empty where nodes run on this one.
+    /// Program on each machine. Empty if the nodes run on this one.
     pub programs: Vec<Program>,
 }
 
-/// What a node's JVM does with classes at its start.
+/// Loading of classes when a node's JVM starts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) enum Classes {
-    /// Loads each from its jar.
+    /// Loads each class from its jar.
     #[default]
     Loaded,
-    /// Maps them from this archive.
+    /// Maps this class data archive.
     Mapped(PathBuf),
-    /// Loads them, and writes this archive when it ends.
+    /// Loads classes from jars, and dumps this archive at exit.
     Archived(PathBuf),
 }
 
-/// Lets an archive be made of classes that have seen an agent, and be mapped. The JVM says of one
-/// that it is for tests, since agents may change classes; the one that measures objects does not.
+/// Permits dumping and mapping of archives with a Java agent. The JVM considers such archives to be
+/// for tests only, since agents may change classes. Jamm, which measures objects, does not.
 const WITH_AGENT: [&str; 2] = [
     "-XX:+UnlockDiagnosticVMOptions",
     "-XX:+AllowArchivingWithJavaAgent",
 ];
 
 impl Classes {
-    /// The JVM's options for it, where a node of `line` is started.
+    /// Returns the JVM options for a node of `line`.
     pub fn options(&self, line: &Line) -> Vec<String> {
         let option = match self {
             Classes::Loaded => return Vec::new(),
@@ -58,15 +58,15 @@ impl Classes {
         with_agent.map(|one| (*one).to_owned()).chain([option]).collect()
     }
 
-    /// Whether a node of `line` is started with the agent that measures objects: without it where
-    /// that can be, while an archive is made.
+    /// Returns true if a node of `line` is started with jamm, the agent that measures objects.
+    /// While an archive is dumped, lines that can start without it do so.
     pub fn take_jamm(&self, line: &Line) -> bool {
         !matches!(self, Classes::Archived(_)) || !line.starts_without_jamm
     }
 }
 
 impl Program {
-    /// What nodes of a spec are started from.
+    /// Returns the program for the nodes of a spec.
     pub(super) fn of_spec(
         spec: &LocalSpec,
         dirs: &Dirs,
@@ -98,10 +98,11 @@ impl Program {
     }
 }
 
-/// Makes a folder, and its path absolute: Cassandra runs in another one.
+/// Creates a folder, and returns its absolute path, because Cassandra runs in another working
+/// directory.
 ///
 /// # Errors
-/// It cannot be made, or its path has a character that the JVM's options give another meaning.
+/// It cannot be created, or its path contains a character with a special meaning in JVM options.
 pub(super) fn made_absolute(folder: &Path) -> Result<PathBuf> {
     std::fs::create_dir_all(folder).with_context(|| format!("make {}", folder.display()))?;
     let path = folder.canonicalize().with_context(|| format!("resolve {}", folder.display()))?;

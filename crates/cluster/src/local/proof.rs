@@ -1,8 +1,8 @@
-//! Proof of effect: what the nodes themselves say of what they were asked to be.
+//! Verifies that requested settings are in effect, from what the nodes themselves report.
 //!
-//! A file that was written proves nothing. Settings are asked from the server's virtual table,
-//! flags, properties and the machine's size from the JVM; limits of a host are believed when the
-//! JVM inside counts by them.
+//! A file that was written proves nothing. Settings are read from the server's virtual table;
+//! flags, properties and machine size from the JVM. The limits of a host count as proved if the JVM
+//! inside sees them.
 
 mod effect;
 mod hosts;
@@ -23,27 +23,28 @@ use anyhow::{Result, anyhow};
 use std::collections::BTreeMap;
 use target::Authentication;
 
-/// What the nodes say of themselves, each asked once.
+/// Reports of all nodes, each queried once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Observed {
-    /// How they are configured, in order; of attached ones as much as the user may see.
+    /// Configuration of each node, in order. For attached nodes, the part visible to the user.
     pub nodes: Vec<NodeConfiguration>,
-    /// Everything that the spec asked for, key by key and node by node, beside what is in effect;
-    /// nothing of an attached cluster, of which nothing was asked.
+    /// Every requested setting by node, with the value in effect. Empty for an attached cluster,
+    /// whose settings are not requested.
     pub proofs: Vec<Proof>,
-    /// Where each runs, in order, or why the kernel does not tell; of attached ones nothing.
+    /// CPUs and memory of each node, in order, or why the kernel does not report them. Empty for
+    /// attached nodes.
     pub places: Vec<Result<NodePlace, String>>,
 }
 
 impl Cluster {
-    /// The effective settings of every node (`system_views.settings`), by node name; empty when a
-    /// server has no such table or does not show it to this user.
+    /// Returns the effective settings (`system_views.settings`) by node name. Empty if a server has
+    /// no such table or does not show it to this user.
     ///
     /// # Errors
     /// A node does not answer.
     pub fn settings(&self) -> Result<Vec<(String, BTreeMap<String, String>)>> {
         let mut all = Vec::with_capacity(self.nodes().len());
-        // A null target has none but those of its plan.
+        // A null target has only the settings of its plan.
         for node in self.nodes().iter().filter(|_| self.null_server().is_none()) {
             let mut session = self.session_to(node)?;
             match session.pairs("SELECT name, value FROM system_views.settings") {
@@ -59,7 +60,7 @@ impl Cluster {
         Ok(all)
     }
 
-    /// What every node says of itself, beside what was asked of it.
+    /// Returns every node's report, with the requested settings compared.
     ///
     /// # Errors
     /// A node does not answer.
@@ -70,7 +71,7 @@ impl Cluster {
         let of_node = |(name, settings): (String, _)| {
             let mut nodes = self.nodes().iter();
             let node = nodes.find(|node| node.name == name);
-            // Nobody needs it: what an agent does not tell is not there.
+            // JVM facts are optional here: without an agent they are absent.
             let java = self.agent(&name).ok().and_then(|agent| seen::java_of(agent).ok());
             NodeConfiguration {
                 version: node.map(|node| node.version.clone()).unwrap_or_default(),
@@ -88,7 +89,7 @@ impl Cluster {
 }
 
 impl Nodes {
-    /// See [`Cluster::observe`].
+    /// Implements [`Cluster::observe`].
     fn observe(&self) -> Result<Observed> {
         let mut observed = Observed::default();
         for (index, node) in self.nodes.iter().enumerate() {

@@ -1,5 +1,5 @@
-//! Is a node ready? Asked over CQL, as its clients will: a log line says what a node believes, an
-//! answer says what it does.
+//! Checks that nodes are ready, by CQL queries like those of clients: a log line says what a node
+//! believes, an answer what it does.
 
 use super::node::LocalNode;
 use crate::access::Access;
@@ -9,16 +9,17 @@ use cql::Consistency;
 use measure::clock::{self, Deadline};
 use std::time::Duration;
 
-/// Between two looks. Short against the seconds that a node takes, long against its CPU.
+/// Interval between two checks: short against a node's start of seconds, long against their CPU
+/// cost.
 const POLL: Duration = Duration::from_millis(100);
 
-/// How long one attempt may take; a node that starts may accept and be slow to answer.
+/// Time limit of one attempt. A starting node may accept a connection and answer slowly.
 const ATTEMPT: Duration = Duration::from_secs(5);
 
 /// Waits until one node answers a query over CQL.
 ///
 /// # Errors
-/// A node dies, or the deadline passes; the message has the node's last log lines.
+/// A node dies, or the deadline passes. The message has the node's last log lines.
 pub(super) fn answers(
     nodes: &mut [LocalNode],
     index: usize,
@@ -33,7 +34,7 @@ pub(super) fn answers(
     wait(nodes, index, deadline, limit, "did not answer CQL", ask)
 }
 
-/// Waits until one node asks for a password over CQL: as much as it can do before there are roles.
+/// Waits until one node asks for a password over CQL. Without roles it can do no more.
 ///
 /// # Errors
 /// As [`answers`].
@@ -51,10 +52,10 @@ pub(super) fn asks_for_password(
     wait(nodes, index, deadline, limit, failure, ask)
 }
 
-/// Waits until every node lists all others and holds them to be up.
+/// Waits until every node lists all others and considers them up.
 ///
-/// A read at ALL of a table with two replicas needs, on two or three nodes, all of them to be up in
-/// the eyes of the node that is asked.
+/// A read at ALL of a table with two replicas requires, on two or three nodes, that the coordinator
+/// considers all nodes up.
 ///
 /// # Errors
 /// As [`answers`].
@@ -91,8 +92,8 @@ pub(super) fn see_each_other(
     Ok(())
 }
 
-/// Whether the failure detector of a node holds `count` nodes to be up, itself included: after a
-/// restart, a peer is listed long before it is.
+/// Checks that a node's failure detector considers `count` nodes up, itself included. After a
+/// restart, a peer is listed long before it is considered up.
 pub(super) fn all_live(node: &LocalNode, count: usize) -> Result<()> {
     let Some(jolokia) = &node.jolokia else {
         return Ok(());
@@ -106,7 +107,7 @@ pub(super) fn all_live(node: &LocalNode, count: usize) -> Result<()> {
     }
 }
 
-/// Asks one node again and again, as long as all live.
+/// Queries one node repeatedly while all nodes live.
 ///
 /// # Errors
 /// As [`answers`].

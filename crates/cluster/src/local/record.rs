@@ -1,5 +1,5 @@
-//! What a cluster was started as, in its `state.json`: with it, a later command starts a node of a
-//! kept cluster again, and knows what the nodes should say of themselves.
+//! Spec of a cluster in its `state.json`. With it, a later command restarts nodes of a kept
+//! cluster, and knows which settings to expect.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -12,12 +12,12 @@ use target::{
 use topology::{Smt, Units};
 use versions::Release;
 
-/// [`LocalSpec`], without what the state says elsewhere.
+/// Serialized [`LocalSpec`], without the fields that the state has elsewhere.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct SpecState {
     nodes: usize,
     racks: Vec<String>,
-    /// Absent where they are spread evenly, and in states of earlier versions.
+    /// Absent if tokens are spread evenly, and in states of earlier versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     tokens: Vec<Vec<i64>>,
     address: Option<Ipv4Addr>,
@@ -28,25 +28,25 @@ pub(crate) struct SpecState {
     /// Absent in states of earlier versions.
     #[serde(default)]
     origin: Origin,
-    /// Absent of a release, and in states of earlier versions.
+    /// Absent for a release, and in states of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     build: Option<Box<BuildIdentity>>,
-    /// Absent where one was found, and in states of earlier versions.
+    /// Absent if a Java was found automatically, and in states of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     java: Option<JavaChoice>,
     #[serde(default)]
     class_sharing: bool,
-    /// Absent where nothing is said of it, and in states of earlier versions.
+    /// Absent without placement, and in states of earlier versions.
     #[serde(default)]
     topology: Option<TopologyState>,
     start_timeout_s: f64,
     hosts: Option<HostsState>,
-    /// Absent where every user of the machine may connect, and in states of earlier versions.
+    /// Absent if every user of the machine may connect, and in states of earlier versions.
     #[serde(default)]
     authentication: Option<String>,
 }
 
-/// [`HostsSpec`].
+/// Serialized [`HostsSpec`].
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct HostsState {
     count: usize,
@@ -65,7 +65,7 @@ struct HostsState {
     link_delay_ns: Option<u64>,
 }
 
-/// [`Topology`].
+/// Serialized [`Topology`].
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct TopologyState {
     placing: String,
@@ -102,7 +102,7 @@ impl SpecState {
         }
     }
 
-    /// Who may connect; `None` for a name that we do not know.
+    /// Returns the authentication. `None` if its name is unknown.
     pub fn authentication(&self) -> Option<Authentication> {
         match &self.authentication {
             None => Some(Authentication::None),
@@ -110,7 +110,7 @@ impl SpecState {
         }
     }
 
-    /// The spec of a cluster of `version` in `datacenter`; `None` for names that we do not know.
+    /// Returns the spec of a cluster of `version` in `datacenter`. `None` if a name is unknown.
     pub fn spec(&self, version: &str, datacenter: &str) -> Option<LocalSpec> {
         let collector = match &self.collector {
             Some(name) => Some(Collector::of_name(name)?),

@@ -1,5 +1,5 @@
-//! A kept cluster, taken up again by a later command: its processes are not our children, and go on
-//! when we end.
+//! Reopens a kept cluster for a later command. Its processes are not our children, and outlive this
+//! command.
 
 use super::host_layout::HostLayout;
 use super::nodes::Nodes;
@@ -16,10 +16,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 impl Nodes {
-    /// The cluster of a state in `folder`; `say` hears when jars have to be fetched.
+    /// Reopens the cluster of a state in `folder`. `say` reports jars that are fetched.
     ///
     /// # Errors
-    /// Another command works on it, the state is of another format, or Java or jars are missing.
+    /// Another command works on it, the state has another format, or Java or jars are missing.
     pub fn reopen(
         folder: &Path,
         state: State,
@@ -51,7 +51,7 @@ impl Nodes {
         let first = layouts.first().context("the cluster has no node")?;
         let secret = settings::read_secret(ground.agent(0), first)?;
         let access = roles::read(spec.authentication, folder)?;
-        // What is on machines is nobody's place here.
+        // Addresses on machines need no claim on this one.
         let is_here = spec.machines().is_empty();
         let claim = is_here.then(|| Claim::of(&addresses, first_ports)).flatten();
         let mut nodes = Nodes {
@@ -78,7 +78,7 @@ impl Nodes {
             let process = nodes.state.nodes[index]
                 .process
                 .filter(|one| node.host.how_ended(*one).is_none());
-            // An agent may have started another one, to heal what another command had broken.
+            // An agent may have started a new process to heal what another command broke.
             node.process = match process {
                 Some(process) => Some(process),
                 None => marks::process_by(&node.host, &nodes.state.id, &node.layout.name)?,
@@ -89,14 +89,14 @@ impl Nodes {
     }
 }
 
-/// Where the nodes are; none if not all of it is written down.
+/// Returns addresses and ports of the nodes. `None` if the state is incomplete.
 fn places_of(state: &State) -> Option<Vec<(Ipv4Addr, Ports)>> {
     let place = |node: &NodeState| Some((node.address, node.ports?));
     let all: Vec<_> = state.nodes.iter().map(place).collect::<Option<_>>()?;
     (!all.is_empty()).then_some(all)
 }
 
-/// What the nodes are on, by the agents that were kept.
+/// Connects to the agents that were kept.
 fn ground(folder: &Path, state: &State) -> Result<HostLayout> {
     Ok(match &state.hosts {
         Some(hosts) => HostLayout::Hosts(Hosts::reach(hosts, folder)?),
@@ -104,7 +104,7 @@ fn ground(folder: &Path, state: &State) -> Result<HostLayout> {
     })
 }
 
-/// The file that says that a command works on a cluster, by being locked.
+/// Lock file of a command that works on a cluster.
 const LOCK: &str = "in-use";
 
 fn lock(folder: &Path, id: &str) -> Result<std::fs::File> {

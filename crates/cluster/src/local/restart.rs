@@ -1,6 +1,6 @@
-//! Nodes that are stopped and started again: for another configuration, one after the other so that
-//! the ring stays or all together where nobody needs it meanwhile, or because somebody changes
-//! their files.
+//! Stops and restarts managed nodes: for a changed configuration, or because their files change.
+//! Nodes restart one after the other to keep the ring available, or all together if it is not
+//! needed.
 
 use super::node::LocalNode;
 use super::nodes::Nodes;
@@ -14,20 +14,20 @@ use measure::clock::Deadline;
 use std::time::Duration;
 use target::{HostSpec, LocalSpec, Restarts, Topology};
 
-/// How long a drained node may take to end. It was seen to take 0.7 s; a full memtable that could
-/// not be drained before takes seconds.
+/// Time limit for a drained node to exit. It was seen to take 0.7 s; a full memtable that was not
+/// drained takes seconds.
 const TERM_LIMIT: Duration = Duration::from_secs(60);
 
 impl Cluster {
-    /// Turns the nodes of ours into those of `spec`: each is drained, stopped, given its new files
-    /// and started. In turn, it answers CQL and is seen by all others before the next one.
-    /// Returns the names of the nodes that were restarted: none if nothing differs that a JVM reads
-    /// at its start. [`Cluster::nodes`] has the new process ids afterwards.
+    /// Changes the managed nodes to `spec`: each is drained, stopped, given its new files and
+    /// restarted. In turn means that a node answers CQL and is up for all others before the next
+    /// one. Returns the names of the restarted nodes. It is empty if no setting differs that a JVM
+    /// reads at its start. [`Cluster::nodes`] has the new process ids afterwards.
     ///
     /// # Errors
-    /// It is not a cluster of ours; `spec` cannot be had by restarting (see
+    /// The cluster is not managed; a restart does not suffice for `spec` (see
     /// [`LocalSpec::restart_suffices`]); a node does not come back, with the last lines of its log.
-    /// The cluster is of no use then.
+    /// The cluster is unusable then.
     pub fn reconfigure(
         &mut self,
         spec: &LocalSpec,
@@ -38,11 +38,11 @@ impl Cluster {
         self.restarting(not_ours, |nodes| nodes.reconfigure(spec, restarts, say))
     }
 
-    /// Gives the nodes of a local cluster other places on their machine: they restart one after
-    /// the other. Their names.
+    /// Changes the placement of managed nodes, which restart one after the other. Returns their
+    /// names.
     ///
     /// # Errors
-    /// As [`Cluster::reconfigure`]; or the machine has not what is asked for.
+    /// As [`Cluster::reconfigure`], or the machine lacks the requested CPUs or memory.
     pub fn place(&mut self, topology: Topology, say: &mut dyn FnMut(&str)) -> Result<Vec<String>> {
         let not_ours = "only nodes of ours can be placed on their machine";
         self.restarting(not_ours, |nodes| {
@@ -56,7 +56,7 @@ impl Cluster {
 }
 
 impl Nodes {
-    /// See [`Cluster::reconfigure`].
+    /// Implements [`Cluster::reconfigure`].
     fn reconfigure(
         &mut self,
         spec: &LocalSpec,
@@ -88,7 +88,7 @@ impl Nodes {
         if restarts == Restarts::Together || step.is_again {
             groups = together(groups);
         }
-        // Before anything changes: who is killed on the way, or fails, leaves nodes of both kinds.
+        // Recorded before any change: after a failure or kill, nodes of both kinds may exist.
         self.write_spec(true)?;
         if step.is_again {
             self.end_all()?;
@@ -108,7 +108,7 @@ impl Nodes {
         Ok(restarted)
     }
 
-    /// Refuses a larger heap that does not fit a machine of the nodes.
+    /// Refuses a larger heap that does not fit on a machine of the nodes.
     fn check_growth(&self, spec: &LocalSpec) -> Result<()> {
         let hosts = self.hosts().map(Hosts::all).unwrap_or_default();
         for (host, each) in hosts.iter().zip(spec.nodes_of_hosts()) {
@@ -120,8 +120,8 @@ impl Nodes {
         Ok(())
     }
 
-    /// Stops the nodes of a group, gives them their new files and their hosts `limits`, and starts
-    /// them; their names.
+    /// Stops the nodes of a group, writes their new files, applies `limits` to their hosts, and
+    /// starts them. Returns their names.
     fn restart(
         &mut self,
         group: &[usize],
@@ -136,7 +136,7 @@ impl Nodes {
         for index in group {
             self.stop_node(*index)?;
         }
-        // While nothing runs there: less memory would kill a node of the old size.
+        // Limits change while no node runs there: less memory would kill a node of the old size.
         if let Some(limits) = limits {
             for index in group {
                 self.limit_host(*index, limits)?;
@@ -151,7 +151,7 @@ impl Nodes {
         Ok(names)
     }
 
-    /// Drains several nodes at once. What goes wrong is said when they are stopped, one by one.
+    /// Drains several nodes in parallel. Errors are reported when the nodes are stopped one by one.
     fn drain_together(&self, group: &[usize]) {
         if group.len() < 2 {
             return;
@@ -164,8 +164,8 @@ impl Nodes {
         });
     }
 
-    /// The nodes that are stopped together: those of one host if its size changes, otherwise one at
-    /// a time; none if no file changes either.
+    /// Returns the groups of nodes that stop together: all nodes of a host if its size changes,
+    /// otherwise one node at a time. Empty if no file changes either.
     fn groups(&self, other_machine: bool, other_files: bool) -> Vec<Vec<usize>> {
         let indexes = 0..self.nodes.len();
         match (self.hosts(), other_machine, other_files) {
@@ -179,31 +179,31 @@ impl Nodes {
         }
     }
 
-    /// Gives the host of a node other limits.
+    /// Changes the limits of a node's host.
     fn limit_host(&self, index: usize, limits: &HostSpec) -> Result<()> {
         let host = self.host_of(index).context("there are no hosts")?;
         host.set_limits(limits)
     }
 
-    /// Writes down what the nodes run as now, or, while that is unsettled, what they are to.
+    /// Records the spec of the nodes or, while `unsettled`, the spec that they change to.
     fn write_spec(&mut self, unsettled: bool) -> Result<()> {
         self.state.spec = Some(SpecState::of(&self.spec));
         self.state.unsettled = unsettled;
         self.state.write(&self.folder)
     }
 
-    /// Drains one node, stops it and waits until its process is gone, with its ports. Nothing
-    /// happens to one that is stopped already.
+    /// Drains one node, stops it, and waits until its process has ended and its ports are free.
+    /// Does nothing if it is stopped already.
     ///
     /// # Errors
-    /// It cannot be drained, or does not go.
+    /// It cannot be drained, or does not end.
     pub fn stop_node(&mut self, index: usize) -> Result<()> {
         let node = &self.nodes[index];
         drain(node).with_context(|| format!("drain {}", node.layout.name))?;
         self.end_node(index, TERM_LIMIT)
     }
 
-    /// Ends all nodes, of which some may not answer: a node that is asked to end drains itself.
+    /// Ends all nodes, some of which may not answer. A node drains itself on SIGTERM.
     fn end_all(&mut self) -> Result<()> {
         (0..self.nodes.len()).try_for_each(|index| self.end_node(index, TERM_LIMIT))
     }
@@ -220,8 +220,8 @@ impl Nodes {
         self.state.write(&self.folder)
     }
 
-    /// Starts a node that is stopped, and waits until it answers CQL; see [`Nodes::await_ring`] for
-    /// the others' view of it.
+    /// Starts a stopped node, and waits until it answers CQL. See [`Nodes::await_ring`] for the
+    /// view of the others.
     ///
     /// # Errors
     /// It does not answer within the spec's `start_timeout`, or dies; with its last log lines.
@@ -235,9 +235,9 @@ impl Nodes {
         ready::answers(&mut self.nodes, index, &self.access, deadline, limit)
     }
 
-    /// Starts all nodes that are stopped: the first, which is the seed, alone, and then the others
-    /// at once. One that found no seed within the ring delay would end, though it has been of the
-    /// ring before ("Unable to gossip with any peers").
+    /// Starts all stopped nodes: first the seed alone, then the others in parallel. A node that
+    /// finds no seed within the ring delay exits, even if it was a member before ("Unable to gossip
+    /// with any peers").
     ///
     /// # Errors
     /// As [`Nodes::start_node`] and [`Nodes::await_ring`].
@@ -256,7 +256,7 @@ impl Nodes {
         self.await_ring()
     }
 
-    /// Waits until every node sees all others up, and they agree on the schema.
+    /// Waits until every node considers all others up, and they agree on the schema.
     ///
     /// # Errors
     /// They do not within the spec's `start_timeout`.
@@ -270,17 +270,17 @@ impl Nodes {
     }
 }
 
-/// What lies between two configurations.
+/// Difference between two configurations.
 struct Step {
-    /// What hosts are limited to from now on; none: nothing of it changes.
+    /// New limits of hosts. `None` if they stay.
     limits: Option<HostSpec>,
-    /// Whether the machine is another one to a JVM.
+    /// True if the JVM sees another machine size.
     other_machine: bool,
-    /// Whether files or options of nodes differ.
+    /// True if files or options of nodes differ.
     other_files: bool,
-    /// Whether an earlier step did not come to its end. Nobody knows then which nodes run as what,
-    /// or at all, so all are stopped before the first is started: one that does not start with what
-    /// it was given then gets its new files and limits before it is tried again.
+    /// True if an earlier change was not completed. It is unknown then which configuration each
+    /// node has, or if it runs. So all nodes are stopped before the first one starts. A node that
+    /// fails to start with its files then gets new files and limits before the next attempt.
     is_again: bool,
 }
 
@@ -298,7 +298,7 @@ impl Step {
     }
 }
 
-/// All nodes that are to be restarted as one group; none if there are none.
+/// Merges all groups into one. Empty if there are none.
 fn together(groups: Vec<Vec<usize>>) -> Vec<Vec<usize>> {
     let mut all = groups.concat();
     all.sort_unstable();
@@ -309,7 +309,7 @@ fn together(groups: Vec<Vec<usize>>) -> Vec<Vec<usize>> {
     }
 }
 
-/// Flushes a node and closes it for clients; without an agent, its own end does that.
+/// Flushes a node and closes it for clients. Without an agent, its own shutdown does that.
 fn drain(node: &LocalNode) -> Result<()> {
     const STORAGE: &str = "org.apache.cassandra.db:type=StorageService";
     if node.process.is_none_or(|process| node.host.how_ended(process).is_some()) {
@@ -326,8 +326,8 @@ mod tests {
     use super::*;
     use target::{HostsSpec, Placing};
 
-    /// `apply --topology pinned` had failed at the second node; `--topology none`, which was still
-    /// written down, then found nothing to do, with the first node pinned and the second one down.
+    /// `apply --topology pinned` failed at the second node. The recorded topology was still `none`,
+    /// so `--topology none` did nothing, with the first node pinned and the second one down.
     #[test]
     fn after_a_change_that_failed_everything_is_done_again_even_if_nothing_seems_to_differ() {
         let old = LocalSpec {

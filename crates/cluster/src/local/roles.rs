@@ -1,9 +1,10 @@
-//! Who may use a cluster of ours: everybody, or who has the password of the one role that we make.
+//! Access control of a managed cluster: open to everyone, or restricted to the password of the one
+//! role that cassay creates.
 //!
-//! What must hold: the password is in one file that only its owner can read, in a folder that only
-//! its owner can enter, and nowhere else: not in the state, an argument, a log, a message or a
-//! proof. Before a cluster counts as started, the role that every Cassandra begins with
-//! (`cassandra`, whose password everybody knows) can neither log in nor do anything.
+//! Invariants: the password is in one file, readable only by its owner, in a folder that only its
+//! owner can enter. It is nowhere else: not in the state, an argument, a log, a message or a proof.
+//! Before a cluster counts as started, Cassandra's default role (`cassandra`, with a well-known
+//! password) can neither log in nor do anything.
 
 mod set_up;
 
@@ -18,26 +19,26 @@ use target::{Authentication, LocalSpec, Secret, SecretSource};
 /// Name of the superuser of control sessions.
 pub(crate) const USER: &str = "cassay";
 
-/// Name of the role that the load logs in as: no superuser, with all permissions on all keyspaces.
-/// Guardrails bind ordinary users only.
+/// Name of the role of the load: not a superuser, with all permissions on all keyspaces. Guardrails
+/// apply to ordinary users only.
 const LOAD_USER: &str = "cassay_load";
 
-/// In the cluster's folder.
+/// File name in the cluster's folder.
 const FILE: &str = "password";
 
-/// How long after its start a node looks for the server's own role, and again if it finds too few
-/// others (10 s by default, for rings that are larger and slower than ours).
+/// Delay after its start before a node creates the default role, and before it retries if it sees
+/// too few other nodes. Cassandra's default of 10 s is for larger and slower rings.
 const SETUP_DELAY_MS: u64 = 500;
 
-/// The file with the password of a cluster's role.
+/// Returns the path of the password file of a cluster.
 pub(crate) fn password_file(folder: &Path) -> PathBuf {
     folder.join(FILE)
 }
 
-/// How a new cluster will be entered; its password is made and written down.
+/// Builds the access of a new cluster, and writes a random password to its file.
 ///
 /// # Errors
-/// No random bytes, or the file cannot be written.
+/// There are no random bytes, or the file cannot be written.
 pub(super) fn make(spec: &LocalSpec, folder: &Path) -> Result<Access> {
     match spec.authentication {
         Authentication::None => Ok(Access::default()),
@@ -49,7 +50,7 @@ pub(super) fn make(spec: &LocalSpec, folder: &Path) -> Result<Access> {
     }
 }
 
-/// Writes a file that only we can read.
+/// Writes a file that only its owner can read.
 fn write_private(path: &Path, text: &str) -> Result<()> {
     use std::io::Write;
     use std::os::unix::fs::OpenOptionsExt;
@@ -60,10 +61,10 @@ fn write_private(path: &Path, text: &str) -> Result<()> {
         .with_context(|| format!("write {}", path.display()))
 }
 
-/// How a cluster that is there is entered.
+/// Builds the access of an existing cluster.
 ///
 /// # Errors
-/// The file with its password cannot be read.
+/// Its password file cannot be read.
 pub(crate) fn read(authentication: Authentication, folder: &Path) -> Result<Access> {
     match authentication {
         Authentication::None => Ok(Access::default()),
@@ -85,17 +86,17 @@ fn access(user: &str, password: Secret) -> Access {
     }
 }
 
-/// What `cassandra.yaml` says of it.
+/// Returns the authentication keys of `cassandra.yaml`.
 pub(super) fn yaml(authentication: Authentication) -> Map<String, Value> {
     let settings = match authentication {
         Authentication::None => json!({}),
         Authentication::Password => json!({
             "authenticator": "PasswordAuthenticator",
             "authorizer": "CassandraAuthorizer",
-            // Every node has a replica, and one that is down keeps nobody out.
+            // Every node has a replica of the roles, so a node that is down locks no one out.
             "auth_read_consistency_level": "LOCAL_ONE",
-            // So all of them must have a role when it is made: one that missed it on a busy machine
-            // would refuse us until it is told again.
+            // So every node must store a new role at once. On a busy machine, a node that missed it
+            // would refuse us until it learns of the role.
             "auth_write_consistency_level": "ALL",
         }),
     };
@@ -105,8 +106,8 @@ pub(super) fn yaml(authentication: Authentication) -> Map<String, Value> {
     }
 }
 
-/// What the JVM's options say of it: every node keeps all roles, from the first start on. Raising
-/// their replication afterwards would lose sight of what was written before.
+/// Returns the JVM options for authentication: every node stores all roles from its first start on.
+/// Raising the replication factor later would hide earlier writes.
 pub(super) fn options(spec: &LocalSpec) -> Vec<String> {
     match spec.authentication {
         Authentication::None => Vec::new(),
@@ -117,7 +118,7 @@ pub(super) fn options(spec: &LocalSpec) -> Vec<String> {
     }
 }
 
-/// 128 random bits as hexadecimal digits.
+/// Returns 128 random bits as hexadecimal digits.
 pub(super) fn random_secret() -> Result<String> {
     use std::io::Read;
     let mut bytes = [0u8; 16];

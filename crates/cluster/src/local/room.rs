@@ -1,5 +1,5 @@
-//! Is there enough memory and disk for the nodes? Asked before anything starts: a machine that
-//! swaps, or a node that the kernel kills in the middle, costs a run.
+//! Checks for enough memory and disk before anything starts: a machine that swaps, or a node that
+//! the kernel kills during a run, costs the run.
 
 use anyhow::{Context, Result, bail};
 use host::memory;
@@ -9,7 +9,7 @@ use target::memory_bytes;
 
 const MIB: u64 = 1 << 20;
 
-/// Less than this and the JVM cannot start the server at all.
+/// Smallest heap in which the JVM can start the server.
 pub(crate) const HEAP_BYTES_MIN: u64 = 256 * MIB;
 
 /// Free disk space per node: commit log segments, system tables, logs, a little data.
@@ -18,18 +18,18 @@ const DISK_BYTES_PER_NODE: u64 = 1 << 30;
 /// Refuses a cluster that does not fit.
 ///
 /// # Errors
-/// Too little memory or disk is free; the message has both numbers and what to change.
+/// Too little memory or disk is free. The message has both numbers and what to change.
 pub(crate) fn check(nodes: usize, heap_bytes: u64, data: &Path) -> Result<()> {
     check_heap(heap_bytes)?;
     check_memory(nodes, heap_bytes)?;
     check_disk(nodes, data)
 }
 
-/// Refuses nodes that do not fit a machine, of which somebody has said how much memory is available
-/// and how much of the disk of `data` is free, in bytes.
+/// Refuses nodes that do not fit on a machine with this available memory, and this free space on
+/// the disk of `data`, in bytes.
 ///
 /// # Errors
-/// They do not; the message has both numbers and what to change.
+/// They do not fit. The message has both numbers and what to change.
 pub(super) fn fits(
     nodes: usize,
     heap_bytes: u64,
@@ -41,7 +41,7 @@ pub(super) fn fits(
     fits_disk(nodes, disk, data)
 }
 
-/// Refuses a heap that no server runs in.
+/// Refuses a heap that is too small for a server.
 ///
 /// # Errors
 /// It is too small.
@@ -59,30 +59,30 @@ pub(super) fn check_heap(heap_bytes: u64) -> Result<()> {
 /// Refuses nodes that need more memory than is available.
 ///
 /// # Errors
-/// They do, or nobody can say how much there is.
+/// They need more, or the available memory is unknown.
 pub(super) fn check_memory(nodes: usize, heap_bytes: u64) -> Result<()> {
     fits_memory(nodes, heap_bytes, memory::available_bytes()?)
 }
 
-/// Refuses nodes that need more disk than is free in a folder, without any data.
+/// Refuses nodes that need more disk space than is free in a folder, even without data.
 ///
 /// # Errors
-/// They do, or nobody can say how much there is.
+/// They need more, or the free space is unknown.
 pub(super) fn check_disk(nodes: usize, data: &Path) -> Result<()> {
     fits_disk(nodes, free_disk(data)?, data)
 }
 
-/// Bytes that are free for us in a folder.
+/// Returns the free bytes for ordinary users in a folder.
 pub(super) fn free_disk(data: &Path) -> Result<u64> {
     let disk = rustix::fs::statvfs(data)
         .with_context(|| format!("ask for the free space of {}", data.display()))?;
     Ok(disk.f_bavail.saturating_mul(disk.f_frsize))
 }
 
-/// Refuses a larger heap for nodes that run already, if it does not fit.
+/// Refuses a larger heap for running nodes if it does not fit.
 ///
 /// # Errors
-/// Too little memory is free for what the nodes will need more.
+/// Too little memory is free for the increase.
 pub(crate) fn check_growth(nodes: usize, from_bytes: u64, to_bytes: u64) -> Result<()> {
     let used = memory_bytes(nodes, from_bytes);
     fits_memory(
@@ -92,17 +92,17 @@ pub(crate) fn check_growth(nodes: usize, from_bytes: u64, to_bytes: u64) -> Resu
     )
 }
 
-/// Size of all commit log segments of a node in MiB, written out in its settings: what the server
-/// chooses by itself depends on the disk. Its rule is kept: Apache's 8 GiB, or a quarter of a
-/// smaller disk of `disk_bytes`, which `nodes` nodes share.
+/// Returns the total size of a node's commit log segments in MiB. It is set explicitly because the
+/// server's default depends on the disk. The rule is the server's own: Apache's 8 GiB, or a quarter
+/// of a smaller disk of `disk_bytes`, which `nodes` nodes share.
 pub(crate) fn commitlog_total_mib(disk_bytes: u64, nodes: usize) -> u64 {
     COMMITLOG_TOTAL_MIB.min(disk_bytes / MIB / 4 / nodes.max(1) as u64)
 }
 
-/// `commitlog_total_space` of Apache's `cassandra.yaml`, where the disk is large enough.
+/// `commitlog_total_space` of Apache's `cassandra.yaml` for large disks.
 const COMMITLOG_TOTAL_MIB: u64 = 8192;
 
-/// As [`check_memory`], with so many bytes free.
+/// Checks the memory like [`check_memory`], with `free` bytes available.
 pub(super) fn fits_memory(nodes: usize, heap_bytes: u64, free: u64) -> Result<()> {
     let need = memory_bytes(nodes, heap_bytes);
     if need <= free {

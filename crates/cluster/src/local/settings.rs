@@ -1,8 +1,8 @@
-//! The files that a node is configured by, written by us in full: nothing is inherited from a
-//! machine, so that two machines run the same configuration.
+//! Writes the complete configuration files of a node. Nothing is inherited from a machine, so that
+//! two machines run the same configuration.
 //!
-//! Where Apache's own `cassandra.yaml` says something else than the server's built-in default,
-//! this says what Apache's file says: measured performance must be that of a normal Cassandra.
+//! If Apache's own `cassandra.yaml` differs from the server's built-in default, this follows
+//! Apache's file, so that measured performance is that of a normal Cassandra.
 
 use super::ports::Ports;
 use super::roles;
@@ -14,89 +14,89 @@ use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::path::{Path, PathBuf};
 use target::{
-    Authentication, LocalSpec, Origin, YamlRefusal, yaml_named, yaml_refusal, yaml_twice,
+    Authentication, LocalSpec, Origin, YamlRefusal, yaml_named, yaml_refusal, yaml_together,
 };
 use versions::Release;
 
 /// `num_tokens` of Apache's `cassandra.yaml` since 4.0.
 const TOKENS_COUNT: u64 = 16;
 
-/// One node, as its files say it.
+/// Layout of one node, from which its files are written.
 #[derive(Clone, Debug)]
 pub(crate) struct NodeLayout {
     pub name: String,
     pub address: Ipv4Addr,
     pub ports: Ports,
-    /// The release that it runs.
+    /// Release that the node runs.
     pub release: Release,
-    /// What the folder of its configuration is called.
+    /// Name of its configuration folder.
     pub conf_name: String,
     pub datacenter: String,
     pub rack: String,
-    /// The tokens of the node, ascending.
+    /// Tokens of the node, ascending.
     pub tokens: Vec<i64>,
-    /// Where the first node answers others, which ask it for the ring.
+    /// Internode address of the first node, which is the seed.
     pub seed: SocketAddrV4,
-    /// Where all nodes answer others, in their order.
+    /// Internode addresses of all nodes, in order.
     pub all: Vec<SocketAddrV4>,
-    /// The host it lives on.
+    /// Host of the node.
     pub host: String,
-    /// Everything of the node is in here, as its host has it.
+    /// Folder of all the node's files, as a path on its host.
     pub folder: PathBuf,
-    /// Most that all its commit log segments may take, in MiB.
+    /// Maximum total size of its commit log segments, in MiB.
     pub commitlog_total_mib: u64,
-    /// Who may connect.
+    /// Authentication of clients.
     pub authentication: Authentication,
 }
 
 impl NodeLayout {
-    /// Where it answers other nodes.
+    /// Returns the internode address.
     pub fn storage(&self) -> SocketAddrV4 {
         SocketAddrV4::new(self.address, self.ports.storage)
     }
 
-    /// Whether it is the one that the others ask for the ring.
+    /// Returns true if the node is the seed.
     pub fn is_seed(&self) -> bool {
         self.storage() == self.seed
     }
 
-    /// The logs.
+    /// Returns the log folder.
     pub fn logs(&self) -> PathBuf {
         self.folder.join("logs")
     }
 
-    /// The configuration.
+    /// Returns the configuration folder.
     pub fn conf(&self) -> PathBuf {
         self.folder.join(&self.conf_name)
     }
 
-    /// All that a node keeps of its data.
+    /// Returns all folders with the node's data.
     pub fn kept(&self) -> Vec<PathBuf> {
         KEPT.map(|name| self.folder.join(name)).to_vec()
     }
 
-    /// The commit log: one of the folders of what it keeps.
+    /// Returns the commit log folder, which is one of them.
     pub fn commit_log(&self) -> PathBuf {
         self.folder.join(COMMIT_LOG)
     }
 }
 
-/// The folders of all that a node keeps of its data.
+/// Names of all folders with a node's data.
 const KEPT: [&str; 5] = ["data", COMMIT_LOG, "hints", "saved_caches", "cdc_raw"];
 
-/// The folder of the commit log.
+/// Name of the commit log folder.
 const COMMIT_LOG: &str = "commitlog";
 
-/// The folder of the configuration that a node has from its beginning.
+/// Name of the first configuration folder of a node.
 pub(super) const CONF: &str = "conf";
 
-/// What a node is configured by that has its data.
+/// Configuration file of a node with its data.
 pub(super) const CONFIG: &str = "cassandra.yaml";
 
-/// The same for one that has to stream it from others.
+/// Configuration file of a node that has to stream its data.
 pub(super) const JOINING: &str = "joining.yaml";
 
-/// Refuses settings that cassay owns, and a number of tokens that makes no ring.
+/// Refuses settings that cassay owns, and a number of tokens that does not give a ring.
 ///
 /// # Errors
 /// All offending keys, each with its reason.
@@ -106,7 +106,7 @@ pub(crate) fn check_overrides(spec: &LocalSpec) -> Result<()> {
 
 fn refuse(of: (&Release, &Origin), yaml: &Map<String, Value>) -> Result<()> {
     let refused = yaml.iter().filter_map(|(key, value)| yaml_refusal(of, key, value));
-    let twice = yaml_twice(of.0.line(), yaml).into_iter().map(|(_, refusal)| refusal);
+    let twice = yaml_together(of.0.line(), yaml).into_iter().map(|(_, refusal)| refusal);
     let refused = refused.chain(twice);
     let problems: Vec<String> =
         refused.map(|YamlRefusal { why, hint }| format!("{why}: {hint}")).collect();
@@ -116,12 +116,12 @@ fn refuse(of: (&Release, &Origin), yaml: &Map<String, Value>) -> Result<()> {
     bail!(problems.join("\n"))
 }
 
-/// Tokens per node, with the user's own number respected.
+/// Returns the tokens per node; the user's number wins.
 pub(crate) fn tokens_count(yaml: &Map<String, Value>) -> u64 {
     yaml.get("num_tokens").and_then(Value::as_u64).unwrap_or(TOKENS_COUNT)
 }
 
-/// Every node's tokens, as `spec` has them: its own, or spread evenly.
+/// Returns every node's tokens: those in `spec`, or evenly spread ones.
 pub(crate) fn ring_of(spec: &LocalSpec) -> Vec<Vec<i64>> {
     if spec.tokens.is_empty() {
         ring(spec.nodes, tokens_count(&spec.yaml))
@@ -130,10 +130,10 @@ pub(crate) fn ring_of(spec: &LocalSpec) -> Vec<Vec<i64>> {
     }
 }
 
-/// Refuses tokens that make no ring of the nodes of `spec`.
+/// Refuses tokens that do not form a ring of the nodes of `spec`.
 ///
 /// # Errors
-/// Which node has none, or which token is there twice.
+/// A node without tokens, or a duplicate token.
 pub(crate) fn check_tokens(spec: &LocalSpec) -> Result<()> {
     if spec.tokens.is_empty() {
         return Ok(());
@@ -159,8 +159,8 @@ pub(crate) fn check_tokens(spec: &LocalSpec) -> Result<()> {
     Ok(())
 }
 
-/// The ring: every node's tokens, ascending, alternating between the nodes, all gaps equal, so
-/// that every node owns the same share, and trials do not differ by the chance of token choice.
+/// Returns every node's tokens, ascending. Tokens alternate between the nodes with equal gaps. So
+/// every node owns the same share, and trials do not differ by random tokens.
 pub(crate) fn ring(nodes: usize, tokens_per_node: u64) -> Vec<Vec<i64>> {
     let count = nodes as u128 * u128::from(tokens_per_node);
     let token = |index: u128| {
@@ -176,23 +176,23 @@ pub(crate) fn ring(nodes: usize, tokens_per_node: u64) -> Vec<Vec<i64>> {
     (0..nodes).map(of_node).collect()
 }
 
-/// The tokens of one node more in such a ring: each node gives up the same share, so that all own
-/// as much as it does (but for what does not divide).
+/// Returns the tokens of an additional node in such a ring. Each node gives up the same share, so
+/// that all nodes own equal shares, up to rounding.
 pub(crate) fn further_tokens(nodes: usize, tokens_per_node: u64) -> Vec<i64> {
     let (nodes, tokens) = (nodes as u128, u128::from(tokens_per_node));
     let token = |index: u128| {
-        // In turn of each node: of the slice that ends with its token, all but a part is taken, of
-        // which as many as there are nodes then make a slice.
+        // From each node in turn: of the slice that ends with its token, the new node takes all but
+        // the last 1/(nodes + 1).
         let ends = 2 * (index * nodes + index % nodes) + 1;
         let parts = 2 * (nodes + 1);
         let unsigned = ((ends * (nodes + 1) - 2) << 64) / (parts * nodes * tokens);
-        // The smallest is reserved.
+        // The smallest token is reserved.
         ((unsigned as u64).max(1) ^ (1 << 63)) as i64
     };
     (0..tokens).map(token).collect()
 }
 
-/// What makes the node's folders and writes its files.
+/// Returns the steps that create the node's folders and write its files.
 pub(crate) fn files(
     node: &NodeLayout,
     yaml: &Map<String, Value>,
@@ -221,14 +221,14 @@ pub(crate) fn files(
     folders.chain(files).collect()
 }
 
-/// Threads of the MBean agent: one for a long operation (a flush, an import), one for the probes
-/// that go on meanwhile.
+/// Threads of the Jolokia agent: one for a long operation (a flush, an import), one for the probes
+/// meanwhile.
 const JOLOKIA_THREADS: usize = 2;
 
-/// The password of a node's agent, as it stands in the node's files.
+/// Reads the password of a node's Jolokia agent from the node's files.
 ///
 /// # Errors
-/// The file is not there or has no password.
+/// The file is missing or has no password.
 pub(crate) fn read_secret(host: &Agent, node: &NodeLayout) -> Result<String> {
     let path = properties(&node.conf());
     let text = String::from_utf8_lossy(&host.read(&path)?).into_owned();
@@ -239,24 +239,25 @@ pub(crate) fn read_secret(host: &Agent, node: &NodeLayout) -> Result<String> {
     Ok(found.to_string())
 }
 
-/// The file of a node's agent, in the folder of its configuration.
+/// Returns the configuration file of a node's Jolokia agent.
 pub(crate) fn properties(conf: &Path) -> PathBuf {
     conf.join("jolokia.properties")
 }
 
-/// User name of the MBean agent; the password is random for every cluster.
+/// User name for the Jolokia agent. The password is random for every cluster.
 pub(crate) const JOLOKIA_USER: &str = "cassay";
 
-/// Our settings with the user's over them, by the names of the node's line.
+/// Merges the user's settings over ours, with the key names of the node's line.
 fn yaml_of(node: &NodeLayout, overrides: &Map<String, Value>) -> Map<String, Value> {
     let line = node.release.line();
     let mut own = yaml_named(line, &base(node));
-    // What 4.0 does not let anybody choose, as the consistency of what it writes about roles.
+    // Drops settings that the line does not know. 4.0, for example, has none for the consistency of
+    // role writes.
     own.retain(|key, _| line.has_setting(key));
     overridden(own, &yaml_named(line, overrides))
 }
 
-/// Settings with others over them.
+/// Merges settings over others.
 fn overridden(
     mut settings: Map<String, Value>,
     overrides: &Map<String, Value>,
@@ -271,7 +272,8 @@ fn overridden(
     settings
 }
 
-/// Those of a node that joins a ring: it asks another one, since a seed never streams.
+/// Returns the settings of a node that joins a ring: another node is its seed, since a seed never
+/// streams.
 fn joining_of(node: &NodeLayout, overrides: &Map<String, Value>) -> Map<String, Value> {
     let mut others = node.all.iter().filter(|one| **one != node.storage());
     let node = NodeLayout {
@@ -283,10 +285,11 @@ fn joining_of(node: &NodeLayout, overrides: &Map<String, Value>) -> Map<String, 
     settings
 }
 
-/// The text of a `cassandra.yaml` that we wrote, with other values for some keys.
+/// Changes keys in the text of a `cassandra.yaml` that cassay wrote.
 ///
 /// # Errors
-/// It is not what we write, or a key is cassay's own; the ring has its tokens already, too.
+/// The text is not cassay's, or a key is owned by cassay. That includes the tokens, since the ring
+/// has them already.
 pub(crate) fn changed(
     text: &str,
     of: (&Release, &Origin),
@@ -313,10 +316,10 @@ fn base(node: &NodeLayout) -> Map<String, Value> {
     let folder = |name: &str| node.folder.join(name).display().to_string();
     let address = node.address.to_string();
     let tokens: Vec<String> = node.tokens.iter().map(i64::to_string).collect();
-    // The seed has all for seeds, and tells them of the ring even if it holds them to be gone for
-    // good: one that takes its own place again is told by nobody else.
-    // Where nodes agree on the ring, it is not needed, and the first node would wait half a minute
-    // for what others have to say.
+    // The seed has all nodes as seeds, so that it gossips with them even if it considers them gone
+    // for good. A node that takes its own place again hears of the ring from no other node. With
+    // cluster metadata (TCM) this is unnecessary, and the first node would wait half a minute for
+    // gossip.
     let tells_all = node.is_seed() && !node.release.line().has_cluster_metadata;
     let seeds: &[SocketAddrV4] = if tells_all { &node.all } else { &[node.seed] };
     let seeds: Vec<String> = seeds.iter().map(SocketAddrV4::to_string).collect();
@@ -325,7 +328,7 @@ fn base(node: &NodeLayout) -> Map<String, Value> {
         "cluster_name": "cassay",
         "num_tokens": node.tokens.len(),
         "initial_token": tokens.join(","),
-        // The data is ours from the beginning: there is nothing to stream to a new node.
+        // A new cluster has no data to stream.
         "auto_bootstrap": false,
         "partitioner": "org.apache.cassandra.dht.Murmur3Partitioner",
         "seed_provider": [{
@@ -346,7 +349,7 @@ fn base(node: &NodeLayout) -> Map<String, Value> {
         "commitlog_sync": "periodic",
         "commitlog_sync_period": "10000ms",
         "commitlog_segment_size": "32MiB",
-        // Otherwise the server chooses by the size of its disk.
+        // Otherwise the server chooses it from the size of its disk.
         "commitlog_total_space": format!("{}MiB", node.commitlog_total_mib),
         "disk_failure_policy": "stop",
         "commit_failure_policy": "stop",
@@ -360,7 +363,7 @@ fn base(node: &NodeLayout) -> Map<String, Value> {
         "hinted_handoff_throttle": "1024KiB",
         "max_hints_delivery_threads": 2,
         "hints_flush_period": "10000ms",
-        // TRUNCATE waits so long for a node that does not answer: a minute by default.
+        // TRUNCATE waits this long for a node that does not answer. The default is a minute.
         "truncate_request_timeout": "10s",
         // Snapshots of dropped and truncated tables would fill the disk between trials.
         "auto_snapshot": false,
@@ -373,7 +376,7 @@ fn base(node: &NodeLayout) -> Map<String, Value> {
     settings
 }
 
-/// One key per line, each value in YAML's flow style, which JSON is.
+/// Writes one key per line, with values in YAML's flow style, which includes JSON.
 fn yaml_text(settings: &Map<String, Value>) -> String {
     let mut text = String::from("# Written by cassay for one cluster; changes here are lost.\n");
     for (key, value) in settings {
@@ -409,7 +412,7 @@ fn logback_of(logs: &Path) -> String {
     )
 }
 
-/// Text for the inside of an XML element.
+/// Escapes text for the inside of an XML element.
 fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;")
 }

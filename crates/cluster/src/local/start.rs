@@ -1,5 +1,5 @@
-//! Starting a cluster of our own. The first node comes up alone and makes the ring; the others
-//! follow together, which is safe because their tokens are given and nothing is streamed.
+//! Starts a managed cluster. The first node starts alone and forms the ring. The others start in
+//! parallel, which is safe because their tokens are given and nothing is streamed.
 
 use super::host_layout::HostLayout;
 use super::nodes::Nodes;
@@ -21,15 +21,15 @@ use std::path::Path;
 use std::sync::Arc;
 use target::{HostsSpec, JavaWanted, LocalSpec, NODES_COUNT_MAX};
 
-/// Starts the cluster of `spec` and waits until every node answers and sees the others.
+/// Starts the cluster of `spec`, and waits until every node answers and considers the others up.
 ///
 /// # Errors
-/// See the messages: Java, Maven, memory, disk, ports, settings, a node that dies or does not
-/// answer in time. Nothing is left running.
+/// Java, Maven, memory, disk, ports or settings are unsuitable, or a node dies or does not answer
+/// in time. Nothing is left running.
 pub(crate) fn start(spec: &LocalSpec, dirs: &Dirs, say: &mut dyn FnMut(&str)) -> Result<Nodes> {
     check(spec)?;
     let clusters = state::clusters_folder(dirs);
-    // Parents that are there keep what they allow; each cluster's folder is private in any case.
+    // Existing parent folders keep their permissions. Each cluster's folder is private in any case.
     private()
         .recursive(true)
         .create(&clusters)
@@ -70,8 +70,8 @@ fn starting(spec: &LocalSpec, program: &Program) -> String {
     )
 }
 
-/// The pods that hosts are to be, which run then, and the hosts with these as their machines; none
-/// of other hosts.
+/// Creates the pods for hosts, and waits until they run. Returns the hosts with these pods as
+/// machines. `None` for hosts that are not pods.
 fn made_pods(
     wanted: Option<&HostsSpec>,
     say: &mut dyn FnMut(&str),
@@ -88,7 +88,7 @@ fn made_pods(
     Ok(Some((wanted, set)))
 }
 
-/// What nodes of the cluster `id` are on.
+/// Creates the hosts of the cluster `id`.
 fn made_ground(
     (id, folder): (&str, &Path),
     wanted: Option<&HostsSpec>,
@@ -105,14 +105,14 @@ fn made_ground(
     }
 }
 
-/// Makes folders that only we can enter.
+/// Creates folders that only their owner can enter.
 fn private() -> std::fs::DirBuilder {
     let mut builder = std::fs::DirBuilder::new();
     builder.mode(0o700);
     builder
 }
 
-/// Refuses what cannot be started, before anything is made.
+/// Refuses a spec that cannot be started, before anything is created.
 pub(super) fn check(spec: &LocalSpec) -> Result<()> {
     if !(1..=NODES_COUNT_MAX).contains(&spec.nodes) {
         bail!(
@@ -134,8 +134,8 @@ pub(super) fn check(spec: &LocalSpec) -> Result<()> {
 }
 
 impl Nodes {
-    /// A cluster that has no nodes yet: its agents, its folder and its state. What would outlive
-    /// the agents is written down before any of it is there.
+    /// Creates a cluster without nodes: its agents, its folder and its state. Anything that could
+    /// outlive the agents is recorded before it is created.
     pub(super) fn new(
         spec: &LocalSpec,
         clusters: &Path,
@@ -149,7 +149,7 @@ impl Nodes {
         let wanted = hosts.as_ref().or(wanted);
         let spec = &spec.on_machines(wanted);
         let machines = wanted.filter(|wanted| wanted.are_machines());
-        // Of hosts on this machine; what is of machines here, is in a plain folder.
+        // The agent for hosts on this machine. For remote machines, a plain folder here suffices.
         let agent = match (machines, wanted) {
             (Some(_), _) => {
                 private()
@@ -174,7 +174,7 @@ impl Nodes {
         state.write(&folder)?;
         let made = made_ground((&state.id, &folder), wanted, agent, say);
         if machines.is_some() && made.is_err() {
-            // Nobody else does; what is there of it says why otherwise.
+            // No other process removes the folder. What remains of it would show the reason.
             let _ = std::fs::remove_dir_all(&folder);
         }
         let ground = made?;
@@ -206,7 +206,7 @@ impl Nodes {
         Ok(nodes)
     }
 
-    /// Sees to it that machines have what their nodes are started from.
+    /// Uploads the programs of the nodes to their machines.
     pub(super) fn supply(&mut self, say: &mut dyn FnMut(&str)) -> Result<()> {
         if let Some(hosts) = self.ground.hosts().filter(|hosts| hosts.are_machines()) {
             self.programs =
@@ -216,8 +216,7 @@ impl Nodes {
         Ok(())
     }
 
-    /// Gives the nodes their places: folders and files, and addresses, which are theirs from now
-    /// on.
+    /// Assigns folders, files and addresses to the nodes, and claims the addresses.
     pub(super) fn settle(&mut self) -> Result<()> {
         self.layout = self.lay_out(&self.spec)?;
         match &self.ground {
@@ -235,7 +234,7 @@ impl Nodes {
         }
     }
 
-    /// Where on their machines the nodes of `spec` run. All stand-ins are of one machine.
+    /// Plans the placement of the nodes of `spec`. All simulated hosts share one machine.
     pub(super) fn lay_out(&self, spec: &LocalSpec) -> Result<Layout> {
         if spec.topology.is_silent() {
             return Ok(Layout::default());
@@ -250,7 +249,7 @@ impl Nodes {
         Layout::of_machines(spec, &machines.collect::<Result<Vec<_>>>()?)
     }
 
-    /// Folders and files of all nodes.
+    /// Creates folders and files of all nodes.
     fn prepare(&mut self, places: &[(Ipv4Addr, Ports)]) -> Result<()> {
         let layouts = place::layouts(&self.spec, &self.folder, &self.ground, places)?;
         for layout in layouts {
@@ -296,7 +295,7 @@ impl Nodes {
         ready::see_each_other(&mut self.nodes, &self.access, deadline, limit)
     }
 
-    /// Waits until a node that has never run before answers.
+    /// Waits for the first answer of a node that has never run before.
     fn first_answer(&mut self, index: usize, deadline: Deadline) -> Result<()> {
         let (nodes, limit) = (&mut self.nodes[..], self.spec.start_timeout);
         match self.access.credentials {
@@ -305,16 +304,16 @@ impl Nodes {
         }
     }
 
-    /// Starts one process and writes down that it exists.
+    /// Starts one process, and records it.
     pub(super) fn launch(&mut self, index: usize) -> Result<()> {
-        // Of a kept cluster that was taken up again nobody has looked for it yet.
+        // For a reopened kept cluster, the archive was not looked up yet.
         let is_here = !self.are_on_machines();
         if is_here && self.spec.class_sharing && self.program.classes == Classes::Loaded {
             let clusters = self.folder.parent().context("the folder of clusters")?;
             let program = &mut self.program;
             program.share_classes(&self.spec, clusters, &mut |_| ())?;
         }
-        // Before there is one more.
+        // Counted before this start.
         let node = &mut self.nodes[index];
         node.starts = Some(node.starts.map_or_else(|| node.starts_count(), Ok)?);
         let node = &self.nodes[index];

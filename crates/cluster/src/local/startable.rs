@@ -1,5 +1,5 @@
-//! Whether nodes could be started on this machine now: asked before anything is started, so that
-//! all that is missing is said at once.
+//! Checks if nodes could be started on this machine now, so that everything missing is reported at
+//! once before anything starts.
 
 use super::{room, state};
 use crate::dirs::Dirs;
@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use supply::java;
 use target::{JavaWanted, LocalSpec};
 
-/// All reasons why the nodes could not be started here now: Java, jars, memory, disk. Nothing is
-/// started or fetched; a heap, a port or a folder that only the start tries may still be refused.
+/// Returns all reasons why the nodes cannot be started here now: Java, jars, memory, disk. Nothing
+/// is started or fetched. Problems that only a start reveals (heap, ports, folders) may remain.
 pub fn not_startable(spec: &LocalSpec, dirs: &Dirs) -> Vec<String> {
     let mut found = Vec::new();
     let mut note = |asked: anyhow::Result<()>| {
@@ -28,12 +28,12 @@ pub fn not_startable(spec: &LocalSpec, dirs: &Dirs) -> Vec<String> {
     found
 }
 
-/// Bytes that are free where the nodes' data goes to; none if nobody can say.
+/// Returns the free bytes on the disk for the nodes' data. `None` if unknown.
 pub fn free_disk_bytes(dirs: &Dirs) -> Option<u64> {
     room::free_disk(&nearest(&state::clusters_folder(dirs))).ok()
 }
 
-/// The folder, or the nearest one above that is there: it may not have been made yet.
+/// Returns the folder or its nearest existing ancestor, because it may not exist yet.
 fn nearest(folder: &Path) -> PathBuf {
     let absolute = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
     let mut above = absolute.ancestors();

@@ -1,12 +1,12 @@
-//! What is written down about a cluster, so that the next command finds what a killed one left.
+//! Persistent state of a cluster, from which the next command finds what a killed one left.
 //!
-//! A cluster has one folder, `DATA/clusters/ID/`, with everything of it and `state.json`, which is
+//! A cluster has one folder, `DATA/clusters/ID/`, with all its files and `state.json`, which is
 //! written before the first process starts. A process belongs to the cluster if it is a java whose
-//! command line carries the cluster's mark as a whole argument; nothing else is ever killed.
+//! command line has the cluster's mark as a whole argument. Nothing else is ever killed.
 //!
-//! What must hold: nothing that stands in the file decides by itself what is killed or removed. The
-//! id is that of the folder, and everything of the cluster is named after it; and a cluster of
-//! another machine, which shares the folder with us, is left alone.
+//! Invariants: the content of the file alone never decides what is killed or removed. The id must
+//! be the name of the folder, and everything of the cluster is named after it. A cluster of another
+//! machine that shares the folder is left alone.
 
 use super::marks::{mark, processes};
 use super::ports::Ports;
@@ -24,61 +24,62 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use supply::boot_id;
 
-/// Format number of `state.json`: 2 has what the cluster was started as, and its hosts; 3 has
-/// agents.
+/// Format number of `state.json`: 2 added the cluster's spec and its hosts; 3 added agents.
 const FORMAT: u32 = 3;
 
-/// The oldest format that can be read: what is missing in it is needed only to start a node again.
+/// Oldest readable format. What it lacks is needed only to restart a node.
 const FORMAT_MIN: u32 = 1;
 
 const FILE: &str = "state.json";
 
-/// `state.json`.
+/// Content of `state.json`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct State {
     pub format: u32,
     pub id: String,
-    /// Whether the cluster outlives the command that started it. Set once it is ready.
+    /// True if the cluster outlives the command that started it. Set once it is ready.
     pub keep: bool,
-    /// Who started it.
+    /// Process that started it.
     pub owner: Identity,
-    /// The boot in which the identities hold: afterwards they are other processes'.
+    /// Boot id in which the process identities are valid. After a reboot they belong to other
+    /// processes.
     pub boot: String,
-    /// The machine whose processes they are; absent in states of earlier versions.
+    /// Machine of these processes. Absent in states of earlier versions.
     #[serde(default)]
     pub machine: Option<Machine>,
-    /// When it was started, in nanoseconds since 1970.
+    /// Start time in nanoseconds since 1970.
     pub started_unix_ns: u64,
-    /// Version of Cassandra.
+    /// Cassandra version.
     pub version: String,
     pub datacenter: String,
-    /// What it was started as, or last restarted.
+    /// Spec with which it was started or last restarted.
     #[serde(default)]
     pub spec: Option<SpecState>,
-    /// Whether its nodes were on the way to `spec` and perhaps not all are: set before the first
-    /// restart, gone after the last. Absent in states of earlier versions, which did not tell.
+    /// True while nodes change to `spec` and some may not have changed yet: set before the first
+    /// restart, cleared after the last. Absent in states of earlier versions, which did not record
+    /// it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unsettled: bool,
-    /// Its hosts, with all that outlives a command that is killed: written before they are made.
+    /// Hosts, with everything that outlives a killed command. Written before they are created.
     #[serde(default)]
     pub hosts: Option<HostsState>,
     pub nodes: Vec<NodeState>,
 }
 
-/// One node in `state.json`.
+/// A node in `state.json`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct NodeState {
     pub name: String,
-    /// The host it lives on; empty in the oldest format.
+    /// Host of the node. Empty in the oldest format.
     #[serde(default)]
     pub host: String,
     pub address: Ipv4Addr,
     pub cql_port: u16,
     pub rack: String,
-    /// All its ports.
+    /// All ports of the node.
     #[serde(default)]
     pub ports: Option<Ports>,
-    /// Absent until it is started, and while it is stopped.
+    /// Process of the node. Absent before its start, and while it is stopped.
     pub process: Option<Identity>,
 }
 
@@ -107,7 +108,7 @@ impl State {
         }
     }
 
-    /// Replaces the file in one step: a reader never sees half of it.
+    /// Replaces the file atomically, so that readers never see part of it.
     pub fn write(&self, folder: &Path) -> Result<()> {
         let path = folder.join(FILE);
         let write = || -> Result<()> {
@@ -142,7 +143,7 @@ impl State {
         Ok(state)
     }
 
-    /// Everything of a cluster is named after its folder.
+    /// Checks that the cluster is named after its folder.
     fn check(&self, folder: &Path) -> Result<()> {
         let name = folder.file_name().unwrap_or_default();
         anyhow::ensure!(
@@ -156,13 +157,13 @@ impl State {
         }
     }
 
-    /// Whether the command that started it still runs, as far as that can be seen from here.
+    /// Returns true if the command that started it still runs, as far as this machine can tell.
     pub fn is_owned(&self) -> bool {
         self.elsewhere().is_some() || (self.boot == boot_id() && self.owner.alive())
     }
 
-    /// The machine that it belongs to, in words, if that is another one than this: its processes
-    /// cannot be seen from here. A state without a machine is ours in this boot only.
+    /// Returns the cluster's machine in words if it is not this one, because its processes are not
+    /// visible here. A state without a machine belongs to this one only during the same boot.
     pub fn elsewhere(&self) -> Option<String> {
         match &self.machine {
             Some(machine) if *machine == Machine::ours() => None,
@@ -173,29 +174,29 @@ impl State {
     }
 }
 
-/// The folder of all clusters.
+/// Returns the folder of all clusters.
 pub(crate) fn clusters_folder(dirs: &Dirs) -> PathBuf {
     dirs.data.join("clusters")
 }
 
-/// Whether a text can be the id of a cluster: one that we have made, or that a test would.
+/// Returns true if a text has the form of a cluster id.
 fn is_id(text: &str) -> bool {
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     (1..=64).contains(&text.len()) && text.chars().all(plain) && !text.starts_with('-')
 }
 
-/// A name that no other cluster has, in the order of time.
+/// Returns a new unique name; names sort by time.
 pub(crate) fn new_id() -> String {
     static LAST: AtomicU64 = AtomicU64::new(0);
     let now = measure::clock::unix_ns() / measure::clock::MILLISECOND_NS;
-    // Several at once are told apart as if they came one after the other.
+    // Ids of the same millisecond are made distinct by counting on.
     let next = |last: u64| Some(now.max(last + 1));
     let last = LAST.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next);
     let milliseconds = now.max(last.unwrap_or_default() + 1);
     format!("{milliseconds:x}-{:x}", Identity::own().pid)
 }
 
-/// All clusters with a state that can be read, oldest first; the others by the reason why not.
+/// Returns all clusters with a readable state, oldest first, and the errors of the others.
 pub(crate) fn all(dirs: &Dirs) -> (Vec<(PathBuf, State)>, Vec<anyhow::Error>) {
     let mut folders: Vec<PathBuf> = std::fs::read_dir(clusters_folder(dirs))
         .into_iter()
@@ -214,13 +215,14 @@ pub(crate) fn all(dirs: &Dirs) -> (Vec<(PathBuf, State)>, Vec<anyhow::Error>) {
     (states, errors)
 }
 
-/// Kills the processes of a cluster and removes its hosts and its folder; how many were killed.
+/// Kills the processes of a cluster, and removes its hosts and its folder. Returns the number of
+/// killed processes.
 ///
-/// They are killed outright: the data goes with them, so there is nothing that a graceful stop,
-/// which takes seconds for draining, would save.
+/// They are killed at once. The data is deleted too, so a graceful stop, which drains for seconds,
+/// would save nothing.
 ///
 /// # Errors
-/// It runs on another machine; a process does not go, or a file cannot be removed.
+/// It runs on another machine, a process does not end, or a file cannot be removed.
 pub(crate) fn remove(folder: &Path, state: &State) -> Result<usize> {
     state.check(folder)?;
     if let Some(machine) = state.elsewhere() {
@@ -253,7 +255,7 @@ pub(crate) fn remove(folder: &Path, state: &State) -> Result<usize> {
     }
     let processes = processes(&state.id);
     if let Some(hosts) = &state.hosts {
-        // Who waits for a frozen volume cannot be killed.
+        // A process that waits for a frozen volume cannot be killed.
         Hosts::thaw(hosts)?;
     }
     host::end_agents(&state.id)?;
@@ -327,7 +329,7 @@ mod tests {
         }
     }
 
-    /// As root, what a state says would be killed and removed.
+    /// As root, a manipulated state could kill and remove anything.
     #[test]
     fn a_state_that_names_anything_but_its_own_is_refused() {
         let root = tempfile::tempdir().unwrap();
@@ -391,7 +393,7 @@ mod tests {
         std::fs::create_dir(&folder).unwrap();
         let mut state = State::new("a".into(), "5.0.8".into(), "dc1".into());
         assert_eq!(state.elsewhere(), None);
-        // The same process, as far as its id and its start tell.
+        // The same process, judged by id and start time.
         state.machine = Some(Machine::called("other"));
         assert!(state.is_owned());
         let said = remove(&folder, &state).unwrap_err().to_string();
@@ -400,14 +402,14 @@ mod tests {
             "{said}"
         );
         assert!(folder.exists());
-        // A state of an earlier version, of another boot: nobody knows whose.
+        // A state of an earlier version from another boot, whose machine is unknown.
         state.machine = None;
         state.boot = "another".to_owned();
         assert!(remove(&folder, &state).is_err() && folder.exists());
     }
 
-    /// A process that calls itself `name`, carries `argument` and waits on its input. It has no
-    /// children, which would outlive it.
+    /// Starts a process named `name` with `argument`, which waits for input. It has no children
+    /// that could outlive it.
     fn pretender(name: &str, argument: &str) -> std::process::Child {
         let mut shell = command(Path::new("/bin/sh"));
         shell.arg0(name).args(["-c", "read line", argument]);

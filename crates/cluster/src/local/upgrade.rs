@@ -1,7 +1,7 @@
-//! Nodes of ours that are brought to another release, one by one: what each is started from then.
+//! Upgrades of managed nodes one by one: the program of each node after the upgrade.
 //!
-//! What must hold: nothing of a node's own configuration is changed before it is stopped, since its
-//! agent may start it again; the configuration of the other release is beside it.
+//! Invariant: a node's own configuration is not changed before the node is stopped, since its agent
+//! may restart it. The configuration of the other release is in a separate folder.
 
 use super::node::LocalNode;
 use super::nodes::Nodes;
@@ -17,12 +17,11 @@ use target::{JavaWanted, LocalSpec, Origin, yaml_named};
 use versions::Release;
 
 impl Cluster {
-    /// Makes all available that nodes need to be brought to another release: its jars, an archive
-    /// of its classes, on every machine. `yaml` has the settings that upgraded nodes have besides
-    /// their own.
+    /// Makes everything for an upgrade available on every machine: the jars, and an archive of the
+    /// classes. `yaml` has the settings that upgraded nodes have in addition.
     ///
     /// # Errors
-    /// The nodes are not ours, or something cannot be had.
+    /// The nodes are not managed, or something is not available.
     pub fn prepare_upgrade(
         &mut self,
         (to, yaml): (&Release, &Map<String, Value>),
@@ -36,10 +35,10 @@ impl Cluster {
         prepared.with_context(|| format!("prepare the upgrade to Cassandra {to}"))
     }
 
-    /// Takes note of the releases that nodes run now, in their order.
+    /// Records the releases that nodes run now, in node order.
     ///
     /// # Errors
-    /// The nodes are not ours.
+    /// The nodes are not managed.
     pub fn took_releases(&mut self, releases: &[Option<Release>]) -> Result<()> {
         let not_ours = "only nodes of our own are upgraded";
         self.restarting(not_ours, |nodes| {
@@ -86,14 +85,14 @@ impl Nodes {
         Ok(())
     }
 
-    /// The upgrade that a node has seen, if it has.
+    /// Returns the upgrade that a node has received, if any.
     pub(super) fn upgrade_of(&self, node: &LocalNode) -> Option<&Upgrade> {
         let upgrade = self.upgrade.as_ref()?;
         (upgrade.spec.release == node.layout.release).then_some(upgrade)
     }
 
-    /// How a node is started as the release that an upgrade was prepared for; none if none was, or
-    /// if it runs that already.
+    /// Returns the start of a node as the release of the prepared upgrade. `None` if no upgrade was
+    /// prepared, or the node runs that release already.
     pub(super) fn upgraded(&self, node: &LocalNode) -> Result<Option<UpgradedNode>> {
         let Some(upgrade) = &self.upgrade else {
             return Ok(None);
@@ -110,7 +109,7 @@ impl Nodes {
             jolokia: None,
             host: Arc::clone(&node.host),
             process: None,
-            // Its logs go on.
+            // The numbers of its log files continue.
             starts: Some(node.starts.map_or_else(|| node.starts_count(), Ok)?),
         };
         let back = LocalNode {

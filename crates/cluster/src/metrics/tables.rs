@@ -1,9 +1,9 @@
-//! Metrics by the tables of `system_metrics`: one of all metrics for each group of them, with one
-//! value each, and one for each kind of metric with its percentiles.
+//! Reads metrics from the `system_metrics` tables. Each group of metrics has a table with one value
+//! per metric, and each kind of metric has a table with its percentiles.
 //!
-//! A row is found by the metric's name, which is its partition key, so that a look costs what it
-//! asks for and not the 10,000 rows that a node has. The value in the table of a group is what the
-//! attributes `Value` and `Count` are, but for a histogram, where it is the median.
+//! Rows are selected by metric name, which is the partition key. So a sample costs only what it
+//! reads, not the 10,000 rows of a node. In a group's table the value corresponds to the attributes
+//! `Value` and `Count`; for a histogram it is the median.
 
 use crate::access::Access;
 use crate::mbeans::METRICS;
@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// Asks for a list of attributes.
+/// Reader of a list of attributes.
 pub(super) struct MetricTables {
     node: SocketAddr,
     access: Access,
@@ -25,19 +25,19 @@ pub(super) struct MetricTables {
     count: usize,
 }
 
-/// One statement, and what its rows are for.
+/// Statement, and the attributes that its rows fill.
 struct Statement {
     asked: RepeatedQuery,
-    /// Which attributes a row of this name answers, and by which column.
+    /// Attributes that a row with this name fills, each with its column.
     fills: BTreeMap<String, Vec<(usize, Column)>>,
 }
 
-/// Where in a row a value stands.
+/// Column of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Column {
-    /// The value of the table of a group, where it is no histogram.
+    /// Value in a group's table, for metrics other than histograms.
     Value,
-    /// The same, where it is a histogram.
+    /// Value in a group's table, for histograms.
     Median,
     P99,
     Max,
@@ -54,11 +54,11 @@ impl Column {
         }
     }
 
-    /// The tables that have it of a metric of a group.
+    /// Returns the tables that have this column for metrics of a group.
     fn tables(self, group: &str) -> Vec<String> {
         match self {
             Column::Value | Column::Median => vec![group.to_owned()],
-            // A metric is in that of its kind.
+            // Each metric is in the table of its kind.
             Column::P99 | Column::Max => vec!["type_timer".to_owned(), "type_histogram".to_owned()],
         }
     }
@@ -76,16 +76,16 @@ impl Column {
     }
 }
 
-/// A metric as its tables call it.
+/// Name of a metric in its tables.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Metric {
-    /// The table of its group.
+    /// Table of its group.
     group: String,
     name: String,
 }
 
 impl Metric {
-    /// Of the name of its MBean; none of what is no metric.
+    /// Converts the name of an MBean. `None` if it is not a metric.
     fn of(mbean: &str) -> Option<Metric> {
         let properties = mbean.strip_prefix(METRICS)?.strip_prefix(':')?;
         let property = |wanted: &str| {
@@ -93,7 +93,7 @@ impl Metric {
             pairs.find(|(key, _)| *key == wanted).map(|(_, value)| value)
         };
         let (kind, name) = (property("type")?, property("name")?);
-        // Keyspaces have a prefix of their own.
+        // Keyspace metrics have a prefix of their own.
         let prefix = if kind == "Keyspace" { "keyspace" } else { kind };
         let of_all = (kind == "Table").then_some("all");
         let scope: Vec<&str> =
@@ -111,7 +111,7 @@ impl Metric {
     }
 }
 
-/// `ThreadPools` as `thread_pools`; what is all capital letters (`CQL`) only in small ones.
+/// Converts `ThreadPools` to `thread_pools`. All-capital names (`CQL`) only become lower case.
 fn snake_case(name: &str) -> String {
     let is_word = |letter: char| letter.is_ascii_uppercase();
     if name.chars().all(is_word) {
@@ -127,7 +127,7 @@ fn snake_case(name: &str) -> String {
     snake
 }
 
-/// What stands in a table as text: a whole number, or another one.
+/// Parses a table's text as an integer, or else as a floating-point number.
 fn number_of(text: &str) -> Option<Value> {
     let whole = text.parse::<i64>().ok().map(Value::from);
     whole.or_else(|| of_f64(text.parse().ok()?))
@@ -154,7 +154,7 @@ impl MetricTables {
     }
 }
 
-/// A statement for each table that has something of it.
+/// Builds a statement for each table with requested values.
 fn statements(attributes: &[(&str, &str)]) -> Vec<Statement> {
     let mut tables: BTreeMap<String, BTreeMap<String, Vec<(usize, Column)>>> = BTreeMap::new();
     for (index, (mbean, attribute)) in attributes.iter().enumerate() {
@@ -199,7 +199,7 @@ impl Ask for MetricTables {
         }
         self.session = Some(session);
         match refusal {
-            // What else there is has been seen for nothing this time.
+            // After an error the other results of this sample are discarded.
             Some(error) => Err(error),
             None => Ok(answers),
         }
@@ -227,7 +227,7 @@ impl Statement {
 mod tests {
     use super::*;
 
-    /// Names as a node of 6.0-alpha2 has them.
+    /// Names in a node of 6.0-alpha2.
     #[test]
     fn mbeans_have_these_names_in_tables() {
         for (properties, group, name) in [
@@ -317,7 +317,7 @@ mod tests {
             columns: ["name", "type", "value"].map(str::to_owned).to_vec(),
             rows: vec![vec![text(name.trim_matches('\'')), text(kind), text(value)]],
         };
-        // The value of a histogram is no count.
+        // A histogram's value is not a count.
         statements[0].fill(&row("histogram", "7.0"), &mut answers);
         assert_eq!(answers[0], None);
         statements[0].fill(&row("timer", "7"), &mut answers);

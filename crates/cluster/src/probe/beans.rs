@@ -1,9 +1,9 @@
-//! Series from the metrics and other MBeans of one node: a fixed list, one request per look.
+//! Time series from metrics and other MBeans of one node: a fixed list, one request per sample.
 //!
-//! What must hold: an MBean that is not there has no reading (Cassandra registers many with their
-//! first use; what such a one has counted by then is counted from nothing); a counter gives its
-//! increase per second between two looks, at the time of the second one, so that the sum over time
-//! is what was counted; after a counter has fallen, which is a node started again, it begins anew.
+//! Invariants: a missing MBean has no value. Cassandra registers many MBeans at their first use,
+//! and their counts start from zero. A counter yields its increase per second between two samples,
+//! at the time of the second one, so that the integral equals the count. A decrease means that the
+//! node was restarted, and the counter starts again.
 
 use crate::metrics::{Ask, Metrics};
 use anyhow::Result;
@@ -14,21 +14,21 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::time::Duration;
 
-/// How long a node may take to answer a look: longer than any pause worth living with. A frozen
-/// node must not hold up the end of a trial for long.
+/// Time limit of a sample: longer than tolerable pauses, but short enough that a frozen node does
+/// not delay the end of a trial for long.
 const LIMIT: Duration = Duration::from_secs(5);
 
-/// One number of an MBean.
+/// Numeric attribute of an MBean.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct BeanAttribute {
     mbean: String,
     attribute: &'static str,
-    /// The part of a composite value.
+    /// Part of a composite value.
     part: Option<&'static str>,
 }
 
 impl BeanAttribute {
-    /// An attribute that is a number, or a list, which counts as its length.
+    /// Creates an attribute that is a number, or a list, which counts as its length.
     pub fn new(mbean: impl Into<String>, attribute: &'static str) -> BeanAttribute {
         BeanAttribute {
             mbean: mbean.into(),
@@ -37,7 +37,7 @@ impl BeanAttribute {
         }
     }
 
-    /// A part of an attribute that is a composite value.
+    /// Creates a part of an attribute with a composite value.
     pub fn part(
         mbean: impl Into<String>,
         attribute: &'static str,
@@ -50,18 +50,18 @@ impl BeanAttribute {
     }
 }
 
-/// What becomes of the numbers.
+/// Conversion of attribute values to a series.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Kind {
-    /// The number as it is, times a factor. Negative ones mean that there is none.
+    /// Value times a factor. Negative values mean that there is none.
     Level(BeanAttribute, f64),
-    /// Its increase per second, times a factor.
+    /// Increase per second, times a factor.
     Rate(BeanAttribute, f64),
-    /// The first number as it is, times a factor, while the second one increases: a percentile
-    /// that nothing was added to is one of minutes ago.
+    /// Value of the first attribute times a factor, only while the second one increases. A
+    /// percentile without new samples is minutes old.
     While(BeanAttribute, BeanAttribute, f64),
-    /// The increase of the first per increase of the second, times a factor; nothing while the
-    /// second one stands still.
+    /// Increase of the first attribute per increase of the second, times a factor. No value while
+    /// the second one does not change.
     Share(BeanAttribute, BeanAttribute, f64),
 }
 
@@ -75,40 +75,40 @@ impl Kind {
     }
 }
 
-/// One series.
+/// Definition of a series.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Series {
-    /// Its name.
+    /// Name of the series.
     pub name: String,
     /// Unit of its values.
     pub unit: &'static str,
-    /// Where they are from.
+    /// Source of its values.
     pub kind: Kind,
 }
 
-/// A list of series of one node.
+/// Reader of a list of series from one node.
 pub(super) struct Beans {
     metrics: Metrics,
     place: String,
     series: Vec<Series>,
-    /// Whether what was absent once is absent for as long as the JVM runs.
+    /// True if a missing attribute stays missing while the JVM runs.
     fixed: bool,
     asked: Option<SeriesRequest>,
     counters: Counters,
 }
 
-/// The request for a list of series.
+/// Request for a list of series.
 struct SeriesRequest {
     ask: Box<dyn Ask>,
     /// Index of the answer by MBean and attribute.
     index: HashMap<(String, &'static str), usize>,
-    /// Whether absent ones are in it still.
+    /// True if the request still includes missing attributes.
     whole: bool,
 }
 
 impl Beans {
-    /// Of the node `place`. `fixed`: what is absent at the first look is not asked for again, until
-    /// the node has failed to answer.
+    /// Creates a reader for the node `place`. With `fixed`, attributes that are missing in the
+    /// first sample are not requested again until the node fails to answer.
     pub fn new(metrics: Metrics, place: &str, series: Vec<Series>, fixed: bool) -> Beans {
         Beans {
             metrics,
@@ -120,7 +120,7 @@ impl Beans {
         }
     }
 
-    /// Asks once and puts what is there.
+    /// Takes one sample, and stores the values.
     ///
     /// # Errors
     /// The agent does not answer.
@@ -131,7 +131,7 @@ impl Beans {
         };
         let before_ns = clock::now_ns();
         let answers = asked.ask.ask()?;
-        // The values were read somewhere in between.
+        // The values were read between these two times.
         let at_ns = before_ns.midpoint(clock::now_ns());
         self.put(at_ns, &asked, &answers, out);
         self.asked = Some(if self.fixed && asked.whole {
@@ -150,7 +150,8 @@ impl Beans {
     fn put(&mut self, at_ns: u64, asked: &SeriesRequest, answers: &[Option<Value>], out: &mut Out) {
         for series in &self.series {
             let value = |source: &BeanAttribute| number_of(asked.answer(source, answers)?, source);
-            // What is not registered yet has counted nothing: its first count is an increase.
+            // An MBean that is not registered yet has counted nothing: its first count is an
+            // increase.
             let count = |source: &BeanAttribute| value(source).unwrap_or(0.0);
             let counters = &mut self.counters;
             let value = match &series.kind {
@@ -226,13 +227,13 @@ fn number_of(value: &Value, source: &BeanAttribute) -> Option<f64> {
     }
 }
 
-/// The last values of counters, for differences.
+/// Last values of counters, for differences.
 #[derive(Debug, Default)]
 pub(super) struct Counters {
     last: HashMap<String, (u64, f64)>,
 }
 
-/// How much a counter has counted, and in what time.
+/// Increase of a counter, and the time that it took.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Increase {
     pub by: f64,
@@ -246,8 +247,8 @@ impl Increase {
 }
 
 impl Counters {
-    /// The increase since the last call for this counter; `None` the first time, and when it has
-    /// fallen.
+    /// Returns the increase since the last call for this counter. `None` the first time, and after
+    /// a decrease.
     pub fn increase(&mut self, name: &str, at_ns: u64, value: f64) -> Option<Increase> {
         let last = match self.last.get_mut(name) {
             Some(last) => std::mem::replace(last, (at_ns, value)),
@@ -264,7 +265,8 @@ impl Counters {
         (increase.by >= 0.0 && increase.seconds > 0.0).then_some(increase)
     }
 
-    /// The increase of one counter per increase of another; `None` while the other stands still.
+    /// Returns the increase of one counter per increase of another. `None` while the other does not
+    /// change.
     pub fn share(
         &mut self,
         name: &str,
@@ -272,7 +274,7 @@ impl Counters {
         first: Option<f64>,
         second: Option<f64>,
     ) -> Option<f64> {
-        // Both are looked at, whatever the first one gives: each needs its last value next time.
+        // Both are updated in any case, because each needs its last value next time.
         let first = first.and_then(|value| self.increase(&format!("{name} 1"), at_ns, value));
         let second = second.and_then(|value| self.increase(&format!("{name} 2"), at_ns, value));
         let (first, second) = (first?, second?);
@@ -299,7 +301,7 @@ mod tests {
         Series { name, unit, kind }
     }
 
-    /// What is put for answers so many seconds after the start.
+    /// Stores answers as if `second` seconds had passed, and returns the values.
     fn put(beans: &mut Beans, second: u64, answers: &[Option<Value>]) -> Vec<(String, f64)> {
         let asked = beans.request(|_| true);
         let mut out = Out::new();
@@ -330,7 +332,8 @@ mod tests {
                 Kind::While(source("Percentile"), source("Requests"), 1e-3),
             ),
         ]);
-        // HeapMemoryUsage, Compactions, Hits, Requests, Percentile: each is asked for once.
+        // Answers for HeapMemoryUsage, Compactions, Hits, Requests and Percentile, each requested
+        // once.
         let answers = |hits: Option<u64>, requests: u64| {
             let heap = json!({"used": 7, "max": -1});
             let hits = hits.map(|hits| json!(hits));
@@ -356,10 +359,10 @@ mod tests {
             ("p99", 2.0),
         ];
         assert_eq!(put(&mut beans, 2, &answers(Some(40), 50)), of(&moved));
-        // Nothing was asked of the cache: no ratio, and the percentile is an old one.
+        // The cache got no requests: no ratio, and the percentile is out of date.
         let idle = [still[0], still[1], ("hits", 0.0)];
         assert_eq!(put(&mut beans, 3, &answers(Some(40), 50)), of(&idle));
-        // The node was started again: its counters begin at nothing, and one is not there yet.
+        // The node was restarted: its counters start at zero, and one does not exist yet.
         assert_eq!(put(&mut beans, 4, &answers(None, 2)), of(&still));
         let first = [
             still[0],

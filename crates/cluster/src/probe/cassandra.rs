@@ -1,13 +1,12 @@
-//! What Cassandra counts about itself, by its metrics: pools, compactions, caches, hints, dropped
-//! messages, client requests, the commit log, memtables, the tables of the workload; and whom it
-//! takes for dead.
+//! Cassandra's own metrics: pools, compactions, caches, hints, dropped messages, client requests,
+//! commit log, memtables and the workload's tables. Also the nodes that it considers down.
 //!
-//! Left out on purpose: values that a reader resets (`Recent…`), for another reader would get the
-//! rest; request metrics by consistency level (`Read-ONE`), which count the same requests again;
-//! the old names of messages (`MUTATION`), which do so too. Percentiles are the server's own, of a
-//! sample that forgets over minutes; means and rates are exact for the time between two looks.
+//! Omitted on purpose: values that a reader resets (`Recent…`), because another reader would miss
+//! them; request metrics by consistency level (`Read-ONE`) and old message names (`MUTATION`),
+//! which count the same events again. Percentiles are the server's own, from a sample that decays
+//! over minutes. Means and rates are exact for the time between two samples.
 //!
-//! `client_request.*` counts what this node coordinated, of all keyspaces.
+//! `client_request.*` counts the requests that this node coordinated, in all keyspaces.
 
 use super::beans::{BeanAttribute, Beans, Kind, Series};
 use crate::mbeans::METRICS;
@@ -19,7 +18,7 @@ const COMPACTIONS: &str = "org.apache.cassandra.db:type=CompactionManager";
 const STORAGE: &str = "org.apache.cassandra.db:type=StorageService";
 const HINTS: &str = "org.apache.cassandra.hints:type=HintsService";
 
-/// Thread pools, each with the path of its MBeans. Several come with their first use.
+/// Thread pools, each with the path of its MBeans. Several are registered at their first use.
 pub(super) const POOLS: [(&str, &str); 17] = [
     ("request", "MutationStage"),
     ("request", "ReadStage"),
@@ -40,8 +39,8 @@ pub(super) const POOLS: [(&str, &str); 17] = [
     ("internal", "ViewBuildExecutor"),
 ];
 
-/// Caches, as the virtual table calls them and as the MBeans do. The one of chunks is there only
-/// when it is switched on.
+/// Caches, with their names in the virtual table and as MBeans. The chunk cache exists only if
+/// enabled.
 const CACHES: [(&str, &str); 4] = [
     ("keys", "KeyCache"),
     ("rows", "RowCache"),
@@ -49,7 +48,7 @@ const CACHES: [(&str, &str); 4] = [
     ("chunks", "ChunkCache"),
 ];
 
-/// Messages that a node drops when it is late; answers are dropped under their own names.
+/// Messages that a late node drops. Responses are dropped under their own names.
 const MESSAGES: [&str; 14] = [
     "MUTATION_REQ",
     "READ_REQ",
@@ -69,14 +68,14 @@ const MESSAGES: [&str; 14] = [
 
 const REQUESTS: [&str; 5] = ["Read", "Write", "RangeSlice", "CASRead", "CASWrite"];
 
-/// Cassandra's timers are in microseconds; series are in milliseconds.
+/// Cassandra's timers are in microseconds, the series in milliseconds.
 const MS_PER_US: f64 = 1e-3;
 
-/// Looks at the database of one node.
+/// Probe of one node's database metrics.
 pub(super) struct Cassandra(Beans);
 
 impl Cassandra {
-    /// Of the node `place`, with the figures of some tables of a keyspace.
+    /// Creates a probe for the node `place`, with the metrics of some tables of a keyspace.
     pub(super) fn new(metrics: Metrics, place: &str, keyspace: &str, tables: &[&str]) -> Cassandra {
         Cassandra(Beans::new(metrics, place, series(keyspace, tables), false))
     }
@@ -88,7 +87,7 @@ impl Look for Cassandra {
     }
 }
 
-/// A list of series under construction.
+/// List of series under construction.
 #[derive(Default)]
 struct List(Vec<Series>);
 
@@ -102,13 +101,13 @@ impl List {
         self.add(name, unit, Kind::Level(source, 1.0));
     }
 
-    /// A count; the name says per second of what.
+    /// Adds the rate of a count; the name says what is counted per second.
     fn rate(&mut self, name: String, unit: &'static str, mbean: &str, attribute: &'static str) {
         let source = BeanAttribute::new(format!("{METRICS}:{mbean}"), attribute);
         self.add(name, unit, Kind::Rate(source, 1.0));
     }
 
-    /// A statistic of a timer or histogram, while what it is of is `counted`.
+    /// Adds a statistic of a timer or histogram, reported while `counted` increases.
     fn statistic(
         &mut self,
         name: String,
@@ -123,12 +122,12 @@ impl List {
         self.add(name, unit, kind);
     }
 
-    /// The 99th percentile of a timer.
+    /// Adds the 99th percentile of a timer.
     fn p99(&mut self, name: String, mbean: &str) {
         self.statistic(name, "ms", (mbean, "99thPercentile"), mbean, MS_PER_US);
     }
 
-    /// The increase of one count per increase of another.
+    /// Adds the increase of one count per increase of another.
     fn share(&mut self, name: String, unit: &'static str, first: &str, second: &str, factor: f64) {
         let source = |mbean: &str| BeanAttribute::new(format!("{METRICS}:{mbean}"), "Count");
         self.add(
@@ -183,7 +182,7 @@ fn compactions(list: &mut List) {
     list.level(name("pending"), "count", &mbean("PendingTasks"), "Value");
     let running = BeanAttribute::new(COMPACTIONS, "Compactions");
     list.add(name("running"), "count", Kind::Level(running, 1.0));
-    // Moves when a compaction ends, so that a long one shows as a peak at its end.
+    // Increases when a compaction ends, so a long one appears as a peak at its end.
     list.rate(
         name("bytes/s"),
         "bytes/s",
@@ -315,11 +314,11 @@ fn messages(list: &mut List) {
     );
 }
 
-/// What a node makes of the others: whom it cannot reach, for whom it keeps hints, what it is sent.
+/// Adds a node's view of the others: unreachable nodes, pending hints, received data.
 fn others(list: &mut List) {
     for (name, mbean, attribute) in [
         ("gossip.unreachable", STORAGE, "UnreachableNodesWithPort"),
-        // An entry for each node that has some.
+        // Has an entry for each node with hints.
         ("hints.pending", HINTS, "PendingHints"),
     ] {
         let source = BeanAttribute::new(mbean, attribute);
@@ -364,7 +363,7 @@ fn commit_log(list: &mut List) {
 
 fn of_keyspace(list: &mut List, keyspace: &str) {
     let mbean = |name: &str| format!("type=Keyspace,keyspace={keyspace},name={name}");
-    // The count of the histogram itself is in no table of metrics.
+    // The histogram's own count is in no metrics table.
     let (histogram, reads) = (mbean("SSTablesPerReadHistogram"), mbean("ReadLatency"));
     for (name, attribute) in [
         ("sstables_per_read.p50", "50thPercentile"),
@@ -389,7 +388,7 @@ fn of_table(list: &mut List, keyspace: &str, table: &str) {
         ("pending_flushes", "count", "PendingFlushes", "Count"),
         ("live_disk_space", "bytes", "LiveDiskSpaceUsed", "Count"),
         ("total_disk_space", "bytes", "TotalDiskSpaceUsed", "Count"),
-        // Compressed ÷ uncompressed, as the server has it; below 0 where nothing is compressed.
+        // Server's ratio of compressed to uncompressed size; below 0 without compression.
         ("compression_ratio", "ratio", "CompressionRatio", "Value"),
         (
             "memtable_live_data",

@@ -1,12 +1,12 @@
-//! Pauses and safepoints of a node's JVM, from the log that it writes itself
-//! (`-Xlog:gc*,safepoint:file=…:time,uptime,level,tags`, or as Cassandra's own settings have it:
+//! Pauses and safepoints of a node's JVM, from its own log
+//! (`-Xlog:gc*,safepoint:file=…:time,uptime,level,tags`, or with Cassandra's default settings
 //! `-Xlog:gc=info,…,safepoint=info,…:file=…/gc.log:time,uptime,pid,tid,level`).
 //!
-//! The lines of the collector say why the JVM stood still, those of safepoints how long: one format
-//! for all collectors, where the collector's own lines differ with each. A pause stands at the time
-//! of its line, which is written when it ends; what is between two looks is summed for safepoints.
-//! Followed is the newest log of the folder, so that a node that was started again, which begins
-//! another one, is followed too. What was logged before the first look is not read.
+//! The collector's lines give the reason of a pause, safepoint lines the duration. Safepoint lines
+//! have the same format for all collectors; the collectors' own lines differ. A pause has the time
+//! of its line, which is written when it ends. Safepoints are summed between two samples. The
+//! newest log of the folder is followed, because a restarted node begins a new one. Lines before
+//! the first sample are not read.
 
 use anyhow::{Context, Result};
 use host::probe::{Look, Out};
@@ -15,26 +15,30 @@ use measure::clock::{self, MILLISECOND_NS, SECOND_NS};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// How far from the end of a log its last whole line is looked for: lines are of 300 bytes.
+/// Bytes searched from the end of a log for its last complete line: lines have about 300 bytes.
 const LAST_LINE_BYTES: u64 = 64 << 10;
 
-/// What is kept of a line that does not end; no line of the JVM's is so long.
+/// Maximum kept length of an unfinished line. The JVM writes none that long.
 const LINE_BYTES_MAX: usize = 64 << 10;
 
-/// Follows the collector's log of one node.
+/// Probe of one node's collector log.
 pub(super) struct GcLog {
     host: Arc<Agent>,
     folder: PathBuf,
     place: String,
     followed: Option<Followed>,
-    /// Whether the first look is over: logs that appear later are read from their beginning.
+    /// True after the first sample. Logs that appear later are read from their beginning.
     begun: bool,
-    /// Whether it is on another machine, which has a wall clock of its own.
+    /// True for a node on another machine, with a different wall clock.
     is_elsewhere: bool,
+    /// Latest possible start of the JVM, in nanoseconds since 1970. It is derived from lines with
+    /// uptimes only.
+    started_unix_ns: Option<u64>,
 }
 
 impl GcLog {
-    /// Of the node `place`, whose logs are in `folder` of its host as `gc-<something>.log`.
+    /// Creates a probe for the node `place`, whose logs are `gc-<something>.log` in `folder` of its
+    /// host.
     pub(super) fn new(host: &Arc<Agent>, folder: &Path, place: &str) -> GcLog {
         GcLog {
             host: Arc::clone(host),
@@ -43,10 +47,11 @@ impl GcLog {
             followed: None,
             begun: false,
             is_elsewhere: false,
+            started_unix_ns: None,
         }
     }
 
-    /// The same of another machine.
+    /// Marks the node as one on another machine.
     pub(super) fn elsewhere(self) -> GcLog {
         GcLog {
             is_elsewhere: true,
@@ -54,7 +59,7 @@ impl GcLog {
         }
     }
 
-    /// The wall clock of its machine.
+    /// Returns the wall clock of its machine.
     fn wall_ns(&self) -> Result<u64> {
         let ahead_ns = if self.is_elsewhere {
             self.host.wall_clock()?.0
@@ -64,7 +69,7 @@ impl GcLog {
         Ok(clock::unix_ns().saturating_add_signed(ahead_ns))
     }
 
-    /// Reads what is new and puts it; `unix_ns` is the wall clock at `now_ns`.
+    /// Reads new lines, and stores their values. `unix_ns` is the wall clock at `now_ns`.
     fn read(&mut self, now_ns: u64, unix_ns: u64, out: &mut Out) -> Result<()> {
         let mut lines = Vec::new();
         if let Some(followed) = &mut self.followed {
@@ -77,16 +82,34 @@ impl GcLog {
             let mut followed = Followed::open(&self.host, path, newest.id, !self.begun)?;
             followed.read(&self.host, &mut lines)?;
             self.followed = Some(followed);
+            // A new log may be from a new JVM.
+            self.started_unix_ns = None;
         }
         let first = !std::mem::replace(&mut self.begun, true);
         let mut safepoints = Safepoints::default();
-        for line in &lines {
-            let Some((written_unix_ns, event)) = parse(&String::from_utf8_lossy(line)) else {
-                continue;
+        let parsed: Vec<(Written, Event)> =
+            lines.iter().filter_map(|line| parse(&String::from_utf8_lossy(line))).collect();
+        // A line is written before it is read, so the last one gives the best estimate of the JVM's
+        // start.
+        let uptimes = parsed.iter().filter_map(|(written, _)| match written {
+            Written::Uptime(uptime_ns) => Some(*uptime_ns),
+            Written::Wall(_) => None,
+        });
+        if let Some(uptime_ns) = uptimes.max() {
+            let latest_ns = unix_ns.saturating_sub(uptime_ns);
+            let before_ns = self.started_unix_ns.unwrap_or(u64::MAX);
+            self.started_unix_ns = Some(before_ns.min(latest_ns));
+        }
+        for (written, event) in &parsed {
+            let written_unix_ns = match written {
+                Written::Wall(unix_ns) => *unix_ns,
+                Written::Uptime(uptime_ns) => {
+                    self.started_unix_ns.unwrap_or_default().saturating_add(*uptime_ns)
+                }
             };
-            // Neither clock waits for the other: what is to come has just been.
+            // The two clocks may differ: a line from the future counts as written now.
             let at_ns = now_ns.saturating_sub(unix_ns.saturating_sub(written_unix_ns));
-            self.put(at_ns, &event, &mut safepoints, out);
+            self.put(at_ns, event, &mut safepoints, out);
         }
         if !first {
             out.put(
@@ -142,7 +165,7 @@ impl Look for GcLog {
     }
 }
 
-/// The safepoints between two looks, in milliseconds.
+/// Safepoints between two samples, in milliseconds.
 #[derive(Default)]
 struct Safepoints {
     stopped_ms: f64,
@@ -151,17 +174,17 @@ struct Safepoints {
     count: f64,
 }
 
-/// The file that is read, and how far.
+/// File that is being read, with the position.
 struct Followed {
     path: PathBuf,
     id: FileId,
     offset: u64,
-    /// The beginning of a line that is not written to its end yet.
+    /// Beginning of a line that is not complete yet.
     partial: Vec<u8>,
 }
 
 impl Followed {
-    /// Begins with a log: at its beginning, or behind its last whole line.
+    /// Opens a log at its beginning, or after its last complete line.
     fn open(host: &Agent, path: PathBuf, id: FileId, at_end: bool) -> Result<Followed> {
         let mut offset = 0;
         if at_end && let Some(tail) = host.piece(&path, From::End(LAST_LINE_BYTES))? {
@@ -176,12 +199,13 @@ impl Followed {
         })
     }
 
-    /// Whether the file at `path` is this one still: the JVM renames a log that it rotates.
+    /// Returns true if the file at `path` is still this one. The JVM renames logs when it rotates
+    /// them.
     fn is(&self, path: &Path, id: FileId) -> bool {
         self.path == path && (self.id.device, self.id.inode) == (id.device, id.inode)
     }
 
-    /// Adds the lines that have become whole since the last call.
+    /// Appends the lines that were completed since the last call.
     fn read(&mut self, host: &Agent, lines: &mut Vec<Vec<u8>>) -> Result<()> {
         loop {
             let piece = host.piece(&self.path, From::Byte(self.offset))?;
@@ -189,7 +213,7 @@ impl Followed {
                 return Ok(());
             };
             if piece.size < self.offset {
-                // Begun anew under the same name.
+                // Truncated or recreated under the same name.
                 self.offset = 0;
                 self.partial.clear();
                 continue;
@@ -216,10 +240,10 @@ impl Followed {
     }
 }
 
-/// The log that was written to last; of equal ones the last by name.
+/// Returns the most recently written log; of equal ones the last by name.
 fn newest_log(host: &Agent, folder: &Path) -> Result<Entry> {
     let entries = host.list(folder, None)?.unwrap_or_default();
-    // Ours are called gc-<time>.log, those of Cassandra's own settings gc.log.
+    // Cassay's logs are gc-<number>.log; Cassandra's default name is gc.log.
     let is_log = |entry: &Entry| {
         let kind = entry.name.strip_prefix("gc");
         kind.is_some_and(|kind| kind == ".log" || (kind.starts_with('-') && kind.ends_with(".log")))
@@ -234,32 +258,45 @@ fn newest_log(host: &Agent, folder: &Path) -> Result<Entry> {
     })
 }
 
-/// What a line tells.
+/// Content of a log line.
 #[derive(Debug, PartialEq)]
 enum Event {
-    /// The application stood still for the collector.
+    /// Stop-the-world pause for garbage collection.
     Pause {
-        /// `young`, `mixed`, `full`, `remark`, `z_mark_start`, …
+        /// Type of the pause: `young`, `mixed`, `full`, `remark`, `z_mark_start`, …
         kind: String,
         ms: f64,
-        /// Bytes in use on the heap afterwards, where the line says it.
+        /// Used heap bytes after the pause, if the line has them.
         heap: Option<f64>,
     },
-    /// A collection beside the application has ended; bytes in use on the heap afterwards.
+    /// End of a concurrent collection, with the used heap bytes afterwards.
     Collected { heap: f64 },
-    /// One thread waited for the collector to free memory.
+    /// Allocation stall of one thread.
     Stall { ms: f64 },
-    /// All threads stood still, for whatever reason.
+    /// Safepoint for any reason.
     Safepoint { reach_ms: f64, stopped_ms: f64 },
 }
 
-/// When a line was written, in nanoseconds since 1970, and what it tells; `None` if nothing of
-/// interest.
-fn parse(line: &str) -> Option<(u64, Event)> {
+/// Time at which a line was written.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Written {
+    /// Nanoseconds since 1970.
+    Wall(u64),
+    /// Nanoseconds since the JVM started.
+    Uptime(u64),
+}
+
+/// Parses a line's time and content. `None` if it is of no interest. The `-Xlog` decorations come
+/// in any order; a wall time is preferred to an uptime.
+fn parse(line: &str) -> Option<(Written, Event)> {
     let mut rest = line;
-    let (mut time, mut tags) = (None, "");
+    let (mut wall, mut uptime, mut tags) = (None, None, "");
     while let Some((inside, behind)) = rest.strip_prefix('[').and_then(|r| r.split_once(']')) {
-        time = time.or(Some(inside));
+        match written_of(inside.trim_end()) {
+            Some(Written::Wall(ns)) => wall = wall.or(Some(Written::Wall(ns))),
+            Some(Written::Uptime(ns)) => uptime = uptime.or(Some(Written::Uptime(ns))),
+            None => {}
+        }
         tags = inside.trim_end();
         rest = behind;
     }
@@ -268,14 +305,38 @@ fn parse(line: &str) -> Option<(u64, Event)> {
         "gc" => of_collector(text)?,
         "gc,phases" => of_z_phase(text)?,
         "safepoint" => of_safepoint(text)?,
-        // Cassandra's own settings have the level last, and no tags.
+        // With Cassandra's default settings the level is last, and there are no tags.
         "info" => of_safepoint(text).or_else(|| of_collector(text))?,
         _ => return None,
     };
-    Some((unix_ns_of(time?)?, event))
+    Some((wall.or(uptime)?, event))
 }
 
-/// `GC(7) Pause Young (Mixed) (G1 Evacuation Pause) 26M->8M(512M) 8.052ms` and its likes.
+/// Millisecond values from this one on (the year 2001) count from 1970; smaller ones from the JVM's
+/// start.
+const WALL_MS_MIN: u64 = 1_000_000_000_000;
+
+/// Parses a decoration with a time: `time` or `utctime` as ISO 8601, `uptime` in seconds,
+/// `timemillis` or `uptimemillis` in milliseconds.
+fn written_of(decoration: &str) -> Option<Written> {
+    if let Some(ns) = unix_ns_of(decoration) {
+        return Some(Written::Wall(ns));
+    }
+    if let Some(number) = decoration.strip_suffix("ms") {
+        let ms: u64 = number.parse().ok()?;
+        let ns = ms.checked_mul(MILLISECOND_NS)?;
+        return Some(if ms < WALL_MS_MIN {
+            Written::Uptime(ns)
+        } else {
+            Written::Wall(ns)
+        });
+    }
+    let seconds: f64 = decoration.strip_suffix('s')?.parse().ok()?;
+    let is_time = seconds.is_finite() && seconds >= 0.0;
+    is_time.then_some(Written::Uptime((seconds * SECOND_NS as f64) as u64))
+}
+
+/// Parses lines such as `GC(7) Pause Young (Mixed) (G1 Evacuation Pause) 26M->8M(512M) 8.052ms`.
 fn of_collector(text: &str) -> Option<Event> {
     let text = without_number(text);
     let heap = text.split(' ').find_map(heap_after);
@@ -285,7 +346,7 @@ fn of_collector(text: &str) -> Option<Event> {
         });
     }
     let Some(pause) = text.strip_prefix("Pause ") else {
-        // ZGC's line of a whole collection.
+        // ZGC's summary line of a collection.
         let collection = text.contains(" Collection (").then_some(heap)??;
         return Some(Event::Collected { heap: collection });
     };
@@ -301,7 +362,8 @@ fn of_collector(text: &str) -> Option<Event> {
     })
 }
 
-/// `GC(13) Pause Mark Start 0.036ms`; with generations `GC(13) Y: Pause Mark Start 0.036ms`.
+/// Parses `GC(13) Pause Mark Start 0.036ms`, or with generations `GC(13) Y: Pause Mark Start
+/// 0.036ms`.
 fn of_z_phase(text: &str) -> Option<Event> {
     let text = without_number(text);
     let text = match text.split_once(": ") {
@@ -316,9 +378,9 @@ fn of_z_phase(text: &str) -> Option<Event> {
     })
 }
 
-/// `Safepoint "Cleanup", Time since last: 1 ns, Reaching safepoint: 2 ns, …, Total: 3 ns` since
-/// Java 13; before, `Total time for which application threads were stopped: 0.0020681 seconds,
-/// Stopping threads took: 0.0000143 seconds`.
+/// Parses safepoint lines. Since Java 13: `Safepoint "Cleanup", Time since last: 1 ns, Reaching
+/// safepoint: 2 ns, …, Total: 3 ns`. Before: `Total time for which application threads were
+/// stopped: 0.0020681 seconds, Stopping threads took: 0.0000143 seconds`.
 fn of_safepoint(text: &str) -> Option<Event> {
     let part = |name: &str, unit: &str, to_ms: f64| -> Option<f64> {
         let (_, behind) = text.split_once(name)?;
@@ -339,7 +401,7 @@ fn of_safepoint(text: &str) -> Option<Event> {
     })
 }
 
-/// The text behind `GC(7) `.
+/// Returns the text after `GC(7) `.
 fn without_number(text: &str) -> &str {
     match text.split_once(") ") {
         Some((number, rest)) if number.starts_with("GC(") => rest,
@@ -347,7 +409,7 @@ fn without_number(text: &str) -> &str {
     }
 }
 
-/// `Final Update Refs 0.1ms` is `final_update_refs`: the words up to a bracket or a number.
+/// Converts `Final Update Refs 0.1ms` to `final_update_refs`: the words before a bracket or number.
 fn kind_of(pause: &str) -> String {
     let words: Vec<String> = pause
         .split(' ')
@@ -360,13 +422,15 @@ fn kind_of(pause: &str) -> String {
     words.join("_")
 }
 
-/// The time at the end of a line: `8.052ms`.
+/// Parses the duration at the end of a line, `8.052ms`. Newer JDKs append CPU times: `User=0.01s
+/// Sys=0.00s Real=0.00s`.
 fn milliseconds(text: &str) -> Option<f64> {
-    let (_, last) = text.rsplit_once(' ')?;
+    let is_cpu = |word: &&str| ["User=", "Sys=", "Real="].iter().any(|name| word.starts_with(name));
+    let last = text.split(' ').rev().find(|word| !is_cpu(word))?;
     last.strip_suffix("ms")?.parse().ok()
 }
 
-/// Bytes behind the arrow of `26M->8M(512M)` or `276M(54%)->126M(25%)`.
+/// Parses the bytes after the arrow of `26M->8M(512M)` or `276M(54%)->126M(25%)`.
 fn heap_after(word: &str) -> Option<f64> {
     let (_, after) = word.split_once("->")?;
     let end = after.find('(').unwrap_or(after.len());
@@ -381,7 +445,7 @@ fn heap_after(word: &str) -> Option<f64> {
     number.parse::<f64>().ok().map(|number| number * bytes)
 }
 
-/// `2026-11-21T09:09:32.313+0000` in nanoseconds since 1970.
+/// Parses `2026-11-21T09:09:32.313+0000` into nanoseconds since 1970.
 fn unix_ns_of(text: &str) -> Option<u64> {
     let number = |range: std::ops::Range<usize>| text.get(range)?.parse::<i64>().ok();
     let separators = [

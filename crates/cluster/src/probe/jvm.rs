@@ -1,4 +1,4 @@
-//! The Java machine of a node: heap, pools, collections, threads, CPU, classes, buffers.
+//! Probe of a node's JVM: heap, pools, collections, threads, CPU, classes, buffers.
 
 use super::beans::{BeanAttribute, Beans, Kind, Series};
 use crate::jolokia::Jolokia;
@@ -11,8 +11,8 @@ const SYSTEM: &str = "java.lang:type=OperatingSystem";
 const CLASSES: &str = "java.lang:type=ClassLoading";
 const COMPILER: &str = "java.lang:type=Compilation";
 
-/// Collectors of Java 11 to 21. The time of those that end in `Cycles` is that of work beside the
-/// application: no pause.
+/// Collectors of Java 11 to 21. The time of those that end in `Cycles` is concurrent work, not a
+/// pause.
 const COLLECTORS: [&str; 15] = [
     "G1 Young Generation",
     "G1 Old Generation",
@@ -31,7 +31,7 @@ const COLLECTORS: [&str; 15] = [
     "MarkSweepCompact",
 ];
 
-/// Memory pools of these collectors, and those that every JVM has.
+/// Memory pools of these collectors, and those of every JVM.
 const POOLS: [&str; 19] = [
     "G1 Eden Space",
     "G1 Survivor Space",
@@ -54,15 +54,15 @@ const POOLS: [&str; 19] = [
     "CodeHeap 'non-profiled nmethods'",
 ];
 
-/// What a size consists of; the most is left out where there is no limit.
+/// Parts of a memory size. The maximum is absent without a limit.
 const PARTS: [&str; 3] = ["used", "committed", "max"];
 
-/// Looks at the Java machine of one node.
+/// Probe of one node's JVM.
 pub(super) struct Jvm(Beans);
 
 impl Jvm {
-    /// Of the node `place`. Collectors and pools do not change while a JVM runs, so that those that
-    /// it does not have are asked for once.
+    /// Creates a probe for the node `place`. Collectors and pools are fixed while a JVM runs, so
+    /// missing ones are requested only once.
     pub(super) fn new(agent: &Jolokia, place: &str) -> Jvm {
         Jvm(Beans::new(agent.into(), place, series(), true))
     }
@@ -95,13 +95,13 @@ fn series() -> Vec<Series> {
     }
     let compiling = BeanAttribute::new(COMPILER, "TotalCompilationTime");
     list.rate("jvm.compiling_ms/s", "ms/s", compiling, 1.0);
-    // Nanoseconds a second are a billionth of a CPU.
+    // Nanoseconds per second are billionths of a CPU.
     let cpu = BeanAttribute::new(SYSTEM, "ProcessCpuTime");
     list.rate("jvm.%cpu", "%", cpu, 100.0 / 1e9);
     list.0
 }
 
-/// A list of series under construction.
+/// List of series under construction.
 struct List(Vec<Series>);
 
 impl List {
@@ -119,7 +119,7 @@ impl List {
     }
 }
 
-/// Sizes of the heap, of what is beside it, and of their pools.
+/// Adds the sizes of heap and non-heap memory, and of their pools.
 fn memory(list: &mut List) {
     for part in PARTS {
         let heap = BeanAttribute::part(MEMORY, "HeapMemoryUsage", part);
@@ -161,7 +161,8 @@ fn bean(kind: &str, name: &str) -> String {
     format!("java.lang:type={kind},name={name}")
 }
 
-/// A name without blanks and quotes: `CodeHeap 'non-nmethods'` is `CodeHeap_non-nmethods`.
+/// Removes blanks and quotes from a name: `CodeHeap 'non-nmethods'` becomes
+/// `CodeHeap_non-nmethods`.
 fn one_word(name: &str) -> String {
     name.replace(' ', "_").replace('\'', "")
 }

@@ -1,7 +1,7 @@
-//! Probes: what the machine, the hosts, the processes and the database say of themselves while
-//! work goes on. Those of machine, hosts and processes are [`host::probe`]'s, as are the threads
-//! that look, and run in the host's agent; here are those of the database, which are asked over the
-//! network, and what runs where for a cluster.
+//! Probes: metrics of machine, hosts, processes and database while work is running. Probes of
+//! machine, hosts and processes, and the sampling threads, are in [`host::probe`] and run in the
+//! host's agent. This module has the probes of the database, which use the network, and assigns
+//! probes to the parts of a cluster.
 
 mod beans;
 mod cassandra;
@@ -19,34 +19,34 @@ use host::probe::Sampler;
 use host::{Hosts, Watch};
 use std::time::Duration;
 
-/// Which probes run, each with the time between two looks; `None`: it does not run.
+/// Probes to run, each with its sampling interval. `None` disables a probe.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProbeSpec {
-    /// The machine and the stand-in hosts: CPUs, memory, devices, network, pressure.
+    /// Machine and simulated hosts: CPUs, memory, devices, network, pressure.
     pub hosts: Option<Duration>,
-    /// The nodes' processes and this one.
+    /// Processes of the nodes and this one.
     pub processes: Option<Duration>,
-    /// The nodes' Java machines.
+    /// JVMs of the nodes.
     pub jvm: Option<Duration>,
-    /// The database's own figures.
+    /// Cassandra's own metrics.
     pub cassandra: Option<Duration>,
-    /// Pauses, from the collector's log.
+    /// Pauses from the collectors' logs.
     pub gc_log: Option<Duration>,
 }
 
 impl Cluster {
-    /// Starts the probes of `spec`; `tables` of `keyspace` are those whose own figures are read.
+    /// Starts the probes of `spec`, with the metrics of `tables` in `keyspace`.
     ///
     /// # Errors
-    /// A probe cannot start at all: the message says which and why. What some probe cannot see is
-    /// no error, see [`Cluster::unseen`].
+    /// A probe cannot start at all; the message says which one and why. Missing values of a probe
+    /// are no error, see [`Cluster::unseen`].
     pub fn probe(&self, spec: &ProbeSpec, keyspace: &str, tables: &[&str]) -> Result<Probes> {
         let mut samplers = os(self, spec)?;
         samplers.extend(node::samplers(self, spec, keyspace, tables));
         Probes::start(samplers)
     }
 
-    /// What the probes of `spec` cannot see, each with the reason and what would bring it.
+    /// Returns what the probes of `spec` cannot see, each with the reason and what would enable it.
     pub fn unseen(&self, spec: &ProbeSpec) -> Vec<String> {
         let mut unseen = unseen_by_os(spec, self);
         unseen.extend(node::unseen(self, spec));
@@ -54,9 +54,9 @@ impl Cluster {
     }
 }
 
-/// The looks at machines, stand-ins and processes: by the agent of each host. We ourselves look at
-/// this process, and at this machine where no agent stands for it: stand-ins are made of it, and of
-/// attached nodes it is all that we see.
+/// Builds the samplers of machines, simulated hosts and processes, which run in the agent of each
+/// host. This process samples itself. It also samples this machine if no agent does: simulated
+/// hosts are part of it, and for attached nodes nothing else is visible.
 fn os(cluster: &Cluster, spec: &ProbeSpec) -> Result<Vec<Sampler>> {
     let mut samplers = Vec::new();
     let mut ours = Watch::default();
@@ -89,7 +89,7 @@ fn os(cluster: &Cluster, spec: &ProbeSpec) -> Result<Vec<Sampler>> {
     Ok(samplers)
 }
 
-/// The looks at the machines of nodes that are not ours, as far as there is a way to them.
+/// Builds the samplers of attached nodes' machines, where they are reachable.
 fn elsewhere(cluster: &Cluster, spec: &ProbeSpec) -> Result<Vec<Sampler>> {
     let mut samplers = Vec::new();
     let Some(hosts) = cluster.attached_hosts() else {
@@ -103,7 +103,7 @@ fn elsewhere(cluster: &Cluster, spec: &ProbeSpec) -> Result<Vec<Sampler>> {
         if let Some(period) = spec.processes {
             for index in hosts.nodes_of(host) {
                 let node = &cluster.nodes()[index];
-                // What is not found is told of as unseen.
+                // Missing processes are reported as unseen.
                 if let Ok(process) = hosts.process(index, node.address) {
                     watch.process(period, &node.name, process.pid);
                 }
@@ -114,7 +114,7 @@ fn elsewhere(cluster: &Cluster, spec: &ProbeSpec) -> Result<Vec<Sampler>> {
     Ok(samplers)
 }
 
-/// What the looks at this machine cannot see.
+/// Returns what the probes of machines and processes cannot see.
 fn unseen_by_os(spec: &ProbeSpec, cluster: &Cluster) -> Vec<String> {
     let mut unseen = Vec::new();
     let hosts = cluster.attached_hosts();

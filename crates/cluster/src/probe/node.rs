@@ -1,5 +1,5 @@
-//! Which looks a node gets, and what stays out of sight: all of them where its JVM has an agent and
-//! its folder is ours, virtual tables where there is nothing but CQL.
+//! Chooses the probes of a node, and lists what they cannot see. A managed node with an agent gets
+//! all probes; a node with only CQL gets those of virtual tables.
 
 use super::ProbeSpec;
 use super::cassandra::Cassandra;
@@ -15,19 +15,19 @@ use host::probe::{Look, Out, Sampler, Task};
 use std::collections::BTreeMap;
 use target::Ability;
 
-/// What the MBeans show and the tables of `system_views` do not.
+/// Values that only MBeans show, not the tables of `system_views`.
 const ONLY_BY_MBEANS: &str = "pending compactions and bytes compacted, SSTables and SSTables per \
     read, dropped messages, time-outs, unavailables and failures of client requests, waits for the \
     commit log and for memtables";
 
-/// What the MBeans show and neither metrics nor tables do.
+/// Values that only MBeans show, neither metric tables nor virtual tables.
 const NO_METRICS: &str = "whom each node takes for unreachable";
 
-/// What would bring the MBeans into sight.
+/// Hint that enables the MBeans.
 const BY_AGENT: &str = "Jolokia agents in the JVMs, named by `attach: {jolokia: {port: 8778}}`, \
     would show it";
 
-/// All that tables show of a node that shows its metrics by them.
+/// Probes of a node that shows its metrics in tables.
 struct ByTables {
     metrics: Cassandra,
     others: VirtualTables,
@@ -40,7 +40,7 @@ impl Look for ByTables {
     }
 }
 
-/// One sampler per node, so that a node that hangs holds up no other.
+/// Builds one sampler per node, so that a hanging node does not delay the others.
 pub(super) fn samplers(
     cluster: &Cluster,
     spec: &ProbeSpec,
@@ -78,7 +78,7 @@ pub(super) fn samplers(
     samplers
 }
 
-/// The log of a node's collector, where it is in sight.
+/// Returns the probe of a node's collector log, if it is accessible.
 fn gc_log(cluster: &Cluster, index: usize, name: &str) -> Option<GcLog> {
     if let Some(local) = cluster.local() {
         let LocalNode { host, layout, .. } = local.node(index);
@@ -89,8 +89,8 @@ fn gc_log(cluster: &Cluster, index: usize, name: &str) -> Option<GcLog> {
     Some(GcLog::new(&hosts.of(index)?.agent, folder, name).elsewhere())
 }
 
-/// What the looks at the nodes cannot see: each with the nodes, the reason and what would bring it;
-/// and of whose metrics it is tables that are read.
+/// Returns what the probes of the nodes cannot see: the nodes, the reason and what would enable it.
+/// Also names the nodes whose metrics are read from tables.
 pub(super) fn unseen(cluster: &Cluster, spec: &ProbeSpec) -> Vec<String> {
     let mut without: BTreeMap<String, Vec<&NodeInfo>> = BTreeMap::new();
     for node in cluster.nodes() {

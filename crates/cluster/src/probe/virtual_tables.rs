@@ -1,11 +1,11 @@
-//! What a node tells over CQL alone, where its MBeans are out of sight: the tables of
-//! `system_views`. Where it shows its metrics too (`system_metrics`), only what is no metric.
+//! Probe of a node with only CQL, without MBeans: the tables of `system_views`. If the node also
+//! shows its metrics (`system_metrics`), only non-metrics are read here.
 //!
-//! The series have the names that they have by MBean, as far as they are the same thing. Two
-//! differ: `client_request.*` counts the operations on the workload's keyspace only, and a batch
-//! once for each of its tables; of compactions only those that run are seen. Of the latency tables
-//! nothing but the counts is used: their rates are of five minutes, and their percentiles wrong
-//! (0.004 ms where the timers of the same 5.0.8 said milliseconds).
+//! The series have the same names as with MBeans if they mean the same. Two differ:
+//! `client_request.*` counts only operations on the workload's keyspace, and a batch once per
+//! table; of compactions only running ones are visible. Only the counts of the latency tables are
+//! used. Their rates are averages of five minutes, and their percentiles are wrong (0.004 ms where
+//! the timers of the same 5.0.8 showed milliseconds).
 
 use super::beans::Counters;
 use super::cassandra::POOLS;
@@ -18,12 +18,12 @@ use measure::clock;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// How long a node may take to answer.
+/// Time limit of an answer.
 const LIMIT: Duration = Duration::from_secs(5);
 
 const MEBIBYTE: f64 = 1_048_576.0;
 
-/// Looks at the virtual tables of one node.
+/// Probe of one node's virtual tables.
 pub(super) struct VirtualTables {
     node: SocketAddr,
     access: Access,
@@ -32,16 +32,16 @@ pub(super) struct VirtualTables {
     put: Put,
 }
 
-/// What to do with a row; the whole result comes by, one row after the other.
+/// Handler of a row. It is called for every row of the result.
 type Use = fn(&mut Put, &Row<'_>);
 
-/// One statement of a look.
+/// Statement of a sample.
 struct Query {
     asked: RepeatedQuery,
     each: Use,
 }
 
-/// Where values go, and what they are compared with.
+/// Destination of the values, and the state for differences.
 struct Put {
     place: String,
     tables: Vec<String>,
@@ -53,7 +53,7 @@ struct Put {
     at_ns: u64,
 }
 
-/// A value that is the sum over rows.
+/// Value that is a sum over rows.
 struct Sum {
     name: &'static str,
     unit: &'static str,
@@ -62,8 +62,8 @@ struct Sum {
 }
 
 impl VirtualTables {
-    /// Of the node `place` at `node`: with the figures of some tables of a keyspace, or, of a node
-    /// that shows its metrics, only what is no metric.
+    /// Creates a probe for the node `place` at `node`. It reads the metrics of some tables of a
+    /// keyspace or, for a node that shows its metrics, only non-metrics.
     pub(super) fn new(
         node: SocketAddr,
         access: &Access,
@@ -108,7 +108,7 @@ impl Look for VirtualTables {
     }
 }
 
-/// Of the node as a whole: columns, table, and what is done with a row.
+/// Tables about the whole node: columns, table, and row handler.
 const OF_NODE: [(&str, &str, Use); 4] = [
     (
         "name, active_tasks, pending_tasks, blocked_tasks, blocked_tasks_all_time, completed_tasks",
@@ -124,7 +124,7 @@ const OF_NODE: [(&str, &str, Use); 4] = [
     ("name, value", "cql_metrics", cql_metrics),
 ];
 
-/// The same, of what is no metric.
+/// Tables about the whole node with non-metrics only.
 const NO_METRICS: [(&str, &str, Use); 4] = [
     (
         "kind, unit, progress, total",
@@ -144,7 +144,7 @@ const NO_METRICS: [(&str, &str, Use); 4] = [
     ),
 ];
 
-/// Of the tables of a keyspace.
+/// Tables about the tables of a keyspace.
 const OF_KEYSPACE: [(&str, &str, Use); 6] = [
     (COUNT, "coordinator_read_latency", |put, row| {
         put.count(row, Some("client_request.Read.ops/s"), "coordinator_read");
@@ -167,7 +167,7 @@ const OF_KEYSPACE: [(&str, &str, Use); 6] = [
 
 const COUNT: &str = "table_name, count";
 
-/// Of all, for a keyspace; or only what is no metric.
+/// Builds all queries for a keyspace, or only those of non-metrics.
 fn queries(keyspace: Option<&str>) -> Vec<Query> {
     let query = |cql: String, each: Use| Query {
         asked: RepeatedQuery::new(cql),
@@ -182,14 +182,14 @@ fn queries(keyspace: Option<&str>) -> Vec<Query> {
     queries.extend(OF_NODE.into_iter().map(whole));
     queries.extend(OF_KEYSPACE.into_iter().map(|(columns, table, each)| {
         let all = select(columns, table);
-        // A part of the key is not enough for the lines before 5.0.
+        // Before 5.0, a partial key is not enough for the query.
         let some = format!("{all} WHERE keyspace_name = {keyspace} ALLOW FILTERING");
         query(some, each)
     }));
     queries
 }
 
-/// One row of a result.
+/// A row of a result.
 struct Row<'a> {
     columns: &'a [String],
     cells: &'a [Value],
@@ -212,14 +212,14 @@ impl Row<'_> {
 }
 
 impl Put {
-    /// Uses each row, then puts what they and their sums have given.
+    /// Handles each row, then stores the values and sums.
     fn result(&mut self, result: &QueryResult, each: Use, out: &mut Out) {
         for cells in &result.rows {
             let columns = &result.columns;
             each(self, &Row { columns, cells });
         }
         if result.rows.is_empty() {
-            // A table without rows has sums as well: of nothing.
+            // An empty table yields its sums as well: zeros.
             let columns = &result.columns;
             each(
                 self,
@@ -252,7 +252,7 @@ impl Put {
         self.ready.extend(per_second.map(|value| (name, unit, value)));
     }
 
-    /// Adds to a sum over rows; a row without a value adds nothing, but the sum is there.
+    /// Adds to a sum over rows. A missing value adds nothing, but creates the sum.
     fn add(&mut self, name: &'static str, unit: &'static str, rate: bool, value: Option<f64>) {
         let value = value.unwrap_or(0.0);
         match self.sums.iter_mut().find(|sum| sum.name == name) {
@@ -266,7 +266,7 @@ impl Put {
         }
     }
 
-    /// A row of one of the latency tables.
+    /// Handles a row of a latency table.
     fn count(&mut self, row: &Row<'_>, requests: Option<&'static str>, what: &str) {
         let count = row.number("count");
         if let Some(name) = requests {

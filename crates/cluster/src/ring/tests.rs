@@ -1,4 +1,4 @@
-//! Shares of rings worked out by hand, and what must hold for any ring.
+//! Tests of shares that were worked out by hand, and of properties of any ring.
 
 use super::*;
 use proptest::prelude::*;
@@ -22,7 +22,7 @@ fn by(copies: &[(&str, usize)]) -> Replication {
     Replication::ByDatacenter(copies.iter().map(pair).collect())
 }
 
-/// Quarters of the ring.
+/// A quarter of the ring.
 const Q: i64 = 1 << 62;
 
 #[test]
@@ -65,10 +65,11 @@ fn an_empty_ring_has_no_shares() {
     assert_eq!(tokenless.primary_shares(), vec![0.0]);
 }
 
-/// What it is, the racks of four nodes, the copies, and who has each of the four ranges.
+/// Description, the racks of four nodes, the replication, and the replicas of each of the four
+/// ranges.
 type Row<'a> = (&'a str, [&'a str; 4], &'a Replication, [&'a [usize]; 4]);
 
-/// Four nodes of a quarter each; the racks decide who has the second copy.
+/// Four nodes with a quarter each: the racks decide which node has the second copy.
 #[test]
 fn nodes_of_a_used_rack_are_skipped_while_there_are_others() {
     let ring_of = |racks: [&str; 4]| {
@@ -116,7 +117,7 @@ fn nodes_of_a_used_rack_are_skipped_while_there_are_others() {
     for (what, racks, replication, expected) in rows {
         assert_eq!(replicas(&ring_of(racks), replication), expected, "{what}");
     }
-    // In pairs: the first node of each rack also stands in for the ranges of the other's.
+    // Pairs of racks: the first node of each rack is also replica of the other rack's ranges.
     let ring = ring_of(["r1", "r1", "r2", "r2"]);
     assert_eq!(ring.shares(&two), vec![0.75, 0.25, 0.75, 0.25]);
 }
@@ -178,7 +179,7 @@ fn replication_is_read_as_the_server_writes_it() {
     }
 }
 
-/// Rings of up to 12 nodes in up to 3 data centers of up to 4 racks, tokens anywhere.
+/// Rings of up to 12 nodes in up to 3 data centers of up to 4 racks, with arbitrary tokens.
 fn rings() -> impl Strategy<Value = Vec<NodeInfo>> {
     let one = (
         0..3u8,

@@ -1,4 +1,4 @@
-//! Sessions against servers that answer what a test says, on free ports of loopback.
+//! Tests of sessions with scripted servers, on free loopback ports.
 
 use super::*;
 use crate::access::Credentials;
@@ -8,8 +8,8 @@ use std::net::TcpListener;
 use std::sync::{Arc, Mutex};
 use target::Secret;
 
-/// A server on a free port that answers the requests of one connection with `answers`: opcode
-/// and body each.
+/// Starts a server on a free port that answers the requests of one connection with `answers`, each
+/// an opcode and a body.
 fn serve(answers: Vec<(u8, Vec<u8>)>) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -51,7 +51,7 @@ const LIMIT: Duration = Duration::from_secs(10);
 fn preparing_tells_what_the_markers_take() {
     let mut prepared = 4i32.to_be_bytes().to_vec();
     prepared.extend(string("id"));
-    // One table for all: flags, two markers, none of the partition key.
+    // One table for all columns: flags, two markers, none of them in the partition key.
     for number in [1i32, 2, 0] {
         prepared.extend(number.to_be_bytes());
     }
@@ -59,7 +59,7 @@ fn preparing_tells_what_the_markers_take() {
     for (name, typ) in [("a", 0x0002u16), ("b", 0x000D)] {
         prepared.extend([string(name), typ.to_be_bytes().to_vec()].concat());
     }
-    // No rows come back.
+    // The statement returns no rows.
     prepared.extend([4i32.to_be_bytes(), 0i32.to_be_bytes()].concat());
     let address = serve(vec![
         (opcode::READY, Vec::new()),
@@ -205,8 +205,9 @@ fn long_statements_are_shortened_between_characters() {
     assert_eq!(shorten(&long).chars().count(), STATEMENT_CHARS_SHOWN + 1);
 }
 
-/// A server as Cassandra 2.1 and others are: it takes one version, or none, and refuses the others
-/// in a frame of its own newest one, after which it hangs up. The versions that it was asked for.
+/// Starts a server like Cassandra 2.1: it accepts one version, or none. It refuses other versions
+/// in a frame of its own newest version, and then closes the connection. Also returns the versions
+/// that clients requested.
 fn takes(only: Option<u8>, newest: u8) -> (SocketAddr, Arc<Mutex<Vec<u8>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();

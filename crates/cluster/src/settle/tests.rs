@@ -1,4 +1,4 @@
-//! When waiting ends, by what the looks see.
+//! Tests of when waiting ends, with given samples.
 
 use super::*;
 
@@ -12,8 +12,8 @@ fn sample(running: u64, pending: Option<u64>, bytes: u64) -> Sample {
     }
 }
 
-/// What is done at looks one second apart other than looking again, with three idle looks and
-/// ten seconds of patience: the number of the look, and what.
+/// Returns the decisions other than another sample, with their sample number. Samples are one
+/// second apart; three idle samples end the wait, and ten seconds without change count as stalled.
 fn states(looks: impl IntoIterator<Item = Sample>) -> Vec<(usize, State)> {
     let rule = Rule {
         sample: Duration::from_secs(1),
@@ -64,7 +64,7 @@ fn pending_work_that_never_moves_is_kicked_and_then_stalled() {
     let still = || std::iter::repeat_with(|| sample(0, Some(3), 7));
     let stalled = [(10, State::Stuck), over(20, SettleOutcome::Stalled)];
     assert_eq!(states(still().take(30)), stalled);
-    // The kick has done it: what was pending runs, and then there is rest.
+    // The second trigger worked: the pending compactions run, then all is idle.
     let helped = still()
         .take(11)
         .chain([sample(1, Some(3), 7)])
@@ -107,7 +107,7 @@ fn the_published_rule_is_for_data_that_is_large_or_of_unknown_size() {
         let rule = Rule::for_data(bytes, Duration::ZERO);
         rule.sample * rule.idle_samples
     };
-    assert_eq!(idle(Some(LARGE_DATA_BYTES - 1)), Duration::from_secs(2));
+    assert_eq!(idle(Some(LARGE_DATA_BYTES - 1)), Duration::from_millis(750));
     assert_eq!(idle(Some(LARGE_DATA_BYTES)), Duration::from_secs(30));
     assert_eq!(idle(None), Duration::from_secs(30));
 }

@@ -1,11 +1,12 @@
 //! Snapshots of an attached cluster: the server's own, in its own folders.
 //!
-//! Nothing of them is on this machine, so that what a restore must lead to stands in the name of
-//! the server's snapshot, one for each table and node: `cassay-NAME-COUNT-BYTES[-LEVELS]`, say
+//! No file of them is on this machine. So the expected result of a restore is in the name of the
+//! server's snapshot, one per table and node: `cassay-NAME-COUNT-BYTES[-LEVELS]`, for example
 //! `cassay-loaded-12-704512331-0_4_8`. Any command on any machine can then restore and compare.
 //!
-//! It is somebody else's cluster: neither its hints nor its caches are touched (the server itself
-//! passes over hints that are older than a TRUNCATE), and what an operator has disabled stays so.
+//! The cluster belongs to another user: its hints and caches are not touched (the server itself
+//! ignores hints older than a TRUNCATE), and compactions that an operator has disabled stay
+//! disabled.
 
 use super::schema::Tables;
 use super::{
@@ -25,22 +26,22 @@ use std::collections::BTreeMap;
 use std::sync::PoisonError;
 use versions::Release;
 
-/// What the names of our snapshots on a server begin with.
+/// Prefix of cassay's snapshot names on a server.
 const OURS: &str = "cassay-";
 
-/// How often a table is looked at that changes while it is put away.
+/// Number of attempts if a table changes during its snapshot.
 const ATTEMPTS_COUNT: usize = 3;
 
-/// One node of the cluster.
+/// A node of the cluster.
 struct AttachedNode<'a> {
     name: &'a str,
     info: &'a NodeInfo,
     agent: &'a Jolokia,
-    /// Where its data is, as it says.
+    /// Data folders, as the node reports them.
     folders: Vec<String>,
 }
 
-/// What a server's snapshot is called, and what it must lead to.
+/// Name of a server snapshot, and the layout that its restore must give.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Tag {
     name: String,
@@ -65,8 +66,8 @@ impl Tag {
         }
     }
 
-    /// `None` if a snapshot is not of ours. Names may have dashes, the parts behind have none, and
-    /// levels are told from bytes by their underscore.
+    /// Parses a snapshot name. `None` if it is not cassay's. NAME may contain dashes, the other
+    /// parts have none. Levels are told from bytes by their underscore.
     fn parse(text: &str) -> Option<Tag> {
         let mut rest = text.strip_prefix(OURS)?;
         let mut levels = None;
@@ -90,7 +91,7 @@ impl Tag {
     }
 }
 
-/// A table's snapshot that is of ours, as a node lists it.
+/// Snapshot of a table made by cassay, as a node lists it.
 struct Row {
     tag: Tag,
     keyspace: String,
@@ -98,10 +99,10 @@ struct Row {
     created_unix_ns: u64,
 }
 
-/// All nodes with their agents.
+/// Returns all nodes with their agents.
 ///
 /// # Errors
-/// There is no access to them; the message says what is missing.
+/// Agents are not accessible. The message says what is missing.
 fn nodes(cluster: &Cluster) -> Result<(&Attached, Vec<AttachedNode<'_>>)> {
     let attached = cluster.attached().context("the cluster is ours")?;
     let agents = cluster.agents().context(
@@ -121,8 +122,8 @@ fn nodes(cluster: &Cluster) -> Result<(&Attached, Vec<AttachedNode<'_>>)> {
     Ok((attached, nodes?))
 }
 
-/// Snapshots of ours that each node has, in their order: of its table of snapshots, or of its MBean
-/// where its line has none. Only the table tells when they were made.
+/// Returns each node's snapshots made by cassay, in node order. They come from its snapshot table,
+/// or from its MBean if its line has no such table. Only the table has their creation time.
 ///
 /// # Errors
 /// A node does not answer, or this user may not read the table.
@@ -195,7 +196,7 @@ pub(crate) fn create(
     made.with_context(|| format!("the snapshot {name} was taken, and the nodes do not list it"))
 }
 
-/// Takes a table's snapshot under a name that says what is in it.
+/// Takes a table's snapshot under a name that describes its content.
 fn create_on(
     attached: &Attached,
     node: &AttachedNode<'_>,
@@ -289,7 +290,7 @@ pub(crate) fn restore(
     ));
     let mut switched = Vec::new();
     for node in &nodes {
-        // What an operator has disabled is not ours to enable again.
+        // Compactions that an operator has disabled must stay disabled.
         let disabled = mbeans::disabled(node.agent, keyspace, &names)?;
         let mut ours: Vec<&str> = allowed.iter().map(String::as_str).collect();
         ours.retain(|table| !disabled.contains(table));
@@ -316,7 +317,7 @@ pub(crate) fn restore(
     })
 }
 
-/// What a node's part of a snapshot must lead to.
+/// Returns the fingerprint that restoring a node's part must give.
 fn fingerprint_of(part: &BTreeMap<&str, &Row>) -> Fingerprint {
     let layout = |(table, row): (&&str, &&Row)| (table.to_string(), row.tag.layout.clone());
     Fingerprint {
@@ -337,7 +338,8 @@ fn check_ring(node: &AttachedNode<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Empties the tables and imports them, node by node; seconds of TRUNCATE and of importing.
+/// Truncates the tables and imports them, node by node. Returns the seconds of TRUNCATE and of the
+/// import.
 fn swap(
     nodes: &[AttachedNode<'_>],
     parts: &[BTreeMap<&str, &Row>],
@@ -369,7 +371,7 @@ fn swap(
     Ok((truncate_s, import_s))
 }
 
-/// Imports a table's snapshot from where the server keeps it.
+/// Imports a table's snapshot from the server's own folders.
 fn import(node: &AttachedNode<'_>, row: &Row, id: &str) -> Result<()> {
     let (keyspace, table) = (row.keyspace.as_str(), row.table.as_str());
     let (count, _) = Metrics::from(node.agent).live_sstables(keyspace, table)?;
@@ -433,7 +435,7 @@ pub(crate) fn fingerprints(
     nodes.into_iter().map(of_node).collect()
 }
 
-/// The layout of a node's tables by the server's own counts.
+/// Returns the layout of a node's tables by the server's own counts.
 fn fingerprint(agent: &Jolokia, keyspace: &str, tables: &Tables) -> Result<Fingerprint> {
     let layout = |table: &String| Ok((table.clone(), layout_of(agent, keyspace, table)?));
     let layouts: Result<_> = tables.keys().map(layout).collect();

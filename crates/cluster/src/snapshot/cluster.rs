@@ -1,5 +1,4 @@
-//! What a cluster does with snapshots: by its files where its nodes are ours, by what its servers
-//! offer where they are not.
+//! Snapshot operations of a cluster: by files for managed nodes, by MBeans for attached ones.
 
 use super::manifest::check_name;
 use super::{Fingerprint, RestoreHow, Restored, Snapshot, attached, offline, online, own, schema};
@@ -8,12 +7,12 @@ use anyhow::{Result, bail};
 use std::collections::BTreeMap;
 
 impl Cluster {
-    /// Puts the data of `tables` (none: all) of `keyspace` away under `name`: flushes, and links
-    /// every SSTable. Settle first: what is put away unsettled is brought back unsettled.
+    /// Takes the snapshot `name` of `tables` (all if empty) of `keyspace`: flushes, and links every
+    /// SSTable. Settle first: pending compactions would come back with a restore.
     ///
     /// # Errors
-    /// The name is taken or cannot be used, there is no such table, or the cluster gives no access
-    /// to what this needs; the message names the node and what is missing.
+    /// The name is taken or invalid, there is no such table, or the cluster lacks the required
+    /// access. The message names the node and what is missing.
     pub fn snapshot_create(
         &self,
         name: &str,
@@ -28,7 +27,7 @@ impl Cluster {
         }
     }
 
-    /// All snapshots, by name: those that every node has a part of.
+    /// Returns all snapshots that are complete on every node, by name.
     ///
     /// # Errors
     /// A node does not answer, or its files cannot be read.
@@ -39,14 +38,14 @@ impl Cluster {
         }
     }
 
-    /// Brings the tables of a snapshot back to what they were, and checks on every node that they
-    /// consist of the same SSTables. What was written since is gone. All bytes of a snapshot of
-    /// ours are read the first time that this process uses it.
+    /// Restores the tables of a snapshot, and verifies on every node that they consist of the same
+    /// SSTables. Later writes are lost. All bytes of a managed cluster's snapshot are read when
+    /// this process uses it for the first time.
     ///
     /// # Errors
-    /// There is no such snapshot, a file of it is damaged, a volume has no room, a node is down,
-    /// refuses, or has other SSTables afterwards; the message names the node and the table or file,
-    /// and says what is left and how to go on if anything was changed.
+    /// There is no such snapshot, a file of it is damaged, a volume is too small, or a node is
+    /// down, refuses, or has other SSTables afterwards. The message names the node and the table or
+    /// file. If anything was changed, it says what remains and how to go on.
     pub fn snapshot_restore(
         &mut self,
         name: &str,
@@ -67,11 +66,11 @@ impl Cluster {
         }
     }
 
-    /// Reads every file of a snapshot and compares it with what was put away: by node, whether its
-    /// part is whole.
+    /// Reads every file of a snapshot, and compares it with its checksum. Returns the result by
+    /// node.
     ///
     /// # Errors
-    /// There is no such snapshot, or it is on the disks of an attached cluster, out of sight.
+    /// There is no such snapshot, or its files are not accessible because the cluster is attached.
     pub fn snapshot_verify(&self, name: &str) -> Result<Vec<(String, Result<(), String>)>> {
         check_name(name)?;
         match self.local() {
@@ -83,7 +82,7 @@ impl Cluster {
         }
     }
 
-    /// Removes a snapshot on all nodes, a part too that only some of them have.
+    /// Removes a snapshot on all nodes, even if only some nodes have a part of it.
     ///
     /// # Errors
     /// No node has it, or it cannot be removed.
@@ -95,11 +94,11 @@ impl Cluster {
         }
     }
 
-    /// The layout of `tables` (none: all) of `keyspace` on each node, by its name. It means
-    /// something while nothing is compacted.
+    /// Returns the layout of `tables` (all if empty) of `keyspace` by node name. It is meaningful
+    /// only while no compaction runs.
     ///
     /// # Errors
-    /// There is no such table, or a node's files and MBeans are both out of sight.
+    /// There is no such table, or neither files nor MBeans of a node are accessible.
     pub fn fingerprints(
         &self,
         keyspace: &str,

@@ -1,34 +1,35 @@
-//! What a snapshot has, beside what came of it: equal by fingerprint, and in which numbers not.
+//! Comparison of a snapshot with restored or imported data: fingerprints, and numbers that show
+//! differences.
 
 use super::contents::{NodeContents, TableContents};
 
-/// What was put away or exported beside what is here, a row for each node and table.
+/// Comparison of original and present data, a row for each node and table.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Comparison {
-    /// In the order of nodes and tables.
+    /// Rows, in the order of nodes and tables.
     pub rows: Vec<ComparedTable>,
-    /// The nodes, each with both fingerprints: as it was, as it is.
+    /// Name of each node, with its fingerprints before and now.
     pub fingerprints: Vec<(String, String, String)>,
 }
 
-/// A table of one node on both sides.
+/// A table of one node before and now.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ComparedTable {
-    /// The node that has it now.
+    /// Node that has it now.
     pub node: String,
-    /// The table.
+    /// Name of the table.
     pub table: String,
-    /// As it was.
+    /// Contents before.
     pub was: TableContents,
-    /// As it is.
+    /// Contents now.
     pub is: TableContents,
 }
 
-/// A fingerprint and what is behind it.
+/// Fingerprint and contents of a node.
 pub(super) type Side = (String, NodeContents);
 
 impl Comparison {
-    /// Of nodes, each as it was and as it is.
+    /// Compares nodes, each with its data before and now.
     pub(super) fn of(nodes: impl Iterator<Item = (String, Side, Side)>) -> Comparison {
         let mut all = Comparison::default();
         for (node, (was_print, was), (is_print, is)) in nodes {
@@ -46,7 +47,7 @@ impl Comparison {
         all
     }
 
-    /// Whether every fingerprint and every number is the same.
+    /// Returns true if all fingerprints and numbers are equal.
     pub fn is_equal(&self) -> bool {
         let prints = self.fingerprints.iter().all(|(_, was, is)| was == is);
         prints && self.rows.iter().all(|row| row.was == row.is)

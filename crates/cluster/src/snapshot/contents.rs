@@ -1,9 +1,9 @@
-//! What tables hold, in numbers that a person compares: rows, bytes per row, SSTables per level,
-//! compression ratio, versions of their format.
+//! Contents of tables in comparable numbers: rows, bytes per row, SSTables per level, compression
+//! ratio, format versions.
 //!
-//! A fingerprint ([`super::Fingerprint`]) proves that two nodes have the same SSTables; these say
-//! what they have, and where not, by how much. They are read from the SSTables themselves, so that
-//! a snapshot that nobody serves has them, too.
+//! A fingerprint ([`super::Fingerprint`]) proves that two nodes have the same SSTables. These
+//! numbers show the size of a difference. They are read from the SSTables themselves, so a snapshot
+//! that no server has loaded has them too.
 
 use super::layout::{DATA, Sstable, TableFiles};
 use super::manifest::{self, Manifest};
@@ -15,70 +15,69 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// What the name of the component ends with that counts partitions and rows.
+/// File name suffix of the component with the numbers of partitions and rows.
 const STATISTICS: &str = "Statistics.db";
 
-/// The same of the one that says what was compressed.
+/// File name suffix of the component with compression data.
 const COMPRESSION: &str = "CompressionInfo.db";
 
-/// How much of it is read: its beginning has a name and some options.
+/// Bytes read of it. The beginning has the compressor's name and options.
 const COMPRESSION_BYTES: usize = 16 << 10;
 
-/// A larger `Statistics.db` than any server writes (some ten kB) is not read.
+/// A `Statistics.db` above this size is not read; servers write some ten kB.
 const STATISTICS_BYTES_MAX: u64 = 4 << 20;
 
-/// What one table holds on one node, all of its SSTables together.
+/// Contents of a table on one node, over all of its SSTables.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TableContents {
-    /// Rows as the SSTables count them: one that is in two of them counts twice, and a deleted one
-    /// once. Absent where one of them cannot tell.
+    /// Rows, summed over the SSTables: a row in two of them counts twice, a deleted row once.
+    /// `None` if an SSTable does not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rows: Option<u64>,
-    /// The same of partitions.
+    /// Partitions, counted likewise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub partitions: Option<u64>,
-    /// Bytes of the rows on disk: of all `Data.db`.
+    /// Bytes of all `Data.db` files.
     pub data_bytes: u64,
-    /// Bytes of the same before they were compressed. Absent where one of them cannot tell.
+    /// Bytes of the same data before compression. `None` if an SSTable does not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uncompressed_bytes: Option<u64>,
-    /// How many SSTables.
+    /// Number of SSTables.
     pub sstables: u64,
-    /// SSTables per level, where the compaction strategy has levels.
+    /// SSTables per level, if the compaction strategy has levels.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub levels: Option<Vec<u64>>,
-    /// SSTables by the version of their format: `nb`, `oa`, `da`.
+    /// Number of SSTables by format version: `nb`, `oa`, `da`.
     pub formats: BTreeMap<String, u64>,
 }
 
 impl TableContents {
-    /// Bytes of `Data.db` per row.
+    /// Returns the bytes of `Data.db` per row.
     pub fn bytes_per_row(&self) -> Option<f64> {
         let rows = self.rows.filter(|rows| *rows > 0)?;
         Some(self.data_bytes as f64 / rows as f64)
     }
 
-    /// Bytes on disk by bytes before compression.
+    /// Returns the ratio of bytes on disk to bytes before compression.
     pub fn compression_ratio(&self) -> Option<f64> {
         let whole = self.uncompressed_bytes.filter(|bytes| *bytes > 0)?;
         Some(self.data_bytes as f64 / whole as f64)
     }
 }
 
-/// By table.
+/// Contents of a node by table.
 pub type NodeContents = BTreeMap<String, TableContents>;
 
-/// The version of the format, by what the names of an SSTable's files begin with: `nb` of
-/// `nb-10-big-`.
+/// Returns the format version from the prefix of an SSTable's file names: `nb` of `nb-10-big-`.
 pub(super) fn format_of(prefix: &str) -> &str {
     prefix.split('-').next().unwrap_or_default()
 }
 
-/// What the files of a table come to, which are in `folder`.
+/// Returns the contents of a table whose files are in `folder`.
 ///
 /// # Errors
-/// One cannot be read; one that can be read and not understood is an absent number.
+/// A file cannot be read. A file that is read but not understood only leaves its number absent.
 pub(super) fn of_files(
     host: &Agent,
     folder: &Path,
@@ -123,7 +122,7 @@ fn counts(host: &Agent, folder: &Path, sstable: &Sstable) -> Result<Option<Count
 fn uncompressed_bytes(host: &Agent, folder: &Path, sstable: &Sstable) -> Result<Option<u64>> {
     let name = format!("{}{COMPRESSION}", sstable.prefix);
     if !sstable.files.iter().any(|file| file.name == name) {
-        // What is not compressed has no such file.
+        // Uncompressed tables have no such file.
         let data = sstable.files.iter().find(|file| file.name[sstable.prefix.len()..] == *DATA);
         return Ok(data.map(|data| data.bytes));
     }
@@ -134,7 +133,7 @@ fn uncompressed_bytes(host: &Agent, folder: &Path, sstable: &Sstable) -> Result<
     Ok(statistics::uncompressed_bytes(&bytes))
 }
 
-/// What a node's part of a snapshot holds.
+/// Returns the contents of a node's part of a snapshot.
 ///
 /// # Errors
 /// A file cannot be read.
@@ -151,7 +150,7 @@ pub(super) fn of_snapshot(
     manifest.tables.iter().map(of).collect()
 }
 
-/// What a node's tables hold as they are now.
+/// Returns the present contents of a node's tables.
 ///
 /// # Errors
 /// A file cannot be read.
@@ -198,7 +197,7 @@ mod tests {
         assert_eq!(found.compression_ratio(), Some(250.0 / 850.0));
         let formats = [("da".to_owned(), 1), ("nb".to_owned(), 2)];
         assert_eq!(found.formats, BTreeMap::from(formats));
-        // One that does not tell makes the sum unknown, not smaller.
+        // A missing number makes the sum unknown, not smaller.
         std::fs::remove_file(folder.join(format!("nb-2-big-{STATISTICS}"))).unwrap();
         let found = of();
         assert_eq!(

@@ -1,8 +1,9 @@
-//! Whether tables that are there are those that a snapshot of another cluster has: what is imported
-//! into a table of another definition would be read wrongly, or not at all.
+//! Compares existing tables with the definitions in another cluster's snapshot. Data imported into
+//! a table with another definition would be misread or unreadable.
 //!
-//! Statements are compared as the server describes them, word by word. Ids differ wherever a table
-//! was made twice, and an option that only one side names belongs to another version of Cassandra.
+//! Statements are compared as the server describes them, token by token. Ids differ between
+//! separately created tables. An option that only one side has belongs to another Cassandra
+//! version.
 
 use super::schema;
 use crate::session::Session;
@@ -10,22 +11,22 @@ use anyhow::{Result, bail};
 use cql::text::{Kind, Token};
 use std::collections::BTreeMap;
 
-/// A statement that makes something.
+/// A CREATE statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Definition {
-    /// What it makes: `create table k . t`.
+    /// Created object: `create table k . t`.
     what: String,
-    /// What it consists of: columns and keys.
+    /// Columns and keys.
     parts: String,
-    /// Its options, by name.
+    /// Options by name.
     options: BTreeMap<String, String>,
 }
 
-/// Refuses a keyspace that has some of the tables of `statements` only, or one of another
-/// definition. True if it has them all.
+/// Returns true if the keyspace has all tables of `statements` with the same definition. Refuses a
+/// keyspace with only some of them, or with a different one.
 ///
 /// # Errors
-/// The table with what is different in it; or the node does not answer.
+/// The differing table with the difference, or the node does not answer.
 pub(super) fn refuse_different(
     session: &mut Session,
     keyspace: &str,
@@ -55,8 +56,8 @@ pub(super) fn refuse_different(
     }
 }
 
-/// The first thing that differs between what is there and what is wanted. How the keyspace is
-/// copied is compared by what each node holds.
+/// Returns the first difference between existing and required definitions. Replication of the
+/// keyspace is ignored, because the ranges of each node are compared elsewhere.
 fn difference(there: &[String], wanted: &[String], keyspace: &str) -> Option<String> {
     let definitions = |all: &[String]| -> Vec<Definition> {
         let each = all.iter().map(|one| Definition::of(one));
@@ -75,7 +76,7 @@ fn difference(there: &[String], wanted: &[String], keyspace: &str) -> Option<Str
 impl Definition {
     fn of(statement: &str) -> Definition {
         let Ok(tokens) = cql::text::tokens(statement) else {
-            // The same only as a text that is equal to the letter.
+            // Equal only to identical text.
             return Definition {
                 what: statement.to_owned(),
                 parts: String::new(),

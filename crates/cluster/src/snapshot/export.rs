@@ -1,8 +1,8 @@
-//! Bringing a snapshot out of its cluster, to a folder on this machine that any tool moves.
+//! Exports a snapshot to a folder on this machine, which any tool can move.
 //!
-//! Files come from the nodes' hosts by their agents, piece by piece, and are summed up on their
-//! way: what is not what was put away ends the export. It gets its name when all of it is there and
-//! on the disk, so that a folder with that name is whole.
+//! The agents of the nodes' hosts send the files in pieces, and checksums are computed on the way.
+//! A mismatch ends the export. The folder gets its final name once everything is on disk, so a
+//! folder of that name is complete.
 
 use super::contents;
 use super::exported::{Export, ExportedNode, FILE};
@@ -22,17 +22,17 @@ use measure::number::{bytes, counted};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
-/// What of a file is in memory at a time: as much as an agent sends at once.
+/// Bytes of a file held in memory: the size of an agent's piece.
 const BUFFER_BYTES: usize = host::files::PIECE_BYTES;
 
-/// Room that is left for `export.json` and for whoever else uses the disk.
+/// Bytes kept free for `export.json` and for other users of the disk.
 const SPARE_BYTES: u64 = 64 << 20;
 
-/// Exports the snapshot `name` to the folder `to`, which is made.
+/// Exports the snapshot `name` to the new folder `to`.
 ///
 /// # Errors
-/// There is no such snapshot, `to` is there already, its disk has no room, a file is damaged or
-/// cannot be read; nothing is left at `to`.
+/// There is no such snapshot, `to` exists, its disk is too small, or a file is damaged or
+/// unreadable. Nothing is left at `to`.
 pub(super) fn export(
     cluster: &Cluster,
     places: &[NodeFiles<'_>],
@@ -42,7 +42,7 @@ pub(super) fn export(
 ) -> Result<Export> {
     let manifests = own::read(places, name)?;
     let above = above(to)?;
-    // First: what it removes is room.
+    // Comes first, because it frees space by removing leftovers.
     let making = Making::within(&above, say)?;
     let total: u64 = manifests.iter().map(bytes_of).sum();
     let disk = rustix::fs::statvfs(&above)
@@ -84,11 +84,12 @@ pub(super) fn export(
     Ok(export)
 }
 
-/// Writes what the export consists of, and gives it its name.
+/// Writes the description of the export, and renames its folder.
 fn finish(export: &Export, making: Making, to: &Path) -> Result<()> {
-    // Without blanks: the list of many files must fit into what is read of one.
+    // Written without blanks, because a list of many files must fit into the maximum size that is
+    // read.
     let text = serde_json::to_vec(export).context("write the export")?;
-    // What could not be imported is found while the cluster is still there.
+    // An export that could not be imported is refused while the cluster still exists.
     Export::parse(&text).context("this snapshot cannot be exported")?;
     let most = FileKind::Export.bytes_max();
     ensure!(
@@ -106,10 +107,10 @@ fn finish(export: &Export, making: Making, to: &Path) -> Result<()> {
     making.name(to)
 }
 
-/// The folder that an export is made in: the one that `to` is to be in.
+/// Returns the parent folder of `to`, in which the export is built.
 ///
 /// # Errors
-/// `to` is there already, or is no name.
+/// `to` exists, or has no file name.
 fn above(to: &Path) -> Result<PathBuf> {
     refuse_taken(to)?;
     ensure!(
@@ -139,7 +140,7 @@ fn refuse_taken(to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The nodes of a cluster as they themselves say where they are on the ring.
+/// Returns the nodes of a cluster, with ring positions as the nodes report them.
 ///
 /// # Errors
 /// The node does not answer, or does not know one of the others.
@@ -168,7 +169,7 @@ pub(super) fn members(cluster: &Cluster, session: &mut Session) -> Result<Vec<No
     cluster.nodes().iter().map(member).collect()
 }
 
-/// The class of a cluster's partitioner.
+/// Returns the class name of a cluster's partitioner.
 ///
 /// # Errors
 /// The node does not answer.
@@ -184,7 +185,7 @@ fn bytes_of(manifest: &Manifest) -> u64 {
     tables.flat_map(super::exported::files).map(|file| file.bytes).sum()
 }
 
-/// Brings one node's files; what they are, each with its checksum, and what they hold.
+/// Fetches one node's files. Returns their manifest with checksums, and their contents.
 pub(super) fn bring(
     place: &NodeFiles<'_>,
     manifest: &Manifest,
@@ -203,12 +204,12 @@ pub(super) fn bring(
             file.crc32 = Some(bring_file(place, &from, &to, file, wanted, counter)?);
         }
     }
-    // Whatever is measured next finds the page cache without them.
+    // Later measurements must not find these files in the page cache.
     place.host.uncache(&folder)?;
     Ok((manifest, contents))
 }
 
-/// All files of a table, each with the checksum that it must have as far as one was written down.
+/// Returns all files of a table, each with its recorded checksum if there is one.
 fn with_sums(table: &mut TableRecord) -> impl Iterator<Item = (&mut File, Option<u32>)> {
     let sstables = table.sstables.iter_mut().flat_map(|sstable| {
         let data = format!("{}{DATA}", sstable.prefix);
@@ -229,7 +230,7 @@ fn with_sums(table: &mut TableRecord) -> impl Iterator<Item = (&mut File, Option
     sstables.chain(indexes)
 }
 
-/// Brings one file; the CRC-32 of what has come.
+/// Fetches one file, and returns the CRC-32 of the received bytes.
 fn bring_file(
     place: &NodeFiles<'_>,
     from: &Path,

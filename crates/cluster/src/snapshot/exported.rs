@@ -1,9 +1,9 @@
-//! `export.json`: what an exported snapshot consists of, and whether it can be believed.
+//! `export.json`: description of an exported snapshot, and its validation.
 //!
-//! An export is a folder that any tool moves: `export.json`, and each node's files in
-//! `NODE/TABLE/FILE`. It may come from anybody. What must hold: nothing of it is used before
-//! [`Export::check`] has found that every name in it is a plain name, that nothing is there twice,
-//! and that its statements make tables of its keyspace and nothing else.
+//! An export is a folder that any tool can move: `export.json`, and each node's files in
+//! `NODE/TABLE/FILE`. It may come from an untrusted source. Invariant: none of its content is used
+//! before [`Export::check`] has passed. Each name is a plain name, nothing occurs twice, and its
+//! statements only create tables of its keyspace.
 
 use super::contents::{NodeContents, format_of};
 use super::layout::{DATA, DIGEST, File};
@@ -24,49 +24,49 @@ use target::Act;
 /// Format number of the file.
 const FORMAT: u32 = 1;
 
-/// The file that an export is known by; it is written last.
+/// File that identifies an export. It is written last.
 pub(super) const FILE: &str = "export.json";
 
-/// More data than any cluster of a laboratory has: 1 PiB.
+/// Upper limit of an export's size, above any laboratory's cluster: 1 PiB.
 const ALL_BYTES_MAX: u64 = 1 << 50;
 
-/// The longest name of a file or folder that file systems take.
+/// Longest file or folder name that file systems accept, in bytes.
 const NAME_BYTES_MAX: usize = 255;
 
-/// A snapshot that was brought out of its cluster.
+/// Description of an exported snapshot.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Export {
     format: u32,
     /// Version of cassay that wrote it.
     pub cassay: String,
-    /// The snapshot's name.
+    /// Name of the snapshot.
     pub name: String,
-    /// The keyspace that its tables are in.
+    /// Keyspace of its tables.
     pub keyspace: String,
-    /// When the snapshot was made, in nanoseconds since 1970.
+    /// Creation time of the snapshot in nanoseconds since 1970.
     pub created_unix_ns: u64,
     /// Version of Cassandra that wrote its files.
     pub version: String,
-    /// Class of the partitioner.
+    /// Class name of the partitioner.
     pub partitioner: String,
-    /// Each node's part.
+    /// Part of each node.
     pub nodes: Vec<ExportedNode>,
 }
 
-/// One node's part of an export.
+/// A node's part of an export.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExportedNode {
-    /// The node; its files are in a folder of this name.
+    /// Name of the node, and of the folder with its files.
     pub node: String,
-    /// Its data center.
+    /// Name of its data center.
     pub datacenter: String,
-    /// Its rack.
+    /// Name of its rack.
     pub rack: String,
-    /// Its tokens as it says them, ascending.
+    /// Its tokens, ascending.
     pub tokens: Vec<i64>,
-    /// Its layout, as [`super::Fingerprint`] shows it.
+    /// Its layout, in the form of [`super::Fingerprint`].
     pub fingerprint: String,
-    /// What it holds, by table.
+    /// Its contents, by table.
     pub contents: NodeContents,
     pub(super) manifest: Manifest,
 }
@@ -89,11 +89,11 @@ impl Export {
         }
     }
 
-    /// Reads and checks what is in the folder `from`; its SSTables are not looked at.
+    /// Reads and validates the description in the folder `from`, without looking at its SSTables.
     ///
     /// # Errors
-    /// It is no export, one of another format, or one that cannot be believed: which part of it,
-    /// and what it says there.
+    /// It is not an export, has another format, or is invalid. The message names the invalid part
+    /// and its value.
     pub fn read(from: &Path) -> Result<Export> {
         let path = from.join(FILE);
         let hint = "an export is a folder that `cassay snapshot export` has written";
@@ -102,10 +102,10 @@ impl Export {
         Export::parse(&bytes).with_context(|| path.display().to_string())
     }
 
-    /// As [`Export::read`], of the bytes of the file.
+    /// Parses like [`Export::read`], from the bytes of the file.
     ///
     /// # Errors
-    /// As there.
+    /// As [`Export::read`].
     pub(super) fn parse(bytes: &[u8]) -> Result<Export> {
         #[derive(Deserialize)]
         struct Head {
@@ -122,7 +122,7 @@ impl Export {
         Ok(export)
     }
 
-    /// Statements that make the keyspace and its tables again.
+    /// Statements that create the keyspace and its tables.
     pub fn schema(&self) -> &[String] {
         self.nodes.first().map_or(&[], |node| &node.manifest.schema)
     }
@@ -133,27 +133,27 @@ impl Export {
         first.unwrap_or_default().iter().map(|table| table.name.as_str()).collect()
     }
 
-    /// Bytes of all files.
+    /// Returns the total bytes of all files.
     pub fn bytes(&self) -> u64 {
         self.nodes.iter().map(ExportedNode::bytes).sum()
     }
 
-    /// How the keyspace is copied by the statement that makes it.
+    /// Returns the replication from the statement that creates the keyspace.
     ///
     /// # Errors
-    /// No statement says it, or its strategy is not known.
+    /// No statement has it, or its strategy is unknown.
     pub fn replication(&self) -> Result<Replication> {
         let mut all = self.schema().iter().filter_map(|one| replication_of(one));
         let options = all.next().context("no statement of it says how the keyspace is copied")?;
         Replication::parse(&options)
     }
 
-    /// Its nodes as members of a ring; their addresses mean nothing.
+    /// Returns its nodes as ring members. Their addresses are meaningless.
     pub fn members(&self) -> Vec<NodeInfo> {
         self.nodes.iter().map(ExportedNode::member).collect()
     }
 
-    /// Versions of the format of its SSTables.
+    /// Returns the format versions of its SSTables.
     pub fn formats(&self) -> BTreeSet<&str> {
         let nodes = self.nodes.iter();
         let sstables = nodes.flat_map(|node| &node.manifest.tables).flat_map(|t| &t.sstables);
@@ -164,7 +164,7 @@ impl Export {
         check_name(&self.name)?;
         schema::check_keyspace(&self.keyspace)?;
         let first = self.nodes.first().context("it has the part of no node")?;
-        // Before anything adds them up.
+        // Sizes are limited before they are summed elsewhere.
         let tables = self.nodes.iter().flat_map(|node| &node.manifest.tables);
         let sizes = tables.flat_map(files).map(|file| file.bytes);
         let sum = sizes.fold(0u64, u64::saturating_add);
@@ -203,7 +203,7 @@ impl Export {
 }
 
 impl ExportedNode {
-    /// Bytes of its files.
+    /// Returns the total bytes of its files.
     pub fn bytes(&self) -> u64 {
         self.manifest.tables.iter().flat_map(files).map(|file| file.bytes).sum()
     }
@@ -251,7 +251,7 @@ impl ExportedNode {
     }
 }
 
-/// All files of a table.
+/// Returns all files of a table.
 pub(super) fn files(table: &TableRecord) -> impl Iterator<Item = &File> {
     let sstables = table.sstables.iter().flat_map(|sstable| &sstable.files);
     sstables.chain(&table.indexes)
@@ -305,8 +305,7 @@ fn check_table(table: &TableRecord) -> Result<()> {
     Ok(())
 }
 
-/// Refuses what could be anything but a file of a table's folder, or of the folder of an index in
-/// it.
+/// Refuses names other than that of a file in a table's folder, or in an index folder below it.
 fn check_file(name: &str) -> Result<()> {
     let file = match name.split_once('/') {
         None => name,
@@ -355,7 +354,7 @@ fn check_part(name: &str) -> Result<()> {
     Ok(())
 }
 
-/// The options of `replication = {…}` in a statement, if it has them and can be read.
+/// Parses `replication = {…}` in a statement. `None` if absent or unreadable.
 fn replication_of(statement: &str) -> Option<BTreeMap<String, String>> {
     let tokens = cql::text::tokens(statement).ok()?;
     let is = |at: usize, kind: Kind, text: &str| {
@@ -376,7 +375,7 @@ fn replication_of(statement: &str) -> Option<BTreeMap<String, String>> {
     Some(options)
 }
 
-/// Refuses what does anything but make a thing of the keyspace.
+/// Refuses statements other than those that create an object of the keyspace.
 fn check_statement(statement: &str, keyspace: &str, tables: &[&str]) -> Result<()> {
     let read = cql::text::tokens(statement).map_err(|fault| unreadable(&fault, statement));
     let is_end = |token: &Token| token.kind == Kind::Symbol && token.text == ";";

@@ -1,9 +1,9 @@
-//! Which node of a cluster a node's part of an export is for.
+//! Assigns the node parts of an export to the nodes of a cluster.
 //!
-//! An SSTable has rows of the ranges that its node held, and a node that is given rows of other
-//! ranges keeps them where no read looks for them. So a part fits a node exactly if both hold the
-//! same ranges: in rings with the same tokens, racks and copies, and in any two where every node
-//! holds everything.
+//! An SSTable contains rows of the ranges that its node held. A node would keep rows of other
+//! ranges, but no read would look for them there. So a part fits a node only if both hold the same
+//! ranges. That is the case in rings with the same tokens, racks and replication, and in any two
+//! rings where every node holds all data.
 
 use super::exported::Export;
 use crate::node::NodeInfo;
@@ -11,23 +11,23 @@ use crate::ring::{Replication, Ring};
 use anyhow::{Result, bail};
 use measure::number::counted;
 
-/// What a node holds: parts of the ring from a position to before another, ascending, none of which
-/// touches the next.
+/// Ranges of a node, each from a start position to an exclusive end, ascending and not adjacent.
 type Held = Vec<(u128, u128)>;
 
-/// Which part each node gets.
+/// Assignment of parts to nodes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Fitting {
-    /// By node, the index of its part.
+    /// Index of the part, by node.
     pub parts: Vec<usize>,
-    /// Parts that nobody gets, each with the one that holds the same.
+    /// Unassigned parts, each with an assigned one that has the same ranges.
     pub left_out: Vec<(usize, usize)>,
 }
 
-/// Finds the part of each of `nodes`, whose keyspace is copied as `replication` says.
+/// Finds the part of each of `nodes`, for a keyspace with this `replication`.
 ///
 /// # Errors
-/// A node holds what no part has, or a part has what no node holds; and what would fit.
+/// A node needs ranges that no part has, or a part has ranges that no node holds. The message says
+/// what would fit.
 pub(super) fn fit(
     export: &Export,
     nodes: &[NodeInfo],
@@ -38,7 +38,7 @@ pub(super) fn fit(
     let ours = held(nodes, replication);
     let mut parts: Vec<Option<usize>> = vec![None; nodes.len()];
     let mut taken = vec![false; theirs.len()];
-    // First those that are the same node in all but its address, then the others in their order.
+    // Parts with equal tokens are assigned first, then the others in order.
     let is_same = |node: usize, part: usize| nodes[node].tokens == members[part].tokens;
     for only_same in [true, false] {
         for node in 0..nodes.len() {
@@ -92,7 +92,7 @@ fn refusal(export: &Export, nodes: &[NodeInfo]) -> String {
     )
 }
 
-/// What each node of a ring holds.
+/// Returns the ranges that each node of a ring holds.
 fn held(nodes: &[NodeInfo], replication: &Replication) -> Vec<Held> {
     let ring = Ring::new(nodes);
     let mut all: Vec<Held> = vec![Vec::new(); nodes.len()];
@@ -103,7 +103,7 @@ fn held(nodes: &[NodeInfo], replication: &Replication) -> Vec<Held> {
             if begin < end {
                 all[node].push((begin, end));
             } else {
-                // Around the end of the ring.
+                // The range wraps around the ring.
                 all[node].extend([(0, end), (begin, RING_END)]);
             }
         }
@@ -111,15 +111,15 @@ fn held(nodes: &[NodeInfo], replication: &Replication) -> Vec<Held> {
     all.into_iter().map(joined).collect()
 }
 
-/// Behind the last position.
+/// End of the ring, exclusive.
 const RING_END: u128 = 1 << 64;
 
-/// Where a token is on the ring, from 0.
+/// Returns the position of a token on the ring, from 0.
 fn position(token: i64) -> u128 {
     u128::from(token.cast_unsigned() ^ (1 << 63))
 }
 
-/// Ranges in their order, those that touch made one.
+/// Sorts ranges, and merges adjacent ones.
 fn joined(mut ranges: Held) -> Held {
     ranges.retain(|(begin, end)| begin < end);
     ranges.sort_unstable();
@@ -174,10 +174,11 @@ mod tests {
 
     #[test]
     fn where_every_node_holds_everything_any_part_fits() {
-        // Other tokens, as many nodes.
+        // The same number of nodes with other tokens.
         let found = fitted(&from(&ring(2, 4), 2), &ring(2, 16), 2).unwrap();
         assert_eq!((found.parts, found.left_out), (vec![0, 1], Vec::new()));
-        // One node more: two have the same part. One less: a part is left out, and that is said.
+        // With a further node, two nodes have the same part. With one node less, a part is left out
+        // and reported.
         let more = fitted(&from(&ring(1, 4), 1), &ring(2, 4), 3).unwrap();
         assert_eq!(more.parts, [0, 0]);
         let less = fitted(&from(&ring(2, 4), 2), &ring(1, 1), 1).unwrap();
@@ -194,9 +195,9 @@ mod tests {
                 "3 nodes with 4 tokens, and this cluster has 2 nodes with 4 tokens",
             ),
             (ring(3, 16), 1, "3 nodes with 16 tokens"),
-            // The same ring with other copies.
+            // The same ring with another replication factor.
             (ring(3, 4), 2, "other ranges"),
-            // More than the nodes held.
+            // More copies than the nodes held.
             (ring(3, 4), 3, "other ranges"),
         ];
         for (tokens, copies, part) in cases {

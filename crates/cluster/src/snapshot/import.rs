@@ -1,10 +1,10 @@
-//! Bringing an exported snapshot into a cluster of ours, where it is a snapshot like any other.
+//! Imports an exported snapshot into a managed cluster, where it becomes an ordinary snapshot.
 //!
-//! What must hold: what would not fit is refused before anything is copied, and nothing of the
-//! cluster's own data is touched; that is done by a restore. An export may come from anybody: its
-//! files are opened below its folder without following a link, and are as long and have the sums
-//! that it says. Every node's part is compared with the sums again where it has arrived, and gets
-//! its name once those of all nodes are whole.
+//! Invariants: everything that does not fit is refused before anything is copied. The cluster's own
+//! data is not touched until a restore. An export may come from an untrusted source: its files are
+//! opened below its folder without following links, and must have the stated sizes and checksums.
+//! Every node's part is verified again after its arrival, and gets its final name once the parts of
+//! all nodes are complete.
 
 use super::comparison::Comparison;
 use super::contents;
@@ -30,27 +30,27 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use versions::Line;
 
-/// Room that stays for the node itself: as TRUNCATE needs it, and some more.
+/// Bytes kept free for the node itself: those that TRUNCATE needs, and some more.
 const SPARE_BYTES: u64 = 128 << 20;
 
-/// A snapshot that was imported.
+/// Result of an import.
 #[derive(Clone, Debug)]
 pub struct Imported {
-    /// Its name in this cluster.
+    /// Name of the snapshot in this cluster.
     pub name: String,
-    /// By node, whose part of the export it has.
+    /// Exported node whose part each node has, by node.
     pub parts: BTreeMap<String, String>,
-    /// Nodes whose part no node has, since another one's holds the same ranges, with that one.
+    /// Exported nodes whose part is not used, each with one that has the same ranges.
     pub left_out: BTreeMap<String, String>,
-    /// What was exported, and what is here.
+    /// Comparison of exported and imported data.
     pub comparison: Comparison,
 }
 
-/// Imports what is in the folder `from` as the snapshot `name`.
+/// Imports the export in the folder `from` as the snapshot `name`.
 ///
 /// # Errors
-/// It is no export, cannot be believed, does not fit this cluster, a file is damaged, or a volume
-/// has no room; nothing is left on any node.
+/// It is not an export, is invalid, does not fit this cluster, a file is damaged, or a volume is
+/// too small. Nothing is left on any node.
 pub(super) fn import(
     cluster: &Cluster,
     places: &[NodeFiles<'_>],
@@ -97,7 +97,7 @@ pub(super) fn import(
         Ok(brought)
     });
     if named.is_err() {
-        // What some nodes have is no snapshot. The first error is the one to tell.
+        // Parts on some nodes only are removed. The first error is the one to report.
         let _ = on_all(places, |place| own::remove_on(place, name));
     }
     let sides = parts.iter().zip(named?).zip(places);
@@ -127,7 +127,7 @@ fn imported(
     }
 }
 
-/// Which part is for which node of the cluster, once its tables are found to be the same or absent.
+/// Verifies that the tables are the same or absent, and assigns parts to nodes.
 fn fit(cluster: &Cluster, export: &Export) -> Result<Fitting> {
     let mut session = cluster.session()?;
     let here = partitioner(&mut session)?;
@@ -139,7 +139,7 @@ fn fit(cluster: &Cluster, export: &Export) -> Result<Fitting> {
     );
     let (keyspace, tables) = (&export.keyspace, export.tables());
     definitions::refuse_different(&mut session, keyspace, &tables, export.schema())?;
-    // A keyspace that is there stays as it is.
+    // An existing keyspace keeps its replication.
     let replication = match replications(&mut session)?.get(keyspace) {
         Some(options) => Replication::parse(options)?,
         None => export.replication()?,
@@ -147,8 +147,8 @@ fn fit(cluster: &Cluster, export: &Export) -> Result<Fitting> {
     fitting::fit(export, &members(cluster, &mut session)?, &replication)
 }
 
-/// Refuses SSTables that a version of Cassandra cannot read. One whose line is not known here says
-/// itself what it cannot read.
+/// Refuses SSTables whose format this Cassandra version cannot read. A version of an unknown line
+/// reports by itself what it cannot read.
 fn formats_fit(export: &Export, version: &str) -> Result<()> {
     let Some(line) = Line::of(version) else {
         return Ok(());
@@ -166,12 +166,12 @@ fn formats_fit(export: &Export, version: &str) -> Result<()> {
     Ok(())
 }
 
-/// Refuses volumes without room for what comes, before anything does.
+/// Refuses volumes that are too small before anything is copied.
 fn check_room(cluster: &Cluster, places: &[NodeFiles<'_>], parts: &[&ExportedNode]) -> Result<()> {
     let are_apart = cluster.local().is_some_and(crate::local::Nodes::are_on_machines);
     let mut needs: BTreeMap<(String, u64), (u64, &NodeFiles<'_>)> = BTreeMap::new();
     for (place, part) in places.iter().zip(parts) {
-        // Nodes may share a disk; numbers of devices tell disks of one machine apart.
+        // Nodes may share a disk. Device numbers identify disks of one machine.
         let machine = if are_apart { place.host.name() } else { "" };
         let entries = place.host.list(place.folder, None)?.unwrap_or_default();
         let device = entries.first().map_or(0, |entry| entry.id.device);
@@ -194,7 +194,7 @@ fn check_room(cluster: &Cluster, places: &[NodeFiles<'_>], parts: &[&ExportedNod
     Ok(())
 }
 
-/// Brings a part to its node; what it is there.
+/// Copies a part to its node. Returns its fingerprint and contents there.
 fn bring(
     place: &NodeFiles<'_>,
     part: &ExportedNode,
@@ -203,7 +203,7 @@ fn bring(
     counter: &Counter,
 ) -> Result<(String, contents::NodeContents)> {
     let making = manifest::folder_in_making(place.folder, name);
-    // What a killed command has left.
+    // A killed command may have left it.
     place.host.change(vec![Step::Remove(making.clone())])?;
     let manifest = Manifest {
         name: name.to_owned(),
@@ -219,7 +219,7 @@ fn bring(
         }
     }
     place.host.change(vec![manifest.write(&making)?])?;
-    // Before it is anything: a file may have been damaged where it was, on its way, or here.
+    // Verified before it gets its name: a file may be damaged at its source, on the way or here.
     whole::check(place.host, &making, Reading::Always).with_context(|| {
         format!(
             "what has arrived of the part of {} is not what was exported, so nothing was imported",
@@ -227,12 +227,12 @@ fn bring(
         )
     })?;
     let contents = contents::of_snapshot(place.host, &making, &manifest)?;
-    // Whatever is measured next finds the page cache without them.
+    // Later measurements must not find these files in the page cache.
     place.host.uncache(&making)?;
     Ok((manifest.fingerprint().to_string(), contents))
 }
 
-/// Makes the folder of a table, and those of its indexes.
+/// Returns the steps that create the folder of a table, and those of its indexes.
 fn folders(table: &TableRecord, to: &Path) -> Vec<Step> {
     let indexes: BTreeSet<_> =
         table.indexes.iter().filter_map(|f| f.name.split_once('/')).collect();
@@ -241,7 +241,7 @@ fn folders(table: &TableRecord, to: &Path) -> Vec<Step> {
     std::iter::once(Step::Folder(to.to_owned())).chain(below).collect()
 }
 
-/// Sends a file to a node's host, a piece at a time.
+/// Sends a file to a node's host in pieces.
 fn send(
     place: &NodeFiles<'_>,
     mut from: std::fs::File,
@@ -261,7 +261,7 @@ fn send(
     }
 }
 
-/// The folder of an export, below which its files are opened.
+/// Folder of an export, below which its files are opened.
 struct Folder {
     path: PathBuf,
     open: OwnedFd,
@@ -282,7 +282,7 @@ impl Folder {
         self.path.join(node).join(&table.name).join(&file.name)
     }
 
-    /// A file of it, which is none that a link leads to, and as long as it should be.
+    /// Opens a file of the export without following links, and checks its size.
     fn file(&self, node: &str, table: &TableRecord, file: &File) -> Result<std::fs::File> {
         let path = self.path(node, table, file);
         let mut above = [node, &table.name].map(str::to_owned).to_vec();
@@ -299,7 +299,7 @@ impl Folder {
                     Mode::empty(),
                 )?;
             }
-            // Does not wait where somebody has put what is no file.
+            // Does not block if the path is a FIFO instead of a file.
             openat(
                 &at,
                 &last,
@@ -331,7 +331,7 @@ impl Folder {
         Ok(opened.into())
     }
 
-    /// Finds all files of a part, each as long as it should be.
+    /// Checks that all files of a part exist with the stated sizes.
     fn check_sizes(&self, part: &ExportedNode) -> Result<()> {
         for table in &part.manifest.tables {
             for file in files(table) {

@@ -1,9 +1,9 @@
-//! What SSTables a table consists of: read from a folder, and compared.
+//! SSTables of a table, read from a folder and compared.
 //!
-//! File names change with every import, so that the identity of an SSTable is what stands in its
-//! `Digest.crc32` (the CRC-32 of its whole `Data.db`) together with the size of `Data.db`. The
-//! multiset of these is the same after every restore and differs between nodes. Where files are
-//! out of sight (an attached cluster), the server's own counts take their place.
+//! File names change with every import. So an SSTable is identified by its `Digest.crc32` (the
+//! CRC-32 of its whole `Data.db`) together with the size of `Data.db`. The multiset of these is the
+//! same after every restore, and differs between nodes. If files are not accessible (attached
+//! clusters), the server's own counts are compared instead.
 
 use anyhow::{Context, Result};
 use host::{Agent, Entry, FileId};
@@ -12,51 +12,51 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::path::Path;
 
-/// The component that holds the rows.
+/// Component with the rows.
 pub(super) const DATA: &str = "Data.db";
 
-/// The component that holds the decimal CRC-32 of [`DATA`].
+/// Component with the decimal CRC-32 of [`DATA`].
 pub(super) const DIGEST: &str = "Digest.crc32";
 
-/// How many hexadecimal digits a fingerprint is shown with: 64 bits tell any number of layouts
-/// that one laboratory will ever see apart.
+/// Hexadecimal digits shown of a fingerprint: 64 bits suffice to distinguish all layouts that a
+/// laboratory will ever have.
 const HEX_DIGITS_SHOWN: usize = 16;
 
-/// The layout of some tables on one node. [`fmt::Display`] gives 16 hexadecimal digits that are
-/// equal exactly where layouts are.
+/// Layout of some tables on one node. [`fmt::Display`] writes 16 hexadecimal digits, which are
+/// equal exactly if layouts are.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fingerprint {
-    /// By name of the table.
+    /// Layout by table name.
     pub tables: BTreeMap<String, TableLayout>,
 }
 
-/// The SSTables of one table on one node.
+/// SSTables of one table on one node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TableLayout {
-    /// How many.
+    /// Number of SSTables.
     pub sstables: u64,
-    /// Bytes of all their files.
+    /// Total bytes of their files.
     pub bytes: u64,
-    /// SSTables per level, where the compaction strategy has levels and the server told.
+    /// SSTables per level, if the compaction strategy has levels and the server reports them.
     pub levels: Option<Vec<u64>>,
-    /// Each of them, ascending; none where files are out of sight.
+    /// Identities of the SSTables, ascending. `None` if files are not accessible.
     pub identities: Option<Vec<SstableIdentity>>,
 }
 
-/// What makes an SSTable this one, whatever its files are called.
+/// Identity of an SSTable, whatever its files are called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SstableIdentity {
-    /// CRC-32 of `Data.db`, as the server wrote it down.
+    /// CRC-32 of `Data.db`, as the server recorded it.
     pub digest: u32,
     /// Size of `Data.db` in bytes.
     pub data_bytes: u64,
 }
 
 impl Fingerprint {
-    /// How `self` differs from what it should be, in words; `None` if it does not.
+    /// Describes the difference to the expected layout. `None` if there is none.
     ///
-    /// Levels are compared where both sides have them: a table whose compaction strategy was
-    /// changed since is still the same files.
+    /// Levels are compared only if both sides have them: after a change of the compaction strategy,
+    /// the files are still the same.
     pub fn difference(&self, wanted: &Fingerprint) -> Option<String> {
         let mut differences = Vec::new();
         for (name, wanted) in &wanted.tables {
@@ -68,12 +68,12 @@ impl Fingerprint {
         (!differences.is_empty()).then(|| differences.join("; "))
     }
 
-    /// SSTables of all tables.
+    /// Returns the number of SSTables of all tables.
     pub fn sstables(&self) -> u64 {
         self.tables.values().map(|table| table.sstables).sum()
     }
 
-    /// Bytes of all files of all tables.
+    /// Returns the total bytes of all files of all tables.
     pub fn bytes(&self) -> u64 {
         self.tables.values().map(|table| table.bytes).sum()
     }
@@ -139,37 +139,38 @@ impl fmt::Display for Fingerprint {
     }
 }
 
-/// An SSTable as files of one folder.
+/// SSTable as files of one folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Sstable {
-    /// What the names of its files begin with: `nb-10-big-`.
+    /// Prefix of its file names: `nb-10-big-`.
     pub prefix: String,
     pub identity: SstableIdentity,
-    /// Its files, by name.
+    /// Files by name.
     pub files: Vec<File>,
 }
 
-/// A file below a table's folder.
+/// File below a table's folder.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(super) struct File {
-    /// Its name, or for the file of an index in a folder of its own, `.index/name`.
+    /// File name, or `.index/name` for a file in an index folder.
     pub name: String,
     pub bytes: u64,
-    /// Of its bytes when it was put away; absent of what is not, and in older snapshots.
+    /// CRC-32 of its bytes when the snapshot was taken. Absent for live files, and in older
+    /// snapshots.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub crc32: Option<u32>,
 }
 
-/// What stands in a table's folder, or in that of its snapshot.
+/// Contents of a table's folder, or of that of its snapshot.
 #[derive(Clone, Debug, Default)]
 pub(super) struct TableFiles {
-    /// Whole SSTables, by name.
+    /// Complete SSTables, by name.
     pub sstables: Vec<Sstable>,
-    /// SSTables of indexes that have folders of their own (`.index/`).
+    /// SSTables of indexes in folders of their own (`.index/`).
     pub indexes: Vec<File>,
-    /// SSTables that are just being written or deleted: some component is missing.
+    /// Number of incomplete SSTables, which are just being written or deleted.
     pub incomplete: u64,
-    /// Which files they are, by the names of all.
+    /// File identities, by name.
     pub ids: HashMap<String, FileId>,
 }
 
@@ -179,7 +180,7 @@ impl TableFiles {
         identities.sort_unstable();
         let files = self.sstables.iter().flat_map(|one| &one.files);
         TableLayout {
-            // What is incomplete counts: a table that has such a thing is in no known state.
+            // Incomplete SSTables count, because they make the state of a table undefined.
             sstables: self.sstables.len() as u64 + self.incomplete,
             bytes: files.map(|file| file.bytes).sum(),
             levels,
@@ -187,14 +188,14 @@ impl TableFiles {
         }
     }
 
-    /// All files, those of indexes too.
+    /// Returns all files, including those of indexes.
     pub fn all(&self) -> impl Iterator<Item = &File> {
         let of_sstables = self.sstables.iter().flat_map(|one| &one.files);
         of_sstables.chain(&self.indexes)
     }
 }
 
-/// Reads the SSTables of a folder; none if there is no such folder.
+/// Reads the SSTables of a folder. Empty if there is no such folder.
 ///
 /// # Errors
 /// The folder or a digest cannot be read.
@@ -218,9 +219,8 @@ pub(super) fn scan(host: &Agent, folder: &Path) -> Result<TableFiles> {
     Ok(found)
 }
 
-/// What belongs to SSTables in a folder, by name, also in the folders of indexes in it: files whose
-/// names are like `nb-10-big-Data.db`, digests with their text. The server's manifest.json,
-/// schema.cql and logs have no such names.
+/// Returns the SSTable files in a folder and its index folders, by name; digests with their text.
+/// Names have the form `nb-10-big-Data.db`. The server's manifest.json, schema.cql and logs do not.
 ///
 /// # Errors
 /// The folder cannot be read.
@@ -256,7 +256,7 @@ fn file(entry: Entry) -> File {
     }
 }
 
-/// `None` if it has no data or no digest.
+/// Builds an SSTable. `None` if it has no data or no digest.
 fn sstable(folder: &Path, prefix: String, files: Vec<Entry>) -> Result<Option<Sstable>> {
     let named = |end: &str| files.iter().find(|file| file.name[prefix.len()..] == *end);
     let Some(data_bytes) = named(DATA).map(|file| file.bytes) else {
@@ -273,10 +273,10 @@ fn sstable(folder: &Path, prefix: String, files: Vec<Entry>) -> Result<Option<Ss
     }))
 }
 
-/// The number in a `Digest.crc32`; `None` if there is nothing in it yet.
+/// Parses the content of a `Digest.crc32`. `None` if it is still empty.
 ///
 /// # Errors
-/// It holds something else.
+/// It contains something else.
 pub(super) fn read_digest(folder: &Path, file: &Entry) -> Result<Option<u32>> {
     let text = file.text.as_deref().map(str::trim).unwrap_or("?");
     if text.is_empty() {
@@ -292,7 +292,7 @@ pub(super) fn read_digest(folder: &Path, file: &Entry) -> Result<Option<u32>> {
 pub(super) mod tests {
     use super::*;
 
-    /// Writes an SSTable whose data is `data`.
+    /// Writes an SSTable with this data.
     pub(in crate::snapshot) fn write(folder: &Path, prefix: &str, data: &[u8]) {
         std::fs::create_dir_all(folder).unwrap();
         let digest = crc32fast::hash(data).to_string();
@@ -317,7 +317,7 @@ pub(super) mod tests {
         write(&a, "nb-10-big-", b"two");
         write(&b, "da-3gr5_0abc-bti-", b"two");
         write(&b, "nb-7-big-", b"one");
-        // What belongs to no SSTable does not count.
+        // Files that belong to no SSTable do not count.
         std::fs::write(b.join("manifest.json"), "{}").unwrap();
         std::fs::create_dir_all(b.join("snapshots/x-y")).unwrap();
         let (a, b) = (fingerprint(&host, &a, None), fingerprint(&host, &b, None));
@@ -345,7 +345,7 @@ pub(super) mod tests {
             assert!(text.contains(part), "{text}");
             assert_ne!(found.to_string(), wanted.to_string());
         };
-        // What importing twice gives: the rows are the same, the SSTables are not.
+        // Importing twice gives the same rows, but more SSTables.
         is(
             &folder("twice", &[b"one", b"two", b"one", b"two"]),
             "4 SSTables instead of 2",

@@ -1,8 +1,9 @@
-//! A folder in the making: it gets its name when it is whole, and goes with its process.
+//! A folder under construction: it gets its final name when complete, and is removed if its process
+//! ends before.
 //!
-//! A process that is killed leaves its folder. Each folder in the making is locked by who makes it,
-//! and the system drops the lock with the process. So the next one tells folders that are being
-//! made from those that were left, and removes the latter.
+//! A killed process leaves its folder behind. Each process locks its folder, and the system
+//! releases the lock when the process ends. So the next process can tell abandoned folders from
+//! those in use, and removes them.
 
 use anyhow::{Context, Result, bail};
 use measure::number::bytes;
@@ -12,32 +13,32 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-/// Begin of the names of such folders.
+/// Prefix of such folders' names.
 const PREFIX: &str = ".cassay-export-";
 
-/// How often a new folder is taken away between its making and its lock before that is an error.
+/// Number of times that another process may remove the new folder before it is locked.
 const TRIES: usize = 10;
 
-/// A folder in the making. Dropping it removes it, unless it was named.
+/// Folder under construction. Dropping it removes it, unless it got its final name.
 #[derive(Debug)]
 pub(super) struct Making {
     folder: TempDir,
-    /// Held until the folder has its name.
+    /// Lock, held until the folder has its final name.
     lock: File,
 }
 
 impl Making {
-    /// Makes a folder within `above`, and removes those there that no process makes any more.
+    /// Creates a folder within `above`, and removes abandoned ones there.
     ///
     /// # Errors
-    /// It cannot be made.
+    /// It cannot be created.
     pub(super) fn within(above: &Path, say: &mut dyn FnMut(&str)) -> Result<Making> {
         sweep(above, say);
         for _ in 0..TRIES {
             let what = || format!("make a folder in {}", above.display());
             let folder =
                 tempfile::Builder::new().prefix(PREFIX).tempdir_in(above).with_context(what)?;
-            // Another process may have seen it before it was locked, and taken it away.
+            // Another process may have seen it before it was locked, and removed it.
             if let Some(lock) = locked(folder.path()) {
                 return Ok(Making { folder, lock });
             }
@@ -45,25 +46,25 @@ impl Making {
         bail!("{} loses each folder that is made in it", above.display())
     }
 
-    /// Where it is as long as it has no name.
+    /// Returns the temporary path of the folder.
     pub(super) fn path(&self) -> &Path {
         self.folder.path()
     }
 
-    /// Gives it its name.
+    /// Renames the folder to its final name.
     ///
     /// # Errors
-    /// It cannot be renamed; it is removed then.
+    /// It cannot be renamed. It is removed then.
     pub(super) fn name(self, to: &Path) -> Result<()> {
         std::fs::rename(self.path(), to).with_context(|| format!("name it {}", to.display()))?;
-        // It has another name now, and is not removed any more.
+        // The folder has its final name now, and must not be removed.
         let _ = self.folder.keep();
         drop(self.lock);
         Ok(())
     }
 }
 
-/// The lock of a folder; none if another process holds it, or the folder is gone.
+/// Locks a folder. `None` if another process holds the lock, or the folder is gone.
 fn locked(path: &Path) -> Option<File> {
     let folder = foreign::folder(path).ok()?;
     flock(&folder, FlockOperation::NonBlockingLockExclusive).ok()?;
@@ -71,7 +72,7 @@ fn locked(path: &Path) -> Option<File> {
     ((held.dev(), held.ino()) == (there.dev(), there.ino())).then_some(folder)
 }
 
-/// Folders in the making within `above` that no process holds, each with its lock.
+/// Returns the abandoned folders within `above`, each with its lock.
 fn left(above: &Path) -> Vec<(PathBuf, File)> {
     let own = rustix::process::geteuid().as_raw();
     let is_left = |path: PathBuf| {
@@ -85,7 +86,7 @@ fn left(above: &Path) -> Vec<(PathBuf, File)> {
     entries.filter_map(|entry| is_left(entry.path())).collect()
 }
 
-/// Removes them, and says so.
+/// Removes and reports abandoned folders.
 fn sweep(above: &Path, say: &mut dyn FnMut(&str)) {
     for (path, lock) in left(above) {
         let size = bytes(size_of(&path));
@@ -103,7 +104,7 @@ fn sweep(above: &Path, say: &mut dyn FnMut(&str)) {
     }
 }
 
-/// Bytes of all files below a folder. A link counts as nothing, and leads nowhere.
+/// Returns the bytes of all files below a folder. Links count as zero and are not followed.
 fn size_of(folder: &Path) -> u64 {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let size = |entry: std::fs::DirEntry| match entry.path().symlink_metadata() {
@@ -135,7 +136,7 @@ mod tests {
         for other in ["mine", ".cassay-other", ".hidden"] {
             std::fs::create_dir(above.path().join(other)).unwrap();
         }
-        // A file of that name, and a link to a folder, are not of an export.
+        // A file with such a name, and a link to a folder, do not belong to an export.
         std::fs::write(above.path().join(".cassay-export-file"), "x").unwrap();
         let mine = above.path().join("mine");
         std::os::unix::fs::symlink(&mine, above.path().join(".cassay-export-link")).unwrap();
@@ -148,7 +149,7 @@ mod tests {
             said[0].contains("which an export that was killed has left"),
             "{said:?}"
         );
-        // One that another export makes at the moment is none that was left.
+        // A folder that another export is building is not abandoned.
         let second = Making::within(above.path(), &mut |line| panic!("{line}")).unwrap();
         assert!(first.path().is_dir() && second.path().is_dir());
         std::fs::write(first.path().join("a"), "a").unwrap();

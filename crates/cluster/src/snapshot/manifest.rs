@@ -1,7 +1,7 @@
-//! `snapshots/NAME/manifest.json` of each node: what a snapshot consists of.
+//! `snapshots/NAME/manifest.json` of each node: description of its part of a snapshot.
 //!
-//! It is written last, and the folder gets its name after that, so that a snapshot that has a
-//! manifest is whole. A node's file stands alone: it holds the definitions of the tables too.
+//! The manifest is written last, and then the folder gets its name. So a snapshot with a manifest
+//! is complete. A node's manifest is self-contained: it includes the table definitions.
 
 use super::layout::{File, Fingerprint, Sstable, SstableIdentity, TableFiles};
 use crate::node_files::NodeFiles;
@@ -15,14 +15,14 @@ const FORMAT: u32 = 1;
 
 const FILE: &str = "manifest.json";
 
-/// The folder of all snapshots, in a node's folder: beside Cassandra's data and on the same
-/// volume, where neither `nodetool clearsnapshot` nor DROP can reach it.
+/// Folder of all snapshots in a node's folder: on the same volume as Cassandra's data, but beyond
+/// the reach of `nodetool clearsnapshot` and DROP.
 const FOLDER: &str = "snapshots";
 
-/// Longest name: it becomes part of a folder's name on the server.
+/// Longest snapshot name: it becomes part of a folder name on the server.
 const NAME_CHARS_MAX: usize = 80;
 
-/// One node's part of a snapshot.
+/// A node's part of a snapshot.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Manifest {
     pub format: u32,
@@ -31,7 +31,7 @@ pub(super) struct Manifest {
     pub created_unix_ns: u64,
     /// Version of Cassandra that wrote the files.
     pub version: String,
-    /// Statements that make the keyspace and its tables again.
+    /// Statements that create the keyspace and its tables.
     pub schema: Vec<String>,
     pub tables: Vec<TableRecord>,
 }
@@ -40,7 +40,7 @@ pub(super) struct Manifest {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct TableRecord {
     pub name: String,
-    /// Its id, 32 hexadecimal digits, at the time of the snapshot.
+    /// Table id at the time of the snapshot, 32 hexadecimal digits.
     pub id: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub levels: Option<Vec<u64>>,
@@ -121,7 +121,7 @@ impl Manifest {
         self.tables.iter().map(count).sum()
     }
 
-    /// What writes it into a snapshot's folder.
+    /// Returns the step that writes the manifest to a snapshot's folder.
     pub fn write(&self, snapshot: &Path) -> Result<Step> {
         let text = serde_json::to_vec_pretty(self).context("write the manifest")?;
         Ok(Step::write(snapshot.join(FILE), text))
@@ -130,7 +130,7 @@ impl Manifest {
     /// Reads the manifest in a snapshot's folder.
     ///
     /// # Errors
-    /// There is none, or it is of another format.
+    /// There is none, or it has another format.
     pub fn read(host: &Agent, snapshot: &Path) -> Result<Manifest> {
         let path = snapshot.join(FILE);
         let manifest: Manifest = serde_json::from_slice(&host.read(&path)?)
@@ -139,10 +139,10 @@ impl Manifest {
         Ok(manifest)
     }
 
-    /// Refuses another format than ours.
+    /// Refuses other formats.
     ///
     /// # Errors
-    /// It is of another; with both numbers.
+    /// The format differs; the message has both numbers.
     pub fn check_format(&self) -> Result<()> {
         ensure!(
             self.format == FORMAT,
@@ -153,27 +153,27 @@ impl Manifest {
     }
 }
 
-/// The folder of all snapshots of a node.
+/// Returns the folder of all snapshots of a node.
 pub(super) fn snapshots_folder(node: &Path) -> PathBuf {
     node.join(FOLDER)
 }
 
-/// The folder of one snapshot of a node.
+/// Returns the folder of one snapshot of a node.
 pub(super) fn folder(node: &Path, name: &str) -> PathBuf {
     snapshots_folder(node).join(name)
 }
 
-/// The folder of one while it is made: no snapshot can have such a name.
+/// Returns the folder of a snapshot under construction, whose name is invalid for snapshots.
 pub(super) fn folder_in_making(node: &Path, name: &str) -> PathBuf {
     snapshots_folder(node).join(format!(".making-{name}"))
 }
 
-/// The folder of a table's files in a snapshot's folder.
+/// Returns the folder of a table's files in a snapshot's folder.
 pub(super) fn table_folder(snapshot: &Path, keyspace: &str, table: &str) -> PathBuf {
     snapshot.join(keyspace).join(table)
 }
 
-/// Names of the whole snapshots of a node, in order.
+/// Returns the names of a node's complete snapshots, sorted.
 ///
 /// # Errors
 /// The folder cannot be read.
@@ -191,7 +191,7 @@ pub(super) fn names(place: &NodeFiles<'_>) -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// Refuses what cannot be the name of a folder here and of a snapshot on a server.
+/// Refuses names that are invalid for a folder here or for a snapshot on a server.
 ///
 /// # Errors
 /// The message says what a name may be.

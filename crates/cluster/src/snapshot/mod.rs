@@ -1,15 +1,15 @@
-//! Data put away and brought back, in time that follows the number of files and not of bytes.
+//! Snapshots: data is saved and restored in a time that depends on the number of files, not of
+//! bytes.
 //!
-//! A snapshot of a cluster of ours is hard links in each node's folder, beside Cassandra's own
-//! folders on the same volume: `snapshots/NAME/manifest.json` and
-//! `snapshots/NAME/KEYSPACE/TABLE/*`. SSTables are never changed once they are written, so that a
-//! link is as good as a copy. It is brought back *online*, by TRUNCATE and import, or *offline*, by
-//! swapping files while the nodes are down. Either way the layout of every node is compared with
-//! the snapshot's before anybody may measure, and all bytes of the snapshot with its checksums
-//! before it is used. All of it is done by the agents of the hosts, where the files are; what they
-//! consist of is known here.
+//! A snapshot of a managed cluster consists of hard links in each node's folder, on the same volume
+//! as Cassandra's own folders: `snapshots/NAME/manifest.json` and
+//! `snapshots/NAME/KEYSPACE/TABLE/*`. SSTables are immutable, so a link is as good as a copy. It is
+//! restored *online*, by TRUNCATE and import, or *offline*, by replacing files while the nodes are
+//! down. Either way the layout of every node is compared with the snapshot's before measurements.
+//! All bytes of the snapshot are compared with its checksums before it is used. The hosts' agents
+//! do this work, since they have the files; this module knows the format.
 //!
-//! A snapshot of ours can be brought to another cluster ([`export`], [`import`]).
+//! A snapshot of a managed cluster can be moved to another one ([`export`], [`import`]).
 //!
 //! An attached cluster keeps its snapshots in its own folders; see [`attached`].
 
@@ -45,73 +45,73 @@ use crate::node_files::NodeFiles;
 use anyhow::{Context, Result, anyhow};
 use std::collections::BTreeMap;
 
-/// Data that was put away.
+/// Description of a snapshot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Snapshot {
-    /// Its name.
+    /// Name of the snapshot.
     pub name: String,
-    /// The keyspace that its tables are in.
+    /// Keyspace of its tables.
     pub keyspace: String,
-    /// Its tables, by name.
+    /// Names of its tables.
     pub tables: Vec<String>,
-    /// When it was made, in nanoseconds since 1970; 0 where the server does not tell.
+    /// Creation time in nanoseconds since 1970; 0 if the server does not report it.
     pub created_unix_ns: u64,
-    /// Statements that make the keyspace and the tables again, ids included; empty for an attached
-    /// cluster, where nothing is made again.
+    /// Statements that create the keyspace and the tables, with their ids. Empty for an attached
+    /// cluster, where nothing is created.
     pub schema: Vec<String>,
-    /// Each node's part.
+    /// Part of each node.
     pub nodes: Vec<NodeSnapshot>,
 }
 
-/// One node's part of a snapshot.
+/// A node's part of a snapshot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeSnapshot {
-    /// The node.
+    /// Name of the node.
     pub node: String,
-    /// How many SSTables.
+    /// Number of SSTables.
     pub sstables: u64,
-    /// How many files; 0 where files are out of sight.
+    /// Number of files; 0 if files are not accessible.
     pub files: u64,
-    /// Bytes of all files. They take room on the volume only once a table has let go of them.
+    /// Bytes of all files. They take additional disk space only once the table no longer has them.
     pub bytes: u64,
-    /// The layout, as [`Fingerprint`] shows it.
+    /// Layout, in the form of [`Fingerprint`].
     pub fingerprint: String,
 }
 
 measure::word_enum! {
-    /// How data is brought back.
+    /// Method of a restore.
     pub enum RestoreHow {
         /// TRUNCATE and import, while all nodes run. Takes about a second.
         Online = "online",
-        /// Files are swapped while the nodes are down. Takes as long as nodes take to stop and
-        /// start; JVMs, commit logs, hints and caches are fresh afterwards.
+        /// Replacing files while the nodes are down. Takes as long as nodes take to stop and start.
+        /// JVMs, commit logs, hints and caches are fresh afterwards.
         Offline = "offline",
     }
 }
 
-/// Data that was brought back, and is what it was.
+/// Result of a verified restore.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Restored {
-    /// How the data was restored.
+    /// Method of the restore.
     pub how: RestoreHow,
-    /// How long it took, everything included, in seconds.
+    /// Total duration in seconds.
     pub seconds: f64,
-    /// Of that, TRUNCATE, or for offline the stop of all nodes.
+    /// Seconds of that for TRUNCATE, or offline for stopping all nodes.
     pub truncate_s: f64,
-    /// Of that, importing or linking on all nodes.
+    /// Seconds of that for importing or linking on all nodes.
     pub import_s: f64,
-    /// SSTables, all nodes.
+    /// Number of SSTables on all nodes.
     pub sstables: u64,
-    /// Bytes of their files, all nodes.
+    /// Bytes of their files on all nodes.
     pub bytes: u64,
-    /// The layout of each node, as [`Fingerprint`] shows it.
+    /// Layout by node, in the form of [`Fingerprint`].
     pub fingerprints: BTreeMap<String, String>,
 }
 
-/// Does something on all nodes at once; the results in their order.
+/// Does work on all nodes in parallel. Returns the results in node order.
 ///
 /// # Errors
-/// The first node's that failed, with its name. All have ended by then.
+/// The error of the first node that failed, with its name. The others have ended by then.
 fn on_all<T: Send>(
     places: &[NodeFiles<'_>],
     work: impl Fn(&NodeFiles<'_>) -> Result<T> + Sync,
@@ -119,7 +119,7 @@ fn on_all<T: Send>(
     on_each(places, &vec![(); places.len()], |place, ()| work(place))
 }
 
-/// The same with something of each node's own, in the order of the nodes.
+/// Runs on all nodes like [`on_all`], with an argument for each node, in node order.
 ///
 /// # Errors
 /// As [`on_all`].

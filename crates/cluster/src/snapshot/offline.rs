@@ -1,8 +1,8 @@
-//! Bringing a snapshot back while the nodes are down: their files are swapped.
+//! Restores a snapshot while the nodes are down, by replacing their files.
 //!
-//! Nothing of a running server is needed, neither import nor an agent; and nothing of the JVMs,
-//! commit logs, hints and saved caches survives, so that a trial begins as on a fresh cluster that
-//! has data. What a node that had died had only in its commit log is lost, of all keyspaces.
+//! This needs no running server, import or agent. JVMs, commit logs, hints and saved caches start
+//! anew, so that a trial begins as on a fresh cluster with data. Writes that a crashed node had
+//! only in its commit log are lost, in all keyspaces.
 
 use super::manifest::{self, Manifest};
 use super::online::{self, seconds_since};
@@ -19,8 +19,7 @@ use host::Step;
 use measure::clock;
 use std::path::PathBuf;
 
-/// Folders of a node that hold what its tables do not: emptied, so that nothing is replayed over
-/// what was brought back.
+/// Folders whose content could be replayed over restored data. They are emptied.
 const MEMORIES: [&str; 3] = ["commitlog", "hints", "saved_caches"];
 
 /// Folders in a table's folder that are not its live files.
@@ -69,7 +68,7 @@ pub(crate) fn restore(
         });
         all.with_context(|| format!("restore {name} offline"))
     });
-    // What was read of the snapshot is no longer believed.
+    // The snapshot's files are verified again next time.
     compared.inspect_err(|_| whole::doubt())?;
     let times = (stop_s, swap_s);
     Ok(online::restored(
@@ -81,7 +80,7 @@ pub(crate) fn restore(
     ))
 }
 
-/// Does something on all nodes at once, each with its manifest.
+/// Does work on all nodes in parallel, each with its manifest.
 fn on_nodes(
     places: &[NodeFiles<'_>],
     manifests: &[Manifest],
@@ -95,8 +94,8 @@ fn on_nodes(
     .map(drop)
 }
 
-/// The tables and their ids, made again where they are gone. Where no node answers, the tables must
-/// still have the folders that they had.
+/// Returns the tables and their ids, and recreates missing ones. If no node answers, the tables'
+/// folders must still be there.
 fn tables_of(
     nodes: &Nodes,
     places: &[NodeFiles<'_>],
@@ -126,10 +125,10 @@ fn tables_of(
     Ok(ids.collect())
 }
 
-/// Drains all nodes at once, then ends them one by one.
+/// Drains all nodes in parallel, then stops them one by one.
 fn stop_all(nodes: &mut Nodes) -> Result<()> {
     let places = nodes.files();
-    // A node that does not answer is drained by its end, if it can be.
+    // A node that does not answer drains itself when it is stopped, if it can.
     let _ = on_all(&places, |place| match place.agent {
         Some(agent) => mbeans::drain(agent),
         None => Ok(()),
@@ -142,7 +141,7 @@ fn stop_all(nodes: &mut Nodes) -> Result<()> {
     Ok(())
 }
 
-/// Puts a node's tables back to what its manifest says, and empties what would be replayed.
+/// Restores a node's tables from its manifest, and empties what would be replayed.
 fn swap(place: &NodeFiles<'_>, manifest: &Manifest, tables: &Tables) -> Result<()> {
     let keyspace = manifest.keyspace.as_str();
     let snapshot = manifest::folder(place.folder, &manifest.name);
@@ -168,8 +167,8 @@ fn swap(place: &NodeFiles<'_>, manifest: &Manifest, tables: &Tables) -> Result<(
     place.host.change(memories.into())
 }
 
-/// Whether the server took in all files. A snapshot that was not settled is compacted from the
-/// start on, which is no mistake: then its files were right when they were linked.
+/// Verifies that the server has loaded all files. Compactions that a snapshot left pending may run
+/// from the start. That is no error, because the files were verified when they were linked.
 fn compare(place: &NodeFiles<'_>, manifest: &Manifest, tables: &Tables) -> Result<()> {
     let Some(agent) = place.agent else {
         return Ok(());
@@ -219,7 +218,7 @@ mod tests {
                 0
             );
         }
-        // Again, from what is now the same inode twice.
+        // Again, when source and target are the same inode.
         swap(&place, &manifest, &tables).unwrap();
         std::fs::remove_file(put_away.join("nb-1-big-Data.db")).unwrap();
         let error = format!("{:#}", swap(&place, &manifest, &tables).unwrap_err());

@@ -1,10 +1,10 @@
-//! Bringing a snapshot back while all nodes run: TRUNCATE, then import on all nodes at once.
+//! Restores a snapshot while all nodes run: TRUNCATE, then import on all nodes in parallel.
 //!
-//! The order matters. Compactions are off from before TRUNCATE, whose flush asks for one that would
-//! run after the import and change the layout. TRUNCATE needs every node, so that a node that is
-//! down is found before it costs a minute, and room on every volume, which is looked at before.
-//! Nothing is imported into a table that is not empty: the
-//! server would hold every row twice, and no count of rows would tell.
+//! The order matters. Compactions are disabled before TRUNCATE, because its flush triggers one that
+//! would run after the import and change the layout. TRUNCATE needs every node, so nodes that are
+//! down are detected first, before a time-out of a minute. It also needs space on every volume,
+//! which is checked first. Nothing is imported into a table that is not empty: the server would
+//! hold every row twice, and no row count would show it.
 
 use super::manifest::{self, Manifest};
 use super::own;
@@ -21,19 +21,19 @@ use measure::clock::{self, Deadline};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// How long one TRUNCATE may take: the server itself gives up after `truncate_request_timeout`,
-/// 60 s by default.
+/// Time limit of one TRUNCATE. The server itself gives up after `truncate_request_timeout`, 60 s by
+/// default.
 pub(super) const TRUNCATE_LIMIT: Duration = Duration::from_secs(75);
 
-/// How long the files of SSTables that were let go of may take to be deleted: the server does it
-/// behind the back of the statement that did it.
+/// Time limit for the files of removed SSTables to be deleted, which the server does in the
+/// background.
 const LEFTOVERS_LIMIT: Duration = Duration::from_secs(10);
 
-/// What else a cluster of ours can be asked for.
+/// Hint for managed clusters.
 const OFFLINE_HINT: &str = "; `snapshot restore --offline` (`data.restore: offline`) also goes \
                             where a node is down or a volume is full";
 
-/// Between two looks at a table's folder.
+/// Interval between two checks of a table's folder.
 const POLL: Duration = Duration::from_millis(50);
 
 pub(crate) fn restore(nodes: &Nodes, name: &str, say: &mut dyn FnMut(&str)) -> Result<Restored> {
@@ -69,7 +69,7 @@ pub(crate) fn restore(nodes: &Nodes, name: &str, say: &mut dyn FnMut(&str)) -> R
             unfinished(&error, keyspace, name, &causes, OFFLINE_HINT)
         })
     });
-    // Compactions come back whatever happened, and the first error is the one to tell.
+    // Compactions are enabled again in any case. The first error is the one to report.
     let enabled = on_all(&places, |place| {
         mbeans::enable_compaction(place.agent()?, keyspace, &compacting)
     });
@@ -84,7 +84,7 @@ pub(crate) fn restore(nodes: &Nodes, name: &str, say: &mut dyn FnMut(&str)) -> R
     ))
 }
 
-/// What a restore leaves that failed after TRUNCATE had begun, and how to go on.
+/// Describes what a restore leaves that failed after TRUNCATE, and how to go on.
 pub(super) fn unfinished(
     error: &anyhow::Error,
     keyspace: &str,
@@ -92,7 +92,7 @@ pub(super) fn unfinished(
     causes: &[String],
     else_hint: &str,
 ) -> anyhow::Error {
-    // What was read of the snapshot is no longer believed.
+    // The snapshot's files are verified again next time.
     whole::doubt();
     let causes: String = causes.iter().map(|cause| format!("{cause}; ")).collect();
     anyhow!(
@@ -102,7 +102,7 @@ pub(super) fn unfinished(
     )
 }
 
-/// The result, once every node has been found to be as its manifest says.
+/// Builds the result, once every node was verified against its manifest.
 pub(super) fn restored(
     places: &[NodeFiles<'_>],
     manifests: &[Manifest],
@@ -123,7 +123,7 @@ pub(super) fn restored(
     }
 }
 
-/// TRUNCATE waits for all nodes of the ring, and for a dead one in vain.
+/// Refuses a ring with a dead node, for which TRUNCATE would wait in vain.
 fn check_ring(place: &NodeFiles<'_>, nodes_count: usize) -> Result<()> {
     let (live, unreachable) =
         mbeans::ring(place.agent()?).with_context(|| format!("ask {} for the ring", place.name))?;
@@ -143,7 +143,7 @@ fn check_ring(place: &NodeFiles<'_>, nodes_count: usize) -> Result<()> {
     Ok(())
 }
 
-/// Replaces what the tables hold; seconds of TRUNCATE and of importing.
+/// Replaces the data of the tables. Returns the seconds of TRUNCATE and of the import.
 fn swap(
     places: &[NodeFiles<'_>],
     manifests: &[Manifest],
@@ -167,12 +167,12 @@ fn swap(
     Ok((truncate_s, import_s))
 }
 
-/// What empties a table.
+/// Returns the statement that empties a table.
 pub(super) fn truncate_statement(keyspace: &str, table: &str) -> String {
     format!("TRUNCATE \"{keyspace}\".\"{table}\"")
 }
 
-/// Empties the tables, on all nodes of the ring.
+/// Empties the tables on all nodes of the ring.
 ///
 /// # Errors
 /// A node did not answer in time, or is down.
@@ -209,10 +209,10 @@ fn import_on(place: &NodeFiles<'_>, manifest: &Manifest) -> Result<()> {
     Ok(())
 }
 
-/// Waits until a node's tables consist of what its manifest says, and nothing else.
+/// Waits until a node's tables match its manifest exactly.
 ///
 /// # Errors
-/// They still differ after [`LEFTOVERS_LIMIT`]; the message says how.
+/// They still differ after [`LEFTOVERS_LIMIT`]. The message says how.
 pub(super) fn compare(place: &NodeFiles<'_>, manifest: &Manifest, tables: &Tables) -> Result<()> {
     let wanted = manifest.fingerprint();
     let deadline = Deadline::after(LEFTOVERS_LIMIT);

@@ -1,8 +1,8 @@
-//! Snapshots of nodes of ours: hard links on the nodes' own volumes.
+//! Snapshots of managed nodes: hard links on the nodes' own volumes.
 //!
-//! The server makes the links first, in its own snapshot, since only it can hold its SSTables still
-//! meanwhile; they are linked again to where DROP and `nodetool clearsnapshot` cannot reach, and
-//! the server's snapshot goes.
+//! The server first makes the links in a snapshot of its own, since only it can prevent the removal
+//! of SSTables meanwhile. They are linked again to a folder beyond the reach of DROP and `nodetool
+//! clearsnapshot`. Then the server's snapshot is removed.
 
 use super::layout::{self, Fingerprint, TableFiles};
 use super::manifest::{self, Manifest, TableRecord};
@@ -44,20 +44,20 @@ pub(crate) fn create(
         create_on(place, manifest, &tables)
     });
     if made.is_err() {
-        // What some nodes have is no snapshot. The first error is the one to tell.
+        // Parts on some nodes only are removed. The first error is the one to report.
         let _ = on_all(places, |place| remove_on(place, name));
     }
     combine(places, made?)
 }
 
-/// One node's part. Its manifest is written last, and the folder gets its name after that.
+/// Takes one node's part. Its manifest is written last, and then the folder gets its name.
 fn create_on(place: &NodeFiles<'_>, mut manifest: Manifest, tables: &Tables) -> Result<Manifest> {
     let agent = place.agent()?;
     let (name, keyspace) = (manifest.name.clone(), manifest.keyspace.clone());
     let names: Vec<&str> = tables.keys().map(String::as_str).collect();
     let tag = format!("cassay-{name}");
     let making = manifest::folder_in_making(place.folder, &name);
-    // What a killed command has left.
+    // A killed command may have left it.
     place.host.change(vec![Step::Remove(making.clone())])?;
     mbeans::clear_snapshot(agent, &tag, &keyspace)?;
     mbeans::take_snapshot(agent, &tag, &keyspace, &names)?;
@@ -89,7 +89,7 @@ fn create_on(place: &NodeFiles<'_>, mut manifest: Manifest, tables: &Tables) -> 
     Ok(manifest)
 }
 
-/// What links files from one folder into another.
+/// Returns the step that links files from one folder into another.
 pub(super) fn link(files: &TableFiles, from: PathBuf, to: PathBuf) -> Step {
     let names = files.all().map(|file| file.name.clone()).collect();
     Step::Link { from, to, names }
@@ -102,10 +102,10 @@ pub(crate) fn list(places: &[NodeFiles<'_>]) -> Result<Vec<Snapshot>> {
     common.iter().map(|name| combine(places, read(places, name)?)).collect()
 }
 
-/// The manifests of all nodes, in their order.
+/// Returns the manifests of all nodes, in node order.
 ///
 /// # Errors
-/// A node has no part of the snapshot; the message lists the snapshots that it has.
+/// A node has no part of the snapshot. The message lists its snapshots.
 pub(super) fn read(places: &[NodeFiles<'_>], name: &str) -> Result<Vec<Manifest>> {
     let read = |place: &NodeFiles<'_>| {
         let folder = manifest::folder(place.folder, name);
@@ -145,7 +145,7 @@ fn combine(places: &[NodeFiles<'_>], manifests: Vec<Manifest>) -> Result<Snapsho
     })
 }
 
-/// The layouts of all nodes' tables, by the names of the nodes.
+/// Returns the layouts of all nodes' tables, by node name.
 pub(crate) fn fingerprints(
     places: &[NodeFiles<'_>],
     keyspace: &str,
@@ -156,7 +156,7 @@ pub(crate) fn fingerprints(
     Ok(names.zip(found).collect())
 }
 
-/// A table of a node as it is now.
+/// Present state of a table on a node.
 pub(super) struct TableNow {
     pub name: String,
     pub folder: PathBuf,
@@ -164,7 +164,7 @@ pub(super) struct TableNow {
     pub levels: Option<Vec<u64>>,
 }
 
-/// A node's tables as they are now: files from its folders, levels from the server.
+/// Returns a node's present tables: files from its folders, levels from the server.
 pub(super) fn tables_now(
     place: &NodeFiles<'_>,
     keyspace: &str,
@@ -187,7 +187,7 @@ pub(super) fn tables_now(
     tables.iter().zip(levels).map(now).collect()
 }
 
-/// The layout of tables as they are now.
+/// Returns the layout of present tables.
 pub(super) fn layout_of(tables: &[TableNow]) -> Fingerprint {
     let layout = |table: &TableNow| {
         let layout = table.files.layout(table.levels.clone());
@@ -198,7 +198,7 @@ pub(super) fn layout_of(tables: &[TableNow]) -> Fingerprint {
     }
 }
 
-/// The layout of a node's tables as they are now.
+/// Returns the layout of a node's present tables.
 pub(super) fn fingerprint(
     place: &NodeFiles<'_>,
     keyspace: &str,
@@ -221,11 +221,11 @@ pub(crate) fn verify(
     Ok(names.zip(found.into_iter().map(text)).collect())
 }
 
-/// Refuses a snapshot of which a file is damaged or missing on any node, before anything is done
-/// with it. What this process has read before is believed.
+/// Refuses a snapshot with damaged or missing files on any node before it is used. Files that this
+/// process has verified before are trusted.
 ///
 /// # Errors
-/// The node and its files, by name; nothing was changed.
+/// The node and its damaged files. Nothing was changed.
 pub(super) fn refuse_damaged(places: &[NodeFiles<'_>], name: &str) -> Result<()> {
     on_all(places, |place| {
         let folder = manifest::folder(place.folder, name);
@@ -245,7 +245,7 @@ pub(crate) fn remove(places: &[NodeFiles<'_>], name: &str) -> Result<()> {
     on_all(places, |place| remove_on(place, name)).map(drop)
 }
 
-/// Refuses a name of which no node has anything.
+/// Refuses a name of which no node has a part.
 fn refuse_unknown(places: &[NodeFiles<'_>], name: &str) -> Result<()> {
     for place in places {
         if place.has(&manifest::folder(place.folder, name))? {
@@ -261,7 +261,7 @@ pub(super) fn remove_on(place: &NodeFiles<'_>, name: &str) -> Result<()> {
         manifest::folder_in_making(place.folder, name),
     );
     let mut steps = vec![Step::Remove(to.clone())];
-    // Out of its name first: half a snapshot must not look like a whole one.
+    // Renamed first, so that a partly removed snapshot never looks complete.
     if place.has(&from)? {
         steps.push(Step::Rename {
             from,

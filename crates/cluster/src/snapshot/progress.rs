@@ -1,32 +1,32 @@
-//! How far the bytes of a long journey have come, said by the thread that has the voice.
+//! Progress of long transfers, reported by the thread that may print.
 
 use anyhow::{Result, anyhow, bail};
 use host::process;
 use measure::number::bytes;
 use std::sync::mpsc::{self, Sender};
 
-/// How often it is said.
+/// Number of progress messages.
 const PARTS_COUNT: u64 = 10;
 
-/// Where bytes are counted; from any thread.
+/// Counter of bytes, usable from any thread.
 pub(super) struct Counter(Sender<u64>);
 
 impl Counter {
-    /// So many more have arrived.
+    /// Adds transferred bytes.
     ///
     /// # Errors
-    /// The user wants it to end.
+    /// The user has interrupted the command.
     pub fn add(&self, bytes: usize) -> Result<()> {
         if process::is_interrupted() {
             bail!("interrupted");
         }
-        // Who listens stays until all counters are gone.
+        // The receiver lives until all counters are dropped.
         let _ = self.0.send(bytes as u64);
         Ok(())
     }
 }
 
-/// Does `work`, and says now and then how many of `total` bytes it has counted.
+/// Does `work`, and reports at intervals how many of `total` bytes were counted.
 ///
 /// # Errors
 /// As `work`.

@@ -1,8 +1,8 @@
-//! Whether every volume has the room that a restore needs, asked before anything is removed.
+//! Checks that every volume has the space for a restore, before anything is removed.
 //!
-//! What is imported is links and takes no room, but TRUNCATE writes the memtables out before it
-//! drops them, and the server's own tables and commit log grow with it. On a full volume that fails
-//! in the middle: the node goes down, and some replicas are empty.
+//! Imports are links and need no space. But TRUNCATE flushes the memtables before it drops them,
+//! and the server's own tables and commit log grow. On a full volume that fails halfway: the node
+//! goes down, and some replicas are empty.
 
 use crate::mbeans;
 use crate::node_files::NodeFiles;
@@ -11,16 +11,16 @@ use host::VolumeUse;
 
 const MIB: u64 = 1 << 20;
 
-/// Beside the memtables: a segment of the commit log in the making and the next one, 32 MiB each,
-/// and what the server notes in its own tables.
+/// Space needed besides the memtables: two commit log segments of 32 MiB each (the present and the
+/// next one), and writes to the server's own tables.
 const HEADROOM_BYTES: u64 = 80 * MIB;
 
-/// Refuses a node whose volume has too little room for TRUNCATE.
+/// Refuses a node whose volume has too little space for TRUNCATE.
 ///
 /// # Errors
-/// The volume with both numbers, and how to go on; nothing was changed.
+/// The volume with both numbers, and how to go on. Nothing was changed.
 pub(super) fn check(place: &NodeFiles<'_>) -> Result<()> {
-    // A node that does not tell has what every node has.
+    // A node that does not report them needs only the general reserve.
     let memtables = mbeans::memtables_bytes(place.agent()?).unwrap_or(0);
     judge(place, &place.host.space(place.folder)?, memtables)
 }

@@ -1,4 +1,4 @@
-//! The definitions that a snapshot keeps, and the tables as they stand now.
+//! Table definitions of a snapshot, and the present tables.
 
 use crate::session::Session;
 use anyhow::{Context, Result, bail};
@@ -6,14 +6,14 @@ use cql::Value;
 use cql::text::literal;
 use std::collections::BTreeMap;
 
-/// Tables by name, with their ids.
+/// Table ids by table name.
 pub(crate) type Tables = BTreeMap<String, String>;
 
-/// Tables of `keyspace` with their ids (32 hexadecimal digits): those asked for, or all.
+/// Returns tables of `keyspace` with their ids (32 hexadecimal digits): the `wanted` ones, or all.
 ///
 /// # Errors
-/// A name is not one that Cassandra gives, or there is no such table; the message lists those
-/// there are.
+/// A name is not a valid Cassandra name, or there is no such table. The message lists the existing
+/// ones.
 pub(crate) fn tables(session: &mut Session, keyspace: &str, wanted: &[&str]) -> Result<Tables> {
     let mut found = known(session, keyspace)?;
     if found.is_empty() {
@@ -33,11 +33,11 @@ pub(crate) fn tables(session: &mut Session, keyspace: &str, wanted: &[&str]) -> 
     Ok(found)
 }
 
-/// Refuses tables that have materialized views: TRUNCATE empties the views too, and nothing fills
-/// them again.
+/// Refuses tables that have materialized views: TRUNCATE empties the views too, and an import does
+/// not fill them.
 ///
 /// # Errors
-/// The view and its table, by name.
+/// The view and its table.
 pub(super) fn refuse_views(session: &mut Session, keyspace: &str, tables: &Tables) -> Result<()> {
     let cql = format!(
         "SELECT base_table_name, view_name FROM system_schema.views WHERE keyspace_name = \
@@ -57,7 +57,7 @@ pub(super) fn refuse_views(session: &mut Session, keyspace: &str, tables: &Table
     Ok(())
 }
 
-/// All tables of `keyspace` with their ids; none if there is no such keyspace.
+/// Returns all tables of `keyspace` with their ids. Empty if there is no such keyspace.
 ///
 /// # Errors
 /// The node does not answer.
@@ -79,8 +79,7 @@ pub(super) fn known(session: &mut Session, keyspace: &str) -> Result<Tables> {
     tables.context("a row of system_schema.tables is of another form")
 }
 
-/// Names go into statements and into names of MBeans and folders: only what Cassandra itself
-/// allows may pass.
+/// Refuses invalid keyspace names, because names become part of statements, MBean names and paths.
 pub(super) fn check_keyspace(keyspace: &str) -> Result<()> {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
     if keyspace.is_empty() || !keyspace.chars().all(plain) {
@@ -92,10 +91,10 @@ pub(super) fn check_keyspace(keyspace: &str) -> Result<()> {
     Ok(())
 }
 
-/// The statements that make the keyspace and `tables` again, with the ids that they have.
+/// Returns the statements that create the keyspace and `tables` with their present ids.
 ///
 /// # Errors
-/// The node does not answer or knows no DESCRIBE (older than 4.0).
+/// The node does not answer, or does not support DESCRIBE (before 4.0).
 pub(super) fn describe(
     session: &mut Session,
     keyspace: &str,
@@ -103,22 +102,15 @@ pub(super) fn describe(
 ) -> Result<Vec<String>> {
     let cql = format!("DESCRIBE KEYSPACE \"{keyspace}\" WITH INTERNALS");
     let described = session.query(&cql).with_context(|| format!("describe {keyspace}"))?;
-    let column = |name: &str| described.column(name);
-    let (kind, name, statement) = (
-        column("type")?,
-        column("name")?,
-        column("create_statement")?,
-    );
     let mut statements = Vec::new();
-    for row in &described.rows {
-        let text = |index: usize| row[index].as_str().unwrap_or_default();
-        let other = text(kind) == "table" && !tables.contains_key(unquoted(text(name)));
-        // Indexes and views are described with names of their own; where only some tables are
-        // kept, those of the others are left out by the table that they name.
-        let of_other = ["index", "materialized_view"].contains(&text(kind))
-            && !tables.keys().any(|table| names_table(text(statement), keyspace, table));
+    for one in described.described()? {
+        let other = one.kind == "table" && !tables.contains_key(unquoted(one.name));
+        // Indexes and views are described under their own names. If only some tables are wanted,
+        // those of other tables are left out by the table that they name.
+        let of_other = ["index", "materialized_view"].contains(&one.kind)
+            && !tables.keys().any(|table| names_table(one.statement, keyspace, table));
         if !other && !of_other {
-            statements.extend(split(text(statement)));
+            statements.extend(split(one.statement));
         }
     }
     Ok(statements)
@@ -128,7 +120,7 @@ fn unquoted(name: &str) -> &str {
     name.strip_prefix('"').and_then(|name| name.strip_suffix('"')).unwrap_or(name)
 }
 
-/// Whether a statement has `keyspace.table` in it, quoted or not.
+/// Returns true if a statement contains `keyspace.table`, quoted or not.
 fn names_table(statement: &str, keyspace: &str, table: &str) -> bool {
     let plain = statement.replace('"', "");
     let wanted = format!("{keyspace}.{table}");
@@ -138,13 +130,13 @@ fn names_table(statement: &str, keyspace: &str, table: &str) -> bool {
     })
 }
 
-/// Statements one by one: a table with dropped columns is described by several.
+/// Splits statements: a table with dropped columns is described by several.
 fn split(text: &str) -> Vec<String> {
     let statements = cql::text::split(text).unwrap_or_else(|_| vec![(0, text.trim())]).into_iter();
     statements.map(|(_, text)| text.to_owned()).collect()
 }
 
-/// Makes what is missing of a snapshot's tables; their ids, as they stand now.
+/// Creates the missing tables of a snapshot. Returns the present ids of all.
 ///
 /// # Errors
 /// A statement is refused.
@@ -167,7 +159,7 @@ pub(super) fn make_again(
     self::tables(session, keyspace, tables)
 }
 
-/// Those of the tables that may compact by their definition (`compaction = {'enabled': …}`).
+/// Returns the tables whose definition enables compaction (`compaction = {'enabled': …}`).
 ///
 /// # Errors
 /// The node does not answer.

@@ -1,28 +1,28 @@
-//! What SSTables say of themselves: partitions and rows from `Statistics.db`, bytes before
-//! compression from `CompressionInfo.db`.
+//! Reads statistics of SSTables: partitions and rows from `Statistics.db`, bytes before compression
+//! from `CompressionInfo.db`.
 //!
-//! The layouts are those that Cassandra 4.0 to 6.0 write (its classes MetadataSerializer,
-//! StatsMetadata and CompressionMetadata), whose numbers are big-endian. What must hold: bytes may
-//! be anybody's; what does not fit is `None`, and never a panic or a number that was not there.
+//! The layouts are those of Cassandra 4.0 to 6.0 (its classes MetadataSerializer, StatsMetadata and
+//! CompressionMetadata), with big-endian numbers. Invariant: bytes may be arbitrary. Input that
+//! does not fit gives `None`, never a panic or an invented number.
 
-/// What `Statistics.db` counts.
+/// Counts in a `Statistics.db`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Counts {
-    /// Partitions, deleted ones too.
+    /// Partitions, including deleted ones.
     pub partitions: u64,
-    /// Rows, those of one partition in several SSTables in each of them; none where the file holds
-    /// them behind something that only the table's types can measure (clustering columns in the
-    /// formats `oa` and `da`).
+    /// Rows. Rows of a partition in several SSTables count in each of them. `None` if the number
+    /// follows data that only the table's types can parse (clustering columns in the formats `oa`
+    /// and `da`).
     pub rows: Option<u64>,
 }
 
-/// The component with the counts, in the table of contents of `Statistics.db`.
+/// Component with the counts, in the table of contents of `Statistics.db`.
 const STATS: u32 = 2;
 
-/// More of anything than a file of its kind lists: histograms have some 150 buckets.
+/// Upper limit of the length of any list. Histograms have about 150 buckets.
 const ITEMS_MAX: u32 = 1 << 16;
 
-/// The counts of a `Statistics.db` of a format, `nb`.
+/// Parses a `Statistics.db` of a format such as `nb`.
 pub(super) fn counts(format: &str, bytes: &[u8]) -> Option<Counts> {
     let mut contents = Reader(bytes);
     let components = contents.count()?;
@@ -39,13 +39,13 @@ pub(super) fn counts(format: &str, bytes: &[u8]) -> Option<Counts> {
     let mut stats = Reader(bytes.get(usize::try_from(at?).ok()?..)?);
     let partitions = stats.histogram()?;
     stats.histogram()?;
-    // Commit log, timestamps, deletion times, times to live, compression ratio.
+    // Commit log positions, timestamps, deletion times, TTLs, compression ratio.
     stats.skip(12 + 16 + 8 + 8 + 8)?;
     let rows = stats.rows(format);
     Some(Counts { partitions, rows })
 }
 
-/// Bytes before compression, of a `CompressionInfo.db`.
+/// Returns the bytes before compression from a `CompressionInfo.db`.
 pub(super) fn uncompressed_bytes(bytes: &[u8]) -> Option<u64> {
     let mut info = Reader(bytes);
     info.short_text()?;
@@ -53,22 +53,22 @@ pub(super) fn uncompressed_bytes(bytes: &[u8]) -> Option<u64> {
         info.short_text()?;
         info.short_text()?;
     }
-    // Length of a chunk, and the longest that is kept compressed.
+    // Chunk length, and maximum compressed length.
     info.skip(8)?;
     info.u64()
 }
 
-/// Since 4.0.
+/// Returns true for formats since 4.0, which have checksums.
 fn has_checksums(format: &str) -> bool {
     format >= "na" || is_trie(format)
 }
 
-/// Whether a format is of the family that has tries for an index (`da`, `ea`), since 5.0.
+/// Returns true for the formats with trie indexes (`da`, `ea`), which exist since 5.0.
 fn is_trie(format: &str) -> bool {
     versions::is_trie(format)
 }
 
-/// Whether it is of 5.0: times are unsigned, and clustering bounds have types.
+/// Returns true for formats since 5.0: times are unsigned, and clustering bounds have types.
 fn is_of_5(format: &str) -> bool {
     format >= "oa" || is_trie(format)
 }
@@ -112,7 +112,7 @@ impl<'a> Reader<'a> {
         self.skip(length.into())
     }
 
-    /// The number of things that a histogram has counted: buckets are a bound and a count each.
+    /// Returns the total count of a histogram, whose buckets are a bound and a count each.
     fn histogram(&mut self) -> Option<u64> {
         let mut sum: u64 = 0;
         for _ in 0..self.count()? {
@@ -122,13 +122,13 @@ impl<'a> Reader<'a> {
         Some(sum)
     }
 
-    /// From the histogram of tombstones on.
+    /// Reads on from the histogram of tombstones to the number of rows.
     fn rows(&mut self, format: &str) -> Option<u64> {
         self.skip(4)?;
         let tombstone = if is_of_5(format) { 8 + 4 } else { 8 + 8 };
         let tombstones = usize::try_from(self.count()?).ok()?;
         self.skip(tombstones.checked_mul(tombstone)?)?;
-        // Level, and when it was repaired.
+        // Level and repair time.
         self.skip(4 + 8)?;
         if is_of_5(format) {
             self.no_clustering()?;
@@ -139,12 +139,13 @@ impl<'a> Reader<'a> {
                 }
             }
         }
-        // Counter shards, columns that are set.
+        // Counter shards flag, number of columns set.
         self.skip(1 + 8)?;
         self.u64()
     }
 
-    /// Bounds of tables without clustering columns: no types, and two bounds of no values.
+    /// Skips the clustering bounds of a table without clustering columns: no types, and two bounds
+    /// without values.
     fn no_clustering(&mut self) -> Option<()> {
         let types = self.u8()?;
         for _ in 0..2 {
@@ -170,7 +171,7 @@ pub(super) mod tests {
         bytes
     }
 
-    /// A `Statistics.db`, as far as it is read.
+    /// Returns the part of a `Statistics.db` that is read.
     pub(in crate::snapshot) fn statistics(format: &str, partitions: u64, rows: u64) -> Vec<u8> {
         let mut stats = [histogram(&[partitions - 1, 1]), histogram(&[5])].concat();
         stats.extend([7; 12 + 16 + 8 + 8 + 8]);
@@ -225,7 +226,7 @@ pub(super) mod tests {
         assert_eq!((found.partitions, found.rows), (12, None));
     }
 
-    /// Every file that is cut short, and files with any byte changed, which may come from anybody.
+    /// Tests every truncation, and changes of any byte, because the bytes may be arbitrary.
     #[test]
     fn what_is_damaged_is_no_panic() {
         for format in ["nb", "oa"] {

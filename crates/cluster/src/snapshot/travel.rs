@@ -1,5 +1,4 @@
-//! What a cluster does with snapshots that come and go: it exports and imports them, and says what
-//! they hold.
+//! Export, import and comparison of a cluster's snapshots.
 
 use super::comparison::{Comparison, Side};
 use super::exported::Export;
@@ -12,18 +11,18 @@ use crate::node_files::NodeFiles;
 use anyhow::{Context, Result};
 use std::path::Path;
 
-/// Why neither goes with a cluster that is not ours.
+/// Reason for refusing export and import on an attached cluster.
 const NOT_OURS: &str = "snapshots of an attached cluster stay in its own folders, which are \
                         neither read nor written here: it is neither exported from nor imported \
                         into\nhint: a kept cluster (`cassay target up`) does both";
 
 impl Cluster {
-    /// Brings the snapshot `name` to the folder `to` on this machine, which is made: all files with
-    /// checksums, definitions, and where each node was on the ring.
+    /// Exports the snapshot `name` to the new folder `to` on this machine: all files with
+    /// checksums, definitions, and each node's ring position.
     ///
     /// # Errors
-    /// The cluster is not ours, there is no such snapshot, `to` is there already or has no room, or
-    /// a file is damaged; nothing is left at `to` then.
+    /// The cluster is not managed, there is no such snapshot, `to` exists or its disk is too small,
+    /// or a file is damaged. Nothing is left at `to` then.
     pub fn snapshot_export(
         &self,
         name: &str,
@@ -34,12 +33,13 @@ impl Cluster {
         export::export(self, &self.own_nodes()?.files(), name, to, say)
     }
 
-    /// Brings what was exported to `from` into this cluster, as the snapshot `name` or that of its
-    /// own name. Its data is as it was until it is restored.
+    /// Imports the export in `from` into this cluster, as the snapshot `name` or under its own
+    /// name. The cluster's data changes only when the snapshot is restored.
     ///
     /// # Errors
-    /// The cluster is not ours, the export cannot be believed or does not fit (other ranges, other
-    /// definitions, a newer format), a file is damaged, or there is no room; nothing is left of it.
+    /// The cluster is not managed, the export is invalid or does not fit (other ranges, other
+    /// definitions, a newer format), a file is damaged, or there is too little space. Nothing of it
+    /// is left.
     pub fn snapshot_import(
         &self,
         from: &Path,
@@ -49,8 +49,8 @@ impl Cluster {
         import::import(self, &self.own_nodes()?.files(), from, name, say)
     }
 
-    /// What a snapshot holds beside what its tables hold now; none of a cluster that is not ours,
-    /// whose files are out of sight.
+    /// Compares the contents of a snapshot with the present contents of its tables. `None` for an
+    /// attached cluster, whose files are not accessible.
     ///
     /// # Errors
     /// There is no such snapshot, or a file cannot be read.

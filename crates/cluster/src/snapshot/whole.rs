@@ -1,14 +1,12 @@
-//! Whether the files of a snapshot are still what was put away, byte for byte.
+//! Verifies the files of a snapshot, byte for byte.
 //!
-//! A changed byte in a table's file is not found when it is imported, and changes what is measured.
-//! So all bytes are read before a snapshot is used: `Data.db` against the CRC-32 that the server
-//! has written beside it, all other files against the one that was reckoned when the snapshot was
-//! made.
+//! A changed byte in a table's file is not noticed by an import, and changes the measurement. So
+//! all bytes are read before a snapshot is used. `Data.db` is compared with the CRC-32 that the
+//! server wrote beside it, all other files with the one computed when the snapshot was taken.
 //!
-//! What must hold: a file is read where it is, once and not for every restore, as long as it is the
-//! same inode with the same size and time of its last change. Hard links share that time, so that a
-//! change through a table's own link is seen as well. What was read leaves no trace in the page
-//! cache, which belongs to what is measured.
+//! Invariants: a file is read where it is, and only once as long as it is the same inode with the
+//! same size and ctime. Hard links share the ctime, so a change through a table's own link is
+//! noticed as well. Reading leaves no pages in the page cache, which belongs to the measurement.
 
 use super::layout::{self, TableFiles};
 use super::manifest::{self, Manifest, TableRecord};
@@ -19,36 +17,36 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
-/// How many files a message names.
+/// Number of files that a message names.
 const PROBLEMS_SHOWN: usize = 8;
 
-/// A file as it was when its bytes were found right.
+/// File with its metadata when its bytes were verified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct CheckedFile {
-    /// The agent that has read it.
+    /// Agent that read it.
     agent: Identity,
-    /// As it was before it was read: what is changed meanwhile is read again.
+    /// Metadata from before reading, so that a file that changes meanwhile is read again.
     id: FileId,
     bytes: u64,
     crc: u32,
 }
 
-/// The files that were read for this process and found right.
+/// Files that were verified for this process.
 static SEEN: LazyLock<Mutex<HashSet<CheckedFile>>> = LazyLock::new(Mutex::default);
 
-/// Which files are read.
+/// Files to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reading {
-    /// Those that have not been read yet, or changed since.
+    /// Files that were not verified yet, or have changed since.
     Once,
-    /// Every file, also one that was read and found right.
+    /// Every file, even if it was verified before.
     Always,
 }
 
-/// Gives every file its CRC-32, of the bytes that it has now.
+/// Computes the CRC-32 of every file from its present bytes.
 ///
 /// # Errors
-/// A file cannot be read, or a `Data.db` is not what its own digest says.
+/// A file cannot be read, or a `Data.db` does not match its own digest.
 pub(super) fn seal(host: &Agent, folder: &Path, files: &mut TableFiles) -> Result<()> {
     let names: Vec<String> = files.all().map(|file| file.name.clone()).collect();
     let mut sums = host.sums(folder, &names)?.into_iter();
@@ -81,7 +79,7 @@ pub(super) fn seal(host: &Agent, folder: &Path, files: &mut TableFiles) -> Resul
 /// Compares the files of a snapshot's folder with its manifest.
 ///
 /// # Errors
-/// The files that are missing, or other than they were, by name.
+/// The names of missing or changed files.
 pub(super) fn check(host: &Agent, folder: &Path, which: Reading) -> Result<()> {
     let manifest = Manifest::read(host, folder)?;
     let mut problems = Vec::new();
@@ -101,8 +99,8 @@ pub(super) fn check(host: &Agent, folder: &Path, which: Reading) -> Result<()> {
     refuse(&problems)
 }
 
-/// Compares what can be seen of a table's files without reading them: their sizes and digests.
-/// Those that have to be read, each as it is if its bytes are right.
+/// Compares sizes and digests of a table's files, without reading them. Returns the files that must
+/// be read, each with the record to store if its bytes are right.
 fn compare(
     host: &Agent,
     at: &Path,
@@ -138,14 +136,14 @@ fn compare(
     };
     for sstable in &table.sstables {
         let named = |end: &str| format!("{}{end}", sstable.prefix);
-        // The digest beside the data must be the one that was put away with it.
+        // The digest file must be the one of the snapshot.
         match found.get(&named(layout::DIGEST)).map(|one| layout::read_digest(at, one)) {
             Some(Ok(Some(digest))) if digest != sstable.digest => {
                 let path = at.join(named(layout::DIGEST));
                 problems.push(format!("the digest in {} is another", path.display()));
             }
             Some(Err(error)) => problems.push(format!("{error:#}")),
-            // That it is missing is said with the other files.
+            // A missing file is reported with the other files.
             _ => {}
         }
         for file in &sstable.files {
@@ -162,7 +160,7 @@ fn compare(
     unread
 }
 
-/// Forgets what was read: the next check reads everything again.
+/// Forgets all verified files: the next check reads everything again.
 pub(super) fn doubt() {
     SEEN.lock().unwrap_or_else(PoisonError::into_inner).clear();
 }
@@ -202,8 +200,8 @@ mod tests {
     use crate::snapshot::manifest::TableRecord;
     use std::path::PathBuf;
 
-    /// A snapshot of one table in a folder of its own, its agent, and the folder of the table's
-    /// files.
+    /// Creates a snapshot of one table in a temporary folder. Returns the folder, its agent, and
+    /// the folder of the table's files.
     fn snapshot(root: &Path) -> (PathBuf, Agent, PathBuf) {
         let host = agent::in_thread(root).unwrap();
         let folder = manifest::folder(root, "s");
@@ -225,7 +223,7 @@ mod tests {
         }
     }
 
-    /// Four changed bytes were imported, served, and found by nobody.
+    /// Four changed bytes were imported and served, and nothing noticed.
     #[test]
     fn a_changed_byte_in_any_file_is_found_by_its_name() {
         let root = tempfile::tempdir().unwrap();
@@ -240,7 +238,7 @@ mod tests {
             let mut after = before.clone();
             after[0] ^= 1;
             std::fs::write(&path, &after).unwrap();
-            // The clock of a file system may stand still for some milliseconds.
+            // A file system's clock may not advance for some milliseconds.
             let file = std::fs::File::options().write(true).open(&path).unwrap();
             file.set_modified(std::time::UNIX_EPOCH).unwrap();
             let text = why(&host, &folder, Reading::Once);
@@ -260,7 +258,8 @@ mod tests {
         }
     }
 
-    /// A file that seems untouched is believed, until somebody doubts or asks for all bytes.
+    /// A file with unchanged metadata is trusted, until `doubt` is called or all bytes are
+    /// requested.
     #[test]
     fn a_file_is_read_once_and_again_after_a_doubt() {
         let root = tempfile::tempdir().unwrap();
@@ -270,7 +269,7 @@ mod tests {
         let file = std::fs::File::options().write(true).open(&path).unwrap();
         let modified = file.metadata().unwrap().modified().unwrap();
         std::os::unix::fs::FileExt::write_at(&file, b"X", 0).unwrap();
-        // What a dying disk does: other bytes, and no trace of it.
+        // A failing disk returns other bytes with unchanged metadata.
         file.set_modified(modified).unwrap();
         assert_eq!(why(&host, &folder, Reading::Once), "whole");
         assert!(why(&host, &folder, Reading::Always).contains("is damaged"));

@@ -1,4 +1,4 @@
-//! What one node has heard of all others: who joins or leaves, and how much data each has.
+//! Gossip state of one node: which nodes join or leave, and how much data each has.
 
 use crate::jolokia::Jolokia;
 use crate::session::Session;
@@ -7,11 +7,11 @@ use cql::value::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 
-/// Nodes by the address where they answer CQL.
+/// Gossip state by CQL address.
 #[derive(Debug, Default)]
 pub(super) struct Gossip {
     heard: BTreeMap<SocketAddr, Heard>,
-    /// Whom the failure detector takes for alive; unknown without MBeans.
+    /// Nodes that the failure detector considers alive. `None` without MBeans.
     live: Option<BTreeSet<SocketAddr>>,
 }
 
@@ -21,7 +21,7 @@ struct Heard {
     load_bytes: Option<u64>,
 }
 
-/// Where a node is on its way into the ring or out of it.
+/// Membership mode of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
     Normal,
@@ -40,8 +40,8 @@ impl Mode {
         }
     }
 
-    /// Of a gossiped status such as `NORMAL,-9183…`. A node that has shut down in order says
-    /// `shutdown`: it is down, and still a normal member. `None`: no member, or no more.
+    /// Parses a gossiped status such as `NORMAL,-9183…`. A node that was shut down in order has
+    /// `shutdown`: it is down, but still a normal member. `None` for nodes that are not members.
     fn of(status: &str) -> Option<Mode> {
         let word = status.split(',').next().unwrap_or_default();
         match word {
@@ -55,7 +55,7 @@ impl Mode {
 }
 
 impl Gossip {
-    /// Whether the failure detector takes the node for alive.
+    /// Returns true if the failure detector considers the node alive.
     pub fn is_live(&self, node: SocketAddr) -> Option<bool> {
         self.live.as_ref().map(|live| live.contains(&node))
     }
@@ -69,8 +69,7 @@ impl Gossip {
     }
 }
 
-/// Asks one node, through its MBeans too where they are in sight. Before Cassandra 4.1 there is
-/// nothing to be had over CQL.
+/// Asks one node, by its MBeans too if accessible. Before Cassandra 4.1, CQL shows no gossip.
 ///
 /// # Errors
 /// The node stops answering.
@@ -103,7 +102,7 @@ pub(super) fn read(session: &mut Session, agent: Option<&Jolokia>) -> Result<Gos
     })
 }
 
-/// Where a node answers CQL, by the address under which it is known to other nodes.
+/// Returns CQL addresses by internode address.
 fn native_addresses(session: &mut Session) -> Result<BTreeMap<SocketAddr, SocketAddr>> {
     let own = session.node();
     let mut addresses = BTreeMap::new();
@@ -127,7 +126,7 @@ fn native_addresses(session: &mut Session) -> Result<BTreeMap<SocketAddr, Socket
     Ok(addresses)
 }
 
-/// Addresses under which the agent's node knows those that it takes for alive.
+/// Returns the internode addresses of the nodes that the agent's node considers alive.
 fn live_nodes(agent: &Jolokia) -> Option<BTreeSet<SocketAddr>> {
     const SERVICE: &str = "org.apache.cassandra.db:type=StorageService";
     let answer = agent.read(&[(SERVICE, "LiveNodesWithPort")]).ok()?;
@@ -140,13 +139,13 @@ fn port_of(value: &Value) -> Option<u16> {
     u16::try_from(value.as_i64()?).ok()
 }
 
-/// Gossip carries bytes as the text of a number with a fraction: `1234567.0`.
+/// Parses a gossiped load, which is the text of a number with a fraction: `1234567.0`.
 fn load_of(text: &str) -> Option<u64> {
     let bytes: f64 = text.parse().ok()?;
     (bytes.is_finite() && bytes >= 0.0).then_some(bytes as u64)
 }
 
-/// The rows of a statement; `None` where the server refuses it: a table that it does not have.
+/// Returns the rows of a statement. `None` if the server refuses it, as for a missing table.
 fn rows_if_any(session: &mut Session, cql: &str) -> Result<Option<Vec<Vec<Value>>>> {
     Ok(session.query_if_shown(cql)?.map(|found| found.rows))
 }

@@ -1,12 +1,12 @@
-//! Requests read back: what a server that answers CQL needs to know of them.
+//! Parses requests for servers that speak CQL.
 //!
-//! Like every parser here it never panics and reserves nothing on the word of a count.
+//! Like every parser in this crate, it never panics and reserves no memory based on a count alone.
 
 use super::{BatchKind, EventKind, param};
 use crate::frame::{Header, flag, opcode};
 use crate::wire::{ParseError, Reader, Result};
 
-/// A request as a server sees it.
+/// A request, as a server sees it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Request<'a> {
     /// Opens a connection.
@@ -25,7 +25,7 @@ pub enum Request<'a> {
     Query {
         /// The statement.
         cql: &'a str,
-        /// What it is executed with.
+        /// Parameters of its execution.
         parameters: Parameters<'a>,
     },
     /// Prepares a statement.
@@ -37,21 +37,21 @@ pub enum Request<'a> {
     Execute {
         /// The statement's id.
         id: &'a [u8],
-        /// What it is executed with.
+        /// Parameters of its execution.
         parameters: Parameters<'a>,
     },
     /// Several statements at once.
     Batch {
-        /// How they are applied.
+        /// Kind of the batch.
         kind: BatchKind,
         /// The statements, each with its values.
         statements: Vec<(BatchStatement<'a>, Vec<BoundValue<'a>>)>,
-        /// Consistency and the rest; its own values are always none.
+        /// Consistency and other parameters. They never have values of their own.
         parameters: Parameters<'a>,
     },
-    /// Asks for events.
+    /// Registers for events.
     Register {
-        /// The kinds that are asked for.
+        /// Requested kinds of events.
         events: Vec<EventKind>,
     },
 }
@@ -68,26 +68,26 @@ pub enum BatchStatement<'a> {
 /// A value of a bind marker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BoundValue<'a> {
-    /// Encoded bytes, possibly none.
+    /// Encoded bytes, possibly empty.
     Bytes(&'a [u8]),
-    /// Null: deletes.
+    /// Null, which deletes the column.
     Null,
-    /// Not set: leaves what is there.
+    /// Not set, which leaves the column unchanged.
     Unset,
 }
 
 /// Query parameters as they were received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parameters<'a> {
-    /// Code of the consistency level; not checked to be one.
+    /// Code of the consistency level. It is not validated.
     pub consistency: u16,
     /// Number of values.
     pub values_count: u16,
-    /// Whether the rows may come without a description of their columns.
+    /// True if the rows may omit the description of their columns.
     pub skip_metadata: bool,
     /// Rows per page.
     pub page_size: Option<i32>,
-    /// Where a former page ended.
+    /// Position at which the previous page ended.
     pub paging_state: Option<&'a [u8]>,
     /// Code of the consistency of the Paxos part.
     pub serial_consistency: Option<u16>,
@@ -98,19 +98,19 @@ pub struct Parameters<'a> {
 }
 
 impl<'a> Parameters<'a> {
-    /// The values in their order on the wire; names, where they were given, are passed over.
+    /// Returns the values in their order on the wire. Names of values are skipped.
     pub fn values(&self) -> impl Iterator<Item = BoundValue<'a>> + use<'a> {
         let mut reader = Reader::new(self.values);
         let named = self.named;
-        // The values were walked once by `parse`, so that no error can come up here.
+        // `parse` has already walked the values, so no error can occur here.
         (0..self.values_count).map_while(move |_| read_value(&mut reader, named).ok())
     }
 }
 
-/// Parses the body of a request, uncompressed; a custom payload is passed over.
+/// Parses the uncompressed body of a request. A custom payload is skipped.
 ///
 /// # Errors
-/// An opcode that is no request's, or a body that does not hold what its opcode promises.
+/// The opcode is not a request's, or the body does not fit its opcode.
 pub fn parse<'a>(header: &Header, body: &'a [u8]) -> Result<Request<'a>> {
     let mut reader = Reader::new(body);
     if header.flags & flag::CUSTOM_PAYLOAD != 0 {
@@ -144,7 +144,7 @@ pub fn parse<'a>(header: &Header, body: &'a [u8]) -> Result<Request<'a>> {
     }
 }
 
-/// The statement id of the body of an EXECUTE without a custom payload, and nothing else of it: the
+/// Returns only the statement id in the body of an EXECUTE without a custom payload. This is the
 /// hot path of a server. `None` if the body is too short.
 #[inline]
 pub fn execute_id(body: &[u8]) -> Option<&[u8]> {
@@ -246,7 +246,7 @@ fn parameters<'a>(reader: &mut Reader<'a>) -> Result<Parameters<'a>> {
     })
 }
 
-/// A [value]: like [bytes], but -2 says "not set".
+/// Reads a [value]: like [bytes], but a length of -2 means "not set".
 fn read_value<'a>(reader: &mut Reader<'a>, named: bool) -> Result<BoundValue<'a>> {
     const UNSET: i32 = -2;
     if named {

@@ -1,22 +1,22 @@
-//! ERROR: every code that Cassandra knows as a typed outcome, with its details.
+//! Parses ERROR: every code of Cassandra as a typed outcome, with its details.
 
 use crate::version::Version;
 use crate::wire::{Reader, Result};
 
-/// Why a request failed: the first field of every ERROR.
+/// Reason of a failure: the first field of every ERROR.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ErrorCode {
-    /// A bug in the server, or something it did not foresee.
+    /// A bug in the server, or an unforeseen condition.
     ServerError,
-    /// The client broke the protocol, or asked for a version that the server does not speak.
+    /// The client violated the protocol, or requested a version that the server does not support.
     ProtocolError,
     /// Wrong user or password.
     BadCredentials,
-    /// Too few replicas were alive to try.
+    /// Too few replicas were alive.
     Unavailable,
-    /// The coordinator has too much to do.
+    /// The coordinator is overloaded.
     Overloaded,
-    /// The coordinator is still joining.
+    /// The coordinator is still bootstrapping.
     IsBootstrapping,
     /// TRUNCATE failed.
     TruncateError,
@@ -32,27 +32,28 @@ pub enum ErrorCode {
     WriteFailure,
     /// The space for change data capture is full.
     CdcWriteFailure,
-    /// Whether a lightweight transaction was applied is not known.
+    /// The outcome of a lightweight transaction is unknown.
     CasWriteUnknown,
-    /// The statement is no CQL.
+    /// The statement is not valid CQL.
     SyntaxError,
-    /// The user may not do this.
+    /// The user lacks the permission.
     Unauthorized,
-    /// The statement is right CQL and wrong here.
+    /// The statement is valid CQL, but not valid here.
     Invalid,
     /// The server's configuration forbids the statement.
     ConfigError,
-    /// The keyspace or table exists already.
+    /// The keyspace or table already exists.
     AlreadyExists,
-    /// The node does not know the prepared statement (any more).
+    /// The node does not know the prepared statement, or no longer does.
     Unprepared,
-    /// A code that version 4 does not have.
+    /// A code that version 4 does not define.
     Other(i32),
 }
 
 use ErrorCode as Code;
 
-/// Codes on the wire. Small and scanned only for errors, which are rare or already a disaster.
+/// Codes on the wire. The table is small and scanned only for errors, which are rare or already a
+/// disaster.
 const CODES: [(i32, ErrorCode, &str); 20] = [
     (0x0000, Code::ServerError, "server error"),
     (0x000A, Code::ProtocolError, "protocol error"),
@@ -77,20 +78,20 @@ const CODES: [(i32, ErrorCode, &str); 20] = [
 ];
 
 impl ErrorCode {
-    /// The typed code of a number from the wire; [`ErrorCode::Other`] if it is not known.
+    /// Returns the typed code of a number from the wire, or [`ErrorCode::Other`] if it is unknown.
     pub fn from_code(code: i32) -> ErrorCode {
         let known = CODES.iter().find(|(number, _, _)| *number == code);
         known.map_or(ErrorCode::Other(code), |(_, code, _)| *code)
     }
 
-    /// Every code that version 4 has.
+    /// Returns every code that version 4 defines.
     pub fn known() -> impl Iterator<Item = ErrorCode> {
         CODES.iter().map(|(_, code, _)| *code)
     }
 
-    /// The code of this name, in lower case and with underscores (`write_timeout`), that a server
-    /// may answer to any request. None for those that name what was asked: a table that exists, a
-    /// statement that is not known.
+    /// Returns the code with this name, in lower case and with underscores (`write_timeout`), if a
+    /// server may answer any request with it. `None` for codes that name an object of the request:
+    /// an existing table, or an unknown statement.
     pub fn of_any_request(name: &str) -> Option<ErrorCode> {
         let is_named = |code: &ErrorCode| code.to_string().to_lowercase().replace(' ', "_") == name;
         let names_none =
@@ -98,7 +99,7 @@ impl ErrorCode {
         ErrorCode::known().filter(names_none).find(is_named)
     }
 
-    /// The number on the wire.
+    /// Returns the number on the wire.
     pub fn code(self) -> i32 {
         match self {
             ErrorCode::Other(code) => code,
@@ -116,19 +117,19 @@ impl std::fmt::Display for ErrorCode {
     }
 }
 
-/// An ERROR.
+/// The body of an ERROR.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ErrorBody<'a> {
-    /// Why the request failed.
+    /// Reason of the failure.
     pub code: ErrorCode,
-    /// The server's words.
+    /// The server's message.
     pub message: &'a str,
-    /// What the code adds to them.
+    /// Details of the code.
     pub detail: ErrorDetail<'a>,
 }
 
-/// What an ERROR says beyond its message. Consistencies are codes as received, see
-/// [`Consistency::from_code`](crate::Consistency::from_code); the numbers are of replicas.
+/// Details of an ERROR besides its message. Consistencies are codes as received, see
+/// [`Consistency::from_code`](crate::Consistency::from_code). The numbers count replicas.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ErrorDetail<'a> {
     /// The code has no details.
@@ -139,7 +140,7 @@ pub enum ErrorDetail<'a> {
         consistency: u16,
         /// Replicas that had to be alive.
         required: i32,
-        /// Replicas that were.
+        /// Replicas that were alive.
         alive: i32,
     },
     /// A write timed out.
@@ -148,7 +149,7 @@ pub enum ErrorDetail<'a> {
         consistency: u16,
         /// Replicas that acknowledged.
         received: i32,
-        /// Replicas that had to.
+        /// Replicas that had to acknowledge.
         block_for: i32,
         /// SIMPLE, BATCH, UNLOGGED_BATCH, COUNTER, BATCH_LOG, CAS, VIEW or CDC.
         write_type: &'a str,
@@ -159,9 +160,9 @@ pub enum ErrorDetail<'a> {
         consistency: u16,
         /// Replicas that answered.
         received: i32,
-        /// Replicas that had to.
+        /// Replicas that had to answer.
         block_for: i32,
-        /// Whether the one replica that is asked for the data was among them.
+        /// True if the replica that was asked for the data was among them.
         data_present: bool,
     },
     /// A read failed on a replica.
@@ -170,11 +171,11 @@ pub enum ErrorDetail<'a> {
         consistency: u16,
         /// Replicas that answered.
         received: i32,
-        /// Replicas that had to.
+        /// Replicas that had to answer.
         block_for: i32,
         /// Replicas that failed.
         failures: i32,
-        /// Whether the one replica that is asked for the data answered.
+        /// True if the replica that was asked for the data answered.
         data_present: bool,
     },
     /// A user-defined function failed.
@@ -192,37 +193,38 @@ pub enum ErrorDetail<'a> {
         consistency: u16,
         /// Replicas that acknowledged.
         received: i32,
-        /// Replicas that had to.
+        /// Replicas that had to acknowledge.
         block_for: i32,
         /// Replicas that failed.
         failures: i32,
-        /// As for a write time-out.
+        /// As for a write timeout.
         write_type: &'a str,
     },
-    /// Whether a lightweight transaction was applied is not known.
+    /// The outcome of a lightweight transaction is unknown.
     CasWriteUnknown {
         /// Consistency of the request.
         consistency: u16,
         /// Replicas that acknowledged.
         received: i32,
-        /// Replicas that had to.
+        /// Replicas that had to acknowledge.
         block_for: i32,
     },
-    /// The keyspace or table exists.
+    /// The keyspace or table already exists.
     AlreadyExists {
         /// The keyspace.
         keyspace: &'a str,
-        /// The table; empty if it is about the keyspace itself.
+        /// The table. Empty if the error is about the keyspace itself.
         table: &'a str,
     },
-    /// The prepared statement is not known.
+    /// The prepared statement is unknown.
     Unprepared {
         /// Its id.
         id: &'a [u8],
     },
 }
 
-/// The code of an ERROR from its [`payload`](super::payload). `None` if the body is too short.
+/// Returns the code of an ERROR from its [`payload`](super::payload). `None` if the body is too
+/// short.
 #[inline]
 pub fn error_code(body: &[u8]) -> Option<ErrorCode> {
     Some(ErrorCode::from_code(i32::from_be_bytes(
@@ -231,11 +233,11 @@ pub fn error_code(body: &[u8]) -> Option<ErrorCode> {
 }
 
 impl<'a> ErrorBody<'a> {
-    /// Parses the [`payload`](super::payload) of an ERROR. Bytes after the details that are known
-    /// are passed over, since a later server may say more.
+    /// Parses the [`payload`](super::payload) of an ERROR. Bytes after the known details are
+    /// skipped, since a later server may send more.
     ///
     /// # Errors
-    /// The body is too short for its code, or has text that is no UTF-8.
+    /// The body is too short for its code, or has text that is not UTF-8.
     pub fn parse(body: &'a [u8], version: Version) -> Result<ErrorBody<'a>> {
         let mut reader = Reader::new(body);
         let code = ErrorCode::from_code(reader.i32("error code")?);
@@ -274,7 +276,8 @@ impl<'a> ErrorDetail<'a> {
         })
     }
 
-    /// The details of the six codes that begin with a consistency and two numbers of replicas.
+    /// Reads the details of the six codes that begin with a consistency and two numbers of
+    /// replicas.
     fn read_replicas(
         code: ErrorCode,
         reader: &mut Reader<'a>,
@@ -329,7 +332,7 @@ impl<'a> ErrorDetail<'a> {
                 received,
                 block_for,
             },
-            // Unavailable, the only one left, counts in the other order: needed, then there.
+            // Unavailable, the only code left, has the other order: required, then alive.
             _ => ErrorDetail::Unavailable {
                 consistency,
                 required: received,
@@ -339,12 +342,12 @@ impl<'a> ErrorDetail<'a> {
     }
 }
 
-/// How many replicas have failed; since version 5 each says why.
+/// Returns the number of failed replicas. Since version 5, each has its reason.
 fn failures(reader: &mut Reader<'_>, version: Version) -> Result<i32> {
     if version < Version::V5 {
         return reader.i32("number of failures");
     }
-    // An address of at least its length, and a code.
+    // An address with at least its length, and a code.
     let count = reader.count("number of failures", 3)?;
     for _ in 0..count {
         let length = reader.u8("length of a replica's address")?;

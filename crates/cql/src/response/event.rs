@@ -1,4 +1,4 @@
-//! EVENT, and the schema changes that a RESULT carries in the same form.
+//! Parses EVENT, and the schema changes that a RESULT carries in the same form.
 
 use std::net::SocketAddr;
 
@@ -16,7 +16,7 @@ pub enum Event {
     },
     /// A node went up or down.
     StatusChange {
-        /// Whether it is up now.
+        /// True if it is now up.
         up: bool,
         /// The node's address for clients.
         address: SocketAddr,
@@ -28,15 +28,15 @@ pub enum Event {
 /// A change of the schema.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SchemaChange {
-    /// What was done.
+    /// Kind of the change.
     pub change: SchemaChangeKind,
-    /// The keyspace it was done to or in.
+    /// Keyspace that changed, or that contains the changed object.
     pub keyspace: String,
-    /// What it was done to.
+    /// Changed object.
     pub target: SchemaTarget,
 }
 
-/// What was done to the schema.
+/// Kinds of schema changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SchemaChangeKind {
     /// The object was created.
@@ -47,7 +47,7 @@ pub enum SchemaChangeKind {
     Dropped,
 }
 
-/// What in a keyspace was changed.
+/// Changed object in a keyspace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SchemaTarget {
     /// The keyspace itself.

@@ -1,26 +1,27 @@
-//! Descriptions of columns: what precedes rows and what a prepared statement is bound to.
+//! Parses descriptions of columns, which precede rows and accompany prepared statements.
 //!
-//! This is the one place where a few bytes of a response ask for much memory: a column takes 4
-//! bytes on the wire and 100 in memory, and a keyspace named once is repeated in every column.
-//! Hence the limits below; all of them are far beyond what Cassandra produces.
+//! Only here can a few bytes of a response require much memory. A column takes 4 bytes on the wire
+//! and 100 in memory, and a keyspace named once is repeated in every column. The limits below bound
+//! this. All of them are far beyond anything that Cassandra produces.
 
 use crate::request::StatementId;
 use crate::value::CqlType;
 use crate::version::Version;
 use crate::wire::{ParseError, Reader, Result};
 
-/// Most columns that a description may have: a statement cannot bind more values either.
+/// Maximum number of columns of a description. A statement cannot bind more values either.
 pub const COLUMNS_MAX: usize = 65_535;
 
-/// Deepest nesting of types that is read: CQL types written by people have 2 or 3 levels, and each
-/// level costs the parser a stack frame.
+/// Maximum nesting of types. CQL types written by people have 2 or 3 levels, and each level costs
+/// the parser a stack frame.
 pub const TYPE_DEPTH_MAX: usize = 32;
 
-/// Most types, nested ones included, in one description: 2 per column of the widest one.
+/// Maximum number of types in one description, including nested ones: 2 per column of the widest
+/// one.
 const TYPES_MAX: usize = 2 * COLUMNS_MAX;
 
-/// Most bytes that repeating keyspace and table in every column may take (the longest names that
-/// Cassandra 5 allows are 222 bytes, so this is over 37,000 columns of the longest names).
+/// Maximum bytes for repeating keyspace and table in every column. The longest names that Cassandra
+/// 5 allows have 222 bytes, so this suffices for over 37,000 columns with the longest names.
 const REPEATED_NAMES_BYTES_MAX: usize = 16 * 1024 * 1024;
 
 /// Bits of the flags of metadata.
@@ -49,20 +50,20 @@ pub struct ColumnSpec {
 pub struct Prepared {
     /// The id that EXECUTE names.
     pub id: Vec<u8>,
-    /// What names the columns of its rows in version 5; empty in older ones.
+    /// Id of the description of its result columns in version 5. Empty in older versions.
     pub result_metadata_id: Vec<u8>,
     /// The bind markers, in order.
     pub bind_columns: Vec<ColumnSpec>,
-    /// Which bind markers make up the partition key, in the key's order; empty if not all of it is
-    /// bound, or the server does not say it, as in version 3. Each is less than the number of
-    /// markers.
+    /// Indexes of the bind markers that form the partition key, in the key's order. Empty if not
+    /// all of it is bound, or if the server does not state it, as in version 3. Each is less than
+    /// the number of markers.
     pub partition_key_indexes: Vec<u16>,
-    /// The columns of its rows; empty if it returns none.
+    /// The columns of its rows. Empty if it returns none.
     pub result_columns: Vec<ColumnSpec>,
 }
 
 impl Prepared {
-    /// By what EXECUTE names it.
+    /// Returns the identifiers for EXECUTE.
     pub fn statement_id(&self) -> StatementId<'_> {
         StatementId {
             id: &self.id,
@@ -106,7 +107,7 @@ impl Prepared {
     }
 }
 
-/// How the metadata of rows begins: what comes before its columns.
+/// Start of the metadata of rows, before its columns.
 pub(super) struct Preamble<'a> {
     pub flags: i32,
     pub columns_count: usize,
@@ -123,7 +124,7 @@ impl<'a> Preamble<'a> {
             _ => reader.bytes("paging state")?,
         };
         if flags & bit::METADATA_CHANGED != 0 {
-            // The columns follow, whoever wanted to skip them.
+            // The columns follow, even if the request asked to skip them.
             reader.short_bytes("id of the metadata of rows")?;
         }
         Ok(Preamble {
@@ -152,7 +153,7 @@ fn columns_count(reader: &mut Reader<'_>) -> Result<usize> {
     }
 }
 
-/// Reads the descriptions of `count` columns; none if `flags` say that there are none.
+/// Reads the descriptions of `count` columns. Empty if `flags` state that there are none.
 pub(super) fn read_columns(
     reader: &mut Reader<'_>,
     flags: i32,
@@ -182,7 +183,7 @@ pub(super) fn read_columns(
     Ok(columns)
 }
 
-/// Passes over the descriptions of `count` columns without allocating.
+/// Skips the descriptions of `count` columns without allocating.
 pub(super) fn skip_columns(reader: &mut Reader<'_>, flags: i32, count: usize) -> Result<()> {
     walk_columns(reader, flags, count, |reader, _, _, _| {
         CqlType::skip(reader, TYPE_DEPTH_MAX)
@@ -197,7 +198,7 @@ fn walk_columns<'a>(
     count: usize,
     mut column: impl FnMut(&mut Reader<'a>, &'a str, &'a str, &'a str) -> Result<()>,
 ) -> Result<()> {
-    // Without columns Cassandra leaves out the global keyspace and table, whatever the flags say.
+    // Without columns, Cassandra omits the global keyspace and table, whatever the flags say.
     if flags & bit::NO_METADATA != 0 || count == 0 {
         return Ok(());
     }

@@ -1,4 +1,4 @@
-//! Rows of a result: walked in place, cell by cell, without allocating.
+//! Reads the rows of a result in place, cell by cell, without allocating.
 
 use super::metadata::{self, ColumnSpec, Preamble, bit};
 use super::{ResultKind, result_kind};
@@ -8,22 +8,23 @@ use crate::wire::{ParseError, Reader, Result};
 /// Rows with the description of their columns.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rows<'a> {
-    /// The columns; empty when the request asked to skip them.
+    /// The columns. Empty if the request asked to skip them.
     pub columns: Vec<ColumnSpec>,
-    /// Where the next page begins; `None`: this is the last one.
+    /// Start of the next page. `None` for the last page.
     pub paging_state: Option<&'a [u8]>,
     /// The rows.
     pub raw: RawRows<'a>,
 }
 
-/// Rows as they lie in the body.
+/// Rows in the bytes of the body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RawRows<'a> {
-    /// Columns of each row.
+    /// Number of columns of each row.
     pub columns_count: usize,
-    /// Rows that the server announced; the bytes have room for them, but may still be wrong.
+    /// Number of rows that the server announced. The bytes have room for them, but may still be
+    /// wrong.
     pub rows_count: usize,
-    /// Where the next page begins; `None`: this is the last one.
+    /// Start of the next page. `None` for the last page.
     pub paging_state: Option<&'a [u8]>,
     cells: &'a [u8],
 }
@@ -32,7 +33,7 @@ pub struct RawRows<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row<'a> {
     columns_count: usize,
-    /// The cells, already walked once.
+    /// The cells, which were already walked once.
     cells: &'a [u8],
 }
 
@@ -50,10 +51,11 @@ impl<'a> Rows<'a> {
         })
     }
 
-    /// All values, row by row.
+    /// Returns all values, row by row.
     ///
     /// # Errors
-    /// A cell is not of its column's type; a row is cut off. Columns that were skipped have none.
+    /// A cell does not match its column's type, or a row is cut off. Skipped columns give no
+    /// values.
     pub fn values(&self) -> Result<Vec<Vec<Value>>> {
         let decoded = |row: Result<Row<'a>>| {
             let row = row?;
@@ -68,8 +70,7 @@ impl<'a> RawRows<'a> {
     /// Parses the [`payload`](super::payload) of a RESULT of kind Rows, without allocating.
     ///
     /// # Errors
-    /// Another kind of RESULT; metadata that cannot be read; more rows than the bytes have room
-    /// for.
+    /// Another kind of RESULT; unreadable metadata; more rows than the bytes have room for.
     #[inline]
     pub fn parse(body: &'a [u8]) -> Result<RawRows<'a>> {
         Self::parse_with(body, |reader, preamble| {
@@ -100,7 +101,7 @@ impl<'a> RawRows<'a> {
         columns(&mut reader, &preamble)?;
         let (columns_count, offset) = (preamble.columns_count, reader.offset());
         // Each cell has at least its length of 4 bytes. A row without columns has no bytes that
-        // could justify a count of rows, so it is taken to need 4 as well.
+        // could justify a count of rows, so it counts as 4 as well.
         let rows_count = reader.count("number of rows", 4 * columns_count.max(1))?;
         if columns_count == 0 && rows_count > 0 {
             let (what, allowed) = ("number of rows", "0, since there are no columns");
@@ -120,8 +121,9 @@ impl<'a> RawRows<'a> {
         })
     }
 
-    /// What the first cell of the first row says, which for a conditional statement (and a batch
-    /// with one) is the column `[applied]`; `None`: no row, or not a boolean.
+    /// Returns the first cell of the first row as a boolean. For a conditional statement (and a
+    /// batch with one) this is the column `[applied]`. `None` if there is no row, or it is not a
+    /// boolean.
     #[inline]
     pub fn applied(&self) -> Option<bool> {
         let row = self.rows().next()?.ok()?;
@@ -131,7 +133,7 @@ impl<'a> RawRows<'a> {
         }
     }
 
-    /// The rows in order. After an error there are no more.
+    /// Returns the rows in order. The iteration ends after an error.
     #[inline]
     pub fn rows(&self) -> impl Iterator<Item = Result<Row<'a>>> + use<'a> {
         let columns_count = self.columns_count;
@@ -161,11 +163,11 @@ impl<'a> Row<'a> {
         })
     }
 
-    /// The cells in the order of the columns; `None` is null.
+    /// Returns the cells in the order of the columns. `None` is null.
     #[inline]
     pub fn cells(&self) -> impl Iterator<Item = Option<&'a [u8]>> + use<'a> {
         let mut reader = Reader::new(self.cells);
-        // `read` has walked the same bytes, so that no cell is cut off here.
+        // `read` has walked the same bytes, so no cell is cut off here.
         (0..self.columns_count).map_while(move |_| reader.bytes("cell").ok())
     }
 }

@@ -1,4 +1,4 @@
-//! Segments: what goes in comes out, whatever its length, and what was changed on the way does not.
+//! Tests that segments of any length are read back unchanged, and that corrupt ones are refused.
 
 use super::*;
 use crate::{Version, request};
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 const BOTH: [Segments; 2] = [Segments { is_lz4: false }, Segments { is_lz4: true }];
 
-/// A frame whose body has so many bytes, which compress well or not at all.
+/// Returns a frame with a body of this length, which compresses well or not at all.
 fn frame(length: usize, seed: u64) -> Vec<u8> {
     let mut bytes = vec![5, 0, 0, 1, 7];
     bytes.extend((length as u32).to_be_bytes());
@@ -18,7 +18,7 @@ fn frame(length: usize, seed: u64) -> Vec<u8> {
     bytes
 }
 
-/// All that segments hold, of a reader that is given `step` bytes at most per call.
+/// Returns the content of segments, read with at most `step` bytes per call.
 fn read(segments: Segments, wire: &[u8], length: usize, step: usize) -> Vec<u8> {
     let (mut reader, mut at) = (SegmentReader::new(segments), 0);
     let mut out = vec![0; length];
@@ -35,7 +35,7 @@ fn read(segments: Segments, wire: &[u8], length: usize, step: usize) -> Vec<u8> 
     out
 }
 
-/// By the specification's layout, written down by hand: 9 bytes in one segment that is whole.
+/// Written by hand from the specification: 9 bytes in one self-contained segment.
 #[test]
 fn a_segment_is_lengths_a_checksum_the_frames_and_their_checksum() {
     let mut frames = Vec::new();
@@ -115,7 +115,7 @@ fn nothing_is_allocated_where_there_is_room() {
     }
 }
 
-/// What each version makes of the same statement: a flag of four bytes, and the metadata by name.
+/// Compares the same statement in each version: flags of four bytes, and the id of the metadata.
 #[test]
 fn version_five_has_wide_flags_and_names_the_metadata_of_rows() {
     let of = |version: Version| {

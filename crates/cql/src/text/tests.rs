@@ -1,4 +1,4 @@
-//! Where comments, names and texts end.
+//! Tests the ends of comments, names and texts.
 
 use super::*;
 
@@ -45,7 +45,7 @@ fn comments_and_texts_end_where_the_server_ends_them() {
         ("a $$b'; -- \"$$ c", "a 'b'; -- \"' c"),
         ("a $$b$c$$", "a 'b$c'"),
         ("a '\u{2028}é' b", "a '\u{2028}é' b"),
-        // A line ends at a carriage return, or it does not: no answer is safe.
+        // A line may or may not end at a carriage return, so no interpretation is safe.
         ("a -- b\rc", "1:7"),
         ("a\nb // c\r\rd", "2:7"),
         ("-- a\rSELECT 1 /*\nb -- */\n", "1:5"),
@@ -57,7 +57,7 @@ fn comments_and_texts_end_where_the_server_ends_them() {
         ("a $$b$", "1:3"),
         ("é", "1:1"),
         ("a /* b", "1:3"),
-        // No blank of Cassandra's, and no letter.
+        // Characters that Cassandra treats neither as blanks nor as letters.
         ("a\u{a0}b", "1:2"),
         ("a\u{c}b", "1:2"),
         ("SELECT \u{212a}", "1:8"),
@@ -88,4 +88,19 @@ fn statements_are_split_at_semicolons_that_are_not_quoted() {
     let texts: Vec<_> = all.iter().map(|(_, text)| *text).collect();
     assert_eq!(texts, ["SELECT ';'", "\"a;\"", "$$;$$"]);
     assert!(all.iter().all(|(at, statement)| text[*at..].starts_with(statement)));
+}
+
+#[test]
+fn a_table_of_accord_is_told_by_its_definition() {
+    let mode = |options: &str| {
+        transactional_mode(&format!(
+            "CREATE TABLE k.t (a int PRIMARY KEY) WITH {options}"
+        ))
+    };
+    let full = mode("transactional_mode = 'full' AND comment = ''");
+    assert_eq!(full.as_deref(), Some("full"));
+    let mixed = mode("comment = '' AND transactional_mode = 'mixed_reads'");
+    assert_eq!(mixed.as_deref(), Some("mixed_reads"));
+    assert_eq!(mode("transactional_mode = 'off'"), None);
+    assert_eq!(mode("comment = 'transactional_mode = full'"), None);
 }

@@ -1,15 +1,15 @@
-//! Java class names of types, such as `VectorType(FloatType , 3)` (with packages): how version 4 of
-//! the protocol describes the types that are younger than it (vectors, durations).
+//! Java class names of types, such as `VectorType(FloatType , 3)` (with packages). Version 4 of the
+//! protocol uses them for types that are younger than it (vectors, durations).
 //!
-//! A name that cannot be read is no error: the type is then known by its name only.
+//! A name that cannot be parsed is not an error: the type is then known only by its name.
 
 use super::{CqlType, SIMPLE, UdtType};
 use crate::response::TYPE_DEPTH_MAX;
 
-/// Package of Cassandra's own types; a name without any package means this one too.
+/// Package of Cassandra's own types. A name without a package belongs to it too.
 const PACKAGE: &str = "org.apache.cassandra.db.marshal.";
 
-/// The type that a class name stands for.
+/// Returns the type of a class name.
 pub(super) fn parse(name: &str) -> CqlType {
     let mut parser = Parser { rest: name };
     match parser.typ(TYPE_DEPTH_MAX) {
@@ -18,7 +18,7 @@ pub(super) fn parse(name: &str) -> CqlType {
     }
 }
 
-/// The class name of a type: the reverse of [`parse`].
+/// Returns the class name of a type: the reverse of [`parse`].
 pub(super) fn name(typ: &CqlType) -> String {
     let list = |types: &[&CqlType]| types.iter().map(|typ| name(typ)).collect::<Vec<_>>().join(",");
     match typ {
@@ -110,7 +110,7 @@ impl<'a> Parser<'a> {
         })))
     }
 
-    /// The characters up to the next separator, at least one.
+    /// Returns the characters up to the next separator, at least one.
     fn word(&mut self) -> Option<&'a str> {
         self.rest = self.rest.trim_start();
         let end = self.rest.find(['(', ')', ',', ':', ' ']).unwrap_or(self.rest.len());

@@ -1,4 +1,4 @@
-//! Bytes of a cell to a value.
+//! Decodes the bytes of a cell into a value.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
@@ -6,11 +6,11 @@ use std::sync::Arc;
 use super::{CqlType, Value};
 use crate::wire::{ParseError, Reader, Result};
 
-/// Decodes a cell of type `typ`; `None` is null. No bytes are [`Value::Empty`], except for the
+/// Decodes a cell of type `typ`. `None` is null. Zero bytes are [`Value::Empty`], except for the
 /// types that may have none (text, bytes).
 ///
 /// # Errors
-/// The bytes are not of this type: too short, too long, no text.
+/// The bytes do not match the type: too short, too long, or not text.
 pub fn decode(typ: &CqlType, bytes: Option<&[u8]>) -> Result<Value> {
     let Some(bytes) = bytes else {
         return Ok(Value::Null);
@@ -28,7 +28,7 @@ pub fn decode(typ: &CqlType, bytes: Option<&[u8]>) -> Result<Value> {
     Ok(value)
 }
 
-/// Reads a value that takes all that is left in `reader`, or says where it is too short.
+/// Reads a value that takes all bytes left in `reader`. If it is too short, the error says where.
 fn read(typ: &CqlType, reader: &mut Reader<'_>) -> Result<Value> {
     match typ {
         CqlType::Ascii | CqlType::Text => return text(typ, reader),
@@ -114,7 +114,7 @@ fn inet(reader: &mut Reader<'_>) -> Result<IpAddr> {
     }
 }
 
-/// A nested value: [bytes] of its own.
+/// Reads a nested value, which is [bytes] of its own.
 fn nested(typ: &CqlType, reader: &mut Reader<'_>) -> Result<Value> {
     decode(typ, reader.bytes("element")?)
 }
@@ -135,9 +135,9 @@ fn entries(
         .collect()
 }
 
-/// The parts of a tuple or user-defined type, as many as there are bytes for: parts that were added
-/// to the type after the value was written are missing at the end. They are not filled up with
-/// null, or a type of many parts would turn a few bytes into as many values.
+/// Reads the parts of a tuple or user-defined type while there are bytes. Parts that were added to
+/// the type after the value was written are missing at the end. They are not filled with null:
+/// otherwise a type of many parts would turn a few bytes into many values.
 fn fields<'t>(
     types: impl Iterator<Item = &'t CqlType>,
     reader: &mut Reader<'_>,
@@ -152,7 +152,8 @@ fn fields<'t>(
     Ok(values)
 }
 
-/// A vector: elements without lengths if their type has a fixed one, with vint lengths otherwise.
+/// Reads a vector. Its elements have no lengths if their type has a fixed one, otherwise vint
+/// lengths.
 fn vector(of: &CqlType, dimension: u32, reader: &mut Reader<'_>) -> Result<Vec<Value>> {
     let fixed = fixed_bytes(of);
     let needed = fixed.unwrap_or(1).saturating_mul(u64::from(dimension));
@@ -176,15 +177,15 @@ fn vector(of: &CqlType, dimension: u32, reader: &mut Reader<'_>) -> Result<Vec<V
     (0..dimension).map(|_| element(reader)).collect()
 }
 
-/// Bytes of every value of the type within a vector; `None` where Cassandra treats it as of
-/// variable length, which it does for some types whose values are all of one length.
+/// Returns the bytes of every value of the type within a vector. `None` if Cassandra treats it as
+/// variable, which includes some types whose values all have the same length.
 pub fn fixed_bytes(typ: &CqlType) -> Option<u64> {
     match typ {
         CqlType::Boolean => Some(1),
         CqlType::Int | CqlType::Float => Some(4),
         CqlType::Bigint | CqlType::Double | CqlType::Timestamp => Some(8),
         CqlType::Uuid | CqlType::Timeuuid => Some(16),
-        // A dimension of 0 is not CQL; it must not make elements without bytes.
+        // A dimension of 0 is not CQL and must not produce elements without bytes.
         CqlType::Vector(of, dimension) if *dimension > 0 => {
             fixed_bytes(of).map(|bytes| bytes.saturating_mul(u64::from(*dimension)))
         }
@@ -214,8 +215,8 @@ fn duration(reader: &mut Reader<'_>) -> Result<Value> {
     })
 }
 
-/// A vint: as many more bytes follow the first as it has leading ones; what is left of the first
-/// are the highest bits.
+/// Reads a vint. The leading ones of the first byte count the bytes that follow. The rest of the
+/// first byte are the highest bits.
 fn unsigned_vint(reader: &mut Reader<'_>) -> Result<u64> {
     let first = reader.u8("vint")?;
     let more = first.leading_ones();

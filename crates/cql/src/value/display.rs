@@ -1,15 +1,15 @@
-//! Values and types as CQL writes them, for people: text bare on its own, quoted within another
-//! value.
+//! Formats values and types as in CQL, for people. Text is bare on its own, and quoted within
+//! another value.
 
 use std::fmt::{self, Display, Formatter, Write as _};
 
 use super::{CqlType, SIMPLE, Value, civil};
 
-/// Longest integer, in bytes, that is shown in decimal: converting takes time that grows with the
-/// square, and nobody reads 10,000 digits. Longer ones are shown in hexadecimal.
+/// Longest integer, in bytes, that is shown in decimal. The conversion takes quadratic time, and
+/// 10,000 digits are useless to a reader. Longer ones are shown in hexadecimal.
 const DECIMAL_BYTES_MAX: usize = 4096;
 
-/// Nanoseconds of a day: a `time` is less.
+/// Nanoseconds of a day. A `time` is less.
 const NS_PER_DAY: i64 = 86_400_000_000_000;
 
 impl Display for CqlType {
@@ -92,7 +92,7 @@ impl Display for Value {
     }
 }
 
-/// A value within another: text in quotes.
+/// Formats a value within another: text in quotes.
 fn inner(f: &mut Formatter<'_>, value: &Value) -> fmt::Result {
     match value {
         Value::Text(text) => write!(f, "'{}'", text.replace('\'', "''")),
@@ -140,7 +140,8 @@ fn day(f: &mut Formatter<'_>, days_since_1970: i64) -> fmt::Result {
     write!(f, "{year:04}-{month:02}-{day:02}")
 }
 
-/// A time of day in ticks of which `per_second` make a second, with `digits` of a fraction.
+/// Formats a time of day. It is in ticks, `per_second` of them per second, with `digits` of a
+/// fraction.
 fn time(f: &mut Formatter<'_>, ticks: i64, per_second: i64, digits: usize) -> fmt::Result {
     let (seconds, fraction) = (ticks.div_euclid(per_second), ticks.rem_euclid(per_second));
     let (hours, minutes) = (seconds / 3600, seconds / 60 % 60);
@@ -162,8 +163,8 @@ fn integer(f: &mut Formatter<'_>, bytes: &[u8]) -> fmt::Result {
     f.write_str(&digits)
 }
 
-/// As Java's BigDecimal writes it: with a point while the exponent is small, in scientific
-/// notation otherwise, so that a scale of 2^31 does not write 2^31 zeroes.
+/// Formats like Java's BigDecimal: with a point while the exponent is small, otherwise in
+/// scientific notation. A scale of 2^31 therefore does not write 2^31 zeroes.
 fn decimal(f: &mut Formatter<'_>, unscaled: &[u8], scale: i32) -> fmt::Result {
     if unscaled.len() > DECIMAL_BYTES_MAX {
         hex(f, unscaled)?;
@@ -188,7 +189,7 @@ fn decimal(f: &mut Formatter<'_>, unscaled: &[u8], scale: i32) -> fmt::Result {
     write!(f, "{whole}.{fraction}")
 }
 
-/// Sign and decimal digits of a two's complement integer, by dividing by 10^9 again and again.
+/// Returns sign and decimal digits of a two's complement integer, by repeated division by 10^9.
 fn decimal_digits(bytes: &[u8]) -> (bool, String) {
     const BILLION: u64 = 1_000_000_000;
     let negative = bytes.first().is_some_and(|byte| byte & 0x80 != 0);

@@ -1,4 +1,4 @@
-//! A value to the bytes of its cell: the reverse of `decode`.
+//! Encodes a value into the bytes of its cell: the reverse of `decode`.
 
 use std::net::IpAddr;
 
@@ -7,8 +7,8 @@ use crate::template::append_null;
 use crate::wire::append_i32;
 
 impl Value {
-    /// Appends the value as a cell: an int length (-1 for null), then what
-    /// [`append`](Self::append) writes. This is the form of cells and of bound values.
+    /// Appends the value as a cell: an int length (-1 for null), then the bytes of
+    /// [`append`](Self::append). Cells and bound values have this form.
     pub fn append_cell(&self, out: &mut Vec<u8>) {
         if self.is_null() {
             return append_null(out);
@@ -20,7 +20,7 @@ impl Value {
         out[start..start + 4].copy_from_slice(&length.to_be_bytes());
     }
 
-    /// Appends the bytes of the value without a length; none for null.
+    /// Appends the bytes of the value without a length. Null has none.
     pub fn append(&self, out: &mut Vec<u8>) {
         match self {
             Value::Null | Value::Empty => {}
@@ -71,7 +71,7 @@ impl Value {
         }
     }
 
-    /// Whether values of this kind stand in a vector without their length, see
+    /// Returns true if such values stand in a vector without their length, see
     /// `decode::fixed_bytes`.
     fn has_fixed_bytes(&self) -> bool {
         match self {
@@ -94,10 +94,10 @@ fn append_element(out: &mut Vec<u8>, value: &Value) {
     out.extend_from_slice(&bytes);
 }
 
-/// Appends a number of variable length, as vectors and durations have it.
+/// Appends a number of variable length, as in vectors and durations.
 pub fn append_unsigned_vint(out: &mut Vec<u8>, value: u64) {
-    // One byte holds 7 bits, and each further byte adds 8 and costs the first one a leading bit;
-    // the ninth byte comes with the first one spent whole.
+    // One byte holds 7 bits. Each further byte adds 8 bits and costs the first byte a leading bit.
+    // The ninth byte comes when the first one is used up.
     let bits = 64 - value.leading_zeros();
     let more = if bits > 56 {
         8
@@ -116,8 +116,8 @@ pub fn append_unsigned_vint(out: &mut Vec<u8>, value: u64) {
     }
 }
 
-/// Appends a number in two's complement, in as few bytes as it takes: the one form of a `varint`
-/// that is found again in a key.
+/// Appends a number in two's complement with the fewest bytes. Only this form of a `varint` finds
+/// the same key again.
 pub fn append_varint(number: i64, out: &mut Vec<u8>) {
     let bits = 65 - (number ^ number >> 63).leading_zeros() as usize;
     out.extend_from_slice(&number.to_be_bytes()[8 - bits.div_ceil(8)..]);

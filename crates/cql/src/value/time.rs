@@ -1,14 +1,14 @@
-//! Days of the proleptic Gregorian calendar, and UUIDs that hold a time.
+//! Computes days of the proleptic Gregorian calendar, and UUIDs that contain a time.
 
 /// Days between 0000-03-01 and 1970-01-01. Counting years from March puts the leap day last, so
-/// that the month follows from the day of the year by one division (30.6 days per month).
+/// that one division gives the month from the day of the year (30.6 days per month).
 const DAYS_TO_1970: i64 = 719_468;
-/// From 1582-10-15, where version 1 UUIDs begin to count, to 1970.
+/// Milliseconds from 1582-10-15, the epoch of version 1 UUIDs, to 1970.
 const GREGORIAN_TO_1970_MS: i64 = 12_219_292_800_000;
-/// Far more than any format can write.
+/// Largest year, far more than any format can write.
 const YEAR_MAX: i64 = 999_999;
 
-/// Year, month and day of a number of days since 1970.
+/// Returns year, month and day of a number of days since 1970.
 pub fn civil(days_since_1970: i64) -> (i64, i64, i64) {
     let days = days_since_1970 + DAYS_TO_1970;
     let (era, day_of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
@@ -22,7 +22,7 @@ pub fn civil(days_since_1970: i64) -> (i64, i64, i64) {
     (year, month, day)
 }
 
-/// Days since 1970 of a date; none if there is no such day.
+/// Returns the days since 1970 of a date. `None` if there is no such day.
 pub fn days_since_1970(year: i64, month: i64, day: i64) -> Option<i64> {
     if year.abs() > YEAR_MAX || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
         return None;
@@ -30,18 +30,18 @@ pub fn days_since_1970(year: i64, month: i64, day: i64) -> Option<i64> {
     let from_march = year - i64::from(month <= 2);
     let leap_days =
         from_march.div_euclid(4) - from_march.div_euclid(100) + from_march.div_euclid(400);
-    // Months from March on have 31, 30, 31, 30, 31 days, again and again.
+    // Months from March on have 31, 30, 31, 30, 31 days, repeatedly.
     let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
     let days = from_march * 365 + leap_days + day_of_year - DAYS_TO_1970;
     (civil(days) == (year, month, day)).then_some(days)
 }
 
-/// The time of a version 1 UUID, in steps of 100 ns, of a time in ms since 1970.
+/// Returns the time of a version 1 UUID, in steps of 100 ns, for a time in ms since 1970.
 pub fn uuid_ticks(ms: i64) -> u64 {
     ms.wrapping_add(GREGORIAN_TO_1970_MS).wrapping_mul(10_000) as u64
 }
 
-/// A version 1 UUID of its time and its low half: variant, clock sequence and node.
+/// Returns a version 1 UUID from its time and its low half: variant, clock sequence and node.
 pub fn time_uuid(ticks: u64, low: u64) -> [u8; 16] {
     let high = ticks << 32 | (ticks >> 16 & 0xFFFF_0000) | (ticks >> 48 & 0x0FFF) | 0x1000;
     (u128::from(high) << 64 | u128::from(low)).to_be_bytes()

@@ -1,5 +1,5 @@
-//! A counting allocator: what the hot path must not do, and by how much a parser may exceed the
-//! bytes that it is given.
+//! A counting allocator. It tests that the hot path does not allocate, and how far a parser may
+//! exceed the bytes that it gets.
 
 use std::cell::Cell;
 
@@ -14,20 +14,20 @@ use crate::allocator::Telling;
 use crate::samples;
 
 thread_local! {
-    /// Bytes that this thread has asked for so far, freed or not.
+    /// Bytes that this thread has requested so far, freed or not.
     static REQUESTED_BYTES: Cell<usize> = const { Cell::new(0) };
 }
 
 #[global_allocator]
 static ALLOCATOR: Telling = Telling {
-    // A thread that is ending has no cell any more; nobody measures it then.
+    // An ending thread no longer has a cell, but it is not measured then.
     given: |bytes| {
         let _ = REQUESTED_BYTES.try_with(|total| total.set(total.get() + bytes));
     },
     returned: |_| (),
 };
 
-/// Bytes that `work` asks the allocator for, on this thread; what is freed counts too.
+/// Returns the bytes that `work` requests from the allocator on this thread, including freed ones.
 pub fn requested_bytes<T>(work: impl FnOnce() -> T) -> (usize, T) {
     let before = REQUESTED_BYTES.get();
     let result = work();
@@ -107,7 +107,7 @@ fn segments_with_room_allocate_nothing() {
         let segments = Segments::new(compression);
         let mut out = Vec::with_capacity(Segments::room_bytes(frames.len()));
         let mut payload = Vec::with_capacity(SEGMENT_BYTES_MAX);
-        // The table that finds what was there before is made once per thread.
+        // The compressor's hash table is created once per thread.
         segments.wrap(&frames, &mut out);
         out.clear();
         let (bytes, read) = requested_bytes(|| {

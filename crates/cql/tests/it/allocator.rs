@@ -1,5 +1,5 @@
-//! The system's allocator, which tells what it gives and what comes back: the one of every test
-//! that counts, in whichever crate. What is counted, and for which threads, is the test's.
+//! The system's allocator, with reports of allocations and frees. Every counting test of any crate
+//! uses it. The test decides what is counted, and for which threads.
 //!
 //! The functions that it calls must not allocate: a thread-local cell without a destructor, or an
 //! atomic.
@@ -8,9 +8,9 @@ use std::alloc::{GlobalAlloc, Layout, System};
 
 /// See the module.
 pub struct Telling {
-    /// Told the bytes of each allocation; one that grows or shrinks is given anew.
+    /// Called with the bytes of each allocation. A reallocation counts as a new one.
     pub given: fn(usize),
-    /// Told the bytes that come back.
+    /// Called with the bytes of each release.
     pub returned: fn(usize),
 }
 

@@ -1,6 +1,6 @@
-//! What a standard1 write frame costs. The same work runs tiny in every test run, with its result
-//! checked, so that the measurement does not rot; measured by
-//! `cargo test -p cql --release --test it -- --ignored --nocapture cost`.
+//! Measures the cost of a standard1 write frame. A small version of the same work runs in every
+//! test run, with its result checked, so that the measurement stays valid. To measure, run `cargo
+//! test -p cql --release --test it -- --ignored --nocapture cost`.
 
 use std::hint::black_box;
 
@@ -25,7 +25,7 @@ fn template() -> Template {
     Template::execute(b"0123456789abcdef", 1 + COLUMNS as u16, &params)
 }
 
-/// Encodes `writes` times a buffer full of frames; returns a sum of their lengths.
+/// Encodes a buffer full of frames `writes` times, and returns the sum of their lengths.
 fn encode(template: &Template, out: &mut Vec<u8>, writes: usize) -> usize {
     let (mut key, column) = ([b'7'; KEY_BYTES], [b'x'; COLUMN_BYTES]);
     let mut bytes = 0;
@@ -58,7 +58,8 @@ fn a_standard1_write_has_236_bytes() {
     reason = "this crate may not use measure::clock"
 )]
 fn cost_of_a_standard1_write_frame() {
-    /// Short rounds of which the best counts: a round of under 1 ms is seldom interrupted.
+    /// Number of short rounds, of which the best counts: a round of under 1 ms is seldom
+    /// interrupted.
     const ROUNDS: usize = 1000;
     const WRITES: usize = 100;
     let (template, mut out) = (template(), Vec::with_capacity(1 << 16));
@@ -75,7 +76,7 @@ fn cost_of_a_standard1_write_frame() {
     println!("frame {frame_ns:.1} ns, token {token_ns:.1} ns");
 }
 
-/// Tokens of `count` keys, added up.
+/// Returns the sum of the tokens of `count` keys.
 fn tokens(count: usize) -> i64 {
     let mut key = [b'7'; KEY_BYTES];
     (0..count).fold(0, |sum: i64, n| {

@@ -1,4 +1,4 @@
-//! Requests as the specification has them, written by hand byte by byte.
+//! Tests requests against the specification, with bytes written by hand.
 
 use cql::compression::Compression;
 use cql::frame::{HEADER_BYTES, opcode};
@@ -37,7 +37,7 @@ const BATCH: &[u8] = b"\x04\x00\x00\x06\x0D\x00\x00\x00\x28\x00\x00\x02\
     \x01\x00\x02id\x00\x01\x00\x00\x00\x01v\
     \x00\x01\x30\x00\x08\x00\x00\x00\x00\x00\x00\x00\x07";
 
-/// One request frame of each kind, for mutation.
+/// Returns one request frame of each kind, for mutation.
 pub fn frames() -> Vec<Vec<u8>> {
     let written = [
         OPTIONS,
@@ -57,7 +57,7 @@ pub fn frames() -> Vec<Vec<u8>> {
 }
 
 fn encoded(write: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
-    // Encoders append: what is there already must stay.
+    // Encoders append, so existing bytes must stay.
     let mut out = b"before".to_vec();
     write(&mut out);
     assert_eq!(&out[..6], b"before");
@@ -270,7 +270,7 @@ fn a_custom_payload_in_front_of_a_request_is_passed_over() {
     );
 }
 
-/// A driver of today tries version 5 first; a server must name the stream in its refusal.
+/// Current drivers try version 5 first, and a server must name the stream in its refusal.
 #[test]
 fn a_request_of_version_5_is_told_apart_from_garbage() {
     let mut frame = PREPARE.to_vec();

@@ -1,4 +1,4 @@
-//! Responses as the specification has them, written by hand byte by byte.
+//! Tests responses against the specification, with bytes written by hand.
 
 use std::net::SocketAddr;
 
@@ -12,14 +12,14 @@ use cql::{CqlType, Header, Value, Version, reply};
 
 use crate::samples::{self, column};
 
-/// Parses a whole frame, whose header must name its length.
+/// Parses a whole frame, whose header must state its length.
 fn parsed(frame: &[u8]) -> Response<'_> {
     let header = Header::parse_response(frame, Version::V4).unwrap().unwrap();
     assert_eq!(header.frame_bytes(), frame.len());
     response::parse(&header, &frame[HEADER_BYTES..]).unwrap()
 }
 
-/// A response frame around a body, with these flags.
+/// Returns a response frame with a body and these flags.
 fn frame(opcode: u8, flags: u8, body: &[u8]) -> Vec<u8> {
     let mut out = vec![0x84, flags, 0x00, 0x01, opcode];
     out.extend_from_slice(&(body.len() as u32).to_be_bytes());
@@ -103,7 +103,7 @@ fn rows_are_read_with_and_without_allocating() {
     assert_eq!((raw.columns_count, raw.rows_count), (2, 2));
 }
 
-/// What Cassandra answers to an EXECUTE that asked to skip the metadata.
+/// Cassandra's answer to an EXECUTE that asked to skip the metadata.
 #[test]
 fn rows_without_metadata_are_read() {
     let body = b"\x00\x00\x00\x02\x00\x00\x00\x04\x00\x00\x00\x01\x00\x00\x00\x01\
@@ -117,8 +117,9 @@ fn rows_without_metadata_are_read() {
     assert_eq!(row.cells().collect::<Vec<_>>(), [Some(&b"x"[..])]);
 }
 
-/// What a server of version 5 answers where the table has changed since the statement was
-/// prepared: the columns and the new id of their description, whoever wanted to skip them.
+/// Answer of a version 5 server if the table has changed since the statement was prepared. It
+/// contains the columns and the new id of their description, even if the request asked to skip
+/// them.
 #[test]
 fn rows_whose_metadata_has_changed_are_read() {
     let body = b"\x00\x00\x00\x02\x00\x00\x00\x0B\x00\x00\x00\x01\
@@ -223,7 +224,7 @@ fn types_are_read_from_their_codes() {
     }
 }
 
-/// Tracing id, one warning, one entry of custom payload, in this order, then READY's nothing.
+/// Tracing id, one warning, one entry of custom payload, in this order, then READY's empty body.
 #[test]
 fn what_the_flags_announce_is_passed_over() {
     let tracing_id = [7; 16];
@@ -243,10 +244,10 @@ fn what_the_flags_announce_is_passed_over() {
     );
 }
 
-/// A code, the bytes after its message by hand, and what they mean.
+/// A code, the handwritten bytes after its message, and their meaning.
 type DetailCase = (i32, &'static [u8], ErrorDetail<'static>);
 
-/// Every code that has a detail.
+/// Returns every code that has a detail.
 pub fn error_details() -> impl Iterator<Item = DetailCase> {
     let names = [
         (
@@ -271,7 +272,7 @@ pub fn error_details() -> impl Iterator<Item = DetailCase> {
     names.into_iter().chain(replica_details())
 }
 
-/// Those that begin with a consistency and two numbers of replicas.
+/// Returns the details that begin with a consistency and two numbers of replicas.
 fn replica_details() -> [DetailCase; 6] {
     use ErrorDetail as Detail;
     let (consistency, received, block_for, failures) = (4, 1, 2, 3);
@@ -369,7 +370,7 @@ fn every_error_code_is_typed_and_unknown_ones_are_kept() {
     assert_eq!(response::error_code(&[0, 0, 1]), None);
 }
 
-/// Frames of events and what they say.
+/// Returns frames of events with their meaning.
 pub fn events() -> impl Iterator<Item = (Vec<u8>, Event)> {
     let v4: SocketAddr = "127.0.0.1:9042".parse().unwrap();
     let v6: SocketAddr = "[::1]:9042".parse().unwrap();

@@ -1,5 +1,5 @@
-//! Bytes that nobody should send: parsing them never panics, and never asks for much more memory
-//! than they themselves take.
+//! Tests hostile bytes: parsing them never panics, and never requests much more memory than they
+//! themselves take.
 
 use cql::compression::decompress_body;
 use cql::frame::{HEADER_BYTES, flag, opcode};
@@ -13,14 +13,15 @@ use proptest::prelude::*;
 use crate::allocation::requested_bytes;
 use crate::{golden_requests, samples};
 
-/// Bytes of memory that parsing may ask for per byte of a body, everything that is freed again
-/// included: a type of 2 bytes is 32 in memory, and a vector that grows is copied.
+/// Maximum bytes of memory that parsing may request per byte of a body, including freed memory. A
+/// type of 2 bytes takes 32 in memory, and a growing vector is copied.
 const EXPANSION_MAX: usize = 128;
 
-/// Bytes that may be asked for beside that: words of errors, the repeated names of a keyspace.
+/// Additional bytes that may be requested, for words in errors and the repeated names of a
+/// keyspace.
 const BASE_BYTES: usize = 16 * 1024;
 
-/// Everything that can be asked of a response body.
+/// Calls everything that accepts a response body.
 fn read_response(header: &Header, body: &[u8]) {
     let (bytes, parsed) = requested_bytes(|| response::parse(header, body));
     assert!(
@@ -73,7 +74,7 @@ fn read_value(typ: &CqlType, cell: Option<&[u8]>) {
     }
 }
 
-/// Everything that can be asked of a request body.
+/// Calls everything that accepts a request body.
 fn read_request(header: &Header, body: &[u8]) {
     let (bytes, parsed) = requested_bytes(|| request::parse(header, body));
     assert!(
@@ -189,7 +190,7 @@ proptest! {
     }
 }
 
-/// Counts that would reserve gigabytes if they were believed, each at the place of its count.
+/// Counts that would reserve gigabytes if they were trusted, each at its position.
 #[test]
 fn a_hostile_count_reserves_nothing() {
     let int = |value: i32| value.to_be_bytes().to_vec();
@@ -224,7 +225,7 @@ fn a_hostile_count_reserves_nothing() {
     }
 }
 
-/// The one amplification that is inherent in the protocol: keyspace and table are named once, and
+/// The one amplification that is inherent in the protocol: keyspace and table are named once, but
 /// repeated in memory for every column.
 #[test]
 fn long_global_names_are_not_repeated_without_limit() {

@@ -1,4 +1,4 @@
-//! Messages and values that several tests use, and strategies that make more of them.
+//! Messages and values that several tests use, and strategies that generate more of them.
 
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ pub fn column(name: &str, typ: CqlType) -> ColumnSpec {
     }
 }
 
-/// A user-defined type of a street (text) and a number (int).
+/// Returns a user-defined type of a street (text) and a number (int).
 pub fn address_type() -> CqlType {
     CqlType::Udt(Box::new(UdtType {
         keyspace: "ks".into(),
@@ -53,7 +53,7 @@ pub fn address_type() -> CqlType {
     }))
 }
 
-/// Columns of one type of each sort.
+/// Returns columns of one type of each sort.
 pub fn columns() -> Vec<ColumnSpec> {
     let list = CqlType::List(Box::new(CqlType::Int));
     let map = CqlType::Map(Box::new(CqlType::Text), Box::new(list.clone()));
@@ -128,7 +128,7 @@ pub fn prepared() -> Prepared {
     }
 }
 
-/// One response frame of each sort, for mutation.
+/// Returns one response frame of each sort, for mutation.
 pub fn responses() -> Vec<Vec<u8>> {
     let mut frames = Vec::new();
     let mut add = |write: &dyn Fn(&mut Vec<u8>)| {

@@ -1,4 +1,4 @@
-//! Values: by hand from the specification, as people read them, and round trips.
+//! Tests values: by hand from the specification, as people read them, and in round trips.
 
 use cql::value::decode;
 use cql::{CqlType, Value};
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use crate::samples;
 
-/// Decodes the bytes to the value, and encodes it to the bytes.
+/// Checks that the bytes decode to the value, and that the value encodes to the bytes.
 fn check(cases: &[(CqlType, &[u8], Value)]) {
     for (typ, bytes, value) in cases {
         assert_eq!(decode(typ, Some(bytes)).as_ref(), Ok(value), "{typ}");
@@ -98,7 +98,7 @@ fn compound_values_have_the_bytes_of_the_specification() {
             b"\0\0\0\x01\x07\xFF\xFF\xFF\xFF",
             Value::Tuple(vec![Value::Tinyint(7), Value::Null]),
         ),
-        // Written before the type got its number.
+        // Written before the type got its number field.
         (
             samples::address_type(),
             b"\0\0\0\x01a",
@@ -109,7 +109,7 @@ fn compound_values_have_the_bytes_of_the_specification() {
             b"\x3F\x80\0\0\0\0\0\0",
             Value::Vector(vec![Value::Float(1.0), Value::Float(0.0)]),
         ),
-        // Elements of variable length have a vint length; a smallint counts as one.
+        // Elements of variable length have a vint length. A smallint counts as variable.
         (
             vector(CqlType::Text, 2),
             b"\x01a\x02bc",

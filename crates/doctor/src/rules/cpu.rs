@@ -1,4 +1,4 @@
-//! CPUs: their frequency, NUMA, who interrupts them, and how much of them nodes may have.
+//! Rules about CPUs: their frequency, NUMA, interrupts, and the share that nodes may use.
 
 use super::rule::{Check, INTEL, Judged, OURS, Rule, View, sysctl, unless};
 use crate::finding::Level;
@@ -7,10 +7,10 @@ use host::settings::{Interrupt, Queue};
 use std::collections::BTreeMap;
 use topology::CpuSet;
 
-/// Fewer interrupts than this say nothing of where they go.
+/// Minimum number of interrupts to judge their distribution.
 const COUNT_MIN: u64 = 10_000;
 
-/// From this share on one CPU takes them all.
+/// Share from which one CPU counts as handling all of them.
 const SHARE_MAX: f64 = 0.9;
 
 pub(super) const RULES: &[Rule] = &[
@@ -99,7 +99,7 @@ fn numa_balancing(view: &View<'_>) -> Vec<Judged> {
     }]
 }
 
-/// Where interrupts have gone, and whether they can go elsewhere.
+/// Judges which CPUs handled interrupts, and whether others may.
 fn interrupts(view: &View<'_>, queue: Queue) -> Vec<Judged> {
     let all = match &view.facts.interrupts {
         Ok(all) => all.iter().filter(|one| one.queue == queue),
@@ -145,7 +145,7 @@ fn interrupts(view: &View<'_>, queue: Queue) -> Vec<Judged> {
     }]
 }
 
-/// The nodes that may use a CPU and not all of the others.
+/// Returns the nodes that may use a CPU but not all others.
 fn bound_to(view: &View<'_>, cpu: usize) -> Vec<String> {
     let all = view.cpus().unwrap_or(usize::MAX);
     let is_bound = |cpus: CpuSet| cpus.len() < all && cpus.contains(cpu as u32);
@@ -171,7 +171,7 @@ fn gc_threads_of_all(view: &View<'_>) -> Vec<Judged> {
         return Vec::new();
     }
     let threads: Option<Vec<usize>> = jvms.iter().map(super::Jvm::parallel).collect();
-    // Those that any of them may use.
+    // CPUs that any of them may use.
     let cpus: Option<Vec<CpuSet>> = jvms.iter().map(super::Jvm::cpus).collect();
     let cpus: Option<CpuSet> = cpus.map(|all| all.iter().flat_map(CpuSet::iter).collect());
     let (Some(threads), Some(cpus)) = (threads, cpus) else {

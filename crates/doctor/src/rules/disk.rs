@@ -1,15 +1,15 @@
-//! File systems and block devices below the data.
+//! Rules about file systems and block devices below the data.
 
 use super::rule::{APACHE, Check, DATASTAX, INTEL, Judged, Rule, View, unless};
 use crate::finding::Level;
 use host::settings::{Device, Mount, Reported};
 
-/// What is read ahead of a random read is thrown away: more than this hurts on disks that do not
-/// turn, and on those that do.
+/// Maximum read-ahead of solid-state and of rotating disks. Data read ahead of a random read is
+/// discarded, so that more than this reduces performance.
 const AHEAD_KIB_MAX: u64 = 16;
 const AHEAD_KIB_MAX_ROTATIONAL: u64 = 64;
 
-/// From here on Cassandra itself warns.
+/// Read-ahead above which Cassandra itself warns.
 const AHEAD_KIB_WARN: u64 = 128;
 
 pub(super) const RULES: &[Rule] = &[
@@ -57,7 +57,7 @@ pub(super) const RULES: &[Rule] = &[
     },
 ];
 
-/// What is known of a device, each once, of those that `is_wanted` of a mount has.
+/// Judges each device of the mounts that `is_wanted` accepts, once.
 fn each(
     view: &View<'_>,
     is_wanted: impl Fn(usize, &Device) -> bool,
@@ -77,7 +77,7 @@ fn each(
     all
 }
 
-/// Of a mount without a device of its own nobody knows.
+/// Returns the finding for a mount without a known device.
 fn bare(mount: &Mount) -> Option<Judged> {
     let why = format!("no device of {} can be seen ({})", mount.place, mount.kind);
     mount.devices.is_empty().then(|| Judged::not_told(why).on(mount.place.clone()))
@@ -90,7 +90,8 @@ fn told<T>(value: &Reported<T>, judge: impl FnOnce(&T) -> Judged) -> Judged {
     }
 }
 
-/// That of the device of the file system counts; those below it read what they are asked for.
+/// The read-ahead of the file system's device counts. The devices below it only read the requested
+/// data.
 fn read_ahead(view: &View<'_>) -> Vec<Judged> {
     each(
         view,
@@ -112,7 +113,7 @@ fn read_ahead(view: &View<'_>) -> Vec<Judged> {
     )
 }
 
-/// Only who hands requests to a disk orders them.
+/// Only the lowest device, which passes requests to a disk, orders them.
 fn scheduler(view: &View<'_>) -> Vec<Judged> {
     each(
         view,

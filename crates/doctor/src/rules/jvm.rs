@@ -1,4 +1,4 @@
-//! Heaps and threads of the nodes' Java machines, against what their host has.
+//! Rules about heaps and threads of the nodes' JVMs, compared with the resources of their host.
 
 use super::rule::{APACHE, Check, INTEL, JDK, Judged, OURS, Rule, View, unless};
 use crate::finding::Level;
@@ -8,11 +8,11 @@ use target::{Collector, narrow_heap_max_bytes};
 
 const GIB: u64 = 1 << 30;
 
-/// So much it must then have for as many objects as fitted below.
+/// Heap size from which it holds as many objects as the largest one with compressed pointers.
 const WORTH_IT_BYTES: u64 = 38 * GIB;
 
-/// Of memory, all heaps together: beyond the first the page cache is small, beyond the second
-/// buffers, maps and the kernel have too little.
+/// Maximum shares of memory for all heaps together. Beyond the first, the page cache is small.
+/// Beyond the second, buffers, maps and the kernel have too little.
 const HEAPS_SHARE_MAX: f64 = 0.5;
 const HEAPS_SHARE_WARN: f64 = 0.75;
 
@@ -119,7 +119,7 @@ pub(super) const RULES: &[Rule] = &[
     },
 ];
 
-/// What a function makes of each node.
+/// Applies a function to each node.
 fn each(view: &View<'_>, judge: impl Fn(&Jvm<'_>) -> Option<Judged>) -> Vec<Judged> {
     let of = |jvm: &Jvm<'_>| Some(judge(jvm)?.on(jvm.name()));
     view.jvms.iter().filter_map(of).collect()
@@ -132,7 +132,7 @@ fn heap_size(view: &View<'_>) -> Vec<Judged> {
         let Some(max) = jvm.number("MaxHeapSize") else {
             return Some(Judged::not_told(NO_SIZE));
         };
-        // Objects that are aligned to more are reached by 4 bytes in larger heaps.
+        // With a larger object alignment, 4 bytes address larger heaps.
         let alignment = jvm.number("ObjectAlignmentInBytes").unwrap_or(8);
         let collector = if jvm.is_on("UseParallelGC") {
             Collector::Parallel
@@ -141,7 +141,7 @@ fn heap_size(view: &View<'_>) -> Vec<Judged> {
         };
         let is_wide = max > narrow_heap_max_bytes(collector, alignment);
         let is_between = is_wide && max < WORTH_IT_BYTES;
-        // This collector's pointers always have 8 bytes.
+        // Pointers of this collector always have 8 bytes.
         let is_fine = !is_between || jvm.is_on("UseZGC");
         Some(Judged::new(bytes(max), unless(is_fine, Level::Warning)))
     })

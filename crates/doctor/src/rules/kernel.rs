@@ -1,4 +1,4 @@
-//! Limits, memory, network and clocks.
+//! Rules about limits, memory, network and clocks.
 
 use super::rule::{
     APACHE, Bound, Check, DATASTAX, INTEL, Judged, OURS, Rule, View, sysctl, unless,
@@ -7,11 +7,11 @@ use crate::finding::Level;
 use host::settings::ProcessSettings;
 use measure::number::bytes;
 
-/// What may be unwritten before the kernel begins to write it: at 200 MB/s more would take longer
-/// than 5 s, in which everybody who syncs waits.
+/// Maximum amount of unwritten data before the kernel begins to write it. At 200 MB/s, writing more
+/// would take longer than 5 s, during which every sync waits.
 const DIRTY_BYTES_MAX: u64 = 1 << 30;
 
-/// Recommended of both: Cassandra's own check asks for less of the first.
+/// Recommended minimum of both limits. Cassandra's own check requires less of the first.
 const NOFILE_MIN: u64 = 100_000;
 const NPROC_MIN: u64 = 32_768;
 
@@ -264,7 +264,7 @@ pub(super) const RULES: &[Rule] = &[
     },
 ];
 
-/// Who is asked for limits: the nodes, or who asks if there are none.
+/// Returns the processes whose limits are checked: the nodes or, if there are none, this session.
 fn who<'a>(view: &View<'a>) -> Vec<(String, &'a ProcessSettings)> {
     let nodes: Vec<_> = view.facts.processes.iter().map(|one| (one.name.clone(), one)).collect();
     if nodes.is_empty() {
@@ -275,7 +275,7 @@ fn who<'a>(view: &View<'a>) -> Vec<(String, &'a ProcessSettings)> {
     }
 }
 
-/// One limit of each; no `least` wants none.
+/// Judges one limit of each process. Without `least`, it must be unlimited.
 fn limits(view: &View<'_>, name: &str, least: Option<u64>, level: Level) -> Vec<Judged> {
     let judge = |(on, process): (String, &ProcessSettings)| {
         let limit = match &process.limits {
@@ -295,7 +295,7 @@ fn limits(view: &View<'_>, name: &str, least: Option<u64>, level: Level) -> Vec<
     who(view).into_iter().map(judge).collect()
 }
 
-/// Without swap there is nothing that locking would save from.
+/// Without swap, locking memory has no effect.
 fn memlock(view: &View<'_>) -> Vec<Judged> {
     let has_swap = view.facts.swap_bytes != Ok(0);
     let level = if has_swap {
@@ -325,7 +325,7 @@ fn swappiness(view: &View<'_>) -> Vec<Judged> {
     }]
 }
 
-/// Which of several words is chosen: `always [madvise] never`.
+/// Returns the chosen one of several words: `always [madvise] never`.
 fn chosen(text: &str) -> &str {
     let inside = text.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
     inside.map_or(text, |(inside, _)| inside)
@@ -358,7 +358,7 @@ fn defrag(view: &View<'_>) -> Vec<Judged> {
     let has_always = view.value("thp.enabled").is_ok_and(|value| value.contains("[always]"));
     vec![match chosen {
         "never" | "defer" => Judged::new(chosen, Level::Ok),
-        // Only who asks for large pages waits, and nobody does.
+        // Only processes that request large pages wait, and none does.
         "madvise" | "defer+madvise" if !is_asked => {
             Judged::new(format!("{chosen}, and no JVM asks"), Level::Ok)
         }

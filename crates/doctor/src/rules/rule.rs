@@ -1,4 +1,4 @@
-//! What a rule is: a setting, what is wanted of it, and how a host is looked at for it.
+//! A rule: a setting, its recommended value, and the check of a host.
 
 use crate::finding::Level;
 use crate::jvm::{Jvm, list};
@@ -8,37 +8,37 @@ use std::collections::BTreeMap;
 /// One setting.
 pub(super) struct Rule {
     pub(super) setting: &'static str,
-    /// What is wanted, where that is the same for all.
+    /// Recommended value, if it is the same for all.
     pub(super) wanted: &'static str,
     pub(super) why: &'static str,
-    /// The command that brings it about; `{on}` is the node or the device.
+    /// Command that sets it. `{on}` is the node or the device.
     pub(super) fix: &'static str,
     pub(super) source: &'static str,
-    /// What Cassandra checks of it by itself; empty for nothing.
+    /// Check that Cassandra itself makes. Empty if there is none.
     pub(super) start_check: &'static str,
     pub(super) look: Check,
 }
 
-/// How a setting is judged.
+/// Way of judging a setting.
 pub(super) enum Check {
-    /// By a value of the kernel, and how a value is to be taken that is out of bounds.
+    /// By a kernel value, with the severity of a value out of bounds.
     Kernel(&'static str, Bound, Level),
-    /// By what a function makes of the host.
+    /// By a function of the host.
     By(fn(&View<'_>) -> Vec<Judged>),
 }
 
-/// What a number should be. Of several numbers the last one is it, the maximum.
+/// Bounds of a number. If there are several numbers, the last one, the maximum, counts.
 pub(super) enum Bound {
     AtLeast(u64),
     AtMost(u64),
 }
 
-/// What was found of one setting at one place.
+/// Result for one setting at one place.
 pub(super) struct Judged {
     pub(super) on: String,
     pub(super) value: String,
     pub(super) level: Level,
-    /// Instead of the row's.
+    /// Replaces the row's value.
     pub(super) wanted: Option<String>,
     pub(super) fix: Option<String>,
 }
@@ -74,7 +74,7 @@ impl Judged {
     }
 }
 
-/// `Ok`, or how it is to be taken if it is not.
+/// Returns `Ok` if the value is fine, or else `level`.
 pub(super) fn unless(is_fine: bool, level: Level) -> Level {
     if is_fine { Level::Ok } else { level }
 }
@@ -86,7 +86,7 @@ pub(super) struct View<'a> {
 }
 
 impl View<'_> {
-    /// A value of the kernel, or why there is none.
+    /// Returns a kernel value, or the reason why there is none.
     pub(super) fn value(&self, name: &str) -> Result<&str, String> {
         match self.facts.values.get(name) {
             Some(Ok(value)) => Ok(value),
@@ -98,7 +98,7 @@ impl View<'_> {
         }
     }
 
-    /// The last number of such a value.
+    /// Returns the last number of such a value.
     pub(super) fn number(&self, name: &str) -> Result<u64, String> {
         let value = self.value(name)?;
         let last = value.split_ascii_whitespace().last();
@@ -110,24 +110,24 @@ impl View<'_> {
         self.jvms.iter().any(|jvm| jvm.is_on(flag))
     }
 
-    /// All CPUs.
+    /// Returns the number of all CPUs.
     pub(super) fn cpus(&self) -> Option<usize> {
         list(&self.facts.cpus).map(|list| list.len())
     }
 
-    /// NUMA nodes with memory: one where nobody tells.
+    /// Returns the number of NUMA nodes with memory, or one if it is unknown.
     pub(super) fn memory_nodes(&self) -> usize {
         list(&self.facts.memory_nodes).map_or(1, |list| list.len())
     }
 
-    /// Memory that nodes share: the machine's, or what their groups let them have of it together.
+    /// Returns the memory that nodes share: the machine's, or the total limit of their groups.
     pub(super) fn memory_bytes(&self) -> Result<u64, String> {
         let all = self.facts.memory_bytes.clone()?;
         let limit = |jvm: &Jvm<'_>| {
             let process = jvm.process;
             Some((process.memory_group.clone(), process.memory_limit_bytes?))
         };
-        // One without a limit may have all. Those of one group share its limit.
+        // A node without a limit may use all memory. Nodes of one group share its limit.
         let limits: Option<BTreeMap<_, u64>> = self.jvms.iter().map(limit).collect();
         let limits = limits.filter(|limits| !limits.is_empty());
         let sum = limits.map(|limits| limits.into_values().fold(0, u64::saturating_add));
@@ -141,7 +141,7 @@ pub(super) const INTEL: &str = "Intel, Cassandra tuning guide";
 pub(super) const JDK: &str = "OpenJDK HotSpot";
 pub(super) const OURS: &str = "cassay";
 
-/// The command that sets a value of the kernel now and at every start.
+/// The command that sets a kernel value now and at every start.
 macro_rules! sysctl {
     ($name:literal, $value:literal) => {
         concat!(

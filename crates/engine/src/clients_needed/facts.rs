@@ -1,115 +1,117 @@
-//! What is known before anything is reckoned: the highest point, clients that were measured, links,
-//! and what the load comes to on machines like those that offer it.
+//! Facts for the estimate of client machines: the highest point, measured clients, links, and the
+//! resulting load on machines like those that offer it.
 
 use analysis::procedure::Point;
 use serde::Serialize;
 use study::payload::Payload;
 
-/// What payload may take of a link's rate: headers of Ethernet, IP and TCP take 6 % of full
+/// Share of a link's rate that payload may take. Headers of Ethernet, IP and TCP take 6 % of full
 /// packets, and queues grow before a link is full.
 pub const LINK_SHARE_MAX: f64 = 0.8;
 
-/// A machine that is no other.
+/// Place of the machine that cassay itself runs on.
 pub const HERE: &str = "here";
 
-/// What a client reaches by itself on a null target.
+/// Ceiling of a client on a null target.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MeasuredClient {
-    /// Where it ran: `here`, or as `ssh` knows the machine.
+    /// Place of the client: `here`, or the name that `ssh` knows the machine by.
     pub place: String,
-    /// Its workers.
+    /// Number of its workers.
     pub workers: usize,
-    /// What it reached, op/s: the lowest of what was measured around its run's last trial.
+    /// Ceiling, op/s: the lowest value measured around the last trial of its run.
     pub ceiling_ops_per_s: f64,
-    /// The run that has measured it.
+    /// Stamp of the run that measured it.
     pub run: String,
 }
 
 impl MeasuredClient {
-    /// What each of its workers did, op/s.
+    /// Returns the ceiling of each worker, op/s.
     pub fn of_a_worker(&self) -> f64 {
         self.ceiling_ops_per_s / self.workers.max(1) as f64
     }
 }
 
-/// What a point comes to.
+/// Throughput at a point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reached {
-    /// Operations that are asked for, or ended well, per second.
+    /// Operations per second that are asked for, or that succeeded.
     pub ops_per_s: f64,
-    /// The run that has shown it, and where; none: a rate is what is asked for.
+    /// Run and point at which this was measured. `None` for a rate, which is given by the study.
     pub shown: Option<(String, Point)>,
 }
 
-/// A link of a machine.
+/// Network link of a machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {
-    /// In each direction.
+    /// Rate in each direction, bit/s.
     pub bits_per_s: u64,
-    /// How that is known.
+    /// Source of the rate.
     pub by: LinkBy,
 }
 
-/// How a rate is known.
+/// Source of a link's rate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LinkBy {
-    /// The kernel says so of this machine's link of that name.
+    /// The kernel, for the link of that name of this machine.
     Kernel(String),
-    /// The agent of a client on that machine has said so in a run.
+    /// The agent of a client on that machine, in an earlier run.
     Run(String),
-    /// It is assumed of that machine.
+    /// An assumption about that machine.
     Assumed(String),
 }
 
 impl Link {
-    /// Whether its rate is assumed.
+    /// Returns true if the rate is assumed.
     pub fn is_assumed(&self) -> bool {
         matches!(self.by, LinkBy::Assumed(_))
     }
 }
 
-/// What is known of a variant's highest point and of those who offer it.
+/// Facts about a variant's highest point and about the machines that offer it.
 #[derive(Clone, Debug)]
 pub struct Facts {
-    /// The highest.
+    /// Highest point of the variant.
     pub point: Point,
-    /// What it comes to; none: not known.
+    /// Throughput at that point. `None` if it is not known.
     pub reached: Option<Reached>,
-    /// The clients of its machines that were measured, or, if none of them was, others.
+    /// Measured clients on its machines. If none of those was measured, measured clients on other
+    /// machines.
     pub measured: Vec<MeasuredClient>,
-    /// What an operation takes on the wire.
+    /// Bytes of an operation on the wire.
     pub payload: Payload,
-    /// Workers of each machine that offers the load; none: as many as its client takes.
+    /// Workers of each machine that offers the load. `None` if the study leaves the number to the
+    /// client.
     pub workers: Vec<Option<usize>>,
-    /// The slowest link of them; none where the target is on this machine.
+    /// Slowest link of these machines. `None` if the target is on this machine.
     pub link: Option<Link>,
-    /// Whether nodes are reached from this machine alone.
+    /// True if the nodes can be reached from this machine alone.
     pub only_here: bool,
-    /// Whether the study names machines.
+    /// True if the study names client machines.
     pub names_machines: bool,
-    /// Whether each of them has a range of its own.
+    /// True if each machine has a key range of its own.
     pub splits_range: bool,
 }
 
-/// What the load comes to on machines like those that offer it.
+/// Load on machines like those that offer it.
 #[derive(Clone, Debug, Default)]
 pub struct Shape {
-    /// Workers of a machine, of all on average.
+    /// Average number of workers of a machine.
     pub workers_each: f64,
-    /// Whether all have as many.
+    /// True if all machines have the same number of workers.
     pub are_alike: bool,
-    /// Machines, so that no ceiling is used too far; none: not known.
+    /// Machines needed so that no ceiling is used too far. `None` if unknown.
     pub by_ceiling: Option<usize>,
-    /// Machines, so that no link is used too far; none: not known, or no link is used.
+    /// Machines needed so that no link is used too far. `None` if unknown, or if no link is used.
     pub by_link: Option<usize>,
-    /// What all clients send or receive, whichever is more, bit/s; none: not known.
+    /// Bit/s that all clients together send or receive, whichever is more. `None` if unknown.
     pub bits_per_s: Option<f64>,
 }
 
 impl Shape {
-    /// Of what is known; V3 wants at most `share_max` of a ceiling.
+    /// Computes the load from the facts. V3 allows at most `share_max` of a ceiling.
     pub fn of(facts: &Facts, ceiling: Option<&MeasuredClient>, share_max: f64) -> Shape {
-        // Who is not told otherwise has as many as the one that was measured.
+        // A machine without a stated number has as many workers as the measured client.
         let usual = ceiling.map_or(1, |one| one.workers).max(1);
         let workers: Vec<f64> =
             facts.workers.iter().map(|one| one.unwrap_or(usual) as f64).collect();
@@ -137,7 +139,8 @@ impl Shape {
         }
     }
 
-    /// As many as both want; without a ceiling at least as many.
+    /// Returns the number of machines that satisfies both limits. Without a ceiling, it is a lower
+    /// bound.
     pub fn machines(&self) -> Option<usize> {
         self.by_ceiling.max(self.by_link)
     }

@@ -1,5 +1,5 @@
-//! What is known of a study's clients before it runs: from its own earlier runs, and of this
-//! machine from the kernel.
+//! Reads facts about a study's clients: from the study's earlier runs, and from the kernel for this
+//! machine.
 
 use super::facts::{HERE, Link, LinkBy, MeasuredClient, Reached};
 use crate::record::settings_json;
@@ -13,28 +13,28 @@ use store::Run;
 use store::record::{JournalEvent, TrialFinding};
 use study::settings::Variant;
 
-/// How many finished runs are looked at, newest first: those before them are of another time.
+/// Number of finished runs to read, newest first: older ones are out of date.
 const RUNS_MAX: usize = 5;
 
-/// What is assumed of a link of which nothing is known, bit/s: what servers have had for ten years.
+/// Assumed rate of a link, bit/s: servers have had it for ten years.
 const ASSUMED_LINK_BITS_PER_S: u64 = 10_000_000_000;
 
-/// What must be equal for what a client can do to be the same.
+/// Settings that must be equal for a client's ceiling to be the same.
 const OF_CLIENTS: [&str; 2] = ["/workload", "/client/compression"];
 
-/// And for what a target can do.
+/// Settings that must be equal for a target's throughput to be the same.
 const OF_TARGETS: [&str; 3] = ["/workload", "/client/compression", "/target"];
 
-/// What earlier runs and this machine tell.
+/// Facts from earlier runs and from this machine.
 pub struct KnownRuns {
-    /// Newest first.
+    /// Earlier runs, newest first.
     runs: Vec<Run>,
-    /// This machine's link, if its driver tells how fast it is.
+    /// Link of this machine, if its driver reports its rate.
     here: Option<MachineLink>,
 }
 
 impl KnownRuns {
-    /// Of a study by its name, whose runs are in `results`.
+    /// Reads the runs of the study of that name in `results`.
     pub fn of(study: &str, results: &Path) -> KnownRuns {
         KnownRuns {
             runs: store::finished(results, study).take(RUNS_MAX).collect(),
@@ -42,7 +42,7 @@ impl KnownRuns {
         }
     }
 
-    /// The trials of a variant in each run that was equal in what stands at `paths`, newest first.
+    /// Returns the trials of a variant, newest run first, in runs with equal settings at `paths`.
     fn trials(
         &self,
         variant: &Variant,
@@ -58,8 +58,8 @@ impl KnownRuns {
         })
     }
 
-    /// What a point comes to: of threads the most that any number of them came to in the newest run
-    /// of this variant on this target.
+    /// Returns the throughput at a point. For threads it is the highest one in the newest run of
+    /// this variant on this target, at any number of threads.
     pub fn reached(&self, variant: &Variant, point: Point) -> Option<Reached> {
         if let Point::Rate(rate) = point {
             return Some(Reached {
@@ -79,8 +79,8 @@ impl KnownRuns {
         })
     }
 
-    /// What clients can do, those on the machines of these places; if none of them was measured,
-    /// whichever were.
+    /// Returns the measured clients on the machines of these places. If none of those was measured,
+    /// it returns all measured clients.
     pub fn measured(&self, variant: &Variant, places: &[&str]) -> Vec<MeasuredClient> {
         let found = self.trials(variant, &OF_CLIENTS).find_map(|(run, trials)| {
             let all = measured_in(&run.stamp, &trials);
@@ -93,7 +93,7 @@ impl KnownRuns {
         all
     }
 
-    /// How many rows an operation has read, by its kind, where a run has counted them.
+    /// Returns how many rows an operation of each kind read, if a run has counted them.
     pub fn rows_read(&self, variant: &Variant) -> BTreeMap<String, f64> {
         let counted = self.trials(variant, &OF_TARGETS).map(|(_, trials)| {
             let mut sums: BTreeMap<String, (u64, u64)> = BTreeMap::new();
@@ -113,7 +113,7 @@ impl KnownRuns {
             .unwrap_or_default()
     }
 
-    /// The slowest link of these machines; what is not known is assumed.
+    /// Returns the slowest link of these machines. Unknown rates are assumed.
     pub fn slowest_link(&self, places: &[&str]) -> Link {
         let links = places.iter().map(|place| self.link(place));
         let slowest = links.min_by_key(|link| link.bits_per_s);
@@ -146,7 +146,7 @@ fn same(then: &Value, now: &Value, path: &str) -> bool {
     then.pointer(path) == now.pointer(path)
 }
 
-/// What the client of a machine has said of its link.
+/// Returns the link rate that the client of a machine reported.
 fn link_in(run: &Run, place: &str) -> Option<u64> {
     run.journal.iter().rev().find_map(|line| match &line.event {
         JournalEvent::ClientsReady { clients } => {
@@ -157,9 +157,9 @@ fn link_in(run: &Run, place: &str) -> Option<u64> {
     })
 }
 
-/// The clients of the last trial around which ceilings were measured.
+/// Returns the clients of the last trial around which ceilings were measured.
 fn measured_in(run: &str, trials: &[&TrialFinding]) -> Vec<MeasuredClient> {
-    // With few operations in flight fewer workers take part than were measured.
+    // With few operations in flight, fewer workers take part than were measured.
     let workers_of = |place: &str| {
         let of_trial = |trial: &&TrialFinding| match &trial.clients[..] {
             [] => trial.client.workers,

@@ -1,4 +1,4 @@
-//! What plans say of client machines: from facts that are made up, and from runs on disk.
+//! Tests what plans say about client machines, from made-up facts and from runs on disk.
 
 use super::facts::{LinkBy, Reached};
 use super::*;
@@ -78,7 +78,7 @@ fn a_rate_is_divided_by_half_of_the_ceiling_and_by_what_links_carry() {
     assert_eq!(bytes(833.0, 833.0), (Some(1), false));
     assert_eq!(bytes(834.0, 100.0), (Some(2), true));
     assert_eq!(bytes(100.0, 1_700.0), (Some(3), true));
-    // What stays on this machine goes over no link.
+    // A load that stays on this machine uses no link.
     assert_eq!(machines(|facts| facts.link = None), (Some(3), true));
 }
 
@@ -215,8 +215,8 @@ fn study(target: &str, rest: &str) -> Study {
 
 const ATTACHED: &str = "{attach: {contact_points: [10.0.0.1]}}";
 
-/// Writes a run of a study in which each trial came to so much, each client being able to do twice
-/// as much.
+/// Writes a run of a study in which each trial reached `ops_per_s`, and each client can do twice
+/// that.
 fn write(results: &Path, study: &Study, clients: &[(&str, usize)], ops_per_s: &[(u32, f64)]) {
     let plan = study::plan::plan(study).unwrap();
     let record = record::plan_record(study, &plan, "0.0.0");
@@ -275,7 +275,7 @@ fn an_earlier_run_on_the_same_target_says_what_threads_come_to_and_clients_can()
     let threads = "procedure: {sweep: {threads: [8, 64]}}\n";
     let asked = study(ATTACHED, threads);
     assert_eq!(told(&asked, results.path()).ops_per_s, None);
-    // What it can do is known from any target, what threads come to is not.
+    // A client's ceiling is known from any target; the throughput of threads is not.
     write(
         results.path(),
         &study("{null: {}}", threads),
@@ -291,7 +291,7 @@ fn an_earlier_run_on_the_same_target_says_what_threads_come_to_and_clients_can()
     assert_eq!((known.ops_per_s, known.machines), (Some(9e4), Some(1)));
     // Ten rows of 180 bytes an operation, as the run has counted them.
     assert_eq!(known.answer_bytes, 25.0 + 1_800.0);
-    // Other work says nothing.
+    // A run with another workload tells nothing.
     let other = study(ATTACHED, threads).text.replace("{read: 1}", "{write: 1}");
     let other = resolve("made-up.yaml", &other, &Overrides::default()).unwrap();
     assert_eq!(told(&other, results.path()).ceiling, None);
@@ -327,7 +327,7 @@ fn clients_that_a_study_names_are_judged_by_what_they_themselves_did() {
         (place.to_owned(), workers, Some(machines), assumed)
     };
     assert_eq!(on("{ssh: load1}"), said("load1", 8, 2, false));
-    // Of one that was never there nothing is known but what others did.
+    // For a machine that was never used, only the ceilings of other machines are known.
     assert_eq!(on("{ssh: load2}"), said("load1", 8, 2, true));
     assert_eq!(on("{ssh: load1, workers: 16}"), said("load1", 8, 1, false));
 }

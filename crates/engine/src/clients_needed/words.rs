@@ -1,10 +1,10 @@
-//! How it is said what a study needs of client machines.
+//! Describes in words how many client machines a study needs.
 
 use super::facts::{Facts, HERE, LINK_SHARE_MAX, Link, LinkBy, MeasuredClient, Reached, Shape};
 use analysis::rules::Limits;
 use measure::number::{bytes, counted, significant, whole};
 
-/// What is needed and why, or what would tell it. `source` is the study's file.
+/// Says how many machines are needed and why, or what would tell it. `source` is the study's file.
 pub fn sentence(
     facts: &Facts,
     ceiling: Option<&MeasuredClient>,
@@ -33,14 +33,14 @@ pub fn sentence(
     }
 }
 
-/// What is not known.
+/// Begins the sentence about an unknown need.
 fn unknown(facts: &Facts) -> String {
     let point = facts.point.words();
     format!("How many client machines the highest point, {point}, needs")
 }
 
 fn without_ceiling(facts: &Facts, by_link: Option<String>, shape: &Shape, source: &str) -> String {
-    // Others do not reach a null target of this machine.
+    // Client machines cannot reach a null target of this machine.
     let alone = match (facts.names_machines, facts.splits_range) {
         (false, _) => "",
         (true, false) => " --set 'client.machines=[here]'",
@@ -60,7 +60,7 @@ fn without_ceiling(facts: &Facts, by_link: Option<String>, shape: &Shape, source
     )
 }
 
-/// The highest point, with what it came to and where.
+/// Names the highest point, with its throughput and where that was measured.
 fn point_words(facts: &Facts, reached: &Reached) -> String {
     let highest = facts.point.words();
     let ops_per_s = whole(reached.ops_per_s);
@@ -76,7 +76,7 @@ fn point_words(facts: &Facts, reached: &Reached) -> String {
     }
 }
 
-/// `3 client machines of 8 workers each`.
+/// For example `3 client machines of 8 workers each`.
 fn machines_words(machines: usize, shape: &Shape) -> String {
     let workers = workers_words(shape.workers_each);
     let (on_average, each) = match (shape.are_alike, machines) {
@@ -98,7 +98,8 @@ fn workers_words(workers: f64) -> String {
     format!("{number} workers")
 }
 
-/// What the client did, and what that comes to with as many workers as there are.
+/// Names the ceiling of the measured client, and what it becomes with the present number of
+/// workers.
 fn ceiling_words(one: &MeasuredClient, shape: &Shape) -> String {
     let place = match one.place.as_str() {
         HERE => "here".to_owned(),
@@ -122,7 +123,7 @@ fn ceiling_words(one: &MeasuredClient, shape: &Shape) -> String {
     )
 }
 
-/// What the load takes of links; none where it goes over none, or nobody knows how much it is.
+/// Says how much of the links the load takes. `None` if it uses no link, or its size is unknown.
 fn link_words(facts: &Facts, shape: &Shape) -> Option<String> {
     let (link, bits_per_s) = facts.link.as_ref().zip(shape.bits_per_s)?;
     let payload = facts.payload;
@@ -157,7 +158,7 @@ fn carried(link: &Link) -> f64 {
     link.bits_per_s as f64 * LINK_SHARE_MAX
 }
 
-/// `10.6 Gbit/s`.
+/// For example `10.6 Gbit/s`.
 fn rate_words(bits_per_s: f64) -> String {
     let (unit, name) = match bits_per_s {
         1e9.. => (1e9, "Gbit/s"),
@@ -168,7 +169,7 @@ fn rate_words(bits_per_s: f64) -> String {
     format!("{} {name}", measure::number::without_zeros(&number))
 }
 
-/// What is to be done where more machines are needed than offer the load.
+/// Says what to do if more machines are needed than offer the load.
 pub fn warning(facts: &Facts, shape: &Shape) -> String {
     let named = facts.workers.len();
     let needed = shape.machines().unwrap_or(1);

@@ -1,13 +1,14 @@
-//! The loop on a simulated clock, without load: a script of what happens when, and what is done.
+//! Tests the loop on a simulated clock, without load: a script of events, and the resulting
+//! actions.
 
 use super::*;
 use measure::KindInterval;
 
 const MS: u64 = MILLISECOND_NS;
-/// A start line that is not the clock's begin.
+/// A start line that differs from the clock's zero.
 const START: u64 = 1000 * SECOND_NS;
 
-/// Something that happens by itself.
+/// Event that happens by itself.
 #[derive(Clone, Copy)]
 enum Fate {
     /// An interval ends.
@@ -17,7 +18,7 @@ enum Fate {
     CtrlC,
 }
 
-/// What a fault tells when it is asked.
+/// Answer of a fault when it is asked for its progress.
 #[derive(Clone, Copy)]
 enum FaultAnswer {
     Began(usize),
@@ -27,19 +28,19 @@ enum FaultAnswer {
 /// A load that ends when it is told to, on a clock of its own.
 struct Sim {
     now_ns: u64,
-    /// By time, in ms since the start line.
+    /// Scripted events, by time in ms since the start line.
     script: VecDeque<(u64, Fate)>,
     dead: Vec<(&'static str, u64)>,
     stop_ns: u64,
     interrupted: bool,
     intervals: u64,
-    /// What was done when, in ms since the start line; looks and readings only if asked for.
+    /// Actions with their times, ms since the start line. Checks and readings only if asked for.
     done: Vec<(u64, String)>,
-    /// What faults tell, and when.
+    /// Answers of faults, with their times.
     told: Vec<(u64, FaultAnswer)>,
-    /// How long what is to be broken is not whole yet, ms.
+    /// Time until the target of a fault is whole, ms.
     waits_ms: u64,
-    /// How long healing takes, ms.
+    /// Time that healing takes, ms.
     heals_ms: u64,
     tells_looks: bool,
 }
@@ -77,7 +78,7 @@ impl World for Sim {
                     self.intervals += 1;
                     return Next::Interval(interval.into());
                 }
-                // Nobody is woken by these: they are seen when somebody looks.
+                // These wake nothing: they are seen at the next check.
                 Fate::Dies(node, for_ms) => {
                     self.dead.push((node, self.now_ns + for_ms * MS));
                 }
@@ -161,7 +162,7 @@ fn sim(script: &[(u64, Fate)], ends_ms: u64) -> Sim {
     }
 }
 
-/// A fault that takes a node away, from a time for so long, ms.
+/// A fault that takes a node down, from `at_ms` for `for_ms`.
 fn takes(node: &str, at_ms: u64, for_ms: u64) -> Breaking {
     Breaking {
         at_ns: at_ms * MS,
@@ -171,7 +172,7 @@ fn takes(node: &str, at_ms: u64, for_ms: u64) -> Breaking {
     }
 }
 
-/// What was done, and why it ended early. All of it is measured.
+/// Runs the loop, measuring all of it. Returns why it ended early.
 fn run(sim: &mut Sim, faults: &[Breaking], ends_at_ms: Option<u64>) -> Option<Cut> {
     let mut decide = |_: &Summed| Decision::of("measure");
     let mut conduct = Conduct::new(START, Tally::new(&[false]), faults.to_vec(), &mut decide);
@@ -188,7 +189,7 @@ fn done(sim: &Sim) -> Vec<(u64, &str)> {
     done.map(|(at_ms, text)| (*at_ms, text.as_str())).collect()
 }
 
-/// A node's death was seen when the next second was over.
+/// A node's death was seen only when the next second was over.
 #[test]
 fn a_death_and_ctrl_c_are_seen_at_the_next_look_and_not_at_the_next_interval() {
     let mut died = sim(
@@ -204,7 +205,7 @@ fn a_death_and_ctrl_c_are_seen_at_the_next_look_and_not_at_the_next_interval() {
     assert_eq!(done(&pressed), [(1800, "Abandon")]);
 }
 
-/// What is done about faults, and when.
+/// Returns the actions on faults, with their times.
 fn of_faults(sim: &Sim) -> Vec<(u64, &str)> {
     let is_one = |text: &str| ["inject", "heal", "omit"].contains(&text.split(' ').next().unwrap());
     let mut done = done(sim);
@@ -232,7 +233,7 @@ fn a_node_that_a_fault_takes_away_does_not_end_the_load() {
         "nothing is broken"
     );
 
-    // The one that is meant to be away hid it.
+    // The node that is meant to be down hid the other one.
     let both = [
         (1060, Fate::Dies("node1", 1100)),
         (1330, Fate::Dies("node2", 9000)),
@@ -248,7 +249,7 @@ fn a_node_that_a_fault_takes_away_does_not_end_the_load() {
     assert_eq!(run(&mut not_back, &faults, None), why());
     assert_eq!(of_faults(&not_back), [inject, heal, (2300, "Abandon")]);
 
-    // A fault that leaves a node where it is is no reason for it to die.
+    // A fault that leaves its node running is no reason for the node to die.
     let stays = [Breaking {
         takes_away: Vec::new(),
         ..takes("node1", 1050, 1000)
@@ -281,7 +282,7 @@ fn faults_come_at_their_times_in_the_measured_window_and_ctrl_c_heals_first() {
     ];
     assert_eq!(of_faults(&pressed), order);
 
-    // A caller that was away does all of it, in its order.
+    // A caller that was delayed performs all of it, in order.
     let mut conduct_away = sim(&[], 4000);
     conduct_away.now_ns += 3000 * MS;
     run(&mut conduct_away, &faults, None);
@@ -310,14 +311,15 @@ fn a_fault_holds_for_its_time_from_when_it_began_and_the_next_of_its_row_waits_f
     ];
     assert_eq!(of_faults(&row), order);
 
-    // Half of its time is no longer left for the last.
+    // The last fault has less than half of its time left.
     let mut short = sim(&[], 9000);
     (short.waits_ms, short.heals_ms) = (700, 900);
     run(&mut short, &faults, Some(5000));
     let late = [&order[..4], &[(4800, "omit 2")]].concat();
     assert_eq!(of_faults(&short), late);
 
-    // Nobody says when the load ends: the second is on then, and the third has had no turn.
+    // The end of the load is not known: the second fault is in force then, and the third has had no
+    // turn.
     let mut ended = sim(&[], 3000);
     (ended.waits_ms, ended.heals_ms) = (700, 900);
     run(&mut ended, &faults, None);
@@ -344,7 +346,7 @@ fn the_time_of_faults_begins_with_the_measured_window() {
     assert_eq!(of_faults(&sim), [(1450, "inject 0"), (2450, "heal 0")]);
 }
 
-/// Nine of its ten faults took so long that the last had no turn, and nobody said so.
+/// A run's nine of ten faults took so long that the last had no turn, and no message said so.
 #[test]
 fn the_end_of_what_is_measured_is_known_when_it_begins() {
     let mut sim = sim(&[(1000, Fate::Interval)], 4000);
@@ -365,18 +367,42 @@ fn the_end_of_what_is_measured_is_known_when_it_begins() {
     assert_eq!(of_faults(&sim), order);
 }
 
+/// One window had to be as long as the slowest recovery might take, in every run.
+#[test]
+fn the_last_fault_ends_the_load_at_the_end_of_an_interval() {
+    let measured = |after_ms: u64, window_ms: u64| {
+        let mut sim = sim(&[(1000, Fate::Interval)], 9000);
+        let mut decide = |_: &Summed| Decision {
+            next: Some(PhaseKind::Measure),
+            ..Decision::of("warmup")
+        };
+        let faults = vec![takes("node1", 500, 600), takes("node2", 700, 900)];
+        let mut conduct = Conduct::new(START, Tally::new(&[false]), faults, &mut decide);
+        conduct.measures_for(Duration::from_millis(window_ms));
+        conduct.ends_after_faults(Duration::from_millis(after_ms));
+        conduct.run(&mut sim).unwrap();
+        sim.since_ms()
+    };
+    // Measured from 1000 ms on; the second fault ends at 2600 ms.
+    assert_eq!(measured(3000, 8000), 6000);
+    assert_eq!(measured(0, 8000), 5000, "the clients hear of it before");
+    assert_eq!(measured(3000, 3000), 9000, "its length ends it, as without");
+}
+
 #[test]
 fn what_is_due_between_two_intervals_is_done_at_its_time() {
     let script = [(1000, Fate::Interval), (2000, Fate::Interval)];
-    let mut sim = sim(&script, 9000);
-    assert_eq!(run(&mut sim, &[], Some(2450)), None);
-    let stop = format!("StopAt({})", START + 2450 * MS);
+    let mut sim = sim(&script, 2450);
+    let faults = [takes("node1", 1350, 100)];
+    assert_eq!(run(&mut sim, &faults, Some(2450)), None);
+    // The end is not announced: a load that has a fixed end knew it before it began.
     assert_eq!(
         done(&sim),
         [
             (1000, "keep measure"),
+            (1350, "inject 0"),
+            (1450, "heal 0"),
             (2000, "keep measure"),
-            (2350, &*stop)
         ]
     );
     assert_eq!(sim.since_ms(), 2450);
@@ -398,7 +424,7 @@ fn what_is_due_again_and_again_is_done_once_after_a_pause() {
     assert_eq!(done(&sim), looks.chain(end).collect::<Vec<_>>());
 }
 
-/// A node that died in the last moments of the load was seen by nobody.
+/// A node that died in the last moments of the load was not noticed.
 #[test]
 fn a_node_that_dies_just_before_the_end_is_seen_and_the_first_reason_holds() {
     let mut sim = sim(

@@ -1,5 +1,4 @@
-//! What the hosts of the nodes are used for now, for whoever watches: the last readings of their
-//! probes.
+//! Current use of the nodes' hosts, for the progress display: the last readings of their probes.
 
 use super::kept::is_passed_on;
 use crate::event::{HostCpu, HostNow};
@@ -8,19 +7,19 @@ use cluster::{Cluster, NodeInfo};
 use std::collections::BTreeMap;
 use target::HostsAre;
 
-/// What a machine's CPUs did not do.
+/// Idle share of a machine's CPUs.
 const IDLE: &str = "mpstat.%idle";
-/// Cores that a part of this machine used.
+/// Cores used by a part of this machine.
 const CORES: &str = "cgroup.cpu_used";
 const READ: &str = "iostat.rkB/s";
 const WRITTEN: &str = "iostat.wkB/s";
 const BUSY: &str = "iostat.%util";
 
-/// The last readings of hosts.
+/// Last readings of the hosts.
 #[derive(Default)]
 pub struct HostReadings {
     cpu: BTreeMap<String, HostCpu>,
-    /// By host, device and name.
+    /// Disk readings, by host, device and name.
     disks: BTreeMap<(String, String, &'static str), f64>,
 }
 
@@ -46,8 +45,8 @@ impl HostReadings {
         self.cpu.insert(reading.place.to_string(), cpu);
     }
 
-    /// The hosts of a cluster's nodes; none where all of these are on this machine and no hosts'
-    /// own, of which the shares of its CPUs tell.
+    /// Returns the hosts of a cluster's nodes. Empty if all nodes are on this machine without hosts
+    /// of their own: the shares of its CPUs show those.
     pub fn now(&self, cluster: &Cluster) -> Vec<HostNow> {
         match cluster.hosts_are() {
             HostsAre::Addresses => Vec::new(),
@@ -55,7 +54,7 @@ impl HostReadings {
         }
     }
 
-    /// The hosts of these nodes that were seen, by their names.
+    /// Returns the hosts of these nodes for which there are readings, by name.
     fn of(&self, nodes: &[NodeInfo]) -> Vec<HostNow> {
         let mut hosts: BTreeMap<&str, Vec<String>> = BTreeMap::new();
         for node in nodes {
@@ -79,8 +78,9 @@ impl HostReadings {
             .collect()
     }
 
-    /// What was read of a host's disks. Those that pass requests on to others would count them
-    /// twice; the volume of a part of this machine is one, and has no others beside it.
+    /// Returns the readings of a host's disks. Devices that pass requests on to others are left
+    /// out, since those requests would count twice. They count if the host has no other device, as
+    /// the volume of a part of this machine.
     fn disks_of(&self, host: &str) -> impl Iterator<Item = (&'static str, f64)> {
         let own = self.disks.iter().filter(move |((of, ..), _)| of == host);
         let has_disk = own.clone().any(|((_, device, _), _)| !is_passed_on(device));

@@ -1,43 +1,43 @@
-//! The readings that the rules judge and that costs are made of, in constant memory: there are a
+//! Keeps, in constant memory, the readings from which rules and costs are computed: there are a
 //! million of them a day.
 
 use cluster::probe::Reading;
 use measure::{Bin, Bins};
 use std::collections::BTreeMap;
 
-/// Series of which the rules judge the measured window.
+/// Series that the rules judge within the measured window.
 pub const PENDING: &str = "compactions.pending";
 pub const STEAL: &str = "mpstat.%steal";
-/// Series with readings only while a node does not run, in which nothing answers.
+/// Series with readings only while a node is stopped or blocked, when nothing answers.
 pub const STILL: [&str; 2] = [host::probe::STOPPED, host::probe::BLOCKED];
-/// The probe that watches who else uses the machine, in every trial.
+/// Probe that watches, in every trial, which other programs use the machine.
 pub const OTHERS: &str = "others";
 /// CPU of a process, in percent of one CPU.
 pub const CPU: &str = "pidstat.%CPU";
 pub const MEMORY: &str = "pidstat.RSS";
-/// Time of the pauses of one collector.
+/// Prefix and suffix of the time of one collector's pauses.
 pub const COLLECTOR: &str = "jvm.gc.";
 pub const PAUSED: &str = ".paused_ms/s";
 pub const RECEIVED: &str = "sar.rxkB/s";
 pub const SENT: &str = "sar.txkB/s";
 pub const DISK_READS: &str = "iostat.r/s";
 pub const DISK_WRITES: &str = "iostat.w/s";
-/// Stretches that a series is kept in: those of a trial of an hour are a second each, so that each
-/// holds one reading.
+/// Maximum number of stretches of a series. In a trial of an hour a stretch is one second, so that
+/// each holds one reading.
 pub const STRETCHES_MAX: usize = 4096;
 
-/// Readings of [`PENDING`], of [`STEAL`], of [`STILL`], of what the nodes use of their machines,
-/// and of the probe [`OTHERS`].
+/// Readings of [`PENDING`], of [`STEAL`], of [`STILL`], of the nodes' use of their machines, and of
+/// the probe [`OTHERS`].
 #[derive(Default)]
 pub struct KeptReadings {
-    /// What their times count from.
+    /// Zero of the times, monotonic clock.
     pub(super) base_ns: Option<u64>,
-    /// By probe, name and place.
+    /// Series, by probe, name and place.
     pub(super) series: BTreeMap<(String, String, String), Bins>,
 }
 
 impl KeptReadings {
-    /// Takes a reading, if it is one of those.
+    /// Takes a reading, if it belongs to a kept series.
     pub fn push(&mut self, reading: &Reading) {
         let is_kept = reading.probe == OTHERS
             || matches!(&*reading.name, PENDING | STEAL)
@@ -46,7 +46,7 @@ impl KeptReadings {
         if !is_kept {
             return;
         }
-        // The first comes at the trial's begin; one from before it is of the first stretch.
+        // The first reading comes at the trial's begin; an earlier one counts in the first stretch.
         let base_ns = *self.base_ns.get_or_insert(reading.at_ns);
         let t_s = (reading.at_ns as f64 - base_ns as f64) / 1e9;
         let names = [&*reading.probe, &*reading.name, &*reading.place];
@@ -55,15 +55,15 @@ impl KeptReadings {
         bins.push(t_s, reading.value);
     }
 
-    /// Seconds that a time of the monotonic clock lies after the first reading.
+    /// Converts a time of the monotonic clock to seconds after the first reading.
     pub fn since_s(&self, ns: u64) -> f64 {
         (ns as f64 - self.base_ns.unwrap_or(0) as f64) / 1e9
     }
 
-    /// What was read in the window, which is given by the monotonic clock.
+    /// Returns the readings within a window of the monotonic clock.
     pub fn within(&self, (from_ns, to_ns): (u64, u64)) -> Vec<InWindow<'_>> {
         let window = self.since_s(from_ns)..=self.since_s(to_ns);
-        // Of several nodes, stretches are added.
+        // Stretches are added across nodes, so all get the same width.
         let widest_s = self.series.values().map(Bins::width_s).fold(1.0, f64::max);
         let mut all = Vec::new();
         for ((probe, name, place), bins) in &self.series {
@@ -89,17 +89,17 @@ impl KeptReadings {
 
 /// One series in the window.
 pub struct InWindow<'a> {
-    /// Its probe, its name and where it was read.
+    /// Name of the probe.
     pub probe: &'a str,
-    /// As above.
+    /// Name of the series.
     pub name: &'a str,
-    /// As above.
+    /// Place where it was read.
     pub place: &'a str,
-    /// Stretches of time by number, with what was read in each.
+    /// Stretches of time by number, with the readings in each.
     pub stretches: Vec<(usize, Bin)>,
 }
 
-/// The mean of percentages, as a share; none without any.
+/// Returns the mean of percentages, as a share. `None` without readings.
 pub fn share<'a>(series: impl Iterator<Item = &'a InWindow<'a>>) -> Option<f64> {
     let bins = series.flat_map(|series| &series.stretches);
     let add =
@@ -108,7 +108,7 @@ pub fn share<'a>(series: impl Iterator<Item = &'a InWindow<'a>>) -> Option<f64> 
     (count > 0).then(|| sum / count as f64 / 100.0)
 }
 
-/// Whether a series tells what the nodes use of their machines.
+/// Returns true if a series tells how the nodes use their machines.
 fn is_of_use(name: &str) -> bool {
     matches!(
         name,
@@ -116,12 +116,12 @@ fn is_of_use(name: &str) -> bool {
     ) || is_pause(name)
 }
 
-/// Whether a device passes its requests on to others, which count them too.
+/// Returns true if a device passes its requests on to others, which count them too.
 pub fn is_passed_on(device: &str) -> bool {
     ["loop", "dm-", "md"].iter().any(|passes| device.starts_with(passes))
 }
 
-/// Whether a series is the time of the pauses of one collector.
+/// Returns true if a series is the time of one collector's pauses.
 pub fn is_pause(name: &str) -> bool {
     name.starts_with(COLLECTOR) && name.ends_with(PAUSED)
 }

@@ -1,4 +1,4 @@
-//! What the nodes used of their machines in a window, by what the probes read.
+//! Computes the resources that the nodes used in a window, from the probes' readings.
 
 use super::kept::{
     CPU, DISK_READS, DISK_WRITES, InWindow, MEMORY, RECEIVED, SENT, is_passed_on, is_pause,
@@ -7,29 +7,29 @@ use cluster::{Cluster, NodeInfo};
 use measure::Bin;
 use target::HostsAre;
 
-/// What the probes call this machine, and its loopback interface.
+/// Place names that the probes use for this machine and for its loopback interface.
 const MACHINE: &str = "machine";
 const LOOPBACK: &str = "machine/lo";
 
-/// What the nodes used, all together, on average; what was not seen of all of them is absent.
+/// Average use of all nodes together. A value is absent if it was not read for every node.
 #[derive(Debug, Default, PartialEq)]
 pub struct ResourceUse {
     /// CPUs that their processes kept busy.
     pub cpus: Option<f64>,
-    /// Resident memory of their processes.
+    /// Resident memory of their processes, bytes.
     pub memory_bytes: Option<f64>,
-    /// Time in which a collection stopped a node, as a share.
+    /// Share of time in which a garbage collection stopped a node.
     pub collections_share: Option<f64>,
-    /// What they received and sent.
+    /// Bytes per second that they received and sent.
     pub network_bytes_per_s: Option<f64>,
-    /// Reads that their disks did.
+    /// Reads per second of their disks.
     pub disk_reads_per_s: Option<f64>,
-    /// Writes that their disks did.
+    /// Writes per second of their disks.
     pub disk_writes_per_s: Option<f64>,
 }
 
 impl ResourceUse {
-    /// The same of a cluster. Nothing is known of nodes that are not ours.
+    /// Returns the resource use of a cluster. It is unknown for nodes that cassay did not start.
     pub fn of_cluster(kept: &[InWindow<'_>], cluster: &Cluster) -> ResourceUse {
         match cluster.hosts_are() {
             HostsAre::Others => ResourceUse::default(),
@@ -37,11 +37,11 @@ impl ResourceUse {
         }
     }
 
-    /// Of what was read in a window. `has_hosts`: the nodes live on stand-in hosts, with a network
-    /// and mostly a disk of their own.
+    /// Computes it from the readings in a window. `has_hosts` is true if the nodes live on stand-in
+    /// hosts, which have a network and usually a disk of their own.
     pub fn of(kept: &[InWindow<'_>], nodes: &[NodeInfo], has_hosts: bool) -> ResourceUse {
         let count = nodes.len() as f64;
-        // The sum over all nodes of the series that fit; none where one has none.
+        // Sum over all nodes of the matching series. `None` if a node has no matching series.
         let of_nodes = |fits: &dyn Fn(&str) -> bool| -> Option<f64> {
             let of = |node: &NodeInfo| {
                 sum(kept.iter().filter(|one| one.place == node.name && fits(one.name)))
@@ -61,11 +61,11 @@ impl ResourceUse {
             let ends = kept.iter().filter(|one| matches!(one.name, RECEIVED | SENT));
             sum(ends.filter(of_hosts).filter(|one| !one.place.ends_with("/lo")))
         } else {
-            // Whatever one end sends there the other receives: it is counted once.
+            // Bytes sent on loopback are received on the same machine, and are counted once.
             sum(devices(SENT).filter(is_loopback))
         };
         let disk = |name: &'static str| {
-            // A stand-in host without a volume is on the machine's disk.
+            // A stand-in host without a volume uses the machine's disk.
             let own = if has_hosts {
                 sum(devices(name).filter(of_hosts))
             } else {
@@ -84,17 +84,17 @@ impl ResourceUse {
     }
 }
 
-/// The device of a host that a series is of; none of what is elsewhere.
+/// Returns the device of a host that a series belongs to. `None` if it belongs elsewhere.
 fn device_of<'a>(series: &InWindow<'a>, host: &str) -> Option<&'a str> {
     series.place.strip_prefix(host)?.strip_prefix('/')
 }
 
-/// The means of series added up; none without any.
+/// Returns the sum of the means of series. `None` without series.
 fn sum<'a>(series: impl Iterator<Item = &'a InWindow<'a>>) -> Option<f64> {
     series.map(mean).reduce(|sum, mean| sum + mean)
 }
 
-/// The mean of what was read in the window, where there is something.
+/// Returns the mean of the readings in the window, or 0 without readings.
 fn mean(series: &InWindow<'_>) -> f64 {
     let bins = || series.stretches.iter().map(|(_, bin): &(usize, Bin)| bin);
     let count: u64 = bins().map(|bin| bin.count).sum();

@@ -1,5 +1,5 @@
-//! End points of others that are asked while a trial goes on: those that a study names, and those
-//! of the pods that nodes are.
+//! Scrapes external endpoints during a trial: those that a study names, and those of the nodes'
+//! pods.
 
 use crate::series::import::Scrape;
 use anyhow::Result;
@@ -9,7 +9,7 @@ use std::time::Duration;
 use study::settings::{Import, PERIOD_NS, Settings};
 use target::Target;
 
-/// A sampler for each end point of somebody else: a slow one keeps nobody waiting.
+/// Returns a sampler for each external endpoint, so that a slow one delays no other.
 pub(super) fn all(settings: &Settings, cluster: &Cluster) -> Result<Vec<Sampler>> {
     let sampler = |look: Scrape, period_ns: u64| {
         let place = look.place().to_string();

@@ -1,4 +1,4 @@
-//! What settings ask for, and what becomes of it where it is not there.
+//! Tests what settings need, and the result if a need is not met.
 
 use super::*;
 use study::resolve::resolve;
@@ -14,7 +14,7 @@ fn settings(target: &str, rest: &str) -> Settings {
     let study = resolve("s.yaml", &text, &Overrides::default())
         .unwrap_or_else(|mistakes| panic!("{mistakes}"));
     let mut settings = study.variants.into_iter().next().expect("a variant").settings;
-    // They are on unless a study says otherwise, and have a test of their own.
+    // Probes are on unless a study says otherwise, and have a test of their own.
     settings.probes = None;
     settings
 }
@@ -106,13 +106,13 @@ fn probes_are_wished_for() {
     assert_eq!(
         notes(&missing),
         [
-            "out of sight on this target: `probes.hosts` (detail of host-metrics), `probes.jvm` \
-          (detail of jvm-metrics)"
+            "not measured on this target: `probes.hosts`, `probes.jvm`; detail of host-metrics; \
+             detail of jvm-metrics"
         ]
     );
 }
 
-/// All abilities, but for some.
+/// All abilities except some.
 fn all_but(absent: &[Ability]) -> Vec<Capability> {
     let of = |ability: Ability| Capability {
         ability,
@@ -143,7 +143,7 @@ fn without_a_network_of_their_own_hosts_go_without_limits_and_say_so() {
           link-delay: detail of hosts"
         ]
     );
-    // Where they are kept apart, a limit that cannot be set would be a lie.
+    // If nodes are to be kept apart, a limit that cannot be set would be a lie.
     let missing = lacking(needs, &all_but(&[Ability::LinkDelay]));
     let refused: Vec<bool> = missing.iter().map(|one| one.refuses).collect();
     assert_eq!(refused, [true]);
@@ -160,7 +160,7 @@ fn what_somebody_elses_cluster_cannot_give_is_refused_at_once() {
                 variants: {a: {}, b: {data: {settle: none}}}\n\
                 procedure: {fixed: {threads: 4}}\n";
     let mut study = resolve("s.yaml", text, &Overrides::default()).expect("no mistakes");
-    // The rules of the study would have said it before.
+    // The rules of the study would have rejected it before.
     study.variants[0].settings.data.page_cache = PageCache::Drop;
     let error = refuse(&study, Vec::new()).unwrap_err().to_string();
     assert!(
@@ -174,8 +174,8 @@ fn what_somebody_elses_cluster_cannot_give_is_refused_at_once() {
     refuse(&study, Vec::new()).expect("nothing is needed any more");
 }
 
-/// 100 connections to each host asked of several workers were as many for each of them, and the
-/// system said in the middle of it that there are too many open files.
+/// With 100 connections to each host and several workers, each worker opened that many, and the
+/// system ran out of open files in the middle.
 #[test]
 fn connections_for_which_there_is_no_room_refuse_the_study_with_all_numbers() {
     let room = Room {
@@ -198,7 +198,7 @@ fn connections_for_which_there_is_no_room_refuse_the_study_with_all_numbers() {
     assert!(refusal("{null: {}}", &less).is_some_and(|why| why.contains("2000 in all")));
     let ports = refusal("{local: {}}", &many.replace("400", "501")).expect("ports");
     assert!(ports.contains("2004 to one node"), "{ports}");
-    // Fewer operations than workers leave no work for some.
+    // Fewer operations than workers leave some workers idle.
     let few = "client: {workers: 64, connections_per_node: 400}\n";
     assert_eq!(refusal("{local: {}}", few), None);
 }

@@ -1,8 +1,8 @@
-//! What was asked for of a keyspace and its tables, by the words of a study, of a workload file or
-//! of another tool: each of it is looked for in the server's schema.
+//! Collects the requested options of a keyspace and its tables: from a study, a workload file, or
+//! another tool. Each is then looked up in the server's schema.
 //!
-//! What must hold: what nobody has asked for is not asked here. A keyspace that is there may have
-//! another replication than the one that this program would give to a new one.
+//! Invariant: only requested options are checked. An existing keyspace may have another replication
+//! than the one that cassay would give to a new keyspace.
 
 use cluster::SchemaOption;
 use serde_json::{Map, Value};
@@ -11,7 +11,7 @@ use study::settings::Keyspace;
 use workload::Program;
 use workload::schema::{Defined, OptionValue, options, parse};
 
-/// Options that the server keeps in other words than it was told, and those that are no setting.
+/// Options that the server stores in other words than it was told, and some that are not settings.
 const NOT_COMPARED: [&str; 5] = [
     "comment",
     "id",
@@ -20,17 +20,17 @@ const NOT_COMPARED: [&str; 5] = [
     "additional_write_policy",
 ];
 
-/// The options that were asked for.
+/// Requested options.
 #[derive(Debug, Default)]
 pub(super) struct SchemaAsked {
     pub(super) of_keyspace: Vec<SchemaOption>,
-    /// Per table, by its name.
+    /// Options by table name.
     pub(super) of_tables: BTreeMap<String, Vec<SchemaOption>>,
 }
 
 impl SchemaAsked {
-    /// Of a study's own words where there are some (they are set by ALTER), beside those of the
-    /// statements that make the tables.
+    /// Combines the options of a study (which ALTER sets) with those of the statements that create
+    /// the tables. The study's options take precedence.
     pub(super) fn of(program: &Program, study: Option<&Keyspace>) -> SchemaAsked {
         let schema = program.schema();
         let is_stated = study.is_some_and(|keyspace| keyspace.is_replication_stated)
@@ -57,9 +57,9 @@ impl SchemaAsked {
     }
 }
 
-/// What stands behind `WITH` where a table is made.
+/// Returns the options after `WITH` in the statement that creates a table.
 fn with_of(create_tables: &[String], table: &str) -> Vec<(String, OptionValue)> {
-    // A table is understood with the types of its columns, which are made before it.
+    // A table is parsed with the types of its columns, which are created before it.
     let mut types = Vec::new();
     let mut makes_it = |cql: &&String| match parse(cql, &types) {
         Ok(Defined::Type(made)) => {
@@ -85,7 +85,7 @@ fn option((name, given): (String, OptionValue)) -> SchemaOption {
     SchemaOption { name, value }
 }
 
-/// Options as the study has them, and those of `made` that it does not name.
+/// Returns the study's options, and those of `made` that the study does not name.
 fn beside(
     made: impl Iterator<Item = SchemaOption>,
     study: &[(String, Value)],

@@ -1,4 +1,4 @@
-//! What the machines of the hosts look like, as a record has it.
+//! Converts the topology of the hosts' machines to records.
 
 use crate::running::Running;
 use anyhow::Result;
@@ -10,10 +10,10 @@ use store::record::{
 use target::HostsAre;
 use topology::{CoreKind, CpuSet, DeviceKind, Machine};
 
-/// The machines of a target, which are looked at once for as long as nothing is restarted.
+/// Returns the machines of a target. They are read once, until something is restarted.
 ///
 /// # Errors
-/// They cannot be reached, or do not say what they look like.
+/// A machine cannot be reached, or does not report its topology.
 pub fn of(running: &Running) -> Result<Vec<MachineTopologyRecord>> {
     if let Some(known) = running.machines.get() {
         return Ok(known.clone());
@@ -23,8 +23,8 @@ pub fn of(running: &Running) -> Result<Vec<MachineTopologyRecord>> {
     Ok(running.machines.get_or_init(|| seen).clone())
 }
 
-/// A record for each machine. Of stand-ins it is known that they are one machine, and those that
-/// see the same of it share a record. Other hosts never do, since two machines may look alike.
+/// Returns a record for each machine. Stand-ins are known to be one machine, so those that see the
+/// same share a record. Other hosts never share one, since two machines may look alike.
 fn records(machines: &[(String, Machine)], hosts: HostsAre) -> Vec<MachineTopologyRecord> {
     let are_one = hosts.is_this_machine();
     let mut records: Vec<MachineTopologyRecord> = Vec::new();
@@ -156,7 +156,7 @@ mod tests {
         assert!(record.kinds.is_empty());
     }
 
-    /// Two machines of one kind look alike; only of stand-ins it is known that they are one.
+    /// Two machines of one kind look alike; only stand-ins are known to be one.
     #[test]
     fn stand_ins_share_a_record_and_other_hosts_do_not() {
         let mut limited = machine("core:4 pu:1");

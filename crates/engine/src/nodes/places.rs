@@ -1,4 +1,4 @@
-//! Where on their machine the nodes of a trial and the client run, as the kernel says it.
+//! Reads from the kernel where the nodes of a trial and the client run on their machines.
 
 use super::machines;
 use crate::offer::workers_on;
@@ -12,13 +12,13 @@ use study::settings::Settings;
 use target::HostsAre;
 use topology::CpuSet;
 
-/// What the client's machine is called where it is no stand-in.
+/// Name of the client's machine if it is not a stand-in.
 const THIS_MACHINE: &str = "this machine";
 
-/// Of the nodes, and of the client's workers as they will be.
+/// Returns the places of the nodes, and the future places of the client's workers.
 ///
 /// # Errors
-/// The kernel does not tell of one of them.
+/// The kernel does not report one of them.
 pub(super) fn records(
     running: &Running,
     settings: &Settings,
@@ -29,7 +29,7 @@ pub(super) fn records(
             let places: Result<Vec<NodePlace>, String> = places.into_iter().collect();
             places.map_err(anyhow::Error::msg)?
         }
-        // What else did not answer says nothing of where they run.
+        // Another missing answer says nothing about where the nodes run.
         None => running.cluster.places()?,
     };
     if places.is_empty() {
@@ -44,7 +44,7 @@ pub(super) fn records(
     topology.clone_into(&mut client.topology);
     records.push(client);
     for sentence in running.cluster.placement_sentences() {
-        // What is of one node begins with its name; the rest is of all of them.
+        // A sentence about one node begins with its name; the others are about all nodes.
         let first = sentence.split(' ').next().unwrap_or_default();
         let of = records.iter().position(|record| record.who == first);
         records[of.unwrap_or(0)].notes.push(sentence.clone());
@@ -52,10 +52,10 @@ pub(super) fn records(
     Ok(records)
 }
 
-/// The CPUs of hosts that are machines of their own, by their names.
+/// Returns the CPUs of hosts that are separate machines, by name.
 ///
 /// # Errors
-/// One does not say what it looks like.
+/// A host does not report its topology.
 fn hosts_elsewhere(running: &Running) -> Result<BTreeMap<String, CpuSet>> {
     if running.cluster.hosts_are().is_this_machine() {
         return Ok(BTreeMap::new());
@@ -91,14 +91,14 @@ fn node(
     }
 }
 
-/// The CPUs of this machine, which is that of all stand-ins that nodes are started on.
+/// Returns the CPUs of this machine, which all stand-ins share that nodes are started on.
 fn online() -> Option<CpuSet> {
     let text = std::fs::read_to_string("/sys/devices/system/cpu/online").ok()?;
     CpuSet::parse_list(&text).ok()
 }
 
-/// Where memory comes from: as far as its group lets it, and if most of it has a policy that binds
-/// it, from there alone.
+/// Returns the NUMA nodes from which memory comes: those that the cgroup allows. If most of the
+/// memory has a policy that binds it, only the bound ones.
 fn memory_nodes(found: &Whereabouts) -> CpuSet {
     let all = found.all_memory_nodes();
     let sum: u64 = found.policy_bytes.values().sum();
@@ -109,7 +109,8 @@ fn memory_nodes(found: &Whereabouts) -> CpuSet {
     bound.map_or(all.clone(), |bound| all.intersection(&bound))
 }
 
-/// The workers are pinned when load begins; before that it is known to what.
+/// Returns the place of the client. Its workers are pinned when load begins, but their CPUs are
+/// known before.
 fn client(running: &Running, settings: &Settings) -> Result<PlacementRecord> {
     let found = Whereabouts::own()?;
     let cpus = running.client_cpus(&settings.client);
@@ -130,11 +131,11 @@ fn client(running: &Running, settings: &Settings) -> Result<PlacementRecord> {
     })
 }
 
-/// Of a machine with the CPUs `online`, as far as they are known.
+/// Converts a place to its record. `online` are the CPUs of the machine, if known.
 fn of(found: &Whereabouts, online: Option<CpuSet>) -> PlacementRecord {
     let cpus = found.all_cpus();
     PlacementRecord {
-        // The kernel lists for who is not bound all that could ever be there.
+        // For an unbound process, the kernel lists all CPUs that could ever exist.
         cpus: online.map_or(cpus.clone(), |online| cpus.intersection(&online)).to_string(),
         mems: memory_nodes(found).to_string(),
         threads: found.threads,

@@ -1,9 +1,9 @@
-//! Keys from places all over a token ring, with the first rows of each partition, and how many rows
-//! partitions have.
+//! Samples keys from places all over a token ring, with the first rows of each partition and the
+//! sizes of partitions.
 //!
-//! A place is a random token; the partition that follows on it is taken. How large a partition is
-//! has nothing to do with how much of the ring lies before it, so that large ones are found as
-//! often as small ones. One that is found twice counts once.
+//! A place is a random token; the partition that follows it is taken. The size of a partition does
+//! not depend on the part of the ring before it. Large partitions are therefore found as often as
+//! small ones. A partition that is found twice counts once.
 
 use anyhow::{Result, bail};
 use cluster::Session;
@@ -17,28 +17,28 @@ use std::time::Duration;
 use workload::random::mix;
 use workload::{ColumnRole, SampledPartition, TableSample};
 
-/// Rows that are read of a partition: with 10,000 keys of a table of 100 million rows, and those
-/// that are counted, less than a thousandth of it.
+/// Rows to read of each partition. With 10,000 keys of a table of 100 million rows, these and the
+/// counted rows are less than a thousandth of it.
 const ROWS_READ: usize = 4;
-/// Rows that are counted, for each key that is taken.
+/// Rows to count for each key that is taken.
 const ROWS_COUNTED: u64 = 5;
-/// A partition is counted up to here.
+/// Largest count of a partition's rows.
 const PARTITION_ROWS_MAX: u64 = 10_000;
-/// After so many partitions in a row that were there before, the table is so small that hardly any
-/// other is left: had a tenth of them not been found yet, one run in forty would end here.
+/// Number of known partitions in a row after which the table counts as read completely. If a tenth
+/// of its partitions were still unknown, one run in forty would end here.
 const SEEN_AGAIN_MAX: u32 = 35;
-/// Between two sentences of how far it is.
+/// Time between two progress messages.
 const SAID_EVERY_NS: u64 = 5 * clock::SECOND_NS;
 
-/// How keys are taken.
+/// Sampling of keys.
 pub(super) struct Sampling<'a> {
-    /// So many places are looked at.
+    /// Number of places to look at.
     pub(super) keys: u64,
-    /// At most so many in a second.
+    /// Maximum number of places per second.
     pub(super) keys_per_s: u64,
-    /// Which they are.
+    /// Seed that chooses the places.
     pub(super) seed: u64,
-    /// Ends it.
+    /// Ends the sampling.
     pub(super) stop: &'a AtomicBool,
 }
 
@@ -46,7 +46,7 @@ impl Sampling<'_> {
     /// Fills in the partitions of a table.
     ///
     /// # Errors
-    /// The table is empty or cannot be read, or it was interrupted.
+    /// The table is empty or cannot be read, or the sampling was interrupted.
     pub(super) fn take(
         &self,
         session: &mut Session,
@@ -76,7 +76,7 @@ impl Sampling<'_> {
     }
 }
 
-/// Keys while they are taken.
+/// State of the sampling.
 struct Taker<'a> {
     sampling: &'a Sampling<'a>,
     session: &'a mut Session,
@@ -89,7 +89,7 @@ struct Taker<'a> {
     partition_key: Vec<String>,
     clustering: Vec<String>,
     partitions: Vec<SampledPartition>,
-    /// Of `partitions`, those that have more rows than were read, with their tokens.
+    /// Partitions with more rows than were read: index into `partitions`, and token.
     longer: Vec<(usize, i64)>,
     rows_read: u64,
     asked: u64,
@@ -161,7 +161,7 @@ impl<'a> Taker<'a> {
             let token = mix(mix(self.sampling.seed) ^ number) as i64;
             let mut rows = self.rows_from(token)?;
             if rows.is_empty() {
-                // Behind the last partition comes the first.
+                // The ring wraps around: the first partition follows the last.
                 rows = self.rows_from(i64::MIN)?;
             }
             if rows.is_empty() {
@@ -170,7 +170,7 @@ impl<'a> Taker<'a> {
             let keys = self.partition_key.len();
             let count = rows.iter().take_while(|row| row[..keys] == rows[0][..keys]).count();
             rows.truncate(count);
-            // The token stands behind the columns.
+            // The token is the last column.
             let found = rows[0].last().and_then(Value::as_i64);
             rows.iter_mut().for_each(|row| drop(row.pop()));
             let is_new = seen.insert(bytes_of(&rows[0][..keys]));
@@ -194,14 +194,14 @@ impl<'a> Taker<'a> {
         Ok(())
     }
 
-    /// The first rows from a token on, of whatever partitions.
+    /// Returns the first rows from a token on, of any partition.
     fn rows_from(&mut self, token: i64) -> Result<Vec<Vec<Value>>> {
-        let found = self.session.query(&format!("{}{token} LIMIT {ROWS_READ}", self.after))?;
+        let found = self.session.query_rows(&format!("{}{token} LIMIT {ROWS_READ}", self.after))?;
         self.rows_read += found.rows.len() as u64;
         Ok(found.rows)
     }
 
-    /// Adds a partition by its first rows. One of nothing but static columns has no row.
+    /// Adds a partition by its first rows. A partition that has only static columns has no row.
     fn add(&mut self, token: i64, rows: Vec<Vec<Value>>) {
         let keys = self.partition_key.len() + self.clustering.len();
         if rows[0][..keys].iter().any(Value::is_null) {
@@ -220,8 +220,9 @@ impl<'a> Taker<'a> {
         });
     }
 
-    /// Counts the rows of partitions that have more than were read, as far as there is room for it,
-    /// and chooses the row that is read among them all. Others have as many as those on average.
+    /// Counts the rows of partitions that have more than were read, up to a total limit. Chooses
+    /// the row to read among all of them. Partitions beyond the limit are assumed to have the
+    /// average count.
     fn count(&mut self) -> Result<()> {
         let mut room = self.sampling.keys.saturating_mul(ROWS_COUNTED);
         let (mut counted, mut sum) = (0, 0u64);
@@ -238,7 +239,7 @@ impl<'a> Taker<'a> {
                 self.token,
                 PARTITION_ROWS_MAX.min(room)
             );
-            let rows = self.session.query(&query)?.rows;
+            let rows = self.session.query_rows(&query)?.rows;
             let is_whole = (rows.len() as u64) < PARTITION_ROWS_MAX.min(room);
             room = room.saturating_sub(rows.len() as u64);
             self.rows_read += rows.len() as u64;

@@ -1,4 +1,4 @@
-//! What a cluster's schema says of a table.
+//! Reads a table from a cluster's schema.
 
 use anyhow::{Result, bail};
 use cluster::{QueryResult, Session};
@@ -9,13 +9,13 @@ use workload::{ColumnRole, SampledColumn, TableSample};
 
 /// Options of a table that decide how it is stored.
 const STORED_BY: [&str; 2] = ["compaction", "compression"];
-/// How the ring's places are found: others have no order that can be asked for by a number.
+/// The supported partitioner: other ones have no order by numeric token.
 const PARTITIONER: &str = "Murmur3Partitioner";
 
-/// The table, with no partition of it yet.
+/// Returns the table, without partitions so far.
 ///
 /// # Errors
-/// There is none of this name; the hint has those there are.
+/// There is no table of this name; the hint lists the existing ones.
 pub(super) fn read(session: &mut Session, names: &(String, String)) -> Result<TableSample> {
     let (keyspace, table) = names;
     let of_table = format!(
@@ -35,7 +35,10 @@ pub(super) fn read(session: &mut Session, names: &(String, String)) -> Result<Ta
         "SELECT {} FROM system_schema.tables WHERE {of_table}",
         STORED_BY.join(", ")
     ))?;
+    let made = described(session, names)?.unwrap_or_default();
     Ok(TableSample {
+        transactions: cql::text::transactional_mode(&made),
+        checked: checked(&made, &columns),
         types: types(session, keyspace, &columns)?,
         keyspace: keyspace.clone(),
         table: table.clone(),
@@ -43,6 +46,37 @@ pub(super) fn read(session: &mut Session, names: &(String, String)) -> Result<Ta
         columns,
         partitions: Vec::new(),
     })
+}
+
+/// Returns the statement that created a table, as the server describes it. `None` if the server
+/// does not.
+fn described(
+    session: &mut Session,
+    (keyspace, table): &(String, String),
+) -> Result<Option<String>> {
+    let (keyspace, table) = (quoted_name(keyspace), quoted_name(table));
+    let Some(found) = session.query_if_shown(&format!("DESCRIBE TABLE {keyspace}.{table}"))? else {
+        return Ok(None);
+    };
+    let first = found.described()?.first().map(|table| table.statement.to_owned());
+    Ok(first)
+}
+
+/// Returns the columns with a CHECK (6.0). Only DESCRIBE shows it; no table of `system_schema`
+/// does.
+fn checked(statement: &str, columns: &[SampledColumn]) -> Vec<String> {
+    let tokens = tokens(statement).unwrap_or_default();
+    let (mut last, mut found) = (None, Vec::new());
+    for token in &tokens {
+        let is_word = matches!(token.kind, Kind::Word | Kind::Quoted);
+        if token.kind == Kind::Word && token.text == "check" {
+            found.extend(last.clone());
+        } else if is_word && columns.iter().any(|column| column.name == token.text) {
+            last = Some(token.text.clone());
+        }
+    }
+    found.dedup();
+    found
 }
 
 fn partitioner(session: &mut Session) -> Result<()> {
@@ -85,7 +119,7 @@ fn missing(session: &mut Session, keyspace: &str, table: &str) -> Result<TableSa
     )
 }
 
-/// The partition key, the clustering columns, then the others by their names.
+/// Returns the partition key, the clustering columns, then the others by name.
 fn columns(found: &QueryResult) -> Vec<SampledColumn> {
     let column = |row: &Vec<Value>| {
         let [name, kind, position, typ, order] = &row[..] else {
@@ -111,7 +145,7 @@ fn columns(found: &QueryResult) -> Vec<SampledColumn> {
     sorted.into_values().collect()
 }
 
-/// The types that the columns have, each after those that it uses.
+/// Returns the user-defined types of the columns, each after the types that it uses.
 fn types(session: &mut Session, keyspace: &str, columns: &[SampledColumn]) -> Result<Vec<String>> {
     let found = session.query(&format!(
         "SELECT type_name, field_names, field_types FROM system_schema.types WHERE \
@@ -143,7 +177,7 @@ fn types(session: &mut Session, keyspace: &str, columns: &[SampledColumn]) -> Re
     Ok(statements)
 }
 
-/// Makes the types that a type names, with all that those name before them.
+/// Adds the statements for the types that a type uses, each after the types that it uses in turn.
 fn make(
     typ: &str,
     known: &BTreeMap<String, Vec<(String, String)>>,
@@ -168,7 +202,7 @@ fn make(
     }
 }
 
-/// Options as `CREATE TABLE` has them.
+/// Formats options as in `CREATE TABLE`.
 fn stored_by(found: &QueryResult) -> Vec<(String, String)> {
     let Some(row) = found.rows.first() else {
         return Vec::new();

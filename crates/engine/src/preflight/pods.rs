@@ -1,5 +1,5 @@
-//! What somebody may not do in the Kubernetes clusters that a study makes or breaks pods in, asked
-//! of them before anything is done.
+//! Checks, before anything is done, the user's permissions in the Kubernetes clusters in which a
+//! study creates or breaks pods.
 
 use anyhow::{Context, Result};
 use kubernetes::Kubectl;
@@ -8,7 +8,7 @@ use study::settings::{Settings, Study};
 use target::fault::{FaultName, Kind, Means};
 use target::{AttachSpec, Target};
 
-/// What its user may not do in the Kubernetes clusters that a study wants pods in.
+/// Returns the missing permissions in the Kubernetes clusters in which a study wants pods.
 pub(super) fn refused(study: &Study) -> Result<Vec<String>> {
     let mut refused = Vec::new();
     let mut seen: Vec<(Kubectl, Purpose)> = Vec::new();
@@ -34,7 +34,8 @@ pub(super) fn refused(study: &Study) -> Result<Vec<String>> {
     Ok(refused)
 }
 
-/// Where a variant wants pods, what for, and the section that says so.
+/// Returns where a variant wants pods, for which purpose, and the section of the study that asks
+/// for them.
 fn wanted(settings: &Settings) -> Result<Vec<(Kubectl, Purpose, &'static str)>> {
     let mut all = Vec::new();
     if let Some(pods) = &settings.client.kubernetes {
@@ -58,7 +59,7 @@ fn wanted(settings: &Settings) -> Result<Vec<(Kubectl, Purpose, &'static str)>> 
     Ok(all)
 }
 
-/// What the faults of a variant need where its nodes are pods.
+/// Returns the permissions that the faults of a variant need if its nodes are pods.
 fn broken(
     settings: &Settings,
     kubectl: &Kubectl,

@@ -1,5 +1,5 @@
-//! Against the null target, which remembers the tables that are made on it and what their columns
-//! take; what a real server refuses is tested on one.
+//! Tests against the null target, which remembers the tables created on it and the types of their
+//! columns. Refusals of a real server are tested on a real server.
 
 use super::*;
 use study::resolve;
@@ -59,7 +59,7 @@ fn prepare(running: &Running, stop: &AtomicBool, say: &mut dyn FnMut(&str)) -> P
 #[test]
 fn without_the_tables_a_keyspace_is_made_and_gone_when_the_check_is_over() {
     let running = null();
-    // What is there of it is not enough, and stays as it is.
+    // The existing tables are not enough, and stay as they are.
     run(
         &running,
         "CREATE KEYSPACE shop WITH replication = {'class': 'SimpleStrategy'}",
@@ -135,7 +135,7 @@ fn what_fails_in_between_does_not_keep_the_keyspace() {
     let error = scratch.end(Err(anyhow!("the node is gone"))).expect_err("the first error");
     assert_eq!(error.to_string(), "the node is gone");
     assert_eq!(keyspaces(&running), [""; 0]);
-    // And if nobody comes to the end.
+    // Dropped even if the check does not reach its end.
     drop(Scratch::make(&running.cluster, &mut session).expect("a keyspace"));
     assert_eq!(keyspaces(&running), [""; 0]);
 }

@@ -1,9 +1,10 @@
-//! Series that other tools have written, lined up with a run of ours by the time of the wall.
+//! Reads series that other tools have written, and aligns them with a run by wall-clock time.
 //!
-//! What must hold: a series that has nothing in common with the run is an error that says by how
-//! much it is off, and never an empty chart.
+//! Invariant: a series that has no time in common with the run is an error that says by how much it
+//! is off. It never becomes an empty chart.
 
 mod esxtop;
+mod looks;
 mod prometheus;
 mod scrape;
 
@@ -16,39 +17,41 @@ use foreign::FileKind;
 use measure::clock;
 use store::record::SampleRecord;
 
-/// The most series of one import: more than anybody looks at, less than fills the memory.
+/// Maximum number of series of one import: more than a reader can use, and little enough for the
+/// memory.
 const SERIES_COUNT_MAX: usize = 20_000;
 
-/// The most points of all series of one import: 16 bytes each.
+/// Maximum number of points of all series of one import: 16 bytes each.
 const POINTS_COUNT_MAX: usize = 8 << 20;
 
-/// One value at one time of the wall.
+/// One value at one wall-clock time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
-    /// Nanoseconds since 1970-01-01 UTC.
+    /// Time, ns since 1970-01-01 UTC.
     pub unix_ns: u64,
     /// The value; always finite.
     pub value: f64,
 }
 
-/// A series of somebody else.
+/// Series of another tool.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
-    /// As the tool names it, after the tool's own name: `esxtop.Group Cpu.% Ready`.
+    /// Name that the tool gives it, after the tool's own name: `esxtop.Group Cpu.% Ready`.
     pub name: String,
     /// Host, and the part of it: `esx1/vmhba0`.
     pub place: String,
-    /// Unit of the values, as far as the name tells.
+    /// Unit of the values, if the name tells it.
     pub unit: &'static str,
-    /// In order of time.
+    /// Points in order of time.
     pub points: Vec<Point>,
 }
 
-/// The points of `series` within a span of the wall's time, by the seconds since its begin.
+/// Returns the points of `series` within a span of wall-clock time, in seconds since the span's
+/// begin.
 ///
 /// # Errors
-/// No point falls into it; the message says by how much they are off, and whether that looks like a
-/// time zone.
+/// No point is within the span. The message says by how much the points are off, and whether that
+/// looks like a time zone.
 pub fn line_up(
     probe: &str,
     series: &[Series],
@@ -85,8 +88,8 @@ pub fn line_up(
     )
 }
 
-/// What brings the two together, when it looks like a time zone: whole quarters of an hour, at most
-/// 14 hours.
+/// Suggests the shift that would align the two, if it looks like a time zone: whole quarters of an
+/// hour, at most 14 hours.
 fn zone_hint(series: [i128; 2], run: [i128; 2]) -> String {
     const QUARTER_NS: i128 = 15 * 60 * clock::SECOND_NS as i128;
     const QUARTERS_MAX: i128 = 14 * 4;
@@ -95,7 +98,7 @@ fn zone_hint(series: [i128; 2], run: [i128; 2]) -> String {
         series[0] + shift <= run[1] && series[1] + shift >= run[0]
     };
     let candidates = (1..=QUARTERS_MAX).flat_map(|quarters| [quarters, -quarters]);
-    // Whole hours first: a long run fits at several.
+    // Whole hours first: a long run fits at several shifts.
     let mut candidates: Vec<i128> = candidates.collect();
     candidates.sort_by_key(|quarters| (quarters % 4 != 0, quarters.abs()));
     match candidates.into_iter().find(fits) {
@@ -110,7 +113,7 @@ fn zone_hint(series: [i128; 2], run: [i128; 2]) -> String {
     }
 }
 
-/// A time of the wall in words.
+/// Formats a wall-clock time.
 fn utc(unix_ns: i128) -> String {
     match jiff::Timestamp::from_nanosecond(unix_ns) {
         Ok(time) => time.strftime("%Y-%m-%d %H:%M:%S UTC").to_string(),
@@ -118,8 +121,8 @@ fn utc(unix_ns: i128) -> String {
     }
 }
 
-/// Which series are wanted: those in whose name the pieces of a pattern, split at `*`, stand one
-/// after the other, whatever the letters' case.
+/// Selects series by name. A name matches if it contains the pieces of a pattern, split at `*`, in
+/// their order, regardless of case.
 #[derive(Debug)]
 struct Filter {
     patterns: Vec<Vec<String>>,
@@ -155,7 +158,7 @@ impl Filter {
     }
 }
 
-/// Counts what an import keeps, and refuses more than is sensible.
+/// Counts what an import keeps, and refuses too much.
 #[derive(Debug, Default)]
 struct Room {
     points: usize,
@@ -182,10 +185,18 @@ impl Room {
     }
 }
 
-/// Nanoseconds of a number of seconds or milliseconds since 1970.
+/// Adds a hint to an error about an external file: what the file looks like.
+fn with_hint(path: &std::path::Path, error: anyhow::Error) -> anyhow::Error {
+    match looks::hint(path) {
+        Some(hint) => anyhow::anyhow!("{error:#}\nhint: {hint}"),
+        None => error,
+    }
+}
+
+/// Converts seconds or milliseconds since 1970 to nanoseconds.
 fn unix_ns(value: f64, unit_ns: f64) -> Result<u64> {
     let ns = value * unit_ns;
-    // 2262: where nanoseconds no longer fit into i64, which other tools use.
+    // The year 2262: later nanoseconds do not fit into i64, which other tools use.
     ensure!(
         ns >= 0.0 && ns < i64::MAX as f64,
         "{value} is no time since 1970"
@@ -193,7 +204,7 @@ fn unix_ns(value: f64, unit_ns: f64) -> Result<u64> {
     Ok(ns as u64)
 }
 
-/// Reads a scrape, whatever bytes it has.
+/// Reads a scrape, which may have any bytes.
 fn read_text(path: &std::path::Path) -> Result<String> {
     let bytes = foreign::read(FileKind::Scrape, path)
         .with_context(|| format!("read {}", path.display()))?;

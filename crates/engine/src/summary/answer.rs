@@ -1,4 +1,4 @@
-//! The answer to the study's question, a sentence at a time.
+//! Builds the answer to the study's question, sentence by sentence.
 
 use super::compared::{COMPARED, Comparisons, is_search, metric_of};
 use super::required::RequirementFacts;
@@ -18,7 +18,7 @@ use words::{
     screen, search, trials,
 };
 
-/// What the sentences are made of.
+/// Facts from which the sentences are made.
 pub struct Facts<'a> {
     pub study: &'a Study,
     pub trials: &'a [TrialFinding],
@@ -36,12 +36,12 @@ pub struct Facts<'a> {
 }
 
 impl Facts<'_> {
-    /// The sentences, and what each ladder shows.
+    /// Returns the sentences, and the record of each ladder.
     pub fn answer(&self) -> (Vec<String>, Vec<SweepRecord>) {
-        // What a matrix asks is what its axes do: that comes first.
+        // A matrix asks for the effects of its axes: they come first.
         let mut sentences = effects::sentences(self.effects);
         sentences.extend(screen::sentences(self.screens));
-        // What the study was to find out stands next, where it went on until it was found.
+        // Next comes the result of a study that went on until it was answered.
         let answers = self.compared.records.iter();
         sentences.extend(
             answers.filter_map(|one| comparison::answered(one, self.scatter(one).as_ref())),
@@ -59,8 +59,8 @@ impl Facts<'_> {
                 at_share.as_ref(),
             ));
         }
-        // Of variants that is how they compare, where more than one block can tell; what each did
-        // alone supports it.
+        // For variants that is their comparison, if there is more than one block; the results of
+        // each variant support it.
         let (compared, not_judged) = self.comparisons();
         sentences.extend(compared);
         sentences.extend(self.cost_sentences());
@@ -78,7 +78,7 @@ impl Facts<'_> {
         (sentences, sweeps)
     }
 
-    /// What requirements are judged by.
+    /// Returns the facts by which requirements are judged.
     pub fn required<'a>(&'a self, sweeps: &'a [SweepRecord]) -> RequirementFacts<'a> {
         RequirementFacts {
             study: self.study,
@@ -90,12 +90,13 @@ impl Facts<'_> {
         }
     }
 
-    /// What each ladder came to, in sentences and as it is read.
+    /// Returns the result of each ladder, as sentences and as records.
     fn ladders(&self) -> (Vec<String>, Vec<SweepRecord>) {
         let (mut sentences, mut sweeps) = (Vec::new(), Vec::new());
         let mut unbelieved: Vec<&VariantName> = Vec::new();
         for variant in &self.study.variants {
-            // The points of a search are a path, and no ladder; one point for hours has been told.
+            // The points of a search are a path, not a ladder; the single point of an endurance is
+            // reported above.
             if is_search(variant) || variant.settings.procedure.endurance().is_some() {
                 continue;
             }
@@ -103,7 +104,7 @@ impl Facts<'_> {
                 self.points.iter().filter(|p| p.variant == variant.name).collect();
             let bound_ms = variant.settings.procedure.p99_bound_ms();
             let sweep = points::sweep(&of, bound_ms);
-            // A run of a screening is no configuration that anybody asks for.
+            // A run of a screening is not a configuration that a user would choose.
             let is_configuration = self.study.screen.is_none() || variant.cell.is_empty();
             if is_configuration && !self.is_only_broken(&of) {
                 let compared = |one: &PointRecord, metric: &str| self.compared(one, metric);
@@ -118,15 +119,15 @@ impl Facts<'_> {
         (sentences, sweeps)
     }
 
-    /// What a point did by a metric, such that its quotient with others is the ratio that is said
-    /// of them.
+    /// Returns a point's value of a metric, chosen such that its quotient with others is the
+    /// reported ratio.
     fn compared(&self, point: &PointRecord, metric: &str) -> Option<f64> {
         let place = (&point.variant, point.point);
         compared_value(&self.compared.records, self.trials, place, metric)
     }
 
-    /// Whether all trials of points kept up with their rate while something was broken in them:
-    /// what that did is told.
+    /// Returns true if all trials of the points had faults and kept up with their rate: then the
+    /// effect of the faults is reported elsewhere.
     fn is_only_broken(&self, points: &[&PointRecord]) -> bool {
         let is_kept_up =
             |point: &&PointRecord| point.point.is_some_and(Point::is_rate) && !point.saturated;
@@ -138,8 +139,8 @@ impl Facts<'_> {
         trials.peek().is_some() && trials.all(is_broken) && points.iter().all(is_kept_up)
     }
 
-    /// Between which values the metric of a comparison went in trials of one of its variants: of
-    /// that with more of it.
+    /// Returns the range of a comparison's metric in the trials of one of its variants: the one
+    /// whose values scatter more.
     fn scatter(&self, comparison: &ComparisonRecord) -> Option<Scatter<'_>> {
         let compared = COMPARED.iter().find(|one| one.name == comparison.metric)?;
         let ends = |variant: &VariantName| {
@@ -166,13 +167,15 @@ impl Facts<'_> {
         scatters.max_by(|a, b| (a.ends[1] / a.ends[0]).total_cmp(&(b.ends[1] / b.ends[0])))
     }
 
-    /// What the comparisons say that the question is about; and what they cannot say of one block.
+    /// Returns the sentences on the comparisons that the question is about, and one on what a
+    /// single block cannot show.
     fn comparisons(&self) -> (Vec<String>, Option<String>) {
         let (mut sentences, mut of_one_block) = (Vec::new(), Vec::new());
         let Comparisons {
             records, untold, ..
         } = self.compared;
-        // The cells of a matrix against its first one stand in the table: each mixes several axes.
+        // The comparisons of a matrix's cells with the first cell are in the table: each mixes
+        // several axes.
         let told = records
             .iter()
             .filter(|c| c.primary || is_asked(&c.metric, c.point))
@@ -197,8 +200,8 @@ impl Facts<'_> {
         (sentences, comparison::one_block(&of_one_block))
     }
 
-    /// What variants cost beside each other, where the question is about them. A matrix tells what
-    /// its axes do, and a cell against its first one mixes several.
+    /// Returns the sentences on the costs of variants, if the question is about variants. In a
+    /// matrix, a comparison with the first cell would mix several axes.
     fn cost_sentences(&self) -> Vec<String> {
         if !self.effects.is_empty() || self.study.screen.is_some() {
             return Vec::new();
@@ -212,7 +215,7 @@ impl Facts<'_> {
         cost::sentences(&asked, self.points)
     }
 
-    /// The answer of each endurance: what throughput did, what drifts, what grows.
+    /// Returns the answer of each endurance: throughput, drifts and growth.
     fn endured_sentences(&self) -> Vec<String> {
         let variants = self.study.variants.iter();
         let asked = variants.filter(|one| one.settings.procedure.endurance().is_some());
@@ -224,8 +227,8 @@ impl Facts<'_> {
     }
 }
 
-/// Whether a metric is what the question is about at a point. At a rate throughput is compared only
-/// where it says something.
+/// Returns true if a metric is what the question is about at a point. At a rate, throughput is
+/// compared only if it says something.
 fn is_asked(metric: &str, place: Option<Point>) -> bool {
     metric == metric_of(place) || metric == "ops_per_s" || metric == PEAK
 }

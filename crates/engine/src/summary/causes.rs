@@ -1,33 +1,33 @@
-//! Why the trials of a run say less than they were to say, seen in all of them together: causes
-//! before what follows from them.
+//! Finds causes across all trials of a run for its imprecision; a cause comes before its
+//! consequences.
 //!
-//! Rules judge one trial. That a node warmed up for the whole run, that neighbours came and went,
-//! or that compactions piled up is seen only across trials.
+//! Rules judge one trial. Only a look across trials shows that a node warmed up for the whole run,
+//! that neighbours came and went, or that compactions piled up.
 
 use analysis::procedure::Point;
 use analysis::{RunCourse, RunStep, VariantName, series};
 use store::record::{CauseKind, CauseRecord, CostKind, Outcome, TrialFinding};
 
-/// Throughput that rises or falls within so many windows is a course of the run, if no more than a
-/// quarter as many go the other way: of five that may go either way, all alike is 6 %.
+/// Number of windows in which throughput must rise (or fall) to count as a trend of the run. At
+/// most a quarter as many may go the other way. By chance, five windows all go the same way in 6 %
+/// of cases.
 const WINDOWS_MIN: usize = 3;
-/// Compactions that are pending at the end of a run, on all nodes, below which none have piled up:
-/// two nodes with four compactors each are busy with eight.
+/// Compactions pending at the end of a run, on all nodes, below which there is no backlog: two
+/// nodes with four compactors each are busy with eight.
 const BACKLOG_MIN: f64 = 16.0;
-/// Time in collections, as a share, from which on they are a cause: what is left of a throughput
-/// beside them differs by as much as V12 allows.
+/// Share of time in collections from which they are a cause: the throughput that they leave then
+/// differs by as much as V12 allows.
 const COLLECTIONS_MIN: f64 = 0.10;
-/// Blocks that it takes to say that one differs, and by which share it does.
+/// Number of blocks needed to say that one differs, and the share by which it must differ.
 const BLOCKS_MIN: usize = 4;
 const BLOCK_DIFFERS: f64 = 0.10;
-/// Robust deviations from which on a block is said to differ: as of pairs.
+/// Robust deviations from which on a block is said to differ: as for pairs.
 const BLOCK_Z: f64 = 5.0;
-/// The least deviation that blocks are taken to have, as a share: where all others are alike to
-/// three digits, any other is far off.
+/// Smallest assumed deviation of blocks, as a share: if the others agree to three digits, any other
+/// block would seem far off.
 const BLOCK_DEVIATION_LEAST: f64 = 0.01;
 
-/// The causes, the first before what follows from it; none of a run whose trials are as they were
-/// to be.
+/// Returns the causes, each before its consequences. Empty if nothing disturbed the trials.
 pub fn causes(trials: &[TrialFinding]) -> Vec<CauseRecord> {
     let of = |trial: &&TrialFinding| !trial.rules.is_empty();
     let trials: Vec<&TrialFinding> = trials.iter().filter(of).collect();
@@ -47,7 +47,7 @@ pub fn causes(trials: &[TrialFinding]) -> Vec<CauseRecord> {
     causes
 }
 
-/// The trials against which a rule speaks.
+/// Returns the trials that a rule speaks against.
 fn against<'a>(trials: &[&'a TrialFinding], rule: &str) -> Vec<&'a TrialFinding> {
     let is_bad = |outcome: Outcome| matches!(outcome, Outcome::Warn | Outcome::Fail);
     let speaks = |trial: &&&TrialFinding| {
@@ -76,14 +76,14 @@ fn client(trials: &[&TrialFinding]) -> Option<CauseRecord> {
     })
 }
 
-/// Whether a trial shows what the target does by itself: nothing was broken, and it is no course of
-/// hours, which has an answer of its own.
+/// Returns true if a trial shows the target undisturbed: it has no faults, and is not an endurance,
+/// which has an answer of its own.
 fn is_plain(trial: &TrialFinding) -> bool {
     trial.faults.is_empty() && trial.endurance.is_none() && trial.all.ops_per_s > 0.0
 }
 
-/// What becomes better as a target becomes faster: throughput in a closed loop, and at a rate,
-/// which is kept up with, the inverse of the median.
+/// Returns a value that grows with the speed of the target: throughput in a closed loop, and at a
+/// rate that is kept up with, the inverse of the median.
 fn speed(trial: &TrialFinding) -> f64 {
     match trial.point {
         Some(Point::Rate(_)) => 1.0 / trial.all.latency_ms.p50.least(),
@@ -91,8 +91,7 @@ fn speed(trial: &TrialFinding) -> f64 {
     }
 }
 
-/// Where the trials of the same variant at the same load go, or where throughput goes within the
-/// windows of most.
+/// Finds a trend over trials of the same variant at the same load, or within most windows.
 fn course(trials: &[&TrialFinding]) -> Option<CauseRecord> {
     let plain: Vec<&TrialFinding> = trials.iter().filter(|one| is_plain(one)).copied().collect();
     let found = across(&plain).or_else(|| within_windows(&plain))?;
@@ -142,7 +141,7 @@ fn across(plain: &[&TrialFinding]) -> Option<CauseRecord> {
     })
 }
 
-/// Whether throughput went within the window of a trial as it does over the run.
+/// Returns true if throughput within the window of a trial went in the direction of the run.
 fn goes(trial: &TrialFinding, kind: CauseKind) -> bool {
     let is_warming = kind == CauseKind::Warming;
     trial.drift.is_some_and(|drift| (drift > 0.0) == is_warming)
@@ -165,7 +164,7 @@ fn within_windows(plain: &[&TrialFinding]) -> Option<CauseRecord> {
     })
 }
 
-/// Compactions that pile up from trial to trial.
+/// Finds compactions that pile up from trial to trial.
 fn backlog(trials: &[&TrialFinding]) -> Option<CauseRecord> {
     let pending: Vec<f64> = trials.iter().filter_map(|trial| trial.pending_compactions).collect();
     let (first, last) = (*pending.first()?, *pending.last()?);
@@ -181,7 +180,7 @@ fn backlog(trials: &[&TrialFinding]) -> Option<CauseRecord> {
     })
 }
 
-/// Collections that stopped nodes for much of the time.
+/// Finds collections that stopped nodes for much of the time.
 fn collections(trials: &[&TrialFinding]) -> Option<CauseRecord> {
     let share = |trial: &&&TrialFinding| {
         let share = trial.costs.get(&CostKind::Collections).copied();
@@ -196,8 +195,8 @@ fn collections(trials: &[&TrialFinding]) -> Option<CauseRecord> {
     })
 }
 
-/// The block whose trials are all slower, or all faster, than those of the same configuration in
-/// other blocks.
+/// Finds the block whose trials are all slower, or all faster, than those of the same configuration
+/// in other blocks.
 fn odd_block(trials: &[&TrialFinding]) -> Option<CauseRecord> {
     let plain = || trials.iter().filter(|trial| is_plain(trial));
     let same = |a: &TrialFinding, b: &TrialFinding| (&a.variant, a.point) == (&b.variant, b.point);

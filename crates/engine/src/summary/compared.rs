@@ -1,4 +1,5 @@
-//! Every contender with its baseline, at every point, and what that says among so many.
+//! Compares every contender with its baseline, at every point, and adjusts for the number of
+//! comparisons.
 
 use super::looked;
 use super::points::{places_of, state_of};
@@ -15,7 +16,7 @@ use store::record::{
 };
 use study::settings::{PrimaryMetric, Study, Variant};
 
-/// One number of a finding that is compared.
+/// A number of a finding that is compared.
 pub struct Compared {
     pub name: &'static str,
     pub metric: Metric,
@@ -40,15 +41,15 @@ pub const COMPARED: [Compared; 3] = [
     },
 ];
 
-/// What searches have found, as a number that is compared; it is of no single trial.
+/// Results of searches, as a compared number; it belongs to no single trial.
 pub static FOUND: Compared = Compared {
     name: PEAK,
     metric: Metric::THROUGHPUT,
     value: |finding| Known::Exactly(finding.all.ops_per_s),
 };
 
-/// The metric that answers a question at a point: in a closed loop what was done, at a rate how
-/// long it took.
+/// Returns the metric that answers a question at a point: throughput in a closed loop, p99 latency
+/// at a rate.
 pub fn metric_of(place: Option<Point>) -> &'static str {
     if place.is_some_and(Point::is_rate) {
         "latency_ms.p99"
@@ -64,9 +65,9 @@ struct Pairing<'a> {
     place: Option<Point>,
     metric: &'static str,
     comparison: Comparison,
-    /// By block, where it is paired.
+    /// Pairs by block, if the comparison is paired.
     pairs: Pairs,
-    /// How the values are compared.
+    /// Metric of the comparison.
     how: Metric,
 }
 
@@ -85,17 +86,17 @@ pub struct Untold {
 #[derive(Default)]
 pub struct Comparisons {
     pub records: Vec<ComparisonRecord>,
-    /// How many false findings to expect; none of one or no comparison.
+    /// Expected number of false findings. `None` if there is at most one comparison.
     pub multiplicity: Option<MultiplicityRecord>,
-    /// Those that have no ratio.
+    /// Pairs without a ratio.
     pub untold: Vec<Untold>,
 }
 
-/// Every contender with the first variant of its step, at every point that both have, after so many
-/// `blocks`. An invalid trial is never compared.
+/// Compares every contender with the first variant of its step, after `blocks` blocks, at every
+/// point that both have. An invalid trial is never compared.
 ///
-/// Of searches only what they have found is: a search is a path, and two of them are at one point
-/// by chance.
+/// For searches only their results are compared: a search is a path, and two searches are at one
+/// point by chance.
 pub fn comparisons(
     study: &Study,
     trials: &[TrialFinding],
@@ -129,8 +130,8 @@ pub fn comparisons(
     }
 }
 
-/// The scatter of the ratio of two trials of one block, in the primary comparison; of several the
-/// largest. None without two blocks.
+/// Returns the scatter of the ratio of two trials of one block, in the primary comparison. If there
+/// are several, the largest. `None` without two blocks.
 pub fn noise(study: &Study, trials: &[TrialFinding]) -> Option<f64> {
     let searches = searches(study, trials);
     let (pairings, _) = pairings(study, trials, &searches);
@@ -140,8 +141,8 @@ pub fn noise(study: &Study, trials: &[TrialFinding]) -> Option<f64> {
     noises.max_by(f64::total_cmp)
 }
 
-/// Blocks that a run was to have: all of its plan, or where it ends when it is answered, those that
-/// were begun.
+/// Returns the number of blocks of a run: those of its plan. In a study that ends when it is
+/// answered, those that were begun.
 pub fn blocks_of(study: &Study, trials: &[TrialFinding]) -> usize {
     let begun = trials.iter().map(|trial| trial.block + 1).max();
     match (study.repeat.first_look, begun) {
@@ -210,8 +211,8 @@ fn record(
     }
 }
 
-/// Each contender behind the variant that it is compared with. Of imports, a step is compared with
-/// the same step of the first variant.
+/// Returns each contender after the variant that it is compared with. In imports, a step is
+/// compared with the same step of the first variant.
 pub fn baselines_and_contenders(study: &Study) -> impl Iterator<Item = [&Variant; 2]> {
     let contenders = study.variants.iter().enumerate();
     contenders
@@ -254,7 +255,7 @@ fn pairings<'a>(
                 let comparison = if study.repeat.interleaved {
                     looked::compared(&pairs, compared.metric)
                 } else {
-                    // One after the other: what changed meanwhile is in the ratio.
+                    // One after the other: changes in the meantime are in the ratio.
 
                     let [left, right] = of_last_generation(&sides, compared);
                     compare_unpaired(&left, &right, compared.metric)
@@ -272,7 +273,7 @@ fn pairings<'a>(
     (pairings, untold)
 }
 
-/// Puts a comparison down, or that there is none.
+/// Records a comparison, or that there is none.
 fn note<'a>(
     (baseline, contender, place, metric): (&'a Variant, &'a Variant, Option<Point>, &'static str),
     (pairs, how): (Pairs, Metric),
@@ -300,12 +301,12 @@ fn note<'a>(
     }
 }
 
-/// Whether a variant searches for something: then only what it has found is compared.
+/// Returns true if a variant searches for something: then only its result is compared.
 pub fn is_search(variant: &Variant) -> bool {
     variant.settings.procedure.goal().is_some()
 }
 
-/// What the searches of two variants have found, block by block where they took turns.
+/// Compares the results of two variants' searches, block by block if they took turns.
 fn peaks(
     study: &Study,
     searches: &[SearchRecord],
@@ -338,9 +339,9 @@ fn peaks(
     (pairs, how, comparison)
 }
 
-/// Whether it is the throughput of a rate that both sides kept up with: what was done is what was
-/// offered, which says nothing about either and would only have the others pay for its number. A
-/// study that names throughput as its primary metric gets it all the same.
+/// Returns true for the throughput at a rate that both sides kept up with. It equals the offered
+/// rate, so it says nothing about either, and would only weaken the other comparisons. A study that
+/// names throughput as its primary metric gets it all the same.
 fn is_as_offered(
     study: &Study,
     place: Option<Point>,
@@ -354,8 +355,8 @@ fn is_as_offered(
         && sides.iter().flatten().flatten().all(kept)
 }
 
-/// Block by block, where there is a trial that may be used. Latency under saturation grows as long
-/// as the trial lasts: it is no property of the target.
+/// Returns the usable trial of each block, if there is one. Latency under saturation grows as long
+/// as the trial lasts, and is not a property of the target.
 pub fn used<'t>(
     study: &Study,
     trials: &'t [TrialFinding],
@@ -376,7 +377,7 @@ pub fn used<'t>(
     (0..study.blocks()).map(at).collect()
 }
 
-/// Trials of one block are a pair if they stand on the same data.
+/// Returns the pairs. Trials of one block are a pair if they ran on the same data.
 fn pairs(sides: &[Vec<Option<&TrialFinding>>; 2], compared: &Compared) -> Pairs {
     let both = sides[0]
         .iter()
@@ -388,7 +389,7 @@ fn pairs(sides: &[Vec<Option<&TrialFinding>>; 2], compared: &Compared) -> Pairs 
         .collect()
 }
 
-/// Of each side the trials that stand on the data that was there last.
+/// Returns, for each side, the trials that ran on the latest data.
 fn of_last_generation(
     sides: &[Vec<Option<&TrialFinding>>; 2],
     compared: &Compared,
@@ -404,7 +405,7 @@ fn of_last_generation(
     })
 }
 
-/// Which comparison the question is about.
+/// Selects the primary comparisons.
 struct Primary {
     /// By step: the place and the metric.
     places: Vec<(Option<String>, Option<Point>, &'static str)>,
@@ -412,7 +413,8 @@ struct Primary {
 
 impl Primary {
     fn of(study: &Study, trials: &[TrialFinding], pairings: &[Pairing<'_>]) -> Primary {
-        // What is looked at block by block stays where it was before the first look.
+        // In a study with looks at each block, the primary place is chosen before the first look
+        // and stays.
         let until = study.repeat.first_look.unwrap_or(study.repeat.blocks);
         let trials: Vec<&TrialFinding> = trials.iter().filter(|t| t.block < until).collect();
         let mut steps: Vec<&Option<String>> = pairings.iter().map(|p| &p.contender.step).collect();
@@ -420,7 +422,7 @@ impl Primary {
         let place = |step: &Option<String>| {
             let of = pairings.iter().filter(|p| p.contender.step == *step);
             let places: Vec<Option<Point>> = of.map(|p| p.place).collect();
-            // What searches have found has no place, and is the only comparison.
+            // Search results have no place, and are the only comparison.
             if places.contains(&None) {
                 return Some((step.clone(), None, PEAK));
             }
@@ -429,7 +431,7 @@ impl Primary {
                 None => default_place(&trials, &places),
             };
             chosen?;
-            // Rates that nobody kept up with have no latency: there it is what was done.
+            // At rates that no side kept up with there is no latency: throughput is compared there.
             let asked = match study.primary.metric {
                 PrimaryMetric::Named(name) => name,
                 PrimaryMetric::Auto => metric_of(chosen),
@@ -458,9 +460,9 @@ impl Primary {
     }
 }
 
-/// In a closed loop, where all variants together did most: their sum says nothing about their
-/// difference, so that choosing by it favours no side. At rates, the highest that nobody failed to
-/// keep up with; if there is none, the lowest.
+/// Returns the default place. In a closed loop, it is the place with the highest throughput of all
+/// variants together. Their sum says nothing about their difference, so the choice favours no side.
+/// At rates, it is the highest that all kept up with; if there is none, the lowest.
 pub fn default_place(trials: &[&TrialFinding], places: &[Option<Point>]) -> Option<Point> {
     let at = |place: Option<Point>| -> Vec<&TrialFinding> {
         let here = trials
@@ -478,12 +480,12 @@ pub fn default_place(trials: &[&TrialFinding], places: &[Option<Point>]) -> Opti
         let logs: Vec<f64> = at(place).iter().map(|t| t.all.ops_per_s.ln()).collect();
         analysis::series::mean(&logs)
     };
-    // Of equals the first: less load for the same.
+    // The first of equal places: less load for the same throughput.
     let best = places.iter().rev();
     *best.max_by(|a, b| together(**a).total_cmp(&together(**b)))?
 }
 
-/// The place of this value on its axis.
+/// Returns the place with this value on its axis.
 pub fn at_value(places: &[Option<Point>], value: f64) -> Option<Point> {
     let mut points = places.iter().flatten();
     points.find(|at| at.value() == value).copied()

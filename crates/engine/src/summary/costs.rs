@@ -1,7 +1,8 @@
-//! What the operations of a contender cost beside those of its baseline.
+//! Compares the costs of a contender's operations with those of its baseline.
 //!
-//! Costs describe. They are no part of the comparisons of throughput and latency, so that none of
-//! those pays for their number; among themselves, those of two variants at one point are adjusted.
+//! Costs describe. They are separate from the comparisons of throughput and latency, so that those
+//! are not adjusted for their number. The costs of two variants at one point are adjusted among
+//! themselves.
 
 use super::compared::{COMPARED, baselines_and_contenders, is_search, used};
 use super::points::places_of;
@@ -12,8 +13,8 @@ use analysis::{Comparison, Metric, compare_paired, compare_unpaired};
 use store::record::{CostComparisonRecord, CostKind, TrialFinding};
 use study::settings::{Study, Variant};
 
-/// Every contender with the first variant of its step, at every point that both have. As of
-/// throughput, of searches nothing is compared.
+/// Compares every contender with the first variant of its step, at every point that both have. As
+/// with throughput, searches are not compared.
 pub fn comparisons(study: &Study, trials: &[TrialFinding]) -> Vec<CostComparisonRecord> {
     let mut records = Vec::new();
     for [baseline, contender] in baselines_and_contenders(study) {
@@ -55,8 +56,8 @@ fn at_place(
     .collect()
 }
 
-/// None where a side does not know the cost, and where it was nothing in some block: then there is
-/// no ratio, and one of the other blocks would be of those that were chosen by their result.
+/// Returns `None` if a side does not know the cost, or if it was zero in some block. Such a block
+/// has no ratio, and a ratio of the other blocks would select them by their result.
 fn compared(
     sides: &[Vec<Option<&TrialFinding>>; 2],
     cost: CostKind,
@@ -90,7 +91,7 @@ mod tests {
     use study::settings::Overrides;
 
     /// Two compressors in four blocks: the second takes half of the disk, and CPU time that differs
-    /// by less than it scatters; nothing was read from a disk in one block.
+    /// by less than its scatter; nothing was read from a disk in one block.
     fn compressors() -> (Study, Vec<TrialFinding>) {
         let text = "study: s\nquestion: q?\ntarget: {null: {}}\nprocedure: {fixed: {threads: 4}}\n\
                     workload: {use: kv}\ndata: {load: {operations: 10}}\nrepeat: {blocks: 4}\n\
@@ -138,7 +139,7 @@ mod tests {
         let (study, trials) = compressors();
         let found = comparisons(&study, &trials);
         let costs: Vec<CostKind> = found.iter().map(|one| one.cost).collect();
-        // Of reads that there were none of there is no ratio.
+        // Without reads there is no ratio.
         assert_eq!(costs, [CostKind::ServerCpu, CostKind::DiskSpace]);
         assert!(!found[0].differs && found[1].differs);
         let ([low, high], ratio) = (found[1].ci95.expect("four blocks"), found[1].ratio);

@@ -1,4 +1,4 @@
-//! The curve through the points of each variant.
+//! Fits the curve through the points of each variant.
 
 use super::compared::{COMPARED, is_search, used};
 use super::points::{places_of, state_of};
@@ -9,22 +9,22 @@ use analysis::sweep::State;
 use store::record::{CurveRecord, Outcome, PeakRecord, TrialFinding, WithoutPeak};
 use study::settings::{Study, Variant};
 
-/// The rule that says whether the client was at its limit: then it is not the target's curve.
+/// Rule that tells whether the client was at its limit: then it is not the target's curve.
 const CLIENT_BUSY: &str = "V3";
 
-/// The curve of each variant that was measured at enough numbers of operations in flight.
+/// Returns the curve of each variant that was measured at enough numbers of operations in flight.
 pub fn curves(study: &Study, trials: &[TrialFinding]) -> Vec<CurveRecord> {
     let of = |variant: &Variant| {
         let loads = loads(study, trials, variant);
         (loads.len() >= LOADS_MIN).then(|| record(&variant.name, &loads))
     };
-    // The loads of a search are a path: each was chosen by what the ones before it came to.
+    // The loads of a search are a path: each was chosen by the results before it.
     let ladders = study.variants.iter().filter(|variant| !is_search(variant));
     ladders.filter_map(of).collect()
 }
 
-/// Throughput by block at every number of operations in flight. A rate is no load of this kind: how
-/// many are in flight follows from it.
+/// Returns throughput by block at every number of operations in flight. A rate is not such a load:
+/// its number in flight is a result.
 fn loads(study: &Study, trials: &[TrialFinding], variant: &Variant) -> Vec<Load> {
     let places = places_of(trials, &variant.name);
     let load = |place: Option<Point>| {
@@ -46,12 +46,12 @@ fn loads(study: &Study, trials: &[TrialFinding], variant: &Variant) -> Vec<Load>
     places.into_iter().filter_map(load).collect()
 }
 
-/// Whether what was done is what the target could do.
+/// Returns true if throughput shows what the target could do.
 fn is_of_target(trial: &TrialFinding) -> bool {
     state_of(trial) == State::Kept && !is_client_busy(trial)
 }
 
-/// Whether the client was at its limit or near it.
+/// Returns true if the client was at its limit or near it.
 pub fn is_client_busy(trial: &TrialFinding) -> bool {
     let mut rules = trial.rules.iter();
     let rule = rules.find(|rule| rule.rule == CLIENT_BUSY);

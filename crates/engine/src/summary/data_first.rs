@@ -1,4 +1,4 @@
-//! Planted losses in every kind of study: the answer begins with them.
+//! Tests that the answer begins with planted losses, in every kind of study.
 
 use super::findings;
 use crate::next_step;
@@ -30,7 +30,8 @@ fn study(kind: &str) -> Study {
     resolve("s", &text, &Overrides::default()).unwrap_or_else(|no| panic!("{kind}: {no:?}"))
 }
 
-/// The trials of a study; of a search, whose points are found on the way, its first one.
+/// Returns the trials of a study; for a search, whose points are chosen during the run, its first
+/// one.
 fn made(study: &Study) -> Vec<TrialFinding> {
     let made = super::made::trials(study, |_| (1000.0, 5.0.into()));
     if !made.is_empty() {
@@ -116,7 +117,7 @@ fn lost_data_is_the_first_sentence_in_every_kind_of_study() {
     assert_eq!(tried, KINDS.len() * 3);
 }
 
-/// What no rule holds against the data is no alarm.
+/// Without a failed rule on the data there is no alarm.
 #[test]
 fn without_a_loss_no_answer_begins_with_one() {
     for kind in KINDS {

@@ -1,4 +1,4 @@
-//! What the axes of a matrix do, at every point.
+//! Computes the effects of a matrix's axes, at every point.
 
 use super::compared::{
     COMPARED, Compared, FOUND, at_value, default_place, is_search, metric_of, used,
@@ -18,27 +18,27 @@ use store::record::{
 };
 use study::settings::{PrimaryMetric, Study, Variant};
 
-/// The matrix at one place, by one metric.
+/// Matrix at one place, by one metric.
 struct Matrix<'a> {
     study: &'a Study,
     /// Axes with more than one value, by their number in the study.
     axes: &'a [usize],
     design: &'a Design,
-    /// Blocks that there would be, had every trial been usable.
+    /// Number of blocks if every trial had been usable.
     planned: usize,
-    /// By cell.
+    /// Variants, by cell.
     variants: &'a [&'a Variant],
     place: Option<Point>,
     primary: bool,
     compared: &'static Compared,
-    /// By block and cell.
+    /// Values, by block and cell.
     values: Vec<Vec<Option<Known>>>,
     effects: Vec<Effect>,
 }
 
-/// The effects of a study's matrix at every point, by the metric that answers a question there.
-/// None of a study without a matrix of two axes. Those at the primary point keep their level among
-/// themselves; all others, and simple effects, are adjusted for their number together.
+/// Returns the effects of a study's matrix at every point, by the metric that answers a question
+/// there. Empty without a matrix of two axes. The effects at the primary point keep their level
+/// among themselves. All others, and simple effects, are adjusted for their number together.
 pub fn effects(
     study: &Study,
     trials: &[TrialFinding],
@@ -76,7 +76,7 @@ pub fn effects(
     judged(&all)
 }
 
-/// The variants of one step, by cell; none if a cell has none.
+/// Returns the variants of one step, by cell. `None` if a cell has no variant.
 fn cells<'a>(
     study: &'a Study,
     step: &Option<String>,
@@ -93,7 +93,7 @@ fn cells<'a>(
     cells.into_iter().collect()
 }
 
-/// Of what a search has found for each cell in each block; none if not all cells were searched.
+/// Returns the matrix of search results, by cell and block. `None` if not all cells were searched.
 fn of_searches<'a>(
     study: &'a Study,
     searches: &[SearchRecord],
@@ -124,8 +124,8 @@ fn of_searches<'a>(
     })
 }
 
-/// The effects, as the study looks at them: where its blocks come until it is answered, their
-/// intervals hold over all looks.
+/// Returns the effects for the study's looks: if it goes on until it is answered, their intervals
+/// hold over all looks.
 fn seen(
     study: &Study,
     design: &Design,
@@ -179,8 +179,8 @@ fn of_step<'a>(
     places.into_iter().filter_map(matrix).collect()
 }
 
-/// The metric that answers a question at a place, and its values by block and cell. Rates that
-/// nobody kept up with have no latency: there it is what was done.
+/// Returns the metric that answers a question at a place, and its values by block and cell. At
+/// rates that no variant kept up with there is no latency: throughput is used there.
 pub fn values(
     study: &Study,
     trials: &[TrialFinding],
@@ -210,7 +210,7 @@ pub fn values(
     })
 }
 
-/// A block's trials that stand on the data that was there last.
+/// Returns a block's trials that ran on the latest data.
 fn of_one_generation(cells: Vec<Option<&TrialFinding>>) -> Vec<Option<&TrialFinding>> {
     let last = cells.iter().flatten().max_by_key(|trial| trial.generation);
     let Some(last) = last.copied() else {
@@ -220,7 +220,7 @@ fn of_one_generation(cells: Vec<Option<&TrialFinding>>) -> Vec<Option<&TrialFind
     cells.iter().map(|cell| cell.filter(|_| same(*cell))).collect()
 }
 
-/// Judges all of them, and makes their records.
+/// Judges all effects, and makes their records.
 fn judged(all: &[Matrix<'_>]) -> Vec<EffectsRecord> {
     let is_primary = |matrix: &Matrix<'_>, effect: &Effect| {
         matrix.primary && !matches!(effect.kind, Kind::Simple(..))
@@ -271,7 +271,7 @@ impl Matrix<'_> {
         }
     }
 
-    /// Why no effect has an interval.
+    /// Returns why no effect has an interval.
     fn without_interval(&self) -> Option<WithoutInterval> {
         let blocks = self.effects.iter().map(|effect| effect.comparison.blocks);
         if !self.study.repeat.interleaved {
@@ -294,7 +294,7 @@ impl Matrix<'_> {
         }
     }
 
-    /// A value of an axis, against its first.
+    /// Returns a value of an axis, against its first.
     fn level(&self, at: Level) -> LevelRecord {
         LevelRecord {
             against: self.study.axes[self.axes[at.axis]].values[0].clone(),
@@ -302,7 +302,7 @@ impl Matrix<'_> {
         }
     }
 
-    /// A value that an axis is held at.
+    /// Returns a value that an axis is held at.
     fn held(&self, at: Level) -> LevelRecord {
         let axis = &self.study.axes[self.axes[at.axis]];
         LevelRecord {

@@ -1,4 +1,4 @@
-//! What long trials did beside the shorter ones of their variant, and what that says.
+//! Compares long trials with the shorter ones of their variant.
 //!
 //! Throughput and latency are judged apart: the source that these studies come from calls
 //! throughputs that are less than 4 % apart consistent, while its mean latency rose by 23 %.
@@ -10,10 +10,10 @@ use analysis::series;
 use store::record::{EnduredRecord, TrialFinding, TurnRecord};
 use study::settings::{Study, Variant};
 
-/// From so many blocks of the study on, the spread between them is the error of their mean.
+/// Number of blocks from which on the spread between them gives the error of their mean.
 const BLOCKS_MIN: usize = 3;
 
-/// What the turns of each endurance came to; none of other procedures.
+/// Returns the results of each endurance. Other procedures have none.
 pub fn endured(study: &Study, trials: &[TrialFinding]) -> Vec<EnduredRecord> {
     let variants = study.variants.iter();
     variants.filter_map(|variant| of_variant(variant, trials)).collect()
@@ -51,7 +51,7 @@ fn of_variant(variant: &Variant, trials: &[TrialFinding]) -> Option<EnduredRecor
     })
 }
 
-/// The trials of a turn, in all blocks.
+/// Summarizes the trials of a turn, over all blocks.
 fn turn(of: &[&TrialFinding], role: Role) -> TurnRecord {
     let here: Vec<&TrialFinding> = of.iter().copied().filter(|t| t.role == role).collect();
     let each = |value: fn(&TrialFinding) -> f64| -> Vec<f64> {
@@ -81,7 +81,7 @@ fn turn(of: &[&TrialFinding], role: Role) -> TurnRecord {
     }
 }
 
-/// The long turn's mean latency over that of the shorter ones, less one.
+/// Returns the long turn's mean latency over that of the shorter ones, minus one.
 fn mean_ms_change(turns: &[TurnRecord]) -> Option<f64> {
     let (long, beside) = turns.split_last()?;
     let is_known = !beside.is_empty() && beside.iter().all(|turn| turn.mean_ms > 0.0);

@@ -1,8 +1,7 @@
 //! Comparisons that are looked at while their blocks come: how, when that ends, and what is said.
 //!
-//! What must hold: whether a study is answered follows from the findings of the blocks before, by
-//! the same functions that make its findings. So a run that is taken up again ends where it would
-//! have ended.
+//! Invariant: the decision that a study is answered follows from the findings of earlier blocks, by
+//! the same functions that make its findings. So a resumed run ends where it would have ended.
 
 use super::compared::{Pairs, comparisons};
 use super::searched::searches;
@@ -14,7 +13,7 @@ use std::borrow::Cow;
 use store::record::{ComparisonRecord, LookRecord, LooksHow, LooksRecord, TrialFinding};
 use study::settings::Study;
 
-/// How the comparisons of a study are looked at.
+/// Returns how the comparisons of a study are looked at.
 pub fn looks_of(study: &Study) -> Looks {
     match study.repeat.first_look {
         _ if !study.added.is_empty() => Looks::Anytime,
@@ -26,12 +25,12 @@ pub fn looks_of(study: &Study) -> Looks {
     }
 }
 
-/// The word for that; none if they are looked at once.
+/// Returns the word for that. `None` if they are looked at once.
 pub fn name(study: &Study) -> Option<LooksHow> {
     how(looks_of(study))
 }
 
-/// How a record says how often somebody looked; none of once.
+/// Returns the record's word for the looks. `None` if there is only one look.
 fn how(looks: Looks) -> Option<LooksHow> {
     match looks {
         Looks::Once => None,
@@ -46,7 +45,7 @@ pub fn compared(pairs: &Pairs, metric: Metric) -> Result<Comparison, NotCompared
     compare_paired(&values, metric)
 }
 
-/// How many comparisons share the level of the interval: those that end the study, or one.
+/// Returns how many comparisons share the level of the interval: those that end the study, or one.
 fn among(study: &Study, is_primary: bool) -> usize {
     if is_primary && looks_of(study) != Looks::Once {
         study.contenders()
@@ -55,22 +54,22 @@ fn among(study: &Study, is_primary: bool) -> usize {
     }
 }
 
-/// A comparison as the study looks at it.
+/// Returns a comparison adjusted for the study's looks.
 pub fn at(study: &Study, comparison: Comparison, is_primary: bool) -> Comparison {
     comparison.looked_at(looks_of(study), among(study, is_primary))
 }
 
-/// Why no more blocks are measured.
+/// Reason why no more blocks are measured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// The primary comparisons say what they are to say.
+    /// The primary comparisons are answered.
     Answered(String),
-    /// They cannot say it any more: too many pairs are lost.
+    /// The primary comparisons can no longer be answered: too many pairs are lost.
     Lost(String),
 }
 
 impl Ended {
-    /// Why, in words.
+    /// Returns the reason in words.
     pub fn words(&self) -> &str {
         match self {
             Ended::Answered(why) | Ended::Lost(why) => why,
@@ -78,14 +77,14 @@ impl Ended {
     }
 }
 
-/// Looks at a study after so many `blocks`, of which there are these trials; none if it goes on.
+/// Looks at a study after `blocks` blocks with these trials. `None` if the study goes on.
 pub fn look(study: &Study, trials: &[TrialFinding], blocks: usize) -> Option<Ended> {
     let min = study.repeat.first_look?;
     let max = study.repeat.blocks;
     if blocks < min {
         return None;
     }
-    // Blocks that were added later change nothing of what was decided before.
+    // Blocks that were added later do not change earlier decisions.
     let mut declared = Cow::Borrowed(study);
     if !study.added.is_empty() {
         declared.to_mut().added.clear();
@@ -125,7 +124,7 @@ fn so_far(blocks: usize, max: usize) -> String {
     }
 }
 
-/// How a comparison was looked at after so many `blocks`; none of one that is looked at once.
+/// Returns how a comparison was looked at after `blocks` blocks. `None` if it is looked at once.
 pub fn record(
     study: &Study,
     comparison: &Comparison,
@@ -165,7 +164,7 @@ pub fn record(
     })
 }
 
-/// The primary comparison look by look.
+/// Returns the primary comparison, look by look.
 pub fn grew(study: &Study, pairs: &Pairs, metric: Metric) -> Vec<LookRecord> {
     let first = match looks_of(study) {
         Looks::Repeated { min, .. } => min,

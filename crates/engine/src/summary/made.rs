@@ -1,4 +1,4 @@
-//! Made-up runs, for tests of what is concluded from runs.
+//! Makes up runs, for tests of conclusions from runs.
 
 use analysis::procedure::Point;
 use measure::Known;
@@ -7,25 +7,26 @@ use study::settings::{Study, Variant};
 
 /// A trial of a made-up run.
 pub struct Made<'a> {
-    /// Its variant.
+    /// Variant of the trial.
     pub variant: &'a Variant,
-    /// Where it is.
+    /// Point of the trial.
     pub point: Point,
-    /// Its block.
+    /// Block of the trial.
     pub block: usize,
-    /// Its number.
+    /// Number of the trial.
     pub index: usize,
 }
 
 impl Made<'_> {
-    /// One of five deviations, up and down by turns, the same every time: no effect of anything.
+    /// Returns one of five deviations, up and down by turns, the same every time: independent of
+    /// any setting.
     pub fn one_of(&self, deviations: [f64; 5]) -> f64 {
         deviations[self.index * 7 % 5]
     }
 }
 
-/// A valid trial of ten seconds for each point of each variant in each block; `did` gives its
-/// throughput and p99.
+/// Returns a valid trial of ten seconds for each point of each variant in each block; `did` gives
+/// its throughput and p99.
 pub fn trials(study: &Study, did: impl Fn(&Made<'_>) -> (f64, Known)) -> Vec<TrialFinding> {
     let mut trials = Vec::new();
     for block in 0..study.repeat.blocks {

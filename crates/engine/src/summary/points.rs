@@ -1,8 +1,8 @@
-//! The points of a run: all blocks of one variant at one place, seen as one thing.
+//! The points of a run: all blocks of one variant at one place, merged.
 //!
-//! Throughput is the arithmetic mean over the blocks, each of which counts alike. A percentile is
-//! that of all operations of all blocks together, from the histograms on disk: percentiles are
-//! never averaged (11.2 and 27.4 ms are not "19.3 ms").
+//! Throughput is the arithmetic mean over the blocks, which count alike. A percentile is that of
+//! all operations of all blocks together, from the histograms on disk. Percentiles are never
+//! averaged (11.2 and 27.4 ms are not "19.3 ms").
 
 use super::used::usable;
 use analysis::VariantName;
@@ -17,10 +17,10 @@ use store::record::{
 };
 use store::{HistogramKind, Run, WindowHistograms};
 
-/// Latency of several trials together; none if their logs cannot be read.
+/// Returns the latency of several trials together. `None` if their logs cannot be read.
 pub type Merge<'a> = dyn Fn(&[&TrialFinding]) -> Option<QuantilesRecord> + 'a;
 
-/// Reads logs of the run at `path` back: it is the same for a run that was taken up again.
+/// Reads logs of the run at `path`. The result is the same for a resumed run.
 ///
 /// # Errors
 /// The run cannot be read.
@@ -36,12 +36,12 @@ pub fn read_back(path: &Path) -> Result<impl Fn(&[&TrialFinding]) -> Option<Quan
     })
 }
 
-/// By how much an open loop must fall short of its rate to be saturated: the margin within which
+/// Share by which an open loop must fall short of its rate to be saturated: the margin within which
 /// two throughputs count as the same.
 const SHORTFALL_MIN: f64 = 0.03;
-/// p99 ÷ p50 of latencies below which no queue has grown.
+/// Ratio p99 ÷ p50 of latencies below which no queue has grown.
 const STEADY_RATIO: f64 = 1.5;
-/// What a trial may be used for.
+/// Returns for which conclusions a trial may be used.
 pub fn state_of(trial: &TrialFinding) -> State {
     if is_saturated(trial) {
         State::Saturated
@@ -52,9 +52,9 @@ pub fn state_of(trial: &TrialFinding) -> State {
     }
 }
 
-/// Whether less was done than was offered, failures counted as done, and nothing else was wrong. V1
-/// does not fail when it was the limit in flight, which is the target's slowness, that held
-/// operations back. V8 may: some of them time out.
+/// Returns true if less was done than was offered, counting failures as done, and nothing else was
+/// wrong. V1 does not fail if the limit in flight held operations back, since that is caused by a
+/// slow target. V8 may fail: some operations time out.
 pub fn is_saturated(trial: &TrialFinding) -> bool {
     let rate = match trial.point {
         Some(Point::Rate(rate)) if trial.all.ops > 0 => rate as f64,
@@ -72,8 +72,9 @@ pub fn is_saturated(trial: &TrialFinding) -> bool {
     is_explained && is_short(done) && is_short(later) && !is_only_slow(trial, missing_s)
 }
 
-/// Whether what is missing at the window's end is what was under way there, by a latency that does
-/// not grow. One that grows from nothing, as that of a queue does, has a p99 of twice its median.
+/// Returns true if the operations missing at the window's end were under way there, at a latency
+/// that does not grow. A latency that grows from nothing, as that of a queue does, has a p99 of
+/// twice its median.
 fn is_only_slow(trial: &TrialFinding, missing_s: f64) -> bool {
     let latency = &trial.all.latency_ms;
     let (p50_ms, p99_ms) = (latency.p50.least(), latency.p99.least());
@@ -82,8 +83,8 @@ fn is_only_slow(trial: &TrialFinding, missing_s: f64) -> bool {
         && missing_s * 1e3 <= STEADY_RATIO * p50_ms
 }
 
-/// Every point of every variant that has a trial which may be used; those that were kept up with
-/// before those that were saturated, if blocks differ.
+/// Returns every point of every variant with a usable trial. If blocks differ, the state of most of
+/// them decides whether the point is saturated; a tie counts as kept up.
 pub fn points(
     variants: &[&VariantName],
     trials: &[TrialFinding],
@@ -96,8 +97,8 @@ pub fn points(
     variants.iter().flat_map(|variant| of(variant)).collect()
 }
 
-/// The points of which no trial may be used, made of all that there are, with the verdict
-/// `invalid`: they are shown and left to other programs, and nothing is concluded from them.
+/// Returns the points without a usable trial, made of all their trials, with the verdict `invalid`.
+/// They are shown and exported, but nothing is concluded from them.
 pub fn invalid_points(
     variants: &[&VariantName],
     trials: &[TrialFinding],
@@ -136,7 +137,7 @@ fn point(
         let same = here.iter().filter(|trial| state_of(trial) == state);
         same.copied().collect()
     };
-    // A point that was kept up with in most blocks was: the others were incidents.
+    // A point that kept up in most blocks counts as kept up: the others were incidents.
     let (kept, saturated) = (in_state(State::Kept), in_state(State::Saturated));
     let is_saturated = saturated.len() > kept.len();
     let used = if is_saturated { saturated } else { kept };
@@ -146,7 +147,8 @@ fn point(
     })
 }
 
-/// What trials of a variant at a place come to together, of so many that there are.
+/// Merges `used` trials of a variant at a place into a record; `all` is the number of all trials
+/// there.
 fn made_of(
     variant: &VariantName,
     place: Option<Point>,
@@ -179,7 +181,7 @@ fn made_of(
     }
 }
 
-/// The costs of a point, whose trials these are.
+/// Returns the costs of a point with these trials.
 pub fn costs_of(trials: &[&TrialFinding]) -> Vec<CostRecord> {
     let of = |cost: CostKind| {
         let values: Vec<f64> =
@@ -194,7 +196,7 @@ pub fn costs_of(trials: &[&TrialFinding]) -> Vec<CostRecord> {
     CostKind::ALL.into_iter().filter_map(of).collect()
 }
 
-/// The places of a variant's trials, in rising order of their values.
+/// Returns the places of a variant's trials, in rising order of load.
 pub fn places_of(trials: &[TrialFinding], variant: &VariantName) -> Vec<Option<Point>> {
     let mut places: Vec<Option<Point>> = Vec::new();
     for trial in trials.iter().filter(|trial| trial.variant == *variant) {
@@ -206,12 +208,12 @@ pub fn places_of(trials: &[TrialFinding], variant: &VariantName) -> Vec<Option<P
     places
 }
 
-/// How much load a point is, on whichever axis; 0 of none.
+/// Returns the load of a point on its axis, or 0 without a point.
 pub fn load_of(point: Option<Point>) -> f64 {
     point.map_or(0.0, Point::value)
 }
 
-/// What the points of one variant show as a ladder.
+/// Reads the points of one variant as a ladder.
 pub fn sweep(points: &[&PointRecord], p99_bound_ms: Option<f64>) -> Reading {
     let rung = |point: &&PointRecord| Rung {
         load: load_of(point.point),
@@ -227,7 +229,7 @@ pub fn sweep(points: &[&PointRecord], p99_bound_ms: Option<f64>) -> Reading {
     read_sweep(&rungs, p99_bound_ms)
 }
 
-/// The same for the records.
+/// Converts the reading of a ladder to its record.
 pub fn sweep_record(points: &[&PointRecord], sweep: &Reading) -> Option<SweepRecord> {
     let place = |at: usize| points[at].point;
     Some(SweepRecord {
@@ -277,7 +279,7 @@ mod tests {
     fn a_rate_is_saturated_when_nothing_was_wrong_but_that_less_was_done() {
         assert_eq!(at_rate(995.0, &[], Verdict::Valid, &[]), State::Kept);
         assert_eq!(at_rate(800.0, &[], Verdict::Suspect, &[]), State::Saturated);
-        // The client was late of its own: nobody knows what the target could have done.
+        // The client itself was late: the target's limit is unknown.
         assert_eq!(
             at_rate(800.0, &[], Verdict::Invalid, &["V1"]),
             State::Unusable
@@ -296,8 +298,8 @@ mod tests {
         assert_eq!(at_rate(800.0, &refused, Verdict::Suspect, &[]), State::Kept);
     }
 
-    /// Of a target that answers after 300 ms, a window of 6 s without a warm-up sees 5,700 of
-    /// 6,000.
+    /// If a target answers after 300 ms, a window of 6 s without a warm-up sees 5,700 of 6,000
+    /// operations.
     #[test]
     fn what_is_under_way_at_the_end_is_no_shortfall() {
         let state = |p50: f64, p99: f64, later: Option<f64>| {
@@ -316,7 +318,7 @@ mod tests {
         assert_eq!(state(150.0, 900.0, Some(1000.0)), State::Kept);
         // A queue that grows: the same from first to last, and ever later.
         assert_eq!(state(150.0, 300.0, Some(950.0)), State::Saturated);
-        // More is missing than the latency explains.
+        // More operations are missing than the latency explains.
         assert_eq!(state(100.0, 101.0, Some(950.0)), State::Saturated);
         assert_eq!(state(150.0, 300.0, None), State::Saturated);
     }
@@ -335,7 +337,7 @@ mod tests {
             trial.all.latency_ms.p99 = p99.into();
             trial
         };
-        // As it was seen: 11.24 and 27.36 became 19.3.
+        // A case from a real run: 11.24 and 27.36 became 19.3.
         let trials = [trial(0, 11.24), trial(1, 27.36)];
         let merge = |of: &[&TrialFinding]| {
             assert_eq!(of.len(), 2);

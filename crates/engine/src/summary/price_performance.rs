@@ -1,4 +1,4 @@
-//! What throughputs are worth: for their price, and in nodes.
+//! Relates throughput to price, and to the number of nodes needed.
 
 use super::compared::is_search;
 use super::points::{places_of, state_of};
@@ -14,11 +14,11 @@ use store::record::{
 use study::settings::{Capacity, Price, Study, Variant};
 use target::Target;
 
-/// Seconds of an hour: a price is of one.
+/// Seconds of an hour: prices are per hour.
 const HOUR_S: f64 = 3600.0;
 
-/// What each variant with a price does for it: what its searches have found, or else at the primary
-/// point of comparisons, or where it did most.
+/// Returns the throughput per price of each variant with a price. It uses the result of its
+/// searches, or its throughput at the primary point of comparisons, or else its highest.
 pub fn prices(
     study: &Study,
     points: &[PointRecord],
@@ -47,14 +47,15 @@ pub fn prices(
     study.variants.iter().filter_map(of).collect()
 }
 
-/// What a variant did, and where: nowhere of what its searches have found.
+/// Throughput of a variant, and its point. Search results have no point.
 struct Did {
     place: Option<Point>,
     ops_per_s: f64,
     ci95: Option<[f64; 2]>,
 }
 
-/// None where a search has not found what it searched for: of a lower bound no price is known.
+/// Returns the result of the searches. `None` if one has not reached its goal: a lower bound gives
+/// no price.
 fn found(variant: &Variant, searches: &[SearchRecord]) -> Option<Did> {
     let of = searches.iter().filter(|one| one.variant == variant.name);
     let log = |one: &SearchRecord| match one.found_ops_per_s()? {
@@ -85,7 +86,7 @@ fn measured(
     })
 }
 
-/// The comparison with the variant that it is compared with by throughput, for the prices of both.
+/// Returns the comparison by throughput with the baseline, for the prices of both.
 fn against(
     study: &Study,
     variant: &Variant,
@@ -100,7 +101,7 @@ fn against(
     let compared = here.filter(|c| c.bound.is_none()).and_then(|c| {
         let baseline = study.variants.iter().find(|v| v.name == c.baseline)?;
         let of_baseline = baseline.settings.price.as_ref()?;
-        // Sums in different currencies have no ratio.
+        // Prices in different currencies have no ratio.
         let is_same = of_baseline.currency == price.currency;
         let prices = price.per_hour / of_baseline.per_hour;
         let (ratio, ci95) = for_price(c.ratio, c.ci95, prices);
@@ -114,7 +115,7 @@ fn against(
     compared.unwrap_or_default()
 }
 
-/// How many nodes each variant takes for what the study asks for.
+/// Returns how many nodes each variant needs for the capacity that the study asks for.
 pub fn capacities(
     study: &Study,
     trials: &[TrialFinding],
@@ -188,8 +189,8 @@ fn capacity(asked: &Capacity, variant: &Variant, held: Option<(f64, f64)>) -> Ca
     }
 }
 
-/// The highest rate that was kept up with, p99 for certain within the bound, in every block, and so
-/// at all lower rates; with the lower end of what was done there.
+/// Returns the highest rate that was kept up with in every block, with p99 certainly within the
+/// bound, as at all lower rates. The second value is the lower end of the throughput there.
 fn held(
     asked: &Capacity,
     variant: &Variant,
@@ -216,8 +217,8 @@ fn held(
     Some((rate.value(), least))
 }
 
-/// What searches for a rate within such a bound held: their geometric mean, and the lower end of
-/// its interval; none where a block held nothing, and of under three blocks.
+/// Returns the geometric mean of the rates that searches within such a bound held, and the lower
+/// end of its interval. `None` if a block held no rate, or with fewer than three blocks.
 fn searched(asked: &Capacity, variant: &Variant, searches: &[SearchRecord]) -> Option<(f64, f64)> {
     let bound = variant.settings.procedure.bound()?;
     let is_asked = bound.of == Percentile::P99 && bound.ms <= asked.p99_ms;
@@ -233,7 +234,7 @@ fn searched(asked: &Capacity, variant: &Variant, searches: &[SearchRecord]) -> O
     Some((series::mean(&logs).exp(), least.exp()))
 }
 
-/// What the number of nodes takes for granted.
+/// Lists the assumptions behind the number of nodes.
 fn assumptions(asked: &Capacity, nodes: u64, measured: u64) -> Vec<String> {
     let skew = match asked.skew {
         1.0 => "all nodes do the same; state `capacity.skew` if they do not".to_owned(),
@@ -308,7 +309,7 @@ mod tests {
             said.contains("4 USD an hour") && said.contains("times “d13”"),
             "{said}"
         );
-        // Of two currencies there is no ratio.
+        // Two currencies have no ratio.
         let other = run(&PRICED.replacen("USD", "EUR", 1), did);
         assert_eq!(other.prices[1].ratio, None);
     }
@@ -345,7 +346,7 @@ mod tests {
         let found = run(HELD, |_, rate| (rate, Known::AtLeast(8.0)));
         assert_eq!(found.capacities[0].nodes, None);
         assert!(found.capacities[0].refused.as_ref().unwrap().contains("no rate was held"));
-        // Nor does a closed loop hold a rate.
+        // A closed loop does not hold a rate either.
         let closed = HELD.replace("rate:", "threads:");
         let found = run(&closed, |_, _| (20_000.0, Known::Exactly(1.0)));
         assert_eq!(found.capacities[0].nodes, None);

@@ -1,5 +1,5 @@
-//! Published ratios beside ours. A published ratio has no interval: whether it lies in ours is all
-//! that can be said.
+//! Compares published ratios with measured ones. A published ratio has no interval: the only
+//! statement possible is whether it lies within the measured interval.
 
 use analysis::{Metric, VariantName, compare_paired, series};
 use measure::Known;
@@ -11,22 +11,22 @@ use store::record::{
 use study::settings::Study;
 use study::settings::{Failure, Figure, Published, Ratio};
 
-/// Where a variant was measured, as far as ratios are of it.
+/// Measurement of a variant, as far as ratios use it.
 struct Place<'a> {
     ops_per_s: f64,
-    /// Of each block.
+    /// Throughput of each block, op/s.
     ops_per_s_blocks: Vec<f64>,
-    /// Merged over blocks; of a search, which ends elsewhere in each, one for each.
+    /// Latency merged over blocks. For searches, which end at different points, one for each.
     latency_ms: Vec<&'a QuantilesRecord>,
-    /// Of each block.
+    /// Latency of each block.
     latency_ms_blocks: Vec<&'a QuantilesRecord>,
 }
 
-/// What a published metric is called where it is a latency.
+/// Prefix of a published metric that is a latency.
 const LATENCY: &str = "latency_ms.";
 
 impl Place<'_> {
-    /// The metric in each block; none where it is only a bound in one of them, or is not known.
+    /// Returns the metric in each block. `None` if it is unknown or only a bound in one of them.
     fn blocks(&self, metric: &str) -> Option<Vec<f64>> {
         match metric.strip_prefix(LATENCY) {
             None => (metric == "ops_per_s").then(|| self.ops_per_s_blocks.clone()),
@@ -38,7 +38,7 @@ impl Place<'_> {
     }
 }
 
-/// A figure of a latency that is known, ms: of a lower bound no ratio is.
+/// Returns a figure of a known latency, ms. A lower bound gives no ratio.
 fn exactly(latency: &QuantilesRecord, name: &str) -> Option<f64> {
     match latency.figure(name)? {
         Known::Exactly(ms) if ms > 0.0 => Some(ms),
@@ -46,7 +46,7 @@ fn exactly(latency: &QuantilesRecord, name: &str) -> Option<f64> {
     }
 }
 
-/// The ratio of two places with its interval, where their blocks are pairs.
+/// Returns the ratio of two places. It has an interval if their blocks are pairs.
 fn by_blocks(metric: &str, of: &[f64], to: &[f64]) -> Option<(f64, Option<[f64; 2]>)> {
     let margins = if metric.starts_with(LATENCY) {
         Metric::LATENCY
@@ -60,7 +60,7 @@ fn by_blocks(metric: &str, of: &[f64], to: &[f64]) -> Option<(f64, Option<[f64; 
     compared.map(|compared| (compared.ratio, compared.ci95()))
 }
 
-/// What was published, beside what was found; none where the study names no file.
+/// Returns the published figures with the measured ones. `None` if the study names no file.
 pub fn published(
     study: &Study,
     trials: &[TrialFinding],
@@ -124,7 +124,8 @@ fn failure(failure: &Failure) -> PublishedFailureRecord {
     }
 }
 
-/// Where the searches of a variant ended, the last trial there of each: the one that held it.
+/// Returns where the searches of a variant ended: for each, the last trial there, which held the
+/// point.
 fn found<'a>(
     variant: &VariantName,
     trials: &'a [TrialFinding],
@@ -147,7 +148,7 @@ fn found<'a>(
     })
 }
 
-/// Where a variant did most, of those that were measured.
+/// Returns the measured point of a variant with the highest throughput.
 fn highest<'a>(
     variant: &VariantName,
     points: &'a [PointRecord],
@@ -180,7 +181,7 @@ fn place<'a>(point: &'a PointRecord, trials: &'a [TrialFinding]) -> Place<'a> {
     }
 }
 
-/// Our ratio, with its interval where its blocks are pairs.
+/// Returns the measured ratio. It has an interval if its blocks are pairs.
 fn ours(metric: &str, of: &Place<'_>, to: &Place<'_>) -> Option<(f64, Option<[f64; 2]>)> {
     if let Some((of, to)) = of.blocks(metric).zip(to.blocks(metric))
         && let Some(compared) = by_blocks(metric, &of, &to)
@@ -198,8 +199,8 @@ fn ours(metric: &str, of: &Place<'_>, to: &Place<'_>) -> Option<(f64, Option<[f6
     Some(((mean(of)? - mean(to)?).exp(), None))
 }
 
-/// The geometric mean of our ratios at all points that both variants have. With an interval where
-/// blocks are pairs at all of them: then each block has such a mean.
+/// Returns the geometric mean of the measured ratios at all points that both variants have. It has
+/// an interval if the blocks are pairs at all points: then each block has such a mean.
 fn over_points(
     ratio: &Ratio,
     points: &[PointRecord],
@@ -309,7 +310,7 @@ mod tests {
         assert_eq!(absent.ours, None);
     }
 
-    /// Of latencies no interval was given, whatever the number of blocks.
+    /// Latencies had no interval, whatever the number of blocks.
     #[test]
     fn ratios_of_latencies_have_intervals_over_blocks() {
         let trial = |index: usize, p99: f64| {
@@ -386,7 +387,8 @@ mod tests {
         assert_eq!(p50.ours, None, "nothing is known of it");
     }
 
-    /// A search probes beyond what it ends with: there more is done, later than it may be.
+    /// A search tries loads beyond its result: throughput is higher there, and latency beyond the
+    /// bound.
     #[test]
     fn a_ratio_is_of_what_searches_have_found_and_not_of_what_they_have_tried() {
         let trial = |index: usize, variant: &str, threads: f64, ops: f64| {

@@ -1,5 +1,4 @@
-//! What the study requires, and what came of it: a record for each requirement, in the order of
-//! the study.
+//! Judges the requirements of a study: one record for each, in the order of the study.
 
 mod earlier;
 mod said;
@@ -19,7 +18,7 @@ use store::record::{
 };
 use study::settings::{Require, Study, Untold, Variant, Where};
 
-/// What requirements are judged by.
+/// Facts by which requirements are judged.
 pub struct RequirementFacts<'a> {
     pub study: &'a Study,
     pub trials: &'a [TrialFinding],
@@ -29,7 +28,7 @@ pub struct RequirementFacts<'a> {
     pub comparisons: &'a [ComparisonRecord],
 }
 
-/// A percentile: its key in records, what is required of it, its words, and where it stands.
+/// Percentile: its key in records, its requirement, its words, and its figure.
 type Percentile = (
     &'static str,
     RequiredMetric,
@@ -44,11 +43,11 @@ const PERCENTILES: [Percentile; 4] = [
     ("p999", RequiredMetric::P999Ms, "p99.9 latency", |q| q.p999),
 ];
 
-/// A number that something is required of, as far as it is known.
+/// A number with a requirement, if it is known.
 struct Number {
     value: Option<Known>,
     ci95: Option<[f64; 2]>,
-    /// What decides otherwise than the interval does, and why.
+    /// Outcome that overrides the interval, and the reason.
     decided: Option<(Outcome, &'static str)>,
 }
 
@@ -65,18 +64,18 @@ struct Required<'a> {
     earlier: Option<EarlierNumbers>,
 }
 
-/// The numbers of a point in this run and in an earlier one.
+/// Numbers of a point in this run and in an earlier one.
 struct EarlierNumbers {
-    /// The earlier run, by study and stamp.
+    /// Study and stamp of the earlier run.
     run: String,
     before: f64,
     now: f64,
-    /// By which share it may be worse.
+    /// Share by which this run may be worse.
     worse_by: f64,
     is_latency: bool,
 }
 
-/// All requirements of the study.
+/// Returns the records of all requirements of the study.
 pub fn requirements(found: &RequirementFacts<'_>) -> Vec<RequirementRecord> {
     let variants = found.study.variants.iter();
     variants.flat_map(|variant| found.of(variant)).collect()
@@ -95,7 +94,7 @@ impl RequirementFacts<'_> {
         records
     }
 
-    /// Where something is required of a variant.
+    /// Returns the places at which a variant has requirements.
     fn places(&self, variant: &Variant) -> Vec<Option<Point>> {
         let outlook = variant.settings.procedure.outlook();
         let measured = places_of(self.trials, &variant.name);
@@ -118,7 +117,7 @@ impl RequirementFacts<'_> {
         }
     }
 
-    /// The points that the answer names: where each search ended, or the best of a ladder.
+    /// Returns the points that the answer names: the end of each search, or the best of a ladder.
     fn named(&self, variant: &Variant) -> Vec<Option<Point>> {
         let of = self.searches.iter().filter(|s| s.variant == variant.name);
         let mut named: Vec<Option<Point>> = Vec::new();
@@ -133,7 +132,7 @@ impl RequirementFacts<'_> {
         named
     }
 
-    /// The best point of a ladder.
+    /// Returns the best point of a ladder.
     fn best(&self, variant: &Variant) -> Option<Point> {
         let sweep = self.sweeps.iter().find(|s| s.variant == variant.name);
         let named = sweep.and_then(|s| s.best_within_bound.or(s.best));
@@ -185,9 +184,10 @@ impl RequirementFacts<'_> {
         self.trials.iter().filter(is_used).collect()
     }
 
-    /// A percentile of all blocks together. Several blocks have an interval from the spread between
-    /// them, made to hold that percentile; a single one has that of its window. Where there is
-    /// none, the share of operations above the limit still tells what is far beyond it.
+    /// Returns a percentile of all blocks together. With three or more blocks, its interval comes
+    /// from the spread between them, extended to contain the percentile; with fewer, from their
+    /// windows. Without an interval, the share of operations above the limit still shows a value
+    /// far beyond it.
     fn latency(
         &self,
         point: &PointRecord,
@@ -225,7 +225,7 @@ impl RequirementFacts<'_> {
         }
     }
 
-    /// Failed operations of all that were due in the windows.
+    /// Returns the share of failed operations among those due in the windows.
     fn error_rate(&self, point: &PointRecord, limit: f64) -> Number {
         let failed = |trial: &&TrialFinding| trial.errors.values().sum::<u64>();
         let all = |trial: &&TrialFinding| trial.all.latency_ms.count + failed(trial);
@@ -265,7 +265,7 @@ impl RequirementFacts<'_> {
         }
     }
 
-    /// How good a contender is beside the baseline. None of the baseline itself.
+    /// Returns the record of the required ratio to the baseline. The baseline itself has none.
     fn ratio(&self, variant: &Variant, least: f64) -> Option<RequirementRecord> {
         let variants = &self.study.variants;
         let baseline = variants.iter().find(|one| one.step == variant.step)?;
@@ -295,9 +295,9 @@ impl RequirementFacts<'_> {
     }
 }
 
-/// Whether so many operations took longer than the limit of a percentile that the 95 % interval of
-/// their share (Wilson's) is all above what the percentile lets be: at least half of them did where
-/// the median did. The median itself is not judged by itself.
+/// Returns true if the share of operations above the limit certainly exceeds the share that the
+/// percentile allows, by its 95 % interval (Wilson's). If the median is above the limit, that share
+/// is at least half. The median itself is not judged this way.
 fn is_far_above(latency: &QuantilesRecord, percentile: &str, limit_ms: f64) -> bool {
     let allowed = match percentile {
         "p95" => 0.05,
@@ -309,7 +309,8 @@ fn is_far_above(latency: &QuantilesRecord, percentile: &str, limit_ms: f64) -> b
     latency.p50.least() > limit_ms && half.is_some_and(|[low, _]| low > allowed)
 }
 
-/// The interval of a single window, of both where there are two, and else that over the blocks.
+/// Returns the interval of a single window. For two blocks, returns the hull of both windows'
+/// intervals; for more, the interval over the blocks.
 fn over_blocks(
     used: &[&TrialFinding],
     own: impl Fn(&&TrialFinding) -> Option<[f64; 2]>,
@@ -331,7 +332,7 @@ fn latencies(require: &Require) -> [Option<f64>; 4] {
     ]
 }
 
-/// Of throughput contender ÷ baseline, of latency the other way round: more is better.
+/// Returns contender ÷ baseline for throughput, and the inverse for latency: more is better.
 fn ratio(comparison: &ComparisonRecord) -> Number {
     let ends = match (comparison.ci95, comparison.ci95_end) {
         (Some(ends), _) => Some(ends),
@@ -349,7 +350,7 @@ fn ratio(comparison: &ComparisonRecord) -> Number {
     }
 }
 
-/// A ratio contender ÷ baseline as how good the contender is: more is better, of latency too.
+/// Converts a ratio contender ÷ baseline such that more is better, for latency too.
 fn how_good(ratio: f64, ci95: Option<[f64; 2]>, is_latency: bool) -> Number {
     let (value, ci95) = if is_latency {
         (1.0 / ratio, ci95.map(|[low, high]| [1.0 / high, 1.0 / low]))
@@ -373,7 +374,7 @@ impl Required<'_> {
         let by_interval = number.value.map(|v| self.limit.judge(v, number.ci95));
         let (outcome, why) = match (by_interval, number.decided) {
             (None, _) => (Outcome::Untold, "no trial there may be believed"),
-            // What is beyond the limit for certain is so whatever else is said.
+            // A value certainly beyond the limit is missed, whatever else is undecided.
             (Some(Outcome::Missed), Some((Outcome::Untold, _))) => (Outcome::Missed, ""),
             (Some(_), Some((decided, why))) => (decided, why),
             (Some(Outcome::Untold), None) if number.ci95.is_none() => (
@@ -410,7 +411,7 @@ impl Required<'_> {
         }
     }
 
-    /// Whether the number itself is beyond the limit, whatever its interval.
+    /// Returns true if the value itself is beyond the limit, regardless of its interval.
     fn is_beyond(&self, value: Option<Known>) -> bool {
         value.is_some_and(|value| {
             let alone = [value.least(), value.least()];

@@ -1,4 +1,4 @@
-//! What a scale-up study found: its variants as numbers of units, arm by arm.
+//! Computes the findings of a scale-up study: its variants as numbers of units, arm by arm.
 
 mod chosen;
 
@@ -14,18 +14,18 @@ use study::settings::{Study, Variant};
 use target::Placing;
 use words::scale_up::plural;
 
-/// The findings of a run that this stands on.
+/// Findings of a run that the scale-up uses.
 struct ScaleFacts<'a> {
     study: &'a Study,
     trials: &'a [TrialFinding],
     points: &'a [PointRecord],
     searches: &'a [SearchRecord],
-    /// Blocks that the run was to have.
+    /// Planned number of blocks.
     blocks: usize,
 }
 
-/// A record for each arm; none of a study that does not scale up, and where no trial has come so
-/// far that its machine is known.
+/// Returns a record for each arm. Empty if the study does not scale up, or if no trial got far
+/// enough to know its machine.
 pub fn records(
     study: &Study,
     trials: &[TrialFinding],
@@ -60,7 +60,7 @@ pub fn records(
         record.sentences.extend(found.said_of(arm, &record.unit));
         let is_placed = |baseline: &Arm| found.topology(baseline) != found.topology(arm);
         if !baseline.is_some_and(is_placed) {
-            // The factors that have a name are those of placement.
+            // The named factors are those of placement.
             let gains = record.improvements.iter_mut();
             gains.for_each(|gain| gain.fills = None);
         }
@@ -107,7 +107,7 @@ impl<'a> ScaleFacts<'a> {
         }
     }
 
-    /// The variants by what they are on the other axes.
+    /// Groups the variants by their values on the other axes.
     fn arms(&self, asked: &ScaleUp, axis: usize, machine: Machine) -> Vec<Arm> {
         let mut arms: IndexMap<Vec<usize>, Arm> = IndexMap::new();
         for variant in &self.study.variants {
@@ -125,14 +125,14 @@ impl<'a> ScaleFacts<'a> {
         arms.into_values().collect()
     }
 
-    /// How an arm's nodes are placed.
+    /// Returns how an arm's nodes are placed.
     fn topology(&self, arm: &Arm) -> Option<Placing> {
         let of = &arm.points.first()?.variant;
         let variant = self.study.variants.iter().find(|one| one.name == *of)?;
         Some(variant.settings.target.local()?.topology.placing)
     }
 
-    /// What is to be known of some of an arm's points.
+    /// Returns remarks on some of an arm's points.
     fn said_of(&self, arm: &Arm, unit: &str) -> Vec<String> {
         let mut said = Vec::new();
         let shares = |of: &&Measured| {
@@ -157,7 +157,7 @@ impl<'a> ScaleFacts<'a> {
         said
     }
 
-    /// The values of a variant on the other axes.
+    /// Returns the values of a variant on the other axes.
     fn name_of(&self, variant: &Variant, axis: usize) -> Option<String> {
         let axes = self.study.axes.iter().zip(&variant.cell).enumerate();
         let others = axes.filter(|(index, _)| *index != axis);
@@ -193,7 +193,7 @@ impl<'a> ScaleFacts<'a> {
     }
 }
 
-/// On how many sockets so many units are, and how many on each.
+/// Returns on how many sockets the units are, and how many are on each.
 fn lies(part: Option<&PartRecord>, count: u32, machine: Machine) -> (u32, Vec<u32>) {
     match part {
         Some(part) => (part.split.len() as u32, part.split.clone()),
@@ -342,7 +342,7 @@ mod tests {
                 "{point:?}"
             );
         }
-        // The second was too much: there it is seen what can be done.
+        // The second rate was too much: it shows what the target can do.
         let found = run("}, sweep: {rate: [10, 1000k]}", 1.0);
         let first = &found.scale_ups[0].points[0];
         assert!((first.ops_per_s.unwrap() - 2000.0).abs() < 5.0, "{first:?}");
@@ -358,7 +358,7 @@ mod tests {
                     detail: String::new(),
                 });
             }
-            // An interruption in the second block, after which all was loaded anew.
+            // An interruption in the second block, after which all data was loaded again.
             trial.generation = Some(if trial.block > 1 || trial.index % 2 == 0 {
                 2
             } else {

@@ -1,4 +1,4 @@
-//! Which settings of a screening do anything, and which are to be confirmed.
+//! Finds the settings of a screening that have an effect, and those to confirm.
 
 use super::compared::{at_value, default_place};
 use super::effects::values;
@@ -11,10 +11,10 @@ use store::record::{ScreenRecord, ScreenedRecord, TrialFinding};
 use study::settings::{Study, Variant};
 use words::place::metric_words;
 
-/// Blocks of the confirmation: as many as a comparison begins with.
+/// Number of blocks of the confirmation: as many as a comparison begins with.
 const CONFIRM_BLOCKS: usize = 5;
 
-/// The screening of each step, at its primary point; none of other studies.
+/// Returns the screening of each step, at its primary point. Empty for other studies.
 pub fn screens(study: &Study, trials: &[TrialFinding]) -> Vec<ScreenRecord> {
     let Some(design) = study.screen else {
         return Vec::new();
@@ -33,7 +33,7 @@ fn of_step(
     step: &Option<String>,
 ) -> Option<ScreenRecord> {
     let of: Vec<&Variant> = study.variants.iter().filter(|v| v.step == *step).collect();
-    // The study as it is written is no run of the design.
+    // The study as it is written is not a run of the design.
     let (runs, written): (Vec<&Variant>, Vec<&Variant>) =
         of.into_iter().partition(|variant| !variant.cell.is_empty());
     let place = place(study, trials, &runs)?;
@@ -82,7 +82,7 @@ fn of_step(
     })
 }
 
-/// The primary point: that of the study, or the one by which a comparison would go.
+/// Returns the primary point: that of the study, or that of a comparison.
 fn place(study: &Study, trials: &[TrialFinding], runs: &[&Variant]) -> Option<Point> {
     let places = places_of(trials, &runs.first()?.name);
     let is_run = |trial: &&TrialFinding| runs.iter().any(|run| run.name == trial.variant);
@@ -93,7 +93,8 @@ fn place(study: &Study, trials: &[TrialFinding], runs: &[&Variant]) -> Option<Po
     }
 }
 
-/// The geometric mean of a run over the blocks; none if there is no value, or one is a lower bound.
+/// Returns the geometric mean of a run over the blocks. `None` if there is no value, or if one is a
+/// lower bound.
 fn mean(by_block: &[Vec<Option<Known>>], run: usize) -> Option<f64> {
     let values: Vec<Known> = by_block.iter().filter_map(|block| block[run]).collect();
     let is_known = !values.is_empty() && !values.iter().any(|value| value.is_at_least());
@@ -132,7 +133,7 @@ fn judged(study: &Study, record: ScreenRecord, found: &[f64]) -> ScreenRecord {
     }
 }
 
-/// What confirms these settings: every combination of them, in blocks.
+/// Returns the keys of a study that confirms these settings: every combination of them, in blocks.
 fn matrix(study: &Study, confirm: &[usize]) -> String {
     if confirm.is_empty() {
         return String::new();
@@ -174,7 +175,7 @@ mod tests {
     }
 
     /// A run in which the third setting costs a tenth and the second brings 4 %, with a noise that
-    /// is the same every time; without the runs of these names.
+    /// is the same every time. The runs named in `without` are missing.
     fn trials(study: &Study, without: &[&str]) -> Vec<TrialFinding> {
         let mut trials = made::trials(study, |trial| {
             let is_high = |at: usize| trial.variant.cell.get(at) == Some(&1);

@@ -1,8 +1,8 @@
-//! What the searches of a study came to: each by itself, and those of a variant together.
+//! Summarizes the searches of a study: each by itself, and those of a variant together.
 //!
-//! What is found is a rate or a number of threads, and ratios are what is compared: several
-//! searches together are their geometric mean, with an interval by Student's t of the logarithms
-//! (evidence: a search is a path, so that only whole searches are repetitions).
+//! A search finds a rate or a number of threads, and ratios are compared. So several searches are
+//! summarized by their geometric mean, with an interval by Student's t of the logarithms. A search
+//! is a path, so only whole searches are repetitions.
 
 use super::used::usable;
 use crate::found::found;
@@ -14,7 +14,7 @@ use store::record::{
 use study::settings::{Study, Variant};
 use words::search::AtShare;
 
-/// Every search, variant by variant.
+/// Returns every search, variant by variant.
 pub fn searches(study: &Study, trials: &[TrialFinding]) -> Vec<SearchRecord> {
     let mut records = Vec::new();
     for variant in &study.variants {
@@ -78,7 +78,7 @@ fn range(range: Range) -> SearchRangeRecord {
     }
 }
 
-/// As a procedure sees a trial; one that no rule has judged has failed.
+/// Converts a trial to the procedure's view; a trial that no rule has judged has failed.
 fn seen(variant: &Variant, trial: &TrialFinding) -> Option<SeenTrial> {
     let is_judged = !trial.rules.is_empty();
     Some(SeenTrial {
@@ -105,13 +105,13 @@ fn step(procedure: &Procedure, trial: &TrialFinding, seen: &SeenTrial) -> Search
     }
 }
 
-/// The percentile that a search goes by.
+/// Returns the percentile of a search's bound.
 fn percentile(procedure: &Procedure) -> Percentile {
     procedure.bound().map_or(Percentile::P99, |bound| bound.of)
 }
 
-/// The trials in which a search that came to an answer saw that a load is too much, or saw nothing
-/// and looked again: what they came to is no part of what was found.
+/// Returns the trials in which a search with an answer found a load too high, or got no answer and
+/// tried again. These trials are not part of the search's result.
 pub fn beyond(searches: &[SearchRecord]) -> BTreeSet<usize> {
     let is_answer = |one: &&SearchRecord| {
         matches!(
@@ -132,7 +132,7 @@ pub fn beyond(searches: &[SearchRecord]) -> BTreeSet<usize> {
     steps.filter(is_beyond).map(|step| step.trial).collect()
 }
 
-/// What was measured at a share of what the searches of a variant found, if that was asked for.
+/// Returns the measurement at a share of the searches' result, if the study asked for one.
 pub fn at_share(variant: &Variant, trials: &[TrialFinding]) -> Option<AtShare> {
     let procedure = &variant.settings.procedure;
     let (share, of) = (procedure.expected()?, percentile(procedure));

@@ -1,8 +1,9 @@
-//! Studies whose truth is known: how often the answer is wrong, with the order of a real plan.
+//! Simulates studies with a known truth: how often the answer is wrong, with the order of a real
+//! plan.
 //!
-//! Trials are simulated in the order in which they would run, so that drift, the place in a block
-//! and the noise of blocks fall on variants as they would. The long version of each simulation is
-//! ignored here; `cargo xtask audit` runs it.
+//! Trials are simulated in the order in which they would run. Drift, the place in a block and the
+//! noise of blocks therefore affect variants as in a real run. The long version of each simulation
+//! is ignored here; `cargo xtask audit` runs it.
 
 use super::findings;
 use analysis::DIFFERENCE_LEVEL;
@@ -15,24 +16,24 @@ use study::resolve::resolve;
 use study::settings::{Overrides, Study};
 use workload::random::Draws;
 
-/// A standard normal value (Box and Muller 1958).
+/// Returns a standard normal value (Box and Muller 1958).
 fn normal(chance: &mut Draws) -> f64 {
     let radius = (-2.0 * chance.unit().ln()).sqrt();
     radius * (std::f64::consts::TAU * chance.unit()).cos()
 }
 
-/// What acts on a trial, as shares of its throughput.
+/// Effects on a trial, as shares of its throughput.
 #[derive(Clone, Copy, Debug, Default)]
 struct World {
     /// Standard deviation of the ratio of two trials of one block.
     noise: f64,
     /// Standard deviation from block to block, alike for all trials of a block.
     block: f64,
-    /// What each trial of the run is faster than the one before it.
+    /// Gain of each trial of the run over the one before it.
     drift: f64,
-    /// What comes first of a block loses.
+    /// Loss of the first trial of a block.
     first: f64,
-    /// What the last variant gains.
+    /// Gain of the last variant.
     effect: f64,
 }
 
@@ -46,7 +47,7 @@ fn study(blocks: usize, rest: &str) -> Study {
 
 const ONE_POINT: &str = "procedure: {fixed: {threads: 8}}\n";
 
-/// One run of the study in such a world.
+/// Simulates one run of the study.
 fn run(study: &Study, seed: u64, world: World) -> FindingsRecord {
     let mut study = study.clone();
     study.seed = seed;
@@ -81,7 +82,7 @@ fn run(study: &Study, seed: u64, world: World) -> FindingsRecord {
     findings(&study, trials.collect(), &|_| None, None)
 }
 
-/// Share of runs whose primary comparison, or any other, says that variants differ.
+/// Returns the share of runs whose primary comparison, or any other, says that variants differ.
 fn called(study: &Study, world: World, seeds: Range<u64>) -> [f64; 2] {
     let (mut counts, runs) = ([0u32; 2], seeds.end - seeds.start);
     for seed in seeds {
@@ -97,7 +98,7 @@ fn called(study: &Study, world: World, seeds: Range<u64>) -> [f64; 2] {
     counts.map(|count| f64::from(count) / runs as f64)
 }
 
-/// Above this share of `runs`, a true 3 % is improbable (one in a thousand).
+/// Returns the share of `runs` above which a true 3 % is improbable (one in a thousand).
 fn at_level(runs: u64) -> f64 {
     DIFFERENCE_LEVEL + 3.1 * (DIFFERENCE_LEVEL * (1.0 - DIFFERENCE_LEVEL) / runs as f64).sqrt()
 }
@@ -155,7 +156,7 @@ fn audit_of_equal_variants_at_most_one_in_thirty_is_called_different() {
     equal_variants(&audit_seeds());
 }
 
-/// `cargo xtask audit --seed S --runs N`: seeds that no other S has.
+/// Returns the seeds of `cargo xtask audit --seed S --runs N`: no other S has them.
 fn audit_seeds() -> Range<u64> {
     let given = |name: &str| std::env::var(name).ok()?.parse::<u64>().ok();
     let runs = given("CASSAY_AUDIT_RUNS").unwrap_or(4000);
@@ -163,7 +164,7 @@ fn audit_seeds() -> Range<u64> {
     first..first + runs
 }
 
-/// Share of studies that find 5 %, with so many blocks and such noise of the ratio.
+/// Returns the share of studies that find 5 %, with `blocks` blocks and this noise of the ratio.
 fn found(blocks: usize, noise: f64, seeds: Range<u64>) -> f64 {
     let world = World {
         noise,
@@ -179,7 +180,7 @@ fn found(blocks: usize, noise: f64, seeds: Range<u64>) -> f64 {
 #[test]
 #[ignore = "long: cargo xtask audit"]
 fn audit_of_a_difference_of_five_percent() {
-    // Of the ratio, and of each trial by itself.
+    // Noise of the ratio, and of each trial by itself.
     let each = 0.02 * 2.0_f64.sqrt();
     assert!(found(5, 0.02, audit_seeds()) >= 0.90);
     assert!(found(5, each, audit_seeds()) >= 0.66);
@@ -189,7 +190,7 @@ fn audit_of_a_difference_of_five_percent() {
 #[test]
 fn five_percent_are_found_in_nine_of_ten_studies() {
     let effect = 1.05_f64.ln();
-    // Who comes first in a block is so much better; of five blocks that does not cancel out.
+    // The first trial of a block has this advantage, which does not cancel out over five blocks.
     for (blocks, first) in [(5, 0.0), (6, 0.01)] {
         let world = World {
             noise: 0.02,
@@ -223,7 +224,7 @@ fn ten_points(seeds: Range<u64>) {
     assert!(primary <= most && other <= most, "{primary} {other}");
 }
 
-/// More than five of sixty are improbable; called one by one, a study has 0.9 findings on average.
+/// More than five of sixty are improbable; without adjustment, a study has 0.9 findings on average.
 #[test]
 fn ten_points_have_a_false_finding_in_one_study_of_thirty_not_in_twelve() {
     ten_points(0..60);
@@ -242,7 +243,8 @@ fn what_runs_one_after_the_other_never_gets_a_verdict_of_pairs() {
         .text
         .replace("blocks: 5", "blocks: 5, order: sequential");
     let study = resolve("s", &study, &Overrides::default()).unwrap();
-    // 2 % a trial: the second variant is 10 % faster, and pairs would call it so in 99 of 100.
+    // 2 % per trial: the second variant is 10 % faster, and pairs would call it so in 99 of 100
+    // studies.
     let world = World {
         noise: 0.02,
         drift: 0.02,
@@ -262,7 +264,7 @@ fn what_runs_one_after_the_other_never_gets_a_verdict_of_pairs() {
     assert!(primary <= 0.05, "{primary}");
 }
 
-/// A study that ends when it is answered, in such a world: what it found, and its blocks.
+/// Simulates a study that ends when it is answered. Returns its findings, and its number of blocks.
 fn until_answered(study: &Study, seed: u64, world: World) -> (FindingsRecord, usize) {
     let mut study = study.clone();
     study.seed = seed;
@@ -284,7 +286,8 @@ fn answered() -> Study {
     resolve("s", &text, &Overrides::default()).unwrap()
 }
 
-/// Share of studies whose primary comparison says that variants differ, and their blocks.
+/// Returns the share of studies whose primary comparison says that variants differ, and their
+/// average number of blocks.
 fn called_when_answered(world: World, seeds: Range<u64>) -> (f64, f64) {
     let study = answered();
     let studies = (seeds.end - seeds.start) as f64;
@@ -362,7 +365,7 @@ fn a_study_that_ended_says_so_first_and_how_it_grew() {
     );
     let others = found.comparisons.iter().filter(|c| !c.primary);
     assert!(others.clone().all(|c| c.looks.as_ref().is_some_and(|l| l.grew.is_empty())));
-    // A study that is looked at once says nothing of it.
+    // A study that is looked at once does not mention looks.
     let once = run(&study(5, ONE_POINT), 1, world);
     assert!(once.comparisons.iter().all(|c| c.looks.is_none()));
 }

@@ -1,4 +1,4 @@
-//! The findings of runs of made-up trials.
+//! Tests the findings of runs of made-up trials.
 
 use super::*;
 use analysis::procedure::Point;
@@ -33,7 +33,7 @@ fn trial(variant: &str, threads: f64, block: usize, ops: f64, verdict: &str) -> 
     finding
 }
 
-/// The worst p99: a mean of percentiles could not be it.
+/// Returns the worst p99: a mean of percentiles could not be it.
 fn worst(trials: &[&TrialFinding]) -> Option<QuantilesRecord> {
     let all = trials.iter().map(|trial| trial.all.latency_ms.clone());
     all.max_by(|a, b| a.p99.least().total_cmp(&b.p99.least()))
@@ -131,7 +131,7 @@ fn the_answer_names_the_peak_and_the_differences() {
     );
 }
 
-/// The run was interrupted within the second block, and its data loaded anew.
+/// The run was interrupted within the second block, and its data loaded again.
 #[test]
 fn trials_on_different_data_are_no_pair() {
     let on = |generation: u64, trial: TrialFinding| TrialFinding {
@@ -174,8 +174,8 @@ fn one_block_is_never_conclusive_and_an_invalid_trial_never_compared() {
     );
 }
 
-/// Of five blocks two were left, in both of which `b` came first, and it was called ten times
-/// faster: two equal variants on a machine that others used.
+/// Two of five blocks were left, `b` came first in both, and it was called ten times faster: two
+/// equal variants on a machine that others used.
 #[test]
 fn two_blocks_of_five_decide_nothing() {
     let trials = (0..5).flat_map(|block| {
@@ -220,7 +220,7 @@ fn rated(variant: &str, rate: f64, ops: [f64; 3], p99_ms: [Known; 3]) -> Vec<Tri
     (0..3).map(one).collect()
 }
 
-/// What was offered counted as two of six comparisons, for which the others paid.
+/// Offered throughputs counted as two of six comparisons, which weakened the others.
 #[test]
 fn throughput_at_a_rate_is_compared_only_where_it_was_not_kept_up_with() {
     let known = [9.0, 10.0, 11.0].map(Known::Exactly);
@@ -240,7 +240,7 @@ fn throughput_at_a_rate_is_compared_only_where_it_was_not_kept_up_with() {
     assert_eq!(compared(2000.0), ["ops_per_s"]);
     let many = found.multiplicity.unwrap();
     assert_eq!((many.comparisons, many.primary), (3, 1));
-    // Of rates that nobody kept up with it is the answer.
+    // At rates that no variant kept up with, throughput is the answer.
     let trials = [
         rated("a", 1000.0, ops(800.0), known),
         rated("b", 1000.0, ops(700.0), known),
@@ -363,7 +363,7 @@ fn a_run_that_stopped_is_invalid_and_says_why() {
     );
 }
 
-/// A demo on a busy laptop left no row of its points to other programs, and said so nowhere.
+/// A demo on a busy laptop exported no row for its points, and did not say so.
 #[test]
 fn points_of_invalid_trials_are_kept_with_their_verdict_and_conclude_nothing() {
     let study = study(2);
@@ -402,7 +402,7 @@ fn points_of_invalid_trials_are_kept_with_their_verdict_and_conclude_nothing() {
         said.contains("nothing was measured that may be believed"),
         "{said}"
     );
-    // Of a point that has a valid trial an invalid one is no row of its own.
+    // If a point has a valid trial, an invalid one is not a row of its own.
     let mut mixed = trials("invalid");
     mixed[0].verdict = store::record::Verdict::Valid;
     let mixed = findings(&study, mixed, &worst, None);

@@ -1,12 +1,12 @@
-//! Which trials the findings of a run stand on.
+//! Selects the trials that the findings of a run use.
 
 use analysis::procedure::Role;
 use analysis::rules::Verdict;
 use store::record::TrialFinding;
 
-/// Of the trials of a variant at one place in one block, the first that may be used, or else the
-/// first: what holds it, or was measured again because nobody could believe it, is no further block
-/// of its point. Of an endurance the long one, if that may be used.
+/// Returns one trial for each variant, place and block: the first usable one, or else the first. A
+/// trial that confirms a point or repeats an invalid one is not another block. For an endurance,
+/// returns the long trial if it is usable.
 pub fn once_each(trials: &[TrialFinding]) -> Vec<TrialFinding> {
     let mut once: Vec<TrialFinding> = Vec::with_capacity(trials.len());
     for trial in trials {
@@ -29,7 +29,7 @@ pub fn usable(trial: &TrialFinding) -> bool {
     trial.verdict != Verdict::Invalid
 }
 
-/// Whether a trial is the long one of an endurance.
+/// Returns true for the long trial of an endurance.
 pub fn is_long(trial: &TrialFinding) -> bool {
     trial.role == Role::Endurance
 }

@@ -1,8 +1,9 @@
-//! Faults against the same trials without them: stretch by stretch, in pairs of one block.
+//! Compares trials with faults with the same trials without them: stretch by stretch, in pairs of
+//! one block.
 //!
-//! What must hold: both sides of a pair are the same stretch of the window, counted from its begin,
-//! of trials on the same data; and a stretch in which a side did nothing has no ratio, for any that
-//! left such pairs out would be of the mild ones only.
+//! Invariants: both sides of a pair are the same stretch of the window, counted from its begin, of
+//! trials on the same data. If a side did nothing in a stretch, the stretch has no ratio: leaving
+//! such pairs out would keep only the mild ones.
 
 use super::compared::{COMPARED, blocks_of, metric_of};
 use super::looked;
@@ -26,17 +27,17 @@ use store::record::{
 use study::settings::{Study, Variant};
 use words::without_faults;
 
-/// The stretches, by their place.
+/// Stretches by index.
 const STRETCHES: [FaultStretch; 2] = [FaultStretch::Broken, FaultStretch::After];
 
-/// What the stretches of the faults of the one trial come to in the other.
+/// Reads, for the faults of the first trial, the same stretches of the second.
 type Read<'a> = dyn FnMut(&TrialFinding, &TrialFinding) -> Result<Vec<FromInjection>> + 'a;
 
-/// Adds to the findings of the run at `path` what its faults did against trials without them, if
-/// the study asks for that.
+/// Adds to the findings of the run at `path` the effect of its faults compared with trials without
+/// them, if the study asks for it.
 ///
 /// # Errors
-/// The run, or one of its trials, cannot be read back; nothing is added then.
+/// The run, or one of its trials, cannot be read; nothing is added then.
 pub fn lay_beside(study: &Study, found: &mut FindingsRecord, path: &Path) -> Result<()> {
     if !study.repeat.without_faults {
         return Ok(());
@@ -72,17 +73,17 @@ fn add(study: &Study, found: &mut FindingsRecord, read: &mut Read<'_>) -> Result
 
 /// One stretch of one fault, with its pairs.
 struct Beside<'a> {
-    /// Without and with it.
+    /// Variants without and with the fault.
     variants: [&'a Variant; 2],
     place: Option<Point>,
     number: usize,
     fault: &'a FaultRecord,
     stretch: usize,
-    /// By block, without and with it.
+    /// Pairs by block, without and with the fault.
     pairs: Vec<(usize, [StretchRecord; 2])>,
 }
 
-/// All stretches of the faults of a variant at one place that have a pair.
+/// Returns all stretches of the faults of a variant at one place that have a pair.
 fn stretches<'a>(
     study: &Study,
     trials: &'a [TrialFinding],
@@ -107,7 +108,7 @@ fn stretches<'a>(
         }
         let there = read(with, without)?;
         for (at, (fault, there)) in with.faults.iter().zip(there).enumerate() {
-            // They are in the order of their ends.
+            // Faults are recorded in the order of their ends.
             let number = fault.number.unwrap_or(at);
             let here =
                 fault.recovery.as_ref().map(|found| [found.during.clone(), found.after.clone()]);
@@ -135,7 +136,7 @@ fn stretches<'a>(
     Ok(all)
 }
 
-/// One metric of one stretch.
+/// Comparison of one stretch by one metric.
 struct Compared {
     metric: &'static str,
     comparison: Comparison,
@@ -143,7 +144,7 @@ struct Compared {
 }
 
 impl Beside<'_> {
-    /// By each metric by which both sides of all pairs have a value.
+    /// Compares by each metric for which both sides of all pairs have a value.
     fn comparisons(&self, study: &Study) -> Vec<Compared> {
         let compared = |metric: &'static str, how: Metric| {
             let value = |stretch: &StretchRecord| match metric {
@@ -196,8 +197,8 @@ impl Beside<'_> {
     }
 }
 
-/// Judges all of them together, and makes their records: what is primary is judged among itself,
-/// and all else pays for its number.
+/// Judges all comparisons together, and makes their records. The primary ones are adjusted among
+/// themselves, all others together.
 fn judged(study: &Study, all: &[Beside<'_>], planned: usize) -> Vec<WithoutFaultsRecord> {
     let each: Vec<Vec<Compared>> = all.iter().map(|one| one.comparisons(study)).collect();
     let flagged: Vec<(Comparison, bool)> = each

@@ -1,5 +1,5 @@
-//! One population in findings and logs: made-up operations whose truth is known, recorded as the
-//! engine does, summed up and written to disk.
+//! Tests that findings and logs have one population: made-up operations whose truth is known,
+//! recorded as by the load generator, summed up and written to disk.
 
 use super::Tally;
 use analysis::VariantName;
@@ -14,18 +14,18 @@ use store::{HistogramKind, RunWriter, Trial, convert};
 const SECOND: u64 = 1_000_000_000;
 const KINDS: [&str; 2] = ["read", "write"];
 
-/// An operation: when it was due, and how long it took until it ended so.
+/// An operation: when it was due, how long it took, and its outcome.
 #[derive(Clone, Copy, Debug)]
 struct Operation {
     kind: usize,
     intended_ns: u64,
     waited_ns: u64,
     service_ns: u64,
-    /// None: it was never sent.
+    /// `None` if it was never sent.
     outcome: Option<Outcome>,
 }
 
-/// The intervals of a run of such operations, none of which was due after the stop.
+/// Returns the intervals of a run of these operations, none of which was due after the stop.
 fn intervals(operations: &[Operation], from_ns: u64, stop_ns: u64) -> Vec<Interval> {
     let ends = operations.iter().map(end_ns).chain([stop_ns]);
     let count = ends.max().unwrap_or(0) / SECOND + 1;
@@ -67,7 +67,7 @@ fn tally(intervals: &[Interval]) -> Tally {
 }
 
 /// A closed loop of 128 whose service time is exponential with a mean of 1 s, for 10 s of warm-up
-/// and 60 s of window; what takes longer than `timeout_s` is given up.
+/// and 60 s of window. Operations that take longer than `timeout_s` are given up.
 fn exponential(timeout_s: f64) -> Tally {
     let (from_ns, stop_ns) = (10 * SECOND, 70 * SECOND);
     let mut draws = workload::random::Draws::sequence(7);
@@ -94,8 +94,8 @@ fn exponential(timeout_s: f64) -> Tally {
     tally(&intervals(&operations, from_ns, stop_ns))
 }
 
-/// What was in flight at the window's begin and at its end was counted at both: long operations too
-/// often. The median was 857 ms.
+/// Operations in flight at the window's begin and at its end counted at both, so long operations
+/// counted too often. The median was 857 ms.
 #[test]
 fn long_operations_are_counted_as_often_as_they_were_begun() {
     let tally = exponential(1e9);
@@ -140,8 +140,7 @@ fn a_percentile_beyond_the_time_out_is_at_least_the_time_out() {
     assert!(!latency.ci95.contains_key("p99") && latency.ci95.contains_key("p50"));
 }
 
-/// Everything of a record but the intervals and what they rest on, which a merged histogram does
-/// not have.
+/// Removes the intervals and their basis from a record: a merged histogram does not have them.
 fn comparable(record: &QuantilesRecord) -> Value {
     let without = QuantilesRecord {
         ci95: BTreeMap::new(),
@@ -151,7 +150,7 @@ fn comparable(record: &QuantilesRecord) -> Value {
     serde_json::to_value(without).unwrap()
 }
 
-/// Writes the intervals as a trial does, and gives it back as it stands on disk.
+/// Writes the intervals as a trial does, and reads the trial back from disk.
 fn written(folder: &std::path::Path, intervals: &[Interval]) -> Trial {
     let record = TrialRecord {
         format: FORMAT,
@@ -211,7 +210,7 @@ fn operation() -> impl Strategy<Value = Operation> {
     )
 }
 
-/// The population by its definition: of one kind, latencies and service times.
+/// Returns the population by its definition: latencies and service times of one kind.
 fn truth(operations: &[Operation], kind: usize, from_ns: u64) -> [Times; 2] {
     let mut times = [Times::default(), Times::default()];
     for operation in operations {
@@ -244,7 +243,8 @@ fn truth(operations: &[Operation], kind: usize, from_ns: u64) -> [Times; 2] {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
 
-    /// A tool that merges a log by tag has what the finding says, and both have the population.
+    /// A tool that merges a log by tag gets the values of the finding, and both have the
+    /// population.
     #[test]
     fn findings_and_logs_have_the_population(
         operations in prop::collection::vec(operation(), 1..60), warmup_s in 0u64..3) {

@@ -1,5 +1,5 @@
-//! What each client of several saw of a trial: kept second by second, summed up over the measured
-//! window, told to the rules and put down.
+//! Handles the records of each client of several: kept second by second, summed up over the
+//! measured window, passed to the rules and written to the finding.
 
 use super::{State, TrialRun};
 use crate::client_tally::ClientTally;
@@ -17,9 +17,9 @@ use store::record::{
 use workload::Stage;
 
 impl State {
-    /// A load begins.
+    /// Begins a load.
     pub(super) fn begin_clients(&mut self, load: &Fleet, offer: &Offer<'_>) {
-        // What this process reads back afterwards changes nothing of what they have seen.
+        // Reading back by this process does not change the clients' records.
         if load.clients().next().is_none() {
             return;
         }
@@ -33,7 +33,7 @@ impl State {
             place: place.to_owned(),
             ..ClientEnd::default()
         });
-        // The names of those of a load phase are needed for what they see second by second.
+        // The names of a load phase's clients are needed for their seconds.
         for (number, end) in ends.enumerate() {
             match self.clients.each.get_mut(number) {
                 Some(tally) => tally.end = end,
@@ -45,7 +45,7 @@ impl State {
         }
     }
 
-    /// Keeps what clients have seen up to an interval of all of them.
+    /// Keeps the clients' records up to an interval of all of them.
     pub(super) fn keep_clients(
         &mut self,
         seconds: Vec<ClientSecond>,
@@ -66,7 +66,7 @@ impl State {
         Ok(())
     }
 
-    /// The load has ended.
+    /// Ends a load.
     pub(super) fn end_clients(&mut self, summary: &FleetSummary) -> Result<()> {
         if summary.clients.is_empty() {
             return Ok(());
@@ -94,7 +94,7 @@ impl State {
         Ok(())
     }
 
-    /// What each client saw of the load that is measured; none of another one.
+    /// Returns each client's times under the measured load. `None` for another load.
     pub(super) fn client_times(&self) -> Option<Arc<[ClientTimes]>> {
         let times = |tally: &ClientTally| ClientTimes {
             name: tally.end.name.clone(),
@@ -131,12 +131,12 @@ fn seconds_since(start_ns: u64, ns: u64) -> f64 {
 }
 
 impl TrialRun<'_> {
-    /// Processes on this machine that are of the client.
+    /// Returns the client's processes on this machine.
     pub(super) fn own_pids(&self) -> Vec<u32> {
         self.fleet.map(|fleet| fleet.pids_here()).unwrap_or_default()
     }
 
-    /// What the rules are told of each client.
+    /// Returns the evidence on each client, for the rules.
     pub(super) fn clients_seen(&self, state: &State) -> Vec<ClientSeen> {
         let start_ns = state.writer.start_ns();
         let moved = |all: &[(u64, i64)]| {
@@ -171,7 +171,7 @@ impl TrialRun<'_> {
         all.filter_map(|ceiling| ceiling.clients.get(client).copied()).collect()
     }
 
-    /// What is put down of each client.
+    /// Returns the record of each client.
     pub(super) fn client_records(
         &self,
         state: &State,
@@ -204,7 +204,7 @@ fn client_record(tally: &ClientTally, seen: &ClientSeen, all_ops_per_s: f64) -> 
         connections: end.connections,
         ops_per_s,
         share: ops_per_s / all_ops_per_s.max(1e-9),
-        // Who was lost has not told them, though its operations are known.
+        // A lost client has not sent its latencies, though its operations are known.
         latency_ms: (!end.latency.is_empty()).then(|| convert::quantiles_ms(&end.latency)),
         lag_us: LagRecord {
             p50: lag_us(0.5),

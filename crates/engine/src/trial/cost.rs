@@ -1,9 +1,9 @@
-//! What a trial's operations cost the target: of the measured window what the probes saw, of the
-//! disk what the tables had there before the load and after it.
+//! Computes what a trial's operations cost the target: from the probes' readings in the measured
+//! window, and from the size of the tables on disk before and after the load.
 //!
-//! What is on disk is looked at when all else has been done, behind a flush, for a window may end
-//! with all of its writes in memory. Only where the trial began with a flush: then the next one
-//! does too, and is not changed by ours.
+//! The disk is read last, after a flush, because a window may end with all of its writes in memory.
+//! It is read only if the trial began with a flush: then the next one does too, and our flush does
+//! not change it.
 
 use super::{State, Storage, TrialRun};
 use crate::event::Event;
@@ -17,14 +17,14 @@ use std::time::Duration;
 use store::record::{CostKind, Costs};
 use workload::Stage;
 
-/// How long it may take to reckon what a write writes: 10,000 operations of a plain table take a
-/// hundredth of it. Operations of large collections are fewer then, and their mean as good.
+/// Time limit for computing the size of a write: 10,000 operations of a plain table take a
+/// hundredth of it. Fewer operations of large collections fit in it, and their mean is as good.
 const RECKONING: Duration = Duration::from_secs(1);
-/// How long it may take without a word: most programs take a fifth of that.
+/// Time after which the computation is reported: most programs take a fifth of that.
 const UNSAID: Duration = Duration::from_millis(100);
 
 impl TrialRun<'_> {
-    /// Looks at the tables before load is offered. What cannot be looked at stays unknown.
+    /// Reads the size of the tables before load is offered. Unreadable sizes stay unknown.
     pub(super) fn begin_costs(&mut self, running: &Running, state: &mut State) {
         state.storage.writes_before = state.answered.writes;
         if is_flushed(state) {
@@ -36,8 +36,8 @@ impl TrialRun<'_> {
         }
     }
 
-    /// What a write binds, reckoned in a phase that is shown and has its time in the estimate:
-    /// behind the window nobody would know what takes so long.
+    /// Computes the size of the values that a write binds, in a phase that is shown and included in
+    /// the estimate. After the window, the delay would be unexplained.
     fn reckon_bytes_per_write(&mut self) -> Option<f64> {
         let stage = self.step.map_or(Stage::Main, |step| step.stage);
         let (deadline, soon) = (Deadline::after(RECKONING), Deadline::after(UNSAID));
@@ -54,7 +54,7 @@ impl TrialRun<'_> {
         })
     }
 
-    /// Looks at them when all has been done, flushed; not where a node has begun to count anew.
+    /// Flushes and reads the sizes at the end, unless a node has restarted and so counts from zero.
     pub(super) fn end_costs(&self, running: &Running, state: &mut State) {
         let (keyspace, tables) = (self.program.keyspace(), self.program.tables());
         if is_flushed(state) && running.pids_changed(&state.pids).is_empty() {
@@ -64,7 +64,7 @@ impl TrialRun<'_> {
         state.finding.sstable_formats = formats.unwrap_or_default();
     }
 
-    /// All costs that are known.
+    /// Returns all known costs.
     pub(super) fn costs(&self, running: Option<&Running>, state: &State, tally: &Tally) -> Costs {
         let Some(running) = running.filter(|running| !running.is_null()) else {
             return Costs::new();
@@ -85,7 +85,7 @@ impl TrialRun<'_> {
     }
 }
 
-/// Whether the trial began with a flush.
+/// Returns true if the trial began with a flush.
 fn is_flushed(state: &State) -> bool {
     let settle = state.evidence.settle.as_ref();
     matches!(
@@ -94,7 +94,7 @@ fn is_flushed(state: &State) -> bool {
     )
 }
 
-/// Costs of the measured window: means over it, of `ended` operations.
+/// Returns the costs of the measured window: means over it, for `ended` operations.
 fn of_window(used: &ResourceUse, ended: u64, seconds: f64) -> [(CostKind, Option<f64>); 6] {
     let per_op = |per_s: Option<f64>| Some(per_s? * seconds / ended as f64);
     [
@@ -110,8 +110,8 @@ fn of_window(used: &ResourceUse, ended: u64, seconds: f64) -> [(CostKind, Option
     ]
 }
 
-/// Costs of the data on disk, of so many rows and bytes that operations wrote. Without SSTables
-/// there is neither a size nor a ratio.
+/// Returns the costs of the data on disk, for a number of rows and for the bytes that operations
+/// wrote. Without SSTables there is neither a size nor a ratio.
 fn of_disk(
     storage: &Storage,
     rows: Option<u64>,
@@ -162,7 +162,7 @@ mod tests {
             of(Some(100), Some(2000.0)),
             [Some(60.0), Some(2.5), Some(3.0)]
         );
-        // Rows that nobody knows, and a mix that only reads.
+        // Unknown rows, and a mix that only reads.
         assert_eq!(of(None, Some(0.0)), [None, Some(2.5), None]);
     }
 

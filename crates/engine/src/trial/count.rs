@@ -1,7 +1,7 @@
-//! The server's own counts beside the client's: read around everything that is offered.
+//! Compares the server's own counts with the client's: reads them before and after every load.
 //!
-//! A node counts from its start, so that the two readings of a pair come from the same processes.
-//! A trial has one pair around its load and one around the rest; a restart may lie between them.
+//! A node counts from its start, so the two readings of a pair must come from the same processes. A
+//! trial has one pair around its load and one around the rest; a restart may lie between them.
 
 use super::{State, TrialRun};
 use crate::running::Running;
@@ -10,14 +10,14 @@ use analysis::rules::ServerCounts;
 use anyhow::Result;
 use cluster::OperationCounts;
 
-/// What the server has counted so far.
+/// Counts of the server so far.
 #[derive(Debug, Default)]
 pub struct Counting {
     before: Option<OperationCounts>,
     source: Option<String>,
     reads: u64,
     writes: u64,
-    /// A pair of which one reading was not to be had.
+    /// True if one reading of a pair was not available.
     broken: bool,
     /// Why the server's counts lack operations, if they do.
     pub incomplete: Option<String>,
@@ -39,9 +39,9 @@ impl Counting {
         self.incomplete = after.incomplete.or(self.incomplete.take());
     }
 
-    /// What the server counted between the readings, beside what the client had answered.
+    /// Returns the server's counts between the readings, with the client's answered operations.
     pub fn beside(&self, answered: &Answered) -> Option<ServerCounts> {
-        // A pair that is still open: the trial was cut.
+        // An open pair: the trial was cut.
         let is_whole = self.before.is_none() && !self.broken;
         let source = self.source.clone().filter(|_| is_whole)?;
         Some(ServerCounts {

@@ -1,8 +1,8 @@
-//! The state of the data that a trial begins with: created, loaded, settled, kept, brought back.
+//! Prepares the data that a trial begins with: created, loaded, settled, kept, restored.
 //!
-//! What must hold: a trial that says that its data was restored has had every node's SSTables
-//! compared with the snapshot's, and every trial of a snapshot begins with a restore, the first
-//! one too, so that none finds the caches and files of the load.
+//! Invariants: if a trial reports that its data was restored, every node's SSTables were compared
+//! with those of the snapshot. Every trial of a snapshot begins with a restore, including the first
+//! one, so that none finds the caches and files of the load.
 
 mod amount;
 
@@ -30,20 +30,21 @@ use study::{human, targets, work};
 use target::{Ability, Target};
 use workload::{Program, Stage};
 
-/// In flight while rows are loaded: enough for a small cluster, few enough not to time out.
+/// Operations in flight while rows are loaded: enough for a small cluster, few enough not to time
+/// out.
 const LOAD_IN_FLIGHT: u32 = 64;
-/// Loading to a size comes so near: compactions and the commit log move it by as much.
+/// Tolerance of loading to a size, as a share: compactions and the commit log vary it by as much.
 const SIZE_TOLERANCE: f64 = 0.02;
-/// Rounds of loading to a size. Each but the first knows how many bytes a row takes here, so that
-/// three are the rule; more mean that something takes space away again.
+/// Maximum number of rounds of loading to a size. Each but the first knows how many bytes a row
+/// takes here, so three are the rule; more mean that something frees space again.
 const SIZE_ROUNDS_MAX: u32 = 12;
-/// What the first round loads of the rows that are thought to be needed: rows may be larger on
-/// disk than reckoned.
+/// Share of the estimated rows that the first round loads: rows may be larger on disk than
+/// estimated.
 const SIZE_FIRST_SHARE: f64 = 0.25;
-/// How often a rest looks for Ctrl-C.
+/// Time between two checks for Ctrl-C during a rest.
 const REST_LOOK: Duration = Duration::from_millis(100);
 
-/// The statements that give the keyspace and the workload's tables the options that a study states.
+/// Returns the statements that give the keyspace and the workload's tables the options of a study.
 pub fn alters(keyspace: &Keyspace, program: &Program) -> Vec<String> {
     let name = program.keyspace();
     let own = keyspace.own_options().into_iter();
@@ -61,11 +62,11 @@ impl TrialRun<'_> {
     /// Brings the nodes to their configuration and the data to the state that the trial begins
     /// with.
     ///
-    /// 1. If the data is not there: the configuration for loading, tables, proof that both are as
-    ///    asked for, load, settle, snapshot.
+    /// 1. If the data does not exist: the configuration for loading, tables, proof that both are as
+    ///    requested, load, settle, snapshot.
     /// 2. The configuration that is measured.
-    /// 3. Restore the snapshot, or settle what restarts and earlier trials have left; rest, if that
-    ///    was too much.
+    /// 3. Restore the snapshot, or settle after restarts and earlier trials; rest, if the last
+    ///    trial was too much.
     pub(super) fn prepare(
         &mut self,
         running: &mut Running,
@@ -74,7 +75,7 @@ impl TrialRun<'_> {
         let settings = self.settings;
         let preparation = running.standing.preparation(settings, &self.program);
         if preparation.fills() {
-            // Only a target that runs can tell, and what is loaded would be for nothing.
+            // Only a running target can tell, and loading would be in vain.
             self.can_settle(running)?;
             self.configure(running, state, settings.load_target())?;
             self.schema(running, state, preparation)?;
@@ -106,9 +107,8 @@ impl TrialRun<'_> {
         self.rest(running, state)
     }
 
-    /// Rests after a trial that was too much: what it asked for and nobody waits for any more, the
-    /// nodes give up by their own time-outs. The null target has nothing left when its last answer
-    /// has come.
+    /// Rests after a trial that was too much. Its abandoned operations time out on the nodes by
+    /// themselves. The null target has nothing left after its last response.
     fn rest(&mut self, running: &Running, state: &mut State) -> Result<Option<TrialEnd>> {
         if !self.after_too_much || running.is_null() {
             return Ok(None);
@@ -127,8 +127,8 @@ impl TrialRun<'_> {
         Ok(None)
     }
 
-    /// Makes sure that a configuration of the load phase is in effect, and writes down how that was
-    /// seen. What is measured is proved later, for every trial.
+    /// Checks that the configuration of the load phase is in effect, and records the proof. The
+    /// measured configuration is proved later, for every trial.
     fn prove_load_phase(&mut self, running: &Running) -> Result<()> {
         let keyspace = self.settings.load_keyspace();
         if self.settings.load_target() == &self.settings.target
@@ -175,7 +175,7 @@ impl TrialRun<'_> {
         Ok(())
     }
 
-    /// The program for the rows that are there, where only loading could tell how many.
+    /// Compiles the program for the existing rows, if only loading could tell how many there are.
     fn know_rows(&mut self, running: &Running) -> Result<()> {
         match running.standing.rows(self.settings, &self.program) {
             Some(rows)
@@ -262,8 +262,8 @@ impl TrialRun<'_> {
         Ok(None)
     }
 
-    /// Loads in rounds until `reached` says 1: settles after each, looks how far it came, and
-    /// reckons what is missing from what a row takes here.
+    /// Loads in rounds until `reached` returns 1. Settles after each, and computes the missing rows
+    /// from the size of a row here.
     fn fill_to(
         &mut self,
         running: &mut Running,
@@ -298,8 +298,8 @@ impl TrialRun<'_> {
                 return Ok(None);
             }
             let per_row: f64 = ((share - at_first) / rows as f64).max(f64::MIN_POSITIVE);
-            // Never more than three times what is there: the first round is small, and what it
-            // takes may be mostly overhead.
+            // At most three times the present rows: the first round is small, and its size may be
+            // mostly overhead.
             next = (((1.0 - share) / per_row).ceil() as u64).min(rows.saturating_mul(3));
         }
         bail!(
@@ -352,13 +352,14 @@ impl TrialRun<'_> {
         Ok(None)
     }
 
-    /// Whether acknowledged writes are written down: where rows are read back at the end, and as
-    /// far as memory allows.
+    /// Returns true if acknowledged writes are recorded: if rows are read back at the end, and if
+    /// memory allows.
     fn keeps_ledger(&self, operations: u64) -> bool {
         self.settings.verify.sample.is_asked() && operations <= LEDGER_OPERATIONS_MAX
     }
 
-    /// Whether the target can tell when its compactions are done; refused where that was asked for.
+    /// Returns true if the target can tell when its compactions are done. Fails if the study
+    /// requires it and the target cannot.
     fn can_settle(&self, running: &Running) -> Result<bool> {
         let can = running.cluster.can(Ability::Settle);
         if self.settings.data.settle == Settle::Compactions && !can {
@@ -370,7 +371,7 @@ impl TrialRun<'_> {
         Ok(can)
     }
 
-    /// Waits until neither the load phase nor the trial before has work pending on the server.
+    /// Waits until the server has no pending work from the load phase or the previous trial.
     pub(super) fn settle(&mut self, running: &mut Running, state: &mut State) -> Result<()> {
         let can = self.can_settle(running)?;
         match self.settings.data.settle {
@@ -406,11 +407,11 @@ impl TrialRun<'_> {
         state.gather.write(&mut state.writer)
     }
 
-    /// Keeps what was loaded as a snapshot.
+    /// Keeps the loaded data as a snapshot.
     fn keep(&mut self, running: &mut Running, state: &mut State) -> Result<()> {
         self.begin_phase(PhaseKind::Snapshot, state)?;
         self.set_options(running, &self.settings.keyspace)?;
-        // The stamp tells it from those of other runs on an attached cluster.
+        // The stamp distinguishes it from those of other runs on an attached cluster.
         let name = format!("{}-{}", self.writer.stamp(), running.snapshots.len() + 1);
         let events = &mut *self.events;
         running.remove_strays(self.writer.stamp())?;
@@ -426,7 +427,7 @@ impl TrialRun<'_> {
         Ok(())
     }
 
-    /// Brings the data back to the snapshot, on every node.
+    /// Restores the data of the snapshot, on every node.
     fn restore(&mut self, running: &mut Running, state: &mut State) -> Result<()> {
         let kept = running.standing.snapshot(self.settings);
         let name = kept.context("the snapshot of this data was not made")?.name.clone();
@@ -464,13 +465,13 @@ impl TrialRun<'_> {
         state.gather.write(&mut state.writer)
     }
 
-    /// Whether every row of the snapshot was acknowledged: a load that fails in part ends the
-    /// trial, so that what was loaded by us is whole.
+    /// Returns true if every row of the snapshot was acknowledged. A load that fails in part ends
+    /// the trial, so data that this run loaded is complete.
     fn loads_are_whole(&self) -> bool {
         self.settings.verify.sample.is_asked() && self.settings.data.load != Load::None
     }
 
-    /// Drops the page cache, if the study asks for it; what became of it.
+    /// Drops the page cache, if the study asks for it. Returns what was done with it.
     fn page_cache(&self, running: &Running) -> Result<&'static str> {
         if self.settings.data.page_cache == PageCache::Keep {
             return Ok("kept");

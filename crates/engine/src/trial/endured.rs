@@ -1,7 +1,7 @@
-//! What the long trial of an endurance keeps while it runs, and what that comes to.
+//! Keeps the series of an endurance's long trial while it runs, and makes its record.
 //!
-//! What must hold: it takes as much memory after days as after minutes. So series are bins, what
-//! happens rarely is kept as long as it is rare, and of pauses the longest.
+//! Invariant: memory does not grow with the length of the trial. So series are bins, rare events
+//! are kept as long as they are rare, and only the longest pauses are kept.
 
 use analysis::blocks::{self, Blocks};
 use analysis::endurance::{
@@ -18,15 +18,16 @@ use store::record::{
     GrowthRecord, HappenedRecord,
 };
 
-/// Bins of a series.
+/// Number of bins of a series.
 const BINS: usize = 512;
-/// Things of a kind that are kept one by one: with more, something of them is near everything.
+/// Maximum number of events of a kind that are kept: with more, one of them would be near
+/// everything.
 const RARE_MAX: usize = 6;
-/// Pauses shorter than this are nothing that anybody would look for, ms.
+/// Minimum length of a pause to be worth looking at, ms.
 const PAUSE_MS_MIN: f64 = 50.0;
-/// Courses of probes in a finding: 16 kB each.
+/// Maximum number of probe series in a finding: 16 kB each.
 const COURSES_MAX: usize = 12;
-/// Digits of a value in a finding.
+/// Significant digits of a value in a finding.
 const DIGITS: i32 = 5;
 const DAY_S: f64 = 86_400.0;
 
@@ -35,10 +36,11 @@ const COMPACTED: &str = "compactions.bytes/s";
 const HEAP: &str = "gc.heap_after";
 const ANONYMOUS: &str = "status.RssAnon";
 const SSTABLES: &str = ".live_sstables";
-/// Where the client's own process is read.
+/// Place name of the client's own process.
 const CLIENT: &str = "client";
 
-/// What may grow, by its series, with the series that says its limit and what nobody sees without.
+/// Values that may grow: the series, the series of its limit, and a description for when it is
+/// missing.
 const GROWING: [(&str, Option<&str>, &str); 6] = [
     (PENDING, None, "compactions that are owed"),
     (HEAP, Some("jvm.heap_max"), "the heap after collections"),
@@ -60,7 +62,7 @@ pub struct Courses {
 }
 
 impl Courses {
-    /// Nothing seen yet.
+    /// Returns empty series.
     pub fn new() -> Courses {
         Courses {
             from_ns: None,
@@ -82,25 +84,25 @@ impl Courses {
     }
 }
 
-/// What the probes saw in the window.
+/// Readings of the probes in the window.
 #[derive(Default)]
 pub struct Watched {
     from_ns: Option<u64>,
     to_ns: Option<u64>,
-    /// By name and place, with the unit.
+    /// Series by name and place, with the unit.
     series: BTreeMap<(String, String), (String, Bins)>,
-    /// The last value of what says a limit.
+    /// Last value of each series that is a limit.
     limits: BTreeMap<(String, String), f64>,
-    /// The longest pauses: when, ms, what.
+    /// Longest pauses: time, length in ms, description.
     pauses: Vec<(f64, f64, String)>,
-    /// When compactions began, with the node; none any more once they were too many.
+    /// Times at which compactions began, with the node. `None` once there were too many.
     begun: Option<Vec<(f64, String)>>,
     /// Compactions pending at the last look, by node.
     pending: BTreeMap<String, f64>,
 }
 
 impl Watched {
-    /// The window begins.
+    /// Begins the window.
     pub fn begin(&mut self, at_ns: u64) {
         *self = Watched {
             from_ns: Some(at_ns),
@@ -109,14 +111,14 @@ impl Watched {
         };
     }
 
-    /// The window has ended, if it was on.
+    /// Ends the window, if it was on.
     pub fn end(&mut self, at_ns: u64) {
         if self.from_ns.is_some() {
             self.to_ns.get_or_insert(at_ns);
         }
     }
 
-    /// Takes a reading, if it is of the window.
+    /// Takes a reading, if it is within the window.
     pub fn push(&mut self, reading: &Reading) {
         let Some(from_ns) = self.from_ns.filter(|from_ns| reading.at_ns >= *from_ns) else {
             return;
@@ -175,7 +177,7 @@ impl Watched {
         }
     }
 
-    /// What happened rarely, in order of time.
+    /// Returns the rare events, in order of time.
     fn events(&self) -> Vec<HappenedRecord> {
         let pauses = self.pauses.iter().map(|(t_s, _, what)| (*t_s, what.clone()));
         let begun = self
@@ -194,7 +196,7 @@ impl Watched {
         events
     }
 
-    /// The series of this name (or end of it) at every place.
+    /// Returns the series of this name (or with this suffix) at every place.
     fn of<'w>(&'w self, name: &'w str) -> impl Iterator<Item = ProbeSeries<'w>> {
         let all = self.series.iter();
         let named = all.filter(move |((of, _), _)| {
@@ -213,7 +215,7 @@ impl Watched {
     }
 }
 
-/// A series of a probe.
+/// Series of a probe.
 struct ProbeSeries<'w> {
     of: &'w str,
     place: &'w str,
@@ -221,9 +223,9 @@ struct ProbeSeries<'w> {
     bins: &'w Bins,
 }
 
-/// All that is known of a long window when it has ended.
+/// Data of a long window when it has ended.
 pub struct LongWindow<'a> {
-    /// Within which share throughput does not drift.
+    /// Share within which throughput does not drift.
     pub within: f64,
     /// Length of the window, s.
     pub seconds: f64,
@@ -231,13 +233,13 @@ pub struct LongWindow<'a> {
     pub courses: &'a Courses,
     /// Latencies, block by block.
     pub latency: &'a Blocks,
-    /// What the probes saw.
+    /// Readings of the probes.
     pub watched: &'a Watched,
-    /// Memory that a node has.
+    /// Memory of a node, bytes.
     pub memory_bytes: Option<u64>,
 }
 
-/// A series in blocks, and what it is called.
+/// A series in blocks, with its name.
 struct Series {
     of: &'static str,
     within: f64,
@@ -247,7 +249,7 @@ struct Series {
 }
 
 impl LongWindow<'_> {
-    /// What it comes to.
+    /// Returns the record of the window.
     pub fn record(&self) -> EnduranceRecord {
         let cycles = self.cycles();
         let cycle_s = cycles.as_ref().map_or(0.0, |cycles| cycles.period_s);
@@ -269,8 +271,8 @@ impl LongWindow<'_> {
         }
     }
 
-    /// Throughput and latency in blocks that are at least so long, where that leaves enough of
-    /// them: with shorter ones a cycle is a trend.
+    /// Returns throughput and latency in blocks of at least `block_s_min`, if that leaves enough of
+    /// them: in shorter blocks a cycle looks like a trend.
     fn series(&self, block_s_min: f64) -> Vec<Series> {
         let one = |of, within: f64, values: &[f64], width_s: f64| {
             let blocks = joined(values, (block_s_min / width_s).ceil() as usize);
@@ -294,7 +296,7 @@ impl LongWindow<'_> {
         ]
     }
 
-    /// What compaction repeats, of the node where most changes.
+    /// Returns the cycles of compaction, on the node that varies most.
     fn cycles(&self) -> Option<CyclesRecord> {
         let values = |one: &ProbeSeries<'_>| -> Vec<f64> {
             one.bins.means().iter().map(|(_, value)| *value).collect()
@@ -341,19 +343,19 @@ impl LongWindow<'_> {
         all.collect()
     }
 
-    /// The most that there is room for.
+    /// Returns the limit of a series.
     fn limit(&self, one: &ProbeSeries<'_>, named: Option<&str>) -> Option<f64> {
-        // That of the client is not of a node.
+        // The client's memory is not a node's.
         if one.of == ANONYMOUS {
             let memory_bytes = self.memory_bytes.filter(|_| one.place != CLIENT);
             return memory_bytes.map(|bytes| bytes as f64 / 1024.0);
         }
         let place = (named?.to_owned(), one.place.to_owned());
-        // A JVM says −1 where there is none.
+        // A JVM reports −1 if there is no limit.
         self.watched.limits.get(&place).copied().filter(|limit| *limit > 0.0)
     }
 
-    /// What nobody saw.
+    /// Returns the growing values that no probe read.
     fn unseen(&self) -> Vec<String> {
         let missing = GROWING.iter().filter(|(of, ..)| self.watched.of(of).next().is_none());
         missing.map(|(of, _, what)| format!("{what}: no probe read {of}")).collect()
@@ -389,7 +391,7 @@ fn drift_record(one: &Series) -> DriftRecord {
     }
 }
 
-/// The changes of a series, each with the nearest event within a block's length.
+/// Returns the changes of a series, each with the nearest event within a block's length.
 fn change_records(one: &Series, events: &[HappenedRecord]) -> Vec<ChangeRecord> {
     let found = changes(&one.blocks.means).into_iter();
     let record = |change: endurance::Change| {

@@ -1,5 +1,5 @@
-//! What is broken on purpose while load is measured: each fault has a thread of its own, which
-//! breaks, looks and heals. What it says goes to disk as it comes.
+//! Runs the faults of a trial while load is measured. Each fault has a thread of its own, which
+//! injects, observes and heals it. Its messages go to disk as they come.
 
 use super::State;
 use crate::conduct::{Breaking, Happened};
@@ -21,48 +21,48 @@ use target::fault::Hit;
 use versions::Release;
 use workload::Program;
 
-/// The faults of a phase. Dropping it heals what is still broken.
+/// Faults of a phase. Dropping it heals those that are in force.
 pub struct Faults<'a> {
     planned: &'a [Fault],
     places: Vec<Place>,
     open: BTreeMap<usize, Open>,
 }
 
-/// What a fault hits.
+/// Target of a fault.
 pub(super) struct Place {
     hit: Hit,
-    /// In words: the name of a node or of a host.
+    /// Name of the node or host, or a description.
     pub name: String,
-    /// The nodes whose processes may be others afterwards, with their names.
+    /// Indexes and names of the nodes whose processes may change.
     pub nodes: Vec<(usize, String)>,
 }
 
-/// A fault that is on.
+/// A fault in force.
 struct Open {
     order: Option<Order>,
     told: Receiver<FaultMessage>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// What its thread says.
+/// Message of a fault's thread.
 enum FaultMessage {
     Step(Step),
-    /// It has come to its end, and these are the nodes' processes now.
+    /// The fault is over, and these are the nodes' processes and releases now.
     Over(Outcome, Vec<Option<Identity>>, Vec<Option<Release>>),
 }
 
 impl<'a> Faults<'a> {
-    /// None of them has come yet.
+    /// Prepares the faults; none has begun yet.
     ///
     /// # Errors
-    /// Nobody can be had who breaks and heals; or as [`Place::of`].
+    /// The agents that inject and heal are not available; or as [`Place::of`].
     pub fn new(
         planned: &'a [Fault],
         running: &Running,
         program: &Arc<Program>,
     ) -> Result<Faults<'a>> {
         if !planned.is_empty() {
-            // Who breaks and heals is there before the load is, and takes nothing from it later.
+            // The agents are started before the load, and take nothing from it later.
             running.cluster.handles()?;
         }
         let places = planned.iter().map(|fault| Place::of(fault, running, program));
@@ -73,7 +73,7 @@ impl<'a> Faults<'a> {
         })
     }
 
-    /// What `conduct` needs to know of them.
+    /// Returns the facts about the faults that `conduct` needs.
     pub fn planned(&self) -> Vec<Breaking> {
         let planned = self.planned.iter().zip(&self.places).enumerate();
         let before = |number: usize, item: usize| {
@@ -93,7 +93,7 @@ impl<'a> Faults<'a> {
         planned.map(breaking).collect()
     }
 
-    /// What whoever watches is told of them beforehand.
+    /// Returns the faults for the progress display.
     pub fn outlook(&self) -> Vec<PlannedFault> {
         let planned = self.planned.iter().zip(&self.places).zip(self.planned());
         let outlook = planned.map(|((fault, place), breaking)| PlannedFault {
@@ -106,8 +106,8 @@ impl<'a> Faults<'a> {
         outlook.collect()
     }
 
-    /// The nodes that are away because they are broken: what is known of their ends is not asked
-    /// for, tick by tick.
+    /// Returns the nodes that are down because of a fault: how they ended is not asked for at every
+    /// tick.
     pub fn away(&self) -> Vec<&str> {
         let takes_away = |number: &&usize| self.planned[**number].kind.takes_away;
         let numbers = self.open.keys().filter(takes_away);
@@ -115,7 +115,7 @@ impl<'a> Faults<'a> {
         nodes.map(|(_, name)| name.as_str()).collect()
     }
 
-    /// What the journal says before one begins.
+    /// Returns the journal entry to write before a fault is injected.
     pub fn injecting(&self, number: usize) -> JournalEvent {
         JournalEvent::FaultInjecting {
             kind: self.planned[number].kind.name.to_string(),
@@ -124,7 +124,7 @@ impl<'a> Faults<'a> {
         }
     }
 
-    /// What the journal says before one is healed.
+    /// Returns the journal entry to write before a fault is healed.
     pub fn healing(&self, number: usize) -> JournalEvent {
         JournalEvent::FaultHealing {
             kind: self.planned[number].kind.name.to_string(),
@@ -132,10 +132,10 @@ impl<'a> Faults<'a> {
         }
     }
 
-    /// Begins one.
+    /// Injects a fault.
     ///
     /// # Errors
-    /// Nobody can be had who breaks and heals.
+    /// The agents that inject and heal are not available.
     pub fn inject(&mut self, number: usize, cluster: &Cluster) -> Result<()> {
         let fault = self.planned[number].clone();
         let hit = self.places[number].hit.clone();
@@ -164,7 +164,7 @@ impl<'a> Faults<'a> {
         Ok(())
     }
 
-    /// Orders that one is healed. Its thread does it.
+    /// Orders the healing of a fault, which its thread does.
     pub fn heal(&self, number: usize) {
         let open = self.open.get(&number);
         if let Some(order) = open.and_then(|open| open.order.as_ref()) {
@@ -172,7 +172,7 @@ impl<'a> Faults<'a> {
         }
     }
 
-    /// Writes down that there is no time left for one.
+    /// Records that there is no time left for a fault.
     pub fn omit(&self, number: usize, state: &mut State) {
         let fault = &self.planned[number];
         let record = FaultRecord {
@@ -191,7 +191,8 @@ impl<'a> Faults<'a> {
         state.finding.faults.push(record);
     }
 
-    /// Writes down what was said since the last look; one that has begun, or come to its end.
+    /// Records the messages since the last look. Returns the event of a fault that has begun or is
+    /// over.
     pub fn look(&mut self, running: &mut Running, state: &mut State) -> Result<Option<Happened>> {
         let numbers: Vec<usize> = self.open.keys().copied().collect();
         for number in numbers {
@@ -199,7 +200,7 @@ impl<'a> Faults<'a> {
                 let told = match self.open[&number].told.try_recv() {
                     Ok(told) => told,
                     Err(TryRecvError::Empty) => break,
-                    // It has panicked, and healed nothing: its agent does, in time.
+                    // The thread has panicked, and healed nothing: the fault's agent will, in time.
                     Err(TryRecvError::Disconnected) => {
                         anyhow::bail!("the thread of a fault has ended before it")
                     }
@@ -213,7 +214,7 @@ impl<'a> Faults<'a> {
         Ok(None)
     }
 
-    /// Heals all, and waits until they have come to their ends. The load has ended.
+    /// Heals all faults, and waits until they are over. The load has ended.
     pub fn end(mut self, running: &mut Running, state: &mut State) -> Result<()> {
         self.open.keys().for_each(|number| self.heal(*number));
         while let Some((number, open)) = self.open.first_key_value() {
@@ -224,7 +225,7 @@ impl<'a> Faults<'a> {
         Ok(())
     }
 
-    /// Takes note of what a thread says; whether its fault begins, or has come to its end.
+    /// Records a message of a thread. Returns an event if its fault begins or is over.
     fn hear(
         &mut self,
         number: usize,
@@ -274,14 +275,14 @@ impl<'a> Faults<'a> {
         };
         state.finding.faults.push(record);
         running.took_releases(&releases)?;
-        // Processes of others are found anew each time.
+        // Processes of an attached cluster are looked up each time.
         let ours = !running.cluster.is_attached();
         for (index, name) in self.places[number].nodes.iter().filter(|_| ours) {
             let process = processes.get(*index).copied().flatten();
             if let Some(process) = process.filter(|one| running.process_of(*index) != Some(one.pid))
             {
                 running.cluster.started(*index, process)?;
-                // That it is another one was asked for.
+                // The new process is intended.
                 state.pids.retain(|(node, _)| node != name);
                 state.pids.push((name.clone(), Some(process.pid)));
             }
@@ -292,7 +293,7 @@ impl<'a> Faults<'a> {
 }
 
 impl Place {
-    /// What a fault of a study hits on this target.
+    /// Finds the target of a study's fault.
     ///
     /// # Errors
     /// There is no such node.
@@ -322,7 +323,7 @@ impl Place {
         let is_hit = |index: usize, host: &str| match &hit {
             Hit::Node(node) => *node == index,
             Hit::Host(index) => hosts.get(*index).is_some_and(|name| name == host),
-            // Nothing ends of it.
+            // No process ends.
             Hit::Split(..) => false,
             Hit::Nodes(nodes) => nodes.contains(&index),
             Hit::Cluster => true,
@@ -331,7 +332,7 @@ impl Place {
         let node_name = |index: &usize| running.cluster.nodes()[*index].name.clone();
         let name = match &hit {
             Hit::Node(index) => node_name(index),
-            // In the order in which they have their turn.
+            // In the order in which they take turns.
             Hit::Nodes(all) => all.iter().map(node_name).collect::<Vec<_>>().join(" and "),
             Hit::Host(_) | Hit::Split(..) | Hit::Cluster => {
                 hit.words(|host| hosts.get(host).cloned().unwrap_or_default())
@@ -346,7 +347,7 @@ impl Place {
     }
 }
 
-/// The index of the first replica of the partition that the program asks for most.
+/// Returns the index of the first replica of the partition that the program uses most.
 fn hottest_replica(running: &Running, program: &Arc<Program>) -> Result<usize> {
     let token = workload::hottest_token(program)
         .context("the workload has no partition that is hotter than others")?;
@@ -355,14 +356,14 @@ fn hottest_replica(running: &Running, program: &Arc<Program>) -> Result<usize> {
     first.with_context(|| format!("nobody holds the token {token} of the hottest partition"))
 }
 
-/// Whoever does not listen any more has healed.
+/// Sends a message. If the receiver is gone, the fault is already healed.
 fn say(to: &Sender<FaultMessage>, told: FaultMessage) {
     let _ = to.send(told);
 }
 
 impl Drop for Open {
     fn drop(&mut self) {
-        // Which heals, if it was not ordered before.
+        // Dropping the order heals, unless that was ordered before.
         self.order = None;
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
@@ -370,7 +371,7 @@ impl Drop for Open {
     }
 }
 
-/// What the rules are told of them.
+/// Returns the evidence on the faults for the rules.
 pub fn evidence(all: &[FaultRecord]) -> Vec<rules::Fault> {
     let of = |fault: &FaultRecord| {
         let healed = fault.healing_s.is_none() || fault.whole_s.is_some();
@@ -378,7 +379,7 @@ pub fn evidence(all: &[FaultRecord]) -> Vec<rules::Fault> {
         rules::Fault {
             kind: fault.name(),
             confirmed: match fault.seen_s {
-                // What was seen at work can have failed later.
+                // A fault that was seen at work may still have failed later.
                 Some(_) => Some(!(healed && is(FaultVerdict::Mismatch))),
                 None if is(FaultVerdict::Inconclusive) => None,
                 None => Some(false),

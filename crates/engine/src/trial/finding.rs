@@ -1,4 +1,4 @@
-//! What one trial found: the evidence that it has gathered, judged by the rules, and its figures.
+//! Makes the finding of one trial: its evidence judged by the rules, and its figures.
 
 use super::{State, TrialRun, endured, faults, gaps};
 use crate::offer::workers_auto;
@@ -18,11 +18,11 @@ use store::record::{
     TrialFinding, TrialRecord, VerifyRecord,
 };
 use study::plan::Trial;
-use study::settings::{Load, Settings};
+use study::settings::{Fault, Load, Settings};
 use target::Target;
 use workload::{Program, Stage, Statement};
 
-/// The finding of a trial that has found nothing yet.
+/// Returns an empty finding of a trial.
 pub fn begun(trial: &Trial, record: &TrialRecord) -> TrialFinding {
     TrialFinding {
         index: trial.index,
@@ -35,7 +35,7 @@ pub fn begun(trial: &Trial, record: &TrialRecord) -> TrialFinding {
     }
 }
 
-/// The finding of a trial that could not be done.
+/// Returns the finding of a failed trial.
 pub fn failed(trial: &Trial, record: &TrialRecord, reason: &str) -> TrialFinding {
     TrialFinding {
         verdict: rules::Verdict::Invalid,
@@ -45,7 +45,7 @@ pub fn failed(trial: &Trial, record: &TrialRecord, reason: &str) -> TrialFinding
 }
 
 impl TrialRun<'_> {
-    /// Ends evidence and finding. The target is none where it is lost.
+    /// Completes evidence and finding. `running` is `None` if the target is lost.
     pub(super) fn judge(&self, running: Option<&Running>, state: &mut State) -> TrialFinding {
         let tally = std::mem::take(&mut state.tally);
         let costs = self.costs(running, state, &tally);
@@ -96,7 +96,7 @@ impl TrialRun<'_> {
         )
     }
 
-    /// What the window of an endurance's long trial showed.
+    /// Returns the record of an endurance's long window.
     fn endurance(
         &self,
         running: Option<&Running>,
@@ -115,8 +115,8 @@ impl TrialRun<'_> {
         Some(kept.record())
     }
 
-    /// What the client alone does, with the workers that it has beside nodes that are placed: it
-    /// was measured where it has the whole machine.
+    /// Returns the client's ceilings, scaled to the workers that it has left next to placed nodes.
+    /// They were measured with the whole machine.
     fn ceilings(&self, running: Option<&Running>) -> Vec<f64> {
         let client = &self.settings.client;
         let kept = running
@@ -127,7 +127,7 @@ impl TrialRun<'_> {
         all.map(|ceiling| ceiling.ops_per_s * share.min(1.0)).collect()
     }
 
-    /// What the server has counted, or why that cannot be compared; none where nobody read it.
+    /// Returns the server's counts, or why they cannot be compared. `None` if they were not read.
     fn server(&self, state: &State) -> Option<Result<ServerCounts, String>> {
         let mut faults = self.settings.faults.iter();
         let ended = faults.find(|fault| fault.kind.takes_away);
@@ -143,7 +143,8 @@ impl TrialRun<'_> {
         }
     }
 
-    /// What is due in a window from the start line on, where operations come as they were recorded.
+    /// Returns the operations due in a window from the start line on, if recorded traffic is
+    /// replayed at its own times.
     fn recorded_due(&self, span_s: f64) -> Option<Offered> {
         let speed = self.settings.workload.recorded.as_ref()?.speed?;
         let until_ns = (span_s * speed * 1e9).round() as u64;
@@ -153,11 +154,25 @@ impl TrialRun<'_> {
         })
     }
 
+    /// Returns the minimum length of the window by the plan, seconds. A step that ends by its
+    /// operations is as long as they take, and the end of its last fault may end a window early.
+    fn planned_s(&self, took_s: f64) -> f64 {
+        let window = &self.settings.window;
+        match window.measure_ns {
+            0 => took_s,
+            _ if window.after_faults_ns.is_some() => {
+                let ends = self.settings.faults.iter().map(Fault::end_ns);
+                ends.max().unwrap_or(0) as f64 / 1e9
+            }
+            ns => ns as f64 / 1e9,
+        }
+    }
+
     fn evidence(&self, running: Option<&Running>, state: &mut State, tally: &Tally) -> Evidence {
         let window = &tally.window;
         let server = self.server(state);
         let is_null = running.is_some_and(Running::is_null);
-        // Of several clients, each of which looks on its own machine, the one that it costs most.
+        // With several clients, each of which looks on its own machine, the highest of their costs.
         let looking_ns = state.clients.each.iter().map(|one| one.window.stalls_cpu_ns).max();
         let looking_s = looking_ns.unwrap_or(window.stalls_cpu_ns) as f64 / 1e9;
         let mut known = std::mem::take(&mut state.evidence);
@@ -179,11 +194,7 @@ impl TrialRun<'_> {
                     Some(Offered::of(rate, span_s, count, self.settings.poisson))
                 }
             },
-            // A step that ends by its operations is as long as they take.
-            planned_s: match self.settings.window.measure_ns {
-                0 => window.seconds,
-                ns => ns as f64 / 1e9,
-            },
+            planned_s: self.planned_s(window.seconds),
             window: window.clone(),
             target_is_null: is_null,
             client_cores: state.finding.client.workers as f64,
@@ -204,7 +215,7 @@ impl TrialRun<'_> {
             weak_consistency: weak_consistency(self.settings, &self.program),
             has_strange_rows: self.rows.are_strange,
             found: (self.rows.are_said).then(|| tally.found(&self.program.finds())),
-            // Nobody reads back what the steps of an import have written.
+            // Writes of an import's steps are not read back.
             promise: self.step.is_none().then(|| self.promise(running)),
             not_recorded: Some(recorded::missing(
                 self.writer.path(),
@@ -221,13 +232,13 @@ impl TrialRun<'_> {
     }
 }
 
-/// Compactions pending at the end of the window, on all nodes: the last that was read.
+/// Returns the compactions pending at the end of the window, on all nodes: the last reading.
 fn pending_at_end(evidence: &Evidence) -> Option<f64> {
     evidence.pending_compactions.as_ref()?.last().copied()
 }
 
-/// What the clock of the day gained or lost since it showed `unix_ns` at the time `ns` of the
-/// monotonic one.
+/// Returns how far the wall clock has moved against the monotonic clock since it showed `unix_ns`
+/// at the monotonic time `ns`.
 fn clock_move(ns: u64, unix_ns: u64) -> ClockMove {
     let over_ns = clock::now_ns().saturating_sub(ns);
     let shown_ns = i128::from(clock::unix_ns()) - i128::from(unix_ns);
@@ -237,8 +248,9 @@ fn clock_move(ns: u64, unix_ns: u64) -> ClockMove {
     }
 }
 
-/// Exceptions that nodes have met since they were measured first, where one tells; and what was
-/// noted of them then, and whether they stayed so: none where their settings cannot be read.
+/// Returns the exceptions on the nodes since measuring began, if they can be read, and the recorded
+/// environment with its changes since then. Both are `None` if the target is lost; the environment
+/// also if the nodes' settings cannot be read.
 fn environment(
     running: Option<&Running>,
     noted: Environment,
@@ -273,7 +285,7 @@ fn judged(finding: TrialFinding, judgement: Judgement) -> TrialFinding {
     }
 }
 
-/// The finding with what the measured window came to.
+/// Adds the figures of the measured window to the finding.
 fn with_figures(
     finding: TrialFinding,
     offered: Option<Offered>,
@@ -283,7 +295,9 @@ fn with_figures(
     let window = &tally.window;
     let kinds = || program.kinds().iter().zip(&tally.kinds);
     let errors = window.errors.iter();
-    let records = kinds().map(|(kind, series)| (kind.name.clone(), series.record(window.seconds)));
+    // A kind without weight in the mix has nothing to show.
+    let shown = kinds().filter(|(_, series)| !series.is_empty());
+    let records = shown.map(|(kind, series)| (kind.name.clone(), series.record(window.seconds)));
     let counts = kinds().filter_map(|(kind, series)| Some((kind.name.clone(), series.counts()?)));
     let parts = program.kinds().iter().filter(|kind| kind.part);
     TrialFinding {
@@ -297,10 +311,7 @@ fn with_figures(
         late: window.client[ClientCount::Late],
         dropped: window.client[ClientCount::Dropped],
         all: tally.all.record(window.seconds),
-        kinds: records
-            // A kind without weight in the mix has nothing to show.
-            .filter(|(_, record)| record.ops > 0 || record.error_ms.count > 0)
-            .collect(),
+        kinds: records.collect(),
         parts: parts.map(|kind| kind.name.clone()).collect(),
         counts: counts.collect(),
         ..finding
@@ -317,7 +328,7 @@ fn server_record(counts: ServerCounts) -> ServerCountsRecord {
     }
 }
 
-/// The instrument's own figures, beside those that are `known` since the start line.
+/// Returns the client's own figures, in addition to those that are `known` since the start line.
 fn client(evidence: &Evidence, tally: &Tally, known: &ClientRecord) -> ClientRecord {
     let window = &tally.window;
     let us = |q| tally.lag.quantile_ns(q) as f64 / 1e3;
@@ -331,7 +342,7 @@ fn client(evidence: &Evidence, tally: &Tally, known: &ClientRecord) -> ClientRec
             p50: us(0.5),
             p99: us(0.99),
         },
-        // The one that is certain.
+        // The lowest ceiling is the certain one.
         ceiling_ops_per_s: ceilings.min_by(f64::total_cmp).unwrap_or(0.0),
         ceilings_ops_per_s: evidence.ceilings_ops_per_s.clone(),
         stall_ms_longest: window.stall_longest_s.map(|s| s * 1e3),
@@ -343,7 +354,7 @@ fn client(evidence: &Evidence, tally: &Tally, known: &ClientRecord) -> ClientRec
     }
 }
 
-/// Who used the machine, as far as it could be read.
+/// Returns the use of the machine, as far as it could be read.
 fn machine_record(machine: &Machine) -> MachineRecord {
     MachineRecord {
         cpus: machine.cpu.map(|cpu| cpu.cpus as u64),
@@ -357,7 +368,7 @@ fn machine_record(machine: &Machine) -> MachineRecord {
     }
 }
 
-/// Data of one node, without what the database adds to it, bytes.
+/// Returns the size of one node's data, without the database's overhead, bytes.
 fn data_bytes(settings: &Settings, program: &Program) -> u64 {
     let copies = settings.keyspace.replication.copies();
     let nodes = match &settings.target {
@@ -368,8 +379,8 @@ fn data_bytes(settings: &Settings, program: &Program) -> u64 {
     rows.saturating_mul(copies) / nodes.max(1)
 }
 
-/// Whether a read may miss an acknowledged write: R + W <= RF, by the kinds that are in the mix and
-/// by those that have loaded.
+/// Returns true if a read may miss an acknowledged write: R + W <= RF. It considers the kinds in
+/// the mix, and those that loaded the rows.
 fn weak_consistency(settings: &Settings, program: &Program) -> bool {
     let copies = settings.keyspace.replication.copies();
     let least = |statements: Vec<&Statement>| {
@@ -388,7 +399,7 @@ fn weak_consistency(settings: &Settings, program: &Program) -> bool {
     }
 }
 
-/// How many replicas must answer at a consistency level.
+/// Returns how many replicas must answer at a consistency level.
 fn replicas_asked(level: &str, copies: u64) -> u64 {
     match level {
         "TWO" => 2,
@@ -399,7 +410,7 @@ fn replicas_asked(level: &str, copies: u64) -> u64 {
     }
 }
 
-/// Peak resident memory of this process, bytes; 0 where the system does not say.
+/// Returns the peak resident memory of this process, bytes, or 0 if the system does not report it.
 fn memory_peak_bytes() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

@@ -1,17 +1,17 @@
-//! What of a trial's files cannot be had any more when it ends: looked for before it is judged,
-//! since a rule must not pass on what nobody has seen.
+//! Handles files of a trial that are missing at its end. They are recorded before the trial is
+//! judged, since a rule must not pass on missing data.
 
 use analysis::rules::Evidence;
 use cluster::Gap;
 use measure::clock;
 use store::record::{GapKind, GapRecord};
 
-/// Several of a sort.
+/// Converts several gaps of one kind to records.
 pub fn records(what: GapKind, gaps: Vec<Gap>) -> impl Iterator<Item = GapRecord> {
     gaps.into_iter().map(move |gap| record(what, gap))
 }
 
-/// One of them.
+/// Converts a gap to its record.
 fn record(what: GapKind, gap: Gap) -> GapRecord {
     GapRecord {
         what,
@@ -22,7 +22,7 @@ fn record(what: GapKind, gap: Gap) -> GapRecord {
     }
 }
 
-/// Tells the rules what they cannot judge: V15 what is not on record, V11 what nobody has seen.
+/// Marks rules without evidence as unknown: V15 without logs, V11 without readings.
 pub fn tell(gaps: &[GapRecord], evidence: &mut Evidence) {
     for gap in gaps {
         match gap.what {
@@ -39,7 +39,7 @@ mod tests {
     use super::*;
     use analysis::rules::{self, Environment, Limits, Outcome};
 
-    /// What V11 and V15 say of a trial with these gaps, of which all else is well.
+    /// Returns how V11 and V15 judge an otherwise good trial with these gaps.
     fn judged(gaps: &[GapRecord]) -> [(Outcome, String); 2] {
         let mut evidence = Evidence {
             environment: Some(Environment::default()),

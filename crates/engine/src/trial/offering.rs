@@ -1,7 +1,7 @@
-//! The load of a trial: offered, and what is done meanwhile.
+//! Offers the load of a trial, and acts meanwhile.
 //!
-//! What is done when is decided in `conduct`; here is its world: intervals and probes' readings go
-//! to disk, nodes are looked for, progress is told.
+//! The decisions are made in `conduct`; this file is its world: it writes intervals and probes'
+//! readings to disk, checks the nodes, and reports progress.
 
 use super::faults::Faults;
 use super::{State, TrialEnd, TrialRun};
@@ -107,7 +107,7 @@ impl World for Offering<'_, '_> {
 }
 
 impl Offering<'_, '_> {
-    /// Looks whether nodes are gone that were not taken away, and tells whoever watches.
+    /// Checks for nodes that are down without a fault, and reports them.
     fn look_at_nodes(&mut self) -> Option<Happened> {
         let died = self.running.cluster.died(&self.faults.away()).into_iter();
         let died: Vec<Died> = died
@@ -124,7 +124,7 @@ impl Offering<'_, '_> {
         Some(Happened::Died(died))
     }
 
-    /// Tells whoever watches how each client and each host stands, where there are some.
+    /// Reports the state of each client and each host, if there are any.
     fn tell_machines(&mut self) {
         let clients = self.load.now();
         if !clients.is_empty() {
@@ -136,19 +136,19 @@ impl Offering<'_, '_> {
         }
     }
 
-    /// Tells whoever watches how far a fault has come.
+    /// Reports the stage of a fault.
     fn reached(&mut self, number: usize, stage: FaultStage) {
         (self.run.events)(Event::FaultReached(number, stage));
     }
 }
 
 impl TrialRun<'_> {
-    /// A phase begins, now.
+    /// Begins a phase now.
     pub(super) fn begin_phase(&mut self, kind: PhaseKind, state: &mut State) -> Result<()> {
         self.begin_phase_at(kind, clock::now_ns(), state)
     }
 
-    /// Says that a phase begins: to the journal first, then to whoever watches.
+    /// Announces a phase: to the journal first, then to the observer.
     fn begin_phase_at(&mut self, kind: PhaseKind, at_ns: u64, state: &mut State) -> Result<()> {
         let started = JournalEvent::PhaseStarted {
             phase: kind.name().to_owned(),
@@ -171,7 +171,7 @@ impl TrialRun<'_> {
     }
 
     /// Offers load until the offer's limit, `decide`, Ctrl-C or a dead node ends it. `decide` sees
-    /// each interval, says the phase that it belongs to and whether to go on.
+    /// each interval, names the phase that it belongs to, and says whether to go on.
     pub(super) fn offer(
         &mut self,
         running: &mut Running,
@@ -194,13 +194,16 @@ impl TrialRun<'_> {
         if let Some(length) = offer.measures_for {
             conduct.measures_for(length);
         }
+        if let Some(length) = offer.ends_after_faults {
+            conduct.ends_after_faults(length);
+        }
         if matches!(offer.window, Window::Whole | Window::After(Duration::ZERO)) {
             conduct.measures_from(start_ns);
         }
-        match (offer.ends_after, offer.limit) {
-            (Some(length), _) => conduct.ends_at(start_ns + length.as_nanos() as u64),
-            (None, Limit::Operations(count)) => conduct.ends_after(count),
-            (None, _) => {}
+        match offer.limit {
+            Limit::Operations(count) => conduct.ends_after(count),
+            Limit::Either(_, length) => conduct.ends_at(start_ns + length.as_nanos() as u64),
+            Limit::Duration(_) | Limit::Unlimited => {}
         }
         let mut offering = Offering {
             load,
@@ -210,7 +213,7 @@ impl TrialRun<'_> {
             faults,
         };
         let conducted = conduct.run(&mut offering);
-        // Whatever ended the load: what comes next is to find all whole.
+        // Whatever ended the load: the next phase must find everything whole.
         let Offering {
             load,
             running,
@@ -235,7 +238,7 @@ impl TrialRun<'_> {
         })
     }
 
-    /// Begins to offer: by the clients of the trial, if it has some and they share such a load.
+    /// Begins to offer load: by the trial's clients, if it has some and they share this load.
     fn start_load(
         &self,
         running: &Running,
@@ -253,7 +256,7 @@ impl TrialRun<'_> {
             .context("offer load by several clients")
     }
 
-    /// Puts down what the measured window came to; what it makes of the trial if it was cut.
+    /// Records the measured window. Returns the end of the trial if the window was cut.
     pub(super) fn measured(&mut self, offered: Offered, state: &mut State) -> Option<TrialEnd> {
         state.finding.client.workers = offered.summary.workers;
         state.finding.client.realtime = offered.summary.realtime;
@@ -264,7 +267,7 @@ impl TrialRun<'_> {
         self.cut(offered.cut, state)
     }
 
-    /// What a cut phase makes of the trial; none if the phase ended as planned.
+    /// Returns the end of the trial after a cut phase. `None` if the phase ended as planned.
     pub(super) fn cut(&mut self, cut: Option<Cut>, state: &mut State) -> Option<TrialEnd> {
         match cut? {
             Cut::Interrupted => Some(TrialEnd::Interrupted),
@@ -277,10 +280,10 @@ impl TrialRun<'_> {
     }
 }
 
-/// What a phase is that its plan does not have.
+/// Describes a phase that is not in the plan.
 fn unplanned(kind: PhaseKind) -> &'static str {
     match kind {
-        // A guard that only the target asks for.
+        // A guard that is there only because of the target.
         PhaseKind::Warmup => "the load rises slowly",
         _ => "",
     }

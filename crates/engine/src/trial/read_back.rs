@@ -1,4 +1,4 @@
-//! Reading rows back after a trial, and what the configuration promises of them.
+//! Reads rows back after a trial, and derives what the configuration promises about them.
 
 use super::faults::Place;
 use super::{State, TrialEnd, TrialRun};
@@ -24,17 +24,17 @@ use study::settings::{Sample, Settings};
 use target::Target;
 use workload::{Program, Stage, Tuning};
 
-/// In flight while rows are read back.
+/// Operations in flight while rows are read back.
 const IN_FLIGHT: u32 = 32;
-/// By how much the clocks of machines that are not ours may differ, and with them the times that
-/// nodes give to writes: more than any that asks a time server is off.
+/// Possible difference between the clocks of machines that cassay does not manage, and so between
+/// the timestamps of writes: more than the error of any machine that asks a time server.
 const STRANGE_CLOCKS: Duration = Duration::from_secs(1);
-/// Sync periods after which a node that could not sync acknowledges nothing more, unless it is told
-/// otherwise: as Cassandra has it (`DatabaseDescriptor.getPeriodicCommitLogSyncBlock`).
+/// Sync periods after which a node that cannot sync stops acknowledging, unless it is configured
+/// otherwise: as in Cassandra (`DatabaseDescriptor.getPeriodicCommitLogSyncBlock`).
 const LAG_BLOCK: f64 = 1.5;
 
 impl TrialRun<'_> {
-    /// What is written down of the writes of the main stage.
+    /// Returns how the writes of the main stage are recorded.
     pub(super) fn keeps_main(&self, running: &Running) -> Keeps {
         match self.settings.verify.sample {
             Sample::All if self.has_registers() => Keeps::History,
@@ -44,8 +44,8 @@ impl TrialRun<'_> {
         }
     }
 
-    /// What is known of earlier writes before the main stage begins. Where all rows are read back,
-    /// its own writes are known whatever was before.
+    /// Sets the known earlier writes before the main stage begins. If all rows are read back, its
+    /// own writes are known regardless of earlier ones.
     pub(super) fn begin_written(&self, running: &mut Running) {
         let is_all = self.settings.verify.sample == Sample::All && self.step.is_none();
         let known =
@@ -56,22 +56,22 @@ impl TrialRun<'_> {
                     written
                 }
             });
-        // Tables of a cluster that is not ours may have been there before.
+        // Tables of an attached cluster may have existed before.
         running.written = known.map(|written| match self.settings.target {
             Target::Attach(_) => written.with_old_counters(),
             Target::Local(_) | Target::Null(_) => written,
         });
     }
 
-    /// Whether writes get their times by clocks of other machines: those of the nodes, or of
-    /// clients.
+    /// Returns true if writes get their timestamps from clocks of other machines: those of the
+    /// nodes, or of clients.
     fn has_strange_clocks(&self) -> bool {
         let has_clients = self.fleet.is_some_and(FleetUse::has_others);
         has_clients
             || matches!(self.settings.target, Target::Attach(_)) && takes_nodes_times(&self.program)
     }
 
-    /// Reads rows back and compares them with what the seed says.
+    /// Reads rows back and compares them with the values of the seed.
     pub(super) fn verify(
         &mut self,
         running: &mut Running,
@@ -125,15 +125,15 @@ impl TrialRun<'_> {
         Ok(self.cut(offered.cut, state))
     }
 
-    /// Keeps the first rows of which a read found other data than was written.
+    /// Keeps the first rows in which a read found other data than was written.
     pub(super) fn name_rows(&self, offered: &Offered, state: &mut State) {
         let rows = offered.summary.missed_rows.iter();
         let untimed = rows.map(|(row, missed)| (*row, *missed, None));
         self.name(untimed, &mut state.finding.verify.missed_rows);
     }
 
-    /// Adds rows that are not as they should be to those that are named, each once: its number,
-    /// what it is, and when the last missed write was acknowledged, s since the start line.
+    /// Adds wrong rows to the named ones, each once: its number, its kind of loss, and when the
+    /// last missed write was acknowledged, s since the start line.
     fn name(
         &self,
         rows: impl Iterator<Item = (u64, Missed, Option<f64>)>,
@@ -151,8 +151,8 @@ impl TrialRun<'_> {
         }
     }
 
-    /// The statement that reads a row, with what it binds, for a person to type; empty where rows
-    /// are not read one at a time.
+    /// Returns the statement that reads a row, with its bound values, for a person to type. Empty
+    /// if rows are not read one at a time.
     fn read_by(&self, row: u64) -> String {
         if self.program.rows() == 0 {
             return String::new();
@@ -166,7 +166,7 @@ impl TrialRun<'_> {
         })
     }
 
-    /// Has the reads of a stage ask at the level that they should; what measured before.
+    /// Sets the consistency level of a stage's reads. Returns the program that measured before.
     fn read_at(&mut self, stage: Stage, levels: &Levels) -> Result<Arc<Program>> {
         let stated = self.settings.verify.consistency;
         let level = stated.or((stage == Stage::ReadBack).then_some(levels.read));
@@ -185,8 +185,9 @@ impl TrialRun<'_> {
         Ok(std::mem::replace(&mut self.program, Arc::new(tuned)))
     }
 
-    /// Tells what was written down when acknowledged writes may have been lost; for how long before
-    /// what broke, s. None where that has no end, or nothing may be lost.
+    /// Tells the write record the times at which acknowledged writes may have been lost. Returns
+    /// the length of that time before a fault, s. `None` if it has no limit, or if no write may be
+    /// lost.
     fn may_lose(&self, running: &mut Running, state: &State) -> Option<f64> {
         let configuration = self.configuration(Some(running));
         let within_s = durability::lost_within_s(&configuration);
@@ -202,15 +203,15 @@ impl TrialRun<'_> {
             let Some(injected_s) = record.injected_s.filter(|_| lossy.is_some()) else {
                 continue;
             };
-            // It was off when it was seen to be: what came later it has not acknowledged.
+            // The node was off when that was seen: it acknowledged nothing later.
             let off_s = record.seen_s.or(record.whole_s);
             written.may_lose(ns(injected_s - within_s)..off_s.map_or(u64::MAX, ns));
         }
         Some(within_s)
     }
 
-    /// Keeps what reading all rows back has found; of losses that have an end in time what was lost
-    /// when.
+    /// Keeps the result of reading all rows back. For losses that are limited in time, also when
+    /// the lost writes were acknowledged.
     fn account(
         &self,
         offered: &Offered,
@@ -229,7 +230,7 @@ impl TrialRun<'_> {
             .iter()
             .flat_map(|lost| &lost.rows)
             .map(|one| (one.row, one.missed, one.acknowledged_ns.map(since_s)));
-        // Counters have no times, nor has what another client has read.
+        // Counters have no times, nor do rows that another client has read.
         let by_reads = offered.summary.missed_rows.iter();
         let untimed = by_reads.map(|(row, missed)| (*row, *missed, None));
         self.name(timed.chain(untimed), &mut missed_rows);
@@ -261,12 +262,12 @@ impl TrialRun<'_> {
         });
     }
 
-    /// What the configuration promises of acknowledged writes, with what was broken.
+    /// Returns what the configuration promises about acknowledged writes, given the faults.
     pub(super) fn promise(&self, running: Option<&Running>) -> Promise {
         durability::promise(&self.configuration(running))
     }
 
-    /// What was asked for, and what broke.
+    /// Returns the requested configuration, and the faults.
     fn configuration(&self, running: Option<&Running>) -> Configuration {
         let levels = levels(self.settings, &self.program);
         let level = |level: Consistency, replicas| Level {
@@ -285,7 +286,7 @@ impl TrialRun<'_> {
     }
 }
 
-/// The counts of a reading, each row in one of them.
+/// Returns the counts of a reading; each row is in one of them.
 fn counted(checks: &CheckCounts) -> ReadBackRecord {
     let others = checks.missing
         + checks.stale
@@ -311,19 +312,19 @@ fn counted(checks: &CheckCounts) -> ReadBackRecord {
     }
 }
 
-/// Whether a node gives some of its writes their times, by which the last one is told. Who writes
-/// under a condition has an order without them.
+/// Returns true if a node sets the timestamp of some of the writes, by which the last write is
+/// chosen. Conditional writes have an order without timestamps.
 fn takes_nodes_times(program: &Program) -> bool {
     let mut statements = program.statements().iter();
     statements.any(|statement| !statement.returns_rows && !statement.client_timestamp)
 }
 
-/// What was broken on purpose, and what the nodes may have lost by it.
+/// Returns the faults, and what the nodes may have lost by each.
 fn blows(settings: &Settings, running: &Running, program: &Arc<Program>) -> Vec<Blow> {
     let nodes_count = running.cluster.nodes().len() as u64;
     let takes_over = nodes_count > settings.keyspace.replication.copies();
     let blow = |fault: &study::settings::Fault| {
-        // What could not be found was not hit.
+        // A target that could not be found was not hit.
         let place = Place::of(fault, running, program).ok()?;
         Some(Blow {
             what: format!("{} of {}", fault.kind.name, place.name),
@@ -344,7 +345,8 @@ fn blows(settings: &Settings, running: &Running, program: &Arc<Program>) -> Vec<
     settings.faults.iter().filter_map(blow).collect()
 }
 
-/// The commit log of the node that syncs it latest; none where a node's settings cannot be read.
+/// Returns the commit log of the node that syncs it latest. `None` if a node's settings cannot be
+/// read.
 fn commit_log(settings: &Settings, running: &Running) -> Option<CommitLog> {
     let is_used = settings.keyspace.durable_writes != Some(false);
     let logs: Option<Vec<CommitLog>> = running
@@ -360,7 +362,7 @@ fn commit_log(settings: &Settings, running: &Running) -> Option<CommitLog> {
     logs?.into_iter().max_by(later)
 }
 
-/// The commit log of a node with these settings, as `system_views.settings` has them.
+/// Returns the commit log of a node with these settings of `system_views.settings`.
 fn commit_log_of(settings: &BTreeMap<String, String>, is_used: bool) -> Option<CommitLog> {
     let is_set = |name: &str| {
         let value = settings.get(name).map_or("null", String::as_str);
@@ -386,7 +388,7 @@ fn commit_log_of(settings: &BTreeMap<String, String>, is_used: bool) -> Option<C
     })
 }
 
-/// A duration with its unit, or under its older name in milliseconds; s.
+/// Returns a duration with its unit, or under its older name in milliseconds; s.
 fn setting_s(settings: &BTreeMap<String, String>, name: &str) -> Option<f64> {
     if let Some(ms) = settings.get(&format!("{name}_in_ms")) {
         return ms.parse::<f64>().ok().map(|ms| ms / 1e3);

@@ -1,5 +1,5 @@
-//! What the faults of a trial did to it, read back from its files when it has ended: so that
-//! nothing needs to be kept while it runs, however long that is.
+//! Computes the effects of a trial's faults from its files when it has ended. So nothing needs to
+//! be kept while it runs, however long it is.
 
 mod watched;
 mod window;
@@ -19,14 +19,14 @@ use store::record::{
 use watched::NodeWatch;
 use window::{Stretch, Window};
 
-/// Digits of a value in a finding.
+/// Significant digits of a value in a finding.
 const DIGITS: i32 = 6;
 
 impl TrialRun<'_> {
-    /// Adds to each fault of the finding what it did. The trial's lines are written.
+    /// Adds to each fault of the finding its effects. The trial's lines have been written.
     ///
     /// # Errors
-    /// They cannot be read back.
+    /// The lines cannot be read.
     pub(super) fn recovered(
         &self,
         finding: &mut TrialFinding,
@@ -41,14 +41,14 @@ impl TrialRun<'_> {
     }
 }
 
-/// While a fault was on, and after that; none of a stretch without an interval.
+/// Stretch while a fault was on, and stretch after it. `None` for a stretch without an interval.
 pub type FromInjection = [Option<StretchRecord>; 2];
 
-/// What the stretches of the faults of a trial come to in one without them, in the order of the
-/// faults; times count from the begin of each window. Of a fault that never was there are none.
+/// Returns the stretches of a trial's faults in a trial without them, in the order of the faults.
+/// Times count from the begin of each window. A fault that never began has no stretches.
 ///
 /// # Errors
-/// One of the trials cannot be read back.
+/// One of the trials cannot be read.
 pub fn stretches_without(
     with: &Trial,
     faults: &[FaultRecord],
@@ -123,7 +123,7 @@ fn measure(trial: &Trial, finding: &mut TrialFinding, offered: Offered) -> Resul
     Ok(())
 }
 
-/// The record, and of it what stood in the record of a fault before it had one.
+/// Stores the record, and copies from it the fields that older fault records have.
 fn put(fault: &mut FaultRecord, record: RecoveryRecord) {
     fault.detect_s = record.noticed.client_s;
     fault.dip = record.dip.map(|dip| dip.depth);
@@ -135,7 +135,7 @@ fn put(fault: &mut FaultRecord, record: RecoveryRecord) {
     fault.recovery = Some(record);
 }
 
-/// All but what is of stretches.
+/// Returns the record, except the stretches.
 fn of(found: &Recovery, fault: &Fault, record: &FaultRecord, kept: &NodeWatch) -> RecoveryRecord {
     let before = found.before.as_ref();
     let level = |of: fn(&Before) -> Option<Level>| {
@@ -223,7 +223,7 @@ fn noticed(found: &Recovery, away: Option<Away>) -> NoticedRecord {
     }
 }
 
-/// Whether a repair is needed, and why, as a record has them.
+/// Returns whether a repair is needed, and why, in the form of a record.
 fn repair(
     away: Option<&Away>,
     hints: Option<&Hints>,

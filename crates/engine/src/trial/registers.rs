@@ -1,4 +1,4 @@
-//! Registers: what was asked of them and answered in all trials on their data, judged one by one.
+//! Judges registers one by one, over the histories of all trials on their data.
 
 use super::{State, TrialRun};
 use crate::offer::Offered;
@@ -11,31 +11,32 @@ use std::collections::BTreeMap;
 use store::record::{HistoryRecord, RegistersRecord, ViolationRecord};
 use workload::{RegisterRequest, Stage};
 
-/// States that the search for an order of the operations on one register may take: less than a
-/// second, and some ten MB. A register with dozens of operations of unknown outcome needs more.
+/// Maximum number of states in the search for an order of the operations on one register: less than
+/// a second, and some ten MB. A register with dozens of operations of unknown outcome needs more.
 const STATES_MAX: u64 = 500_000;
-/// What every register is when it was loaded.
+/// Value of every register after loading.
 const INITIAL: i64 = 0;
-/// Violations that are told one by one.
+/// Maximum number of violations to report one by one.
 const VIOLATIONS_MAX: usize = 100;
-/// How it is decided.
+/// Method of the check.
 const METHOD: &str = "Wing and Gong's search with Lowe's memoisation, one register at a time";
 
 impl TrialRun<'_> {
-    /// Why the server counts more reads of registers than it was asked for; none without any.
+    /// Returns why the server counts more reads of registers than the client requested. `None`
+    /// without registers.
     pub(super) fn meeting(&self) -> Option<String> {
         let why = "transactions on one register that meet read it again, and each time is counted";
         self.has_registers().then(|| why.to_owned())
     }
 
-    /// Whether operations are about registers.
+    /// Returns true if the operations work on registers.
     pub(super) fn has_registers(&self) -> bool {
         let mut generator = self.program.generator(Stage::Main);
         generator.begin(0);
         generator.asked().is_some()
     }
 
-    /// Adds the reads at the end to the histories, writes these down, and judges each.
+    /// Adds the final reads to the histories, writes these to disk, and judges each.
     pub(super) fn judge_registers(
         &self,
         offered: &Offered,
@@ -69,7 +70,7 @@ impl TrialRun<'_> {
     }
 }
 
-/// What the histories come to, by register.
+/// Judges the histories by register.
 fn judged(by_key: &BTreeMap<u64, Vec<Recorded>>, states_max: u64) -> RegistersRecord {
     let mut record = RegistersRecord {
         method: METHOD.to_owned(),
@@ -97,12 +98,12 @@ fn judged(by_key: &BTreeMap<u64, Vec<Recorded>>, states_max: u64) -> RegistersRe
     record
 }
 
-/// An operation as it is judged.
+/// Converts an operation for the judgement.
 fn operation(recorded: &Recorded) -> linear::Operation {
     let happened = &recorded.happened;
     let (what, returned_ns) = match (recorded.asked, happened.applied) {
         (RegisterRequest::Read, _) => (RegisterEvent::Read(happened.found), happened.answered_ns),
-        // IF EXISTS, and the register exists: what did not hold has found no row.
+        // The register exists, so an unmet IF EXISTS means that no row was found.
         (RegisterRequest::Write(_), Some(false)) => {
             (RegisterEvent::Read(None), happened.answered_ns)
         }
@@ -124,7 +125,7 @@ fn operation(recorded: &Recorded) -> linear::Operation {
     }
 }
 
-/// An operation as it is kept, with times since `first_ns`.
+/// Converts an operation to its record, with times since `first_ns`.
 fn record(recorded: &Recorded, first_ns: u64) -> HistoryRecord {
     let happened = &recorded.happened;
     let (kind, from, to) = match recorded.asked {
@@ -154,7 +155,7 @@ mod tests {
     use super::*;
     use load::Happened;
 
-    /// One after the other, 10 ns each, on register 7.
+    /// Operations one after the other, 10 ns each, on register 7.
     fn history(
         operations: &[(RegisterRequest, Option<bool>, Option<i64>)],
     ) -> BTreeMap<u64, Vec<Recorded>> {

@@ -1,4 +1,4 @@
-//! A trial that is a step of an import: its statements, its warm-up, its operations.
+//! Runs a trial that is a step of an import: its statements, its warm-up, its operations.
 
 use super::{State, TrialEnd, TrialRun};
 use crate::conduct::Decision;
@@ -13,8 +13,8 @@ use store::record::{WarmupEnd, WarmupRecord};
 use study::plan::PhaseKind;
 
 impl TrialRun<'_> {
-    /// Executes what an import wants executed before it measures. What exists already is fine, as
-    /// it is for the tools that the statements come from.
+    /// Executes the statements that an import needs before it measures. Existing objects are fine,
+    /// as in the tools that the statements come from.
     pub(super) fn execute(&mut self, running: &mut Running, statements: &[String]) -> Result<()> {
         if statements.is_empty() {
             return Ok(());
@@ -28,7 +28,7 @@ impl TrialRun<'_> {
         Ok(())
     }
 
-    /// The operations of an import's step: those of its warm-up, then those that count.
+    /// Runs the operations of an import's step: those of its warm-up, then those that count.
     pub(super) fn measure_step(
         &mut self,
         step: &Step,
@@ -59,7 +59,7 @@ impl TrialRun<'_> {
         let mut course = StepCourse::new(step.limit);
         offer.may_rise = false;
         offer.faults = &self.settings.faults;
-        (offer.limit, offer.ends_after) = (course.limit(), course.ends_after());
+        offer.limit = course.limit();
         let offered = self.offer(running, state, &offer, &mut |summed| course.see(summed))?;
         state.finding.warmup = WarmupRecord {
             seconds: warmup_s,

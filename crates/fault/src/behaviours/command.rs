@@ -1,6 +1,6 @@
-//! What a study names itself, of a cluster that is not ours: a program that breaks, one that sees
-//! it, and one that heals. The course is that of every other fault, and what heals is armed at an
-//! agent of ours on this machine.
+//! A fault that a study defines for an attached cluster, by programs that inject, observe and heal
+//! it. Its life cycle is that of every other fault, and the healing program is armed at an agent on
+//! this machine.
 
 use crate::behaviour::Fault;
 use crate::observation::{self, Observation};
@@ -11,17 +11,17 @@ use std::time::Duration;
 use target::Invocation;
 use target::fault::{Commands, Hit};
 
-/// How long a program may take that only looks: longer than to go to another machine and back, and
-/// as long as an agent waits that heals by itself.
+/// Time limit of the observing program: it may have to reach another machine. An agent that heals
+/// by itself waits as long.
 const SEE_LIMIT: Duration = Duration::from_secs(5);
 
-/// Stands in an argument for the address of the node that is hit, as reports name it.
+/// Placeholder in an argument for the address of the target node, as reports show it.
 const NODE: &str = "{node}";
 
-/// Stands in an argument for that with the port of CQL.
+/// Placeholder for the same address with the CQL port.
 const ADDRESS: &str = "{address}";
 
-/// What carries it out.
+/// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, commands: &Commands) -> Box<dyn Fault> {
     Box::new(Named {
         node: hit.node(),
@@ -35,7 +35,7 @@ struct Named {
 }
 
 impl Named {
-    /// One of its programs, with the node in its arguments.
+    /// Returns one of its programs, with the placeholders replaced.
     fn program(&self, world: &dyn Agents, of: fn(&Commands) -> &Invocation) -> Result<Invocation> {
         let nodes = world.nodes();
         let node = nodes.get(self.node).context("there is no such node")?;
@@ -89,8 +89,7 @@ impl Fault for Named {
         world.inject(Via::Node(self.node), what, &[self.node], within)
     }
 
-    /// What a client of the node meets is said besides: whether it shows depends on what was
-    /// broken.
+    /// Reports in addition if the node answers clients, which depends on the fault.
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
         let seen = observation::or_unseen("whoever sees", self.see(world));
         let client = observation::client(world, self.node, limit);

@@ -1,5 +1,5 @@
-//! Data that rots: bytes of a file of data are others than those that were written, and the disk
-//! says nothing. Cassandra has checksums of its own; repair has to bring back what they refuse.
+//! Corrupts data silently: bytes of a data file change, and the disk reports no error. Cassandra
+//! has checksums of its own, and repair must restore the data that they reject.
 
 use crate::behaviour::Fault;
 use crate::observation::{self, Observation};
@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 use target::fault::{Hit, Options};
 
-/// What carries it out.
+/// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Rot {
         node: hit.node(),
@@ -18,12 +18,12 @@ pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     })
 }
 
-/// A block of the file system.
+/// Block size of the file system.
 const BYTES: u64 = 4096;
 
 struct Rot {
     node: usize,
-    /// The file, the first byte of the block, and what stood there.
+    /// File, offset of the block, and its original bytes.
     file: Option<(PathBuf, u64, Vec<u8>)>,
 }
 

@@ -1,6 +1,6 @@
-//! A node that loses all of its data, as with a disk that has died: it is killed, and its files,
-//! commit log and hints are gone. It is replaced as an operator does it: started with empty folders
-//! in its own place, it streams what it had from the others.
+//! A node that loses all its data, as with a failed disk: it is killed, and its data files, commit
+//! log and hints are removed. It is replaced as an operator would do it: started with empty folders
+//! in its own place, it streams its data from the others.
 
 use super::node_kill;
 use crate::behaviour::Fault;
@@ -13,7 +13,7 @@ use host::Injection;
 use std::time::Duration;
 use target::fault::{Hit, Options};
 
-/// What carries it out.
+/// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Lost(hit.node()))
 }
@@ -38,7 +38,7 @@ impl Fault for Lost {
     }
 }
 
-/// A node that is gone with all of its data, or there with some.
+/// Observes a node: broken if it is down with empty data folders, whole if it is up with data.
 pub(crate) fn lost(world: &mut dyn World, node: usize, limit: Duration) -> Observation {
     let gone = node_kill::gone(world, node, limit);
     Observation::of_two(gone, ring::emptied(world, node))

@@ -1,6 +1,5 @@
-//! A disk with a part that cannot be read: what stands in a file of data from its middle on, and
-//! behind it on the disk, fails when it is read or written. Its nodes are started again when it was
-//! mended.
+//! A disk with unreadable sectors: from the middle of a data file on, reads and writes fail. After
+//! healing, its nodes are restarted.
 
 use crate::behaviour::Fault;
 use crate::observation::{self, Observation};
@@ -11,7 +10,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 use target::fault::{Hit, Options};
 
-/// What carries it out.
+/// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Failing {
         node: hit.node(),
@@ -19,15 +18,15 @@ pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     })
 }
 
-/// The error of a file that is not there (ENOENT).
+/// Error number of a missing file (ENOENT).
 const GONE: i32 = 2;
 
-/// What is read to see it.
+/// Bytes read to observe the fault.
 const BYTES: u64 = 4096;
 
 struct Failing {
     node: usize,
-    /// The file, and the first byte of it that fails.
+    /// File, and the offset of its first failing byte.
     file: Option<(PathBuf, u64)>,
 }
 
@@ -48,7 +47,7 @@ impl Failing {
             bytes: BYTES,
         };
         match world.see(Via::Node(self.node), sight)? {
-            // It was compacted away, which is nobody's fault: another one says how the disk is.
+            // The file was compacted away, which is no fault, so another file is used.
             QueryAnswer::Bytes {
                 on_disk: Err(GONE), ..
             } => {

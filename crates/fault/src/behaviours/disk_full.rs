@@ -1,4 +1,4 @@
-//! A disk that is full: nothing more can be written, and what was written can be read.
+//! A full disk: nothing more can be written, but existing data can be read.
 
 use crate::behaviour::Fault;
 use crate::observation::{self, Observation};
@@ -8,7 +8,7 @@ use host::{Injection, Query, QueryAnswer};
 use std::time::Duration;
 use target::fault::{Hit, Options};
 
-/// What carries it out.
+/// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
     Box::new(Full {
         host: hit.node(),
@@ -16,7 +16,7 @@ pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
     })
 }
 
-/// What may come free beside what is to be left: a node removes files by itself.
+/// Bytes that may become free in addition, because nodes delete files by themselves.
 const SLACK_BYTES: u64 = 8 << 20;
 
 struct Full {

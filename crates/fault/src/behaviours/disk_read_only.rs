@@ -1,5 +1,5 @@
-//! A disk that fails: its file system can only be read, as ext4 makes it after an error of its
-//! device. Its nodes are started again when it was mended.
+//! A failing disk: its file system becomes read-only, as ext4 does after an error of its device.
+//! After healing, its nodes are restarted.
 
 use crate::behaviour::Fault;
 use crate::observation::{self, Observation};
@@ -9,12 +9,12 @@ use host::{Attempt, Injection};
 use std::time::Duration;
 use target::fault::{Hit, Options};
 
-/// What carries it out.
+/// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(ReadOnly(hit.node()))
 }
 
-/// The error number of a file system that can only be read.
+/// Error number of a read-only file system.
 const EROFS: i32 = 30;
 
 struct ReadOnly(usize);
@@ -32,7 +32,7 @@ impl Fault for ReadOnly {
 
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
         let is_read_only = |tried: &observation::Tried| {
-            // Newer kernels open no file there any more; who has one open reads it.
+            // Newer kernels refuse to open files there; open files can still be read.
             tried.write == Attempt::Refused(EROFS)
         };
         observation::disk_and_nodes(world, self.0, limit, is_read_only)

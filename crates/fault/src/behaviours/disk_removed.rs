@@ -1,5 +1,5 @@
-//! A disk that is pulled out and put back: whatever is done with it fails from one moment on, and
-//! what was not synced is lost. Its nodes are started again when it is back.
+//! A disk that is pulled out and put back: from then on all I/O fails, and unsynced data is lost.
+//! Its nodes are restarted when it is back.
 
 use crate::behaviour::Fault;
 use crate::observation::{self, Observation};
@@ -9,7 +9,7 @@ use host::{Attempt, Injection};
 use std::time::Duration;
 use target::fault::{Hit, Options};
 
-/// What carries it out.
+/// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Removed(hit.node()))
 }
@@ -30,7 +30,7 @@ impl Fault for Removed {
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
         let is_gone = |tried: &observation::Tried| {
             let is_refused = matches!(tried.write, Attempt::Refused(_));
-            // No folder can be listed in which there would be something to be read.
+            // If folders cannot be listed, there is no file to read.
             is_refused && matches!(tried.read, Attempt::Refused(_) | Attempt::None)
         };
         observation::disk_and_nodes(world, self.0, limit, is_gone)

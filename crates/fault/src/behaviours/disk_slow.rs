@@ -1,5 +1,5 @@
-//! A disk that is up and slow: the host's volume does little in a second. What is written waits in
-//! memory, and what has to be synced or read is late.
+//! A slow disk: the host's volume has a low I/O limit. Writes wait in memory; syncs and reads are
+//! late.
 
 use crate::behaviour::Fault;
 use crate::observation::{self, Observation};
@@ -10,7 +10,7 @@ use std::time::Duration;
 use target::DiskSpec;
 use target::fault::{Hit, Options};
 
-/// What carries it out.
+/// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
     Box::new(Slow {
         host: hit.node(),
@@ -19,19 +19,19 @@ pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
     })
 }
 
-/// How much longer than before a disk takes that is slow.
+/// Factor by which a slow disk takes longer than before.
 const SLOWER: f64 = 3.0;
 
-/// The least that a slow disk takes: a busy one may take some milliseconds.
+/// Minimum duration on a slow disk: a busy disk may take some milliseconds.
 const LEAST: Duration = Duration::from_millis(20);
 
-/// How long one try is waited for.
+/// Time limit of one disk test.
 const LIMIT: Duration = Duration::from_secs(10);
 
 struct Slow {
     host: usize,
     disk: DiskSpec,
-    /// How long the disk took before.
+    /// Duration of a disk test before the fault.
     usual: Option<Duration>,
 }
 
@@ -51,7 +51,8 @@ impl Slow {
         } else {
             read
         };
-        // One that is as slow before is so by itself, or still limited by what came before.
+        // A disk that is as slow before the fault is slow by itself, or still limited by an earlier
+        // fault.
         let limited = LEAST.max(takes / 2);
         if self.usual.is_none() && took < limited {
             self.usual = Some(took);

@@ -1,5 +1,5 @@
-//! A disk that hangs: nothing is written any more and nothing fails, as with a controller that
-//! resets its bus. A node that has to write waits, and cannot even be killed meanwhile.
+//! A hanging disk: writes neither complete nor fail, as with a controller that resets its bus. A
+//! node that waits for a write cannot even be killed meanwhile.
 
 use crate::behaviour::Fault;
 use crate::observation::{self, Observation};
@@ -9,7 +9,7 @@ use host::{Attempt, Injection};
 use std::time::Duration;
 use target::fault::{Hit, Options};
 
-/// What carries it out.
+/// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Stalled(hit.node()))
 }

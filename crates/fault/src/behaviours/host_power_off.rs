@@ -1,6 +1,6 @@
-//! A host that loses its power: all its processes are gone at once, with its network and with what
-//! its volume had not synced; and comes back. With high availability, its nodes are started on
-//! another host meanwhile, with their volume and their addresses, as vSphere HA does.
+//! A host that loses power and comes back: its processes, its network and the unsynced data of its
+//! volume are gone at once. With high availability, its nodes meanwhile start on another host with
+//! their volume and addresses, as with vSphere HA.
 
 use crate::behaviour::Fault;
 use crate::network;
@@ -13,7 +13,7 @@ use std::time::Duration;
 use target::NO_HA_OF_MACHINES;
 use target::fault::{Hit, Options};
 
-/// What carries it out.
+/// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
     Box::new(PowerOff {
         host: hit.node(),
@@ -25,9 +25,9 @@ pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
 
 struct PowerOff {
     host: usize,
-    /// After how long its nodes are started elsewhere.
+    /// Time after which its nodes start on another host.
     ha_after: Option<Duration>,
-    /// Where; none: on the next host.
+    /// Host on which they start. `None` for the next one.
     ha_on: Option<usize>,
     is_moved: bool,
 }
@@ -40,7 +40,7 @@ impl Fault for PowerOff {
             "`ha` {why}\nhint: {hint}"
         );
         let (nodes, processes) = observation::restartables(world, self.host)?;
-        // First of all: nothing it does while it ends is heard of.
+        // Comes first, so that nothing the host still does is received.
         network::cut_off(world, self.host, within)?;
         world.inject(
             Via::Host(self.host),
@@ -53,7 +53,7 @@ impl Fault for PowerOff {
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
         let others = observation::others_reach(world, self.host, limit);
         let mut look = Observation::of_two(others, observation::clients(world, self.host, limit));
-        // Elsewhere they answer, and are not back.
+        // Nodes that run elsewhere answer, but are not back.
         look.broken = look.broken.map(|broken| broken || self.is_moved);
         look
     }

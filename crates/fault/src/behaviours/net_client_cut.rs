@@ -1,5 +1,5 @@
-//! Clients that are cut from a host, while other hosts reach it: its nodes are up for all but those
-//! who ask.
+//! Clients are cut off from a host, while other hosts reach it. So its nodes are up for all nodes,
+//! but not for clients.
 
 use crate::behaviour::Fault;
 use crate::network;
@@ -9,7 +9,7 @@ use anyhow::Result;
 use std::time::Duration;
 use target::fault::{Hit, Options};
 
-/// What carries it out.
+/// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Cut(hit.node()))
 }
@@ -23,7 +23,7 @@ impl Fault for Cut {
 
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
         let clients = observation::clients(world, self.0, limit);
-        // The others have to be heard there whatever becomes of clients.
+        // Other hosts must reach it, whatever clients observe.
         let others = observation::others_reach(world, self.0, limit);
         Observation {
             broken: observation::both(clients.broken, others.whole),

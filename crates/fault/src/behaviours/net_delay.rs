@@ -1,4 +1,4 @@
-//! A network that is far: packets to and from a host arrive later, as from another region.
+//! Network delay: packets to and from a host arrive later, as from another region.
 
 use super::net_slow;
 use crate::behaviour::Fault;
@@ -10,7 +10,7 @@ use std::time::Duration;
 use target::LinkSpec;
 use target::fault::{Hit, Options};
 
-/// What carries it out.
+/// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
     Box::new(Late {
         host: hit.node(),

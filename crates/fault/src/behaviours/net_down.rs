@@ -1,5 +1,5 @@
-//! A host whose cable is pulled out: its processes run on, and nobody hears them. A machine keeps
-//! its cable, and loses itself what is its nodes'.
+//! A host whose network cable is pulled out: its processes run, but are unreachable. A remote
+//! machine keeps its link, and drops the packets of its nodes itself.
 
 use crate::behaviour::Fault;
 use crate::network;
@@ -10,7 +10,7 @@ use host::{Query, QueryAnswer};
 use std::time::Duration;
 use target::fault::{Hit, Options};
 
-/// What carries it out.
+/// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Down(hit.node()))
 }

@@ -1,5 +1,5 @@
-//! A network that loses packets to and from a host by chance. TCP sends them again, late: nothing
-//! fails, all is slower.
+//! Random packet loss to and from a host. TCP retransmits the packets late: nothing fails, but
+//! everything is slower.
 
 use crate::behaviour::Fault;
 use crate::network;
@@ -11,7 +11,7 @@ use measure::number;
 use std::time::Duration;
 use target::fault::{Hit, Options};
 
-/// What carries it out.
+/// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
     Box::new(Lossy {
         host: hit.node(),
@@ -19,14 +19,15 @@ pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
     })
 }
 
-/// Tries of a look: a share of 5 % is missed by one of 40,000 looks, one of 1 % by every 40th.
+/// Connection attempts per observation. One observation in 40,000 misses a loss of 5 %, one in 40 a
+/// loss of 1 %.
 const TRIES: u32 = 200;
 
-/// How long a try may take: below the second after which TCP tries again by itself, and long
-/// against what a busy machine takes.
+/// Time limit of an attempt: below the second after which TCP retransmits, and long for a busy
+/// machine.
 const TRY_LIMIT: Duration = Duration::from_millis(300);
 
-/// What a busy machine may lose of them by itself.
+/// Share of attempts that may fail on a busy machine without the fault.
 const OWN_LOSS: f64 = 0.01;
 
 struct Lossy {
@@ -35,7 +36,7 @@ struct Lossy {
 }
 
 impl Lossy {
-    /// How many connections come about from another host.
+    /// Counts the connections that another host can open.
     fn tries(&self, world: &mut dyn Agents) -> Result<Observation> {
         let (other, address) = observation::other_way(world, self.host)?;
         let sight = Query::Tries {
@@ -48,7 +49,7 @@ impl Lossy {
             other => return Err(observation::other_answer(&other)),
         };
         let lost = 1.0 - f64::from(open) / f64::from(TRIES);
-        // There and back.
+        // Packets are lost in both directions.
         let expected = 1.0 - (1.0 - self.share).powi(2);
         Ok(Observation {
             broken: Some(lost >= (expected / 2.0).max(OWN_LOSS) && lost > 0.0),

@@ -1,11 +1,11 @@
-//! A network that loses what goes one way: what some hosts send to others never arrives, while they
-//! hear them. No connection lives through it, and each side blames the other.
+//! A one-way network partition: packets from some hosts to others are lost, but not in the other
+//! direction. No connection survives, and each side suspects the other.
 
 use super::net_partition::Cut;
 use crate::behaviour::Fault;
 use target::fault::{Hit, Options};
 
-/// What carries it out.
+/// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Cut {
         hit: hit.clone(),

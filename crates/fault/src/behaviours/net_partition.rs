@@ -1,4 +1,4 @@
-//! A network that is cut: nothing goes from some hosts to others, in either direction. Clients
+//! A network partition: no packets pass between some hosts and others, in either direction. Clients
 //! reach both sides.
 
 use crate::behaviour::Fault;
@@ -9,7 +9,7 @@ use anyhow::Result;
 use std::time::Duration;
 use target::fault::{Hit, Options};
 
-/// What carries it out.
+/// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Cut {
         hit: hit.clone(),

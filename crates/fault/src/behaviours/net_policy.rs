@@ -1,6 +1,6 @@
-//! A network policy that lets nothing through to and from the pod of a node: no connection that
-//! begins. Who enforces it is another one than who has made it, and most let be what stood before;
-//! so another node's pod looks, by connections of its own.
+//! A Kubernetes network policy that blocks new connections to and from a node's pod. The component
+//! that enforces policies is not the API server that stores them, and usually spares existing
+//! connections. So another node's pod observes it by new connections.
 
 use crate::behaviour::Fault;
 use crate::observation::{self, Observation};
@@ -9,7 +9,7 @@ use anyhow::Result;
 use std::time::Duration;
 use target::fault::{Hit, Options};
 
-/// What carries it out.
+/// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Policy(hit.node()))
 }
@@ -21,8 +21,8 @@ impl Fault for Policy {
         world.isolate(self.0)
     }
 
-    /// What clients meet depends on where they are: most who enforce policies let through what
-    /// comes from the machine that a pod is on.
+    /// Observations of clients depend on their location: most network plugins admit connections
+    /// from the machine that runs the pod.
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
         let others = observation::others_reach(world, self.0, limit);
         others.and(|| observation::clients(world, self.0, limit))

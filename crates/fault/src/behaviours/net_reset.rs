@@ -1,5 +1,5 @@
-//! Connections of clients that are reset, as by a firewall that has forgotten them: what was under
-//! way on them has no answer, and whoever had them connects again.
+//! Client connections are reset, as by a firewall that lost its state: pending requests get no
+//! answer, and clients reconnect.
 
 use crate::behaviour::Fault;
 use crate::observation::{self, Observation};
@@ -9,7 +9,7 @@ use host::Injection;
 use std::time::Duration;
 use target::fault::{Hit, Options};
 
-/// What carries it out.
+/// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Reset {
         node: hit.node(),
@@ -17,7 +17,7 @@ pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     })
 }
 
-/// How long a connection of our own may take.
+/// Time limit for opening our own connection.
 const CONNECT_LIMIT: Duration = Duration::from_secs(5);
 
 struct Reset {
@@ -28,7 +28,7 @@ struct Reset {
 impl Fault for Reset {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
         let node = world.nodes().into_iter().nth(self.node).context("there is no such node")?;
-        // One of ours, by which it shows.
+        // Opens our own connection, by which the fault is observed.
         world.connect(self.node, CONNECT_LIMIT)?;
         let what = Injection::Reset(vec![node.cql.port()]);
         world.inject(Via::Node(self.node), what, &[], within)?;
@@ -41,7 +41,7 @@ impl Fault for Reset {
         let is_lost = self.is_done && !world.is_connected();
         Observation {
             broken: Some(is_lost),
-            // A new one comes about.
+            // New connections succeed.
             whole: client.whole,
             words: if is_lost {
                 format!("a connection of ours was reset, {}", client.words)

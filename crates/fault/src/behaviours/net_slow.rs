@@ -1,4 +1,4 @@
-//! A network that carries little to and from a host: what is more waits in its queues, or is lost.
+//! Limited bandwidth to and from a host: excess packets are queued or dropped.
 
 use crate::behaviour::Fault;
 use crate::observation::{self, Observation};
@@ -10,7 +10,7 @@ use std::time::Duration;
 use target::LinkSpec;
 use target::fault::{Hit, Options};
 
-/// What carries it out.
+/// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
     Box::new(Slow {
         host: hit.node(),
@@ -18,14 +18,14 @@ pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
     })
 }
 
-/// How long a transfer should take that is as slow as the fault has it: long against the burst
-/// that a queue lets through at once.
+/// Planned duration of a transfer at the limited rate: long compared with the burst that the queue
+/// passes at once.
 const LENGTH_S: f64 = 0.5;
 
-/// The burst that a queue lets through, in bytes, and half of it again.
+/// Burst that the queue passes at once, plus a half, in bytes.
 const BURST_BYTES: u64 = 96 << 10;
 
-/// How long a transfer is waited for.
+/// Time limit of a transfer.
 const LIMIT: Duration = Duration::from_secs(5);
 
 struct Slow {
@@ -34,7 +34,7 @@ struct Slow {
 }
 
 impl Slow {
-    /// How fast another host gets something there.
+    /// Measures how fast another host sends data to this one.
     fn transfer(&self, world: &mut dyn Agents) -> Result<Observation> {
         let (other, address) = observation::other_way(world, self.host)?;
         let port = world.receive(Via::Host(self.host), LIMIT)?;
@@ -53,7 +53,7 @@ impl Slow {
         });
         let stated = self.rate as f64;
         Ok(Observation {
-            // What the burst lets through at once makes it look faster.
+            // The burst makes the transfer look faster.
             broken: Some(rate <= stated * (1.3 + BURST_BYTES as f64 * 8.0 / (stated * LENGTH_S))),
             whole: Some(rate > stated * (1.6 + BURST_BYTES as f64 * 8.0 / (stated * LENGTH_S))),
             words: format!(
@@ -66,7 +66,8 @@ impl Slow {
     }
 }
 
-/// Limits the link of a host in both directions: what the switch sends there, and what it sends.
+/// Limits the link of a host in both directions: packets that the switch sends to it, and those
+/// that it sends.
 pub(crate) fn limit(
     world: &mut dyn Agents,
     host: usize,

@@ -1,6 +1,6 @@
-//! A ring that gets one node more, and is as before again: a new node starts on a host, streams
-//! what it is to own from the others, and serves it. To heal, it is decommissioned, which streams
-//! all of it back, and its place is cleared.
+//! A node is added to the ring and removed again: it starts on a host, streams its data from the
+//! others, and serves it. For healing, it is decommissioned, which streams the data back, and its
+//! folder is removed.
 
 use crate::behaviour::{Fault, Tell, Work};
 use crate::observation::{self, Observation};
@@ -14,7 +14,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 use target::fault::{Hit, Options};
 
-/// What carries it out.
+/// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Added {
         host: hit.node(),
@@ -24,22 +24,22 @@ pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     })
 }
 
-/// How long one of them may take to say something.
+/// Time limit of a node's answer.
 const LIMIT: Duration = Duration::from_secs(5);
 
 struct Added {
     host: usize,
-    /// Where the others reach it.
+    /// Internode address of the new node.
     address: Option<SocketAddr>,
-    /// Which node it is, when it is one.
+    /// Index of the new node, once it has started.
     joined: Option<usize>,
-    /// What it was.
+    /// Process of the new node.
     process: Option<Identity>,
 }
 
 impl Added {
-    /// Where it stands for the others: broken if it is, or is becoming, one of them, and whole if
-    /// none knows it.
+    /// Observes its membership: broken if the others know it as joining or normal, whole if no node
+    /// knows it.
     fn standing(&mut self, world: &mut dyn World, limit: Duration) -> Result<Observation> {
         let address = match self.address {
             Some(address) => address,
@@ -55,7 +55,7 @@ impl Added {
         })
     }
 
-    /// That its process has ended, by the kernel's own word.
+    /// Checks in the kernel that its process has ended.
     fn gone(&self, world: &mut dyn Agents) -> Result<Observation> {
         let Some(process) = self.process else {
             return Ok(Observation {
@@ -78,7 +78,7 @@ impl Added {
         })
     }
 
-    /// Whether it is one of them for all, itself and a client too.
+    /// Returns true if all nodes, the new one itself and a client see it as a member.
     fn has_joined(&self, world: &mut dyn World, node: usize) -> Result<bool> {
         let is_normal = |one: &Observation| one.whole == Some(true);
         let others = ring::held(world, node, LIMIT, |_| false);
@@ -106,7 +106,7 @@ impl Fault for Added {
     fn proceed(&mut self, world: &mut dyn World) -> Result<Work> {
         let node = self.joined.context("it was not started")?;
         observation::still_starting(world, node, "it")?;
-        // Who cannot be asked yet is on its way.
+        // A node that does not answer yet is still starting.
         match self.has_joined(world, node) {
             Ok(true) => Ok(Work::Done("it serves what it has got".to_owned())),
             Ok(false) | Err(_) => Ok(Work::Going),

@@ -1,6 +1,6 @@
-//! A node whose wall clock is ahead of all others: what it coordinates has times at which no other
-//! node has written yet, and wins over what is acknowledged later. It is restarted for it, since a
-//! process has its clock from its start on, and restarted again.
+//! A node whose wall clock is ahead of the others: its writes have timestamps in the future, and
+//! win over later acknowledged ones. The node is restarted for the fault, since a process keeps its
+//! clock offset, and restarted again for healing.
 
 use super::node_kill;
 use crate::behaviour::{Fault, Work};
@@ -12,7 +12,7 @@ use host::Injection;
 use std::time::Duration;
 use target::fault::{Hit, Options};
 
-/// What carries it out.
+/// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
     Box::new(Off {
         node: hit.node(),
@@ -20,18 +20,18 @@ pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
     })
 }
 
-/// How long a node may take to tell its time.
+/// Time limit for the node to report its time.
 const LIMIT: Duration = Duration::from_secs(5);
 
-/// A node whose clock is off by so much; below 0, behind.
+/// Fault that shifts a node's clock; a negative shift sets it behind.
 pub(crate) struct Off {
     pub node: usize,
     pub by_ms: i64,
 }
 
 impl Off {
-    /// What a client hears of its time: it is off if that is nearer to what it should be off by
-    /// than to ours, whenever in the time of the question it was told.
+    /// Observes its clock as a client. The clock is off if it is nearer to the planned offset than
+    /// to ours, whenever the node read it during the request.
     fn time(&self, world: &mut dyn Client, limit: Duration) -> Result<Observation> {
         let [least, most] = world.clock_off_ms(self.node, limit)?;
         let is_off = |off_ms: i64| (off_ms - self.by_ms).abs() < off_ms.abs();
@@ -59,8 +59,9 @@ impl Fault for Off {
         world.inject(Via::Node(self.node), what, &[self.node], within)
     }
 
-    /// Who does not answer is neither: it is on its way. Others may hold one to be down that has
-    /// its own time again, since it has told them of a later one.
+    /// A node that does not answer is neither broken nor whole: it is starting. The others may
+    /// consider it down after its clock was corrected, because it announced a later generation
+    /// before.
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
         match self.time(world, limit) {
             Ok(look) => ring::and_known(world, look, self.node, limit),

@@ -1,11 +1,11 @@
-//! A node whose wall clock is behind all others: what it coordinates is older than what was there,
-//! and acknowledged all the same.
+//! A node whose wall clock is behind the others: its writes are older than existing data, but are
+//! acknowledged all the same.
 
 use super::node_clock_ahead::Off;
 use crate::behaviour::Fault;
 use target::fault::{Hit, Options};
 
-/// What carries it out.
+/// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
     Box::new(Off {
         node: hit.node(),

@@ -1,5 +1,5 @@
-//! A node that compacts all that it has while it works: it reads and writes every byte of its
-//! tables once. None of the files that there were before is there afterwards.
+//! A major compaction under load: the node reads and writes all bytes of its tables once. No file
+//! from before remains.
 
 use crate::behaviour::{Fault, Tell, Work};
 use crate::observation::{self, Observation};
@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 use target::fault::{Hit, Options};
 
-/// What carries it out.
+/// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Compact {
         task: Task::of(hit.node()),
@@ -22,14 +22,14 @@ pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     })
 }
 
-/// The names of files, by the folders of their tables.
+/// File names by table folder.
 type Files = BTreeMap<PathBuf, BTreeSet<String>>;
 
 struct Compact {
     task: Task,
-    /// What has to be gone.
+    /// Files that must be gone afterwards.
     before: Files,
-    /// Those of the node's compactions that are this one.
+    /// Ids of the node's compactions that belong to this fault.
     tasks: BTreeSet<String>,
     is_over: bool,
 }
@@ -42,15 +42,15 @@ fn by_table(files: Vec<DataFile>) -> Files {
     all
 }
 
-/// How many files there are of all tables.
+/// Returns the number of files of all tables.
 fn total(files: &Files) -> usize {
     files.values().map(BTreeSet::len).sum()
 }
 
 impl Compact {
-    /// What the node says of its compactions that take as many files as a table had, as those of
-    /// its own do only where there are few: they are this one, until it is over. Then those are
-    /// left of them that have not ended.
+    /// Lists the running compactions of this fault. A compaction belongs to it if it has as many
+    /// inputs as the table had files. Ordinary compactions have that only in tables with few files.
+    /// After the end, those that have not ended remain.
     fn at_work(&mut self, world: &mut dyn Client, limit: Duration) -> Result<Vec<String>> {
         let mut words = Vec::new();
         for row in world.rows(self.task.node, View::Tasks, limit)? {
@@ -69,7 +69,7 @@ impl Compact {
         Ok(words)
     }
 
-    /// How many files a table had, if it had any.
+    /// Returns the number of files that a table had, if it had any.
     fn files_count(&self, keyspace: &str, table: &str) -> Option<usize> {
         let end = format!("{keyspace}/{table}-");
         let of_table = |folder: &&PathBuf| folder.to_string_lossy().contains(&end);
@@ -102,7 +102,7 @@ impl Compact {
             words = format!("{}, {words}", at_work.join(", "));
         }
         Ok(Observation {
-            // What is over is proved by what it has left.
+            // A finished compaction is proved by the files that it leaves.
             broken: Some(left == 0 || (!self.is_over && !at_work.is_empty())),
             whole: Some(at_work.is_empty()),
             words,
@@ -110,7 +110,7 @@ impl Compact {
     }
 }
 
-/// `, 43 % of it`, if that is known.
+/// Returns `, 43 % of it` if the progress is known.
 fn percent(row: &Row) -> String {
     let ratio = row.get("completion_ratio");
     let ratio = ratio.and_then(|ratio| ratio.parse::<f64>().ok());
@@ -123,7 +123,7 @@ impl Fault for Compact {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
         let node = self.task.node;
         let keyspaces = world.keyspaces(node, AT_ONCE)?;
-        // Only what is in files is compacted.
+        // Only flushed data is compacted.
         let flush = Operation::Flush {
             keyspaces: keyspaces.clone(),
         };

@@ -1,8 +1,9 @@
-//! A node that leaves the ring in order, and comes back: told to by its MBeans, it streams what it
-//! owns to the others and goes. Then it is started with empty folders, and bootstraps.
+//! A node is decommissioned and comes back: by an MBean operation it streams its data to the others
+//! and leaves. Then it is started with empty folders, and bootstraps.
 //!
-//! It is told to leave though copies become fewer than a keyspace asks for: on three nodes it is
-//! refused otherwise for a keyspace of Cassandra's own, `system_distributed`, that wants three.
+//! The decommission is forced, even if fewer copies than the replication factor remain. Otherwise
+//! three nodes would refuse it for Cassandra's own keyspace `system_distributed`, which wants three
+//! copies.
 
 use crate::behaviour::{Fault, Tell, Work};
 use crate::observation::{self, Observation};
@@ -14,7 +15,7 @@ use host::Injection;
 use std::time::Duration;
 use target::fault::{Hit, Options};
 
-/// What carries it out.
+/// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Leaving {
         node: hit.node(),
@@ -49,7 +50,7 @@ impl Fault for Leaving {
         if self.is_healed && client.whole != Some(true) {
             return client;
         }
-        // It serves its clients until it has left.
+        // It serves clients until it has left.
         let leaves = |one| matches!(one, None | Some(MemberStatus::Leaving));
         let others = ring::held(world, self.node, limit, leaves);
         let broken = others.broken;

@@ -1,5 +1,5 @@
-//! A node that may open no file and no connection more: clients that have one go on, new ones are
-//! not answered, and what needs a new file fails.
+//! A node without free file descriptors: open connections continue, new ones are not accepted, and
+//! operations that need a new file fail.
 
 use crate::behaviour::Fault;
 use crate::observation::{self, Observation};
@@ -9,13 +9,13 @@ use host::{Injection, Query, QueryAnswer};
 use std::time::Duration;
 use target::fault::{Hit, Options};
 
-/// What carries it out.
+/// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Descriptors(hit.node()))
 }
 
-/// A node has thousands to spare. Who has fewer than this left is out of them: what it closes
-/// meanwhile comes free.
+/// A healthy node has thousands of free descriptors. Fewer than this count as none, because closed
+/// files free some.
 const FEW: u64 = 8;
 
 struct Descriptors(usize);

@@ -1,5 +1,5 @@
-//! A node that crashes: its JVM is killed (SIGKILL), and started again. What it had not synced of
-//! its commit log is in the machine's page cache, and there when it comes back.
+//! A node crash: its JVM is killed (SIGKILL) and restarted. Unsynced parts of its commit log are
+//! still in the machine's page cache when it comes back.
 
 use crate::behaviour::Fault;
 use crate::observation::{self, Observation};
@@ -8,7 +8,7 @@ use anyhow::Result;
 use std::time::Duration;
 use target::fault::{Hit, Options};
 
-/// What carries it out.
+/// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Kill(hit.node()))
 }
@@ -26,7 +26,7 @@ impl Fault for Kill {
     }
 }
 
-/// A node whose process is gone, or there and answering.
+/// Observes a node: broken if its process is gone, whole if it runs and answers.
 pub(crate) fn gone(world: &mut dyn World, node: usize, limit: Duration) -> Observation {
     let kernel = observation::process(world, node, |state| state.is_none());
     Observation::of_two(kernel, observation::client(world, node, limit))

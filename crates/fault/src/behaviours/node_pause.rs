@@ -1,5 +1,5 @@
-//! A node that is up and silent: its JVM is stopped (SIGSTOP), and goes on (SIGCONT). Connections
-//! stay open, and new ones are taken by the kernel; nobody answers on them.
+//! A node that is up but silent: its JVM is stopped (SIGSTOP) and continued (SIGCONT). Connections
+//! stay open, and the kernel accepts new ones, but they get no answers.
 
 use crate::behaviour::Fault;
 use crate::observation::{self, Observation};
@@ -8,7 +8,7 @@ use anyhow::Result;
 use std::time::Duration;
 use target::fault::{Hit, Options};
 
-/// What carries it out.
+/// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Pause(hit.node()))
 }
@@ -22,7 +22,7 @@ impl Fault for Pause {
     }
 
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
-        // `T`: stopped by a signal.
+        // State `T` means stopped by a signal.
         let kernel = observation::process(world, self.0, |state| state == Some('T'));
         Observation::of_two(kernel, observation::client(world, self.0, limit))
     }

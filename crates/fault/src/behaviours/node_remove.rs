@@ -1,6 +1,6 @@
-//! A node that is lost for good, and a new one in its place: it is killed with its data, and when
-//! another node holds it to be down, that one is told to take it out of the ring; the others make
-//! up for its copies. Then it is started with empty folders, and bootstraps under another host id.
+//! A node is lost for good and replaced by a new one: it is killed, and its data removed. Once
+//! another node considers it down, that node removes it from the ring, and the others restore the
+//! missing copies. Then it is started with empty folders, and bootstraps with a new host id.
 
 use super::data_lost;
 use crate::behaviour::{Fault, Tell, Work};
@@ -13,10 +13,10 @@ use host::Injection;
 use std::time::Duration;
 use target::fault::{Hit, Options};
 
-/// How long another one may take to say what it holds it to be.
+/// Time limit for another node to report its status.
 const LIMIT: Duration = Duration::from_secs(5);
 
-/// What carries it out.
+/// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Removed {
         node: hit.node(),
@@ -26,7 +26,7 @@ pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
 
 struct Removed {
     node: usize,
-    /// That another one was told to take it out.
+    /// Running removal by another node.
     told: Option<ring::PendingOperation>,
 }
 
@@ -47,7 +47,7 @@ impl Fault for Removed {
         ring::and_back(world, lost, self.node, limit)
     }
 
-    /// No node takes out one that it holds to be up.
+    /// A node refuses to remove one that it considers up.
     fn proceed(&mut self, world: &mut dyn World) -> Result<Work> {
         if let Some(told) = &mut self.told {
             return told.proceed(world);

@@ -1,6 +1,6 @@
-//! A node that is repaired while it works: it and the other replicas read all that they have, and
-//! stream to each other what differs. Nothing of that is left but the differences gone; that it was
-//! done is said by the replicas, which were told so by the node and by nobody of ours.
+//! A repair under load: the node and the other replicas read all their data, and stream differences
+//! to each other. The repair leaves no trace except missing differences. It is proved by the other
+//! replicas' records of validations, which the node itself requested.
 
 use crate::behaviour::{Fault, Tell, Work};
 use crate::observation::{self, Observation};
@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 use target::fault::{Hit, Options};
 
-/// What carries it out.
+/// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Repair {
         task: Task::of(hit.node()),
@@ -22,25 +22,25 @@ pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
 
 struct Repair {
     task: Task,
-    /// The comparisons that others had made for repairs of the node before.
+    /// Ids of the validations that other nodes had performed for this node's repairs before.
     before: Option<BTreeSet<String>>,
 }
 
-/// A table that was compared for a repair.
+/// A table that was validated for a repair.
 struct Compared {
     id: String,
-    /// By which node.
+    /// Node that validated it.
     by: usize,
     table: String,
 }
 
 impl Repair {
-    /// What the other nodes say that they have compared for repairs that this one has begun.
+    /// Returns the validations that other nodes report for this node's repairs.
     fn compared(&self, world: &mut dyn World, limit: Duration) -> Result<Vec<Compared>> {
         let node = self.task.node;
         let nodes = world.nodes();
         let begun_by = nodes.get(node).context("there is no such node")?.storage;
-        // As a server writes it: its name, if it has one, before the slash.
+        // Java writes the host name, if there is one, before the slash.
         let begun_by = format!("/{begun_by}");
         let others = (0..nodes.len()).filter(|other| *other != node);
         let mut all = Vec::new();

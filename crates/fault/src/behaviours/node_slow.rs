@@ -1,5 +1,5 @@
-//! A node that is up and slow: its host has less CPU time, as beside a noisy neighbour. It answers,
-//! late; nobody marks it down.
+//! A slow node: its host has less CPU time, as beside a noisy neighbour. It answers late, but no
+//! node marks it down.
 
 use crate::behaviour::Fault;
 use crate::observation::{self, Observation};
@@ -9,7 +9,7 @@ use host::{Injection, Query, QueryAnswer};
 use std::time::Duration;
 use target::fault::{Hit, Options};
 
-/// What carries it out.
+/// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
     Box::new(Slow {
         node: hit.node(),
@@ -17,16 +17,17 @@ pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
     })
 }
 
-/// What is left where nothing is said: a node answers with it, and is slow at any load.
+/// CPU time by default, in cores: a node still answers, and is slow at any load.
 const CORES: f64 = 0.1;
 
-/// How long a thread works there to see how much CPU time there is: three periods of the quota.
+/// Duration of the CPU test on the host, in ms: three periods of the quota.
 const WORK_MS: u64 = 300;
 
-/// A quota holds on average; a window of some periods may catch a little more.
+/// Factor over the quota below which the quota counts as seen. It holds on average, and a few
+/// periods may exceed it.
 const BROKEN_BELOW: f64 = 1.3;
 
-/// What is less than this over the quota may be the quota.
+/// Factor over the quota above which the quota counts as gone.
 const WHOLE_ABOVE: f64 = 1.6;
 
 struct Slow {
@@ -63,7 +64,7 @@ impl Fault for Slow {
         if seen.whole != Some(true) {
             return seen;
         }
-        // Who is slow may answer late: only that it is whole again needs an answer.
+        // A slow node may answer late, so an answer is required only for the whole state.
         let client = observation::client(world, self.node, limit);
         Observation {
             broken: seen.broken,

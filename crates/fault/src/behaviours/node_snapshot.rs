@@ -1,5 +1,5 @@
-//! A node of which a snapshot is made while it works: it flushes, and links every file that it has.
-//! The files stay as long as the snapshot does.
+//! A snapshot of a node under load: it flushes, and hard-links all its files, which stay as long as
+//! the snapshot.
 
 use crate::behaviour::{Fault, Tell, Work};
 use crate::observation::{self, Observation};
@@ -12,12 +12,12 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 use target::fault::{Hit, Options};
 
-/// What carries it out.
+/// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Snapshot(Task::of(hit.node())))
 }
 
-/// The name of the snapshot. One at a time is there, so that what is left of another is seen.
+/// Name of the snapshot. Only one exists at a time, so leftovers of an earlier one are noticed.
 const TAG: &str = "cassay-fault";
 
 struct Snapshot(Task);
@@ -57,7 +57,7 @@ impl Snapshot {
 impl Fault for Snapshot {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
         let node = self.0.node;
-        // Who removes it is known before there is anything to remove.
+        // Its removal is armed before the snapshot exists.
         let back = world.clearing(node, &self.0.keyspaces, TAG)?;
         let what = Injection::Files {
             reader: None,
@@ -84,7 +84,7 @@ impl Fault for Snapshot {
             keyspaces: self.0.keyspaces.clone(),
         };
         let ended = self.0.end(world, &clear);
-        // What it was not there for to remove, its host removes.
+        // The host removes the files that the node could not.
         let told = world.tell(self.0.node, clear, AT_ONCE);
         let mended = world.heal()?;
         ended.and(told).map(|_| mended)

@@ -1,5 +1,5 @@
-//! A node that is stopped as an operator stops it: its JVM is asked to end (SIGTERM), tells the
-//! others, flushes what it has in memory and goes; then it is started again.
+//! A node stop as operators do it: on SIGTERM the JVM announces its shutdown, flushes its memtables
+//! and exits. Then it is started again.
 
 use super::node_kill;
 use crate::behaviour::Fault;
@@ -9,7 +9,7 @@ use anyhow::Result;
 use std::time::Duration;
 use target::fault::{Hit, Options};
 
-/// What carries it out.
+/// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Stop(hit.node()))
 }

@@ -1,6 +1,6 @@
-//! A node that freezes for moments, again and again, as by long collections of its JVM or on a host
-//! whose hypervisor gives its time to others: its process is stopped (SIGSTOP) and goes on
-//! (SIGCONT). It answers between, so that nobody marks it down.
+//! A node that freezes repeatedly for short times, as by long garbage collections or by CPU steal
+//! on a virtual machine. Its process is stopped (SIGSTOP) and continued (SIGCONT). It answers in
+//! between, so no node marks it down.
 
 use crate::behaviour::Fault;
 use crate::observation::{self, Observation};
@@ -10,20 +10,20 @@ use host::Injection;
 use std::time::Duration;
 use target::fault::{Hit, Options};
 
-/// For how long it is stopped each time: a collection as nodes have them that are short of memory,
-/// and shorter than it takes others to call one down.
+/// Duration of each stop: like a collection of a node short of memory, and shorter than the failure
+/// detector's threshold.
 const STOPPED: Duration = Duration::from_millis(300);
 
-/// From the beginning of one time to that of the next.
+/// Interval between the beginnings of two stops.
 const EVERY: Duration = Duration::from_secs(1);
 
-/// How long it is looked at: longer than it can run without being stopped.
+/// Duration of an observation: longer than the process can run without a stop.
 const LOOK: Duration = Duration::from_millis(1200);
 
-/// Between two looks of these: short against [`STOPPED`].
+/// Interval of polling the process state: short compared with [`STOPPED`].
 const POLL: Duration = Duration::from_millis(50);
 
-/// What carries it out.
+/// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Stutter(hit.node()))
 }
@@ -31,12 +31,12 @@ pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
 struct Stutter(usize);
 
 impl Stutter {
-    /// What the kernel says of its process in more than a second: stopped, running, or both.
+    /// Observes the process state for more than a second: stopped, running, or both.
     fn kernel(&self, world: &mut dyn World) -> Observation {
         let until_ns = world.now_ns() + LOOK.as_nanos() as u64;
         let (mut was_stopped, mut has_run) = (false, false);
         while world.now_ns() < until_ns && !(was_stopped && has_run) {
-            // `T`: stopped by a signal.
+            // State `T` means stopped by a signal.
             let state = observation::process(world, self.0, |state| state == Some('T'));
             match state.broken {
                 None => return state,
@@ -67,7 +67,7 @@ impl Fault for Stutter {
         world.inject(Via::Node(self.0), what, &[self.0], within)
     }
 
-    /// It answers clients between: only that it is whole needs an answer.
+    /// It answers clients in between, so an answer is required only for the whole state.
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
         let kernel = self.kernel(world);
         kernel.and(|| observation::client(world, self.0, limit))

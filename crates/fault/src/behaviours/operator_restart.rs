@@ -1,5 +1,5 @@
-//! A cluster in Kubernetes that whoever runs it restarts, in its own way: which pods go when is not
-//! ours to say, and is seen.
+//! A Kubernetes operator restarts the cluster in its own way. The order of pods is the operator's
+//! choice and is only observed.
 
 use crate::behaviour::{Fault, Tell, Work};
 use crate::observation::{self, Observation, both};
@@ -8,19 +8,19 @@ use anyhow::Result;
 use std::time::Duration;
 use target::fault::{Hit, Options};
 
-/// What carries it out.
+/// Returns the implementation.
 pub(crate) fn behaviour(_: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Restart::default())
 }
 
 #[derive(Default)]
 struct Restart {
-    /// The pods that there were; empty before anything was done.
+    /// Pods before the fault. Empty until it begins.
     before: Vec<String>,
-    /// Which nodes have come back in another one.
+    /// True for each node that is back in a new pod.
     back: Vec<bool>,
     began_ns: u64,
-    /// What whoever does it was told.
+    /// Request to the operator, in words.
     told: String,
 }
 
@@ -67,7 +67,7 @@ impl Fault for Restart {
         Ok(Work::Going)
     }
 
-    /// It goes on, whoever does it, and is waited for.
+    /// The operator finishes by itself, so healing only waits.
     fn heal(&mut self, _: &mut dyn World, _: Tell<'_>) -> Result<Healed> {
         Ok(Healed::default())
     }
@@ -82,7 +82,7 @@ impl Fault for Restart {
 }
 
 impl Restart {
-    /// Which pods are others than before, and whether all are ready.
+    /// Observes which pods were replaced, and if all are ready.
     fn pods(&self, world: &mut dyn World) -> Result<Observation> {
         let (mut others, mut away) = (Vec::new(), Vec::new());
         for node in 0..world.nodes().len() {

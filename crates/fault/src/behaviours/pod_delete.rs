@@ -1,5 +1,5 @@
-//! A pod that is deleted: its node ends in order, its set makes another one, and the node comes
-//! back there, at another address.
+//! A pod is deleted: its node shuts down in order, the controller creates another pod, and the node
+//! comes back there with another address.
 
 use crate::behaviour::Fault;
 use crate::observation::{self, Observation};
@@ -9,12 +9,12 @@ use cluster::{Deletion, PodSeen};
 use std::time::Duration;
 use target::fault::{Hit, Options};
 
-/// What carries it out.
+/// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     deleting(hit, Deletion::InOrder)
 }
 
-/// The same of one that is deleted so.
+/// Returns the implementation for this way of deleting.
 pub(crate) fn deleting(hit: &Hit, how: Deletion) -> Box<dyn Fault> {
     Box::new(Delete {
         node: hit.node(),
@@ -26,7 +26,7 @@ pub(crate) fn deleting(hit: &Hit, how: Deletion) -> Box<dyn Fault> {
 struct Delete {
     node: usize,
     how: Deletion,
-    /// The pod that was there, once it was deleted.
+    /// Uid of the deleted pod.
     before: Option<String>,
 }
 
@@ -49,8 +49,8 @@ impl Fault for Delete {
     }
 }
 
-/// Whether the pod of a node is gone, by the word of the cluster and of a client; whole, when one
-/// is ready, perhaps another one than `before`, and its node answers.
+/// Observes the pod of a node, by Kubernetes and by a client: broken if it is gone. Whole if a pod,
+/// `before` or another one, is ready and its node answers.
 pub(crate) fn another(
     world: &mut dyn World,
     node: usize,
@@ -58,7 +58,7 @@ pub(crate) fn another(
     limit: Duration,
 ) -> Observation {
     let told = observation::or_unseen("the cluster", told(world, node, before));
-    // Where it is now has been told.
+    // The new address was recorded with the pod's status.
     Observation::of_two(told, observation::client(world, node, limit))
 }
 

@@ -1,6 +1,6 @@
-//! A machine of Kubernetes that is drained: nothing more is put on it, and the pod of a node is
-//! evicted, as far as budgets of disruption let it. It comes back on another machine, or on the
-//! same when that is uncordoned.
+//! A Kubernetes node is drained: it is cordoned, and the pod of a Cassandra node is evicted, if
+//! disruption budgets permit. The pod comes back on another Kubernetes node, or on the same one
+//! once it is uncordoned.
 
 use super::pod_delete;
 use crate::behaviour::Fault;
@@ -11,7 +11,7 @@ use cluster::Deletion;
 use std::time::Duration;
 use target::fault::{Hit, Options};
 
-/// What carries it out.
+/// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Evict {
         node: hit.node(),
@@ -22,9 +22,9 @@ pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
 
 struct Evict {
     node: usize,
-    /// The pod that was there, once it was evicted.
+    /// Uid of the evicted pod.
     before: Option<String>,
-    /// The machine that is cordoned: the pod may be on another one since.
+    /// Kubernetes node that is cordoned. The pod may run elsewhere since.
     machine: Option<String>,
 }
 
@@ -53,7 +53,7 @@ impl Fault for Evict {
 }
 
 impl Evict {
-    /// Whether pods may be put on the machine where it was, or, before it is evicted, is.
+    /// Observes if the Kubernetes node of the pod, before or after its eviction, accepts pods.
     fn cordoned(&self, world: &mut dyn Pods) -> Result<Observation> {
         let machine = match &self.machine {
             Some(machine) => machine.clone(),

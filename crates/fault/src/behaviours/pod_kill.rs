@@ -1,4 +1,4 @@
-//! A pod that is deleted without time to end: its node's process is killed. Else it is as
+//! A pod is deleted without a grace period, so its node's process is killed. Otherwise as
 //! [`super::pod_delete`].
 
 use super::pod_delete;
@@ -6,7 +6,7 @@ use crate::behaviour::Fault;
 use cluster::Deletion;
 use target::fault::{Hit, Options};
 
-/// What carries it out.
+/// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     pod_delete::deleting(hit, Deletion::AtOnce)
 }

@@ -1,5 +1,5 @@
-//! A cluster that is given another configuration while it works, node by node, and its former one
-//! in the same way.
+//! A rolling configuration change: each node restarts with changed settings, and later with its
+//! former ones in the same way.
 
 use crate::behaviour::{Fault, Tell, Work};
 use crate::itself;
@@ -16,7 +16,7 @@ use std::time::Duration;
 use target::fault::{Hit, Options};
 use versions::Line;
 
-/// What carries it out.
+/// Returns the implementation.
 pub(crate) fn behaviour(_: &Hit, options: &Options) -> Box<dyn Fault> {
     Box::new(Change {
         yaml: options.yaml.clone(),
@@ -27,23 +27,24 @@ pub(crate) fn behaviour(_: &Hit, options: &Options) -> Box<dyn Fault> {
     })
 }
 
-/// Between two looks while it is rolled back.
+/// Interval between two checks during the rollback.
 const POLL: Duration = Duration::from_millis(200);
 
-/// How long a node may take to show its settings.
+/// Time limit for a node to show its settings.
 const LIMIT: Duration = Duration::from_secs(5);
 
 struct Change {
     yaml: Map<String, Value>,
-    /// What every node showed of these settings when it began; until then, at the last look.
+    /// Values of these settings on every node before the change. Until it begins, from the last
+    /// observation.
     before: Vec<Vec<Proof>>,
     is_begun: bool,
     round: Round,
-    /// When agents roll back by themselves, all at once, if they hear no more of it.
+    /// Time after which agents roll back all nodes at once, unless renewed.
     within: Duration,
 }
 
-/// What a node shows of what was asked for.
+/// Compares a node's settings with the requested ones.
 fn shown(
     world: &mut dyn Client,
     node: usize,
@@ -60,7 +61,7 @@ fn shown(
     Ok(Proof::of_yaml(yaml, &settings, &name, line))
 }
 
-/// Whether all is in effect that is shown; none if nothing is.
+/// Returns true if all visible settings are in effect. `None` if none is visible.
 fn is_changed(proofs: &[Proof]) -> Option<bool> {
     let known = proofs.iter().filter(|proof| proof.effect.shown().is_some());
     let mut known = known.peekable();
@@ -68,7 +69,7 @@ fn is_changed(proofs: &[Proof]) -> Option<bool> {
     Some(known.all(|proof| proof.effect.is_proved()))
 }
 
-/// What a node shows, in words.
+/// Describes a node's settings.
 fn words(proofs: &[Proof]) -> String {
     let said = proofs.iter().map(|proof| match &proof.effect {
         Effect::NotShown(why) => format!("{} ({why})", proof.key),
@@ -80,7 +81,7 @@ fn words(proofs: &[Proof]) -> String {
 impl Change {
     fn seen(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
         if !self.is_begun {
-            // Agents may roll back meanwhile what another command had rolled out.
+            // Agents may still roll back the change of another command.
             self.before.clear();
         }
         let (mut is_broken, mut is_whole) = (Some(false), Some(true));
@@ -90,7 +91,7 @@ impl Change {
             let proofs = match shown(world, node, &self.yaml, limit) {
                 Ok(proofs) => proofs,
                 Err(error) => {
-                    // One that is on its way has nothing to show.
+                    // A restarting node shows no settings.
                     is_whole = Some(false);
                     said.push(format!("{name} shows no settings ({error:#})"));
                     continue;
@@ -173,7 +174,7 @@ impl Fault for Change {
                 break;
             }
         }
-        // What is left of it, at once.
+        // Rolls back the rest at once.
         self.round.heal(world)
     }
 }

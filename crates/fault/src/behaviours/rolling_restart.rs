@@ -1,5 +1,5 @@
-//! A cluster whose nodes are all restarted, one after the other, as an operator does it who must
-//! not stop serving: each drains, ends and is started, and is up before the next one.
+//! A rolling restart of all nodes, as operators do it without interrupting service: each node
+//! drains, ends, starts, and is up before the next one.
 
 use crate::behaviour::{Fault, Tell, Work};
 use crate::observation::Observation;
@@ -10,7 +10,7 @@ use host::process::Identity;
 use std::time::Duration;
 use target::fault::{Hit, Options};
 
-/// What carries it out.
+/// Returns the implementation.
 pub(crate) fn behaviour(_: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Restart {
         before: Vec::new(),
@@ -19,7 +19,7 @@ pub(crate) fn behaviour(_: &Hit, _: &Options) -> Box<dyn Fault> {
 }
 
 struct Restart {
-    /// The processes of all nodes.
+    /// Processes of all nodes before the restart.
     before: Vec<Option<Identity>>,
     round: Round,
 }

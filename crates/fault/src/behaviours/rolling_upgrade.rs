@@ -1,7 +1,7 @@
-//! A cluster whose nodes are brought to another release, one after the other, as an operator does
-//! it who must not stop serving: each drains, ends, is started as the other release, and is up and
-//! seen to be it before the next one. Files do not go back: what brings nodes back is those that
-//! were kept before, and a repair.
+//! A rolling upgrade of nodes to another release, as operators do it without interrupting service.
+//! Each node drains, ends, starts as the other release, and reports that release before the next
+//! one. Data files cannot be downgraded, so the way back uses the files that were kept before, and
+//! a repair.
 
 mod way_back;
 
@@ -19,10 +19,10 @@ use target::fault::{Back, Hit, Options};
 use versions::Release;
 use way_back::{SWAPPED_WITHIN, WayBack};
 
-/// How long a node may take to write its memory to files.
+/// Time limit for a node to drain.
 const DRAINED_WITHIN: Duration = Duration::from_secs(120);
 
-/// What carries it out.
+/// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
     Box::new(Upgrade {
         to: options.to.clone(),
@@ -47,17 +47,17 @@ struct Upgrade {
     within: Duration,
     is_begun: bool,
     stage: Stage,
-    /// None: they stay what they are.
+    /// Way back to the former release. `None` if nodes stay upgraded.
     way_back: Option<WayBack>,
 }
 
-/// How far it has come.
+/// Stage of the upgrade.
 enum Stage {
-    /// Nodes are restarted.
+    /// Restarting nodes.
     Nodes(Round),
-    /// Files are rewritten: of which of the nodes, and its task with the files before it.
+    /// Rewriting SSTables: position of the node, and its task with the files before it.
     Files(usize, Option<(Task, Vec<DataFile>)>),
-    /// All is done.
+    /// Everything is done.
     Over,
 }
 
@@ -66,7 +66,7 @@ impl Upgrade {
         self.to.as_ref().context("nobody has said to which release")
     }
 
-    /// The nodes that are upgraded.
+    /// Returns the nodes to upgrade.
     fn chosen(&self, world: &dyn World) -> Vec<usize> {
         observation::nodes_hit(&self.hit, world)
     }
@@ -84,7 +84,7 @@ impl Upgrade {
                     words.push(format!("{name} is {}", seen.release));
                     schemas.insert(seen.schema);
                 }
-                // One that is on its way has nothing to say.
+                // A restarting node does not answer.
                 Err(error) => words.push(format!("{name} says nothing ({error:#})")),
             }
         }
@@ -95,7 +95,7 @@ impl Upgrade {
             (..) => "they do not agree on the schema".to_owned(),
         });
         let is_over = matches!(self.stage, Stage::Over);
-        // Where releases differ for good, as after a canary, so may what they make of it.
+        // After a canary upgrade, releases stay different, and so may the schema versions.
         let agree = !is_over || is_mixed || schemas.len() <= 1;
         let is_back = match &self.way_back {
             Some(way) if self.is_begun => way.is_over() && upgraded == 0,
@@ -108,7 +108,7 @@ impl Upgrade {
         })
     }
 
-    /// Goes on with files: one node after the other.
+    /// Continues rewriting SSTables, one node after the other.
     fn proceed_with_files(
         &mut self,
         world: &mut dyn World,
@@ -152,7 +152,7 @@ impl Upgrade {
         }
     }
 
-    /// What an upgrade ends with that all nodes have seen.
+    /// Begins the cluster metadata log, the last step once all nodes are upgraded.
     fn begin_metadata_log(&self, world: &mut dyn World) -> Result<Option<String>> {
         let to = self.to()?;
         let chosen = self.chosen(world);
@@ -170,7 +170,7 @@ impl Upgrade {
 }
 
 impl Upgrade {
-    /// Goes on with the nodes, one after the other.
+    /// Continues restarting nodes, one after the other.
     fn proceed_with_nodes(&mut self, world: &mut dyn World, mut round: Round) -> Result<Work> {
         let (to, drains) = (self.to()?.clone(), self.drains);
         let way_back = &mut self.way_back;
@@ -206,13 +206,13 @@ impl Upgrade {
     }
 }
 
-/// The files with data of a node.
+/// Returns the data files of a node.
 fn files(world: &mut dyn World, node: usize) -> Result<Vec<DataFile>> {
     let keyspaces = world.keyspaces(node, AT_ONCE)?;
     world.data_files(node, &keyspaces, None)
 }
 
-/// How many files there are of each format, by the letters in their names: `3 files of nb`.
+/// Counts files by format: `3 files of nb`.
 fn counted(files: &[DataFile]) -> String {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     files.iter().for_each(|file| *counts.entry(file.format()).or_default() += 1);
@@ -226,7 +226,7 @@ fn counted(files: &[DataFile]) -> String {
     }
 }
 
-/// The files that a rewriting has changed, beside those that stayed as they were.
+/// Describes the files that were rewritten, and those that were not.
 fn rewritten(before: &[DataFile], after: &[DataFile]) -> String {
     let gone = before.iter().filter(|file| !after.contains(file)).count();
     if gone == 0 {
@@ -248,7 +248,7 @@ fn drain(world: &mut dyn World, node: usize) -> Result<()> {
     world.tell(node, drain, DRAINED_WITHIN).map(drop)
 }
 
-/// Ends a node and starts it as another release, which it stays.
+/// Stops a node, and starts it as another release, which it keeps.
 fn restart(world: &mut dyn World, node: usize, to: &Release, drains: bool) -> Result<()> {
     if drains {
         drain(world, node)?;

@@ -1,4 +1,4 @@
-//! What agents of a real cluster break, heal and see.
+//! Injection, healing and observation through the agents of a real cluster.
 
 use super::{Entry, Live};
 use crate::world::Agents;
@@ -12,7 +12,7 @@ use target::NodeAct;
 impl Agents for Live {
     fn nodes(&self) -> Vec<NodeSeen> {
         let seen = |node: &NodeHandle| NodeSeen {
-            // That of a node of others may show only when it serves.
+            // The process of an attached node may appear only when it serves.
             process: node.process.or_else(|| node.service.as_ref()?.process()),
             is_ours: node.service.is_none(),
             host: node.host,
@@ -77,7 +77,7 @@ impl Agents for Live {
             let newcomer = self.handles.newcomers.remove(host);
             self.handles.nodes.push(newcomer.node);
         }
-        // What was started to break it: nodes of another host.
+        // Nodes started by the injection itself, on another host.
         let started = agent.started(broken)?;
         for (index, process) in nodes.iter().zip(started) {
             self.handles.nodes[*index].process = Some(process);
@@ -126,7 +126,7 @@ impl Agents for Live {
             return Ok(());
         };
         let healed = self.broken[at].agent.heal(self.broken[at].broken)?;
-        // Whoever heals all of it later finds the process that there is then.
+        // A later complete healing finds the process that runs then.
         self.broken.remove(at);
         self.note(&[node], healed.processes);
         Ok(())

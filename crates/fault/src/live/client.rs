@@ -1,4 +1,4 @@
-//! What a client of a real node meets.
+//! Client access to a real node.
 
 use super::Live;
 use crate::world::Client;
@@ -22,7 +22,7 @@ impl Client for Live {
         let Some(stream) = &self.held else {
             return false;
         };
-        // Nobody was asked anything, so that only an end can be read.
+        // No request was sent, so only the end of the connection can be read.
         match stream.peek(&mut [0]) {
             Ok(bytes) => bytes > 0,
             Err(error) => error.kind() == ErrorKind::WouldBlock,

@@ -1,4 +1,4 @@
-//! Files of nodes of a real cluster.
+//! Files of a real cluster's nodes.
 
 use super::Live;
 use crate::world::NodeFiles;

@@ -1,4 +1,4 @@
-//! What nodes of a real cluster are told, and say, by their MBeans.
+//! MBean operations on a real cluster's nodes.
 
 use super::Live;
 use crate::world::Mbeans;

@@ -1,4 +1,4 @@
-//! Pods of nodes of a real cluster.
+//! Pods of a real cluster's nodes.
 
 use super::Live;
 use crate::world::{Agents, Pods, Via};

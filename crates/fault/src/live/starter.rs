@@ -1,4 +1,4 @@
-//! What starts nodes of a real cluster.
+//! Starting a real cluster's nodes.
 
 use super::{Live, RESTART_LIMIT};
 use crate::world::Starter;
@@ -61,7 +61,7 @@ impl Starter for Live {
         } else {
             known.restartable()?
         };
-        // One that comes back without its data must not do so in the usual way, which streams none.
+        // A node without its data must not start in the usual way, which would stream none.
         let what = Injection::Kill(match self.emptied.get(&node) {
             Some(anew) => anew.of(again.process),
             None => again,

@@ -1,10 +1,10 @@
-//! The course of what a study names itself.
+//! Life cycle of a fault that a study defines by programs.
 
 use super::*;
 use target::Invocation;
 use target::fault::{Commands, DataLoss, Hit, Options};
 
-/// Of a node that is not ours, which nobody starts again.
+/// The node is attached, so it is not restarted.
 #[test]
 fn what_a_study_names_takes_the_same_course() {
     let words = |text: &str| Invocation {

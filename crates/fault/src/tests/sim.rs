@@ -1,4 +1,5 @@
-//! Three hosts with a node each, simulated: broken, looked at and made whole on a simulated clock.
+//! Simulation of three hosts with a node each, with faults, observations and healing on a simulated
+//! clock.
 
 mod agents;
 mod client;
@@ -20,79 +21,79 @@ use std::sync::LazyLock;
 use target::fault::{Hit, KINDS, Kind, Options, Place};
 use works::Works;
 
-/// Stands for the process of every node; asked for once.
+/// Process identity of every simulated node; determined once.
 static OWN: LazyLock<Identity> = LazyLock::new(Identity::own);
 
-/// Three hosts with a node each, of which one is broken, and what goes wrong with that.
+/// Three hosts with a node each, one of them the target, with errors to simulate.
 #[derive(Default)]
 pub(super) struct Sim {
     pub now_ns: u64,
-    /// When healing is ordered.
+    /// Time at which healing is ordered.
     pub ordered_ns: u64,
     pub broken: Vec<Injection>,
     pub injected: Vec<Duration>,
-    /// When agents were told to let it be, and for how long.
+    /// Renewals of the agents' deadline, with time and duration.
     pub renewed: Vec<(u64, Duration)>,
-    /// Another thing is broken than the one that is looked at.
+    /// Another node is broken than the one that is observed.
     pub breaks_another: bool,
-    /// Nobody may be asked.
+    /// No observation is possible.
     pub nobody_looks: bool,
-    /// Until then nobody may: what would look is being mended.
+    /// No observation is possible until then, because the observer is being healed.
     pub unseen_until_ns: u64,
-    /// Until then its disk is slow by what was before.
+    /// The disk is slow until then because of an earlier fault.
     pub slow_until_ns: u64,
-    /// Until then its volume is broken by something else.
+    /// The volume has another fault until then.
     pub taken_until_ns: u64,
-    /// What a study names to look with cannot.
+    /// The study's observing program fails.
     pub is_blind: bool,
-    /// It answers nobody, whatever is done.
+    /// The node never answers.
     pub silent: bool,
-    /// Until then it answers nobody: it comes back from what was before.
+    /// The node does not answer until then, because it recovers from an earlier fault.
     pub recovers_ns: u64,
-    /// They are machines, without a switch between them.
+    /// The hosts are remote machines, without a switch.
     pub are_machines: bool,
-    /// What machines lose themselves: which one, and what.
+    /// Losses on machines, each with its host.
     pub own_losses: Vec<(usize, HostLoss)>,
-    /// What heals does nothing.
+    /// Healing has no effect.
     pub stays_broken: bool,
-    /// Its node stops itself for good, and has to be started again.
+    /// The node stops itself for good, and must be restarted.
     pub stops_itself: bool,
     pub has_stopped: bool,
-    /// Its agent had healed it.
+    /// The agent has healed by itself.
     pub healed_before: bool,
     pub restarts_count: usize,
-    /// When it was healed.
+    /// Time of healing.
     pub healed_ns: u64,
-    /// What lost its data has some left.
+    /// Some of the data that should be lost remains.
     pub keeps_data: bool,
-    /// The others never take it out of their ring.
+    /// The others never remove the node from their ring.
     pub stays_member: bool,
-    /// The others hold it to be down though it is back.
+    /// The others consider the node down although it is back.
     pub stays_down: bool,
-    /// They do until it is started once more.
+    /// They do so until it is restarted once more.
     pub is_shunned: bool,
-    /// It streams until then when it is back.
+    /// The node streams data until then after it is back.
     pub streams_until_ns: u64,
-    /// Nodes that were told to do something, and until when they are at it.
+    /// Running operations: node, operation, and time of its end.
     pub at_work: Vec<(usize, Operation, u64)>,
-    /// When the pod of its node was deleted.
+    /// Time at which the node's pod was deleted.
     pub pod_gone_ns: Option<u64>,
-    /// When all pods began to be made anew, one after the other.
+    /// Time at which the pods began to be replaced one after the other.
     pub rolled_ns: Option<u64>,
-    /// A network policy cuts it off.
+    /// The node is isolated by a network policy.
     pub is_isolated: bool,
-    /// What its nodes are told to do.
+    /// State of operations that take a while.
     pub works: Works,
-    /// When a node was added, if one is there.
+    /// Start time of an added node, if there is one.
     pub added_ns: Option<u64>,
-    /// How long it takes to join.
+    /// Time that an added node takes to join.
     pub joins_within_ns: u64,
 }
 
-/// Which node one is that is added.
+/// Index of an added node.
 pub(super) const ADDED: usize = 3;
 
-/// What is broken of them all.
+/// Index of the target node and host.
 pub(super) const HIT: usize = 0;
 
 impl Sim {
@@ -106,7 +107,7 @@ impl Sim {
         (self.is(ends) && !self.is_elsewhere()) || self.is_podless()
     }
 
-    /// Whether nobody may be asked at present.
+    /// Returns true if no observation is possible now.
     fn is_unlooked(&self) -> bool {
         self.nobody_looks && !self.injected.is_empty() && self.now_ns < self.ordered_ns
     }
@@ -115,7 +116,7 @@ impl Sim {
         self.broken.is_empty() && !self.injected.is_empty()
     }
 
-    /// Whether its process is stopped at this moment.
+    /// Returns true if the process is stopped now.
     fn is_stopped(&self) -> bool {
         self.is(|what| match what {
             Injection::Pause(_) => true,
@@ -137,7 +138,7 @@ impl Sim {
         self.silent || recovers || self.has_stopped || self.is(mutes)
     }
 
-    /// Whether packets go from one to another; none is the machine.
+    /// Returns true if no packets pass from one host to another. `None` means the machine.
     fn is_cut(&self, from: Option<usize>, to: Option<usize>) -> bool {
         let link =
             |at: Option<usize>| at.map_or(host::Link::Machine, |at| host::Link::Host(at + 1));
@@ -146,7 +147,7 @@ impl Sim {
         self.is(|what| match what {
             Injection::LinkDown(_) => !self.is_elsewhere() && (from == hit || to == hit),
             Injection::Packets(losses) => losses.iter().any(|loss| {
-                // Clients have a port of their own.
+                // Client packets have ports of their own.
                 let is_ours = loss.tcp_ports.is_empty() || from == host::Link::Machine;
                 loss.share == 1.0 && is_ours && loss.from.contains(&from) && loss.to.contains(&to)
             }),
@@ -154,8 +155,8 @@ impl Sim {
         })
     }
 
-    /// Whether machines lose what goes to a port of one of them and comes back, from another one or
-    /// from the client.
+    /// Returns true if machines drop packets to a port of host `to` or the answers, from another
+    /// host or from the client.
     fn is_lost(&self, from: Option<usize>, to: usize, port: u16) -> bool {
         let hosts = self.hosts();
         self.own_losses.iter().any(|(at, loss)| {
@@ -189,7 +190,7 @@ impl Sim {
         broken.unwrap_or((Attempt::Took(Duration::from_millis(usual_ms)), took))
     }
 
-    /// What a program says that a study names to look with.
+    /// Returns the result of the study's observing program.
     fn said(&self) -> host::ProgramResult {
         let is_broken = self.is(|what| matches!(what, Injection::Command { .. }));
         host::ProgramResult {
@@ -288,7 +289,7 @@ impl Timer for Sim {
     }
 }
 
-/// What a kind hits here.
+/// Returns the target of a kind in this simulation.
 pub(super) fn hit(kind: &Kind) -> Hit {
     match kind.place {
         Place::Node => Hit::Node(HIT),
@@ -298,7 +299,7 @@ pub(super) fn hit(kind: &Kind) -> Hit {
     }
 }
 
-/// A fault of ten seconds: its verdict, and its steps.
+/// Runs a fault of ten seconds. Returns its verdict, its steps and the simulation.
 pub(super) fn course(kind: &Kind, mut sim: Sim) -> (FaultVerdict, Vec<Step>, Sim) {
     sim.ordered_ns = 10 * S;
     let mut told = Vec::new();
@@ -309,7 +310,7 @@ pub(super) fn course(kind: &Kind, mut sim: Sim) -> (FaultVerdict, Vec<Step>, Sim
     (outcome.verdict(), outcome.steps, sim)
 }
 
-/// All that take no while: those that do are in `works`.
+/// Kinds that are injected at once. The others are in `works`.
 pub(super) fn at_once() -> impl Iterator<Item = &'static Kind> {
     KINDS.iter().filter(|kind| !kind.length.works())
 }

@@ -1,4 +1,4 @@
-//! Courses of what it takes a while to bring about: a clock, a node that is added.
+//! Tests of faults that take a while to inject: clocks, and added nodes.
 
 use super::works::{Works, of};
 use super::*;
@@ -20,7 +20,7 @@ fn a_clock_is_off_by_what_a_client_hears_and_in_the_direction_that_was_asked_for
     assert_eq!(verdict, FaultVerdict::Mismatch, "another one was started");
 }
 
-/// It has told the others of a later start, and answers clients all the same.
+/// It announced a later gossip generation to the others, but answers clients all the same.
 #[test]
 fn a_node_that_all_others_hold_to_be_down_is_started_once_more() {
     let mut sim = Sim {
@@ -47,7 +47,7 @@ fn a_node_that_all_others_hold_to_be_down_is_started_once_more() {
     assert!(whole.words.contains(up), "{whole:?}");
 }
 
-/// A clock of a node that takes half a minute to start was held for so much less.
+/// The clock of a node that takes half a minute to start was held for that much less.
 #[test]
 fn agents_let_be_what_is_brought_about_as_long_as_somebody_says_so() {
     let mut sim = Sim {
@@ -99,7 +99,7 @@ fn a_node_that_is_added_joins_and_leaves_again() {
     let told: Vec<_> = sim.at_work.iter().map(|(node, what, _)| (*node, what)).collect();
     assert_eq!(told, [(sim::ADDED, &Operation::Decommission)]);
 
-    // One that has not joined by then has nothing to give back.
+    // A node that has not joined by then has nothing to stream back.
     let (verdict, steps, sim) = add(60 * S);
     assert_eq!(
         verdict,
@@ -113,7 +113,7 @@ fn a_node_that_is_added_joins_and_leaves_again() {
     assert_eq!(sim.at_work.len(), 0);
 }
 
-/// Told to take out a node that it holds to be up, another one refuses.
+/// Another node refuses to remove a node that it considers up.
 #[test]
 fn a_node_is_taken_out_when_it_is_held_to_be_down_and_its_time_counts_from_when_it_is_out() {
     for (name, acts) in [("node-remove", true), ("node-decommission", false)] {

@@ -1,4 +1,4 @@
-//! Courses of rolling upgrades: all nodes, a canary, one that does not become what it is to be.
+//! Tests of rolling upgrades: of all nodes, of a canary, and of a node that fails to upgrade.
 
 use super::sim::Sim;
 use super::works::Works;
@@ -49,7 +49,7 @@ fn all_nodes_are_brought_to_another_release_and_stay_it() {
         words(&steps)[steps.len() - 3..],
         ["done", "healing", "whole"]
     );
-    // The metadata of a cluster is begun once all nodes know what that is.
+    // The metadata log begins once all nodes know it.
     let (_, _, sim) = upgrades(Works::default(), to("6.0"));
     assert_eq!(sim.works.told.last(), Some(&UpgradeStep::BeginMetadataLog));
 }
@@ -97,7 +97,7 @@ fn taken_back(line: &str, nodes: &[usize]) -> Options {
     }
 }
 
-/// The last first, each with its files, and repaired when all are of one release.
+/// The last upgraded node first, each with its files, then repairs once all run the same release.
 #[test]
 fn nodes_go_back_with_the_files_that_they_had_and_are_repaired() {
     let (verdict, steps, sim) = upgrades(Works::default(), taken_back("5.0", &[0, 2]));
@@ -127,7 +127,7 @@ fn nodes_go_back_with_the_files_that_they_had_and_are_repaired() {
     assert!(last.words.contains("node1 is 4.1.10"), "{last:?}");
 }
 
-/// The canary is watched for as long as the study says, from when it is up.
+/// The canary is observed for the study's duration, counted from when it is up.
 #[test]
 fn a_canary_holds_for_its_time_from_when_it_was_upgraded() {
     let kind = Kind::of("rolling-upgrade").unwrap();
@@ -145,7 +145,7 @@ fn a_canary_holds_for_its_time_from_when_it_was_upgraded() {
     assert_eq!(healing.at_ns, 60 * S, "{steps:#?}");
 }
 
-/// What fails to become the other release is what a way back is for.
+/// The way back exists for nodes that fail to become the other release.
 #[test]
 fn a_node_that_does_not_become_the_other_release_goes_back_too() {
     let (verdict, steps, sim) = upgrades(Works::staying(), taken_back("5.0", &[1]));

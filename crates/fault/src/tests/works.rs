@@ -1,5 +1,5 @@
-//! Courses of what takes a while: nodes that do what they are told, fail, take too long, or do
-//! nothing at all.
+//! Tests of operations that take a while: nodes that perform them, fail, take too long, or do
+//! nothing.
 
 mod releases;
 
@@ -10,42 +10,42 @@ use host::process::Identity;
 use serde_json::{Map, Value};
 use target::fault::{Hit, Kind, Options};
 
-/// What nodes of the simulation are told to do.
+/// Simulated operations, and their effects on nodes.
 #[derive(Debug)]
 pub(super) struct Works {
-    /// How long it takes them.
+    /// Duration of an operation, ns.
     takes_ns: u64,
-    /// Why it fails.
+    /// Reason for its failure.
     failure: Option<&'static str>,
     at_work: Option<(Operation, u64)>,
     stopped: Vec<Operation>,
-    /// How many tables others have compared for each node.
+    /// Number of tables that others have validated for each node.
     compared_counts: [usize; 3],
-    /// How often all files were written anew.
+    /// Number of times that all files were rewritten.
     written_count: u32,
     has_snapshot: bool,
-    /// How long a node takes to start.
+    /// Time that a node takes to start, ns.
     starts_within_ns: u64,
-    /// How often each node was started, and when last.
+    /// Number of starts of each node, and time of the last one.
     pub starts: [(u64, u64); 3],
-    /// Those with other settings.
+    /// True for nodes with changed settings.
     changed: [bool; 3],
-    /// When those have their own again that had others from the beginning.
+    /// Time at which nodes that had changed settings from the beginning get their own back.
     until_ns: u64,
-    /// One that does not come up with them.
+    /// Node that fails to start with changed settings.
     refuses: Option<usize>,
-    /// What each node runs, and what it is to be started as.
+    /// Release of each node, and the one it will be started as.
     pub releases: [&'static str; 3],
-    /// Whatever is done, they stay what they are.
+    /// Nodes keep their release, whatever is done.
     pub stays: bool,
-    /// What nodes were told that is over at once.
+    /// Short upgrade steps that nodes have performed.
     pub told: Vec<UpgradeStep>,
-    /// The files of which release each node has, and which were kept.
+    /// Release of each node's files, and of its kept files.
     pub files: [&'static str; 3],
     pub kept: [Option<&'static str>; 3],
-    /// No disk has room for more names.
+    /// Disks have no space for more names.
     is_full: bool,
-    /// Who repaired after it was put back, in this order.
+    /// Nodes that were repaired after the downgrade, in order.
     pub repaired: Vec<usize>,
 }
 
@@ -76,7 +76,7 @@ impl Default for Works {
 }
 
 impl Works {
-    /// Nodes that take so long to start.
+    /// Nodes that take this long to start.
     pub fn starting_within(starts_within_ns: u64) -> Works {
         Works {
             starts_within_ns,
@@ -84,7 +84,7 @@ impl Works {
         }
     }
 
-    /// Nodes whose disks keep nothing more.
+    /// Nodes whose disks cannot keep files.
     pub fn without_room() -> Works {
         Works {
             is_full: true,
@@ -92,7 +92,7 @@ impl Works {
         }
     }
 
-    /// Nodes whose work fails, and why.
+    /// Nodes whose operations fail, with the reason.
     pub fn failing(why: &'static str) -> Works {
         Works {
             failure: Some(why),
@@ -100,7 +100,7 @@ impl Works {
         }
     }
 
-    /// Nodes that stay what they are, whatever they are started as.
+    /// Nodes that keep their release, whatever they are started as.
     pub fn staying() -> Works {
         Works {
             stays: true,
@@ -186,7 +186,7 @@ impl Works {
                 let completed = (self.at_work.is_none()).to_string();
                 vec![row(&[("id", "1"), ("completed", &completed)])]
             }
-            // One of its own accord, of some of the files.
+            // An ordinary compaction of some of the files.
             View::Tasks => vec![row(&[
                 ("task_id", "9"),
                 ("keyspace_name", "shop"),
@@ -261,14 +261,14 @@ impl Works {
         self.starts[node] = (self.starts[node].0 + 1, now_ns);
     }
 
-    /// The node was whole again before it was started.
+    /// The node is whole again before it is started.
     pub fn heal(&mut self, node: usize, now_ns: u64) {
         self.changed[node] = false;
         self.start(node, now_ns);
     }
 }
 
-/// What a host would have a fourth node by.
+/// Returns how a fourth node could join on a host.
 pub(super) fn join(host: usize) -> Join {
     let command = host::process::command("/bin/true".as_ref());
     Join {
@@ -280,7 +280,7 @@ pub(super) fn join(host: usize) -> Join {
     }
 }
 
-/// Whoever is started instead is a minute ahead.
+/// The node started with a shifted clock is a minute ahead.
 pub(super) fn clock_off_ms(broken: &[Injection]) -> [i64; 2] {
     let is_off = broken.iter().any(|what| matches!(what, Injection::Instead { .. }));
     let off_ms = if is_off { 60_000 } else { 0 };
@@ -320,7 +320,7 @@ fn a_snapshot_stays_as_long_as_the_study_says() {
     assert!(!sim.works.has_snapshot && sim.broken.is_empty());
 }
 
-/// It says that it has done it, a compaction of its own goes on, and nobody finds a trace.
+/// The node reports success, an ordinary compaction runs, but there is no trace.
 #[test]
 fn what_says_that_it_is_done_and_has_left_nothing_is_a_mismatch() {
     for name in [TASKS[0], TASKS[1], "node-snapshot"] {
@@ -400,7 +400,7 @@ fn all_nodes_are_restarted_one_when_the_one_before_it_is_up() {
     );
 }
 
-/// One that was started last when the time was over needs its time, and no second start.
+/// A node that was started just before the end needs its time, but no second start.
 #[test]
 fn a_round_that_is_not_over_in_time_ends_with_the_node_whose_turn_it_is() {
     let works = Works {
@@ -434,7 +434,7 @@ fn other_settings_are_rolled_out_and_back() {
     assert_eq!(sim.works.starts.map(|(count, _)| count), [2, 2, 2]);
 }
 
-/// Only those that were touched are touched again.
+/// Only affected nodes are restarted again.
 #[test]
 fn a_node_that_does_not_come_up_with_other_settings_gets_its_own_back() {
     let works = Works {
@@ -452,7 +452,7 @@ fn a_node_that_does_not_come_up_with_other_settings_gets_its_own_back() {
     assert_eq!(sim.works.changed, [false; 3]);
 }
 
-/// A command that was killed had rolled them out on one node, and its agent rolls back.
+/// A killed command had changed one node, and its agent rolls back.
 #[test]
 fn settings_that_go_while_they_are_waited_for_are_not_those_of_before() {
     let works = Works {

@@ -1,60 +1,60 @@
-//! What a fault asks of the agents of hosts.
+//! Operations on hosts, through their agents.
 
 use super::{Healed, HostSeen, NodeSeen, Via};
 use anyhow::Result;
 use host::{Injection, Query, QueryAnswer};
 use std::time::Duration;
 
-/// Who breaks, heals and looks on hosts: their agents, and what there is of nodes and hosts.
+/// Injection, healing and observation by the hosts' agents, and the known nodes and hosts.
 pub trait Agents {
-    /// All nodes.
+    /// Returns all nodes.
     fn nodes(&self) -> Vec<NodeSeen>;
 
-    /// Looks which processes the nodes have now: others may have started them.
+    /// Updates the processes of the nodes, which others may have restarted.
     fn refresh(&mut self);
 
-    /// All hosts that are more than addresses.
+    /// Returns all hosts that are isolated from each other.
     fn hosts(&self) -> Vec<HostSeen>;
 
-    /// Whether there is a switch between them, which can lose what they send; machines lose
-    /// themselves what is to be lost.
+    /// Returns true if there is a switch between the hosts, which can drop their packets. Remote
+    /// machines drop packets themselves.
     fn has_switch(&self) -> bool;
 
-    /// Breaks something; `nodes` are those whose processes are touched, in their order. If nobody
-    /// heals it, the agent does so after `within`.
+    /// Injects a fault. `nodes` are those whose processes are affected, in order. If it is not
+    /// healed before, the agent heals it after `within`.
     ///
     /// # Errors
     /// It cannot be done.
     fn inject(&mut self, by: Via, what: Injection, nodes: &[usize], within: Duration)
     -> Result<()>;
 
-    /// From now on agents heal what is broken after `within`, whatever they were told before.
+    /// Resets the deadline of all faults: agents heal them `within` from now on.
     ///
     /// # Errors
     /// An agent is gone.
     fn renew(&mut self, within: Duration) -> Result<()>;
 
-    /// Makes whole all that was broken, the last first.
+    /// Heals all faults, the last one first.
     ///
     /// # Errors
-    /// Something cannot be made whole; all else is.
+    /// Something cannot be healed. Everything else is healed.
     fn heal(&mut self) -> Result<Healed>;
 
-    /// Makes whole what was broken last of the process of a node.
+    /// Heals the last fault of a node's process.
     ///
     /// # Errors
-    /// It cannot be made whole, and is tried again when all is.
+    /// It cannot be healed. It is tried again with all others.
     fn heal_node(&mut self, node: usize) -> Result<()>;
 
-    /// Looks at something.
+    /// Makes an observation.
     ///
     /// # Errors
-    /// Nobody can look.
+    /// No observation is possible.
     fn see(&mut self, by: Via, what: Query) -> Result<QueryAnswer>;
 
-    /// A port at which a host receives what another one sends, for so long.
+    /// Returns a port on which a host receives data from another one, for this time.
     ///
     /// # Errors
-    /// Its agent is gone, or no port is left.
+    /// Its agent is gone, or no port is free.
     fn receive(&mut self, by: Via, limit: Duration) -> Result<u16>;
 }

@@ -1,36 +1,36 @@
-//! What a fault asks as a client.
+//! Operations of a CQL client.
 
 use anyhow::Result;
 use cluster::{Row, View};
 use std::time::Duration;
 
-/// What a client of a node meets.
+/// Observations by a client of the nodes.
 pub trait Client {
-    /// Keeps a connection to a node from now on, as a client.
+    /// Opens and keeps a connection to a node.
     ///
     /// # Errors
-    /// It is not reached within `limit`.
+    /// It is not reachable within `limit`.
     fn connect(&mut self, node: usize, limit: Duration) -> Result<()>;
 
-    /// Whether that connection is still there.
+    /// Returns true if that connection still exists.
     fn is_connected(&mut self) -> bool;
 
-    /// What a node shows of itself to a client.
+    /// Reads a virtual table of a node.
     ///
     /// # Errors
     /// It does not answer within `limit`.
     fn rows(&mut self, node: usize, view: View, limit: Duration) -> Result<Vec<Row>>;
 
-    /// Asks a node as a client.
+    /// Sends a query to a node.
     ///
     /// # Errors
-    /// It has not answered within the limit; why.
+    /// It does not answer within the limit, with the reason.
     fn ask(&mut self, node: usize, limit: Duration) -> Result<()>;
 
-    /// How far the wall clock of a node is from ours, as it tells a client: at least and at most,
-    /// ms; below 0, behind.
+    /// Returns bounds of a node's wall clock offset from ours in ms: at least and at most, negative
+    /// if it is behind.
     ///
     /// # Errors
-    /// It does not tell within `limit`.
+    /// It does not answer within `limit`.
     fn clock_off_ms(&mut self, node: usize, limit: Duration) -> Result<[i64; 2]>;
 }

@@ -1,4 +1,4 @@
-//! What a fault asks of the files of nodes.
+//! Operations on the files of nodes.
 
 use anyhow::Result;
 use cluster::DataFile;
@@ -6,25 +6,26 @@ use host::Step as FileStep;
 use serde_json::{Map, Value};
 use std::path::PathBuf;
 
-/// Files of nodes, and what is done to them.
+/// Files of nodes.
 pub trait NodeFiles {
-    /// The largest file of a node with data of tables that are not Cassandra's own, and its bytes.
+    /// Returns the largest data file of a node and its bytes, from tables that are not Cassandra's
+    /// own.
     ///
     /// # Errors
-    /// It has none, or nobody can look.
+    /// It has none, or the folders cannot be read.
     fn data_file(&mut self, node: usize) -> Result<(PathBuf, u64)>;
 
-    /// Whether nothing stands in those folders.
+    /// Returns true if a node's data folders are empty.
     ///
     /// # Errors
-    /// Nobody can look.
+    /// They cannot be read.
     fn is_empty(&mut self, node: usize) -> Result<bool>;
 
-    /// The files with data that are on the disk of a node, of these keyspaces; of their snapshot of
-    /// a name, if one is given.
+    /// Returns the data files of a node in these keyspaces. If a snapshot name is given, returns
+    /// the files of that snapshot.
     ///
     /// # Errors
-    /// Nobody can look.
+    /// The folders cannot be read.
     fn data_files(
         &mut self,
         node: usize,
@@ -32,28 +33,28 @@ pub trait NodeFiles {
         snapshot: Option<&str>,
     ) -> Result<Vec<DataFile>>;
 
-    /// What removes a snapshot of these keyspaces from the disk of a node.
+    /// Returns the steps that remove a snapshot of these keyspaces from a node's disk.
     ///
     /// # Errors
-    /// Nobody can look.
+    /// The folders cannot be read.
     fn clearing(&mut self, node: usize, keyspaces: &[String], tag: &str) -> Result<Vec<FileStep>>;
 
-    /// Keeps all files of a node that was drained and does not run.
+    /// Keeps all files of a node that was drained and is stopped.
     ///
     /// # Errors
-    /// Its host does not do it.
+    /// Its host fails to do it.
     fn keep_files(&mut self, node: usize) -> Result<()>;
 
-    /// Gives a node that does not run the files that were kept, in place of those that it has.
+    /// Replaces the files of a stopped node by the kept ones.
     ///
     /// # Errors
-    /// None were kept, or its host does not do it.
+    /// No files were kept, or its host fails to do it.
     fn put_files_back(&mut self, node: usize) -> Result<()>;
 
-    /// What gives the `cassandra.yaml` of a node other values for some keys, and what undoes it.
+    /// Returns the steps that change keys in a node's `cassandra.yaml`, and undo that.
     ///
     /// # Errors
-    /// It cannot be read, or a key is not to be set.
+    /// It cannot be read, or a key must not be set.
     fn configured(
         &mut self,
         node: usize,

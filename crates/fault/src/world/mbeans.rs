@@ -1,42 +1,43 @@
-//! What a fault asks of nodes by their MBeans.
+//! MBean operations on nodes.
 
 use anyhow::Result;
 use cluster::{Members, Operation};
 use std::time::Duration;
 
-/// What nodes are told by their MBeans, and say by them.
+/// Operations and queries by the nodes' MBeans.
 pub trait Mbeans {
-    /// Tells a node to do something that takes it a while, and goes on.
+    /// Starts a long operation on a node, and returns at once.
     ///
     /// # Errors
-    /// It has no MBeans to be told by, or works on something else for us.
+    /// It has no accessible MBeans, or another operation is running.
     fn operate(&mut self, node: usize, what: Operation, limit: Duration) -> Result<()>;
 
-    /// What came of what a node was told to do last; none: it is at work, or was told nothing.
+    /// Returns the result of a node's last long operation. `None` while it runs, or if there was
+    /// none.
     fn operated(&mut self, node: usize) -> Option<Result<String>>;
 
-    /// Tells a node to do something, and waits until it has; what it said of it.
+    /// Performs an operation on a node, and waits for its end. Returns a description of the result.
     ///
     /// # Errors
-    /// It has no MBeans to be told by, refuses, or has not done it within `limit`.
+    /// It has no accessible MBeans, refuses, or does not finish within `limit`.
     fn tell(&mut self, node: usize, what: Operation, limit: Duration) -> Result<String>;
 
-    /// What a node says of the ring.
+    /// Returns the ring members that a node reports.
     ///
     /// # Errors
-    /// It has no MBeans, or does not tell within the limit.
+    /// It has no MBeans, or does not answer within the limit.
     fn members(&mut self, node: usize, limit: Duration) -> Result<Members>;
 
-    /// The keyspaces of clients that a node knows, or else those of Cassandra's own that have
-    /// replicas on other nodes.
+    /// Returns the user keyspaces of a node or, if there are none, Cassandra's own with replicas on
+    /// other nodes.
     ///
     /// # Errors
-    /// It does not tell within `limit`.
+    /// It does not answer within `limit`.
     fn keyspaces(&mut self, node: usize, limit: Duration) -> Result<Vec<String>>;
 
-    /// The addresses of the nodes that a node holds to be up, itself too.
+    /// Returns the addresses of the nodes that a node considers up, including itself.
     ///
     /// # Errors
-    /// It does not tell within `limit`.
+    /// It does not answer within `limit`.
     fn live(&mut self, node: usize, limit: Duration) -> Result<Vec<String>>;
 }

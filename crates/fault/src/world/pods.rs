@@ -1,46 +1,45 @@
-//! What a fault asks where nodes are pods of Kubernetes.
+//! Operations on nodes that are Kubernetes pods.
 
 use anyhow::Result;
 use cluster::{Deletion, PodSeen};
 use std::time::Duration;
 
-/// Pods of nodes, and what takes them away or cuts them off.
+/// Pods of nodes: status, deletion and isolation.
 pub trait Pods {
-    /// What the cluster tells of the pod of a node. Where the node is by that, is known from then
-    /// on.
+    /// Returns the status of a node's pod from Kubernetes, and records the node's present address.
     ///
     /// # Errors
-    /// It is no pod, or the cluster does not tell.
+    /// The node is no pod, or Kubernetes does not answer.
     fn pod(&mut self, node: usize) -> Result<PodSeen>;
 
-    /// Whether pods may be put on a machine of the cluster that a node's pod is in.
+    /// Returns true if the Kubernetes node `machine`, in the cluster of a node's pod, accepts pods.
     ///
     /// # Errors
     /// As [`Pods::pod`].
     fn is_schedulable(&mut self, node: usize, machine: &str) -> Result<bool>;
 
-    /// Has the pod of a node deleted. Whoever has made it makes another one.
+    /// Deletes the pod of a node. Its controller creates another one.
     ///
     /// # Errors
-    /// It cannot be done, or is not allowed.
+    /// It cannot be done, or is not permitted.
     fn delete_pod(&mut self, node: usize, how: Deletion) -> Result<()>;
 
-    /// Has whoever runs the cluster restart all nodes in its way, and does not wait for that; what
-    /// it was told.
+    /// Makes the operator restart all nodes in its way, without waiting for it. Returns the request
+    /// in words.
     ///
     /// # Errors
     /// As [`Pods::delete_pod`].
     fn restart_pods(&mut self) -> Result<String>;
 
-    /// Keeps pods off the machine of a node's pod, until all is healed. If nobody heals it, an
-    /// agent does so after `within`.
+    /// Cordons the Kubernetes node of a node's pod until everything is healed. If it is not healed
+    /// before, an agent does so after `within`.
     ///
     /// # Errors
     /// As [`Pods::delete_pod`].
     fn cordon(&mut self, node: usize, within: Duration) -> Result<()>;
 
-    /// Has a network policy cut the pod of a host off, until all is healed. If nobody does, the
-    /// cluster itself takes it away within a minute.
+    /// Isolates the pod of a host by a network policy until everything is healed. If that never
+    /// happens, Kubernetes itself removes the policy within a minute.
     ///
     /// # Errors
     /// As [`Pods::delete_pod`].

@@ -1,4 +1,4 @@
-//! What a fault asks where nodes are started.
+//! Starting and stopping nodes.
 
 use anyhow::Result;
 use cluster::RestartMode;
@@ -6,68 +6,68 @@ use host::{Injection, Join, Restartable, Step as FileStep};
 use std::path::PathBuf;
 use versions::Release;
 
-/// What starts nodes: again, without their data, with another clock, or new.
+/// Starts of nodes: in the usual way, without their data, with another clock, or as new nodes.
 pub trait Starter {
-    /// The process of a node, with what starts it again.
+    /// Returns the process of a node, and the start that brings it back.
     ///
     /// # Errors
     /// It does not run.
     fn restartable(&self, node: usize) -> Result<Restartable>;
 
-    /// What stops a node in order, so that healing starts it.
+    /// Returns the injection that stops a node in order and restarts it on healing.
     ///
     /// # Errors
-    /// It does not run; or it is not ours, and that is not allowed.
+    /// It does not run; or it is attached, and that is not permitted.
     fn stopping(&self, node: usize) -> Result<Injection>;
 
-    /// Writes down how a node is configured as the release that it is brought to, and gives what
-    /// stops it, so that healing starts it as that one, and whatever starts it later, too.
+    /// Writes a node's configuration for the release `to`. Returns the injection that stops the
+    /// node and restarts it on healing as that release. Every later start uses that release too.
     ///
     /// # Errors
     /// It does not run, or no such upgrade was prepared.
     fn upgrade(&mut self, node: usize, to: &Release) -> Result<Injection>;
 
-    /// What stops a node, so that healing starts it as the release that it was before its upgrade,
-    /// and whatever starts it later, too.
+    /// Returns the injection that stops a node and restarts it on healing as the release before its
+    /// upgrade. Every later start uses that release too.
     ///
     /// # Errors
     /// It was not upgraded.
     fn downgrade(&mut self, node: usize) -> Result<Injection>;
 
-    /// What kills a node, so that healing starts it.
+    /// Returns the injection that kills a node and restarts it on healing.
     ///
     /// # Errors
     /// As [`Starter::stopping`].
     fn killing(&self, node: usize) -> Result<Injection>;
 
-    /// What pauses the process of a node.
+    /// Returns the injection that pauses a node's process.
     ///
     /// # Errors
     /// As [`Starter::stopping`].
     fn pausing(&self, node: usize) -> Result<Injection>;
 
-    /// The process of a node, with what starts it without its data, which it streams from the
-    /// others; and the folders of its data.
+    /// Returns the process of a node, with the start without its data, which it streams from the
+    /// others. Also returns its data folders.
     ///
     /// # Errors
     /// It does not run.
     fn anew(&self, node: usize, how: RestartMode) -> Result<(Restartable, Vec<PathBuf>)>;
 
-    /// The process of a node, with what starts it with a wall clock that is off by so many
-    /// milliseconds (below 0, behind); what is done to its files for that, and what undoes it.
+    /// Returns the process of a node, with the start by which its wall clock is off by `by_ms`
+    /// (negative: behind). Also returns the steps that change its files for that and undo it.
     ///
     /// # Errors
     /// It does not run.
     fn shifted(&self, node: usize, by_ms: i64) -> Result<(Restartable, [FileStep; 2])>;
 
-    /// How a host would have one node more.
+    /// Returns how another node could join on a host.
     ///
     /// # Errors
     /// It can have none.
     fn newcomer(&self, host: usize) -> Result<Join>;
 
-    /// Kills the process of a node, if it lives, and starts another one, in the way in which
-    /// healing has started it; `forgiving`, it skips what of its files cannot be read.
+    /// Kills a node's process if it lives, and starts it as healing has started it. With
+    /// `forgiving`, it skips unreadable parts of its files.
     ///
     /// # Errors
     /// It cannot be done.

@@ -1,12 +1,12 @@
-//! The clock of whoever breaks things.
+//! Clock of faults.
 
 use std::time::Duration;
 
 /// Time, and the order to heal.
 pub trait Timer {
-    /// Now, monotonic clock.
+    /// Returns the monotonic clock, ns.
     fn now_ns(&self) -> u64;
 
-    /// Waits for so long, or until healing is ordered; whether it is.
+    /// Waits this long, or until healing is ordered. Returns true if it is.
     fn wait(&mut self, for_: Duration) -> bool;
 }

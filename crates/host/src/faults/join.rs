@@ -1,4 +1,4 @@
-//! A process that is started to join others, and what has it leave them again.
+//! A process that joins a cluster, and the program by which it leaves.
 
 use super::Start;
 use crate::files::Step;
@@ -7,17 +7,17 @@ use std::net::SocketAddrV4;
 use std::path::PathBuf;
 use target::Invocation;
 
-/// How a process joins others, and leaves them.
+/// Steps by which a process joins a cluster and leaves it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Join {
-    /// What starts it.
+    /// Start of the process.
     pub start: Start,
-    /// What makes its files before that.
+    /// Steps that create its files before the start.
     pub files: Vec<Step>,
-    /// Everything of it is in here.
+    /// Folder of all its files.
     pub folder: PathBuf,
-    /// Where others reach it: at an address that its host takes before, and gives up again.
+    /// Internode address. The host adds it before the start, and removes it afterwards.
     pub address: SocketAddrV4,
-    /// What has it leave, and ends with 0 when it has.
+    /// Program that makes the process leave, and exits with 0 when it has.
     pub leave: Invocation,
 }

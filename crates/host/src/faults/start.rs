@@ -1,4 +1,4 @@
-//! What agents start, said by their controllers.
+//! Starts of processes, as controllers describe them to agents.
 
 use crate::calls::StartProcess;
 use crate::process::Identity;
@@ -9,38 +9,38 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::process::Command;
 
-/// A process that an agent has started, and what starts it again.
+/// A process that an agent has started, and its start.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Restartable {
-    /// The process that was started.
+    /// Running process.
     pub process: Identity,
-    /// What starts it again.
+    /// Start that brings it back.
     pub start: StartProcess,
 }
 
 impl Restartable {
-    /// `process`, which `command` starts again, with its output to the file `output`.
+    /// Combines `process` with a restart by `command`, with its output to the file `output`.
     ///
     /// # Errors
-    /// An argument is no Unicode.
+    /// An argument is not Unicode.
     pub fn new(process: Identity, command: &Command, output: &Path) -> Result<Restartable> {
         let start = StartProcess::of(command, output)?;
         Ok(Restartable { process, start })
     }
 
-    /// `process`, and what starts it again.
+    /// Combines `process` with its restart.
     pub fn by(process: Identity, start: Start) -> Restartable {
         let Start(start) = start;
         Restartable { process, start }
     }
 
-    /// Has it started with these variables.
+    /// Adds environment variables to the start.
     pub(crate) fn environment<const N: usize>(&mut self, pairs: [(&str, String); N]) {
         let pairs = pairs.map(|(name, value)| (name.to_owned(), Some(value)));
         self.start.environment.extend(pairs);
     }
 
-    /// Another process, which is started again as this one would be.
+    /// Returns the same start for another process.
     #[must_use]
     pub fn of(&self, process: Identity) -> Restartable {
         let start = self.start.clone();
@@ -48,32 +48,32 @@ impl Restartable {
     }
 }
 
-/// What starts a process that there was none of before.
+/// Start of a process that does not run yet.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Start(pub StartProcess);
 
 impl Start {
-    /// `command`, with its output to the file `output`.
+    /// Builds the start of `command`, with its output to the file `output`.
     ///
     /// # Errors
-    /// An argument is no Unicode.
+    /// An argument is not Unicode.
     pub fn new(command: &Command, output: &Path) -> Result<Start> {
         StartProcess::of(command, output).map(Start)
     }
 
-    /// The same, confined so.
+    /// Returns the same start with a confinement.
     #[must_use]
     pub fn confined(mut self, to: Option<Confinement>) -> Start {
         self.0.confinement = to.map(Box::new);
         self
     }
 
-    /// The same of something that accepts connections at `address` when it is up. Should it not,
-    /// when its agent has healed by itself, it is started again; the second time with the variables
-    /// of `forgiving`.
+    /// Returns the same start for a process that accepts connections at `address` when up. If it
+    /// does not after its agent has healed by itself, the agent starts it again. The second time it
+    /// uses the variables of `forgiving`.
     ///
     /// # Errors
-    /// One is no Unicode.
+    /// A variable is not Unicode.
     pub fn kept_up(mut self, address: SocketAddr, forgiving: &Command) -> Result<Start> {
         self.0.forgiving = StartProcess::of(forgiving, &self.0.output)?.environment;
         self.0.serves = Some(address);

@@ -1,4 +1,4 @@
-//! What an agent is told of what it breaks, by its controller.
+//! Calls by which a controller injects and heals faults.
 
 use super::Injection;
 use crate::Agent;
@@ -8,12 +8,12 @@ use reach::Call;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// Breaks something. The answer is what to heal it by.
+/// Injects a fault. Returns its number for healing.
 #[derive(Serialize, Deserialize)]
 pub struct Inject {
-    /// What is to be broken.
+    /// Fault to inject.
     pub what: Injection,
-    /// After so long the agent heals it by itself.
+    /// Time after which the agent heals it by itself, ms.
     pub within_ms: u64,
 }
 
@@ -22,16 +22,16 @@ impl Call for Inject {
     type Answer = Broken;
 }
 
-/// Something that is broken, by its number at its agent.
+/// An injected fault, by its number at the agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Broken(pub u64);
 
-/// Has the agent heal something by itself after so long from now, and not before.
+/// Resets the deadline of a fault: the agent heals it by itself this long from now.
 #[derive(Serialize, Deserialize)]
 pub struct Renew {
-    /// What is broken.
+    /// Fault to renew.
     pub broken: Broken,
-    /// How long it is let be.
+    /// Time until the agent heals it, ms.
     pub within_ms: u64,
 }
 
@@ -40,7 +40,7 @@ impl Call for Renew {
     type Answer = ();
 }
 
-/// Heals what was broken.
+/// Heals a fault.
 #[derive(Serialize, Deserialize)]
 pub struct Heal(pub Broken);
 
@@ -49,20 +49,19 @@ impl Call for Heal {
     type Answer = Healed;
 }
 
-/// What came of healing.
+/// Result of healing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Healed {
-    /// The processes that there are now, in the order of those that were broken; none where none
-    /// was.
+    /// Present processes, in the order of those in the fault. Empty if it has none.
     pub processes: Vec<Identity>,
-    /// Whether the agent had done it already, by itself.
+    /// True if the agent had already healed it by itself.
     pub by_itself: bool,
-    /// What became of what was broken, if that is not the same every time.
+    /// Remark on the result, if it varies.
     #[serde(default)]
     pub became: Option<String>,
 }
 
-/// The processes that were started to break something.
+/// Returns the processes that a fault has started.
 #[derive(Serialize, Deserialize)]
 pub struct Started(pub Broken);
 
@@ -71,22 +70,22 @@ impl Call for Started {
     type Answer = Vec<Identity>;
 }
 
-/// How long breaking and healing may take: processes end and start, volumes are mounted.
+/// Time limit of injecting and healing: processes end and start, volumes are mounted.
 const LIMIT: Duration = Duration::from_secs(90);
 
-/// The same of a server of others: it drains, systemd waits for 90 s by default, and its process is
-/// waited for.
+/// Time limit for a server of another user: it drains, systemd waits 90 s by default, and its
+/// process is waited for.
 const SERVICE_LIMIT: Duration = Duration::from_secs(240);
 
 impl Agent {
-    /// Breaks something of its host. If nobody heals it, it does so itself after `within`.
+    /// Injects a fault on its host. If it is not healed before, the agent heals it after `within`.
     ///
     /// # Errors
-    /// It cannot be done (the process is none of its own, the machine does not permit it), or the
-    /// guard cannot be told. What was done by then is undone.
+    /// It cannot be done (the process is not the agent's, or the machine does not permit it), or
+    /// the guard cannot be informed. Partial changes are undone.
     pub fn inject(&self, what: Injection, within: Duration) -> Result<Broken> {
         let within_ms = within.as_millis() as u64;
-        // A server of others may take as long as it likes to drain.
+        // A server of another user may take long to drain.
         let limit = match what {
             Injection::Service(_) => SERVICE_LIMIT,
             _ => LIMIT,
@@ -94,17 +93,17 @@ impl Agent {
         self.call_for(&Inject { what, within_ms }, limit)
     }
 
-    /// From now on it heals that by itself after `within`, if nobody does before. Nothing happens
-    /// to what is whole.
+    /// Resets the deadline: the agent heals the fault `within` from now on, unless it is healed
+    /// before. Does nothing if it is healed.
     ///
     /// # Errors
-    /// The agent is gone, or has broken nothing of this number.
+    /// The agent is gone, or has no fault of this number.
     pub fn renew(&self, broken: Broken, within: Duration) -> Result<()> {
         let within_ms = within.as_millis() as u64;
         self.call_for(&Renew { broken, within_ms }, LIMIT)
     }
 
-    /// Makes whole again what was broken. Once more is the same as once.
+    /// Heals a fault. Repeated calls have no effect.
     ///
     /// # Errors
     /// It cannot be done.
@@ -112,11 +111,11 @@ impl Agent {
         self.call_for(&Heal(broken), LIMIT)
     }
 
-    /// The processes that were started to break something, as by [`Injection::Adopt`], in their
-    /// order; none when it is whole.
+    /// Returns the processes that a fault such as [`Injection::Adopt`] has started, in order. Empty
+    /// once it is healed.
     ///
     /// # Errors
-    /// The agent is gone, or has broken nothing of this number.
+    /// The agent is gone, or has no fault of this number.
     pub fn started(&self, broken: Broken) -> Result<Vec<Identity>> {
         self.call_for(&Started(broken), LIMIT)
     }

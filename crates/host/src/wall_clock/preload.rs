@@ -1,11 +1,11 @@
-//! A library that is loaded before all others by a process that is to have another wall clock: it
-//! answers for the C library's clock. Built by `build.rs`, and no part of this crate.
+//! A library to preload into a process, which shifts its wall clock by replacing the C library's
+//! clock functions. Built by `build.rs`, and not part of this crate.
 //!
-//! The C library is the one that the process has, glibc or musl of any version: no library is named
-//! here, and the three functions that are taken from it are in all of them.
+//! It works with the C library of the process, glibc or musl of any version: it names no library,
+//! and uses three functions that all of them have.
 //!
-//! Not moved: file times, and what waits until a date (`LockSupport.parkUntil`), which the kernel
-//! does by its own clock.
+//! Not shifted: file times, and waiting for a date (`LockSupport.parkUntil`), for which the kernel
+//! uses its own clock.
 
 #![no_std]
 
@@ -24,19 +24,19 @@ pub struct Timeval {
     microseconds: c_long,
 }
 
-// SAFETY: of the C library's own; whoever calls it keeps to what POSIX asks for.
+// SAFETY: a function of the C library, whose callers follow POSIX.
 type Clock = unsafe extern "C" fn(c_int, *mut Timespec) -> c_int;
 
-// SAFETY: these are their signatures in POSIX, and every C library for threads has them.
+// SAFETY: these are their signatures in POSIX, and every C library with threads has them.
 unsafe extern "C" {
     fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void;
     fn getenv(name: *const c_char) -> *const c_char;
     fn strtoll(text: *const c_char, end: *mut *mut c_char, base: c_int) -> i64;
 }
 
-/// The next library that has a symbol.
+/// Handle for the next library that has a symbol.
 const NEXT: *mut c_void = -1isize as *mut c_void;
-/// How far the clock is off, ms.
+/// Environment variable with the shift, ms.
 const VARIABLE: &CStr = c"CASSAY_CLOCK_OFF_MS";
 const REALTIME: c_int = 0;
 const REALTIME_COARSE: c_int = 5;
@@ -46,12 +46,12 @@ const SECOND_NS: i64 = 1_000_000_000;
 static REAL: AtomicPtr<c_void> = AtomicPtr::new(core::ptr::null_mut());
 static OFF_NS: AtomicI64 = AtomicI64::new(0);
 
-/// The clock of the C library, found when it is first asked.
+/// Returns the C library's clock function, looked up at the first call.
 fn real() -> Clock {
     let mut found = REAL.load(Ordering::Acquire);
     if found.is_null() {
-        // SAFETY: both take strings that end with 0, and getenv's is read before anybody changes
-        // the environment: nothing else runs yet when a process asks for its first time.
+        // SAFETY: both take strings that end with 0. The result of getenv is read before the
+        // environment changes, because no other thread runs when a process first asks for the time.
         unsafe {
             let off_ms = getenv(VARIABLE.as_ptr());
             if !off_ms.is_null() {
@@ -68,13 +68,13 @@ fn real() -> Clock {
 
 // SAFETY: the name and the signature are those of POSIX, whose promises a caller keeps.
 #[unsafe(no_mangle)]
-// SAFETY: the same.
+// SAFETY: as above.
 pub unsafe extern "C" fn clock_gettime(clock: c_int, time: *mut Timespec) -> c_int {
     let real = real();
     // SAFETY: the caller's promise.
     let code = unsafe { real(clock, time) };
     if code == 0 && matches!(clock, REALTIME | REALTIME_COARSE | TAI) {
-        // SAFETY: it was written to.
+        // SAFETY: the call before has written it.
         let time = unsafe { &mut *time };
         let ns = time.nanoseconds + OFF_NS.load(Ordering::Relaxed);
         time.seconds += ns.div_euclid(SECOND_NS);
@@ -85,13 +85,13 @@ pub unsafe extern "C" fn clock_gettime(clock: c_int, time: *mut Timespec) -> c_i
 
 // SAFETY: the name and the signature are those of POSIX, whose promises a caller keeps.
 #[unsafe(no_mangle)]
-// SAFETY: the same.
+// SAFETY: as above.
 pub unsafe extern "C" fn gettimeofday(time: *mut Timeval, _zone: *mut c_void) -> c_int {
     let mut now = Timespec {
         seconds: 0,
         nanoseconds: 0,
     };
-    // SAFETY: it is written to a place of ours.
+    // SAFETY: it writes to a local variable.
     let code = unsafe { clock_gettime(REALTIME, &raw mut now) };
     if code == 0 && !time.is_null() {
         // SAFETY: the caller's promise.
@@ -107,13 +107,13 @@ pub unsafe extern "C" fn gettimeofday(time: *mut Timeval, _zone: *mut c_void) ->
 
 // SAFETY: the name and the signature are those of POSIX, whose promises a caller keeps.
 #[unsafe(no_mangle)]
-// SAFETY: the same.
+// SAFETY: as above.
 pub unsafe extern "C" fn time(seconds: *mut i64) -> i64 {
     let mut now = Timespec {
         seconds: 0,
         nanoseconds: 0,
     };
-    // SAFETY: it is written to a place of ours.
+    // SAFETY: it writes to a local variable.
     unsafe { clock_gettime(REALTIME, &raw mut now) };
     if !seconds.is_null() {
         // SAFETY: the caller's promise.

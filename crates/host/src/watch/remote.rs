@@ -1,4 +1,4 @@
-//! The near side: what an agent has read, taken again and again, by our clock.
+//! Fetches an agent's readings repeatedly, and converts their times to our clock.
 
 use super::{BeginWatch, Decoder, TakeReadings, Watch};
 use crate::Agent;
@@ -8,17 +8,17 @@ use reach::TheirClock;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The probe that the conversation is: what taking costs, on both sides.
+/// Name of the probe that measures the cost of fetching, on both sides.
 const PROBE: &str = "agent";
 
-/// How often readings are taken: as often as the shortest period, but within these.
+/// Limits of the fetch interval, which is otherwise the shortest sampling interval.
 const TAKE_EVERY: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(1));
 
-/// So many exchanges about the clock at the begin: the shortest of 16 was within 3 ms of the truth
-/// 99 times in 100 on the worst way that was measured. Then one each time.
+/// Number of clock exchanges at the beginning. On the worst network measured, the shortest of 16
+/// was within 3 ms of the truth 99 times in 100. Later there is one per fetch.
 const FIRST_EXCHANGES_COUNT: usize = 16;
 
-/// What an agent looks at for us.
+/// A watch at an agent.
 pub(super) struct Remote {
     agent: Arc<Agent>,
     watch: u64,
@@ -29,7 +29,7 @@ pub(super) struct Remote {
 }
 
 impl Remote {
-    /// Lets `agent` look from now on.
+    /// Starts the watch at `agent`.
     pub fn begin(agent: &Arc<Agent>, watch: Watch) -> Result<Task> {
         let period = watch.0.iter().map(|one| one.period).min();
         let (least, most) = TAKE_EVERY;
@@ -49,7 +49,7 @@ impl Remote {
         Ok(Task::new(PROBE, agent.name(), period, Box::new(remote)))
     }
 
-    /// Takes all that there is.
+    /// Fetches all queued readings.
     fn take(&mut self, end: bool, out: &mut Out) -> Result<()> {
         self.agent.ask_clock(&mut self.theirs)?;
         let watch = self.watch;

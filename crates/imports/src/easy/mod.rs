@@ -1,9 +1,9 @@
-//! cassandra-easy-stress, before that easy-cass-stress and tlp-stress: a command line in, the steps
-//! of its KeyValue out.
+//! Imports cassandra-easy-stress (formerly easy-cass-stress and tlp-stress): turns a command line
+//! into the steps of its KeyValue workload.
 //!
-//! Table, statements, keys, the choice among them, the lengths of values and the rate are the
-//! tool's, as of its release under Apache. What it draws from random numbers of its threads is a
-//! function of the seed and the operation's number.
+//! Table, statements, keys, their distribution, the lengths of values and the rate are the tool's,
+//! as of its release under Apache. Random choices that the tool makes per thread are a function of
+//! the seed and the operation's number.
 
 mod options;
 mod source;
@@ -20,22 +20,22 @@ use source::{DELETION, Keys, MUTATION, SELECT, Source};
 use workload::{Kind, Program, Schema, Stage, Statement};
 use yaml::Diagnostics;
 
-/// Threads, and partitions and operations of each, at most: a thread and its number are one number.
+/// Maximum number of threads, and of partitions and operations per thread: a thread and a number
+/// are combined into one number.
 const THREADS_MAX: u64 = 1 << 12;
 const PARTITIONS_MAX: u64 = 1 << 48;
 const OPERATIONS_MAX: u64 = 1 << 48;
-/// Operations of a thread if neither their number nor a duration is said.
+/// Default number of operations of a thread, without a number or a duration.
 const ITERATIONS: u64 = 1_000_000;
 const RATE: u64 = 5000;
 const RATE_MAX: u64 = 1_000_000_000;
-/// Operations in flight at most: the tool has no limit but what a connection carries.
+/// Maximum number of operations in flight: the tool is limited only by its connections.
 const IN_FLIGHT_MAX: u32 = 32_768;
-/// The tool gives a request so long, whatever its options say.
+/// Timeout of a request in the tool, whatever its options are.
 const TIMEOUT: Duration = Duration::from_secs(30);
 const ID_BYTES_MAX: usize = 200;
 
-/// What a command line of cassandra-easy-stress asks for. All that is drawn is a function of
-/// `seed`.
+/// Imports a command line of cassandra-easy-stress. Every random choice is a function of `seed`.
 ///
 /// # Errors
 /// Every mistake in the words, with its place.
@@ -59,7 +59,7 @@ pub(crate) fn import(words: &[String], seed: u64) -> Result<Import, Diagnostics>
     })
 }
 
-/// The numbers of the workload.
+/// Returns the numbers of the workload.
 fn source(options: &mut Options, seed: u64) -> Source {
     let keys = |name: &str| match name {
         "random" => Some(Keys::Random),
@@ -69,7 +69,7 @@ fn source(options: &mut Options, seed: u64) -> Source {
     };
     let of = ("random, normal or sequence", keys);
     let keys = options.value("--partitiongenerator", Keys::Random, of);
-    // Around the middle of one there is nothing.
+    // A normal distribution over one partition would have nothing to choose.
     let least = if keys == Keys::Normal { 2 } else { 1 };
     let reads = options.share("--readrate", 0.5);
     let deletes = options.share("--deleterate", 0.0);
@@ -93,7 +93,7 @@ fn source(options: &mut Options, seed: u64) -> Source {
     }
 }
 
-/// How long the run is: `--iterations` are each thread's.
+/// Returns the length of the run: `--iterations` counts each thread's operations.
 fn length(options: &mut Options, threads: u64) -> StepLimit {
     let seconds = options.seconds("--duration");
     let iterations = options.count("--iterations", ITERATIONS, (1, OPERATIONS_MAX));
@@ -130,7 +130,7 @@ fn statements(keyspace: &str, options: &mut Options, source: &Source) -> Vec<Sta
     texts.into_iter().map(statement).collect()
 }
 
-/// Populating, if the words ask for it, and the run.
+/// Returns the populating step, if requested, and the run.
 fn steps(options: &mut Options, source: &Source, rate: u64) -> Vec<Step> {
     let keyspace = table::keyspace(options);
     let schema = table::schema(&keyspace, options);
@@ -169,7 +169,7 @@ fn steps(options: &mut Options, source: &Source, rate: u64) -> Vec<Step> {
     populate.into_iter().chain([step("run", Stage::Main, length)]).collect()
 }
 
-/// The statements before the first step, in the tool's order.
+/// Returns the statements before the first step, in the tool's order.
 fn before(keyspace: &str, schema: &Schema, options: &mut Options) -> Vec<String> {
     let mut before = Vec::new();
     if options.text("--no-schema").is_none() {
@@ -180,14 +180,14 @@ fn before(keyspace: &str, schema: &Schema, options: &mut Options) -> Vec<String>
         before.extend(schema.create_tables.iter().cloned());
     }
     if !options.cql.is_empty() {
-        // The tool's session is in its keyspace.
+        // The tool's session uses its keyspace.
         before.push(format!("USE \"{keyspace}\""));
         before.append(&mut options.cql);
     }
     before
 }
 
-/// What is done otherwise than the tool does it.
+/// Returns notes on the differences from the tool.
 fn notes(source: &Source, rate: u64) -> Vec<String> {
     let mut notes = vec![
         format!(
@@ -217,7 +217,7 @@ fn connection(options: &mut Options) -> Connection {
     let connections = options.count("--max-connections", 1, (1, 1024)) as u32;
     let said = |name: &str| options.text(name).map(str::to_owned);
     let (username, password) = (said("--username"), said("--password"));
-    // Whoever says one of them takes the other as the tool has it.
+    // If only one of them is given, the other has the tool's default.
     let named = username.is_some() || password.is_some();
     let or_default = |text: Option<String>| {
         let default = || named.then(|| "cassandra".to_owned());

@@ -1,29 +1,29 @@
-//! cassandra-easy-stress's command line: `run WORKLOAD --rate 5k -d 1m -r 0.5 …`.
+//! Parses cassandra-easy-stress's command line: `run WORKLOAD --rate 5k -d 1m -r 0.5 …`.
 //!
-//! An option and its value are two words, as the tool has them; `--field.` and `--workload.` stand
-//! in one word with theirs.
+//! An option and its value are two words, as in the tool; `--field.` and `--workload.` form one
+//! word with theirs.
 
 use std::collections::BTreeMap;
 
 use super::table::WORKLOAD;
 use yaml::{Diagnostics, Place, SourceText, did_you_mean};
 
-/// The options behind which the password stands.
+/// Options that are followed by the password.
 pub(crate) const SECRET: &[&str] = &["--password", "-P"];
 
-/// Options with a value that have an effect here, each with its other names behind the first.
+/// Options with a value that have an effect here, with alternative names after the first.
 const VALUES: &str = "--cl --compaction --compression --cql --dc --deleterate|--deletes \
     --duration|-d --host --id --iterations|-i|-n --keycache --keyspace --max-connections \
     --partitiongenerator|--pg --partitions|-p --password|-P --populate --port --rate \
     --readrate|--reads|-r --replication --rowcache --threads|-t --ttl --username|-U";
 /// Options without a value that have an effect here.
 const FLAGS: &str = "--drop --no-schema --ssl";
-/// Options with a value, and without one, that have none here. `--concurrency` has none in the tool
-/// either, since easy-cass-stress; pages and conditions are for other workloads.
+/// Options, with and without a value, that have no effect here. `--concurrency` has none in the
+/// tool either, since easy-cass-stress; paging and conditions are for other workloads.
 const IDLE_VALUES: &str = "--concurrency|-c --core-connections --csv --hdr --max-requests --paging \
     --parquet --prometheusport --queue --scl";
 const IDLE_FLAGS: &str = "--coordinatoronly|--co --paginate";
-/// What is refused, and what does it here.
+/// Refused options, with cassay's alternative.
 const REFUSED: &[(&str, &str)] = &[
     ("--maxrlat", SWEEP),
     ("--maxwlat", SWEEP),
@@ -35,18 +35,18 @@ const REFUSED: &[(&str, &str)] = &[
 ];
 const SWEEP: &str = "in a study: `procedure: {sweep: {rate: …, until: {p99_ms: …}}}`";
 
-/// The words, taken apart; asking for a value notes what is wrong with it.
+/// The parsed words; reading an invalid value records a mistake.
 pub(super) struct Options {
-    /// Value and word of each option by its first name; flags have an empty value.
+    /// Value and word index of each option, by its first name; flags have an empty value.
     given: BTreeMap<&'static str, (String, usize)>,
-    /// `--cql`, which may be said again.
+    /// Values of `--cql`, which may be repeated.
     pub(super) cql: Vec<String>,
-    /// Words that begin with `--field.` or `--workload.`, without that.
+    /// Words that begin with `--field.` or `--workload.`, without that prefix.
     pub(super) fields: Vec<(String, usize)>,
     pub(super) parameters: Vec<(String, usize)>,
-    /// The workload and its word.
+    /// The workload and its word index.
     pub(super) workload: Option<(String, usize)>,
-    /// Options that have no effect, as they were written.
+    /// Options that have no effect, as written.
     pub(super) idle: Vec<String>,
     /// Mistakes found so far.
     pub(super) out: Diagnostics,
@@ -60,7 +60,7 @@ fn first_name(list: &'static str, word: &str) -> Option<&'static str> {
     found.split('|').next()
 }
 
-/// The words with stars in the place of a password.
+/// Returns the words with the password masked.
 fn shown(words: &[String]) -> Vec<String> {
     let hidden = |(at, word): (usize, &String)| {
         let option = word.split_once('=').map_or("", |(option, _)| option);
@@ -75,7 +75,7 @@ fn shown(words: &[String]) -> Vec<String> {
 }
 
 impl Options {
-    /// Reads the words.
+    /// Parses the words.
     pub(super) fn parse(words: &[String]) -> Options {
         let shown = shown(words);
         let mut start = 0;
@@ -98,7 +98,7 @@ impl Options {
             }]),
             places,
         };
-        // A command line may be pasted with the program that it is for.
+        // A pasted command line may include the program's name.
         let mut at = usize::from(words.first().is_some_and(|word| word.ends_with("-stress")));
         at += usize::from(words.get(at).is_some_and(|word| word == "run"));
         while let Some(word) = words.get(at) {
@@ -107,7 +107,7 @@ impl Options {
         options
     }
 
-    /// Takes the word at `at`, with its value if it has one; returns how many words these are.
+    /// Parses the word at `at`, with its value if it has one; returns the number of words used.
     fn take(&mut self, at: usize, word: &str, (value, shown): (Option<&String>, &str)) -> usize {
         if let Some(name) = first_name(VALUES, word).or(first_name(IDLE_VALUES, word)) {
             let Some(value) = value else {
@@ -131,7 +131,7 @@ impl Options {
             self.parameters.push((rest.to_owned(), at));
         } else if word.starts_with('-') {
             self.unknown(at, word, shown);
-            // What follows it is its value, if it is neither an option nor the workload.
+            // The next word is its value, if it is neither an option nor the workload.
             let is_value = |word: &&String| !word.starts_with('-') && *word != WORKLOAD;
             return 1 + usize::from(value.filter(is_value).is_some());
         } else if let Some((first, _)) = &self.workload {
@@ -165,25 +165,25 @@ impl Options {
         }
     }
 
-    /// Notes a mistake in a word.
+    /// Records a mistake in a word.
     pub(super) fn wrong(&mut self, at: usize, message: String, hint: Option<String>) {
         let place = self.places.get(at).cloned().unwrap_or_default();
         self.out.add(&place, message, hint);
     }
 
-    /// Notes that the value of an option is none of `what`.
+    /// Records that the value of an option is invalid; `what` describes valid ones.
     pub(super) fn wrong_value(&mut self, name: &str, what: &str) {
         if let Some((text, at)) = self.given.get(name).cloned() {
             self.wrong(at, format!("{name} is `{text}`; it must be {what}"), None);
         }
     }
 
-    /// The value of an option.
+    /// Returns the value of an option.
     pub(super) fn text(&self, name: &str) -> Option<&str> {
         self.given.get(name).map(|(value, _)| value.as_str())
     }
 
-    /// A value, or the default if there is none or it is wrong: `what` says what it must be.
+    /// Returns a value, or the default if it is absent or wrong; `what` describes valid values.
     pub(super) fn value<T>(
         &mut self,
         name: &str,
@@ -198,28 +198,28 @@ impl Options {
         default
     }
 
-    /// A whole number between limits.
+    /// Returns a whole number between limits.
     pub(super) fn count(&mut self, name: &str, default: u64, (least, most): (u64, u64)) -> u64 {
         let what = format!("a whole number of {least} to {most}, such as 500 or 10k");
         let fits = |number: &u64| (least..=most).contains(number);
         self.value(name, default, (&what, |text| human(text).filter(fits)))
     }
 
-    /// A share of all operations.
+    /// Returns a share of all operations.
     pub(super) fn share(&mut self, name: &str, default: f64) -> f64 {
         let fits = |share: &f64| (0.0..=1.0).contains(share);
         let read = |text: &str| text.parse().ok().filter(fits);
         self.value(name, default, ("a number of 0 to 1", read))
     }
 
-    /// A length in seconds.
+    /// Returns a length in seconds.
     pub(super) fn seconds(&mut self, name: &str) -> Option<u64> {
         let what = "a length such as 90s, 5m or \"1d 3h 15m\"";
         self.value(name, None, (what, |text| seconds(text).map(Some)))
     }
 }
 
-/// A count with k, m or b for thousands, millions and billions.
+/// Parses a number with k, m or b for thousands, millions and billions.
 pub(super) fn human(text: &str) -> Option<u64> {
     let (digits, factor) = match text.as_bytes().last()?.to_ascii_lowercase() {
         b'k' => (&text[..text.len() - 1], 1_000),
@@ -232,8 +232,8 @@ pub(super) fn human(text: &str) -> Option<u64> {
     number.checked_mul(factor)
 }
 
-/// Days, hours, minutes and seconds, one after the other: `1d 3h 15m`. More than nothing, and as
-/// many as nanoseconds can be counted of.
+/// Parses a sequence of days, hours, minutes and seconds: `1d 3h 15m`. It must be more than zero,
+/// and fit in nanoseconds.
 fn seconds(text: &str) -> Option<u64> {
     let mut sum = 0u64;
     for part in text.split_inclusive(['d', 'h', 'm', 's']) {

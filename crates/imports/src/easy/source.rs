@@ -1,10 +1,10 @@
-//! The operations of a workload: which key, which statement, what value.
+//! Generates the operations of a workload: key, statement and value.
 //!
-//! Keys are the tool's: the run's id, the thread and a number, `001.0.42`. The operations of a run
-//! are dealt to the threads in turn. What the tool draws from random numbers of its threads is
-//! here a function of the seed and the operation's number. A value has as many letters as the tool
-//! draws; its first ones say which operation wrote it, behind a pad of the key, so that to
-//! Cassandra they are as random as the others and every value can be judged by itself.
+//! Keys are the tool's: the run's id, the thread and a number, as in `001.0.42`. The operations of
+//! a run are assigned to the threads in turn. Random choices that the tool makes per thread are a
+//! function of the seed and the operation's number. A value has as many letters as the tool would
+//! draw. Its first letters encode the operation that wrote it, combined with a pad from the key. So
+//! they look as random to Cassandra as the others, and every value can be verified by itself.
 
 use std::sync::Arc;
 
@@ -20,53 +20,54 @@ pub(super) const SELECT: u8 = 0;
 pub(super) const MUTATION: u8 = 1;
 pub(super) const DELETION: u8 = 2;
 
-/// The lanes of the seed.
+/// Lanes of the seed.
 const KEYS: u64 = 41;
 const KINDS: u64 = 42;
 const VALUES: u64 = 43;
 const PADS: u64 = 44;
-/// What the lanes of the populating operations are further.
+/// Offset of the lanes of the populating operations.
 const POPULATE: u64 = 8;
 
 const LETTERS: u64 = 26;
-/// Letters that hold any operation's number.
+/// Number of letters that hold any operation's number.
 const WRITER_LETTERS: usize = 14;
-/// Letters behind those without which chance could pass for a value.
+/// Minimum number of further letters, below which random text could pass for a value.
 const CONTENT_LETTERS_MIN: u64 = 6;
 
-/// How a thread chooses the number of a key.
+/// Choice of a key's number by a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Keys {
-    /// Each below the count of partitions is as likely.
+    /// Uniform below the number of partitions.
     Random,
-    /// Around the middle, with a quarter of it as deviation; up to the count itself.
+    /// Normal around the middle, with a deviation of a quarter of it; up to the number of
+    /// partitions.
     Normal,
-    /// One after the other from 0 up to the count itself, and again.
+    /// In sequence from 0 up to the number of partitions, and again.
     Sequence,
 }
 
-/// A workload with its numbers.
+/// A workload with its parameters.
 #[derive(Clone, Debug)]
 pub(super) struct Source {
     pub(super) seed: u64,
-    /// What keys begin with.
+    /// Prefix of the keys.
     pub(super) id: String,
     pub(super) threads: u64,
     pub(super) partitions: u64,
     pub(super) keys: Keys,
-    /// Operations of each thread that came before those of the run.
+    /// Populating operations of each thread, which come before those of the run.
     pub(super) populated: u64,
-    /// Shares of all operations.
+    /// Share of reads and of deletions among all operations.
     pub(super) reads: f64,
     pub(super) deletes: f64,
-    /// Whether rows go by themselves.
+    /// True if rows expire.
     pub(super) expires: bool,
-    /// Letters of a value: from the first to below the second.
+    /// Letters of a value: minimum, and exclusive maximum.
     pub(super) lengths: (u64, u64),
 }
 
 impl Source {
-    /// Whether values are long enough to be judged.
+    /// Returns true if values are long enough to be verified.
     pub(super) fn verifies(&self) -> bool {
         self.lengths.0 >= WRITER_LETTERS as u64 + CONTENT_LETTERS_MIN
     }
@@ -76,8 +77,8 @@ impl Source {
         Draws::new(lane(self.seed, purpose + further), n)
     }
 
-    /// What operation `n` does: the tool throws a die of a hundred sides, and so a share of 0.005
-    /// is one of 0.01. It populates with deletions too, if there are any, and without reads.
+    /// Returns the kind of operation `n`. The tool rolls a die with a hundred sides, so a share of
+    /// 0.005 acts like 0.01. Populating includes deletions, if there are any, but no reads.
     fn kind(&self, stage: Stage, n: u64) -> u8 {
         let side = self.draws(KINDS, stage, n).below(100) as f64;
         let reads = if stage == Stage::Main {
@@ -94,7 +95,7 @@ impl Source {
         }
     }
 
-    /// Thread and number of an operation's key, as one number.
+    /// Returns thread and number of an operation's key, as one number.
     fn key(&self, stage: Stage, n: u64) -> u64 {
         let before = if stage == Stage::Main {
             self.populated
@@ -127,7 +128,7 @@ impl Source {
         }
     }
 
-    /// Appends the letters that `writer` puts under a key.
+    /// Appends the letters that `writer` stores under a key.
     fn append_letters(&self, key: u64, writer: u64, out: &mut Vec<u8>) {
         let mut draws = Draws::new(lane(self.seed, VALUES) ^ mix(key), writer);
         let (least, bound) = self.lengths;
@@ -141,7 +142,7 @@ impl Source {
             }));
         }
         while out.len() < end {
-            // Each letter is the whole part of what is left of a fraction; eight leave 26 bits.
+            // Each letter is the integer part of a scaled fraction; eight letters leave 26 bits.
             let mut fraction = draws.bits();
             for _ in 0..8.min(end - out.len()) {
                 let product = u128::from(fraction) * u128::from(LETTERS);
@@ -151,12 +152,12 @@ impl Source {
         }
     }
 
-    /// What hides the writer of a value in its letters.
+    /// Returns the pad that hides the writer of a value in its letters.
     fn pad(&self, key: u64) -> u64 {
         mix(lane(self.seed, PADS) ^ mix(key))
     }
 
-    /// Who wrote a value, by its own letters.
+    /// Returns the writer of a value, from its letters.
     fn writer_of(&self, key: u64, value: &[u8]) -> Option<u64> {
         let letters = value.get(..WRITER_LETTERS)?.iter().rev();
         let number = letters.fold(0u64, |sum, letter| {
@@ -166,13 +167,13 @@ impl Source {
         Some(number ^ self.pad(key))
     }
 
-    /// Whether every row that is read is there once the rows were populated.
+    /// Returns true if every row that is read exists once the rows are populated.
     pub(super) fn finds(&self) -> bool {
-        // Those populated are the first ones.
+        // Populated rows have the first numbers.
         self.is_there(0) && self.is_there(self.partitions)
     }
 
-    /// Whether a row is sure to be there all the time.
+    /// Returns true if a row is certain to exist all the time.
     fn is_there(&self, key: u64) -> bool {
         let gone = self.expires || self.deletes > 0.0;
         let number = key % (self.partitions + 1);
@@ -206,12 +207,12 @@ struct Cursor {
 }
 
 impl Cursor {
-    /// The operation's own number, as values have it.
+    /// Returns the operation's number, as it is in values.
     fn writer(&self) -> u64 {
         self.operation.number << 1 | u64::from(self.stage == Stage::Main)
     }
 
-    /// Whether a row is the operation's key and what the letters of the value say.
+    /// Returns true if a row has the operation's key, and the value that its own letters imply.
     fn is_right(&mut self, row: &Row) -> bool {
         let (source, key) = (&self.source, self.operation.key);
         let mut cells = row.cells();

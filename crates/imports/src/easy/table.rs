@@ -1,23 +1,23 @@
-//! What is imported of the tool's workloads: the table of KeyValue, and how it is made.
+//! The part of the tool's workloads that is imported: the table of KeyValue, and its schema.
 
 use super::options::{Options, human};
 use workload::Schema;
 use yaml::did_you_mean;
 
-/// The workload that is imported; the tool's others are refused by their names.
+/// The imported workload; the tool's others are refused by name.
 pub(super) const WORKLOAD: &str = "KeyValue";
 const OTHERS: &str = "AllowFiltering BasicTimeSeries CountersWide CreateDrop DSESearch LWT Locking \
     Maps MaterializedViews RandomPartitionAccess RangeScan SAI Sets TxnCounter UdtTimeSeries";
 pub(super) const TABLE: &str = "keyvalue";
-/// The field whose values are drawn.
+/// The field whose values are generated.
 const FIELD: &str = "keyvalue.value";
-/// The tool's own lengths of values: at least the first, fewer than the second.
+/// The tool's default lengths of values: minimum, and exclusive maximum.
 const LENGTHS: (u64, u64) = (100, 200);
-/// Below what Cassandra's commit log takes with its default segment size.
+/// Maximum length: less than Cassandra's commit log accepts with its default segment size.
 const LENGTH_MAX: u64 = 16_000_000;
 const REPLICATION: &str = "{'class': 'SimpleStrategy', 'replication_factor': 3}";
 
-/// The tool's short forms of compactions: how they begin, the class, and what their numbers are.
+/// The tool's short forms of compactions: prefix, class, and the names of their numbers.
 const COMPACTIONS: &[(&str, &str, &[&str])] = &[
     ("stcs", "SizeTiered", &[]),
     ("stcs", "SizeTiered", &["min_threshold", "max_threshold"]),
@@ -33,7 +33,7 @@ const COMPACTIONS: &[(&str, &str, &[&str])] = &[
     ("ucs", "Unified", &[]),
 ];
 
-/// Whether the words name the workload that is imported, and nothing that it does not have.
+/// Checks that the words name the imported workload, and no options of another workload.
 pub(super) fn check_workload(options: &mut Options) {
     let (message, hint) = match options.workload.as_ref().map(|(name, _)| name.as_str()) {
         Some(WORKLOAD) => (String::new(), None),
@@ -67,7 +67,7 @@ pub(super) fn check_workload(options: &mut Options) {
     }
 }
 
-/// The lengths of a value, from the first to below the second: what `--field.` says.
+/// Returns the lengths of a value from `--field.`: minimum, and exclusive maximum.
 pub(super) fn lengths(options: &mut Options) -> (u64, u64) {
     let mut lengths = LENGTHS;
     for (text, at) in std::mem::take(&mut options.fields) {
@@ -91,14 +91,14 @@ pub(super) fn lengths(options: &mut Options) -> (u64, u64) {
     lengths
 }
 
-/// The keyspace's name. The tool does not quote it, so that Cassandra folds it.
+/// Returns the keyspace's name. The tool does not quote it, so Cassandra folds its case.
 pub(super) fn keyspace(options: &mut Options) -> String {
     let read = |text: &str| workload::is_identifier(text).then(|| text.to_lowercase());
     let default = "cassandra_easy_stress".to_owned();
     options.value("--keyspace", default, ("a name in CQL", read))
 }
 
-/// Keyspace and table, with what the options say of them.
+/// Returns keyspace and table, with the options applied.
 pub(super) fn schema(keyspace: &str, options: &mut Options) -> Schema {
     let a_map = "a map of CQL, {'class': …}";
     let is_replication_stated = options.text("--replication").is_some();
@@ -138,20 +138,20 @@ fn is_word(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
-/// A map of CQL, which may be written with double quotes.
+/// Parses a CQL map, which may have double quotes.
 fn map(text: &str) -> Option<String> {
     let text = text.trim().replace('"', "'");
     (text.starts_with('{') && text.ends_with('}')).then_some(text)
 }
 
-/// A compaction as CQL says it: a map, or one of the tool's short forms.
+/// Converts a compaction to CQL: a map, or one of the tool's short forms.
 fn compaction(text: &str) -> Option<String> {
     if let Some(map) = map(text) {
         return Some(map);
     }
     let (short, rest) = text.split_once(',').unwrap_or((text, ""));
     let words: Vec<&str> = rest.split(',').filter(|_| !rest.is_empty()).collect();
-    // What scales a unified compaction is one option, however many words it has.
+    // The scaling parameters of a unified compaction are one option, however many words it has.
     let scales = short == "ucs" && !words.is_empty();
     let count = if scales { 0 } else { words.len() };
     let fits = |(name, _, options): &&(&str, _, &[&str])| *name == short && options.len() == count;

@@ -1,4 +1,4 @@
-//! What command lines of cassandra-easy-stress come to, by the formulas of its source.
+//! Tests imports of cassandra-easy-stress command lines against the formulas of its source.
 
 use super::*;
 use workload::Check;
@@ -15,7 +15,7 @@ fn mistakes(line: &str) -> String {
     import(&words(line), 1).expect_err(line).to_string()
 }
 
-/// The kind of an operation, and the values that it binds.
+/// Returns the kind of an operation, and the values that it binds.
 fn bound(step: &Step, n: u64) -> (u8, Vec<Vec<u8>>) {
     let mut generator = step.program.generator(step.stage);
     let kind = generator.begin(n).kind;
@@ -34,7 +34,7 @@ fn key(step: &Step, n: u64) -> String {
     String::from_utf8(bound(step, n).1.swap_remove(0)).expect("a text")
 }
 
-/// How many of twenty thousand operations are of each kind, in parts of a hundred.
+/// Returns the percentages of each kind among twenty thousand operations.
 fn shares(step: &Step) -> [f64; 3] {
     let mut generator = step.program.generator(step.stage);
     let mut counts = [0.0; 3];
@@ -92,7 +92,7 @@ fn keys_are_the_run_s_id_the_thread_and_a_number() {
     assert!(!populate.before.is_empty() && run.before.is_empty());
     let keys: Vec<String> = (0..4).map(|n| key(populate, n)).collect();
     assert_eq!(keys, ["001.0.0", "001.1.0", "001.0.1", "001.1.1"]);
-    // The run goes on where populating has ended; 3 is in the sequence, and then it begins again.
+    // The run continues where populating ended. 3 is in the sequence, which then starts again.
     let keys: Vec<String> = (0..7).map(|n| key(run, n)).collect();
     let expected = ["0.2", "1.2", "0.3", "1.3", "0.0", "1.0", "0.1"];
     assert_eq!(keys, expected.map(|key| format!("001.{key}")));
@@ -116,7 +116,7 @@ fn normal_keys_lie_around_the_middle() {
     assert!(numbers.iter().all(|number| *number <= 1000.0));
 }
 
-/// The die has a hundred sides, and 0.07 of a hundred is a little more than seven in binary.
+/// The die has a hundred sides, and 0.07 of a hundred is slightly more than seven in binary.
 #[test]
 fn shares_of_kinds_are_those_of_the_tool_s_die() {
     for (line, expected) in [
@@ -182,7 +182,7 @@ fn rows(rows: &[Vec<Vec<u8>>]) -> Vec<u8> {
     body
 }
 
-/// What becomes of an answer to operation `n` of the run.
+/// Returns the verdict on an answer to operation `n` of the run.
 fn judged(import: &Import, n: u64, found: &[Vec<Vec<u8>>]) -> Check {
     let program = &import.steps.last().expect("the run").program;
     let mut generator = program.generator(Stage::Main);
@@ -195,7 +195,7 @@ fn judged(import: &Import, n: u64, found: &[Vec<Vec<u8>>]) -> Check {
 
 #[test]
 fn a_read_is_judged_by_what_was_written_under_its_key() {
-    // One partition, so that whoever writes, writes what the others read.
+    // One partition, so that every write is to the row that the others read.
     let import = imported("KeyValue -p 1 --populate 5");
     let [populate, run] = &import.steps[..] else {
         panic!("two steps");
@@ -305,7 +305,7 @@ fn lengths_of_a_run_are_read_as_the_tool_writes_them() {
     }
 }
 
-/// Command lines, and part of what is said of each.
+/// Command lines, each with part of its message.
 const MISTAKES: &[(&str, &str)] = &[
     ("run", "the workload is missing"),
     (
@@ -392,7 +392,7 @@ fn mistakes_are_said_where_they_stand() {
         let said = mistakes(line);
         assert!(said.contains(expected), "{line}: {said}");
     }
-    // The value of an option that is not known is no workload.
+    // The value of an unknown option is not a workload.
     assert_eq!(
         mistakes("run --ratee 5 KeyValue").matches("command line:").count(),
         1
@@ -447,7 +447,7 @@ fn a_password_is_known_and_in_no_mistake() {
         "run KeyValue -P hush -P hush",
         "run KeyValue --host --password hush",
     ] {
-        // With the line that they are shown in.
+        // Including the line in which they are shown.
         let said = format!("{:?}", import(&words(line), 1).expect_err(line));
         assert!(said.contains("***") && !said.contains("hush"), "{said}");
     }

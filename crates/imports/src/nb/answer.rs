@@ -1,6 +1,6 @@
-//! What NoSQLBench's questions are answered with, and its named workloads in our own words.
+//! Answers to NoSQLBench's informational options, and cassay's versions of its named workloads.
 
-/// A named workload: its names, what it is, and its file.
+/// A named workload: its names, description and file.
 type BuiltIn = (&'static [&'static str], &'static str, &'static str);
 
 const BUILT_IN: [BuiltIn; 4] = [
@@ -36,12 +36,12 @@ const BUILT_IN: [BuiltIn; 4] = [
     ),
 ];
 
-/// The named workloads.
+/// Returns the names of the named workloads.
 pub(super) fn names() -> [&'static str; 4] {
     BUILT_IN.map(|(names, ..)| names[0])
 }
 
-/// The file of a named workload.
+/// Returns name and file of a named workload.
 pub(super) fn built_in(name: &str) -> Option<(&'static str, &'static str)> {
     let name = name.trim_end_matches(".yaml");
     let name = name.rsplit('/').next().unwrap_or(name);
@@ -49,7 +49,7 @@ pub(super) fn built_in(name: &str) -> Option<(&'static str, &'static str)> {
     found.map(|(names, _, text)| (names[0], *text))
 }
 
-/// What NoSQLBench itself would print for words that run nothing; None: they run something.
+/// Returns NoSQLBench's output for words that run nothing; `None` if they run something.
 pub fn answer(words: &[String]) -> Option<String> {
     let mut words = words.iter().map(String::as_str);
     let word = words.find(|word| ANSWERED.contains(word))?;

@@ -1,4 +1,4 @@
-//! Lines of scenarios and operations → programs and steps.
+//! Turns lines of scenarios and operations into programs and steps.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::OsStr;
@@ -20,19 +20,19 @@ use workload::schema::{self, Defined, Table};
 use workload::{Kind, Program, Schema, Stage, Statement};
 use yaml::{Diagnostics, Node, Place};
 
-/// More kinds than this are not told apart in results.
+/// Maximum number of kinds that results distinguish.
 const KINDS_MAX: usize = 64;
 
 /// Drivers whose operations are CQL.
 pub(super) const DRIVERS: [&str; 3] = ["cql", "cqld3", "cqld4"];
 
-/// Makes steps of the operations of a file.
+/// Builds steps from the operations of a file.
 pub(super) struct Builder<'a> {
     pub(super) out: &'a mut Diagnostics,
     pub(super) ops: Vec<Op>,
     pub(super) env: Env<'a>,
     pub(super) tables: Vec<Table>,
-    /// What the current line says about all its operations.
+    /// Settings of the current line for all its operations.
     pub(super) defaults: Settings,
     file: &'a File,
     keyspace: String,
@@ -82,8 +82,8 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// The step of a line; None when it only changes the schema, which goes to `before`, or is
-    /// wrong.
+    /// Returns the step of a line. `None` if the line only changes the schema, which is added to
+    /// `before`, or has a mistake.
     pub(super) fn step(
         &mut self,
         name: &str,
@@ -113,7 +113,8 @@ impl<'a> Builder<'a> {
         })
     }
 
-    /// A step of its own for changes of the schema: what comes before them is not run.
+    /// Returns a separate step for schema changes that no following step could run before it
+    /// starts.
     pub(super) fn schema_step(
         &mut self,
         name: &str,
@@ -165,7 +166,7 @@ impl<'a> Builder<'a> {
             before: Vec::new(),
             first_operation: 0,
             limit: StepLimit::Operations(count as u64),
-            // One after the other: a table needs its keyspace.
+            // In sequence: a table needs its keyspace.
             offer: Offer::Threads(1),
             warmup_operations: 0,
             truncate: Vec::new(),
@@ -173,7 +174,7 @@ impl<'a> Builder<'a> {
         })
     }
 
-    /// The operations that a line chooses, after its settings have been read.
+    /// Returns the operations that a line chooses, after reading its settings.
     fn chosen(&mut self, node: &Node, line: &Line) -> Option<Vec<Op>> {
         self.own_file(node, line)?;
         self.connect(node, line);
@@ -189,7 +190,7 @@ impl<'a> Builder<'a> {
         if !ops.is_empty() {
             return Some(ops);
         }
-        // Shipped files have renamed their blocks, and not the tags that name them.
+        // Some shipped files have renamed their blocks, but not the tags that name them.
         let ops = self.tagged(node, &tags.replace('-', "[-_]"))?;
         if ops.is_empty() {
             let message = format!("no operation has the tags {tags}");
@@ -201,7 +202,7 @@ impl<'a> Builder<'a> {
         Some(ops)
     }
 
-    /// A mistake when a line asks for the operations of another file than its own.
+    /// Reports a line that names the operations of another file.
     fn own_file(&mut self, node: &Node, line: &Line) -> Option<()> {
         fn stem(path: &str) -> Option<&OsStr> {
             Path::new(path).file_stem()
@@ -222,7 +223,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// The operations with these tags.
+    /// Returns the operations with these tags.
     fn tagged(&mut self, node: &Node, tags: &str) -> Option<Vec<Op>> {
         match Filter::parse(tags) {
             Ok(filter) => {
@@ -233,7 +234,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// The step of a line with operations.
+    /// Returns the step of a line with operations.
     fn made(&mut self, name: &str, node: &Node, line: &Line, ops: &[Op]) -> Option<Step> {
         let (kinds, statements, mut source) = self.parts(node, line, ops)?;
         let frame = match super::frame(line, source.sequence.len()) {
@@ -265,7 +266,7 @@ impl<'a> Builder<'a> {
         })
     }
 
-    /// The blocks that there are, for a hint.
+    /// Lists the blocks of the file, for a hint.
     fn blocks(&self) -> Option<String> {
         let tags = self.ops.iter().flat_map(|op| &op.tags);
         let mut blocks: Vec<&str> = tags
@@ -283,14 +284,14 @@ impl<'a> Builder<'a> {
         None
     }
 
-    /// Notes what has no effect, with file and line.
+    /// Records a note on a setting without effect, with file and line.
     pub(super) fn note_at(&mut self, place: &Place, note: &str) {
         let text = &self.file.source.text;
         let (line, _) = yaml::line_and_column(text, place.span.start);
         self.lined.entry(note.to_owned()).or_default().insert(line);
     }
 
-    /// Notes, and how to get in.
+    /// Returns the notes, and the connection settings.
     pub(super) fn finish(mut self) -> (Vec<String>, Connection) {
         self.notes.append(&mut self.env.notes);
         for (note, lines) in &self.lined {
@@ -301,7 +302,7 @@ impl<'a> Builder<'a> {
         (self.notes, self.connection)
     }
 
-    /// Notes the settings of a line that do not act.
+    /// Records notes on the settings of a line that have no effect.
     fn tell(&mut self, node: &Node, line: &Line) {
         for (key, _, value) in &line.settings {
             let acts = params::acting(On::Line).any(|known| known == key);
@@ -327,7 +328,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Kinds, statements and source of operations.
+    /// Returns kinds, statements and source of operations.
     fn parts(
         &mut self,
         node: &Node,
@@ -346,13 +347,13 @@ impl<'a> Builder<'a> {
             let (ratio, before) = (self.number(op, "ratio", 1)? as u32, self.out.list.len());
             let operation = self.operation(made.len(), op, &mut known, &mut recipes);
             if operation.is_none() && ratio == 0 {
-                // It is never done, so that nothing has to be known of it.
+                // It never runs, so its mistakes do not matter.
                 self.out.list.truncate(before);
                 continue;
             }
             let operation = operation?;
             ratios.push(ratio);
-            // Histogram logs take no commas and no spaces in names.
+            // Histogram logs allow no commas and no spaces in names.
             let name = op.name.replace(|c: char| c == ',' || c.is_whitespace(), "-");
             let mut kind = Kind::new(name, !operation.statement.returns_rows);
             let taken = |name: &str| kinds.iter().any(|kind| kind.name == name);
@@ -438,7 +439,8 @@ impl<'a> Builder<'a> {
             None | Some("NONE") => {}
             Some("LZ4") => self.connection.compression = Some(cql::Compression::Lz4),
             Some("SNAPPY") => self.connection.compression = Some(cql::Compression::Snappy),
-            // Another workload file's template of the table's compressor has the same name.
+            // Another workload file has a template parameter with this name for the table's
+            // compressor.
             Some(name) if name.ends_with("COMPRESSOR") => {}
             Some(other) => {
                 let message =
@@ -453,12 +455,12 @@ impl<'a> Builder<'a> {
         let tls = line.get("ssl").filter(|ssl| *ssl != "false");
         self.connection.tls = self.connection.tls.or(tls.map(|_| true));
         self.connection.username = self.user(node, line);
-        // The file is read by whoever connects: what an import reads is kept with the results.
+        // The file is read when connecting: files that an import reads are kept with the results.
         self.connection.password_file = line.get("passfile").map(str::to_owned);
         self.connection.password = line.get("password").map(Secret::new);
     }
 
-    /// `4:10:2000,…`: the first number is that of connections to each local node.
+    /// Parses `4:10:2000,…`: the first number is the number of connections to each local node.
     fn pooling(&mut self, node: &Node, pooling: &str) {
         let core = pooling.split([':', ',']).next().unwrap_or("");
         match core.parse().ok().filter(|n| *n > 0) {
@@ -477,7 +479,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// The user on the line, or in the file that it names.
+    /// Returns the user name from the line, or from the file that it names.
     fn user(&mut self, node: &Node, line: &Line) -> Option<String> {
         let Some(file) = line.get("userfile") else {
             return line.get("username").map(str::to_owned);

@@ -1,31 +1,31 @@
-//! A workload file's blocks and operations, in all the shapes of nb4 and nb5, made alike.
+//! Reads a workload file's blocks and operations, in all forms of nb4 and nb5, into one form.
 
 use super::inline;
 use super::params::{self, On};
 use yaml::{Diagnostics, Entry, Node, Place, Raw};
 
-/// An operation with what its block and the file give it.
+/// An operation with the settings of its block and the file.
 #[derive(Clone, Debug)]
 pub(crate) struct Op {
     pub(crate) name: String,
     pub(crate) tags: Vec<(String, String)>,
-    /// Inner levels first.
+    /// Inner levels come first.
     pub(crate) params: Vec<Entry>,
-    /// Inner levels first.
+    /// Inner levels come first.
     pub(crate) bindings: Vec<Entry>,
     pub(crate) cql: Node,
-    /// The key of its text, such as `raw`; empty: the text stands alone.
+    /// The key of its text, such as `raw`; empty if the text stands alone.
     pub(crate) shape: String,
     /// Statements of a batch.
     pub(crate) repeat: Option<Node>,
-    /// Settings of the statements of a batch, where only those of the batch count.
+    /// Settings of a batch's statements, which have no effect: only those of the batch do.
     pub(crate) inner: Vec<Entry>,
-    /// Why it cannot be run: a mistake only of a run that chooses it.
+    /// Reason why it cannot be run: a mistake only in a run that chooses it.
     pub(crate) unreadable: Option<(Place, String)>,
 }
 
 impl Op {
-    /// An operation that is a text alone.
+    /// Creates an operation from a text.
     pub(super) fn of_text(name: &str, node: &Node) -> Op {
         Op {
             name: name.to_owned(),
@@ -60,7 +60,7 @@ const SHAPES: [&str; 7] = [
     "cql",
 ];
 
-/// All operations of a file.
+/// Returns all operations of a file.
 pub(crate) fn operations(root: &Node, out: &mut Diagnostics) -> Vec<Op> {
     let mut ops = Vec::new();
     let level = Level::default().within(root);
@@ -140,7 +140,7 @@ fn collect(node: &Node, level: &Level, ops: &mut Vec<Op>) {
     }
 }
 
-/// An operation of a list: a text, or a map of which the first entry is name and text.
+/// Reads an operation in a list: a text, or a map whose first entry is its name and text.
 fn listed(number: usize, item: &Node, level: &Level, ops: &mut Vec<Op>) {
     match item.entries() {
         None => operation(&format!("stmt{}", number + 1), item, level, ops),
@@ -157,7 +157,7 @@ fn listed(number: usize, item: &Node, level: &Level, ops: &mut Vec<Op>) {
     }
 }
 
-/// The level of a statement that has its parameters beside its text.
+/// Returns the level of a statement whose parameters stand beside its text.
 fn statement_level(item: &Node, level: &Level) -> Level {
     let mut level = level.within(item);
     let aside = ["tags", "params", "bindings", "name"];
@@ -187,7 +187,7 @@ fn operation(name: &str, node: &Node, level: &Level, ops: &mut Vec<Op>) {
             .find_map(|shape| body.entry(shape))
             .filter(|e| e.value.text().is_some());
         let Some(text) = text else {
-            // Parameters may stand where operations do: `verify-fields: …`.
+            // Parameters may stand in place of operations: `verify-fields: …`.
             let message = format!("operation {name} has none of {}", SHAPES.join(", "));
             op.unreadable = Some((node.place.clone(), message));
             return ops.push(op);
@@ -219,9 +219,9 @@ fn operation(name: &str, node: &Node, level: &Level, ops: &mut Vec<Op>) {
 }
 
 impl Op {
-    /// A parameter of the operation, its block or the file.
+    /// Returns a parameter of the operation, its block or the file.
     pub(crate) fn param(&self, key: &str) -> Option<&Node> {
-        // One that is read and not listed would also be noted as used by nothing.
+        // A parameter that is read but not listed would also be reported as unused.
         debug_assert!(
             params::acting(On::Operation).any(|known| known == key),
             "{key}"

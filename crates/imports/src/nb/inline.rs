@@ -1,11 +1,11 @@
-//! Bindings that stand where they are used: `{{RECIPE}}` and `{(RECIPE)}`, and braces in a
-//! statement that are neither a binding nor a literal of CQL.
+//! Handles bindings in place, `{{RECIPE}}` and `{(RECIPE)}`, and rejects braces in a statement that
+//! are neither a binding nor a CQL literal.
 
 use super::file::Op;
+use super::statement::is_name_in_braces;
 use yaml::{Entry, Node};
 
-/// Functions of CQL that a set of values may begin with. Every other call in braces is meant as a
-/// recipe.
+/// CQL functions that may begin a set of values. Every other call in braces is taken as a recipe.
 const CQL_FUNCTIONS: [&str; 10] = [
     "now",
     "uuid",
@@ -19,10 +19,10 @@ const CQL_FUNCTIONS: [&str; 10] = [
     "todate",
 ];
 
-/// Gives the recipes in an operation's text names, under which they stand among its bindings.
+/// Moves the recipes in an operation's text to its bindings, under new names.
 ///
 /// # Errors
-/// What a pair of braces is, if it is neither a binding nor a literal.
+/// A pair of braces that is neither a binding nor a literal.
 pub(super) fn name_recipes(op: &mut Op) -> Result<(), String> {
     let Some(text) = op.cql.text() else {
         return Ok(());
@@ -37,13 +37,13 @@ pub(super) fn name_recipes(op: &mut Op) -> Result<(), String> {
                 named.push((name, recipe.trim().to_owned()));
             }
             Pair::Other(inner) => {
-                if !is_binding(inner) && !is_literal(inner) {
+                if !is_name_in_braces(inner) && !is_literal(inner) {
                     return Err(format!(
                         "`{{{inner}}}` is neither the name of a binding nor a literal of CQL; a \
                          recipe in its place is written {{{{Recipe()}}}}"
                     ));
                 }
-                // What it holds may be recipes again.
+                // The braces may contain recipes themselves.
                 out.push('{');
                 rest = &rest[before.len() + 1..];
                 continue;
@@ -73,7 +73,7 @@ enum Pair<'a> {
     Other(&'a str),
 }
 
-/// The first pair of braces outside of quotes, what stands before it, and what behind.
+/// Returns the first pair of braces outside of quotes, and the text before and after it.
 fn next_pair(text: &str) -> Option<(&str, Pair<'_>, &str)> {
     let open = unquoted(text, |rest| rest.starts_with('{'))?;
     let inner = &text[open + 1..];
@@ -95,7 +95,7 @@ fn next_pair(text: &str) -> Option<(&str, Pair<'_>, &str)> {
     Some((&text[..open], pair, after))
 }
 
-/// Where something is that does not stand in single quotes.
+/// Returns the first matching position outside of single quotes.
 fn unquoted(text: &str, mut is_it: impl FnMut(&str) -> bool) -> Option<usize> {
     let mut in_quotes = false;
     text.char_indices().find_map(|(at, c)| {
@@ -104,8 +104,8 @@ fn unquoted(text: &str, mut is_it: impl FnMut(&str) -> bool) -> Option<usize> {
     })
 }
 
-/// Whether a text between doubled brackets is a recipe and no nested literal: it begins with the
-/// name of a function, and has its parenthesis.
+/// Returns true if a text between doubled braces is a recipe and not a nested literal: it begins
+/// with a function's name and a parenthesis.
 fn is_recipe(text: &str) -> bool {
     let text = text.trim_start();
     let name = text
@@ -114,13 +114,7 @@ fn is_recipe(text: &str) -> bool {
     name > 0 && text[name..].trim_start().starts_with('(')
 }
 
-/// Whether a text in braces is the name of a binding.
-fn is_binding(text: &str) -> bool {
-    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-' || c == '.';
-    text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && text.chars().all(is_part)
-}
-
-/// Whether a text in braces may be a set, a map or a value of a user-defined type.
+/// Returns true if a text in braces may be a set, a map or a value of a user-defined type.
 fn is_literal(text: &str) -> bool {
     let text = text.trim();
     if is_recipe(text) {
@@ -138,7 +132,7 @@ fn is_literal(text: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// The text with names, and the recipes; or why it cannot be read.
+    /// Returns the text with names and the recipes, or the reason why it cannot be parsed.
     fn named(text: &str) -> Result<(String, Vec<String>), String> {
         let mut op = Op::of_text("op", &Node::plain(text, yaml::Place::default()));
         name_recipes(&mut op)?;

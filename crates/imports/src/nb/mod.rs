@@ -1,6 +1,6 @@
-//! NoSQLBench's workload files, nb4 and nb5: a file and a scenario in, steps out.
+//! Imports NoSQLBench's workload files, nb4 and nb5: turns a file and a scenario into steps.
 //!
-//! What must hold: operation n is NoSQLBench's cycle n; the values of a cycle are NoSQLBench's.
+//! Operation n is NoSQLBench's cycle n, and its values are those that NoSQLBench gives that cycle.
 
 mod answer;
 mod build;
@@ -27,13 +27,13 @@ use yaml::{Diagnostics, Limits, Node, Place, Raw, SourceText};
 
 pub use answer::answer;
 
-/// What `threads=auto` means: NoSQLBench takes ten per processor of its own machine.
+/// Meaning of `threads=auto`: NoSQLBench uses ten per processor of its own machine.
 const THREADS_AUTO: u32 = 100;
-/// Operations in flight at most: more than any number of connections would take.
+/// Maximum number of operations in flight: more than any number of connections could carry.
 const THREADS_MAX: u32 = 1_000_000;
 
-/// What `nb FILE [scenario] key=value…` asks for. Values are functions of the cycle alone, as
-/// NoSQLBench's are.
+/// Imports `nb FILE [scenario] key=value…`. Values are functions of the cycle alone, as in
+/// NoSQLBench.
 ///
 /// # Errors
 /// Every mistake in the words and the file, with its place.
@@ -53,7 +53,7 @@ pub(crate) fn import(words: &[String], read: ReadFile) -> Result<Import, Diagnos
         notes: words.notes,
         connection: Connection::default(),
     };
-    // Changes of the schema that no step has made yet, and the steps that only make them.
+    // Schema changes that no step has made yet, and steps that make only them.
     let mut pending: Vec<Schema> = Vec::new();
     for command in &words.commands {
         let (name, text) = find(&command.file, read).map_err(refuse)?;
@@ -88,7 +88,7 @@ pub(crate) fn import(words: &[String], read: ReadFile) -> Result<Import, Diagnos
     Ok(all)
 }
 
-/// Changes of the schema, and a step that makes them.
+/// Schema changes, and a step that makes them.
 type Schema = (Vec<String>, Step);
 
 /// A workload file with its template parameters replaced.
@@ -99,7 +99,7 @@ struct File {
     parameters: BTreeSet<String>,
 }
 
-/// Name and text of a workload file: as it is named, with an ending, or our own of that name.
+/// Finds a workload file: by its name, with an ending added, or a built-in one with that name.
 fn find(file: &str, read: ReadFile) -> Result<(String, String), String> {
     let why = match read(file) {
         Ok(text) => return Ok((file.to_owned(), text)),
@@ -120,7 +120,7 @@ fn find(file: &str, read: ReadFile) -> Result<(String, String), String> {
     ))
 }
 
-/// Adds the steps of a further command.
+/// Appends the steps of another command.
 fn append(all: &mut Import, mut more: Import) {
     for step in &mut more.steps {
         let taken = |name: &str| all.steps.iter().any(|known| known.name == name);
@@ -145,7 +145,7 @@ fn append(all: &mut Import, mut more: Import) {
     own.datacenter = own.datacenter.take().or(other.datacenter);
 }
 
-/// What one command asks for, and what it changes about the schema after its last step.
+/// Imports one command; also returns schema changes after its last step.
 fn one(
     command: &Command,
     file: &File,
@@ -199,8 +199,8 @@ fn one(
     Ok((import, schema))
 }
 
-/// The steps of lines. Schema changes go before the next step that does more; those that have none
-/// are given back.
+/// Returns the steps of lines. Schema changes are added to the next step with operations; changes
+/// after the last one are returned.
 fn steps(
     builder: &mut Builder,
     lines: &[(String, &Node)],
@@ -209,7 +209,7 @@ fn steps(
     let (mut before, mut steps) = (Vec::new(), Vec::new());
     let mut last = None;
     for (name, node) in lines {
-        // The settings of a run without a scenario are all given.
+        // In a run without a scenario, all settings come from the command line.
         let is_scenario = command.run != Run::Line;
         let text = node.text().filter(|_| is_scenario).unwrap_or("");
         let result = Line::parse(text).and_then(|mut line| {
@@ -235,7 +235,7 @@ fn steps(
 
 type Lines<'a> = Vec<(String, &'a Node)>;
 
-/// The lines of a scenario by name, or of `scenario.step` the one.
+/// Returns the lines of a scenario by name, or a single line for `scenario.step`.
 fn scenario_lines<'a>(root: &'a Node, name: &str, out: &mut Diagnostics) -> Lines<'a> {
     let all = root.entry("scenarios").and_then(|e| e.value.entries()).unwrap_or(&[]);
     let whole = all.iter().find(|entry| entry.key == name);
@@ -268,7 +268,7 @@ fn scenario_lines<'a>(root: &'a Node, name: &str, out: &mut Diagnostics) -> Line
     let Some(step) = step else {
         return lines;
     };
-    // Steps without names have numbers, from 0.
+    // Steps without names are numbered from 0.
     let number: Option<usize> = step.parse().ok();
     let is_it = |(at, (name, _)): &(usize, &(String, &Node))| name == step || number == Some(*at);
     if let Some((_, line)) = lines.iter().enumerate().find(is_it) {
@@ -280,7 +280,7 @@ fn scenario_lines<'a>(root: &'a Node, name: &str, out: &mut Diagnostics) -> Line
     Vec::new()
 }
 
-/// The lines of a scenario: a map, a list or a text.
+/// Returns the lines of a scenario: a map, a list or a text.
 fn lines_of<'a>(scenario: &str, node: &'a Node) -> Lines<'a> {
     match &node.raw {
         Raw::Map(entries) => entries.iter().map(|e| (e.key.clone(), &e.value)).collect(),
@@ -297,12 +297,12 @@ fn lines_of<'a>(scenario: &str, node: &'a Node) -> Lines<'a> {
     }
 }
 
-/// Whether a number of threads is one of each processor: `auto`, `20x`.
+/// Returns true if a number of threads depends on the processors: `auto`, `20x`.
 fn are_per_processor(text: &str) -> bool {
     text == "auto" || text.ends_with('x')
 }
 
-/// How much a line asks for at a time; `sequence` operations are a stride.
+/// Returns the offered load of a line; a stride is `sequence` operations.
 fn offer(line: &Line, sequence: usize) -> Result<Offer, String> {
     let threads = match line.get("async").or_else(|| line.get("threads")) {
         None => 1,
@@ -353,7 +353,7 @@ fn offer(line: &Line, sequence: usize) -> Result<Offer, String> {
     })
 }
 
-/// Per second; what stands behind a comma says how to catch up.
+/// Parses a rate per second; the text after a comma says how to catch up.
 fn rate(key: &str, text: &str) -> Result<f64, String> {
     let number = text.split([',', ':']).next().unwrap_or("");
     let counted = || Some(scenario::count(number)? as f64);
@@ -362,7 +362,7 @@ fn rate(key: &str, text: &str) -> Result<f64, String> {
         .ok_or_else(|| format!("{key} is `{text}`; it must be a rate per second"))
 }
 
-/// First cycle, cycles in all, and the range that they run through again and again, if they do.
+/// First cycle, total number of cycles, and the range that they repeat, if they do.
 type Range = (u64, u64, Option<(u64, u64)>);
 
 fn limits(line: &Line, sequence: usize) -> Result<Range, String> {
@@ -384,7 +384,7 @@ fn limits(line: &Line, sequence: usize) -> Result<Range, String> {
     }
 }
 
-/// How a step is run.
+/// Run settings of a step.
 struct Frame {
     offer: Offer,
     first: u64,
@@ -393,7 +393,7 @@ struct Frame {
     stage: Stage,
 }
 
-/// All of a step but its program.
+/// Returns all of a step except its program.
 fn frame(line: &Line, sequence: usize) -> Result<Frame, String> {
     let (first, count, again) = limits(line, sequence)?;
     Ok(Frame {

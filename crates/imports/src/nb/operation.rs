@@ -1,4 +1,4 @@
-//! An operation of a file → a statement with recipes for its markers.
+//! Turns an operation of a file into a statement with recipes for its markers.
 
 use core::time::Duration;
 use std::collections::HashMap;
@@ -19,23 +19,23 @@ use workload::schema::{Marker, Table, binds_partition, is_conditional, markers};
 use workload::{BatchKind, Policy, Statement};
 use yaml::Node;
 
-/// Cassandra refuses larger batches long before.
+/// Maximum number of statements of a batch; Cassandra refuses batches far below it.
 const REPEAT_MAX: u64 = 65_535;
-/// Changes of the schema wait until the nodes agree.
+/// Timeout of schema changes, which wait until the nodes agree.
 pub(super) const SCHEMA_TIMEOUT: Duration = Duration::from_secs(60);
-/// Rows per page of the Java driver when nothing says otherwise.
+/// Default page size of the Java driver, in rows.
 const PAGE_SIZE: u32 = 5000;
-/// Pages that NoSQLBench reads when nothing says otherwise.
+/// Default number of pages that NoSQLBench reads.
 const PAGES_MAX: u32 = 1;
 
-/// All that an operation of a file comes to.
+/// Result of an operation of a file.
 pub(super) struct Operation {
     pub(super) statement: Statement,
     pub(super) cycle_op: CycleOp,
     pub(super) policy: Policy,
 }
 
-/// The recipe of each name's place in the file.
+/// Recipe index by a name's place in the file.
 type RecipePlaces = HashMap<(usize, String), usize>;
 
 impl Builder<'_> {
@@ -54,7 +54,7 @@ impl Builder<'_> {
         }
     }
 
-    /// The texts of changes of the schema, their anchors replaced by values.
+    /// Returns the texts of schema changes, with values in place of anchors.
     pub(super) fn schema_texts(&mut self, ops: &[Op]) -> Option<Vec<String>> {
         let mut texts = Vec::with_capacity(ops.len());
         for (cycle, op) in ops.iter().enumerate() {
@@ -157,7 +157,7 @@ impl Builder<'_> {
         })
     }
 
-    /// A mistake when an operation is for another driver than its line.
+    /// Reports an operation for another driver than CQL.
     fn driver(&mut self, op: &Op) -> Option<()> {
         let Some(node) = op.param("driver") else {
             return Some(());
@@ -170,7 +170,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Notes the settings of an operation that do not act.
+    /// Records notes on settings of an operation that have no effect.
     fn tell_operation(&mut self, op: &Op) {
         let types = ["prepared", "simple", "raw"];
         if let Some(node) = op.param("type")
@@ -207,7 +207,7 @@ impl Builder<'_> {
         }
     }
 
-    /// The recipe of each marker.
+    /// Returns the recipe of each marker.
     fn binds(
         &mut self,
         op: &Op,
@@ -230,7 +230,7 @@ impl Builder<'_> {
             }
             self.loads(op, &entry.value, &mut saved)?;
             let typ = type_of(marker, table);
-            // A value that is written into the text takes the column's type.
+            // A value that is written into the text has the column's type.
             let quoted_text = quoted.then_some(CqlType::Text);
             let written = typ.clone().or(quoted_text).filter(|_| is_raw);
             let key = format!("{name} {written:?}");
@@ -261,8 +261,8 @@ impl Builder<'_> {
         Some(binds)
     }
 
-    /// A mistake when a recipe loads what no recipe before it in the operation has saved; `saved`
-    /// takes what this one saves.
+    /// Reports a recipe that loads a value that no earlier recipe of the operation has saved. Adds
+    /// the values that this recipe saves to `saved`.
     fn loads(&mut self, op: &Op, node: &Node, saved: &mut Vec<String>) -> Option<()> {
         let mut uses = Recipe::uses(node.text().unwrap_or(""));
         if let Some(name) = uses.loads.iter().find(|name| !saved.contains(name)) {
@@ -279,7 +279,7 @@ impl Builder<'_> {
         Some(())
     }
 
-    /// The settings of an operation and of its line; a mistake at the place of a wrong one.
+    /// Returns the settings of an operation and of its line, or reports a mistake at its place.
     fn settings(&mut self, op: &Op) -> Option<Settings> {
         let mut own = Settings::default();
         for (key, set) in params::present(On::Operation, |key| op.param(key).is_some()) {
@@ -341,7 +341,7 @@ impl Builder<'_> {
             Err(fault) => {
                 let mut place = node.place.clone();
                 let end = place.span.end;
-                // In quotes or over several lines the offset in the text is only near the place.
+                // In quotes or on several lines, the offset in the text is only approximate.
                 place.span.start = (place.span.start + fault.at).min(end);
                 self.out.add(&place, fault.message, fault.hint);
                 None
@@ -364,7 +364,7 @@ impl Builder<'_> {
     }
 }
 
-/// The CQL type of a marker, if it is known.
+/// Returns the CQL type of a marker, if it is known.
 fn type_of(marker: &Marker, table: Option<&Table>) -> Option<CqlType> {
     match marker {
         Marker::Int => Some(CqlType::Int),
@@ -378,7 +378,7 @@ fn type_of(marker: &Marker, table: Option<&Table>) -> Option<CqlType> {
     }
 }
 
-/// The function that makes a number or a text what a column takes.
+/// Returns the function that converts a number or a text to a column's type.
 fn conversion(ty: Ty, typ: &CqlType) -> Option<&'static str> {
     if !matches!(ty, Ty::Long | Ty::Int | Ty::Double | Ty::Float | Ty::Text) {
         return None;
@@ -393,7 +393,7 @@ fn conversion(ty: Ty, typ: &CqlType) -> Option<&'static str> {
     })
 }
 
-/// Whether values are written into the text: `raw` of nb5, unprepared ones of nb4.
+/// Returns true if values are written into the text: `raw` in nb5, unprepared statements in nb4.
 fn is_raw(op: &Op, set: &Settings) -> bool {
     match (op.param("type").and_then(Node::text), op.shape.as_str()) {
         (Some("raw"), _) | (_, "raw") => true,

@@ -1,11 +1,11 @@
-//! Settings of activities and operations beside their statements: which of them act, and what is
-//! said of those that do not.
+//! Settings of activities and operations besides their statements: which have an effect, and the
+//! notes on those that do not.
 //!
-//! What must hold: a setting either acts or is named, with its place, in a note or a mistake. So
-//! one that acts is a row with what it does, one that is read where it is needed cannot be read
-//! unless it is listed, and one that has no effect is listed with the reason.
+//! A setting either has an effect, or is named with its place in a note or a mistake. A setting
+//! with an effect is therefore a row with its function. One that is read at its use must be listed,
+//! and one without effect is listed with the reason.
 //!
-//! Long because the tables of settings stand beside those who read them.
+//! Long because the tables of settings stand beside the code that reads them.
 
 use core::time::Duration;
 
@@ -13,26 +13,26 @@ use super::scenario::{self, Line};
 use cql::Consistency;
 use workload::{BatchKind, Policy};
 
-/// Tries after the first one: what cassay's own `retries` allows, too.
+/// Maximum number of retries, as for cassay's own `retries`.
 const RETRIES_MAX: u64 = 100;
-/// Tries in all when errors are tried again and nothing says how often, as NoSQLBench has it.
+/// Default number of tries if errors are retried, as in NoSQLBench.
 const MAXTRIES: u64 = 10;
-/// A longer time-out would never be seen: no operation is waited for longer than a day.
+/// Maximum timeout, s: no operation is waited for longer than a day.
 const TIMEOUT_SECONDS_MAX: f64 = 86_400.0;
 
-/// Where a setting stands.
+/// Place of a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum On {
-    /// A line of a scenario.
+    /// On a line of a scenario.
     Line,
-    /// An operation, its block or its file.
+    /// On an operation, its block or its file.
     Operation,
 }
 
-/// Takes a setting's value, given under this name.
+/// Function that applies a setting's value; it gets the setting's name and text.
 pub(crate) type Set = fn(&mut Settings, &str, &str) -> Result<(), String>;
 
-/// A setting that acts: its names, of which the first that is there counts, and what it does.
+/// A setting with an effect: its names, of which the first present one counts, and its function.
 struct Row {
     line: &'static str,
     operation: &'static str,
@@ -105,20 +105,20 @@ const ROWS: [Row; 13] = [
     }),
 ];
 
-/// Settings of lines that are read where they are needed.
+/// Settings of lines, which are read at their use.
 pub(super) const LINE: &str = "driver, type, tags, cycles, recycles, threads, async, cyclerate, \
     targetrate, rate, striderate, stride, seq, yaml, workload, host, hosts, port, localdc, \
     username, userfile, password, passfile, ssl, pooling, compression, \
     driver.advanced.protocol.compression";
 
-/// Settings of operations that are read where they are needed, or with the statement.
+/// Settings of operations, which are read at their use or with the statement.
 pub(super) const OPERATION: &str = "ratio, repeat, batch, type, driver, tags, params, bindings, \
     op_template";
 
-/// Names and words for people: they do nothing, in NoSQLBench as here.
+/// Names and descriptions for people: they have no effect, in NoSQLBench as here.
 const LABELS: &str = "alias, cqldriver, name, desc, description";
 
-/// Settings without effect, and why.
+/// Settings without effect, and the reasons.
 const TOLD: &[(&str, &str)] = &[
     (
         "instrument, labels, container, step, hdr_digits, interval, logresultcsv, resultcsv, \
@@ -180,19 +180,19 @@ const TOLD: &[(&str, &str)] = &[
     ),
 ];
 
-/// Settings of lines that have no effect on an operation, and why.
+/// Settings of lines that have no effect on an operation, and the reasons.
 const TOLD_OF_OPERATIONS: &[(&str, &str)] = &[(
     "errors, maxtries, speculative",
     "has no effect on an operation, in NoSQLBench as here; it acts on a line of a scenario or on \
      the command line",
 )];
 
-/// The names in a list of them.
+/// Splits a list of names.
 fn listed(names: &'static str) -> impl Iterator<Item = &'static str> {
     names.split(", ").filter(|name| !name.is_empty())
 }
 
-/// The names of the settings that act.
+/// Returns the names of the settings that have an effect.
 pub(crate) fn acting(on: On) -> impl Iterator<Item = &'static str> {
     let others = match on {
         On::Line => LINE,
@@ -202,7 +202,7 @@ pub(crate) fn acting(on: On) -> impl Iterator<Item = &'static str> {
     rows.chain(listed(others)).chain(listed(LABELS))
 }
 
-/// Why a setting that does not act does not.
+/// Returns the reason why a setting has no effect.
 pub(crate) fn told(on: On, key: &str) -> Option<&'static str> {
     let own = match on {
         On::Line => &[],
@@ -222,7 +222,7 @@ impl Row {
     }
 }
 
-/// The settings that are there, each by the first of its names, with what it does.
+/// Returns the present settings, each by the first of its names, with its function.
 pub(crate) fn present(
     on: On,
     is_there: impl Fn(&str) -> bool,
@@ -233,7 +233,7 @@ pub(crate) fn present(
     })
 }
 
-/// What the settings of an operation say, or those of a line about all its operations.
+/// Settings of an operation, or of a line for all its operations.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Settings {
     pub(crate) level: Option<Consistency>,
@@ -247,12 +247,12 @@ pub(crate) struct Settings {
     pub(crate) policy: Policy,
     errors: Option<String>,
     maxtries: Option<String>,
-    /// A sentence for each thing that is done otherwise.
+    /// Notes on differences, a sentence each.
     pub(crate) notes: Vec<String>,
 }
 
 impl Settings {
-    /// Those of a line.
+    /// Reads the settings of a line.
     pub(crate) fn of_line(line: &Line) -> Result<Settings, String> {
         let mut out = Settings::default();
         for (key, set) in present(On::Line, |key| line.get(key).is_some()) {
@@ -262,7 +262,7 @@ impl Settings {
         Ok(out)
     }
 
-    /// Those of an operation, and for the others those of its line.
+    /// Combines the settings of an operation with those of its line.
     pub(crate) fn over(self, line: &Settings) -> Settings {
         Settings {
             level: self.level.or(line.level),
@@ -290,13 +290,13 @@ fn batch(value: &str) -> Result<BatchKind, String> {
         .ok_or_else(|| format!("batchtype is `{value}`; logged, unlogged and counter are there"))
 }
 
-/// A consistency level.
+/// Parses a consistency level.
 fn level(key: &str, value: &str) -> Result<Consistency, String> {
     let level = value.to_uppercase().parse();
     level.map_err(|_| format!("{key}={value} is no consistency level"))
 }
 
-/// SERIAL or LOCAL_SERIAL.
+/// Parses SERIAL or LOCAL_SERIAL.
 fn serial(key: &str, value: &str) -> Result<Consistency, String> {
     let level = level(key, value)?;
     if level.is_serial() {
@@ -308,7 +308,7 @@ fn serial(key: &str, value: &str) -> Result<Consistency, String> {
     }
 }
 
-/// A number from 1; `5k` is one.
+/// Parses a number from 1, such as `5k`.
 fn positive(key: &str, value: &str) -> Result<u32, String> {
     let number = scenario::count(value).and_then(|n| i32::try_from(n).ok());
     match number.filter(|n| *n > 0) {
@@ -317,7 +317,7 @@ fn positive(key: &str, value: &str) -> Result<u32, String> {
     }
 }
 
-/// `true` or `false`.
+/// Parses `true` or `false`.
 fn flag(key: &str, value: &str) -> Result<bool, String> {
     match value.to_lowercase().as_str() {
         "true" => Ok(true),
@@ -326,7 +326,7 @@ fn flag(key: &str, value: &str) -> Result<bool, String> {
     }
 }
 
-/// Seconds, or a number with a unit: `2.0`, `500ms`, `2 seconds`.
+/// Parses a timeout in seconds, or with a unit: `2.0`, `500ms`, `2 seconds`.
 fn timeout(key: &str, value: &str) -> Result<Duration, String> {
     let text = value.trim();
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
@@ -346,7 +346,7 @@ fn timeout(key: &str, value: &str) -> Result<Duration, String> {
     ))
 }
 
-/// The read time-out among the options of sockets.
+/// Returns the read timeout among the socket options.
 fn socket_timeout(text: &str, notes: &mut Vec<String>) -> Result<Option<Duration>, String> {
     let mut found = None;
     for option in text.split([',', ';']).filter(|option| !option.is_empty()) {
@@ -362,7 +362,7 @@ fn socket_timeout(text: &str, notes: &mut Vec<String>) -> Result<Option<Duration
     Ok(found)
 }
 
-/// `100ms:5` or `p99:5`.
+/// Parses `100ms:5` or `p99:5`.
 fn speculative(value: &str, notes: &mut Vec<String>) -> Result<Option<Duration>, String> {
     let (after, more) = value.split_once(':').unwrap_or((value, ""));
     if after.starts_with('p') {
@@ -389,7 +389,7 @@ const VERBS: &str = "stop, warn, retry, histogram, count, counter, ignore, meter
     expected, histo";
 
 impl Settings {
-    /// Tries after the first one, from `errors=` and `maxtries=`.
+    /// Returns the number of retries, from `errors=` and `maxtries=`.
     fn retries(&mut self) -> Result<u8, String> {
         let errors = self.errors.as_deref().unwrap_or("stop");
         let notes = &mut self.notes;
@@ -451,8 +451,8 @@ impl Settings {
     }
 }
 
-/// The handlers of a chain, each with the errors that it is for: `pattern:a,b` of nb5,
-/// `pattern=a` and `pattern->a` of nb4.
+/// Returns the handlers of a chain, each with its errors: `pattern:a,b` in nb5, `pattern=a` and
+/// `pattern->a` in nb4.
 fn handlers(chain: &str) -> Vec<(&str, &str)> {
     let mut found = Vec::new();
     let (patterns, verbs) = chain.split_once(':').unwrap_or(("", chain));

@@ -1,30 +1,30 @@
-//! The lines of a scenario: `run driver=cql tags==block:main cycles===10M threads=auto`.
+//! Parses the lines of a scenario: `run driver=cql tags==block:main cycles===10M threads=auto`.
 
 use super::params::{self, On};
 
-/// Settings of one line, in its order.
+/// Settings of one line, in order.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub(crate) struct Line {
     pub(crate) settings: Vec<(String, Lock, String)>,
-    /// Whether NoSQLBench would go on with the next line at once.
+    /// True if NoSQLBench would start the next line at once.
     pub(crate) starts: bool,
-    /// Keys whose value is the command line's.
+    /// Keys whose value comes from the command line.
     given: Vec<String>,
 }
 
-/// Whether the command line may change a setting.
+/// Tells if the command line may change a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lock {
     /// `=`: it may.
     Open,
-    /// `==`: what it says is ignored.
+    /// `==`: its value is ignored.
     Silent,
     /// `===`: it must not try.
     Loud,
 }
 
 impl Line {
-    /// Reads a line. Quotes hold a word together and are dropped.
+    /// Parses a line. Quotes hold a word together and are dropped.
     pub(crate) fn parse(text: &str) -> Result<Line, String> {
         let mut line = Line::default();
         for word in words(text) {
@@ -53,7 +53,7 @@ impl Line {
         Ok(line)
     }
 
-    /// Takes over what the command line says; an error where that is locked.
+    /// Applies the command line's settings; returns an error if one is locked.
     pub(crate) fn set(&mut self, given: &[(String, String)]) -> Result<(), String> {
         for (key, value) in given {
             match self.settings.iter_mut().find(|(known, ..)| known == key) {
@@ -76,13 +76,13 @@ impl Line {
         Ok(())
     }
 
-    /// Whether a setting is the command line's.
+    /// Returns true if a setting comes from the command line.
     pub(crate) fn is_given(&self, key: &str) -> bool {
         self.given.iter().any(|given| given == key)
     }
 
     pub(crate) fn get(&self, key: &str) -> Option<&str> {
-        // One that is read and not listed would also be noted as used by nothing.
+        // A setting that is read but not listed would also be reported as unused.
         debug_assert!(params::acting(On::Line).any(|known| known == key), "{key}");
         let found = self.settings.iter().find(|(known, ..)| known == key);
         found.map(|(_, _, value)| value.as_str())
@@ -105,7 +105,7 @@ fn words(text: &str) -> Vec<String> {
     words
 }
 
-/// `10`, `10k`, `5M`, `1B`; also T, P and E.
+/// Parses `10`, `10k`, `5M`, `1B`; also T, P and E.
 pub(crate) fn count(text: &str) -> Option<u64> {
     let text = text.replace('_', "");
     let split = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
@@ -128,7 +128,7 @@ pub(crate) fn count(text: &str) -> Option<u64> {
     }
 }
 
-/// `a..b` from a to below b, or `b` from 0.
+/// Parses `a..b`, from a to below b, or `b`, from 0.
 pub(crate) fn cycles(text: &str) -> Option<(u64, u64)> {
     let (from, to) = match text.split_once("..") {
         Some((from, to)) => (count(from)?, count(to)?),
@@ -137,7 +137,7 @@ pub(crate) fn cycles(text: &str) -> Option<(u64, u64)> {
     (from < to).then_some((from, to))
 }
 
-/// The order in which operations with these ratios take turns.
+/// Returns the order in which operations with these ratios take turns.
 pub(crate) fn sequence(name: &str, ratios: &[u32]) -> Option<Vec<u16>> {
     let mut order: Vec<(u64, u16)> = Vec::new();
     let length: u64 = ratios.iter().map(|r| u64::from(*r)).sum();
@@ -146,7 +146,7 @@ pub(crate) fn sequence(name: &str, ratios: &[u32]) -> Option<Vec<u16>> {
             let place = match name {
                 "bucket" => turn,
                 "concat" => 0,
-                // Evenly spaced; a fraction of `length` turns in common steps.
+                // Evenly spaced: a fraction of `length` turns, in common steps.
                 "interval" => turn * 1_000_000 * length / u64::from(*ratio),
                 _ => return None,
             };

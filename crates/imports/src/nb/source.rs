@@ -1,4 +1,5 @@
-//! Cycles → operations: the place in the sequence chooses the operation, recipes make its values.
+//! Turns cycles into operations: the position in the sequence chooses the operation, recipes make
+//! its values.
 
 use std::sync::Arc;
 
@@ -9,31 +10,31 @@ use workload::Stage;
 use workload::{Check, Operation};
 use workload::{ClientRanges, OperationEncoder, OperationSource};
 
-/// What a step of a scenario does.
+/// Operations of a step of a scenario.
 #[derive(Debug)]
 pub(crate) struct Cycles {
     pub(crate) recipes: Vec<Recipe>,
     pub(crate) ops: Vec<CycleOp>,
-    /// Indices of operations; never empty.
+    /// Indexes of operations; never empty.
     pub(crate) sequence: Vec<u16>,
-    /// Of values per row, for estimates.
+    /// Bytes of values per row, for estimates.
     pub(crate) row_bytes: u64,
-    /// First cycle and how many there are, when they are run several times.
+    /// First cycle and number of cycles, if they are repeated.
     pub(crate) again: Option<(u64, u64)>,
 }
 
-/// An operation: statement and kind have its index.
+/// An operation; its statement and kind have the same index.
 #[derive(Debug)]
 pub(crate) struct CycleOp {
     /// The recipe of each marker.
     pub(crate) binds: Vec<usize>,
-    /// Markers of the partition key's columns in the key's order; None: not all are bound.
+    /// Markers of the partition key's columns, in the key's order; `None` if some are not bound.
     pub(crate) key: Option<Vec<usize>>,
-    /// Statements of a batch, each of a cycle of its own; 1: no batch.
+    /// Number of statements of a batch, each with a cycle of its own; 1 without a batch.
     pub(crate) repeat: u64,
 }
 
-/// The same, of which each client walks a part of its own.
+/// The same operations, with a range of cycles for each client.
 #[derive(Debug)]
 struct CyclesInRanges {
     cycles: Arc<Cycles>,
@@ -44,10 +45,10 @@ struct CyclesInRanges {
 #[derive(Debug)]
 struct CyclesCursor {
     source: Arc<Cycles>,
-    /// The first cycle, and the parts of clients, if each walks one of its own.
+    /// First cycle, and the ranges of the clients, if each has its own.
     ranges: Option<(u64, ClientRanges)>,
     operation: Operation,
-    /// The values of the first entry, and where each begins.
+    /// Values of the first entry, and the start of each.
     values: Vec<u8>,
     starts: Vec<usize>,
     key: Vec<u8>,
@@ -69,7 +70,7 @@ impl OperationSource for Cycles {
         (first, count): (u64, Option<u64>),
         workers: &[u64],
     ) -> Option<Arc<dyn OperationSource>> {
-        // Run several times, each time all clients walk through their parts.
+        // With repetitions, all clients walk through their ranges each time.
         let count = self.again.map_or(count, |(_, count)| Some(count));
         let ranges = ClientRanges::new(count?, workers);
         Some(Arc::new(CyclesInRanges {
@@ -122,7 +123,7 @@ impl CyclesCursor {
         &self.source.ops[usize::from(self.operation.statement)]
     }
 
-    /// The cycle whose values an entry has.
+    /// Returns the cycle that an entry's values come from.
     fn cycle(&self, entry: usize) -> u64 {
         let repeat = self.op().repeat;
         self.operation.key.wrapping_mul(repeat).wrapping_add(entry as u64)
@@ -135,7 +136,7 @@ impl CyclesCursor {
             self.token = None;
             return;
         };
-        // A key of one column is hashed as it is, one of several with lengths and end bytes.
+        // A key of one column is hashed as it is. A key of several has lengths and end bytes.
         let part = |marker: usize| {
             let end = self.starts.get(marker + 1).copied();
             &self.values[self.starts[marker] + 4..end.unwrap_or(self.values.len())]

@@ -1,4 +1,4 @@
-//! The text of a statement: its anchors, its markers, and what can be bound to them.
+//! The text of a statement: its anchors, its markers, and the types that can be bound to them.
 
 use super::file::Op;
 use super::virtdata::{Recipe, Ty, Val};
@@ -6,7 +6,7 @@ use cql::text::Kind;
 use cql::value::CqlType;
 use workload::schema::{Marker, Table};
 
-/// The markers of the partition key's columns, in the key's order, if all are bound.
+/// Returns the markers of the partition key's columns, in the key's order, if all are bound.
 pub(super) fn key_markers(table: &Table, marked: &[Marker]) -> Option<Vec<usize>> {
     let bound = |column: &usize| {
         let column = Marker::Column(table.columns[*column].name.clone());
@@ -15,16 +15,17 @@ pub(super) fn key_markers(table: &Table, marked: &[Marker]) -> Option<Vec<usize>
     table.partition_key.iter().map(bound).collect()
 }
 
-/// Cycles whose values are looked at, to learn what is in a recipe's collections.
+/// Number of cycles whose values are examined to learn the elements of a recipe's collections.
 const SAMPLES: i64 = 3;
 
-/// Whether the driver binds a recipe's values to a column of a CQL type.
+/// Returns true if the driver can bind a recipe's values to a column of a CQL type.
 pub(super) fn is_bindable(recipe: &Recipe, typ: &CqlType) -> bool {
     is_of_type(recipe.ty, typ)
         && (0..SAMPLES).all(|cycle| are_elements_bindable(&recipe.value(cycle), typ))
 }
 
-/// Whether a value of a Java type can be bound at all; of collections only that they are ones.
+/// Returns true if a value of a Java type can be bound; for collections only the outer type is
+/// checked.
 fn is_of_type(ty: Ty, typ: &CqlType) -> bool {
     match ty {
         Ty::Long => matches!(typ, CqlType::Bigint | CqlType::Counter | CqlType::Time),
@@ -67,13 +68,14 @@ fn are_elements_bindable(value: &Val, typ: &CqlType) -> bool {
     }
 }
 
-/// The CQL without its last semicolon; an option that newer releases do not know is renamed.
+/// Returns the CQL without its last semicolon; renames an option that newer releases do not know.
 pub(super) fn statement_text(op: &Op) -> String {
     let text = op.cql.text().unwrap_or("").trim().trim_end_matches(';').trim_end();
     text.replace("'sstable_compression'", "'class'")
 }
 
-/// The first word of a statement in small letters, behind comments; empty if it cannot be read.
+/// Returns the first word of a statement in small letters, after comments; empty if it cannot be
+/// parsed.
 pub(super) fn first_word(cql: &str) -> String {
     let first = cql::text::tokens(cql).ok().and_then(|all| all.into_iter().next());
     let word = first.filter(|token| token.kind == Kind::Word);
@@ -87,7 +89,7 @@ pub(super) fn is_schema(cql: &str) -> bool {
     schema.contains(&first_word(cql).as_str())
 }
 
-/// Whether a text begins as statements of CQL do.
+/// Returns true if a text begins like a CQL statement.
 pub(super) fn is_cql(cql: &str) -> bool {
     let first = first_word(cql);
     let others = ["select", "insert", "update", "delete", "begin", "list"];
@@ -99,17 +101,17 @@ pub(super) fn mentions(cql: &str, table: &str) -> bool {
     cql.split(|c| !is_part(c)).any(|word| word.eq_ignore_ascii_case(table))
 }
 
-/// A statement with its anchors made markers.
+/// A statement with markers in place of anchors.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub(super) struct Anchored {
     pub(super) cql: String,
-    /// The anchors, in their order.
+    /// The anchors, in order.
     pub(super) names: Vec<String>,
-    /// Anchors that stood in quotes, which are gone.
+    /// For each anchor, if it stood in quotes, which were removed.
     pub(super) quoted: Vec<bool>,
 }
 
-/// `{name}`, `?name` and `'{name}'` → markers. Maps such as `{'a': 1}` stay.
+/// Replaces `{name}`, `?name` and `'{name}'` by markers. Maps such as `{'a': 1}` stay.
 pub(super) fn anchors(cql: &str) -> Anchored {
     let mut out = Anchored::default();
     let mut rest = cql;
@@ -131,7 +133,7 @@ pub(super) fn anchors(cql: &str) -> Anchored {
     out
 }
 
-/// A statement with the value of each anchor in its place; None: an anchor has no value.
+/// Returns a statement with a value in place of each anchor; `None` if an anchor has no value.
 pub(super) fn rendered(cql: &str, value: &mut dyn FnMut(&str) -> Option<String>) -> Option<String> {
     let (mut out, mut rest) = (String::new(), cql);
     while let Some((before, name, after)) = next_anchor(rest) {
@@ -143,17 +145,42 @@ pub(super) fn rendered(cql: &str, value: &mut dyn FnMut(&str) -> Option<String>)
     Some(out)
 }
 
-/// The first anchor, what stands before it, and what behind.
+fn is_part_of_name(c: char) -> bool {
+    c.is_ascii_alphanumeric() || "_-.".contains(c)
+}
+
+fn begins_name(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+}
+
+/// Returns true if a text in braces is the name of a binding. Files that NoSQLBench generates from
+/// a schema name bindings after CQL types: `list<text>`, `map<int,text>`. A comma outside `<`
+/// belongs to a literal.
+pub(super) fn is_name_in_braces(text: &str) -> bool {
+    let is_part = |c: char| is_part_of_name(c) || "<>,".contains(c);
+    let comma_is_of_type = text.find(',').is_none_or(|comma| text[..comma].contains('<'));
+    begins_name(text) && text.chars().all(is_part) && comma_is_of_type
+}
+
+/// Returns the first anchor, and the text before and after it.
 fn next_anchor(text: &str) -> Option<(&str, &str, &str)> {
     let mut from = 0;
     while let Some(found) = text[from..].find(['{', '?']) {
         let at = from + found;
         let after = &text[at + 1..];
-        let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-' || c == '.';
-        let length = after.find(|c| !is_part(c)).unwrap_or(after.len());
-        let begins = after.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
         let braces = text[at..].starts_with('{');
-        if begins && (!braces || after[length..].starts_with('}')) {
+        let length = match after.find('}') {
+            Some(length) if braces => length,
+            None if braces => 0,
+            _ => after.find(|c| !is_part_of_name(c)).unwrap_or(after.len()),
+        };
+        let name = &after[..length];
+        let is_anchor = if braces {
+            is_name_in_braces(name)
+        } else {
+            begins_name(name)
+        };
+        if is_anchor {
             let end = at + 1 + length + usize::from(braces);
             return Some((&text[..at], &text[at..end], &text[end..]));
         }
@@ -162,7 +189,7 @@ fn next_anchor(text: &str) -> Option<(&str, &str, &str)> {
     None
 }
 
-/// Whether a SELECT can give more rows than a page of the driver's has.
+/// Returns true if a SELECT may return more rows than one page of the driver.
 pub(super) fn may_be_long(cql: &str, table: Option<&Table>, marked: &[Marker]) -> bool {
     let lower = cql.to_lowercase();
     if lower.split_whitespace().any(|word| word == "limit") {
@@ -193,6 +220,11 @@ mod tests {
             ("x='{b}' y='{c}z'", "x=? y='?z'", "b c"),
             ("{'class': 'x'} {a-b.c} ?", "{'class': 'x'} ? ?", "a-b.c"),
             ("{1} {} {a", "{1} {} {a", ""),
+            (
+                "{list<text>}, {map<int,text>}, {true,false}",
+                "?, ?, {true,false}",
+                "list<text> map<int,text>",
+            ),
         ] {
             let anchored = anchors(cql);
             assert_eq!(anchored.cql, expected);

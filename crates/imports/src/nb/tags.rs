@@ -1,17 +1,17 @@
-//! Which operations a scenario line runs: `phase:main,type:read`, `block:main.*`,
-//! `any(block:a,block:b)`. A value is a regular expression of the whole tag.
+//! Selects the operations of a scenario line: `phase:main,type:read`, `block:main.*`,
+//! `any(block:a,block:b)`. A value is a regular expression for the whole tag.
 
 use regex_lite::Regex;
 
-/// A choice of operations by their tags.
+/// A selection of operations by their tags.
 #[derive(Clone, Debug)]
 pub(crate) struct Filter {
     conjugate: Conjugate,
-    /// Tag and what its value must be; None: the tag must be there.
+    /// Tag and pattern of its value; `None` if any value will do.
     conditions: Vec<(String, Option<Regex>)>,
 }
 
-/// How many conditions must hold.
+/// Number of conditions that must hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Conjugate {
     All,
@@ -20,7 +20,7 @@ enum Conjugate {
 }
 
 impl Filter {
-    /// Reads a filter; the empty one lets all operations through.
+    /// Parses a filter; the empty one selects all operations.
     pub(crate) fn parse(text: &str) -> Result<Filter, String> {
         let (conjugate, text) = conjugate(text.trim());
         let mut conditions = Vec::new();
@@ -43,14 +43,14 @@ impl Filter {
         })
     }
 
-    /// Whether operations with these tags are chosen. A tag that several levels of the file state
+    /// Returns true if operations with these tags are selected. A tag on several levels of the file
     /// has several values.
     pub(crate) fn matches(&self, tags: &[(String, String)]) -> bool {
         let is = |key: &str, whole: &Option<Regex>| {
             let mut values = tags.iter().filter(|(tag, _)| tag == key);
             values.any(|(_, value)| whole.as_ref().is_none_or(|whole| whole.is_match(value)))
         };
-        // `blocks:` is what some write for `block:`.
+        // Some files have `blocks:` for `block:`.
         let holds = |(key, whole): &&(String, Option<Regex>)| {
             is(key, whole) || key.strip_suffix('s').is_some_and(|key| is(key, whole))
         };
@@ -63,7 +63,7 @@ impl Filter {
     }
 }
 
-/// `any(…)`, `all(…)` and `none(…)`, and what is in them.
+/// Splits `any(…)`, `all(…)` and `none(…)` into the conjugate and its content.
 fn conjugate(text: &str) -> (Conjugate, &str) {
     for (name, conjugate) in [
         ("all(", Conjugate::All),

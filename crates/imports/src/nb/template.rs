@@ -1,13 +1,13 @@
-//! Template parameters in the text of a workload file: `<<name:default>>`, `${name:default}` and
-//! `TEMPLATE(name,default)`, one within another, replaced before the YAML is read.
+//! Replaces template parameters in the text of a workload file: `<<name:default>>`,
+//! `${name:default}` and `TEMPLATE(name,default)`, nested or not, before the YAML is parsed.
 
 use std::collections::BTreeSet;
 
-/// Parameters within parameters, at most: more is a parameter within itself.
+/// Maximum nesting of parameters: more means that a parameter contains itself.
 const ROUNDS_MAX: usize = 16;
 
-/// Replaces all parameters by `value`'s text or else their default. Lines stay where they are.
-/// Also the names of all parameters.
+/// Replaces all parameters by the text from `value`, or else their default. Line numbers do not
+/// change. Also returns the names of all parameters.
 pub(crate) fn expand(
     text: &str,
     value: &dyn Fn(&str) -> Option<String>,
@@ -23,10 +23,10 @@ pub(crate) fn expand(
     (text, names)
 }
 
-/// How a parameter begins.
+/// Opening texts of a parameter.
 const OPENINGS: [&str; 3] = ["TEMPLATE(", "<<", "${"];
 
-/// Replaces the innermost parameters; whether there were any.
+/// Replaces the innermost parameters; also returns true if there were any.
 fn round(
     text: &str,
     value: &dyn Fn(&str) -> Option<String>,
@@ -70,7 +70,7 @@ fn round(
     (out, found)
 }
 
-/// What stands before the parenthesis that closes, and behind it.
+/// Returns the text before the closing parenthesis, and after it.
 fn parenthesis(text: &str) -> Option<(&str, &str)> {
     let mut depth = 0;
     for (at, c) in text.char_indices() {
@@ -85,7 +85,7 @@ fn parenthesis(text: &str) -> Option<(&str, &str)> {
     None
 }
 
-/// As [`parenthesis`], to `end`; YAML's merge key `<<:` is none of it.
+/// Does the same as [`parenthesis`] up to `end`; YAML's merge key `<<:` is not a parameter.
 fn enclosed<'a>(text: &'a str, end: &str) -> Option<(&'a str, &'a str)> {
     let inner = &text[..text.find(end)?];
     let named = inner.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');

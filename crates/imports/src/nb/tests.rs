@@ -1,6 +1,6 @@
-//! What files and command lines of NoSQLBench come to.
+//! Tests imports of NoSQLBench's files and command lines.
 //!
-//! Long because each table of examples stands whole.
+//! Long because each table of examples is complete.
 
 mod chosen;
 mod effects;
@@ -152,7 +152,7 @@ fn mistakes_are_named_with_their_line() {
     assert!(imported(FILE, &["cycles=5"]).unwrap_err().contains("cycles is locked"));
 }
 
-/// The shape of cql-iot, in words of our own.
+/// A workload of the same shape as cql-iot.
 const IOT: &str = "
 scenarios:
   default:
@@ -177,7 +177,7 @@ blocks:
         values ({machine}, {sensor}, {at}, {reading}, {station}, {prose}) using timestamp {written}
 ";
 
-/// The first values of an operation, each without its length.
+/// Returns the first values of an operation, each without its length.
 fn values_of(generator: &mut workload::Generator, n: u64) -> (Option<i64>, Vec<Vec<u8>>) {
     generator.begin(n);
     let mut out = Vec::new();
@@ -215,8 +215,9 @@ fn an_imported_cql_iot_writes_what_the_named_one_writes() {
                 assert_eq!(value, expected, "value {index} of {cycle}");
             }
         }
-        // The file's curve is a table that is 0.001 of probability off at its end; the named
-        // workload's is exact. Within two deviations that makes a tenth of a unit.
+        // The file's curve is a table with an error of 0.001 of probability at its end; the named
+        // workload's curve is exact. Within two deviations, the difference is at most a tenth of a
+        // unit.
         let double = |value: &[u8]| f64::from_be_bytes(value.try_into().unwrap());
         let [curve, exact] = [&values, &expected].map(|values| double(&values[SENSOR_VALUE]));
         if (exact - 100.0).abs() < 10.0 {
@@ -304,7 +305,7 @@ fn a_run_without_a_scenario_takes_all_its_settings_from_the_words() {
     }
 }
 
-/// The steps of a command line over `FILE`, each as its name and limit.
+/// Returns name and limit of each step of a command line for `FILE`.
 fn steps_of(words: &str) -> Result<Vec<(String, StepLimit)>, String> {
     let read = |name: &str| match name {
         "file.yaml" | "other.yml" => Ok(FILE.replace(
@@ -369,7 +370,7 @@ fn the_forms_of_nosqlbench_s_command_line_are_understood() {
     }
 }
 
-/// A line over `FILE`, with more settings.
+/// Imports a line for `FILE` with additional settings.
 fn line(settings: &str) -> Result<crate::Import, String> {
     let words: Vec<&str> = settings.split_whitespace().collect();
     let read = |name: &str| match name {

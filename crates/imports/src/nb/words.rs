@@ -1,27 +1,27 @@
-//! The words of a NoSQLBench command line → what to run, in order.
+//! Parses the words of a NoSQLBench command line into the commands to run.
 //!
-//! What must hold: a command line that NoSQLBench takes is taken, and what has no meaning here is
-//! named in a note.
+//! A command line that NoSQLBench accepts is accepted. A word without meaning here is named in a
+//! note.
 
-/// What a command line asks for.
+/// Result of parsing a command line.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub(crate) struct Words {
-    /// At least one.
+    /// Commands; at least one.
     pub(crate) commands: Vec<Command>,
     /// A sentence for each word that has no effect.
     pub(crate) notes: Vec<String>,
 }
 
-/// A workload file and what of it is run.
+/// A workload file, and the part of it to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Command {
     pub(crate) file: String,
     pub(crate) run: Run,
-    /// `key=value` words behind it.
+    /// `key=value` words after it.
     pub(crate) given: Vec<(String, String)>,
 }
 
-/// What of a workload file is run.
+/// Part of a workload file to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Run {
     /// Scenarios of the file, each by its name or as `scenario.step`.
@@ -94,7 +94,7 @@ const OPTIONS: [&str; 45] = [
     "nbio-cache-max-retries",
 ];
 
-/// Options that change what NoSQLBench does, and what to write here instead.
+/// Options that change what NoSQLBench does, with their replacement here.
 const REFUSED: [(&str, &str); 9] = [
     (
         "export-cycle-log",
@@ -131,7 +131,7 @@ const REFUSED: [(&str, &str); 9] = [
     ("pin", "write the arguments of the file on the command line"),
 ];
 
-/// Commands of NoSQLBench's scenarios that are no workload.
+/// Commands of NoSQLBench's scenarios that are not workloads.
 const COMMANDS: [&str; 10] = [
     "script",
     "fragment",
@@ -145,11 +145,11 @@ const COMMANDS: [&str; 10] = [
     "runapp",
 ];
 
-/// Reads the words.
+/// Parses the words.
 pub(crate) fn parse(words: &[String]) -> Result<Words, String> {
     let mut out = Words::default();
     let mut words = words.iter().map(String::as_str).peekable();
-    // People paste whole command lines.
+    // A pasted command line may include the program's name.
     words.next_if(|word| ["nb", "nb5"].contains(&word.trim_start_matches("./")));
     while let Some(word) = words.next() {
         if let Some(option) = word.strip_prefix("--") {
@@ -169,7 +169,7 @@ pub(crate) fn parse(words: &[String]) -> Result<Words, String> {
 }
 
 impl Words {
-    /// Whether the next word is the option's value.
+    /// Returns true if the next word is the option's value.
     fn option(&mut self, option: &str, next: Option<&str>) -> Result<bool, String> {
         let (name, inline) = match option.split_once('=') {
             Some((name, value)) => (name, Some(value)),
@@ -206,7 +206,7 @@ impl Words {
     }
 
     fn setting(&mut self, key: &str, value: &str) -> Result<(), String> {
-        // `workload=FILE …` alone runs it.
+        // `workload=FILE …` without a command runs the file.
         if self.commands.is_empty() {
             self.commands.push(Command::line());
         }
@@ -216,7 +216,7 @@ impl Words {
         if command.given.iter().any(|(known, _)| known == key) {
             return Err(format!("{key} is given twice; leave one out"));
         }
-        // `==` and `===` lock only what a scenario in a file says.
+        // `==` and `===` only lock settings of a scenario in a file.
         let value = value.trim_start_matches('=');
         command.given.push((key.to_owned(), value.to_owned()));
         Ok(())
@@ -289,7 +289,7 @@ impl Words {
     }
 }
 
-/// What is different about `start`.
+/// Note on the different behaviour of `start`.
 pub(crate) const START: &str = "start runs activities side by side in NoSQLBench; here they \
     follow one another, each with results of its own";
 

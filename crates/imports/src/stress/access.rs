@@ -1,10 +1,10 @@
-//! Whom a command line asks and how to get in, with the files that it names for that.
+//! Connection settings of a command line, with the files that it names for them.
 
 use super::options::Connect;
 use crate::import::{Connection, ReadFile, Secret};
 use yaml::{Diagnostics, Place};
 
-/// More would be a list of something else than nodes.
+/// Maximum number of nodes: a longer list is not a list of nodes.
 const NODES_MAX: usize = 10_000;
 
 pub(super) fn connection(connect: &Connect, read: ReadFile, d: &mut Diagnostics) -> Connection {
@@ -16,7 +16,7 @@ pub(super) fn connection(connect: &Connect, read: ReadFile, d: &mut Diagnostics)
     if let Some((file, place)) = &connect.credentials_file {
         match read(file) {
             Ok(text) => {
-                // What is written beside it wins, as in the tool.
+                // Options beside it take precedence, as in the tool.
                 username = username.or_else(|| property(&text, "cql.username"));
                 let from_file = property(&text, "cql.password").map(Secret::new);
                 password = password.or(from_file);
@@ -40,7 +40,7 @@ pub(super) fn connection(connect: &Connect, read: ReadFile, d: &mut Diagnostics)
     }
 }
 
-/// The nodes of a file: one per line.
+/// Returns the nodes in a file, one per line.
 fn nodes(file: &str, place: &Place, read: ReadFile, d: &mut Diagnostics) -> Vec<String> {
     let text = match read(file) {
         Ok(text) => text,
@@ -68,7 +68,7 @@ fn nodes(file: &str, place: &Place, read: ReadFile, d: &mut Diagnostics) -> Vec<
     nodes
 }
 
-/// A value of a properties file.
+/// Returns a value of a properties file.
 fn property(text: &str, key: &str) -> Option<String> {
     let lines = text.lines().map(str::trim);
     let mut pairs = lines

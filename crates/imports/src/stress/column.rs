@@ -1,8 +1,9 @@
-//! The values of one column, bit for bit those of cassandra-stress where it has the type.
+//! Generates the values of one column, bit for bit those of cassandra-stress if it supports the
+//! type.
 //!
-//! Maps, tuples, user-defined types, vectors, durations and collections of collections are our
-//! own: cassandra-stress refuses them. It also draws the sizes of collections from a generator
-//! that nobody seeds, so that its own second run writes other rows; here they follow from the seed.
+//! Maps, tuples, user-defined types, vectors, durations and nested collections are cassay's own:
+//! cassandra-stress refuses them. It also draws the sizes of collections from an unseeded
+//! generator, so that its own second run writes other rows; here they follow from the seed.
 
 pub(crate) mod bytes;
 mod elements;
@@ -17,28 +18,28 @@ use cql::value::{
 };
 use workload::java::Faster;
 
-/// Values that cassandra-stress draws when a profile does not say.
+/// Default range of values in cassandra-stress.
 const IDENTITIES: (i64, i64) = (1, 100_000_000_000);
-/// Dates of the first fifty years from 1970, in ms.
+/// Default range of dates: the first fifty years from 1970, ms.
 const DATES: (i64, i64) = (1, 50 * 365 * 24 * 3600 * 1000);
 const SIZES: (i64, i64) = (4, 8);
-/// Random texts and blobs of this size and more are as many as their identities.
+/// Size from which on random texts and blobs are as many as their identities, bytes.
 const DISTINCT_BYTES: i64 = 8;
-/// Composite values that are passed over one by one: they take about 1 µs each.
+/// Maximum number of composite values that are skipped one by one: each takes about 1 µs.
 const WALKED_MAX: i64 = 50_000;
 
-/// What a profile says of a column.
+/// A profile's settings of a column.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Spec {
     /// Sizes of texts, blobs and collections.
     pub(crate) size: Option<Dist>,
-    /// Identities: which values there are, and how often.
+    /// Identities: the possible values, and their frequencies.
     pub(crate) population: Option<Dist>,
-    /// Values of a clustering column under one parent.
+    /// Number of values of a clustering column under one parent.
     pub(crate) cluster: Option<Dist>,
 }
 
-/// How a value adds to the seed of what depends on it.
+/// Way in which a value is folded into the seed of dependent values.
 #[derive(Clone, Copy, Debug)]
 enum Fold {
     Bytes,
@@ -51,9 +52,9 @@ enum Kind {
     Blob,
     /// The key of the predefined tables: a blob of characters.
     HexBlob,
-    /// A whole number of so many bytes.
+    /// A whole number of this many bytes.
     Integer(usize),
-    /// Days from 1970 on, counted from -2³¹.
+    /// Days since 1970, stored with an offset of 2³¹.
     Date,
     Varint,
     Decimal,
@@ -68,7 +69,7 @@ enum Kind {
     List(Box<Column>),
     Set(Box<Column>),
     Map(Box<Column>, Box<Column>),
-    /// Also the fields of a user-defined type.
+    /// A tuple, or the fields of a user-defined type.
     Tuple(Vec<Column>),
     Vector(Box<Column>, u32, bool),
 }
@@ -85,19 +86,19 @@ pub(crate) struct Column {
     fold: Option<i64>,
 }
 
-/// The salt of a column: the low half of Cassandra's hash of a text.
+/// Returns the salt of a column: the low half of Cassandra's hash of a text.
 fn salt(text: &str) -> i64 {
     hash3_x64_128(text.as_bytes(), 0).0
 }
 
 impl Column {
-    /// A column of a user profile.
+    /// Creates a column of a user profile.
     pub(crate) fn of_profile(name: &str, typ: &CqlType, spec: Spec) -> Column {
         let salt = salt(&format!("seed for stress{}", name.to_lowercase()));
         Column::new(name, typ, salt, spec)
     }
 
-    /// A column of the predefined tables.
+    /// Creates a column of the predefined tables.
     pub(crate) fn predefined(name: &str, typ: &CqlType, size: Dist) -> Column {
         let spec = Spec {
             size: Some(size),
@@ -106,14 +107,14 @@ impl Column {
         Column::new(name, typ, salt(&format!("randomstr{name}")), spec)
     }
 
-    /// The key of the predefined tables.
+    /// Creates the key of the predefined tables.
     pub(crate) fn predefined_key(bytes: i64) -> Column {
         let mut key = Column::predefined("key", &CqlType::Blob, Dist::fixed(bytes));
         key.kind = Kind::HexBlob;
         key
     }
 
-    /// A counter of the predefined tables: its increments.
+    /// Creates a counter of the predefined tables: its increments.
     pub(crate) fn predefined_counter(name: &str, increments: Dist) -> Column {
         let spec = Spec {
             population: Some(increments),
@@ -147,7 +148,7 @@ impl Column {
         matches!(self.kind, Kind::Set(_))
     }
 
-    /// Everything drawn from here on follows from `seed`.
+    /// Sets the seed that all following values depend on.
     pub(crate) fn set_seed(&mut self, seed: i64) {
         self.identity.set_seed(seed ^ self.salt);
         self.cluster.set_seed(seed ^ !self.salt);
@@ -181,7 +182,7 @@ impl Column {
         debug_assert!(out.len() >= start);
     }
 
-    /// Passes over the next `count` values.
+    /// Skips the next `count` values.
     pub(crate) fn skip(&mut self, count: i64) {
         match &self.kind {
             Kind::HexBlob
@@ -191,18 +192,18 @@ impl Column {
             | Kind::Tuple(_)
             | Kind::Vector(..) => {
                 let mut value = Vec::new();
-                // As many as a walk may take; behind them any others are as good.
+                // As many as a walk may take; beyond it, other values are as good.
                 for _ in 0..count % WALKED_MAX {
                     value.clear();
                     self.append(&mut value);
                 }
             }
-            // Each takes one identity.
+            // Each value takes one identity.
             _ => self.identity.skip(count),
         }
     }
 
-    /// How many values it can have, about; none that is known: 0.
+    /// Returns the approximate number of distinct values; 0 if it is not known.
     pub(crate) fn distinct(&self) -> f64 {
         let identities = (self.identity.max() - self.identity.min()) as f64 + 1.0;
         let most = match &self.kind {
@@ -217,12 +218,12 @@ impl Column {
         identities.min(most)
     }
 
-    /// The seed of what depends on the value last appended, whose bytes are `value`.
+    /// Returns the seed for values that depend on the value last appended, whose bytes are `value`.
     pub(crate) fn fold(&self, value: &[u8], seed: i64) -> i64 {
         fold(self.fold, value, seed)
     }
 
-    /// The number that the value last appended stands for in a fold; none: its bytes.
+    /// Returns the number by which the value last appended is folded; `None` if its bytes are.
     pub(crate) fn folded(&self) -> Option<i64> {
         self.fold
     }
@@ -283,7 +284,7 @@ impl Column {
         }
     }
 
-    /// Types that are numbers.
+    /// Writes a value of a numeric type.
     fn number(&mut self, out: &mut Vec<u8>) -> Fold {
         match &self.kind {
             Kind::Integer(bytes) => {
@@ -323,7 +324,7 @@ impl Column {
         }
     }
 
-    /// Types that are made of others.
+    /// Writes a value of a composite type.
     fn composite(&mut self, out: &mut Vec<u8>) {
         match &mut self.kind {
             Kind::List(element) => {
@@ -367,7 +368,7 @@ impl Column {
         }
     }
 
-    /// Generator and size of a text or blob.
+    /// Returns the generator and the size of a text or blob.
     fn sized(&mut self) -> (Faster, usize) {
         let identity = self.identity.next();
         self.size.set_seed(identity);
@@ -375,7 +376,7 @@ impl Column {
         (Faster::new(!identity as u64), size)
     }
 
-    /// The nibbles of further identities, lowest first, as characters: 0 to 9, then K to P.
+    /// Appends the nibbles of further identities, lowest first, as characters: 0 to 9, then K to P.
     fn hexadecimal(&mut self, size: usize, out: &mut Vec<u8>) {
         let end = out.len() + size;
         while out.len() < end {
@@ -428,7 +429,8 @@ fn kind(name: &str, typ: &CqlType, salt: i64, spec: Spec) -> Kind {
     }
 }
 
-/// The seed of what depends on a value: 31·seed and the value's number, or byte by byte.
+/// Returns the seed for values that depend on a value: 31·seed plus the value's number, or folded
+/// byte by byte.
 pub(crate) fn fold(number: Option<i64>, value: &[u8], seed: i64) -> i64 {
     match number {
         Some(number) => seed.wrapping_mul(31).wrapping_add(number),
@@ -454,7 +456,7 @@ fn append_cell(value: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(value);
 }
 
-/// Fills up to `size` bytes, eight from each number, each changed by `change`.
+/// Appends up to `size` bytes, eight from each random number, each mapped by `change`.
 fn while_filling(out: &mut Vec<u8>, size: usize, random: &mut Faster, change: impl Fn(u8) -> u8) {
     let end = out.len() + size;
     while out.len() < end {

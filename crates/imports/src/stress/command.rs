@@ -1,7 +1,7 @@
-//! A command line of cassandra-stress, read and checked: which command, on what, for how long.
+//! Parses and checks a command line of cassandra-stress: the command, its target, its length.
 //!
-//! What must hold: nothing is read but the words; every mistake is reported, at its column; what
-//! is absent has the tool's default. Both spellings are known, of 3.11 and of the trunk.
+//! Only the words are read. Every mistake is reported at its column. Absent options have the tool's
+//! defaults. Both spellings are supported, of 3.11 and of trunk.
 
 use core::time::Duration;
 
@@ -18,11 +18,11 @@ use super::words::{Line, Word};
 #[derive(Clone, Debug)]
 pub struct Command {
     pub(crate) line: Line,
-    /// What it asks for.
+    /// Its task.
     pub task: Task,
 }
 
-/// What a command line asks for.
+/// Task of a command line.
 #[derive(Clone, Debug)]
 pub enum Task {
     /// Operations on a cluster.
@@ -31,36 +31,36 @@ pub enum Task {
     Help(Option<String>),
     /// The shape of a distribution.
     Print(Spelled),
-    /// Which version this is.
+    /// The version.
     Version,
 }
 
 /// Operations on a cluster.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// Which operations.
+    /// Kind of the operations.
     pub verb: Verb,
-    /// How many, or for how long.
+    /// Number of operations, or duration.
     pub limit: Limit,
-    /// Whether operations come before the measured ones.
+    /// True if operations run before the measured ones.
     pub warmup: bool,
-    /// When the tables are emptied.
+    /// Time at which the tables are truncated.
     pub truncate: Truncate,
-    /// The consistency level, where a profile says nothing else.
+    /// Consistency level, unless a profile has its own.
     pub consistency: Consistency,
-    /// Whether that level was written.
+    /// True if the level was written.
     pub consistency_written: bool,
-    /// The serial consistency of conditional statements.
+    /// Serial consistency of conditional statements.
     pub serial_consistency: Option<Consistency>,
     /// Bytes of a key of the predefined tables.
     pub key_bytes: u64,
-    /// What a counter update adds to each column.
+    /// Amount that a counter update adds to each column.
     pub add: Spelled,
-    /// How many operations of one kind follow on each other in `mixed` and `user`.
+    /// Number of consecutive operations of one kind in `mixed` and `user`.
     pub clustering: Spelled,
-    /// The options, in the tool's order.
+    /// Options, in the tool's order.
     pub options: Options,
-    /// What has no effect here, a sentence each.
+    /// Notes on words without effect, a sentence each.
     pub(crate) notes: Vec<String>,
 }
 
@@ -87,7 +87,7 @@ pub enum Verb {
 }
 
 impl Verb {
-    /// The command as the tool names it.
+    /// Returns the tool's name of the command.
     pub fn name(&self) -> &'static str {
         match self {
             Verb::Read => "read",
@@ -99,11 +99,11 @@ impl Verb {
         }
     }
 
-    /// Whether only rows are written, each in its turn: then seeds are a sequence by default.
+    /// Returns true if rows are only written, in sequence: then seeds are a sequence by default.
     pub(crate) fn only_inserts(&self) -> bool {
         match self {
             Verb::Write | Verb::CounterWrite => true,
-            // As the tool asks: `insert` and nothing else, without the name of a profile.
+            // The tool's own check: `insert` and nothing else, without the name of a profile.
             Verb::User { ops, .. } => ops.len() == 1 && ops[0].name == "insert",
             Verb::Read | Verb::Mixed(_) | Verb::CounterRead => false,
         }
@@ -120,28 +120,28 @@ pub struct Weight {
     pub(crate) place: Place,
 }
 
-/// How long a run lasts.
+/// Length of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Limit {
-    /// So many operations; 0: only the schema is made.
+    /// A number of operations; 0 if only the schema is created.
     Operations(u64),
-    /// So long.
+    /// A duration.
     Duration(Duration),
     /// Until the standard error of the mean rate is small.
     Uncertainty {
-        /// As a share of the mean.
+        /// Target, as a share of the mean.
         target: f64,
-        /// Intervals at least.
+        /// Minimum number of intervals.
         min: u32,
-        /// Intervals at most.
+        /// Maximum number of intervals.
         max: u32,
     },
 }
 
-/// When tables are emptied.
+/// Time at which tables are truncated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Truncate {
-    /// Not at all.
+    /// Tables are never truncated.
     Never,
     /// Before the first run.
     Once,
@@ -162,15 +162,15 @@ const FIRST_WORDS: [&str; 9] = [
     "version",
 ];
 
-/// Bytes that Cassandra takes as a key.
+/// Maximum size of a key in Cassandra, bytes.
 const KEY_BYTES_MAX: u64 = 65_535;
 
 impl Command {
-    /// Reads a command line: what follows on `cassandra-stress`.
+    /// Parses a command line: the words after `cassandra-stress`.
     ///
     /// # Errors
     ///
-    /// All mistakes, at their columns in the source `command line`; secrets are starred out.
+    /// All mistakes, at their columns in the source `command line`; secrets are masked.
     pub fn parse(words: &[String]) -> Result<Command, Diagnostics> {
         let line = Line::new(words);
         let mut diagnostics = line.diagnostics();
@@ -252,7 +252,7 @@ fn print(first: &Word, rest: &[Word], diagnostics: &mut Diagnostics) -> Option<T
     params.distribution("dist=", diagnostics).map(Task::Print)
 }
 
-/// The words of each option, behind its name.
+/// The words of each option, after its name.
 pub(crate) struct Groups<'a> {
     groups: Vec<(String, &'a Word, &'a [Word])>,
 }
@@ -420,7 +420,7 @@ fn user(params: &Params, d: &mut Diagnostics) -> Verb {
     Verb::User { profiles, ops }
 }
 
-/// The shares above 0; at least one must be.
+/// Returns the shares above 0, and reports an error if there is none.
 fn weights(form: &str, params: &Params, pairs: Vec<Pair>, d: &mut Diagnostics) -> Vec<Weight> {
     let mut weights: Vec<Weight> = Vec::new();
     for pair in pairs {

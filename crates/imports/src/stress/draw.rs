@@ -1,8 +1,8 @@
-//! cassandra-stress's distributions, drawn bit for bit as it draws them.
+//! cassandra-stress's distributions, bit for bit as it draws them.
 //!
 //! All of them take their randomness from java.util.Random, seeded per value. The continuous ones
 //! are those of Apache Commons Math 3 (uniform, normal, exponential after Ahrens and Dieter 1972,
-//! Weibull by its inverse), truncated to whole numbers and held within their bounds.
+//! Weibull by its inverse). They are truncated to whole numbers and clamped to their bounds.
 
 mod precise;
 mod random;
@@ -11,9 +11,10 @@ use workload::normal;
 
 use random::JavaRandom;
 
-/// Distributions are averaged over 51 quantiles, as cassandra-stress does it.
+/// Step of the 51 quantiles over which a distribution is averaged, as in cassandra-stress.
 const AVERAGE_STEP: f64 = 0.02;
-/// Values that are passed over one by one, in about 3 ms; behind them any others are as good.
+/// Maximum number of values that are skipped one by one, in about 3 ms; beyond it, other values are
+/// as good.
 const SKIPPED_MAX: i64 = 100_000;
 
 /// A distribution of whole numbers.
@@ -57,12 +58,12 @@ const FORMS: &str = "FIXED(v), UNIFORM(a..b), GAUSSIAN(a..b[,stdvrng]) or (a..b,
     before it";
 
 impl Dist {
-    /// Always the same value.
+    /// Creates a distribution with a single value.
     pub(crate) fn fixed(value: i64) -> Dist {
         Dist::of(Shape::Fixed, value, value)
     }
 
-    /// Every value from `min` to `max`.
+    /// Creates a uniform distribution from `min` to `max`.
     pub(crate) fn uniform(min: i64, max: i64) -> Dist {
         if min == max {
             Dist::fixed(min)
@@ -84,7 +85,7 @@ impl Dist {
         }
     }
 
-    /// Reads `[~]NAME(arguments)`.
+    /// Parses `[~]NAME(arguments)`.
     pub(crate) fn parse(text: &str) -> Result<Dist, String> {
         let wrong = |why: &str| {
             Err(format!(
@@ -136,7 +137,7 @@ impl Dist {
         }
     }
 
-    /// The next value.
+    /// Returns the next value.
     pub(crate) fn next(&mut self) -> i64 {
         let value = match self.shape {
             Shape::Fixed => self.min,
@@ -154,7 +155,7 @@ impl Dist {
         self.turned(value)
     }
 
-    /// Passes over the next `count` values.
+    /// Skips the next `count` values.
     pub(crate) fn skip(&mut self, count: i64) {
         match self.shape {
             Shape::Fixed => {}
@@ -162,7 +163,7 @@ impl Dist {
             // A number between 0 and 1 takes two calls.
             Shape::Uniform | Shape::Extreme { .. } => self.random.skip(2 * count.max(0) as u64),
             Shape::Quantized { .. } => self.random.skip(4 * count.max(0) as u64),
-            // How many numbers a value takes is only known when it is drawn.
+            // The number of random numbers for a value is known only when it is drawn.
             Shape::Gaussian { .. } | Shape::Exponential { .. } => {
                 for _ in 0..count % SKIPPED_MAX {
                     self.sample();
@@ -171,7 +172,7 @@ impl Dist {
         }
     }
 
-    /// The next value before it is truncated.
+    /// Returns the next value before truncation.
     pub(crate) fn next_double(&mut self) -> f64 {
         let value = match self.shape {
             Shape::Fixed | Shape::Sequence => return self.next() as f64,
@@ -188,7 +189,7 @@ impl Dist {
         }
     }
 
-    /// A value as Commons Math draws it; of the offset shapes without their offset.
+    /// Returns a value as Commons Math draws it; for the offset shapes, without their offset.
     fn sample(&mut self) -> f64 {
         match self.shape {
             Shape::Fixed | Shape::Sequence => self.min as f64,
@@ -204,7 +205,7 @@ impl Dist {
                 scale,
                 quantas,
             } => {
-                // The quantile decides on the part; within it every value is as likely.
+                // The quantile chooses the part; within it every value is equally likely.
                 let quantas = f64::from(quantas);
                 let part = (self.random.unit() * quantas).floor();
                 let width = (self.max - self.min) as f64;
@@ -215,7 +216,7 @@ impl Dist {
         }
     }
 
-    /// Within the bounds; the offset shapes get their offset.
+    /// Clamps a value to the bounds; the offset shapes get their offset.
     fn held(&self, value: i64) -> i64 {
         match self.shape {
             Shape::Exponential { .. } | Shape::Extreme { .. } | Shape::Quantized { .. } => {
@@ -233,8 +234,7 @@ impl Dist {
         }
     }
 
-    /// The value below which a share of `p` lies. The ends of unbounded curves are infinite and
-    /// become the bounds.
+    /// Returns the quantile `p`. The ends of unbounded curves are infinite and become the bounds.
     fn at_quantile(&self, p: f64) -> i64 {
         let (min, max) = (self.min as f64, self.max as f64);
         let value = match self.shape {
@@ -255,7 +255,8 @@ impl Dist {
         self.turned(self.held(value as i64))
     }
 
-    /// The mean as cassandra-stress estimates it: that of the values at every fiftieth quantile.
+    /// Returns the mean as cassandra-stress estimates it: that of the values at every fiftieth
+    /// quantile.
     pub(crate) fn average(&self) -> i64 {
         let (mut sum, mut count, mut p) = (0.0, 0, 0.0f32);
         while f64::from(p) <= 1.0 {
@@ -266,7 +267,7 @@ impl Dist {
         (sum / f64::from(count)) as i64
     }
 
-    /// The values below which shares of all draws lie, one line each.
+    /// Formats a table of quantiles, one line each.
     pub(crate) fn table(&self) -> String {
         const SHARES: [f64; 11] = [
             0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 0.9999,
@@ -276,27 +277,28 @@ impl Dist {
         format!("  below  value (mean {})\n{lines}", self.average())
     }
 
-    /// The largest value.
+    /// Returns the largest value.
     pub(crate) fn max(&self) -> i64 {
         self.max
     }
 
-    /// The smallest value.
+    /// Returns the smallest value.
     pub(crate) fn min(&self) -> i64 {
         self.min
     }
 
-    /// What cassandra-stress takes for the largest value: of one turned round it is the smallest.
+    /// Returns the value that cassandra-stress takes for the largest: for an inverted distribution,
+    /// the smallest.
     pub(crate) fn last(&self) -> i64 {
         if self.inverted { self.min } else { self.max }
     }
 
-    /// Whether the tool seeds only part of it: the quantum that a value is in, not the value.
+    /// Returns true if the tool seeds only part of it: the quantum of a value, not the value.
     pub(crate) fn is_half_seeded(&self) -> bool {
         matches!(self.shape, Shape::Quantized { .. })
     }
 
-    /// Whether there is only one value.
+    /// Returns true if there is only one value.
     pub(crate) fn is_fixed(&self) -> bool {
         self.shape == Shape::Fixed
     }
@@ -319,7 +321,8 @@ fn shape(name: &str, (min, max): (i64, i64), numbers: &[f64]) -> Option<Shape> {
             deviation: width / 2.0 / numbers.first().copied().unwrap_or(3.0),
         },
         ("exp" | "exponential", []) => Shape::Exponential {
-            // As cassandra-stress has it, to the last bit: width over the unit curve's quantile.
+            // The same as in cassandra-stress, to the last bit: width over the unit curve's
+            // quantile.
             mean: width / -precise::ln(1.0 - (1.0 - (1.0 / width).sqrt())),
         },
         ("extreme" | "extr" | "weibull", [shape]) => Shape::Extreme {
@@ -338,12 +341,12 @@ fn shape(name: &str, (min, max): (i64, i64), numbers: &[f64]) -> Option<Shape> {
     })
 }
 
-/// The value of Weibull's curve at quantile `p`: 0 at its begin, infinite at its end.
+/// Returns the quantile `p` of Weibull's distribution: 0 at its start, infinite at its end.
 fn weibull(p: f64, shape: f64, scale: f64) -> f64 {
     scale * precise::pow(-precise::ln(1.0 - p), 1.0 / shape)
 }
 
-/// `12`, `-3`, `10k`, `5M`, `1B`.
+/// Parses `12`, `-3`, `10k`, `5M`, `1B`.
 pub(crate) fn count(text: &str) -> Result<i64, String> {
     let wrong = || format!("`{text}` is no whole number (with k, m or b behind it if you like)");
     let (digits, factor) = match text.char_indices().last() {
@@ -372,7 +375,7 @@ pub(crate) struct Ratio {
 }
 
 impl Ratio {
-    /// Always 1.
+    /// Creates a share that is always 1.
     pub(crate) fn one() -> Ratio {
         Ratio {
             dist: Dist::fixed(1),
@@ -380,7 +383,7 @@ impl Ratio {
         }
     }
 
-    /// Reads `DISTRIBUTION/divisor`.
+    /// Parses `DISTRIBUTION/divisor`.
     pub(crate) fn parse(text: &str) -> Result<Ratio, String> {
         let Some((dist, divisor)) = text.rsplit_once('/') else {
             return Err(format!("`{text}` is no share: write DISTRIBUTION/divisor"));
@@ -407,12 +410,12 @@ impl Ratio {
         (self.dist.next() as f64 / self.divisor).clamp(0.0, 1.0)
     }
 
-    /// The largest share.
+    /// Returns the largest share.
     pub(crate) fn max(&self) -> f64 {
         (self.dist.max() as f64 / self.divisor).clamp(0.0, 1.0)
     }
 
-    /// Whether it is always 1.
+    /// Returns true if it is always 1.
     pub(crate) fn is_one(&self) -> bool {
         self.dist.is_fixed() && self.max() >= 1.0
     }

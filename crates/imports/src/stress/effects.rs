@@ -1,12 +1,12 @@
-//! What every option does, seen from outside: it changes what is asked, or a note says that it has
-//! no effect.
+//! Tests the effect of every option from outside: it changes the run, or a note says that it has no
+//! effect.
 
 use super::help::{table, topics};
 use super::import;
 use std::collections::BTreeSet;
 
-/// Options, each with a value that is not its default, and the line that it is put behind where
-/// that is another than `write n=9`.
+/// Options, each with a value other than its default, and the command that it is added to if not
+/// `write n=9`.
 const GIVEN: &[(&str, &[&str])] = &[
     (
         "write",
@@ -179,10 +179,10 @@ const GIVEN: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// How much of the text `--compat` prints.
+/// Options for the amount of text that `--compat` prints.
 const PRINTED: [&str; 2] = ["no-summary", "no-settings"];
 
-/// What is so whatever is said.
+/// Options that state what is always the case.
 const DEFAULTS: [&str; 1] = ["prepared"];
 
 const PROFILE: &str = r"keyspace: ks
@@ -216,7 +216,7 @@ fn every_option_changes_what_is_asked_or_is_noted() {
                 Ok(with) if without.as_ref() == Ok(&with) => {
                     silent.push(format!("{base} {option}"));
                 }
-                // What is refused is not silent.
+                // A refused option is not silent.
                 Ok(_) | Err(_) => {}
             }
         }

@@ -1,10 +1,10 @@
-//! `help`: what commands and options take, from the same tables that read them.
+//! Text of `help` for commands and options, from the tables that also parse them.
 
 use super::options;
 use super::params::KnownParam;
 use super::tables::{COL, COMMON, ERRORS, INSERT, MIXED, POP, RATE, USER, VERBS};
 
-/// What `help` can be asked about.
+/// Returns the topics of `help`.
 pub(crate) fn topics() -> Vec<&'static str> {
     let verbs = VERBS
         .iter()
@@ -16,7 +16,7 @@ pub(crate) fn topics() -> Vec<&'static str> {
         .collect()
 }
 
-/// The explanation of a command, of an option, or, without a topic, of all of them.
+/// Returns the explanation of a command, of an option, or, without a topic, of all of them.
 pub fn help(topic: Option<&str>) -> String {
     let Some(topic) = topic else {
         return overview();

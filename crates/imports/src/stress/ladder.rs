@@ -1,30 +1,30 @@
-//! The steps of cassandra-stress's ladder of threads, and when its runs without an end that is said
-//! stop.
+//! The steps of cassandra-stress's ladder of threads, and the stop rule of its runs without a
+//! stated end.
 //!
-//! What must hold: the same steps and the same decisions as the tool takes for the same rates,
-//! from the rates alone. When a ladder ends is said by `analysis`'s procedures.
+//! From the same rates it takes the same steps and decisions as the tool, and it uses the rates
+//! alone. `analysis`'s procedures decide when a ladder ends.
 
-/// Below this many threads they are doubled, above it they grow by half.
+/// Number of threads below which they are doubled; from there they grow by half.
 const DOUBLES_BELOW: u32 = 16;
 
-/// The threads of every run of a ladder, were there no end but `to`.
+/// Returns the threads of every run of a ladder whose only end is `to`.
 pub fn threads(from: u32, to: u32) -> Vec<u32> {
     std::iter::successors(Some(from), |threads| above(*threads))
         .take_while(|threads| *threads <= to)
         .collect()
 }
 
-/// The threads that follow on so many; `None` when there are no more numbers.
+/// Returns the next number of threads; `None` at the end of the numbers.
 fn above(threads: u32) -> Option<u32> {
     match threads {
-        // The tool would stay at none for ever.
+        // The tool would stay at zero forever.
         0 => Some(1),
         _ if threads < DOUBLES_BELOW => Some(threads * 2),
         _ => threads.checked_add(threads / 2),
     }
 }
 
-/// The rates of the intervals of a run so far, and how well they tell its mean.
+/// Statistics of the intervals' rates in a run: their mean and its uncertainty.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Uncertainty {
     intervals: u32,
@@ -40,21 +40,21 @@ impl Uncertainty {
         self.sum_of_squares += rate * rate;
     }
 
-    /// The standard error of the mean rate, as a share of the mean: 0 before the first interval,
-    /// not a number while nothing was done.
+    /// Returns the standard error of the mean rate, as a share of the mean: 0 before the first
+    /// interval, NaN while no operation was done.
     pub fn value(&self) -> f64 {
         if self.intervals == 0 {
             return 0.0;
         }
         let count = f64::from(self.intervals);
         let mean = self.sum / count;
-        // Equal rates may come out a rounding error below zero.
+        // The variance of equal rates may be slightly negative by rounding.
         let variance = (self.sum_of_squares / count - mean * mean).max(0.0);
         (variance.sqrt() / count.sqrt()) / mean
     }
 
-    /// Whether the run may end: `target` is undercut after at least `min` intervals, or there were
-    /// `max`.
+    /// Returns true if the run may end: it is below `target` after at least `min` intervals, or
+    /// there were `max`.
     pub fn reached(&self, target: f64, min: u32, max: u32) -> bool {
         (self.value() < target && self.intervals >= min.max(1)) || self.intervals >= max
     }

@@ -1,8 +1,8 @@
-//! The options of cassandra-stress's command line: which rows, how fast, what shape, and how
-//! mistakes are treated. Who is asked is in [`connection`], what is shown in [`output`].
+//! Parses cassandra-stress's options: rows, rates, schema, and treatment of failures.
+//! [`connection`] has the nodes to contact, [`output`] the output.
 //!
-//! What must hold: an option that is absent has the defaults of the tool, of 3.11.4 where versions
-//! differ; what cannot have an effect here leaves a note, never silence.
+//! An absent option has the default of the tool (of 3.11.4 if versions differ). An option without
+//! effect here always leaves a note.
 
 mod connection;
 mod output;
@@ -48,45 +48,45 @@ pub(crate) const NAMES: [&str; 17] = [
 /// The options of a run.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Which seeds are visited.
+    /// Seeds to visit.
     pub population: Population,
-    /// How many rows a seed has and how they are sent.
+    /// Rows per seed, and how they are sent.
     pub insert: Insert,
-    /// The shape of a predefined row.
+    /// Columns of a predefined row.
     pub columns: Columns,
-    /// How much is asked at a time.
+    /// Offered load.
     pub rate: Rate,
-    /// What is done about failures.
+    /// Treatment of failures.
     pub errors: Errors,
     /// The predefined keyspace and tables.
     pub schema: SchemaOptions,
-    /// Who is asked and how.
+    /// Connection options.
     pub connect: Connect,
-    /// What is shown and kept.
+    /// Output options.
     pub output: Output,
 }
 
-/// Which seeds are visited, and in which order the rows of a partition are made.
+/// Seeds to visit, and the order in which the rows of a partition are made.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Population {
-    /// Where seeds come from.
+    /// Source of the seeds.
     pub seeds: Seeds,
     /// The order of rows within a partition.
     pub order: Order,
 }
 
-/// Where seeds come from.
+/// Source of the seeds.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Seeds {
-    /// One after the other.
+    /// In sequence.
     Sequence {
-        /// The first.
+        /// First seed.
         first: u64,
-        /// The last.
+        /// Last seed.
         last: u64,
-        /// Whether they begin again behind the last; otherwise the run ends there.
+        /// True if they start again after the last; otherwise the run ends there.
         wrap: bool,
-        /// How far reads look back from the last write.
+        /// Number of seeds that reads look back from the last write.
         lookback: Option<Spelled>,
     },
     /// Drawn from a distribution.
@@ -96,28 +96,28 @@ pub enum Seeds {
 /// The order of rows within a partition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// As they are made.
+    /// In the order in which they are made.
     Arbitrary,
-    /// By their clustering columns.
+    /// Sorted by their clustering columns.
     Sorted,
     /// In a shuffled order.
     Shuffled,
 }
 
-/// How many rows a seed has and how they are sent. What is absent is left to the profile.
+/// Rows per seed, and how they are sent. Absent options leave it to the profile.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Insert {
-    /// How partial partitions are visited again.
+    /// Distribution of visits to unfinished partitions.
     pub revisit: Spelled,
-    /// In how many visits a partition is written.
+    /// Number of visits in which a partition is written.
     pub visits: Spelled,
     /// Partitions per operation.
     pub partitions: Option<Spelled>,
-    /// How rows are sent together.
+    /// Kind of batch.
     pub batch: Option<BatchKind>,
-    /// The share of a partition's rows that is written at a visit.
+    /// Share of a partition's rows that a visit writes.
     pub select: Option<Spelled>,
-    /// The share of a row's columns that has values.
+    /// Share of a row's columns that have values.
     pub row_population: Option<Spelled>,
     /// The consistency level of inserts.
     pub consistency: Option<Consistency>,
@@ -125,72 +125,73 @@ pub struct Insert {
     pub serial_consistency: Option<Consistency>,
 }
 
-/// The shape of a predefined row.
+/// Columns of a predefined row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Columns {
-    /// Their names, in the order of their bytes.
+    /// Names of the columns, in byte order.
     pub names: Vec<String>,
-    /// Bytes of a value.
+    /// Size of a value, bytes.
     pub size: Spelled,
-    /// Columns per row, where that varies or was said.
+    /// Number of columns per row, if it varies or was stated.
     pub count: Spelled,
-    /// Whether reads name no columns.
+    /// True if reads name no columns.
     pub slice: bool,
-    /// The time of every write (µs since 1970).
+    /// Timestamp of every write (µs since 1970).
     pub timestamp: Option<i64>,
 }
 
-/// How much is asked at a time.
+/// Offered load.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Rate {
-    /// So many threads, always.
+    /// A constant number of threads.
     Threads {
         /// Operations in flight.
         threads: u32,
-        /// The rate, if there is one.
+        /// Rate, if there is one.
         pace: Pace,
     },
-    /// More and more threads.
+    /// A rising number of threads.
     Ladder {
-        /// At first.
+        /// Initial number.
         from: u32,
-        /// At most.
+        /// Maximum number.
         to: u32,
-        /// Whether to stop when more threads no longer help.
+        /// True to stop when more threads no longer help.
         auto: bool,
     },
 }
 
-/// A limit of the rate, in operations per second.
+/// A limit of the rate, op/s.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pace {
     /// As fast as answers come.
     Free,
-    /// At most so many, with latency from the send.
+    /// At most this rate, with latency from the send.
     Throttle(u64),
-    /// So many, with latency from the time at which each was due.
+    /// This rate, with latency from the time at which each operation was due.
     Fixed(u64),
 }
 
-/// What is done about failures.
+/// Treatment of failures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Errors {
-    /// Tries after the first, if that was said.
+    /// Number of retries, if stated.
     pub retries: Option<u8>,
-    /// Whether the run goes on after an operation has failed.
+    /// True if the run goes on after an operation has failed.
     pub ignore: bool,
-    /// Whether rows read are not compared.
+    /// True if rows that are read are not compared.
     pub skip_read_validation: bool,
-    /// Whether columns of types that the tool cannot make are left out.
+    /// True if columns of types that the tool cannot make are left out.
     pub skip_unsupported_columns: bool,
 }
 
-/// A slot is kept ready per operation in flight; more than this is a slip.
+/// Maximum number of threads: each operation in flight has a slot, and a higher number is a typing
+/// error.
 const THREADS_MAX: u64 = 100_000;
-/// With 1000 columns a row of the largest values still fits a mutation.
+/// Maximum number of columns: 1000 columns of the largest values still fit in a mutation.
 const COLUMNS_MAX: i64 = 1000;
 
-/// Reads all options. `limit`: the command's, from which the defaults of seeds and threads follow.
+/// Parses all options. The defaults of seeds and threads depend on `limit`, the command's.
 pub(crate) fn read(
     groups: &mut Groups,
     verb: &Verb,
@@ -215,7 +216,7 @@ pub(crate) fn read(
     }
 }
 
-/// The parameters of an option; `None` when it is absent.
+/// Returns the parameters of an option; `None` if it is absent.
 fn params<'a>(
     name: &'a str,
     groups: &mut Groups,
@@ -226,7 +227,7 @@ fn params<'a>(
     Some(Params::read(name, option.place(), words, table, false, d))
 }
 
-/// As [`params`], with nothing given when the option is absent.
+/// Does the same as [`params`], but returns empty parameters for an absent option.
 fn params_or_none<'a>(
     name: &'a str,
     groups: &mut Groups,
@@ -237,7 +238,7 @@ fn params_or_none<'a>(
         .unwrap_or_else(|| Params::read(name, Place::default(), &[], &[], false, d))
 }
 
-/// How many seeds there are when nothing is said: as many as operations.
+/// Returns the default number of seeds: as many as operations.
 fn seeds_default(limit: Limit) -> u64 {
     match limit {
         Limit::Operations(count) if count > 0 => count,

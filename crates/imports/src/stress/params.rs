@@ -1,8 +1,8 @@
-//! The parameters of a command or an option: one table of what is known, from which they are read,
-//! refused with a suggestion, and explained.
+//! Parameters of a command or an option. One table of known parameters serves for parsing,
+//! suggestions and explanations.
 //!
-//! What must hold: every mistake is reported at its place in the command line, and reading goes on
-//! behind it, so that all are shown at once. No message quotes the value of a secret.
+//! Every mistake is reported at its place in the command line, and parsing continues after it, so
+//! that all are shown at once. No message quotes the value of a secret.
 
 use yaml::{Diagnostics, Place};
 
@@ -10,20 +10,20 @@ use super::tables::{COMMON, MIXED, USER};
 use super::values::{self, Spelled};
 use super::words::Word;
 
-/// A parameter that a command or an option takes.
+/// A parameter of a command or an option.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct KnownParam {
-    /// As it is written up to its value: `n=`, `threads>=`, `ratio(`; a flag is written whole.
+    /// Its text up to its value: `n=`, `threads>=`, `ratio(`; a flag is complete.
     pub(crate) form: &'static str,
-    /// The alternatives of the option in which it may stand, a bit each.
+    /// Alternatives of the option in which it may occur, one bit each.
     pub(crate) groups: u8,
-    /// What holds when it is absent; empty: nothing does.
+    /// Default; empty if there is none.
     pub(crate) default: &'static str,
     /// One line for `help`.
     pub(crate) about: &'static str,
 }
 
-/// Shorthand for the tables.
+/// Creates a row of the tables.
 pub(crate) const fn known(
     form: &'static str,
     groups: u8,
@@ -51,17 +51,18 @@ struct GivenParam {
 pub(crate) struct Params<'a> {
     /// The command or option, for messages.
     pub(crate) owner: &'a str,
-    /// Where its name stands.
+    /// Place of its name.
     pub(crate) place: Place,
     given: Vec<GivenParam>,
-    /// Words that no form of the table fits, when the option takes such.
+    /// Words that match no form of the table, if the option accepts them.
     pub(crate) free: Vec<(String, Place)>,
-    /// The alternatives that all given parameters fit.
+    /// Alternatives that match all given parameters.
     pub(crate) groups: u8,
 }
 
 impl Params<'_> {
-    /// Reads the words behind `owner`. `takes_free`: the option also takes words of any form.
+    /// Parses the words after `owner`. With `takes_free`, the option also accepts words of any
+    /// form.
     pub(crate) fn read<'a>(
         owner: &'a str,
         place: Place,
@@ -140,22 +141,22 @@ impl Params<'_> {
         self.given.iter().find(|given| given.known.form == form)
     }
 
-    /// Whether a parameter was given.
+    /// Returns true if a parameter was given.
     pub(crate) fn has(&self, form: &str) -> bool {
         self.find(form).is_some()
     }
 
-    /// Where a parameter stands; the option's own place if it is absent.
+    /// Returns the place of a parameter; the option's own place if it is absent.
     pub(crate) fn place_of(&self, form: &str) -> Place {
         self.find(form).map_or(self.place.clone(), |given| given.place.clone())
     }
 
-    /// The value of a parameter as it was written.
+    /// Returns the value of a parameter as written.
     pub(crate) fn text(&self, form: &str) -> Option<&str> {
         self.find(form).map(|given| given.value.as_str())
     }
 
-    /// The value of a parameter through `parse`; a mistake is reported and counts as absent.
+    /// Parses the value of a parameter with `parse`; a mistake is reported and counts as absent.
     pub(crate) fn value<T>(
         &self,
         form: &str,
@@ -175,7 +176,7 @@ impl Params<'_> {
         }
     }
 
-    /// A distribution, checked.
+    /// Returns a distribution, checked.
     pub(crate) fn distribution(
         &self,
         form: &str,
@@ -184,7 +185,7 @@ impl Params<'_> {
         self.spelled(form, diagnostics, values::distribution)
     }
 
-    /// A ratio of a distribution, checked.
+    /// Returns a ratio of a distribution, checked.
     pub(crate) fn ratio(&self, form: &str, diagnostics: &mut Diagnostics) -> Option<Spelled> {
         self.spelled(form, diagnostics, values::ratio_distribution)
     }
@@ -204,13 +205,13 @@ impl Params<'_> {
         })
     }
 
-    /// The `name=value` pairs between the parentheses of a parameter.
+    /// Returns the `name=value` pairs between the parentheses of a parameter.
     pub(crate) fn pairs(&self, form: &str, diagnostics: &mut Diagnostics) -> Option<Vec<Pair>> {
         let given = self.find(form)?;
         let mut pairs = Vec::new();
         let mut start = given.value_place.span.start;
-        // Spaces that were removed shift the places within by as much; the start stays right for
-        // the first pair and near for the rest.
+        // Removed spaces shift the places after them. The start is exact for the first pair, and
+        // approximate for the others.
         for part in given.value.split(',') {
             let place = Place {
                 source: 0,
@@ -250,12 +251,12 @@ fn fits(form: &str, word: &str) -> bool {
     start.is_some_and(|start| start.eq_ignore_ascii_case(form.as_bytes()))
 }
 
-/// The name of a parameter, for messages: its form without the sign.
+/// Returns the name of a parameter for messages: its form without the sign.
 pub(crate) fn name(form: &str) -> &str {
     form.trim_end_matches(['=', '('])
 }
 
-/// Whether a word behind an option is one that a command takes.
+/// Returns true if a word after an option is a parameter of a command.
 fn of_commands(option: &str, word: &str) -> bool {
     let commands = [&COMMON[..], &MIXED, &USER];
     option.starts_with('-')

@@ -1,17 +1,17 @@
-//! The rows of a partition: key from a seed, clustering values level by level, then the other
-//! columns, each from a seed that follows from what stands before it.
+//! The rows of a partition: its key from a seed, clustering values level by level, then the other
+//! columns. Each has a seed that follows from the values before it.
 //!
 //! A level's values are drawn together and without duplicates. Those of the first level come from
 //! the seed of the key, those of the next from that seed folded over the first value of the level
-//! above, and so on: the same values stand under every value above them. A row's own columns come
-//! from the last level's seed folded over the row's last clustering value.
+//! above, and so on. The same values therefore occur under every value above them. A row's own
+//! columns come from the last level's seed folded over the row's last clustering value.
 //!
-//! A write visits the rows up to a last one, whose place cassandra-stress reckons from the means of
-//! the levels and compares level by level. If there is one visit, the last row is that behind the
-//! most that a partition can have; otherwise each visit has its share of what an average one has.
-//! With several levels that ends a visit early: of the profile `cqlstress-example`, whose levels
-//! behind the first mostly have one value, a visit writes one row. It is done likewise here, since
-//! the rows are to be the same.
+//! A write visits the rows up to a last one, whose position cassandra-stress computes from the
+//! means of the levels and compares level by level. With a single visit, the last row is the one
+//! after the most that a partition can have. Otherwise each visit has its share of an average
+//! partition's rows. With several levels that ends a visit early: in the profile
+//! `cqlstress-example`, whose lower levels mostly have one value, a visit writes one row. This
+//! implementation does the same, so that the rows are equal.
 
 mod level;
 
@@ -21,18 +21,18 @@ use super::column::{Column, bytes, fold};
 use level::Level;
 use workload::random::Draws;
 
-/// Above this share a row is always visited.
+/// Share above which a row is always visited.
 const ALWAYS: f64 = 0.99999;
 
-/// The columns of a table, by their part in it.
+/// The columns of a table, by role.
 #[derive(Clone, Debug)]
 pub(crate) struct Columns {
     pub(crate) key: Vec<Column>,
     pub(crate) clustering: Vec<Column>,
     pub(crate) values: Vec<Column>,
-    /// The last row of an only visit: the product of what the tool has for the levels' largest.
+    /// Last row of a single visit: the product of the tool's maxima of the levels.
     rows_last: i64,
-    /// Mean rows below a value of each level, and mean values of each level.
+    /// Mean number of rows below a value of each level, and mean number of values of each level.
     descendants: Vec<i64>,
     averages: Vec<i64>,
 }
@@ -49,68 +49,68 @@ impl Columns {
             key,
             clustering,
             values,
-            // The tool counts rows in 32 bits; beyond them nothing is ever the last.
+            // The tool counts rows in 32 bits; beyond them no row is ever the last.
             rows_last: i64::from(product as i32),
             descendants: descendants.into_iter().map(|count| count.max(1)).collect(),
             averages: averages.into_iter().map(|count| count.max(1)).collect(),
         }
     }
 
-    /// Why no row of these can be made, where it may become larger than any server takes.
+    /// Returns an error if a row could be larger than any server accepts.
     pub(crate) fn too_large(&self) -> Option<String> {
         let all = [&self.key, &self.clustering, &self.values];
         bytes::too_large(all.into_iter().flatten())
     }
 
-    /// Clustering columns of which the tool has another number of values in each run.
+    /// Returns the clustering columns for which the tool has another number of values in each run.
     pub(crate) fn unseeded_counts(&self) -> impl Iterator<Item = &Column> {
         let levels = self.clustering.iter();
         levels.filter(|column| column.has_unseeded_count())
     }
 
-    /// Whether the tool has rows of other keys in each run.
+    /// Returns true if the tool has rows with other keys in each run.
     pub(crate) fn has_unseeded_rows(&self) -> bool {
         let mut levels = self.clustering.iter();
         levels.any(|column| column.has_unseeded_value() || column.has_unseeded_length())
     }
 
-    /// The most rows that a partition has.
+    /// Returns the maximum number of rows of a partition.
     pub(crate) fn rows_max(&self) -> f64 {
         let levels = self.clustering.iter();
         levels.map(|column| column.cluster.max() as f64).product()
     }
 }
 
-/// Which rows are visited.
+/// The rows to visit.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Visit {
-    /// Those that a write makes: each with this chance, on the visit of this number of so many.
+    /// Rows of a write: each with this chance, on the visit with this number of `visits`.
     Write {
         chance: f64,
         visit: i64,
         visits: i64,
     },
-    /// About so many rows out of all.
+    /// About this many of all rows.
     Some { rows: i64 },
-    /// All that the partition can have.
+    /// All rows that the partition can have.
     All,
 }
 
-/// What rows are made for.
+/// Purpose for which rows are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Purpose {
     Write,
-    /// Any row is as good as any other.
+    /// Any row will do.
     Read,
-    /// To know all rows that any run of the tool could have written.
+    /// All rows that any run of the tool could have written.
     Knowledge,
 }
 
-/// Walks the rows of one partition after another.
+/// Visits the rows of one partition after another.
 #[derive(Clone, Debug)]
 pub(crate) struct Walk {
     columns: Columns,
-    /// The key's columns.
+    /// Values of the key's columns.
     pub(crate) key: Vec<Vec<u8>>,
     key_seed: i64,
     /// Values yet to be visited, per level; the first is the current one.
@@ -120,12 +120,12 @@ pub(crate) struct Walk {
     last: Vec<i64>,
     chance: f64,
     purpose: Purpose,
-    /// What has been won already on the way down, per level, and what the chance is multiplied by.
+    /// Chance already won on the way down, per level, and the factor on the chance.
     rolls: Vec<f64>,
     chances: Vec<f64>,
     draws: Draws,
     has_next: bool,
-    /// The seed of the key visited last, how often it was, and the place of its next visit.
+    /// Seed of the key visited last, number of its visits, and position of its next visit.
     visited: (i64, i64, i64),
     /// Clustering values of the next row.
     ahead: Vec<Vec<u8>>,
@@ -156,7 +156,7 @@ impl Walk {
         }
     }
 
-    /// Clustering columns, which come first in a row.
+    /// Returns the number of clustering columns, which come first in a row.
     pub(crate) fn clustering(&self) -> usize {
         self.levels.len()
     }
@@ -172,7 +172,7 @@ impl Walk {
         }
     }
 
-    /// Begins a visit to the partition that was sought; `draws` decide where chance does.
+    /// Begins a visit to the current partition; `draws` makes the random choices.
     pub(crate) fn begin(&mut self, visit: Visit, draws: Draws) {
         self.draws = draws;
         if self.levels.is_empty() {
@@ -208,8 +208,8 @@ impl Walk {
         self.has_next = self.start(0);
     }
 
-    /// Goes to visit number `visit` of so many rows each. A visit that finds no row up to its last
-    /// one goes on with the rows of the next, so that those before it decide where it begins.
+    /// Moves to visit number `visit`, with `rows` rows in each. A visit without any row up to its
+    /// last one continues with the rows of the next. So the earlier visits decide where it begins.
     fn visit(&mut self, visit: i64, rows: i64) {
         let (seed, known, place) = self.visited;
         let (mut number, mut start) = if seed == self.key_seed && known <= visit {
@@ -231,7 +231,7 @@ impl Walk {
         self.visited = (self.key_seed, number + 1, start);
     }
 
-    /// Draws the first level anew and goes to the row of this place.
+    /// Draws the first level again and moves to the row at this position.
     fn start(&mut self, place: i64) -> bool {
         self.rolls.fill(1.0);
         self.chances.fill(1.0);
@@ -239,7 +239,7 @@ impl Walk {
         self.seek_row(place)
     }
 
-    /// Where row number `scalar` of an average partition stands, level by level.
+    /// Returns the position of row number `scalar` of an average partition, level by level.
     fn position(&self, scalar: i64) -> Vec<i64> {
         let mut rest = scalar;
         let mut position: Vec<i64> = self
@@ -262,7 +262,7 @@ impl Walk {
         position
     }
 
-    /// Draws the values of a level. The seeds of the levels above must stand.
+    /// Draws the values of a level. The seeds of the levels above must be set.
     fn fill(&mut self, level: usize) {
         let seed = match level {
             0 => self.key_seed,
@@ -284,13 +284,13 @@ impl Walk {
         }
     }
 
-    /// Goes `count` values on in a level.
+    /// Skips `count` values of a level.
     fn pass(&mut self, level: usize, count: i64) {
         self.levels[level].pass(&mut self.columns.clustering[level], count);
         self.current[level] += count;
     }
 
-    /// Goes to the first row of the visit; false if there is none.
+    /// Moves to the first row of the visit; returns false if there is none.
     fn seek_row(&mut self, scalar: i64) -> bool {
         let leaf = self.levels.len() - 1;
         if scalar == 0 {
@@ -314,8 +314,8 @@ impl Walk {
         self.behind_last(leaf) <= 0 && self.choose(leaf, true)
     }
 
-    /// A position that does not exist: on to the next value of a level above that has one. False
-    /// at the end of the partition.
+    /// Handles a position that does not exist: moves to the next value of a level above that has
+    /// one. Returns false at the end of the partition.
     fn climb(&mut self, level: usize) -> bool {
         let mut above = level;
         loop {
@@ -336,9 +336,9 @@ impl Walk {
         true
     }
 
-    /// Whether the current value stands behind the last row of the visit: 1; on the way to it: -1;
-    /// or is the last that there is up to it: 0. A level's only value left stands for all those
-    /// that an average partition would have behind it.
+    /// Compares the current value with the last row of the visit: 1 after it, -1 before it, 0 if it
+    /// is the last one up to it. A level's only remaining value stands for all those that an
+    /// average partition would have after it.
     fn behind_last(&self, level: usize) -> i32 {
         let mut before = false;
         for (depth, values) in self.levels.iter().enumerate().take(level + 1) {
@@ -361,8 +361,8 @@ impl Walk {
         self.choose(level, false)
     }
 
-    /// Chooses a row from the current values on: down where chance has it, on where it has not,
-    /// up where a level is exhausted. False at the end of the visit.
+    /// Chooses a row, starting at the current values: moves down if the draw selects it, on if it
+    /// does not, and up where a level is exhausted. Returns false at the end of the visit.
     fn choose(&mut self, level: usize, first: bool) -> bool {
         let mut level = level;
         loop {
@@ -383,7 +383,7 @@ impl Walk {
             }
             let chance = self.chance * self.chances[level];
             let forced = first && behind == 0;
-            // Values that chance passes over before the one that it takes.
+            // Number of values that are skipped before the one that is selected.
             let passed = match self.levels[level].passed(&mut self.draws) {
                 _ if forced || chance > ALWAYS => 0,
                 Some(passed) => passed,
@@ -410,13 +410,13 @@ impl Walk {
             if behind >= 0 {
                 return false;
             }
-            // Not beyond the last value, nor the last that is visited: those are looked at.
+            // Not beyond the last value, nor the last visited one: those are examined.
             let visited = self.last[level].saturating_sub(self.current[level]);
             self.pass(level, passed.min(visited).max(1));
         }
     }
 
-    /// Makes the next row of the visit; false at its end.
+    /// Makes the next row of the visit; returns false at its end.
     pub(crate) fn next_row(&mut self) -> bool {
         if !self.has_next {
             return false;

@@ -1,4 +1,4 @@
-//! From a command line to a step that can be run: tables, statements, operations, limits.
+//! Turns a command line into a step: tables, statements, operations, limits.
 
 mod predefined;
 mod user;
@@ -17,11 +17,11 @@ use crate::import::{Import, Offer, ReadFile, Step, StepLimit};
 use workload::{Kind, Policy, Program, Schema, Stage, Statement};
 use yaml::{Diagnostics, Place};
 
-/// Operations of a warm-up at most, and their share of the run's.
+/// Maximum number of warm-up operations, and their share of the run's.
 const WARMUP_MAX: u64 = 50_000;
 const WARMUP_SHARE: f64 = 0.25;
 
-/// What a command line of cassandra-stress asks for. All that is drawn is a function of `seed`.
+/// Imports a command line of cassandra-stress. Every random choice is a function of `seed`.
 ///
 /// # Errors
 /// Every mistake in the words and profiles, with its place.
@@ -66,7 +66,7 @@ pub fn import(words: &[String], seed: u64, read: ReadFile) -> Result<Import, Dia
     }
 }
 
-/// What stands before the run.
+/// Schema and tables of a run.
 struct Prepared {
     keyspace: String,
     tables: Vec<String>,
@@ -79,7 +79,7 @@ struct Prepared {
 struct Planner<'a> {
     run: &'a Run,
     seed: u64,
-    /// Where the profiles' files are named.
+    /// Place of the profiles' names.
     profile_place: Place,
     out: Diagnostics,
     notes: Vec<String>,
@@ -178,7 +178,8 @@ impl Planner<'_> {
         }
     }
 
-    /// When the run ends: as written, or after `count` operations, where its seeds end.
+    /// Returns the limit of the run: as stated, or after `count` operations, if its seeds end
+    /// there.
     fn limit(&mut self, count: Option<u64>) -> StepLimit {
         match (self.run.limit, count) {
             (Limit::Operations(_), count) => StepLimit::Operations(count.unwrap_or(0)),
@@ -195,7 +196,7 @@ impl Planner<'_> {
         }
     }
 
-    /// The step against so many nodes.
+    /// Returns the step for `nodes` nodes.
     fn step(&mut self, prepared: Prepared, nodes: u64) -> Option<Step> {
         let run = self.run;
         let runs = self.dist(&run.clustering);
@@ -271,8 +272,8 @@ impl Planner<'_> {
     }
 }
 
-/// Operations before the measured ones: as many for each kind of operation and each node, as the
-/// tool does.
+/// Returns the number of warm-up operations: equal for each kind of operation and each node, as in
+/// the tool.
 fn warmup(run: &Run, nodes: u64) -> u64 {
     let kinds = match &run.verb {
         Verb::Mixed(weights) => weights.len(),
@@ -280,7 +281,7 @@ fn warmup(run: &Run, nodes: u64) -> u64 {
         Verb::Read | Verb::Write | Verb::CounterRead | Verb::CounterWrite => 1,
     };
     let iterations = match run.limit {
-        // Rounded down, as the tool does.
+        // Rounded down, as in the tool.
         Limit::Operations(count) => ((count as f64 * WARMUP_SHARE) as u64).min(WARMUP_MAX),
         Limit::Duration(_) | Limit::Uncertainty { .. } => WARMUP_MAX,
     };

@@ -1,4 +1,4 @@
-//! A user profile: one table by its CQL, what its columns hold, how rows are inserted, queries.
+//! Reads a user profile: one table by its CQL, the values of its columns, its inserts, queries.
 //!
 //! Long because each key of the file has its reader here.
 
@@ -17,7 +17,9 @@ pub(super) use statements::quoted;
 use statements::{all_cells, columns, insert};
 use workload::BatchKind;
 use workload::schema::{self, Defined, Fault, Table};
-use yaml::{Diagnostic, Diagnostics, Entry, Limits, Node, Place, Raw, SourceText, did_you_mean};
+use yaml::{
+    Diagnostic, Diagnostics, Entry, Limits, Node, Place, Raw, SourceText, did_you_mean, near_name,
+};
 
 const KEYS: [&str; 11] = [
     "specname",
@@ -33,17 +35,17 @@ const KEYS: [&str; 11] = [
     "type_definitions",
 ];
 
-/// The key that may be left to the cluster.
+/// The key whose value may come from the cluster.
 pub(super) const DEFINITION: &str = "table_definition";
 
-/// A profile as SnakeYAML takes it: of a key that stands twice, the last value.
+/// Limits for a profile, which is parsed as SnakeYAML does: of a repeated key, the last value
+/// counts.
 pub(super) const LIMITS: Limits = Limits {
     last_wins: true,
     ..Limits::WORKLOAD
 };
 
-/// Keys of inserts that profiles have and cassandra-stress does not know (any more), and what is
-/// written today.
+/// Keys of inserts in older profiles that cassandra-stress does not know, with their replacements.
 const OLD_INSERT: [(&str, &str); 3] = [
     (
         "pervisit",
@@ -53,7 +55,7 @@ const OLD_INSERT: [(&str, &str); 3] = [
     ("visits", "it stands on the command line: -insert visits=…"),
 ];
 
-/// What a profile says of inserts; absent: the command line's or the tool's default.
+/// A profile's settings of inserts; absent ones are the command line's or the tool's default.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Inserts {
     pub(super) partitions: Option<Dist>,
@@ -72,7 +74,7 @@ pub(super) struct Query {
     pub(super) same_row: bool,
     pub(super) bound: Vec<Cell>,
     pub(super) returned: Option<Vec<Cell>>,
-    /// Why its rows are compared with nothing, if it reads.
+    /// Reason why its rows are not compared, if it reads.
     pub(super) not_compared: Option<&'static str>,
     pub(super) must_find: bool,
     pub(super) is_select: bool,
@@ -88,7 +90,7 @@ pub(super) struct TokenQuery {
     pub(super) page_size: i32,
 }
 
-/// A profile, read.
+/// A parsed profile.
 #[derive(Clone, Debug)]
 pub(super) struct Profile {
     pub(super) name: Option<String>,
@@ -97,17 +99,17 @@ pub(super) struct Profile {
     pub(super) columns: Columns,
     /// The statements of its schema, in order.
     pub(super) create_keyspace: Option<String>,
-    /// Whether the profile itself says how the keyspace is made.
+    /// True if the profile itself defines the keyspace.
     pub(super) is_keyspace_defined: bool,
     pub(super) create: Vec<String>,
     pub(super) inserts: Inserts,
     pub(super) queries: Vec<Query>,
-    /// Queries that cannot be read, by their names: mistakes only where they are used.
+    /// Queries that cannot be parsed, by name: mistakes only where they are used.
     pub(super) unreadable: Vec<(String, Vec<Diagnostic>)>,
-    /// The names of queries that may write to its table, whether they can be read or not.
+    /// Names of queries that may write to its table, even if they cannot be parsed.
     pub(super) writing: Vec<String>,
     pub(super) token_queries: Vec<TokenQuery>,
-    /// The insert's statement, what it binds, and how many of those are no key.
+    /// The insert's statement, its bound cells, and how many of those are not part of the key.
     pub(super) insert_cql: String,
     pub(super) insert_bound: Vec<Cell>,
     pub(super) insert_values: usize,
@@ -116,13 +118,13 @@ pub(super) struct Profile {
 }
 
 impl Profile {
-    /// What `SELECT *` returns: keys, then statics, then the others, by name.
+    /// Returns the cells of `SELECT *`: keys, then statics, then the others, by name.
     pub(super) fn all_cells(&self) -> Vec<Cell> {
         all_cells(&self.table)
     }
 }
 
-/// What is said of a key that is needed.
+/// Returns the message about a missing key.
 pub(super) fn missing(key: &str) -> String {
     format!("`{key}` is missing")
 }
@@ -155,7 +157,7 @@ struct Reader<'a, 'd> {
     notes: Vec<String>,
 }
 
-/// A note on each key that stands twice, at any depth.
+/// Returns a note on each repeated key, at any depth.
 fn repeats(node: &Node, out: &Diagnostics) -> Vec<String> {
     let of_entry = |entry: &Entry| {
         let earlier = entry.earlier.as_ref();
@@ -177,15 +179,15 @@ fn repeats(node: &Node, out: &Diagnostics) -> Vec<String> {
     }
 }
 
-/// A place in words: `p.yaml:3`.
+/// Describes a place: `p.yaml:3`.
 fn where_is(place: &Place, out: &Diagnostics) -> String {
     let source = &out.sources[place.source];
     let (line, _) = yaml::line_and_column(&source.text, place.span.start);
     format!("{}:{line}", source.name)
 }
 
-/// Where in the file a statement's `fault` is: what stands there is looked for, since a text of
-/// several lines is not in the file as YAML makes it.
+/// Returns the place in the file of a statement's `fault`. It searches for the text, since YAML
+/// changes a text of several lines.
 fn within(node: &Node, source: &str, text: &str, fault: &Fault) -> Place {
     let word = |c: char| c.is_alphanumeric() || c == '_';
     let rest = text.get(fault.at..).unwrap_or_default();
@@ -215,7 +217,7 @@ impl<'a> Reader<'a, '_> {
         self.out.add(place, message, None);
     }
 
-    /// The keys of a mapping must be known ones, whatever their case.
+    /// Checks that the keys of a mapping are known, ignoring case.
     fn keys(&mut self, node: &Node, known: &[&str], what: &str) {
         let Some(entries) = node.entries() else {
             let message = format!("{what} is a mapping, not {}", node.describe());
@@ -290,7 +292,7 @@ impl<'a> Reader<'a, '_> {
         })
     }
 
-    /// What is different here, and what was left to a default.
+    /// Returns notes on differences, and on defaults.
     fn notes(&mut self, keyspace: &str, columns: &Columns) -> Vec<String> {
         let named = |is: fn(&Column) -> bool| {
             let all = [&columns.key, &columns.clustering, &columns.values];
@@ -328,7 +330,7 @@ impl<'a> Reader<'a, '_> {
         notes
     }
 
-    /// The generators of the table's columns; none where a row may become too large.
+    /// Returns the generators of the table's columns; `None` if a row may become too large.
     fn columns(&mut self, table: &Table) -> Option<Columns> {
         let columns = columns(table, &self.columnspec(table));
         if let Some(message) = columns.too_large() {
@@ -338,8 +340,8 @@ impl<'a> Reader<'a, '_> {
         Some(columns)
     }
 
-    /// The statement that makes the keyspace. Without a definition the tool expects it to be there;
-    /// a new cluster has none, and this changes none that is there.
+    /// Returns the statement that creates the keyspace. Without a definition the tool expects it to
+    /// exist. A new cluster does not have it, and the statement does not change an existing one.
     fn create_keyspace(&mut self, keyspace: &str) -> String {
         match self.text("keyspace_definition") {
             Some((text, _)) => text.trim().trim_end_matches(';').to_owned(),
@@ -351,14 +353,14 @@ impl<'a> Reader<'a, '_> {
         }
     }
 
-    /// The statements that make the table, each with its keyspace.
+    /// Returns the statements that create the table, each with its keyspace.
     fn create(&mut self, keyspace: &str, types: &[UdtType]) -> Vec<String> {
         let (mut create, mut types_count) = (Vec::new(), 0);
         for key in ["type_definitions", "table_definition", "extra_definitions"] {
             for (text, place) in self.statements(key) {
                 let text = text.trim().trim_end_matches(';');
                 match schema::qualify(text, keyspace) {
-                    // The table needs its types, wherever the profile has them.
+                    // The table needs its types, wherever they are in the profile.
                     Ok(cql) if matches!(schema::parse(text, types), Ok(Defined::Type(_))) => {
                         create.insert(types_count, cql);
                         types_count += 1;
@@ -371,7 +373,7 @@ impl<'a> Reader<'a, '_> {
         create
     }
 
-    /// The texts of a key: one, or a list.
+    /// Returns the texts of a key: one, or a list.
     fn statements(&mut self, key: &str) -> Vec<(String, Place)> {
         let Some(node) = self.root.at(key) else {
             return Vec::new();
@@ -482,11 +484,10 @@ impl<'a> Reader<'a, '_> {
                 Some(column) => {
                     specs.insert((*column).to_owned(), spec);
                 }
-                // As the tool, which looks a column up and never a specification.
+                // As in the tool, which looks up columns and never checks specifications.
                 None => {
-                    let near = did_you_mean(name, known)
-                        .filter(|hint| hint.starts_with("did"))
-                        .map_or(String::new(), |hint| format!("; {hint}"));
+                    let near =
+                        near_name(name, known).map_or(String::new(), |hint| format!("; {hint}"));
                     self.notes.push(format!(
                         "{}: the table has no column {name}, so its specification has no \
                          effect{near}",

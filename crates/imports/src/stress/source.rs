@@ -1,9 +1,9 @@
-//! The operations of a cassandra-stress run: which kind, on which seeds, with which rows.
+//! Generates the operations of a cassandra-stress run: kind, seeds and rows.
 //!
 //! The tool draws the kinds of operations, the number of partitions of each and the rows of a read
-//! from generators that nobody seeds; here they are functions of the seed and the operation's
-//! number. Seeds of a sequence are visited without gap: how many the operations before have taken
-//! is summed block by block, and the sums are kept.
+//! from unseeded generators. Here they are functions of the seed and the operation's number. Seeds
+//! of a sequence are visited without gaps: the number that earlier operations have taken is summed
+//! block by block, and the sums are kept.
 
 mod cursor;
 mod known;
@@ -13,34 +13,34 @@ use super::partition::Columns;
 use workload::ClientRanges;
 use workload::random::{Draws, lane};
 
-/// Operations whose kinds are drawn together.
+/// Number of operations whose kinds are drawn together.
 const BLOCK: usize = 256;
-/// Operations that a batch may hold in the protocol.
+/// Maximum number of operations of a batch in the protocol.
 const BATCH_MAX: usize = 65_535;
 
-/// The lanes of the seed.
+/// Lanes of the seed.
 const KINDS: u64 = 41;
 const COUNTS: u64 = 42;
 const SEEDS: u64 = 43;
 const ROWS: u64 = 44;
 const SHARES: u64 = 45;
 
-/// Where a bound or returned cell comes from.
+/// Source of a bound or returned cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Cell {
     /// A column of the partition key.
     Key(usize),
-    /// A clustering column or another one.
+    /// A clustering column or another column.
     Row(usize),
-    /// Returned only: a column that all rows share, so that the last one written has its value.
+    /// Returned only: a static column, which has the value of the last write to any row.
     Static(usize),
-    /// Returned only: a list that every write of its row appends to.
+    /// Returned only: a list to which every write of its row appends.
     Appended(usize),
     /// Returned only: a collection to which the writes of all rows of a partition add.
     Gathered(usize),
 }
 
-/// What an operation does.
+/// Work of an operation.
 #[derive(Clone, Debug)]
 #[expect(
     clippy::large_enum_variant,
@@ -52,19 +52,19 @@ pub(super) enum What {
         partitions: Dist,
         select: Ratio,
         visits: i64,
-        /// The share of the columns behind the key that have values.
+        /// Share of the non-key columns that have values.
         population: Ratio,
-        /// Bound cells that are no part of the key, which a population may leave out.
+        /// Bound cells that are not part of the key, which a population may leave out.
         values: usize,
     },
-    /// Reads with arguments of one or of several rows of a partition.
+    /// Reads with arguments from one or from several rows of a partition.
     Query {
         same_row: bool,
-        /// What stands in a returned row; none: it cannot be compared.
+        /// Content of a returned row; `None` if it cannot be compared.
         returned: Option<Vec<Cell>>,
-        /// Whether a partition that was written must have a row for it.
+        /// True if a written partition must have a row for it.
         must_find: bool,
-        /// Whether it reads whole partitions, and writes leave no row to chance: then every row
+        /// True if it reads whole partitions, and writes leave out no row at random: then every row
         /// that a write makes must be there.
         whole: bool,
     },
@@ -84,7 +84,7 @@ pub(super) struct Op {
 }
 
 impl Op {
-    /// Whether each of its operations is for one partition.
+    /// Returns true if each of its operations is for one partition.
     fn is_for_one(&self) -> bool {
         match &self.what {
             What::Insert { partitions, .. } => partitions.is_fixed() && partitions.max() == 1,
@@ -93,14 +93,14 @@ impl Op {
     }
 }
 
-/// Where seeds come from.
+/// Source of the seeds.
 #[derive(Clone, Debug)]
 pub(super) enum Seeds {
     Sequence {
         first: i64,
         count: u64,
         lookback: Option<Dist>,
-        /// The parts that clients visit, if each has one of its own.
+        /// Ranges that clients visit, if each has its own.
         ranges: Option<ClientRanges>,
     },
     Drawn(Dist),
@@ -111,16 +111,16 @@ pub(super) enum Seeds {
 pub(super) struct Operations {
     pub(super) seed: u64,
     pub(super) tables: Vec<Columns>,
-    /// Whether values of a table's columns are counters, which nothing can be compared with.
+    /// True if a table's values are counters, which cannot be compared.
     pub(super) counters: Vec<bool>,
-    /// Whether writes to a table leave cells out.
+    /// True if writes to a table leave cells out.
     pub(super) sparse: Vec<bool>,
     pub(super) ops: Vec<Op>,
     pub(super) runs: Dist,
     pub(super) seeds: Seeds,
-    /// Partitions that all operations together are for (`n=`); none: no end.
+    /// Total number of partitions of all operations (`n=`); `None` without an end.
     pub(super) partitions: Option<u64>,
-    /// Seeds of a sequence that does not begin anew (`no-wrap`); none: no end.
+    /// Number of seeds of a sequence that does not repeat (`no-wrap`); `None` without an end.
     pub(super) last_seed: Option<u64>,
 }
 
@@ -128,21 +128,21 @@ pub(super) struct Operations {
 #[derive(Clone, Copy, Debug)]
 struct Planned {
     op: u16,
-    /// Places in the sequence of seeds that it takes: none for a read that looks back.
+    /// Places in the sequence of seeds that it takes: 0 for a read that looks back.
     own: u32,
     before: Taken,
 }
 
-/// What operations have taken.
+/// Consumption of operations.
 #[derive(Clone, Copy, Debug, Default)]
 struct Taken {
     /// Places in the sequence of seeds; a seed has as many as it has visits.
     places: u64,
-    /// What `n=` counts: a read that takes no place counts as one.
+    /// Count for `n=`: a read that takes no place counts as one.
     partitions: u64,
 }
 
-/// What the operations of a block are.
+/// Operations of a block.
 #[derive(Clone, Debug)]
 struct Block {
     number: u64,
@@ -151,7 +151,7 @@ struct Block {
 }
 
 impl Operations {
-    /// Operations of a run that has an end.
+    /// Returns the number of operations of a run that has an end.
     pub(super) fn count(&self) -> Option<u64> {
         let ends = self.ends();
         if ends.partitions == u64::MAX && ends.places == u64::MAX {
@@ -176,7 +176,7 @@ impl Operations {
         }
     }
 
-    /// Where the run ends. A sequence ends no run of which nothing takes its seeds.
+    /// Returns the end of the run. A sequence ends the run only if some operation takes its seeds.
     fn ends(&self) -> Taken {
         let takes = |op: &Op| op.weight > 0.0 && self.takes(op, 0) > 0;
         let places = match self.last_seed {
@@ -189,7 +189,7 @@ impl Operations {
         }
     }
 
-    /// Places that a planned operation has, as far as the run goes.
+    /// Returns the places of a planned operation, up to the end of the run.
     fn left(&self, planned: Planned) -> u32 {
         let ends = self.ends();
         let places = ends.places.saturating_sub(planned.before.places);
@@ -198,7 +198,7 @@ impl Operations {
         u64::from(planned.own).min(left).max(1) as u32
     }
 
-    /// Visits of each seed that is written.
+    /// Returns the number of visits of each written seed.
     fn visits(&self) -> u64 {
         let visits = self.ops.iter().map(|op| match &op.what {
             What::Insert { visits, .. } => (*visits).max(1) as u64,
@@ -207,7 +207,7 @@ impl Operations {
         visits.max().unwrap_or(1)
     }
 
-    /// Whether every operation takes exactly one place: then nothing has to be summed.
+    /// Returns true if every operation takes exactly one place: then no sums are needed.
     fn takes_one(&self) -> bool {
         let one = |op: &Op| match &op.what {
             What::Insert { .. } => op.is_for_one(),
@@ -227,7 +227,7 @@ impl Operations {
         )
     }
 
-    /// The operations of a block, when those before have taken so much.
+    /// Returns the operations of a block, if earlier ones have taken `taken`.
     fn block(&self, number: u64, taken: Taken) -> Block {
         let mut draws = Draws::new(lane(self.seed, KINDS), number);
         let mut runs = self.runs;
@@ -264,8 +264,9 @@ impl Operations {
         block
     }
 
-    /// Places in the sequence that operation `n` takes. Where a seed is visited more than once,
-    /// reads take what is being written: they would leave a seed half visited otherwise.
+    /// Returns the number of places in the sequence that operation `n` takes. If seeds are visited
+    /// more than once, reads take the seeds that are being written: otherwise they would leave a
+    /// seed half visited.
     fn takes(&self, op: &Op, n: u64) -> u32 {
         match &op.what {
             What::Insert { partitions, .. } if partitions.is_fixed() => {
@@ -282,7 +283,7 @@ impl Operations {
         }
     }
 
-    /// Seed number `index` of all that the run takes.
+    /// Returns the seed with this index among all that the run takes.
     fn seed_at(&self, index: u64) -> i64 {
         match &self.seeds {
             Seeds::Sequence {
@@ -302,7 +303,7 @@ impl Operations {
         }
     }
 
-    /// How many seeds read `n` looks back.
+    /// Returns how many seeds read `n` looks back.
     fn back(&self, n: u64) -> Option<u64> {
         let Seeds::Sequence {
             lookback: Some(lookback),
@@ -316,7 +317,7 @@ impl Operations {
         Some(lookback.next().max(0) as u64)
     }
 
-    /// The seed of a read that looks back from the last of `written` seeds.
+    /// Returns the seed of a read that looks back from the last of `written` seeds.
     fn seed_back(&self, n: u64, written: u64) -> Option<i64> {
         let back = self.back(n)?;
         let Seeds::Sequence { first, count, .. } = &self.seeds else {

@@ -1,8 +1,8 @@
-//! What the commands and the options of rows, rates and failures take: one line per parameter,
-//! from which it is read, suggested and explained.
+//! Parameters of the commands, and of the options for rows, rates and failures: one line per
+//! parameter, which serves for parsing, suggestions and explanations.
 //!
-//! What must hold: the defaults are those of cassandra-stress 3.11.4; alternatives that exclude
-//! each other share no bit.
+//! The defaults are those of cassandra-stress 3.11.4. Alternatives that exclude each other share no
+//! bit.
 
 use super::params::{KnownParam, known};
 
@@ -25,10 +25,10 @@ pub(crate) const VERBS: [(&str, &[&str]); 6] = [
 const UNCERTAINTY: u8 = 1;
 const COUNT: u8 = 2;
 const DURATION: u8 = 4;
-/// In each alternative.
+/// In every alternative.
 pub(crate) const ANY: u8 = u8::MAX;
 
-/// What every command takes.
+/// Parameters of every command.
 pub(crate) const COMMON: [KnownParam; 12] = [
     known(
         "err<",
@@ -79,7 +79,7 @@ pub(crate) const COMMON: [KnownParam; 12] = [
     known("no_warmup", ANY, "", "Old spelling of no-warmup"),
 ];
 
-/// What `mixed` takes besides.
+/// Additional parameters of `mixed`.
 pub(crate) const MIXED: [KnownParam; 2] = [
     known(
         "ratio(",
@@ -95,7 +95,7 @@ pub(crate) const MIXED: [KnownParam; 2] = [
     ),
 ];
 
-/// What `user` takes besides.
+/// Additional parameters of `user`.
 pub(crate) const USER: [KnownParam; 3] = [
     known(
         "profile=",
@@ -119,7 +119,7 @@ pub(crate) const USER: [KnownParam; 3] = [
 
 /// The first of an option's two alternatives: `seq=`, `names=`, `threads=`.
 pub(crate) const FIRST: u8 = 1;
-/// The second: `dist=`, `n=`, the ladder of threads.
+/// The second alternative: `dist=`, `n=`, the ladder of threads.
 pub(crate) const SECOND: u8 = 2;
 
 /// `-pop`.

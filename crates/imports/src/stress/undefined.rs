@@ -1,8 +1,8 @@
-//! Profiles that leave their table's definition out, because the table is there already: what has
-//! to be asked of the cluster, and the profile with the answer in it.
+//! Profiles without their table's definition, because the table exists already: the questions to
+//! the cluster, and the profile with the answer.
 //!
 //! The tool asks the cluster each time. Here the answer becomes part of the profile that is kept
-//! with the run, so that the run can be done again, elsewhere too.
+//! with the run, so that the run can be repeated, elsewhere too.
 
 use super::command::{Command, Task};
 use super::{access, profile};
@@ -12,16 +12,17 @@ use yaml::{Diagnostic, Diagnostics, Raw, SourceText};
 /// A table whose definition only the cluster knows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Undefined {
-    /// Its keyspace, as the tool reads it.
+    /// Keyspace, as the tool reads it.
     pub keyspace: String,
-    /// Its name.
+    /// Name of the table.
     pub table: String,
-    /// Whether the profile defines types of its own.
+    /// True if the profile defines types of its own.
     has_types: bool,
 }
 
 impl Undefined {
-    /// What `profile` leaves out; `None` if it has a definition, or is no profile.
+    /// Returns the table that `profile` does not define; `None` if it has a definition, or is not a
+    /// profile.
     pub fn of(profile: &str) -> Option<Undefined> {
         let mut ignored = Diagnostics::new(vec![SourceText {
             name: String::new(),
@@ -40,14 +41,14 @@ impl Undefined {
         })
     }
 
-    /// Whether a mistake is that of a profile without a definition.
+    /// Returns true if a mistake is about a missing definition.
     pub fn is_said_by(mistake: &Diagnostic) -> bool {
         mistake.message == profile::missing(profile::DEFINITION)
     }
 
-    /// The profile with the statements that `DESCRIBE` gave; `from` says where.
+    /// Returns the profile with the statements of `DESCRIBE`; `from` names their source.
     pub fn define(&self, profile: &str, table: &str, types: &[String], from: &str) -> String {
-        // It is there already, and a run elsewhere makes it.
+        // The table exists here already, and a run elsewhere creates it.
         let block = |indent: &str, create: &str, cql: &str| {
             let cql = cql.replacen(create, &format!("{create} IF NOT EXISTS"), 1);
             let lines = cql.lines().map(|line| format!("{indent}{line}\n"));
@@ -69,7 +70,7 @@ impl Undefined {
     }
 }
 
-/// Whom a command line asks; `None` for one with mistakes.
+/// Returns the connection settings of a command line; `None` for one with mistakes.
 pub fn connection(words: &[String], read: ReadFile) -> Option<Connection> {
     let command = Command::parse(words).ok()?;
     let Task::Run(run) = &command.task else {

@@ -1,23 +1,23 @@
-//! The values of parameters: counts, times, ranges, distributions, consistency levels.
+//! Parses the values of parameters: counts, times, ranges, distributions, consistency levels.
 //!
-//! Every function says what is wrong with a value in words that follow on `name: `; who calls it
-//! knows the name and the place.
+//! Every function describes a mistake in words that follow `name: `; its caller knows the name and
+//! the place.
 
 use core::time::Duration;
 
 use cql::Consistency;
 
-/// A distribution as it was written: `[~]NAME(arguments)`, checked but not yet made.
+/// A distribution as written: `[~]NAME(arguments)`, checked but not yet built.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spelled {
-    /// The text, without spaces.
+    /// Text without spaces.
     pub text: String,
-    /// Where it stands in the command line; a default stands nowhere.
+    /// Place in the command line; empty for a default.
     pub(crate) place: yaml::Place,
 }
 
 impl Spelled {
-    /// A distribution that nobody has written.
+    /// Creates a distribution from a default.
     pub(crate) fn default_of(text: impl Into<String>) -> Spelled {
         Spelled {
             text: text.into(),
@@ -32,7 +32,7 @@ pub(crate) const DISTRIBUTIONS: [&str; 13] = [
     "qextreme", "qextr", "weibull", "seq",
 ];
 
-/// A whole number, perhaps with `k`, `m` or `b` behind it for thousands, millions and billions.
+/// Parses a whole number, optionally with `k`, `m` or `b` for thousands, millions and billions.
 pub(crate) fn count(text: &str) -> Result<u64, String> {
     let (digits, factor) = match text.char_indices().next_back() {
         Some((at, 'k' | 'K')) => (&text[..at], 1_000),
@@ -53,7 +53,7 @@ pub(crate) fn count(text: &str) -> Result<u64, String> {
         .ok_or_else(|| format!("`{text}` is more than the limit of {}", i64::MAX))
 }
 
-/// A whole number within limits, without a suffix.
+/// Parses a whole number within limits, without a suffix.
 pub(crate) fn number(text: &str, limits: (u64, u64)) -> Result<u64, String> {
     let (least, most) = limits;
     if text.is_empty() || !text.bytes().all(|digit| digit.is_ascii_digit()) {
@@ -63,7 +63,7 @@ pub(crate) fn number(text: &str, limits: (u64, u64)) -> Result<u64, String> {
     inside.ok_or_else(|| format!("`{text}` is not between {least} and {most}"))
 }
 
-/// `10s`, `5m`, `1h`.
+/// Parses `10s`, `5m`, `1h`.
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     let wrong = || format!("`{text}` is no time; write a number and s, m or h, such as 5m");
     let (at, unit) = text.char_indices().next_back().ok_or_else(wrong)?;
@@ -79,13 +79,13 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     }
     number
         .checked_mul(seconds)
-        // Ten years: what is longer is a slip.
+        // Ten years: a longer time is a typing error.
         .filter(|seconds| *seconds <= 315_360_000)
         .map(Duration::from_secs)
         .ok_or_else(|| format!("`{text}` is longer than ten years"))
 }
 
-/// `1s`, `500ms`, `2`: the time between two lines; a number alone is in seconds.
+/// Parses the time between two lines: `1s`, `500ms`, `2`; a number alone is in seconds.
 pub(crate) fn interval(text: &str) -> Result<Duration, String> {
     let lower = text.to_ascii_lowercase();
     let (digits, milliseconds) = match lower.strip_suffix("ms") {
@@ -97,23 +97,23 @@ pub(crate) fn interval(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| format!("`{text}` is no time; write 1s or 500ms"))?;
     match time {
         0 => Err("the time between two lines must be greater than zero".to_owned()),
-        // An hour; intervals are kept apart in memory until they are written.
+        // At most an hour: intervals are kept separately in memory until they are written.
         1..=3_600_000 => Ok(Duration::from_millis(time)),
         _ => Err(format!("`{text}` is longer than an hour")),
     }
 }
 
-/// `5000/s`.
+/// Parses `5000/s`.
 pub(crate) fn rate(text: &str) -> Result<u64, String> {
     let digits = text
         .strip_suffix("/s")
         .or_else(|| text.strip_suffix("/S"))
         .ok_or_else(|| format!("`{text}` is no rate; write it as 5000/s"))?;
-    // More than a client could send or a clock in ns could space.
+    // The limit is more than a client could send, or a clock in ns could space.
     number(digits, (0, 1_000_000_000))
 }
 
-/// `0.02`: below 1, as the tool demands.
+/// Parses a fraction such as `0.02`; it must be below 1, as in the tool.
 pub(crate) fn fraction(text: &str) -> Result<f64, String> {
     let digits = text.strip_prefix("0.").filter(|d| count_digits(d).is_some());
     match digits.and_then(|_| text.parse::<f64>().ok()) {
@@ -123,7 +123,7 @@ pub(crate) fn fraction(text: &str) -> Result<f64, String> {
     }
 }
 
-/// `1..10`, `1..1M`: the two ends, the first at most the second.
+/// Parses a range such as `1..10` or `1..1M`; the first end is at most the second.
 pub(crate) fn range(text: &str) -> Result<(i64, i64), String> {
     let wrong = || format!("`{text}` is no range; write the first and the last as 1..1000000");
     let dots = text.find("..").ok_or_else(wrong)?;
@@ -138,24 +138,24 @@ pub(crate) fn range(text: &str) -> Result<(i64, i64), String> {
     Ok((first, last))
 }
 
-/// The range of seeds.
+/// Parses the range of seeds.
 pub(crate) fn seeds(text: &str) -> Result<(u64, u64), String> {
     let (first, last) = range(text)?;
     match u64::try_from(first) {
-        // As in a distribution `seq`, a single seed is a sequence without a step.
+        // A single seed is a sequence without a step, as in a distribution `seq`.
         Ok(first) => Ok((first, last as u64)),
         Err(_) => Err(format!("`{text}` begins below 0; seeds are 0 and above")),
     }
 }
 
-/// The largest value of a distribution that was checked.
+/// Returns the largest value of a checked distribution.
 pub(crate) fn largest(text: &str) -> i64 {
     let inner = text.split_once('(').map_or("", |(_, inner)| inner);
     let first = inner.split([',', ')']).next().unwrap_or("");
     signed(first).or_else(|_| range(first).map(|(_, last)| last)).unwrap_or(0)
 }
 
-/// Names of columns with commas between them, in the order of their bytes.
+/// Parses names of columns with commas between them; sorts them in byte order.
 pub(crate) fn names(text: &str) -> Result<Vec<String>, String> {
     let mut names: Vec<String> = text.split(',').map(str::to_owned).collect();
     names.sort_unstable();
@@ -170,12 +170,12 @@ pub(crate) fn names(text: &str) -> Result<Vec<String>, String> {
     }
 }
 
-/// A consistency level.
+/// Parses a consistency level.
 pub(crate) fn consistency(text: &str) -> Result<Consistency, String> {
     text.parse::<Consistency>().map_err(|error| error.to_string())
 }
 
-/// A serial consistency level.
+/// Parses a serial consistency level.
 pub(crate) fn serial_consistency(text: &str) -> Result<Consistency, String> {
     match consistency(text)? {
         level @ (Consistency::Serial | Consistency::LocalSerial) => Ok(level),

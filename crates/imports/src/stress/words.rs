@@ -1,29 +1,29 @@
-//! The words of a command line as cassandra-stress sees them: joined with spaces, freed of the
-//! spaces around `,` `=` `(` `)`, and split again.
+//! Splits a command line into words as cassandra-stress does: joined with spaces, without spaces
+//! around `,` `=` `(` `)`, and split again.
 //!
-//! What must hold: every character of a word knows its place in the joined line, so that mistakes
-//! can be shown there; the line that is kept for showing has stars in the place of secrets.
+//! Every character of a word has its place in the joined line, so that mistakes can be shown there.
+//! The line that is kept for display has its secrets masked.
 
 use std::fmt;
 use std::ops::Range;
 
 use yaml::{Diagnostics, Place, SourceText};
 
-/// What mistakes on the command line are said to be in.
+/// Name of the source of mistakes on the command line.
 pub(crate) const NAME: &str = "command line";
 
-/// A word and where it stands.
+/// A word and its place.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Word {
     pub(crate) text: String,
-    /// Per byte of the text, where it stands in the line; and one past the last.
+    /// For each byte of the text, its position in the line; and one past the last.
     offsets: Vec<usize>,
 }
 
 /// A command line.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Line {
-    /// The words joined with spaces, with secrets starred out.
+    /// The words joined with spaces, with secrets masked.
     pub(crate) shown: String,
     pub(crate) words: Vec<Word>,
 }
@@ -42,12 +42,12 @@ impl fmt::Debug for Line {
 }
 
 impl Word {
-    /// The place of the whole word.
+    /// Returns the place of the whole word.
     pub(crate) fn place(&self) -> Place {
         self.part(0..self.text.len())
     }
 
-    /// The place of a range of its bytes.
+    /// Returns the place of a range of its bytes.
     pub(crate) fn part(&self, bytes: Range<usize>) -> Place {
         Place {
             source: 0,
@@ -66,7 +66,7 @@ impl Word {
         }
     }
 
-    /// The name of the parameter: what precedes its value; for a word that has none, all of it.
+    /// Returns the name of the parameter: the text before its value, or the whole word.
     pub(crate) fn key(&self) -> &str {
         let end = self.text.find(['=', '(', '<', '>']);
         &self.text[..end.unwrap_or(self.text.len())]
@@ -90,7 +90,7 @@ impl Line {
         }
     }
 
-    /// No mistakes yet in this line.
+    /// Creates diagnostics without mistakes for this line.
     pub(crate) fn diagnostics(&self) -> Diagnostics {
         Diagnostics::new(vec![SourceText {
             name: NAME.to_owned(),
@@ -98,7 +98,7 @@ impl Line {
         }])
     }
 
-    /// The place behind the last word.
+    /// Returns the place after the last word.
     pub(crate) fn end(&self) -> Place {
         Place {
             source: 0,
@@ -107,8 +107,8 @@ impl Line {
     }
 }
 
-/// Where the value of a secret stands in the line; nowhere if the word holds none. Misspelt names
-/// are secrets too as long as they are near to `password`.
+/// Returns the positions of a secret's value in the line; empty if the word has none. Misspelt
+/// names count as secrets too if they are close to `password`.
 fn secret_bytes(word: &Word) -> Vec<usize> {
     let key = word.key().to_ascii_lowercase();
     let secret = ["pass", "pwd", "secret", "word"].iter().any(|part| key.contains(part));

@@ -1,22 +1,23 @@
-//! Which record an operation touches: YCSB's request distributions, drawn from the seed and the
-//! operation's number instead of a thread's own random numbers.
+//! Chooses the record of an operation: YCSB's request distributions, drawn from the seed and the
+//! operation's number instead of per-thread random numbers.
 //!
-//! The formula of zipfian is that of Gray et al., "Quickly generating billion-record synthetic
+//! The zipfian formula is that of Gray et al., "Quickly generating billion-record synthetic
 //! databases", SIGMOD 1994, which YCSB uses. Record numbers are 64 bits wide here; YCSB's pass
 //! through an int and end at 2^31.
 
 use workload::random::Draws;
 
-/// YCSB's constant of skew.
+/// YCSB's skew constant.
 const THETA: f64 = 0.99;
-/// Items of the ranks that `zipfian` scatters over the records, and their zeta.
+/// Number of the ranks that `zipfian` scatters over the records, and their zeta.
 const SCRAMBLED_ITEMS: u64 = 10_000_000_000;
 const SCRAMBLED_ZETA: f64 = 26.469_028_201_783_02;
-/// Terms of zeta that are summed one by one; the rest by Euler and Maclaurin, whose error is then
-/// below 1e-12.
+/// Number of zeta's terms that are summed one by one; the rest by the Euler–Maclaurin formula,
+/// whose error is then below 1e-12.
 const TERMS_EXACT: u64 = 1_000_000;
 
-/// The 64-bit FNV-1a hash of the eight bytes of `number`, lowest first, as a positive number.
+/// Returns the 64-bit FNV-1a hash of the eight bytes of `number`, lowest first, as a positive
+/// number.
 pub(super) fn fnv(mut number: u64) -> u64 {
     let mut hash = 0xCBF2_9CE4_8422_2325u64; // offset basis
     for _ in 0..8 {
@@ -52,7 +53,7 @@ impl Zipfian {
         }
     }
 
-    /// A rank below `items`; 0 is the most popular.
+    /// Draws a rank below `items`; 0 is the most popular.
     pub(super) fn draw(&mut self, items: u64, draws: &mut Draws) -> u64 {
         let items = items.max(1);
         if items > self.zeta_items && items - self.zeta_items < TERMS_EXACT {
@@ -79,7 +80,7 @@ impl Zipfian {
     }
 }
 
-/// Sum of `i^-θ` for i from 1 to `items`.
+/// Returns the sum of `i^-θ` for i from 1 to `items`.
 fn zeta(items: u64) -> f64 {
     let exact = items.min(TERMS_EXACT);
     let mut sum: f64 = (1..=exact).map(|i| libm::pow(i as f64, -THETA)).sum();
@@ -93,7 +94,7 @@ fn zeta(items: u64) -> f64 {
     sum
 }
 
-/// `requestdistribution`, and what it needs.
+/// A `requestdistribution`, with its parameters.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Chooser {
     Uniform,
@@ -108,7 +109,7 @@ pub(super) enum Chooser {
     Exponential {
         gamma: f64,
     },
-    /// With this share of the operations, within this many first records.
+    /// With this share of the operations in this many first records.
     Hotspot {
         records: u64,
         share: f64,
@@ -123,8 +124,8 @@ impl Chooser {
         }
     }
 
-    /// The record of operation `n`: `first` is the first record, `loaded` how many there are at
-    /// the begin, `last` the last one that has been inserted.
+    /// Draws the record of operation `n`: `first` is the first record, `loaded` the initial number
+    /// of records, `last` the last one that was inserted.
     pub(super) fn draw(
         &mut self,
         n: u64,
@@ -145,7 +146,7 @@ impl Chooser {
             }
             Chooser::Zipfian { zipfian, span } => loop {
                 let record = first + fnv(zipfian.draw(SCRAMBLED_ITEMS + 1, draws)) % *span;
-                // A record that the run has yet to insert is drawn again.
+                // A record that the run has not yet inserted is drawn again.
                 if record <= last {
                     return record;
                 }
@@ -186,7 +187,7 @@ mod tests {
         let items = TERMS_EXACT + 500_000;
         let summed: f64 = (1..=items).map(|i| libm::pow(i as f64, -THETA)).sum();
         assert!((zeta(items) - summed).abs() < 1e-9);
-        // YCSB's published constant of ten billion items.
+        // YCSB's published constant for ten billion items.
         assert!((zeta(SCRAMBLED_ITEMS) - SCRAMBLED_ZETA).abs() < 1e-6);
     }
 

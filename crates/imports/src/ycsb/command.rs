@@ -1,19 +1,19 @@
-//! YCSB's command line: `load|run [binding] -P file -p name=value -threads n -target n -s`.
+//! Parses YCSB's command line: `load|run [binding] -P file -p name=value -threads n -target n -s`.
 
 use super::properties::Properties;
 use crate::import::ReadFile;
 use yaml::{Diagnostics, Place, did_you_mean};
 
-/// What is done.
+/// Phase of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// Rows are inserted.
+    /// Inserts rows.
     Load,
-    /// Operations of the mix.
+    /// Runs the operations of the mix.
     Run,
 }
 
-/// What the words say besides properties.
+/// Result of the words other than properties.
 pub(super) struct Command {
     pub(super) phase: Phase,
     pub(super) notes: Vec<String>,
@@ -22,19 +22,19 @@ pub(super) struct Command {
 /// Options with a value that have no effect here.
 const WITHOUT_EFFECT: &[&str] = &["-l", "-label", "-cp", "-jvm-args", "-classpath"];
 
-/// Whether a word is one of those with its value in the same word: `-jvm-args=-Xmx4g`.
+/// Returns true if a word is such an option with its value in the same word: `-jvm-args=-Xmx4g`.
 fn is_idle(word: &str) -> bool {
     let option = word.split_once('=').map(|(option, _)| option);
     option.is_some_and(|option| WITHOUT_EFFECT.contains(&option))
 }
 
-/// Reads the words, and the files that they name.
+/// Parses the words, and reads the files that they name.
 pub(super) fn parse(
     words: &[String],
     read: ReadFile,
 ) -> Result<(Command, Properties), Diagnostics> {
     let mut reader = Reader::new(words);
-    // A command line may be pasted with the program that it is for.
+    // A pasted command line may include the program's name.
     let mut index = usize::from(words.first().is_some_and(|word| is_launcher(word)));
     while index < words.len() {
         index += reader.take(index);
@@ -56,33 +56,33 @@ pub(super) fn parse(
     let Some(phase) = reader.phase else {
         let hint = "cassay ycsb load -P workloads/workloada".to_owned();
         let message = "the first word must be load or run";
-        // Without it no other word can be understood, so that nothing else is said.
+        // Without the phase no other word can be interpreted, so this is the only mistake reported.
         let place = reader.places.first().cloned().unwrap_or_default();
         let mut out = Properties::new(words.join(" ")).out;
         out.add(&place, message, Some(hint));
         return Err(out);
     };
     if lost {
-        // What the file would have said is missing everywhere else.
+        // The file's properties would be missing everywhere else.
         return Err(properties.out);
     }
     let notes = reader.notes;
     Ok((Command { phase, notes }, properties))
 }
 
-/// Whether a word is YCSB's own program: `bin/ycsb`, `./bin/ycsb.sh`.
+/// Returns true if a word is YCSB's own program: `bin/ycsb`, `./bin/ycsb.sh`.
 fn is_launcher(word: &str) -> bool {
     let name = word.rsplit(['/', '\\']).next().unwrap_or(word);
     matches!(name, "ycsb" | "ycsb.sh" | "ycsb.bat")
 }
 
-/// Reads word by word.
+/// Parses word by word.
 struct Reader<'a> {
     words: &'a [String],
     places: Vec<Place>,
     properties: Properties,
     phase: Option<Phase>,
-    /// Files and properties with the index of their word.
+    /// Files and properties, with the index of their word.
     files: Vec<(usize, &'a str)>,
     set: Vec<(usize, &'a str, &'a str)>,
     notes: Vec<String>,
@@ -111,7 +111,7 @@ impl<'a> Reader<'a> {
         self.properties.out.add(&self.places[index], message, hint);
     }
 
-    /// Takes the word at `index`, with its value if it has one; returns how many words these are.
+    /// Takes the word at `index`, with its value if it has one; returns the number of words used.
     fn take(&mut self, index: usize) -> usize {
         let word = self.words[index].as_str();
         let value = self.words.get(index + 1).map(String::as_str);
@@ -140,7 +140,7 @@ impl<'a> Reader<'a> {
         1
     }
 
-    /// Whether the word is the name behind `load` or `run`.
+    /// Returns true if the word is the name after `load` or `run`.
     fn is_binding(&self, index: usize) -> bool {
         let before = index.checked_sub(1).map(|at| self.words[at].as_str());
         matches!(before, Some("load" | "run")) && !self.words[index].starts_with('-')
@@ -154,7 +154,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Takes an option that has a value; false if it is none.
+    /// Takes an option with a value; returns false if the word is not one.
     fn takes(&mut self, index: usize, option: &str, value: &'a str) -> bool {
         let at = index + 1;
         match option {

@@ -1,32 +1,32 @@
-//! Field lengths as a file counts them: `fieldlengthdistribution=histogram`.
+//! Field lengths from a file: `fieldlengthdistribution=histogram`.
 //!
-//! The file's first line is `BlockSize`, a tab and a number of bytes; each further line is a
-//! bucket's number, from 0 on, a tab and how many fields it counts. What is drawn is YCSB's to the
-//! letter: bucket i stands for (i + 1) blocks, but the last one for as many as that before it, and
-//! a bucket also takes the first draw of the next one.
+//! The file's first line is `BlockSize`, a tab and a number of bytes. Each further line is a
+//! bucket's number, from 0 on, a tab and the number of fields in it. Draws follow YCSB's code
+//! exactly. Bucket i stands for (i + 1) blocks, but the last one for as many as the one before it.
+//! A bucket also takes the first draw of the next one.
 
 use super::properties::Properties;
 use crate::import::ReadFile;
 
-/// As many buckets as a length in bytes can have that a row may take.
+/// Maximum number of buckets: the number of different lengths in bytes that fit in a row.
 const BUCKETS_MAX: usize = 1 << 20;
 
-/// Fields counted by their length.
+/// Numbers of fields by length.
 #[derive(Debug)]
 pub(super) struct Buckets {
     /// Bytes from one bucket to the next.
     block: u64,
-    /// Per bucket: fields in it and in all before it.
+    /// Cumulative number of fields, by bucket.
     sums: Vec<u64>,
 }
 
 impl Buckets {
-    /// All fields that were counted; at least 1.
+    /// Returns the total number of fields; at least 1.
     pub(super) fn area(&self) -> u64 {
         self.sums.last().copied().unwrap_or(1)
     }
 
-    /// The length for a draw below [`Buckets::area`].
+    /// Returns the length for a draw below [`Buckets::area`].
     pub(super) fn length(&self, draw: u64) -> u64 {
         let last = self.sums.len() - 1;
         // The first bucket whose sum is not below the draw.
@@ -34,12 +34,12 @@ impl Buckets {
         self.block * (bucket as u64 + 1).min(last as u64)
     }
 
-    /// The least and highest length that is drawn.
+    /// Returns the least and the greatest length that is drawn.
     pub(super) fn limits(&self) -> (u64, u64) {
         (self.length(0), self.block * (self.sums.len() as u64 - 1))
     }
 
-    /// The mean of the lengths that are drawn.
+    /// Returns the mean of the lengths that are drawn.
     pub(super) fn mean(&self) -> u64 {
         let mut before = 0;
         let mut bytes = 0u128;
@@ -56,14 +56,14 @@ impl Buckets {
         (bytes / u128::from(self.area())) as u64
     }
 
-    /// The length that a bucket stands for.
+    /// Returns the length that a bucket stands for.
     fn at(&self, bucket: usize) -> u64 {
         self.block * (bucket as u64 + 1).min(self.sums.len() as u64 - 1)
     }
 }
 
-/// Reads the file that the properties name; none, with the mistake noted, if it is wrong. No
-/// length is above `most`.
+/// Reads the file that the properties name; `None`, with the mistake recorded, if it is wrong. No
+/// length exceeds `most`.
 pub(super) fn read(properties: &mut Properties, most: u64, read: ReadFile) -> Option<Buckets> {
     const KEY: &str = "fieldlengthhistogram";
     let name = properties.text(KEY).unwrap_or("hist.txt").to_owned();
@@ -83,7 +83,7 @@ pub(super) fn read(properties: &mut Properties, most: u64, read: ReadFile) -> Op
     }
 }
 
-/// Where a mistake stands, and what it is.
+/// Place and message of a mistake.
 type Mistake = (core::ops::Range<usize>, String);
 
 fn buckets(text: &str, most: u64) -> Result<Buckets, Mistake> {
@@ -129,7 +129,7 @@ fn buckets(text: &str, most: u64) -> Result<Buckets, Mistake> {
     Ok(buckets)
 }
 
-/// A number that YCSB's int holds.
+/// Parses a number that fits YCSB's int.
 fn number(text: &str) -> Option<u64> {
     let number = text.trim().parse::<u64>().ok()?;
     (number <= i32::MAX as u64).then_some(number)

@@ -1,9 +1,9 @@
-//! YCSB's core workload as its Cassandra binding runs it: command line and property files in, a
-//! step to run out.
+//! Imports YCSB's core workload as its Cassandra binding runs it: turns command line and property
+//! files into a step.
 //!
-//! Keys, request distributions and the mix are YCSB's. What YCSB draws from random numbers of its
-//! threads is here a function of the seed and the operation's number, so that every read can be
-//! judged and every run repeated.
+//! Keys, request distributions and the mix are YCSB's. Random choices that YCSB makes per thread
+//! are a function of the seed and the operation's number, so that every read can be verified and
+//! every run repeated.
 
 mod choose;
 mod command;
@@ -27,12 +27,12 @@ use cql::Consistency;
 use workload::{Kind, Program, Schema, Stage, Statement};
 use yaml::Diagnostics;
 
-/// As many records as a key of 19 digits can number, and an insert behind each still can.
+/// Maximum number of records: a key of 19 digits can number them, and the following inserts too.
 const RECORDS_MAX: u64 = 1 << 62;
 const FIELDS_MAX: u64 = 1000;
 
 const RETRIES: &str = "core_workload_insertion_retry_limit";
-/// What the engine counts to; an insert that failed as often is not saved by one more.
+/// Maximum number of retries that the engine counts; after as many failures one more does not help.
 const RETRIES_MAX: u64 = u8::MAX as u64;
 
 /// Properties that have an effect here.
@@ -84,7 +84,7 @@ const KNOWN: &[&str] = &[
     "writeallfields",
     "zeropadding",
 ];
-/// How YCSB's own output is written; read by who writes that.
+/// Properties of YCSB's own output; the code that writes it reads them.
 const OUTPUT: &[&str] = &[
     "exporter",
     "exportfile",
@@ -100,7 +100,7 @@ const OUTPUT: &[&str] = &[
     "timeseries.granularity",
     "timeseries.percentiles",
 ];
-/// Properties that mean nothing here, or beginnings of them up to a dot; they are told in a note.
+/// Properties without effect here, or prefixes of them up to a dot; a note names them.
 const WITHOUT_EFFECT: &[&str] = &[
     "basicdb.",
     "cassandra.connecttimeoutmillis",
@@ -123,7 +123,7 @@ const WITHOUT_EFFECT: &[&str] = &[
     "status.interval",
 ];
 
-/// What a command line of YCSB asks for. All that is drawn is a function of `seed`.
+/// Imports a command line of YCSB. Every random choice is a function of `seed`.
 ///
 /// # Errors
 /// Every mistake in the words and files, with its place.
@@ -146,14 +146,15 @@ pub(crate) fn import(words: &[String], seed: u64, read: ReadFile) -> Result<Impo
     })
 }
 
-/// A property of a command line and its files, for who prints as YCSB does; none where
-/// the import finds a mistake.
+/// Returns a property of a command line and its files, for printing YCSB's output; `None` if the
+/// import finds a mistake.
 pub fn property(words: &[String], name: &str, read: ReadFile) -> Option<String> {
     let (_, properties) = command::parse(words, read).ok()?;
     properties.text(name).map(str::to_owned)
 }
 
-/// Whether the workload is the one that we speak; of another, no property means what it does here.
+/// Returns true if the workload is CoreWorkload; in another workload properties may mean something
+/// else.
 fn is_core_workload(properties: &mut Properties) -> bool {
     let Some(workload) = properties.text("workload").map(str::to_owned) else {
         return true;
@@ -229,7 +230,7 @@ fn unknown(properties: &mut Properties) -> Vec<String> {
     notes
 }
 
-/// The properties that make the table and its operations.
+/// Properties of the table and its operations.
 struct Settings {
     keyspace: String,
     table: String,
@@ -247,7 +248,7 @@ impl Settings {
     ) -> Settings {
         let count = properties.count("fieldcount", 10, (1, FIELDS_MAX)) as usize;
         let prefix = name(properties, "fieldnameprefix", "field");
-        // YCSB's statements do not quote them, so that Cassandra folds them.
+        // YCSB's statements do not quote them, so Cassandra folds their case.
         let keyspace = name(properties, "cassandra.keyspace", "ycsb").to_lowercase();
         let table = name(properties, "table", "usertable").to_lowercase();
         let mut source = table::table(command, properties, count, &prefix, (seed, read));
@@ -274,7 +275,7 @@ impl Settings {
         }
     }
 
-    /// What is done otherwise than YCSB does it.
+    /// Returns notes on the differences from YCSB.
     fn notes(&self) -> Vec<String> {
         let mut notes = vec![format!(
             "keyspace {} (one replica) and table {} are created if they are not there; YCSB \
@@ -326,7 +327,7 @@ impl Settings {
     }
 }
 
-/// A property that must be a name in CQL.
+/// Returns a property that must be a CQL name.
 fn name(properties: &mut Properties, key: &str, default: &str) -> String {
     let name = properties.text(key).unwrap_or(default).to_owned();
     if !workload::is_identifier(&name) {
@@ -423,7 +424,7 @@ fn kinds(command: &Command, properties: &mut Properties) -> Vec<Kind> {
     for kind in &mut kinds {
         kind.policy.timeout = (timeout > 0).then(|| Duration::from_millis(timeout));
     }
-    // YCSB tries again only what its load inserts.
+    // YCSB retries only the inserts of its load.
     if command.phase == Phase::Load {
         kinds[INSERT].policy.retries = retries;
     }
@@ -451,7 +452,8 @@ fn connection(properties: &mut Properties) -> Connection {
     }
 }
 
-/// The pool's size: YCSB's driver opens the core's connections first and up to the most later.
+/// Returns the pool size: YCSB's driver opens the core connections first, and more up to the
+/// maximum later.
 fn connections(properties: &mut Properties) -> Option<u32> {
     let keys = ["cassandra.coreconnections", "cassandra.maxconnections"];
     let counts = keys.map(|key| properties.count(key, 0, (0, 1024)) as u32);

@@ -1,5 +1,5 @@
-//! Properties as YCSB reads them: Java's `.properties` files in the order of the command line,
-//! then `-p name=value`, each with the place where it stands.
+//! Reads properties as YCSB does: Java's `.properties` files in the order of the command line, then
+//! `-p name=value`, each with its place.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -22,7 +22,7 @@ pub(super) struct Properties {
 }
 
 impl Properties {
-    /// None yet; `command` is the text that source 0 of the mistakes is.
+    /// Creates an empty set; `command` is the text of source 0 of the mistakes.
     pub(super) fn new(command: String) -> Properties {
         let source = SourceText {
             name: "command line".to_owned(),
@@ -34,7 +34,7 @@ impl Properties {
         }
     }
 
-    /// Lays a file over what there is.
+    /// Merges the properties of a file.
     pub(super) fn file(&mut self, name: &str, text: &str) {
         let source = self.out.sources.len();
         self.out.sources.push(SourceText {
@@ -47,31 +47,31 @@ impl Properties {
         }
     }
 
-    /// Lays one property of the command line over what there is.
+    /// Merges one property of the command line.
     pub(super) fn set(&mut self, key: &str, value: &str, span: Range<usize>) {
         let place = Place { source: 0, span };
         let value = value.to_owned();
         self.all.insert(key.to_owned(), Property { value, place });
     }
 
-    /// The text of a property.
+    /// Returns the text of a property.
     pub(super) fn text(&self, key: &str) -> Option<&str> {
         self.all.get(key).map(|property| property.value.as_str())
     }
 
-    /// The names that end so, in their order.
+    /// Returns the names with this ending, in order.
     pub(super) fn names_with(&self, end: &str) -> Vec<String> {
         let names = self.all.keys().filter(|name| name.ends_with(end));
         names.cloned().collect()
     }
 
-    /// Notes a mistake in a property.
+    /// Records a mistake in a property.
     pub(super) fn wrong(&mut self, key: &str, message: String, hint: Option<String>) {
         let place = self.all.get(key).map(|property| property.place.clone());
         self.out.add(&place.unwrap_or_default(), message, hint);
     }
 
-    /// Notes a mistake in a file that a property names.
+    /// Records a mistake in a file that a property names.
     pub(super) fn wrong_in(&mut self, name: &str, text: &str, span: Range<usize>, message: String) {
         let source = self.out.sources.len();
         self.out.sources.push(SourceText {
@@ -81,13 +81,13 @@ impl Properties {
         self.out.add(&Place { source, span }, message, None);
     }
 
-    /// As [`Properties::wrong`], of a value that must not be shown.
+    /// Does the same as [`Properties::wrong`] for a value that must not be shown.
     pub(super) fn wrong_secret(&mut self, key: &str, message: String) {
         let place = self.all.get(key).map(|property| property.place.clone());
         self.out.add_secret(&place.unwrap_or_default(), message, None);
     }
 
-    /// A whole number between limits, or the default.
+    /// Returns a whole number between limits, or the default.
     pub(super) fn count(&mut self, key: &str, default: u64, limits: (u64, u64)) -> u64 {
         let Some(text) = self.text(key).map(str::to_owned) else {
             return default;
@@ -104,7 +104,7 @@ impl Properties {
         }
     }
 
-    /// A number between limits, or the default.
+    /// Returns a number between limits, or the default.
     pub(super) fn number(&mut self, key: &str, default: f64, limits: (f64, f64)) -> f64 {
         let Some(text) = self.text(key).map(str::to_owned) else {
             return default;
@@ -121,12 +121,12 @@ impl Properties {
         }
     }
 
-    /// Whether a property is `true`; as Java reads it, every other text is false.
+    /// Returns true if a property is `true`; as in Java, any other text is false.
     pub(super) fn flag(&self, key: &str, default: bool) -> bool {
         self.text(key).map_or(default, |text| text.eq_ignore_ascii_case("true"))
     }
 
-    /// One of some words, or the first of them.
+    /// Returns one of some words; the first one is the default.
     pub(super) fn word(&mut self, key: &str, words: &[&'static str]) -> &'static str {
         let Some(text) = self.text(key).map(str::to_owned) else {
             return words[0];
@@ -141,9 +141,9 @@ impl Properties {
         }
     }
 
-    /// The names that are not `known`, for a note. One that is a slip of the finger away from a
-    /// known one, and is none of `others` (which also holds beginnings of names, up to a dot), is a
-    /// mistake: YCSB ignores it without a word. The properties of YCSB's many forks are none.
+    /// Returns the names that are not `known`, for a note. A name that is a typing error of a known
+    /// one is a mistake, because YCSB ignores it silently. It is not a mistake if it is in `others`
+    /// (which also holds prefixes of names, up to a dot), such as properties of YCSB's many forks.
     pub(super) fn unknown(&mut self, known: &[&str], others: &[&str]) -> Vec<String> {
         let idle = others;
         let names: Vec<String> = self.all.keys().cloned().collect();
@@ -170,8 +170,8 @@ impl Properties {
     }
 }
 
-/// Whether a name is another one with one character left out, added, replaced or two neighbours
-/// exchanged, whatever their case.
+/// Returns true if a name equals another one with one character left out, added or replaced, or
+/// with two neighbours exchanged, ignoring case.
 fn is_slip(written: &str, meant: &str) -> bool {
     let [mut a, mut b] = [written, meant].map(|name| name.to_lowercase().into_bytes());
     if a.len() > b.len() {
@@ -186,14 +186,14 @@ fn is_slip(written: &str, meant: &str) -> bool {
     }
 }
 
-/// The entries of a `.properties` text: key, value, and the range of bytes where they stand.
+/// Returns the entries of a `.properties` text: key, value, and their range of bytes.
 fn lines(text: &str) -> Vec<(String, String, Range<usize>)> {
     let mut entries = Vec::new();
     let mut at = 0;
     while at < text.len() {
         let start = at;
         let mut logical = String::new();
-        // A line that ends with an odd number of backslashes goes on in the next one.
+        // A line that ends with an odd number of backslashes continues in the next one.
         loop {
             let line = text[at..].split(['\n']).next().unwrap_or("");
             at += (line.len() + 1).min(text.len() - at);
@@ -218,7 +218,7 @@ fn lines(text: &str) -> Vec<(String, String, Range<usize>)> {
     entries
 }
 
-/// Key and value of a logical line; none if it is blank.
+/// Returns key and value of a logical line; `None` if it is blank.
 fn entry(line: &str) -> Option<(String, String)> {
     if line.is_empty() {
         return None;

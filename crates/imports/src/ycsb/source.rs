@@ -1,8 +1,8 @@
 //! The rows of YCSB's table, and the operations on them.
 //!
-//! A value says who wrote it: its first characters are the number of the operation that did,
-//! the others follow from seed, record, field and that number. So every field of a row can be
-//! judged alone, whoever wrote it last. To Cassandra they are as random as YCSB's own: printable
+//! The first characters of a value are the number of the operation that wrote it; the others follow
+//! from seed, record, field and that number. So every field of a row can be verified alone,
+//! whichever operation wrote it last. To Cassandra they are as random as YCSB's own: printable
 //! ASCII without pattern. With `dataintegrity` values are YCSB's own, byte for byte: functions of
 //! key and field.
 
@@ -18,17 +18,17 @@ use workload::random::{Draws, GOLDEN, lane, mix};
 use workload::{Check, Operation};
 use workload::{ClientRanges, OperationEncoder, OperationSource};
 
-/// Characters of a value that say who wrote it: 64 bits, six at a time.
+/// Number of characters of a value that encode its writer: 64 bits, six at a time.
 const WRITER_CHARACTERS: usize = 11;
-/// Characters behind those without which chance could pass for a value.
+/// Minimum number of further characters, below which random text could pass for a value.
 const CONTENT_CHARACTERS_MIN: usize = 6;
 
-/// The lanes of the seed.
+/// Lanes of the seed.
 const KEYS: u64 = 32;
 const VALUES: u64 = 33;
 const FIELDS: u64 = 34;
 
-/// What an operation does; its kind has the same index.
+/// Indexes of operations; their kinds have the same indexes.
 pub(super) const READ: usize = 0;
 pub(super) const UPDATE: usize = 1;
 pub(super) const INSERT: usize = 2;
@@ -36,21 +36,21 @@ pub(super) const SCAN: usize = 3;
 pub(super) const MODIFY: usize = 4;
 pub(super) const KINDS: usize = 5;
 
-/// How long a drawn thing is.
+/// Distribution of a drawn length.
 #[derive(Clone, Debug)]
 pub(super) enum Length {
-    /// Always the most.
+    /// Always the maximum.
     Constant,
-    /// Every length is as likely.
+    /// Every length is equally likely.
     Uniform,
     /// Short ones are popular.
     Zipfian(super::choose::Zipfian),
-    /// As a file counts them.
+    /// As counted in a file.
     Histogram(Arc<super::histogram::Buckets>),
 }
 
 impl Length {
-    /// A length of `least` to `most`.
+    /// Draws a length of `least` to `most`.
     fn draw(&self, (least, most): (u64, u64), draws: &mut Draws) -> u64 {
         match self {
             Length::Constant => most,
@@ -64,7 +64,7 @@ impl Length {
     }
 }
 
-/// The statements, by what they do.
+/// Statements, by operation.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Statements {
     pub(super) insert: u16,
@@ -76,7 +76,7 @@ pub(super) struct Statements {
     pub(super) modify: Vec<u16>,
 }
 
-/// A table of YCSB with its operations.
+/// A YCSB table with its operations.
 #[derive(Clone, Debug)]
 pub(super) struct Table {
     pub(super) seed: u64,
@@ -87,24 +87,24 @@ pub(super) struct Table {
     pub(super) field_length: Length,
     pub(super) scan_lengths: (u64, u64),
     pub(super) scan_length: Length,
-    /// First record, records that `load` writes, and all that a run expects to be there.
+    /// First record, records that `load` writes, and all that a run expects to exist.
     pub(super) first: u64,
     pub(super) loaded: u64,
     pub(super) records: u64,
     pub(super) mix: Mix,
     pub(super) chooser: Chooser,
     pub(super) statements: Statements,
-    /// Per statement: what it binds besides the key.
+    /// For each statement, its bound values besides the key.
     pub(super) binds: Vec<Binds>,
-    /// What the fields' names begin with, if values are those of `dataintegrity`.
+    /// Prefix of the fields' names, if values are those of `dataintegrity`.
     pub(super) integrity: Option<String>,
     /// Fields in the order in which `SELECT *` returns them.
     pub(super) by_name: Vec<usize>,
-    /// The parts that clients load, if each has one of its own.
+    /// Ranges that clients load, if each has its own.
     pub(super) ranges: Option<ClientRanges>,
 }
 
-/// What a statement binds.
+/// Bound values of a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Binds {
     /// Key, then every field.
@@ -130,19 +130,19 @@ struct YcsbCursor {
 }
 
 impl Table {
-    /// The highest length that a value has.
+    /// Returns the maximum length of a value.
     fn field_bytes_max(&self) -> usize {
         self.field_lengths.1 as usize
     }
 
-    /// Whether values are long enough to be judged.
+    /// Returns true if values are long enough to be verified.
     pub(super) fn verifies(&self) -> bool {
         self.integrity.is_some()
             || self.field_lengths.0 as usize >= WRITER_CHARACTERS + CONTENT_CHARACTERS_MIN
     }
 
-    /// Appends YCSB's deterministic value: key and field, then again and again the hash that Java
-    /// gives the text so far, cut to the length.
+    /// Appends YCSB's deterministic value: key and field, then repeatedly Java's hash of the text
+    /// so far, cut to the length.
     fn append_integrity(&self, prefix: &str, record: u64, field: usize, out: &mut Vec<u8>) {
         let start = out.len();
         let end = start + self.field_bytes_max();
@@ -160,7 +160,8 @@ impl Table {
         out.truncate(end);
     }
 
-    /// How often `zipfian` draws at the begin of a run until it finds a record that is there.
+    /// Returns how often `zipfian` draws at the beginning of a run until it finds an existing
+    /// record.
     pub(super) fn draws_per_key(&self) -> Option<u64> {
         match self.chooser {
             Chooser::Zipfian { span, .. } => Some(span / self.records.max(1)),
@@ -207,14 +208,14 @@ impl Table {
         while out.len() < end {
             let bits = draws.bits().to_le_bytes();
             let count = bits.len().min(end - out.len());
-            // 64 printable characters from the space on.
+            // 64 printable characters, starting with the space.
             out.extend(bits[..count].iter().map(|byte| b' ' + byte % 64));
         }
     }
 
-    /// Whether a cell is what its own first characters say.
+    /// Returns true if a cell equals the value that its own first characters imply.
     fn is_right(&self, record: u64, field: usize, cell: &[u8], expected: &mut Vec<u8>) -> bool {
-        // With `dataintegrity` it does not matter who wrote.
+        // With `dataintegrity` the value does not depend on the writer.
         let head = match (self.integrity.is_some(), cell.get(..WRITER_CHARACTERS)) {
             (true, _) => &[],
             (false, Some(head)) => head,
@@ -259,15 +260,15 @@ impl OperationSource for Table {
     fn may_ask(&self, stage: Stage, kind: usize) -> bool {
         match stage {
             Stage::Load => kind == INSERT,
-            // The parts of a read-modify-write come with it.
+            // The parts of a read-modify-write belong to it.
             Stage::Main if kind > MODIFY => self.mix.has(MODIFY),
             Stage::Main => self.mix.has(kind),
             Stage::Verify | Stage::ReadBack => kind == READ,
         }
     }
 
-    /// Of a load, as `insertstart` and `insertcount` are used; of a run all clients of YCSB choose
-    /// among all records.
+    /// Divides a load between clients, like `insertstart` and `insertcount`; in a run, all clients
+    /// of YCSB choose among all records.
     fn in_ranges(
         self: Arc<Self>,
         stage: Stage,
@@ -314,7 +315,7 @@ impl YcsbCursor {
         }
     }
 
-    /// The operation's own number, as values have it.
+    /// Returns the operation's number, as it is in values.
     fn writer(&self) -> u64 {
         self.operation.number << 1 | u64::from(self.stage == Stage::Main)
     }

@@ -4,23 +4,23 @@ use super::source::{Binds, INSERT, KINDS, MODIFY, READ, SCAN, Statements, UPDATE
 use cql::Consistency;
 use workload::Statement;
 
-/// What the statements depend on.
+/// Parameters of the statements.
 pub(super) struct Shape {
     /// Table with its keyspace.
     pub(super) table: String,
     pub(super) fields: Vec<String>,
     pub(super) read_level: Consistency,
     pub(super) write_level: Consistency,
-    /// Whether a read asks for all fields, and a write sets all.
+    /// True if a read asks for all fields; `write_all` is true if a write sets all.
     pub(super) read_all: bool,
     pub(super) write_all: bool,
-    /// Whether a read of all fields names them.
+    /// True if a read of all fields names them.
     pub(super) by_name: bool,
-    /// Whether values can be judged.
+    /// True if values can be verified.
     pub(super) verifies: bool,
 }
 
-/// The statements, what each binds, and which of them an operation may be.
+/// The statements, their bound values, and the statements of each operation.
 #[derive(Default)]
 pub(super) struct Made {
     pub(super) statements: Vec<Statement>,
@@ -29,7 +29,7 @@ pub(super) struct Made {
 }
 
 impl Shape {
-    /// The fields that one statement is about: all, or one each.
+    /// Returns the fields of one statement: all, or one each.
     fn parts(&self, all: bool) -> Vec<Option<usize>> {
         if all {
             vec![None]
@@ -77,7 +77,7 @@ impl Shape {
         )
     }
 
-    /// All statements.
+    /// Builds all statements.
     pub(super) fn make(&self) -> Made {
         let mut made = Made::default();
         let (reads, writes) = (self.parts(self.read_all), self.parts(self.write_all));
@@ -95,7 +95,7 @@ impl Shape {
             let update = Binds::Update(*field);
             let id = self.add(&mut made, self.update(*field), UPDATE, update);
             made.by_kind.update.push(id);
-            // A read-modify-write for each field that it may write.
+            // A read-modify-write for each field that it can write.
             let read = reads[number % reads.len()];
             let first = self.add(&mut made, self.select(read), MODIFY, Binds::Read(read));
             let second = self.add(&mut made, self.update(*field), MODIFY, update);

@@ -1,4 +1,4 @@
-//! The properties that make the table, its records and the choice among them.
+//! Reads the properties of the table, its records and their distribution.
 
 use super::RECORDS_MAX;
 use super::choose::{Chooser, Zipfian};
@@ -10,13 +10,13 @@ use crate::import::ReadFile;
 use workload::mix::Mix;
 use workload::random::lane;
 
-/// Below what Cassandra's commit log takes with its default segment size.
+/// Maximum size of a row: less than Cassandra's commit log accepts with its default segment size.
 const ROW_BYTES_MAX: u64 = 16_000_000;
 const SCAN_ROWS_MAX: u64 = i32::MAX as u64;
 /// The lane of the seed that draws the mix.
 const MIX: u64 = 31;
 
-/// The table, with its statements still to be filled in.
+/// Returns the table; its statements are filled in later.
 pub(super) fn table(
     command: &Command,
     properties: &mut Properties,
@@ -80,7 +80,7 @@ pub(super) fn table(
     }
 }
 
-/// The mix. A load only inserts, so that command lines which set all of it to 0 there are right.
+/// Returns the mix. A load only inserts, so a command line that sets all of it to 0 is valid there.
 fn weights(phase: Phase, properties: &mut Properties) -> [f64; KINDS] {
     let mut weights = [0.0; KINDS];
     for (kind, key, default) in [
@@ -128,7 +128,7 @@ fn chooser(
         "exponential" => {
             let percentile = properties.number("exponential.percentile", 95.0, (0.001, 99.999));
             let share = properties.number("exponential.frac", 0.857_142_857_1, (1e-9, 1.0));
-            // YCSB spreads it over `recordcount`, wherever this client's records begin.
+            // YCSB spreads it over `recordcount`, regardless of where this client's records begin.
             let range = records.max(first + loaded) as f64 * share;
             let gamma = -libm::log(1.0 - percentile / 100.0) / range;
             Chooser::Exponential { gamma }
@@ -141,7 +141,7 @@ fn chooser(
     }
 }
 
-/// Whether values are those of `dataintegrity`, which needs fields of one length.
+/// Returns true if values are those of `dataintegrity`, which needs fields of one length.
 fn integrity(properties: &mut Properties, length: &Length) -> bool {
     let asked = properties.flag("dataintegrity", false);
     if asked && !matches!(length, Length::Constant) {

@@ -1,9 +1,9 @@
-//! What command lines and files of YCSB come to.
+//! Tests imports of YCSB's command lines and files.
 
 use super::source::MODIFY;
 use super::*;
 
-/// The properties of the published workloads, in the form of the files.
+/// Returns the properties of the published workloads, in the format of the files.
 fn file(name: &str) -> Result<String, String> {
     let (read, update, scan, insert, modify, distribution) = match name {
         "a" => (0.5, 0.5, 0.0, 0.0, 0.0, "zipfian"),
@@ -36,7 +36,7 @@ fn mistakes(line: &str) -> String {
     import(&words(line), 1, &file).expect_err(line).to_string()
 }
 
-/// How many operations of each kind the first thousand are.
+/// Returns how many of the first thousand operations are of each kind.
 fn counts(step: &Step) -> Vec<(String, u64)> {
     let mut generator = step.program.generator(step.stage);
     let kinds = step.program.kinds();
@@ -186,7 +186,7 @@ fn mistakes_are_said_where_they_stand() {
     }
 }
 
-/// The workload was refused in one sentence for all of it; its own properties are no mistakes.
+/// The whole workload used to be refused in one sentence. Its own properties are not mistakes.
 #[test]
 fn a_time_series_workload_is_refused_by_operation_with_what_would_become_of_each() {
     let series = "-p workload=site.ycsb.workloads.TimeSeriesWorkload -p tagcount=3 \
@@ -206,7 +206,7 @@ fn a_time_series_workload_is_refused_by_operation_with_what_would_become_of_each
     ] {
         assert!(said.contains(part), "{part}: {said}");
     }
-    // What is not asked for is not refused, and what is no operation is no mistake of ours.
+    // A property that is not used is not refused, and an unknown operation is not reported here.
     for part in ["scanproportion:", "tagcount", "sparsity", "timestampunits"] {
         assert!(!said.contains(part), "{part}: {said}");
     }
@@ -214,7 +214,7 @@ fn a_time_series_workload_is_refused_by_operation_with_what_would_become_of_each
     assert_eq!(said.matches("command line:").count(), 1, "{said}");
 }
 
-/// Ten follow-up mistakes hid the one that a file could not be read.
+/// Ten follow-up mistakes used to hide the message that a file could not be read.
 #[test]
 fn of_a_file_that_cannot_be_read_nothing_else_is_said() {
     assert_eq!(mistakes("run -P zzz").matches("command line:").count(), 1);
@@ -238,7 +238,7 @@ fn a_record_number_beyond_an_int_has_a_key_of_its_own() {
     assert_eq!(&values[4..20], b"user004294967296");
 }
 
-/// The values that an operation binds.
+/// Returns the values that an operation binds.
 fn bound(step: &Step, n: u64) -> Vec<Vec<u8>> {
     let mut generator = step.program.generator(step.stage);
     generator.begin(n);
@@ -274,7 +274,7 @@ fn dataintegrity_writes_ycsb_s_values_and_reads_name_the_fields() {
     }
 }
 
-/// A result of one row, as a server sends it.
+/// Returns a result with one row, as a server sends it.
 fn row(cells: &[Vec<u8>]) -> Vec<u8> {
     let no_metadata = 4;
     let counts = [2, no_metadata, cells.len() as i32, 1];
@@ -363,7 +363,7 @@ fn command_lines_of_scripts_are_taken_as_they_stand() {
             "load cassandra-cql -jvm-args=-Xmx4g -cp=x.jar -P a -threads 8",
             8,
         ),
-        // A load inserts, whatever the mix says.
+        // A load inserts, whatever the mix is.
         (
             "load -P a -p readproportion=0 -p updateproportion=0 -threads 9",
             9,
@@ -410,7 +410,7 @@ fn what_does_not_act_is_named_in_a_note() {
     assert!(!imported("run -P a -p hosts=h").notes.iter().any(|note| note.contains("hosts")));
 }
 
-/// The share of ten thousand reads that touch a record below `bound`.
+/// Returns the share of ten thousand reads that access a record below `bound`.
 fn share_below(line: &str, bound: u64) -> f64 {
     let import = imported(line);
     let mut generator = import.steps[0].program.generator(Stage::Main);
@@ -430,10 +430,10 @@ fn distributions_have_ycsb_s_shares() {
             500,
             0.1,
         ),
-        // 95 % of what is drawn lies within the last 857 records, of what is redrawn beyond 1000
-        // 3.03 % does: (0.05 - 0.0303) / (1 - 0.0303).
+        // 95 % of the draws lie within the last 857 records. Of the draws repeated beyond 1000,
+        // 3.03 % do: (0.05 - 0.0303) / (1 - 0.0303).
         ("exponential", 143, 0.0203),
-        // This client's records are few; YCSB spreads over all of recordcount nevertheless.
+        // This client has few records, but YCSB spreads over all of recordcount.
         (
             "exponential -p insertstart=0 -p insertcount=100",
             143,

@@ -1,14 +1,14 @@
-//! YCSB's TimeSeriesWorkload: refused, property by property, with what would become of it.
+//! Refuses YCSB's TimeSeriesWorkload, property by property, with the result that each would have.
 //!
-//! The workload speaks to a database through names of fields: a point's tags and time are fields of
+//! The workload passes data to a database in names of fields. A point's tags and time are fields of
 //! a write, and conditions such as `YCSBTS=1483228800` are the fields of a read. Bindings for
-//! time-series databases take them apart. The Cassandra binding takes each for a column, and `y_id`
-//! for the whole key. So no step of it can be done here as the tool does it, and a table and
-//! statements of our own would be another workload under the same name.
+//! time-series databases parse them. The Cassandra binding takes each for a column, and `y_id` for
+//! the whole key. So no step can be done here as in the tool, and a table with other statements
+//! would be another workload under the same name.
 
 use super::properties::Properties;
 
-/// The operations with their property, and what the tool's binding makes of them.
+/// The operations, each with its property and the tool's result.
 const OPERATIONS: [(&str, &str); 4] = [
     (
         "insertproportion",
@@ -34,7 +34,7 @@ const OPERATIONS: [(&str, &str); 4] = [
 const SCAN: &str = "its tags, times, group-by and downsampling are asked for as names of columns, \
                     which no table has: each scan fails";
 
-/// Adds why the workload cannot be run, and what becomes of each operation that is asked for.
+/// Reports why the workload cannot be run, and the result of each requested operation.
 pub(super) fn refuse(properties: &mut Properties) {
     let message = "YCSB's TimeSeriesWorkload is for time-series databases: its Cassandra binding \
                    takes tags, times and conditions for names of columns, and cannot run it";
@@ -52,7 +52,7 @@ pub(super) fn refuse(properties: &mut Properties) {
         let why = match operation {
             Some((_, why)) => why,
             None if is_scan => SCAN,
-            // None of the workload's: the tool itself refuses it.
+            // Not an operation of the workload: the tool itself refuses it.
             None => continue,
         };
         properties.wrong(&name, format!("{name}: {why}"), None);

@@ -1,7 +1,7 @@
-//! Which faults of a volume this machine permits, tried on one that is in memory alone and mounted
-//! at no place: it vanishes with the descriptors that hold it.
+//! Volume faults that this machine permits. They are tried on a volume in memory that has no mount
+//! point, and that vanishes with the descriptors that hold it.
 //!
-//! Nothing is frozen to find it out: that would outlive whoever is killed meanwhile.
+//! The trial freezes nothing: a freeze would outlive a process that is killed meanwhile.
 
 use super::capability;
 use crate::volume::loop_device::LoopDevice;
@@ -12,12 +12,13 @@ use rustix::fs::{MemfdFlags, Mode, OFlags, ftruncate, memfd_create};
 use std::path::PathBuf;
 use target::{Ability, Capability};
 
-/// The smallest on which ext4 has a journal, without which an abort means nothing.
+/// Size of the smallest file system on which ext4 has a journal. Without one an abort means
+/// nothing.
 const BYTES: u64 = 8 << 20;
 
 const NEEDS: &str = "faults of volumes need what volumes need";
 
-/// All of them, there or not.
+/// Returns the capabilities for all volume faults, present or not.
 pub(super) fn abilities() -> Vec<Capability> {
     let (device, root) = match trial() {
         Ok(trial) => trial,
@@ -31,7 +32,7 @@ pub(super) fn abilities() -> Vec<Capability> {
         Ok(()) => found,
         Err(error) => Err(anyhow::anyhow!("{error:#}")),
     };
-    // In an order in which none is in the way of the next.
+    // In an order in which no trial disturbs the next.
     let found = [
         corrupt(&root),
         stalled(&root),
@@ -51,7 +52,7 @@ const ALL: [Ability; 5] = [
     Ability::VolumeOff,
 ];
 
-/// A volume in memory: its device and its root.
+/// Creates a volume in memory and returns its device and its root.
 fn trial() -> Result<(LoopDevice, OwnedFd)> {
     let memory = memfd_create("cassay-trial", MemfdFlags::CLOEXEC).context("have memory")?;
     ftruncate(&memory, BYTES).context("give it a size")?;

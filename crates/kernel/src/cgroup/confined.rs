@@ -1,8 +1,9 @@
-//! Groups in a host's own: one for each process that is confined to a part of its CPUs or memory.
+//! Groups within a host's own: one for each process that is confined to a part of its CPUs or
+//! memory.
 //!
-//! They are made when such a process starts and go with the host's, so no list has to know them.
-//! In version 2 a group that hands controllers down has no processes itself. So there all processes
-//! of a host that are not confined are in a group of their own, too.
+//! They are created when such a process starts and are removed with the host's group, so no list
+//! has to name them. In version 2 a group that hands controllers down has no processes itself. So
+//! there the processes of a host that are not confined have a group of their own, too.
 
 use super::files::{CPUS, MEMS, effective, inherited, read, write};
 use super::{CgroupDir, Group, switch_on};
@@ -17,12 +18,13 @@ use std::process::Command;
 use std::sync::{MutexGuard, PoisonError};
 use topology::CpuSet;
 
-/// Where processes go that are not confined, in version 2.
+/// Name of the group for processes that are not confined, in version 2.
 const LEAF: &str = "all";
 
-/// What each group in a host's own has of the host in version 2, with the controllers that these
-/// files belong to: Java 17 reads its own group and none above it (JDK-8322420 is for later ones),
-/// and would take the machine's memory and CPUs for its host's. Memory after swap, as in the host.
+/// Files of version 2 that each group within a host's own copies from the host, with their
+/// controllers. Java 17 reads its own group and none above it (JDK-8322420 is for later ones), and
+/// would take the machine's memory and CPUs for its host's. Memory comes after swap, as in the
+/// host.
 const MIRRORED: [(&str, &str); 4] = [
     ("cpu", WEIGHT),
     ("cpu", "cpu.max"),
@@ -30,20 +32,21 @@ const MIRRORED: [(&str, &str); 4] = [
     ("memory", "memory.max"),
 ];
 
-/// The weight of a group among those beside it. Those of a host compete with each other: a JVM gets
-/// what its host weighs, and the few threads that are not confined what a group has at first.
+/// File for the weight of a group among those beside it. The groups of a host compete with each
+/// other: a JVM gets the host's weight, and the few threads that are not confined keep the default.
 const WEIGHT: &str = "cpu.weight";
 
-/// Each group in a host's own that was made for a process, and what it is confined to.
+/// Each group within a host's own that was created for a process, with its confinement.
 pub(super) type Confined = BTreeMap<String, Confinement>;
 
-/// A process that is about to go into its group. While this is there no limit is changed, so no
-/// group is removed that its process has not come to yet.
+/// A process that is about to enter its group. No limit changes while this value exists, so no
+/// group is removed before its process has arrived.
 #[must_use = "the process is not in its group before it was started"]
 pub struct Pending<'a>(#[expect(dead_code, reason = "held")] MutexGuard<'a, Confined>);
 
 impl Group {
-    /// See [`LEAF`]. Before any process is there, since a group with processes hands nothing down.
+    /// Creates the group [`LEAF`]. Must run before any process is there, since a group with
+    /// processes hands nothing down.
     pub(super) fn make_leaf(&self, place: &CgroupDir) -> Result<()> {
         if !place.has_leaves() {
             return Ok(());
@@ -52,12 +55,12 @@ impl Group {
         make_dir(&place.dir.join(LEAF))
     }
 
-    /// Whether what it lets in can be confined to CPUs and memory of its own.
+    /// Returns true if its processes can be confined to CPUs and memory of their own.
     pub fn confines(&self) -> bool {
         self.place("cpuset").is_some()
     }
 
-    /// Lets the child of `command` go in between its fork and its program, by system calls alone.
+    /// Lets the child of `command` enter between its fork and its exec, by system calls alone.
     ///
     /// # Errors
     /// The group is gone.
@@ -65,11 +68,11 @@ impl Group {
         self.open_doors(command, None)
     }
 
-    /// The same into a group of its own, if it can be confined. Hold what is returned until it was
-    /// started.
+    /// Lets the child enter a group of its own, if it can be confined. The caller keeps the
+    /// returned value until the process has started.
     ///
     /// # Errors
-    /// The group is gone, or has not what it is to be confined to.
+    /// The group is gone, or lacks the CPUs or memory of the confinement.
     pub fn admit(&self, command: &mut Command, to: &Confinement) -> Result<Pending<'_>> {
         let mut confined = self.lock();
         if let Some(place) = self.place("cpuset") {
@@ -99,7 +102,7 @@ impl Group {
         Ok(())
     }
 
-    /// Makes the group of a process that is to be confined, or changes the one that is there.
+    /// Creates the group of a process to confine, or changes the existing one.
     fn confine(&self, place: &CgroupDir, to: &Confinement) -> Result<()> {
         confine::check_name(&to.name)?;
         let dir = place.dir.join(&to.name);
@@ -131,7 +134,7 @@ impl Group {
         nodes.map_or(Ok(()), |nodes| place.check_given(&dir, MEMS, nodes))
     }
 
-    /// Has each group in the host's own follow what the host has of a controller.
+    /// Copies the host's values of a controller to each group within the host's own.
     ///
     /// # Errors
     /// The kernel refuses.
@@ -148,7 +151,7 @@ impl Group {
         Ok(())
     }
 
-    /// Gives the host other CPUs, with each group in it that has all that the host has.
+    /// Gives the host other CPUs, and likewise each group in it that has all of the host's CPUs.
     ///
     /// # Errors
     /// A process is confined to others, or the kernel refuses.
@@ -171,8 +174,8 @@ impl Group {
             .filter(follows)
             .map(|dir| dir.join(CPUS))
             .collect();
-        // In version 1 a group never has more than the one above: what gets less does so before
-        // its host, and what gets more, which is refused here, after it.
+        // In version 1 a group never has more than its parent. A group that loses CPUs does so
+        // before its host. One that gains them is refused here and follows after its host.
         for file in followers.iter().filter(|_| !place.unified) {
             let _ = write(file, cpus);
         }
@@ -188,12 +191,12 @@ impl Group {
 }
 
 impl CgroupDir {
-    /// Whether the processes of a host are in groups in its own and never in its own.
+    /// Returns true if the processes of a host are in groups within its own and never in its own.
     fn has_leaves(&self) -> bool {
         self.unified && self.has("cpuset")
     }
 
-    /// Writes to a group in the host's own what the host has, see [`MIRRORED`].
+    /// Copies a value of the host to a group within its own, see [`MIRRORED`].
     fn mirror_into(&self, dir: &Path, controller: &str, file: &str) -> Result<()> {
         let from = self.dir.join(file);
         let is_asked = self.has_leaves() && self.has(controller);
@@ -204,8 +207,9 @@ impl CgroupDir {
         write(&dir.join(file), &read(&from)?)
     }
 
-    /// That a group in the host's own has just what was asked for: version 2 takes what the host
-    /// has not and leaves it out; and where nothing else is left, the group has all of the host.
+    /// Checks that a group within the host's own has exactly the requested set. Version 2 accepts
+    /// numbers that the host lacks and leaves them out; if none are left, the group has all of the
+    /// host's.
     fn check_given(&self, dir: &Path, key: &str, asked: &CpuSet) -> Result<()> {
         let given = effective(dir, key)?;
         if list(&given)? == *asked {
@@ -220,7 +224,7 @@ impl CgroupDir {
         anyhow::bail!("{name} is to be confined to {what} {asked}, and its host has {has}")
     }
 
-    /// Where a process goes in.
+    /// Returns the directory of the group that a process enters.
     fn door(&self, to: Option<&Confinement>) -> PathBuf {
         match (self.has("cpuset"), to) {
             (true, Some(to)) => self.dir.join(&to.name),
@@ -234,18 +238,18 @@ fn list(text: &str) -> Result<CpuSet> {
     CpuSet::parse_list(text).map_err(anyhow::Error::msg)
 }
 
-/// Removes the groups of processes that have ended: version 1 takes no CPU from a host that a group
-/// in it has.
+/// Removes the groups of processes that have ended: version 1 takes no CPU from a host while a
+/// group in it has that CPU.
 fn forget_ended(place: &CgroupDir, confined: &mut Confined) {
     let groups = groups_in(&place.dir).into_iter();
     for dir in groups.filter(|dir| dir.file_name().is_none_or(|name| name != LEAF)) {
-        // One that has processes stays.
+        // A group that has processes stays.
         let _ = std::fs::remove_dir(dir);
     }
     confined.retain(|name, _| place.dir.join(name).exists());
 }
 
-/// The groups in a group.
+/// Returns the groups in a group.
 pub(super) fn groups_in(dir: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
     let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));

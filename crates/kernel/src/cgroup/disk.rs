@@ -1,5 +1,5 @@
-//! What a host may do with the disk behind its volume: operations and bytes per second, as the
-//! kernel throttles them for all processes of a group together.
+//! Limits of a host on the disk behind its volume: operations and bytes per second, which the
+//! kernel throttles for all processes of a group together.
 //!
 //! Version 1 has a file per limit (`blkio.throttle.*`), version 2 a line with all four (`io.max`).
 
@@ -21,10 +21,10 @@ const LIMITS: [(&str, &str, &str); 4] = [
 ];
 
 impl Group {
-    /// Limits what it does with the block device `device`.
+    /// Limits the group's use of the block device `device`.
     ///
     /// # Errors
-    /// As [`Group::limit`].
+    /// Those of [`Group::limit`].
     pub fn limit_disk(&self, spec: &DiskSpec, device: Option<&str>) -> Result<()> {
         let Some(number) = device else {
             anyhow::ensure!(
@@ -51,7 +51,7 @@ impl Group {
             return write(&place.dir.join("io.max"), &line);
         }
         for ((_, value), (_, file, _)) in values {
-            // None is said as nothing per second.
+            // A value of 0 per second means no limit.
             let line = format!("{number} {}", value.unwrap_or(0));
             write(&place.dir.join(file), &line)?;
         }

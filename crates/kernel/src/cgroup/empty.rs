@@ -1,11 +1,11 @@
-//! How a group is emptied that stays: its host has no power for a while.
+//! Empties a group that stays: its host has no power for a while.
 
 use super::{CgroupDir, END_LIMIT, Group, POLL, all_pids, kill};
 use anyhow::Result;
 use measure::clock::{self, Deadline};
 
 impl Group {
-    /// Kills what is in it.
+    /// Kills the processes in the group.
     ///
     /// # Errors
     /// A process does not go.

@@ -1,17 +1,17 @@
-//! The files of a control group: what is written there, what is read back, and what a group has
-//! of the one above it.
+//! The files of a control group: writes values, reads them back, and reads the values that a group
+//! inherits from its parent.
 //!
-//! What must hold: a write reaches the kernel or is an error. An empty value would not: Rust makes
-//! no system call for it. So no limit is taken back by writing nothing; what stands above it is
-//! written instead, which every kernel takes, also for a group with processes.
+//! Invariant: a write reaches the kernel or is an error. An empty value would not reach it: Rust
+//! makes no system call for it. So a limit is never removed by writing nothing. The parent's value
+//! is written instead, which every kernel accepts, also for a group with processes.
 
 use anyhow::{Context, Result};
 use std::io::{ErrorKind, Write};
 use std::path::Path;
 
-/// The CPUs of a group, as it was told.
+/// Configured CPUs of a group.
 pub(super) const CPUS: &str = "cpuset.cpus";
-/// The NUMA nodes of its memory, as it was told.
+/// Configured NUMA nodes of its memory.
 pub(super) const MEMS: &str = "cpuset.mems";
 
 pub(super) fn read(path: &Path) -> Result<String> {
@@ -19,7 +19,7 @@ pub(super) fn read(path: &Path) -> Result<String> {
     Ok(text.trim().to_string())
 }
 
-/// Writes in one system call, as control groups want it, into a file that is there.
+/// Writes to an existing file in one system call, as control groups require.
 pub(super) fn write(path: &Path, value: &str) -> Result<()> {
     anyhow::ensure!(
         !value.trim().is_empty(),
@@ -33,15 +33,16 @@ pub(super) fn write(path: &Path, value: &str) -> Result<()> {
     write().with_context(|| format!("write {value:?} to {}", path.display()))
 }
 
-/// What the group above `dir` has of [`CPUS`] or [`MEMS`].
+/// Returns the [`CPUS`] or [`MEMS`] of the parent of `dir`.
 pub(super) fn inherited(dir: &Path, key: &str) -> Result<String> {
     effective(dir.parent().context("a control group at the root")?, key)
 }
 
-/// What a group has of [`CPUS`] or [`MEMS`], which may be less than it was told.
+/// Returns the effective [`CPUS`] or [`MEMS`] of a group, which may be fewer than the configured
+/// ones.
 pub(super) fn effective(dir: &Path, key: &str) -> Result<String> {
     let what = key.trim_start_matches("cpuset.");
-    // Version 2 and version 1 have different names for it; very old kernels have only what is set.
+    // Versions 2 and 1 name the file differently; very old kernels have only the configured value.
     let names = [
         format!("{key}.effective"),
         format!("cpuset.effective_{what}"),

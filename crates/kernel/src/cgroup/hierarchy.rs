@@ -1,27 +1,28 @@
-//! Where control groups are mounted, and where in them ours go.
+//! Finds the mounted hierarchies of control groups, and the place in each for this program's
+//! groups.
 
 use super::{CgroupDir, pids, write};
 use anyhow::{Context, Result};
 use std::path::{Component, Path, PathBuf};
 
-/// The controllers that a host needs, by their names in version 1.
+/// Controllers that a host needs, by their names in version 1.
 const CONTROLLERS: [&str; 5] = ["cpu", "cpuacct", "cpuset", "memory", "blkio"];
 
-/// Those of version 2 that have to be switched on for a group.
+/// Controllers of version 2 that have to be switched on for a group.
 const SWITCHED: [&str; 4] = ["cpuset", "cpu", "memory", "io"];
 
-/// One mounted hierarchy, and where in it our groups go.
+/// One mounted hierarchy, and the place in it for this program's groups.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hierarchy {
     pub(super) parent: PathBuf,
-    /// Where it is mounted.
+    /// Mount point of the hierarchy.
     pub(super) top: PathBuf,
     pub(super) unified: bool,
-    /// Of version 1; version 2 says itself what it has.
+    /// Controllers of version 1; version 2 lists its own.
     pub(super) controllers: Vec<String>,
 }
 
-/// The hierarchies of this machine that a host can use.
+/// Returns the hierarchies of this machine that a host can use.
 ///
 /// # Errors
 /// `/proc` cannot be read.
@@ -41,10 +42,10 @@ pub fn hierarchies() -> Result<Vec<Hierarchy>> {
     Ok(found)
 }
 
-/// Hierarchies out of `mountinfo` and `cgroup` of `/proc/self`.
+/// Parses the hierarchies from `mountinfo` and `cgroup` of `/proc/self`.
 ///
-/// Our groups go below our own: whoever has put us there accounts for them too. In version 2 that
-/// is where to begin to look, see [`handing_down`].
+/// New groups go below the process's own group, so that its usage is still accounted there. In
+/// version 2 that group is only where the search begins, see [`handing_down`].
 pub(super) fn parse(mountinfo: &str, own: &str) -> Vec<Hierarchy> {
     let mut found: Vec<Hierarchy> = Vec::new();
     for line in mountinfo.lines() {
@@ -96,22 +97,22 @@ pub(super) fn parse(mountinfo: &str, own: &str) -> Vec<Hierarchy> {
     found
 }
 
-/// A group's directory; the mount's own where the group is out of its sight.
+/// Returns a group's directory, or the mount's own if the group is not visible from it.
 fn below(mount: &str, root: &str, path: &str) -> PathBuf {
     let below = Path::new(path).strip_prefix(root).unwrap_or(Path::new(""));
     let is_plain = below.components().all(|part| matches!(part, Component::Normal(_)));
     if is_plain {
         Path::new(mount).join(below)
     } else {
-        // Of a group outside of our namespace the kernel says `/../x`.
+        // For a group outside of the process's namespace the kernel reports `/../x`.
         PathBuf::from(mount)
     }
 }
 
-/// The group of version 2 that ours go into, from our own one up. One that has processes cannot
-/// hand controllers down: our own does if it was delegated to us and nobody else is in it, since
-/// then we can step aside; otherwise the nearest above it without processes; at last the top, which
-/// alone may have both.
+/// Returns the group of version 2 for new groups, from the process's own one up. A group that has
+/// processes cannot hand controllers down. The process's own group can if it was delegated and no
+/// other process is in it, since this process can then step aside. Otherwise it is the nearest
+/// ancestor without processes, and at last the top, which alone may have both.
 pub(super) fn handing_down(
     own: &Path,
     top: &Path,
@@ -127,7 +128,7 @@ pub(super) fn handing_down(
     found.unwrap_or(top).to_path_buf()
 }
 
-/// Whether the manager of services has handed a group over, with all that is made in it, by the
+/// Returns true if the service manager has delegated a group with all groups below it. It reads the
 /// mark that systemd leaves: `Delegate=yes` of a unit.
 fn is_delegated(dir: &Path) -> bool {
     let mark = |name: &str| {
@@ -138,9 +139,10 @@ fn is_delegated(dir: &Path) -> bool {
     mark("user.delegate") || mark("trusted.delegate")
 }
 
-/// Lets a group that was delegated to us hand controllers down: this process goes into a group of
-/// its own in there, and with it all that it starts from now on. Nothing happens to others. It
-/// needs no clearing: the group that was delegated is removed with all in it when its unit ends.
+/// Lets a delegated group hand controllers down. This process moves into a group of its own within
+/// it. Processes that it starts from now on are in that group, too. Other processes are not
+/// touched. No cleanup is needed: the delegated group is removed with all groups in it when its
+/// unit ends.
 ///
 /// # Errors
 /// The kernel refuses.
@@ -161,7 +163,7 @@ pub fn step_aside() -> Result<()> {
     Ok(())
 }
 
-/// Our own group in the hierarchy of a controller of version 1.
+/// Returns the process's own group in the hierarchy of a controller of version 1.
 fn own_path<'a>(own: &'a str, controller: &str) -> Option<&'a str> {
     own.lines().find_map(|line| {
         let mut fields = line.splitn(3, ':').skip(1);
@@ -171,7 +173,7 @@ fn own_path<'a>(own: &'a str, controller: &str) -> Option<&'a str> {
     })
 }
 
-/// Where a group of this name would be.
+/// Returns the directories of a group of this name.
 pub fn places(hierarchies: &[Hierarchy], name: &str) -> Vec<CgroupDir> {
     let place = |hierarchy: &Hierarchy| CgroupDir {
         dir: hierarchy.parent.join(name),
@@ -181,8 +183,8 @@ pub fn places(hierarchies: &[Hierarchy], name: &str) -> Vec<CgroupDir> {
     hierarchies.iter().map(place).collect()
 }
 
-/// The groups of a process out of its `cgroup`, in the hierarchies that are mounted: where each is,
-/// where its hierarchy begins, and whether that is of version 2.
+/// Returns the groups of a process from its `cgroup` file, in the mounted hierarchies. Each has its
+/// path, the top of its hierarchy, and true for version 2.
 pub fn places_of(mountinfo: &str, own: &str) -> Vec<(PathBuf, PathBuf, bool)> {
     let place = |one: Hierarchy| (one.parent, one.top, one.unified);
     parse(mountinfo, own).into_iter().map(place).collect()

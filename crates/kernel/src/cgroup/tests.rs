@@ -1,5 +1,5 @@
-//! Hierarchies of both versions, and limits in version 2 with plain files. Limits in the kernel are
-//! tested with whole hosts.
+//! Tests of hierarchies of both versions, and of limits in version 2 with plain files. Limits in
+//! the kernel are tested with whole hosts.
 
 use super::hierarchy::{Hierarchy, handing_down, parse};
 use super::*;
@@ -56,7 +56,7 @@ fn in_version_2_our_group_is_where_to_begin_to_look() {
         parent("0::/user.slice/session-1.scope\n"),
         Some(PathBuf::from(scope))
     );
-    // Of a group outside of our namespace.
+    // A group outside of our namespace.
     let top = Some(PathBuf::from("/sys/fs/cgroup/unified"));
     assert_eq!(parent("0::/../elsewhere\n"), top);
 }
@@ -73,7 +73,7 @@ fn groups_go_into_a_delegated_place_or_the_nearest_above_without_processes() {
     hold(&scope, &format!("{}\n", std::process::id()));
     assert_eq!(handing_down(&scope, top, |_| true), scope);
     assert_eq!(handing_down(&scope, top, |_| false), top.join("user.slice"));
-    // A shell beside us: it is not ours to move.
+    // A shell beside this process, which must not be moved.
     hold(&scope, &format!("1\n{}\n", std::process::id()));
     assert_eq!(handing_down(&scope, top, |_| true), top.join("user.slice"));
     hold(&top.join("user.slice"), "1\n");
@@ -81,7 +81,7 @@ fn groups_go_into_a_delegated_place_or_the_nearest_above_without_processes() {
     assert_eq!(handing_down(top, top, |_| false), top);
 }
 
-/// What is written of version 2.
+/// Files that are written in version 2.
 const FILES_2: [&str; 6] = [
     "cpuset.cpus",
     "cpu.max",
@@ -91,8 +91,8 @@ const FILES_2: [&str; 6] = [
     "io.max",
 ];
 
-/// Version 2 with plain files, which this machine may not have with its controllers: what is
-/// written where, and what is read back.
+/// Version 2 with plain files, since this machine may lack its controllers: checks the values
+/// written to each file and read back.
 #[test]
 fn version_2_gets_its_own_files_and_words() {
     let root = tempfile::tempdir().unwrap();
@@ -158,7 +158,7 @@ fn version_2_gets_its_own_files_and_words() {
     assert_eq!(limits.len(), 2, "only CPUs and the weight");
 }
 
-/// As root, whatever stands in a file of that name would be killed.
+/// As root, every process listed in a file of that name would be killed.
 #[test]
 fn what_is_no_control_group_is_neither_killed_nor_removed() {
     let folder = tempfile::tempdir().unwrap();
@@ -218,7 +218,7 @@ fn a_group_that_is_not_there_is_gone_also_where_nothing_may_be_removed() {
     let ended = std::thread::spawn(move || {
         // SAFETY: this thread alone sees other mounts from now on, and it opens no file for others.
         let own = unsafe { unshare_unsafe(UnshareFlags::NEWNS | UnshareFlags::FS) };
-        // Who may not mount has nothing that is read-only either.
+        // A user who may not mount has no read-only mount either.
         own.ok()?;
         let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
         mount_change("/", private).ok()?;

@@ -1,25 +1,24 @@
-//! What a host weighs when it competes with other programs for the CPUs.
+//! Weight of a host when it competes with other programs for the CPUs.
 //!
-//! To the kernel a group is one party beside every single thread that is in none: with the weight
-//! that a group has at first, all threads of a JVM together get what one thread of a compiler gets,
-//! and under competition the JVM starves, which it would not do without a host. Where there is no
-//! competition, weights do nothing.
+//! The kernel weighs a group like one single thread that is in no group. With the default weight,
+//! all threads of a JVM together get as much as one thread of a compiler. Under competition the JVM
+//! starves, which it would not do without a host. Without competition, weights have no effect.
 
 use super::{CgroupDir, Group, read, write};
 use anyhow::Result;
 use target::HostSpec;
 
-/// The weight of one thread, in version 1.
+/// Weight of one thread, in version 1.
 const SHARES_PER_THREAD: u64 = 1024;
-/// The same in version 2.
+/// Weight of one thread, in version 2.
 const WEIGHT_PER_THREAD: u64 = 100;
-/// The most that the kernel takes.
+/// Largest weight that the kernel accepts.
 const SHARES_MAX: u64 = 1 << 18;
 const WEIGHT_MAX: u64 = 10_000;
 
-/// How many busy threads a host is worth on each CPU that it may use: a loaded JVM has about as
-/// many that want to run, and so weighs as much where it is in no group. The client's few threads
-/// still get their part.
+/// Busy threads that a host counts as on each CPU that it may use. A loaded JVM has about as many
+/// runnable threads, and so weighs as much as it does in no group. The client's few threads still
+/// get their part.
 const THREADS_PER_CPU: u64 = 4;
 
 impl Group {
@@ -41,7 +40,7 @@ impl Group {
         write(&place.dir.join(file), &value.to_string())
     }
 
-    /// The weight that the kernel has, in busy threads; none where it has none.
+    /// Returns the weight in the kernel, in busy threads. `None` without such a controller.
     pub(super) fn weight(&self) -> Option<u64> {
         let place: &CgroupDir = self.place("cpu")?;
         let (file, one) = if place.unified {
@@ -54,10 +53,10 @@ impl Group {
     }
 }
 
-/// The busy threads that a host is worth on a machine with so many CPUs.
+/// Returns the number of busy threads that a host counts as, on a machine with `cpus` CPUs.
 fn threads(spec: &HostSpec, cpus: usize) -> u64 {
     let may_use = spec.cpus.as_ref().map_or(cpus, Vec::len) as u64;
-    // Of more CPU time than its quota it makes no use.
+    // A host cannot use more CPU time than its quota.
     let quota = spec.cpu_quota.map_or(u64::MAX, |cores| cores.ceil() as u64);
     may_use.min(quota).max(1) * THREADS_PER_CPU
 }

@@ -1,4 +1,4 @@
-//! Where a process runs and where its memory is, as the kernel says it, thread by thread.
+//! Reads from the kernel on which CPUs each thread of a process may run and where its memory is.
 
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
@@ -8,48 +8,49 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use topology::CpuSet;
 
-/// How often threads are listed at most: of a program that starts and ends some all the time no two
-/// listings agree.
+/// Maximum number of listings of the threads: if a program keeps starting and ending threads, no
+/// two listings agree.
 const LISTINGS_MAX: usize = 5;
 
-/// What `/proc` says of a process and all its threads.
+/// Affinity and memory of a process and all its threads, from `/proc`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Whereabouts {
-    /// Its threads.
+    /// Number of its threads.
     pub threads: usize,
-    /// The CPUs that threads may run on, and how many threads have just these.
+    /// Each set of CPUs that threads may run on, with the number of threads that have exactly this
+    /// set.
     pub cpus: BTreeMap<CpuSet, usize>,
-    /// The NUMA nodes that threads may get memory from, likewise.
+    /// Each set of NUMA nodes that threads may get memory from, likewise.
     pub memory_nodes: BTreeMap<CpuSet, usize>,
-    /// Bytes that are in memory, by node; empty where the kernel does not tell.
+    /// Resident bytes by node; empty if the kernel does not report them.
     pub resident_bytes: BTreeMap<u32, u64>,
-    /// Those of them by the policy of their range: `default`, `bind:0`, `interleave:0-1`.
+    /// Resident bytes by the policy of their range: `default`, `bind:0`, `interleave:0-1`.
     pub policy_bytes: BTreeMap<String, u64>,
 }
 
 impl Whereabouts {
-    /// The CPUs that any of its threads may run on.
+    /// Returns the CPUs that any of its threads may run on.
     pub fn all_cpus(&self) -> CpuSet {
         self.cpus.keys().flat_map(CpuSet::iter).collect()
     }
 
-    /// The nodes that any of its threads may get memory from.
+    /// Returns the nodes that any of its threads may get memory from.
     pub fn all_memory_nodes(&self) -> CpuSet {
         self.memory_nodes.keys().flat_map(CpuSet::iter).collect()
     }
 
-    /// Of the calling process.
+    /// Reads the values of the calling process.
     ///
     /// # Errors
-    /// The kernel says something else than is known of it.
+    /// The kernel's text has another format than the known one.
     pub fn own() -> Result<Whereabouts> {
         Whereabouts::read(Path::new("/proc/self"))
     }
 
-    /// Of a process whose folder in `/proc` this is.
+    /// Reads the values of the process with this folder in `/proc`.
     ///
     /// # Errors
-    /// It has ended, or the kernel says something else than is known of it.
+    /// It has ended, or the kernel's text has another format than the known one.
     pub fn read(folder: &Path) -> Result<Whereabouts> {
         let mut found = Whereabouts::default();
         for (path, status) in threads(&folder.join("task"))? {
@@ -62,7 +63,7 @@ impl Whereabouts {
         anyhow::ensure!(found.threads > 0, "{} has no thread", folder.display());
         let maps = folder.join("numa_maps");
         match std::fs::read(&maps) {
-            // A kernel that knows no NUMA has no such file.
+            // A kernel without NUMA has no such file.
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             text => {
                 let text = text.with_context(|| format!("read {}", maps.display()))?;
@@ -99,8 +100,8 @@ impl Whereabouts {
     }
 }
 
-/// The `status` of each thread, with its path. They are listed until two listings agree: a thread
-/// that was started meanwhile would be missing, and it is the one that may run elsewhere.
+/// Returns the `status` of each thread, with its path. Lists the threads until two listings agree:
+/// a thread that started meanwhile would be missing, and it is the one that may run elsewhere.
 fn threads(tasks: &Path) -> Result<Vec<(PathBuf, String)>> {
     let mut listed = listing(tasks)?;
     let mut read = Vec::new();
@@ -112,7 +113,7 @@ fn threads(tasks: &Path) -> Result<Vec<(PathBuf, String)>> {
                 Err(error) if has_ended(&error) => {}
                 text => {
                     let text = text.with_context(|| format!("read {}", path.display()))?;
-                    // Its name is cut at 15 bytes, within a letter too.
+                    // The kernel cuts the name at 15 bytes, even within a character.
                     read.push((path, String::from_utf8_lossy(&text).into_owned()));
                 }
             }
@@ -132,13 +133,13 @@ fn listing(tasks: &Path) -> Result<BTreeSet<OsString>> {
     names.collect()
 }
 
-/// Whether a thread is gone: anything else that keeps its files from being read (no free
-/// descriptor, no permission) says nothing of it.
+/// Returns true if the error means that a thread is gone. Any other reason why its files cannot be
+/// read (no free descriptor, no permission) says nothing about the thread.
 fn has_ended(error: &std::io::Error) -> bool {
     error.kind() == ErrorKind::NotFound || error.raw_os_error() == Some(libc::ESRCH)
 }
 
-/// The list behind a key of a `status` file.
+/// Parses the list after a key of a `status` file.
 fn list(status: &str, key: &str, path: &Path) -> Result<CpuSet> {
     let text = status
         .lines()
@@ -179,7 +180,7 @@ mod tests {
         assert_eq!(found.policy_bytes["interleave:0-1"], 4096);
     }
 
-    /// Such a thread was left out, as if it had ended; and such a file was none.
+    /// Such a thread was left out, as if it had ended, and such a file was taken for missing.
     #[test]
     fn names_of_any_bytes_hide_neither_threads_nor_pages() {
         let root = tempfile::tempdir().unwrap();
@@ -199,7 +200,7 @@ mod tests {
         assert_eq!(found.resident_bytes, [(1, 9 * 4096)].into());
     }
 
-    /// No permission, no free descriptor: here, a folder where a file should be.
+    /// Stands for no permission or no free descriptor: here, a folder in place of a file.
     #[test]
     fn what_cannot_be_read_is_an_error_and_not_absent() {
         let root = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Masks, names, and a real process of this machine.
+//! Tests of masks, of names, and of a real process of this machine.
 
 use super::*;
 use reach::process::{self, Life};
@@ -24,7 +24,7 @@ fn a_name_is_one_folder_and_no_path() {
     }
 }
 
-/// Without groups: what the kernel says of a process that was started so.
+/// Without groups: checks the kernel's report on a process that was started in this way.
 #[test]
 fn a_process_without_a_group_starts_with_its_cpus_and_its_memory_policy() {
     let own = Whereabouts::read(Path::new("/proc/self")).unwrap();
@@ -54,17 +54,14 @@ fn a_process_that_is_told_no_policy_does_not_take_over_ours() {
     let own = Whereabouts::own().unwrap();
     let nodes = own.all_memory_nodes();
     if own.policy_bytes.is_empty() || Mask::of(&nodes).govern(libc::MPOL_INTERLEAVE).is_err() {
-        let told =
-            "SKIPPED a_process_that_is_told_no_policy_does_not_take_over_ours: no policies\n";
-        let _ = std::io::Write::write_all(&mut std::io::stderr(), told.as_bytes());
-        return;
+        return crate::skipped::unable("no memory policies");
     }
     let policies = |to: Option<&Confinement>| {
         let mut command = process::command(Path::new("/bin/sh"));
         command.args(["-c", "read line"]);
         command.stdin(std::process::Stdio::piped());
         admit(&mut command, None, to).unwrap();
-        // By this thread, whose policy it inherits; the keeper of processes has another.
+        // Spawned by this thread, whose policy it inherits; the keeper of processes has another.
         let mut child = command.spawn().unwrap();
         let found = Whereabouts::read(&PathBuf::from(format!("/proc/{}", child.id())));
         child.kill().unwrap();

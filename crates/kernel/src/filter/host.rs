@@ -1,5 +1,5 @@
-//! What a host loses itself that has the network of its machine: of TCP connections with ports that
-//! are named, and of nothing else. It never loses what it says to itself.
+//! Packets that a host drops itself because it uses the network of its machine: those of TCP
+//! connections with named ports, and no others. It never drops its own traffic with itself.
 
 use super::rules::{Lose, Rules, check_ports, check_share};
 use crate::message::filter::{End, Family, Hook, Match};
@@ -7,46 +7,46 @@ use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use std::net::Ipv4Addr;
 
-/// Others that a loss may name: far more than a cluster has hosts.
+/// Maximum number of peers that a loss may name: far more than a cluster has hosts.
 const PEERS_COUNT_MAX: usize = 1000;
 
-/// Which way packets go.
+/// Direction of packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Way {
-    /// They come to the host.
+    /// Packets that the host receives.
     In,
-    /// The host sends them.
+    /// Packets that the host sends.
     Out,
 }
 
-/// At which end of a connection a port is.
+/// End of a connection that a port belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum PortEnd {
-    /// The host's.
+    /// The host's end.
     Ours,
-    /// The other one.
+    /// The peer's end.
     Theirs,
     /// Either of them.
     Either,
 }
 
-/// What a host loses one way, of connections that there are as well as of new ones.
+/// Loss of a host in one direction, for existing connections as well as new ones.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HostLoss {
-    /// The way.
+    /// Direction of the packets.
     pub way: Way,
-    /// Whom the host talks with; of none, everybody.
+    /// Peers of the host; empty: all.
     pub peers: Vec<Ipv4Addr>,
-    /// Only what belongs to TCP connections with one of these ports; at least one.
+    /// TCP ports whose connections are affected; at least one.
     pub tcp_ports: Vec<u16>,
-    /// At this end.
+    /// End of the connection that has the port.
     pub end: PortEnd,
-    /// The share of packets that is lost, each by chance; 1 is all of them.
+    /// Share of packets that are dropped, each at random; 1 is all of them.
     pub share: f64,
 }
 
 impl HostLoss {
-    /// The same loss in both directions.
+    /// Returns the same loss in both directions.
     pub fn both_ways(self) -> [HostLoss; 2] {
         [Way::In, Way::Out].map(|way| HostLoss {
             way,
@@ -54,7 +54,7 @@ impl HostLoss {
         })
     }
 
-    /// The ends of a packet that ports are looked at.
+    /// Returns the ends of a packet whose ports are checked.
     fn ends(&self) -> &'static [End] {
         match (self.way, self.end) {
             (Way::In, PortEnd::Ours) | (Way::Out, PortEnd::Theirs) => &[End::Destination],

@@ -1,4 +1,4 @@
-//! How a loss becomes rules of a table, and what every loss has to be.
+//! Turns a loss into rules of a table, and checks the limits of every loss.
 
 use crate::message::Message;
 use crate::message::filter::{
@@ -8,13 +8,13 @@ use anyhow::Result;
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 
-/// Ports that a rule may name: they have to fit into one message of 64 KiB.
+/// Maximum number of ports in a rule: they have to fit into one message of 64 KiB.
 const PORTS_COUNT_MAX: usize = 1000;
 
-/// The smallest share that the kernel can be told.
+/// Smallest share that can be given to the kernel.
 const SHARE_MIN: f64 = 1.0 / SHARES as f64;
 
-/// What loses packets by a table of its family: a switch ([`super::Loss`]) or a host
+/// A loss of packets by a table of its family: of a switch ([`super::Loss`]) or of a host
 /// ([`super::HostLoss`]).
 pub trait Lose {
     #[doc(hidden)]
@@ -30,7 +30,7 @@ pub trait Lose {
     fn rules(&self, number: u32, rules: &mut Rules<'_>);
 }
 
-/// What makes a table, as far as it is known.
+/// Messages that create a table, collected so far.
 pub struct Rules<'a> {
     table: Table<'a>,
     messages: Vec<Message>,
@@ -38,7 +38,7 @@ pub struct Rules<'a> {
 }
 
 impl<'a> Rules<'a> {
-    /// None yet, of a table that is shown packets at these places.
+    /// Creates a table without rules that sees the packets at these hooks.
     pub fn new(table: Table<'a>, hooks: &[Hook]) -> Rules<'a> {
         let mut messages = vec![Message::table(table)];
         messages.extend(hooks.iter().map(|hook| Message::chain(table, *hook)));
@@ -52,12 +52,12 @@ impl<'a> Rules<'a> {
         }
     }
 
-    /// All of it.
+    /// Returns all messages.
     pub(crate) fn into_messages(self) -> Vec<Message> {
         self.messages
     }
 
-    /// Makes a set of the table.
+    /// Creates a set of the table.
     pub fn set(&mut self, name: &str, keys: &[Vec<u8>], key_bytes: usize) {
         let id = self.sets_count;
         self.sets_count += 1;
@@ -65,22 +65,22 @@ impl<'a> Rules<'a> {
         self.messages.push(Message::elements(self.table, name, keys));
     }
 
-    /// The same of ports.
+    /// Creates a set of ports.
     pub fn set_of_ports(&mut self, name: &str, ports: &[u16]) {
         let ports: BTreeSet<_> = ports.iter().collect();
         let keys = ports.into_iter().map(|port| port.to_be_bytes().to_vec());
         self.set(name, &keys.collect::<Vec<_>>(), PORT_KEY_BYTES);
     }
 
-    /// The same of addresses.
+    /// Creates a set of addresses.
     pub fn set_of_addresses(&mut self, name: &str, addresses: &[Ipv4Addr]) {
         let addresses: BTreeSet<_> = addresses.iter().collect();
         let keys = addresses.into_iter().map(|address| address.octets().to_vec());
         self.set(name, &keys.collect::<Vec<_>>(), ADDRESS_KEY_BYTES);
     }
 
-    /// Drops a share of what is all that `matches` say, and has a port of this set at one of these
-    /// ends of its connection, if a set is named.
+    /// Drops a share of the packets that fulfil all of `matches`. If a set is named, one of these
+    /// ends of the connection must also have a port of that set.
     pub fn drop(
         &mut self,
         (number, hook): (u32, Hook),
@@ -104,7 +104,7 @@ impl<'a> Rules<'a> {
     }
 }
 
-/// Refuses a share that is none.
+/// Refuses a share out of range.
 pub fn check_share(share: f64) -> Result<()> {
     anyhow::ensure!(
         (SHARE_MIN..=1.0).contains(&share),
@@ -113,7 +113,7 @@ pub fn check_share(share: f64) -> Result<()> {
     Ok(())
 }
 
-/// Refuses ports that are too many.
+/// Refuses too many ports.
 pub fn check_ports(ports: &[u16]) -> Result<()> {
     anyhow::ensure!(
         ports.len() <= PORTS_COUNT_MAX,

@@ -1,4 +1,4 @@
-//! What the switch between stand-ins loses, on the way from port to port.
+//! Packets that the switch between simulated hosts drops, on the way from port to port.
 
 use super::rules::{Lose, Rules, check_ports, check_share};
 use crate::links;
@@ -7,17 +7,17 @@ use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
-/// A link of the switch, by who is at its other end.
+/// A link of the switch, by the machine or host at its other end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Link {
     /// A host, by its number, counted from 1.
     Host(usize),
-    /// The machine itself, where the client is.
+    /// The machine itself, where the client runs.
     Machine,
 }
 
 impl Link {
-    /// The name of the switch's end.
+    /// Returns the name of the switch's end.
     pub fn name(self) -> String {
         match self {
             Link::Host(number) => links::port(number),
@@ -26,24 +26,23 @@ impl Link {
     }
 }
 
-/// What is lost on the way through the switch, of connections that there are as well as of new
-/// ones. ARP is never lost: neighbours go on finding each other, so that what is lost one way is
-/// lost that way only.
+/// Loss on the way through the switch, for existing connections as well as new ones. ARP is never
+/// dropped: neighbours go on finding each other, so that a loss in one direction affects that
+/// direction only.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Loss {
-    /// Who has sent it.
+    /// Senders of the packets.
     pub from: Vec<Link>,
-    /// Who would get it.
+    /// Receivers of the packets.
     pub to: Vec<Link>,
-    /// Only what belongs to TCP connections with one of these ports at one of their ends; of none,
-    /// everything.
+    /// TCP ports whose connections are affected, at either end; empty: all packets.
     pub tcp_ports: Vec<u16>,
-    /// The share of packets that is lost, each by chance; 1 is all of them.
+    /// Share of packets that are dropped, each at random; 1 is all of them.
     pub share: f64,
 }
 
 impl Loss {
-    /// Everything, one way.
+    /// Returns the loss of all packets in one direction.
     pub fn one_way(from: &[Link], to: &[Link]) -> Loss {
         Loss {
             from: from.to_vec(),
@@ -53,7 +52,7 @@ impl Loss {
         }
     }
 
-    /// Everything, both ways.
+    /// Returns the loss of all packets in both directions.
     pub fn both_ways(some: &[Link], others: &[Link]) -> Vec<Loss> {
         vec![Loss::one_way(some, others), Loss::one_way(others, some)]
     }
@@ -91,8 +90,8 @@ impl Lose for Loss {
         ];
         let mut with_ports = None;
         if self.tcp_ports.is_empty() {
-            // Neighbours go on finding each other: what is lost one way is not lost both ways
-            // because of an address that nobody has been told.
+            // Neighbours go on finding each other: a loss in one direction must not affect the
+            // other because of an unresolved address.
             matches.push(Match::NoArp);
         } else {
             rules.set_of_ports(ports, &self.tcp_ports);
@@ -102,7 +101,7 @@ impl Lose for Loss {
     }
 }
 
-/// Names of links as keys of a set.
+/// Returns the names of links as keys of a set.
 fn keys(links: &[Link]) -> Vec<Vec<u8>> {
     let links: BTreeSet<_> = links.iter().collect();
     links.into_iter().map(|link| link_key(&link.name())).collect()

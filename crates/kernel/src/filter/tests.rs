@@ -1,5 +1,5 @@
-//! What a host loses itself, in two namespaces with a link between them. What a switch loses is
-//! tested with its stand-ins.
+//! Tests of the losses of a host, in two namespaces with a link between them. The losses of a
+//! switch are tested with its simulated hosts.
 
 use super::*;
 use crate::able::machine_abilities;
@@ -14,11 +14,11 @@ const HOST: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
 const OTHER: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 2);
 const STRANGER: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 3);
 
-/// Nobody listens at any: who is reached refuses.
+/// No program listens on these ports: a host that is reached refuses.
 const CQL: u16 = 9042;
 const SSH: u16 = 22;
 
-/// So long nobody waits for what is lost, and it is below the second after which TCP tries again.
+/// Wait for a packet that is dropped: below the second after which TCP tries again.
 const SILENCE: Duration = Duration::from_millis(300);
 
 /// Long enough for a loaded machine; reaching it is a failure.
@@ -33,13 +33,12 @@ struct Two {
 }
 
 impl Two {
-    /// None where this machine does not permit it, which is said.
+    /// `None` if this machine does not permit it, which is printed.
     fn new(ability: Ability) -> Option<Two> {
         let mut able = machine_abilities().iter();
         let found = able.find(|one| one.ability == ability).unwrap();
         if !found.present {
-            let name = std::thread::current().name().unwrap_or("?").to_owned();
-            let _ = writeln!(std::io::stderr(), "SKIPPED {name}: {}", found.detail);
+            crate::skipped::unable(&found.detail);
             return None;
         }
         let (host, other) = (Namespace::new().unwrap(), Namespace::new().unwrap());
@@ -67,7 +66,7 @@ impl Two {
         self.host.inside(Filter::open).unwrap().unwrap()
     }
 
-    /// Loses it until the filter takes the table away.
+    /// Drops packets until the filter removes the table.
     fn lose(&self, losses: &[HostLoss]) -> Filter<HostLoss> {
         let mut filter = self.filter();
         filter.add(TABLE, losses).unwrap();
@@ -144,7 +143,7 @@ fn a_host_loses_one_way_what_it_sends_to_some_others() {
     assert!(two.reach_from_host(SSH, LIMIT).is_open());
     filter.remove(TABLE).unwrap();
 
-    // It is asked, and its answer is lost.
+    // The request arrives, and the answer is dropped.
     let mut filter = two.lose(&[to(&[OTHER], PortEnd::Either)]);
     assert_eq!(two.to_host(CQL, SILENCE), Reach::Silent);
     assert_eq!(two.reach_from_host(CQL, SILENCE), Reach::Silent);
@@ -154,7 +153,7 @@ fn a_host_loses_one_way_what_it_sends_to_some_others() {
     assert!(two.reach_from_host(CQL, LIMIT).is_open());
 }
 
-/// Whoever sends is not told that it was lost, and sends it again.
+/// The sender is not told that a packet was dropped, and sends it again.
 #[test]
 fn a_connection_that_was_there_goes_on_when_its_host_is_whole() {
     let Some(two) = Two::new(Ability::PacketFilter) else {
@@ -200,7 +199,8 @@ fn a_host_loses_a_share_by_chance() {
     };
     let mut filter = two.lose(&[loss]);
     let count = || Reach::count(SocketAddr::from((HOST, CQL)), 200, SILENCE);
-    // 60 of 200 are lost, with a standard deviation of 6.5; fewer come through if it is busy.
+    // 60 of 200 are dropped, with a standard deviation of 6.5; fewer come through on a busy
+    // machine.
     let open = two.other.inside(count).unwrap().unwrap();
     assert!((40..=185).contains(&open), "{open}");
     let counted = filter.dropped(TABLE).unwrap();

@@ -1,4 +1,4 @@
-//! Links as the kernel has them, and what is changed of them besides up and down.
+//! Messages about links: their state, and changes other than up and down.
 
 use super::{ACK, AF_INET, Answer, IFF_UP, Message, RTM_NEWLINK, find, u32_at, u64_of};
 
@@ -7,30 +7,30 @@ const IFLA_STATS64: u16 = 23;
 const IFLA_AF_SPEC: u16 = 26;
 const IFLA_CARRIER_UP_COUNT: u16 = 47;
 const IFLA_INET_CONF: u16 = 1;
-/// `IPV4_DEVCONF_ARP_NOTIFY`: a link that gets a hardware address says what addresses it has.
+/// `IPV4_DEVCONF_ARP_NOTIFY`: a link whose hardware address is set announces its addresses.
 const ARP_NOTIFY: u16 = 22;
 
 const IFF_LOWER_UP: u32 = 1 << 16;
 
-/// `struct ifinfomsg`.
+/// Size of `struct ifinfomsg`.
 const LINK_HEADER_BYTES: usize = 16;
 
-/// A link as the kernel has it.
+/// State of a link in the kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkState {
-    /// Its number.
+    /// Index of the link.
     pub index: i32,
-    /// Whether it is to be up.
+    /// True if it is administratively up.
     pub is_up: bool,
-    /// Whether its other end is there and up.
+    /// True if its other end exists and is up.
     pub has_carrier: bool,
-    /// How often that has begun.
+    /// Number of times that the carrier has come up.
     pub carriers: u32,
-    /// As it is on the wire.
+    /// Hardware address.
     pub hardware_address: Vec<u8>,
-    /// Packets, since it was made.
+    /// Packets received since it was created.
     pub received_packets: u64,
-    /// Packets, since it was made.
+    /// Packets sent since it was created.
     pub sent_packets: u64,
 }
 
@@ -42,7 +42,7 @@ impl Message {
         message
     }
 
-    /// Lets a link tell its neighbours its addresses whenever its hardware address is set.
+    /// Makes a link announce its addresses to its neighbours whenever its hardware address is set.
     pub fn tell_neighbours(index: i32) -> Message {
         let mut message = Message::new(RTM_NEWLINK, ACK);
         message.link_header(index, None);
@@ -66,7 +66,7 @@ impl Message {
 }
 
 impl Answer<'_> {
-    /// The link that this message is about.
+    /// Returns the link that this message describes.
     pub fn link(&self) -> Option<LinkState> {
         if self.kind != RTM_NEWLINK {
             return None;

@@ -1,4 +1,4 @@
-//! Messages of sock_diag: which TCP connections there are, and their end.
+//! Messages of sock_diag: list TCP connections and end them.
 //!
 //! Layouts are those of `linux/inet_diag.h`; addresses and ports are in network byte order.
 
@@ -10,13 +10,13 @@ const SOCK_DESTROY: u16 = 21;
 /// Both families: a socket of IPv6 may be connected by IPv4.
 pub const FAMILIES: [u8; 2] = [2, 10];
 const IPPROTO_TCP: u8 = 6;
-/// The bit of `TCP_ESTABLISHED`.
+/// Bit of `TCP_ESTABLISHED`.
 const ESTABLISHED: u32 = 1 << 1;
 
-/// `struct inet_diag_sockid`, which begins with our port.
+/// Size of `struct inet_diag_sockid`, which begins with the local port.
 const ID_BYTES: usize = 48;
 
-/// Family, state, timer and retransmissions, before what tells a socket.
+/// Offset of the socket's id: family, state, timer and retransmissions come before it.
 const ID_AT: usize = 4;
 
 /// One connection.
@@ -27,12 +27,12 @@ pub struct Socket {
 }
 
 impl Socket {
-    /// The port at this end.
+    /// Returns the local port.
     pub fn port(&self) -> u16 {
         u16::from_be_bytes([self.id[0], self.id[1]])
     }
 
-    /// One that cannot be there: from port 0 to port 0.
+    /// Returns an impossible connection: from port 0 to port 0.
     pub fn none() -> Socket {
         Socket {
             family: FAMILIES[0],
@@ -47,12 +47,12 @@ impl Message {
         Message::of_socket(SOCK_DIAG_BY_FAMILY, DUMP, family, &[0; ID_BYTES])
     }
 
-    /// Ends a connection at once: the other end gets a reset, and so does whoever holds it here.
+    /// Ends a connection at once: the other end gets a reset, and the local process an error.
     pub fn reset(socket: &Socket) -> Message {
         Message::of_socket(SOCK_DESTROY, ACK, socket.family, &socket.id)
     }
 
-    /// `struct inet_diag_req_v2`.
+    /// Builds a message with `struct inet_diag_req_v2`.
     fn of_socket(kind: u16, flags: u16, family: u8, id: &[u8]) -> Message {
         let mut message = Message::new(kind, flags);
         message.0.extend([family, IPPROTO_TCP, 0, 0]);
@@ -63,7 +63,7 @@ impl Message {
 }
 
 impl Answer<'_> {
-    /// The connection that this message is about.
+    /// Returns the connection that this message describes.
     pub fn socket(&self) -> Option<Socket> {
         if self.kind != SOCK_DIAG_BY_FAMILY {
             return None;

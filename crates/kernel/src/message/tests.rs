@@ -1,13 +1,13 @@
-//! Messages are built and read as the kernel has them.
+//! Tests that messages are built and read in the kernel's format.
 
 use super::*;
 
-/// The attributes behind `fixed` bytes of a message.
+/// Returns the attributes after `fixed` bytes of a message.
 fn attributes(message: &Message, fixed: usize) -> &[u8] {
     &message.0[HEADER_BYTES + fixed..]
 }
 
-/// A request as the kernel would send it, were it an answer.
+/// Reads a request as if it were an answer of the kernel.
 fn answer<T>(message: Message, read: impl FnOnce(&Answer<'_>) -> T) -> T {
     let bytes = message.finish(7);
     let answers = answers(&bytes);
@@ -141,7 +141,7 @@ fn an_answer_that_is_cut_short_is_no_answer() {
         assert!(answers(&whole[..length]).is_empty(), "{length}");
     }
     for length in 0..16 {
-        // A length below the header's must not make it go round for ever.
+        // A length below the header's must not cause an endless loop.
         let mut bytes = whole.clone();
         bytes[0] = length;
         bytes[1..4].fill(0);

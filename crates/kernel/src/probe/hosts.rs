@@ -1,7 +1,7 @@
-//! The machine and the stand-in hosts on it.
+//! Probes of the machine and of the simulated hosts on it.
 //!
-//! This machine's own figures stand at the place `machine`, whatever runs on it; what a stand-in
-//! host used of it, and those of a machine that hosts nodes, stand at the host's name.
+//! This machine's own readings carry the place `machine`, whatever runs on it. The usage of a
+//! simulated host, and the readings of a machine that hosts nodes, carry the host's name.
 
 mod cpu;
 mod disk;
@@ -33,19 +33,20 @@ use std::path::{Path, PathBuf};
 /// Place of the readings of this machine.
 const MACHINE: &str = "machine";
 
-/// All of this machine.
+/// Probe of the whole machine.
 pub(crate) struct Machine {
     cpu: Cpu,
     memory: Memory,
     disks: Disks,
     network: Network,
     pressure: Pressure,
-    /// Not every kernel tells.
+    /// `None` on a kernel that does not report it.
     softnet: Option<Softnet>,
 }
 
 impl Machine {
-    /// Its readings stand at `place`; devices `without` are shown by others.
+    /// Opens the files. The readings carry `place`; the devices in `without` are left to other
+    /// probes.
     ///
     /// # Errors
     /// A file of `/proc` that every kernel has cannot be read.
@@ -63,7 +64,7 @@ impl Machine {
 
 impl Look for Machine {
     fn look(&mut self, now_ns: u64, out: &mut Out) -> Result<()> {
-        // One that fails does not take the others along.
+        // A failure of one does not stop the others.
         let results = [
             self.cpu.look(now_ns, out),
             self.memory.look(now_ns, out),
@@ -76,25 +77,25 @@ impl Look for Machine {
     }
 }
 
-/// A file below `/proc/net` as this process has it.
+/// Opens a file below `/proc/net` in this process's view.
 fn own_net(name: &str) -> Result<KernelFile> {
     KernelFile::open(format!("/proc/self/net/{name}"))
 }
 
-/// Where the figures of a stand-in are, as its agent sees it.
+/// Sources of the readings of a simulated host, in the view of its agent.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct HostSources {
-    /// Its control groups; each says which controllers it has.
+    /// Its control groups, each with its controllers.
     pub groups: Vec<CgroupDir>,
-    /// The name of its volume's device in `/proc/diskstats`; none without a volume.
+    /// Name of its volume's device in `/proc/diskstats`. `None` without a volume.
     pub device: Option<String>,
-    /// Where its volume is mounted; none without one.
+    /// Mount point of its volume. `None` without one.
     pub volume: Option<PathBuf>,
-    /// What its link is limited to. A virtual one has no speed of its own.
+    /// Rate limit of its link, bit/s. A virtual link has no speed of its own.
     pub link_bits_per_s: Option<f64>,
 }
 
-/// Opens what there is of the stand-in `name`, which this process is in.
+/// Opens the sources of the simulated host `name`, in which this process runs.
 ///
 /// # Errors
 /// A file that every kernel has cannot be read.

@@ -1,4 +1,4 @@
-//! What a look is, what it reads and what it costs.
+//! Samples: the trait that takes them, their readings and their cost.
 
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
@@ -10,14 +10,14 @@ use std::time::Duration;
 /// One value of one series.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reading {
-    /// Which probe read it, as its [`super::Task`] says: `hosts`, `processes`, `others`; of the
+    /// Probe that read it, as named by its [`super::Task`]: `hosts`, `processes`, `others`; for the
     /// database `jvm`, `cassandra`.
     pub probe: Cow<'static, str>,
-    /// When, on the clock of [`measure::clock::now_ns`].
+    /// Time of the reading on the clock of [`measure::clock::now_ns`], ns.
     pub at_ns: u64,
-    /// `<tool>.<its column>`: `mpstat.%usr`, `iostat.r/s`, `jvm.heap_used`.
+    /// Name `<tool>.<its column>`: `mpstat.%usr`, `iostat.r/s`, `jvm.heap_used`.
     pub name: Arc<str>,
-    /// Where: `host1`, `host1/cpu0`, `node1`, `machine`, `client`.
+    /// Place: `host1`, `host1/cpu0`, `node1`, `machine`, `client`.
     pub place: Arc<str>,
     /// Unit of the value: `%`, `/s`, `bytes`, `kB`, `ms`, `count`.
     pub unit: Cow<'static, str>,
@@ -25,85 +25,86 @@ pub struct Reading {
     pub value: f64,
 }
 
-/// What one probe at one place did and cost.
+/// Work and cost of one probe at one place.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProbeCost {
-    /// Which probe; `agent`: taking what an agent has read.
+    /// Name of the probe; `agent` stands for fetching the readings of an agent.
     pub probe: Cow<'static, str>,
-    /// Host or node that it looked at.
+    /// Host or node that it samples.
     pub place: String,
-    /// Time between two looks.
+    /// Time between two samples.
     pub period: Duration,
-    /// How often it looked.
+    /// Number of samples taken.
     pub looks: u64,
-    /// Looks left out because an earlier one took too long or the machine was busy.
+    /// Samples left out because an earlier one took too long or the machine was busy.
     pub missed: u64,
-    /// Values that it read.
+    /// Number of values that it read.
     pub values: u64,
-    /// CPU time of its looks and of waiting for them, that of agents which answer them included,
-    /// nanoseconds.
+    /// CPU time of its samples and of waiting for them, ns. Includes that of agents which answer
+    /// them.
     pub cpu_ns: u64,
-    /// The longest look, nanoseconds on the wall.
+    /// Duration of the longest sample in wall-clock time, ns.
     pub longest_ns: u64,
-    /// How far its times may be off, where they are of another clock than ours, nanoseconds.
+    /// Bound on the error of its times if they come from another clock than this process's, ns.
     pub clock_bound_ns: Option<u64>,
-    /// What went wrong, each once.
+    /// Problems, each once.
     pub problems: Vec<String>,
 }
 
-/// One thing to look at again and again.
+/// A source that is sampled again and again.
 pub trait Look: Send {
-    /// Reads it once. `now_ns` is when the look began, which is also the time that
-    /// [`Out::put`] gives to its values.
+    /// Takes one sample. `now_ns` is the time at which it began, which [`Out::put`] also gives to
+    /// its values.
     ///
     /// # Errors
-    /// What could not be read; values already put stay, and the next look is made all the same.
+    /// The part that could not be read. Values already put stay, and the next sample is taken all
+    /// the same.
     fn look(&mut self, now_ns: u64, out: &mut Out) -> Result<()>;
 
-    /// Called once when the probes stop, for what would otherwise be lost: the pauses that the
-    /// log has seen since the last look. Rates over a piece of a period are not asked for.
+    /// Called once when the probes stop, for readings that would otherwise be lost: the pauses that
+    /// the log has seen since the last sample. Rates over a partial period are not needed.
     ///
     /// # Errors
-    /// As [`Look::look`].
+    /// Those of [`Look::look`].
     fn last(&mut self, _now_ns: u64, _out: &mut Out) -> Result<()> {
         Ok(())
     }
 
-    /// Called when that is over: completes its own cost, and gives the costs of those who have
-    /// looked for it.
+    /// Called after the end: completes its own cost, and returns the costs of the remote probes
+    /// that have sampled for it.
     fn ended(&mut self, _own: &mut ProbeCost) -> Vec<ProbeCost> {
         Vec::new()
     }
 }
 
-/// Where a look puts its values.
+/// Sink for the values of a sample.
 #[derive(Default)]
 pub struct Out {
     probe: &'static str,
     at_ns: u64,
     readings: Vec<Reading>,
-    /// Names and places that were met before: a series has the same ones at every look.
+    /// Names and places seen before: a series has the same ones at every sample.
     words: HashSet<Arc<str>>,
 }
 
 impl Out {
-    /// Nothing put yet.
+    /// Creates an empty sink.
     pub fn new() -> Out {
         Out::default()
     }
 
-    /// Values that follow are `probe`'s and were read at `at_ns`.
+    /// Sets the probe and the time of the following values.
     pub fn begin(&mut self, probe: &'static str, at_ns: u64) {
         self.probe = probe;
         self.at_ns = at_ns;
     }
 
-    /// One value of the look that goes on. What is not a finite number is no reading.
+    /// Adds one value of the current sample. A value that is not finite is left out.
     pub fn put(&mut self, name: &str, place: &str, unit: &'static str, value: f64) {
         self.put_at(self.at_ns, name, place, unit, value);
     }
 
-    /// One value of another time than the look's: a pause stands at its own.
+    /// Adds one value of another time than the sample's: a pause carries its own.
     pub fn put_at(&mut self, at_ns: u64, name: &str, place: &str, unit: &'static str, value: f64) {
         if !value.is_finite() {
             return;
@@ -119,17 +120,17 @@ impl Out {
         self.readings.push(reading);
     }
 
-    /// A reading of somebody else's look.
+    /// Adds a reading that another probe has taken.
     pub fn pass_on(&mut self, reading: Reading) {
         self.readings.push(reading);
     }
 
-    /// What was put so far, not yet handed on.
+    /// Returns the values that were put and not yet handed on.
     pub fn readings(&self) -> &[Reading] {
         &self.readings
     }
 
-    /// Hands on what was put.
+    /// Hands on the values.
     pub fn drain(&mut self) -> std::vec::Drain<'_, Reading> {
         self.readings.drain(..)
     }

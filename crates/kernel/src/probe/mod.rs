@@ -1,12 +1,12 @@
-//! Probes: what the machine, the stand-in hosts and the processes say of themselves while work goes
-//! on, read at fixed periods by threads of our own, here or in a host's agent (`host::Watch`);
-//! and what looks of others need.
+//! Probes: figures of the machine, the simulated hosts and the processes, read while work goes on.
+//! Threads of this process or of a host's agent (`host::Watch`) read them at fixed periods. Parts
+//! that samples of other crates need are here, too.
 //!
-//! A probe is a row of [`Look`]s, each with its period. What must hold: due times are absolute, so
-//! that nothing drifts; a look that comes too late is left out and counted, never made up for; a
-//! look that fails is noted once and tried again at its next due time; who takes readings never
-//! waits for a look. What the looks cost is measured by the clock of their thread and given back
-//! with the readings, so that nobody has to believe that watching is free.
+//! A probe is a row of [`Look`]s, each with its period. Invariants: due times are absolute, so that
+//! nothing drifts. A sample that would come too late is left out and counted, never made up for. A
+//! sample that fails is noted once and tried again at its next due time. A thread that takes
+//! readings never waits for a sample. The cost of the samples is measured by the clock of their
+//! thread and returned with the readings, so that the cost of sampling is known.
 
 mod hosts;
 mod look;
@@ -28,7 +28,7 @@ use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::time::Duration;
 
-/// What of this machine is ours, beside ourselves.
+/// Processes and devices of this machine that belong to the test, beside this process.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Ours<'a> {
     /// Nodes by their places and process ids.
@@ -39,11 +39,11 @@ pub struct Ours<'a> {
     pub devices: &'a [String],
 }
 
-/// Watches who uses this machine beside what is ours, and ourselves: what is read stands under the
-/// probe `others`. Cheap enough for every trial.
+/// Samples the foreign load of this machine: its usage without `ours` and this process. The
+/// readings carry the probe `others`. Cheap enough for every trial.
 ///
 /// # Errors
-/// The machine does not tell: the message says what could not be read.
+/// The machine does not report it: the message names the file that could not be read.
 pub fn others(ours: &Ours<'_>, period: Duration) -> Result<Probes> {
     let mut sampler = Sampler::new("probe-others");
     let look = hosts::ForeignLoad::open(ours)?;
@@ -51,35 +51,36 @@ pub fn others(ours: &Ours<'_>, period: Duration) -> Result<Probes> {
     Probes::start(vec![sampler])
 }
 
-/// One thing to look at.
+/// A source to sample.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Watched {
-    /// Where its readings stand.
+    /// Place of its readings.
     pub place: String,
-    /// Time between two looks.
+    /// Time between two samples.
     pub period: Duration,
-    /// What it is.
+    /// Kind of the source.
     pub what: What,
 }
 
-/// What there is to look at.
+/// Kind of a source to sample.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum What {
-    /// All of a machine, but for devices that belong to stand-ins.
+    /// The whole machine, except devices that belong to simulated hosts.
     Machine {
-        /// Their names.
+        /// Names of these devices.
         without: Vec<String>,
     },
-    /// What a stand-in has and uses, which only its own agent sees.
+    /// Resources of a simulated host and their use, which only its own agent sees.
     StandIn(HostSources),
     /// A process by its id.
     Process(u32),
 }
 
-/// How often NUMA placement is read: it costs the process under test 50 ms of not mapping memory.
+/// Interval between readings of NUMA placement: each keeps the process under test from mapping
+/// memory for 50 ms.
 const NUMA_PERIOD: Duration = Duration::from_secs(60);
 
-/// The looks at one thing.
+/// Returns the tasks that sample one source.
 ///
 /// # Errors
 /// A file that every kernel has cannot be read, or there is no such process.
@@ -105,7 +106,7 @@ pub fn tasks(watched: &Watched) -> Result<Vec<Task>> {
     Ok(tasks)
 }
 
-/// What the looks at this machine cannot see of it, with the reason and what would bring it.
+/// Returns the readings that this machine does not offer, with the reason and the remedy.
 pub fn unseen() -> Option<String> {
     let pressure = Path::new("/proc/pressure/cpu").exists();
     (!pressure)

@@ -1,12 +1,12 @@
-//! Processes as `pidstat` says it: CPU, memory, input and output, threads, and on which memory they
-//! live.
+//! Processes in the terms of `pidstat`: CPU, memory, input and output, threads, and the NUMA nodes
+//! of their memory.
 //!
 //! Two things differ from pidstat. It takes context switches and waiting for a CPU from the
-//! process's first thread alone, which in a JVM only starts the others; ours are sums over all
-//! threads, every five seconds at most, since going through them is what costs.
+//! process's first thread alone, which in a JVM only starts the others. Here they are sums over all
+//! threads, every five seconds at most, since reading each thread is the main cost.
 //!
-//! Read by hand and not through a library of `/proc`: those open a file for each reading, which is
-//! most of its cost, and parse all of it.
+//! The files are read by hand and not through a library of `/proc`. Such libraries open a file for
+//! each reading, which is most of its cost, and parse all of it.
 
 mod threads;
 
@@ -17,23 +17,23 @@ use std::path::PathBuf;
 pub use threads::BLOCKED;
 use threads::Threads;
 
-/// One process.
+/// Probe of one process.
 pub(crate) struct Process {
     place: String,
     stat: KernelFile,
     status: KernelFile,
-    /// Absent where it may not be read: a process of somebody else.
+    /// `None` if it may not be read: a process of another user.
     io: Option<KernelFile>,
     threads: Threads,
     last: Last<(Stat, Option<Io>)>,
     page_kb: f64,
     ticks_per_s: f64,
-    /// The only node of a machine without NUMA, on which all memory is.
+    /// The only node of a machine without NUMA, which holds all memory.
     single_numa_node: Option<String>,
 }
 
 impl Process {
-    /// The process `pid`, whose readings stand at `place`.
+    /// Opens the files of the process `pid`. The readings carry `place`.
     ///
     /// # Errors
     /// There is no such process.
@@ -133,8 +133,8 @@ impl Look for Process {
     }
 }
 
-/// The memory of `/proc/PID/status` that is a copy of no file; none of a kernel before 4.5, and of
-/// a process that has ended.
+/// Returns the anonymous memory from `/proc/PID/status`. `None` for a kernel before 4.5, and for a
+/// process that has ended.
 fn anonymous_kb(text: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix("RssAnon:"))?;
     line.split_ascii_whitespace().next()?.parse().ok()
@@ -143,7 +143,7 @@ fn anonymous_kb(text: &str) -> Option<u64> {
 /// Columns of `/proc/PID/stat` that are sums over the process's threads.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Stat {
-    /// One letter, as in proc(5): `S` sleeping, `T` stopped by a signal, `t` by a debugger.
+    /// State, one letter as in proc(5): `S` sleeping, `T` stopped by a signal, `t` by a debugger.
     state: char,
     minor_faults: u64,
     major_faults: u64,
@@ -156,7 +156,7 @@ pub(super) struct Stat {
 }
 
 impl Stat {
-    /// Whether none of the process's threads runs before somebody lets it go on.
+    /// Returns true if the process is stopped: none of its threads runs until it is continued.
     pub fn is_stopped(&self) -> bool {
         matches!(self.state, 'T' | 't')
     }
@@ -165,7 +165,7 @@ impl Stat {
         // The name is in parentheses and may have parentheses and blanks itself.
         let (_, rest) = text.rsplit_once(')').context("has no name in parentheses")?;
         let words: Vec<&str> = rest.split_ascii_whitespace().collect();
-        // Numbered as in proc(5), where the state behind the name is 3.
+        // Numbered as in proc(5), where the state after the name is 3.
         let column = |number: usize| -> Result<u64> {
             let word = words.get(number - 3).with_context(|| format!("has no column {number}"))?;
             word.parse().with_context(|| format!("column {number} is {word:?}"))
@@ -209,7 +209,7 @@ impl Io {
     }
 }
 
-/// The machine's NUMA nodes by their names: `node0`.
+/// Returns the machine's NUMA nodes by their names: `node0`.
 pub(crate) fn numa_nodes() -> Vec<String> {
     let entries = std::fs::read_dir("/sys/devices/system/node");
     let mut nodes: Vec<String> = entries
@@ -225,17 +225,19 @@ pub(crate) fn numa_nodes() -> Vec<String> {
     nodes
 }
 
-/// On which NUMA nodes a process's memory is, from `/proc/PID/numa_maps`. Reading it takes the
-/// kernel 50 ms for a JVM of 800 MB, in which the process cannot map memory: so not at each look,
-/// and not on a machine with one node, where [`Process`] knows it from the resident size.
+/// NUMA nodes of a process's memory, from `/proc/PID/numa_maps`. Reading it takes the kernel 50 ms
+/// for a JVM of 800 MB, in which the process cannot map memory. So it is not read at each sample,
+/// and not on a machine with one node, where [`Process`] derives it from the resident size.
 pub(crate) struct NumaMaps {
     place: String,
     source: KernelFile,
 }
 
 impl NumaMaps {
+    /// Opens the file of the process `pid`.
+    ///
     /// # Errors
-    /// There is no such process, or it is somebody else's.
+    /// There is no such process, or it belongs to another user.
     pub fn open(place: &str, pid: u32) -> Result<NumaMaps> {
         Ok(NumaMaps {
             place: place.to_string(),
@@ -258,7 +260,7 @@ impl Look for NumaMaps {
     }
 }
 
-/// Bytes by NUMA node: `N0=` counts pages, whose size the same line has.
+/// Returns the bytes by NUMA node: `N0=` counts pages, whose size the same line has.
 fn placed(text: &str) -> std::collections::BTreeMap<u32, u64> {
     let mut placed = std::collections::BTreeMap::new();
     for line in text.lines() {
@@ -284,7 +286,7 @@ fn placed(text: &str) -> std::collections::BTreeMap<u32, u64> {
 mod tests {
     use super::*;
 
-    /// `/proc/PID/stat` of a JVM, its name made as bad as a name can be.
+    /// `/proc/PID/stat` of a JVM, with the most awkward name possible.
     const STAT: &str = "1753 (java (a) b) S 1700 1753 1700 0 -1 1077936128 250717 11 42 0 2871 \
         386 7 3 20 0 57 0 3145679 4015366144 214034 18446744073709551615 1 1 0 0 0 0 0 4096 \
         16797903 0 0 0 17 1 0 0 0 9 0 0 0 0 0 0 0 0 0";
@@ -365,7 +367,7 @@ mod tests {
         assert!(of("pidstat.RSS") > 100.0 && of("pidstat.threads") >= 1.0);
         let anonymous_kb = of("status.RssAnon");
         assert!(anonymous_kb > 10.0 && anonymous_kb < of("pidstat.RSS") + 1.0);
-        // Reading one's own files takes faults, at least for the buffers of the second look.
+        // Reading its own files causes page faults, at least for the buffers of the second sample.
         for name in [
             "pidstat.%CPU",
             "pidstat.cswch/s",

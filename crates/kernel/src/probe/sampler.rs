@@ -1,4 +1,4 @@
-//! The threads that look: one row of tasks each, by absolute due times.
+//! Sampling threads: one row of tasks each, by absolute due times.
 
 use super::{Look, Out, ProbeCost, Reading};
 use anyhow::{Context, Result, ensure};
@@ -8,17 +8,18 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// How many readings wait to be taken: an hour of 250 series each second. One takes them far more
-/// often; without a limit, somebody who forgets would fill the memory of the machine under test.
+/// Maximum number of readings that wait to be taken: an hour of 250 series each second. They are
+/// taken far more often. Without a limit, a caller that forgets would fill the memory of the
+/// machine under test.
 const READINGS_COUNT_MAX: usize = 1 << 20;
 
-/// How many different problems a probe keeps: enough to see what is wrong.
+/// Maximum number of different problems that a probe keeps: enough for a diagnosis.
 const PROBLEMS_COUNT_MAX: usize = 16;
 
-/// The shortest period: below it the probe would be the load.
+/// Shortest period: below it the probe would be the load.
 const PERIOD_MIN: Duration = Duration::from_millis(10);
 
-/// One look with its period.
+/// One source with its period.
 pub struct Task {
     probe: &'static str,
     look: Box<dyn Look>,
@@ -27,7 +28,7 @@ pub struct Task {
 }
 
 impl Task {
-    /// `probe` at `place` is looked at every `period`.
+    /// Creates a task that samples `probe` at `place` every `period`.
     pub fn new(probe: &'static str, place: &str, period: Duration, look: Box<dyn Look>) -> Task {
         Task {
             probe,
@@ -49,7 +50,7 @@ impl Task {
     }
 
     /// Sets the next due time: the first one on the grid of periods that is not over at `now_ns`.
-    /// Those between are missed.
+    /// The due times between are missed.
     fn advance(&mut self, now_ns: u64) {
         let period_ns = self.cost.period.as_nanos() as u64;
         let over = now_ns.saturating_sub(self.due_ns) / period_ns;
@@ -57,7 +58,7 @@ impl Task {
         self.due_ns += (over + 1) * period_ns;
     }
 
-    /// Looks once and hands on what was read.
+    /// Takes one sample and hands on its readings.
     fn run(&mut self, last: bool, out: &mut Out, cpu_mark_ns: &mut u64, shared: &Shared) {
         let begun_ns = clock::now_ns();
         out.begin(self.probe, begun_ns);
@@ -79,7 +80,8 @@ impl Task {
             note(&mut self.cost.problems, problem);
         }
         self.cost.longest_ns = self.cost.longest_ns.max(clock::now_ns() - begun_ns);
-        // All CPU time of the thread is somebody's: waking up is charged to who was woken for.
+        // All CPU time of the thread is charged: the time to wake up goes to the task that it woke
+        // up for.
         let cpu_ns = cpu_ns();
         self.cost.cpu_ns += cpu_ns - *cpu_mark_ns;
         *cpu_mark_ns = cpu_ns;
@@ -93,14 +95,15 @@ fn note(problems: &mut Vec<String>, problem: String) {
     }
 }
 
-/// A thread to be, with its tasks.
+/// A thread that has not started yet, with its tasks.
 pub struct Sampler {
     name: String,
     tasks: Vec<Task>,
 }
 
 impl Sampler {
-    /// No task yet; `name` is the thread's, at most 15 bytes of it are seen by other tools.
+    /// Creates a sampler without tasks. `name` is the thread's; other tools see at most 15 bytes of
+    /// it.
     pub fn new(name: &str) -> Sampler {
         Sampler {
             name: name.to_string(),
@@ -108,7 +111,7 @@ impl Sampler {
         }
     }
 
-    /// One more task; those that are due together run in the order in which they were added.
+    /// Adds a task. Tasks that are due together run in the order in which they were added.
     pub fn add(&mut self, task: Task) {
         self.tasks.push(task);
     }
@@ -121,10 +124,10 @@ pub struct Probes {
 }
 
 impl Probes {
-    /// Starts a thread for each sampler that has a task; their first looks are due now.
+    /// Starts a thread for each sampler that has a task; their first samples are due now.
     ///
     /// # Errors
-    /// A period is too short: it would be another one than was asked for.
+    /// A period is too short: the probe could not keep it.
     pub fn start(samplers: Vec<Sampler>) -> Result<Probes> {
         for cost in samplers.iter().flat_map(|sampler| &sampler.tasks) {
             let ProbeCost { probe, period, .. } = &cost.cost;
@@ -156,16 +159,16 @@ impl Probes {
         Ok(probes)
     }
 
-    /// All readings since the last call, by thread in order of time.
+    /// Returns all readings since the last call, by thread in order of time.
     pub fn take(&self) -> Vec<Reading> {
         std::mem::take(&mut lock(&self.shared.readings))
     }
 
-    /// Ends the looks: those under way are finished, none is begun. Gives the readings not yet
-    /// taken and what each probe did and cost.
+    /// Stops sampling: samples under way are finished, and none begins. Returns the readings not
+    /// yet taken, and the work and cost of each probe.
     ///
     /// # Panics
-    /// When a look has panicked.
+    /// If a sample has panicked.
     pub fn stop(mut self) -> (Vec<Reading>, Vec<ProbeCost>) {
         self.shared.end();
         let mut costs = Vec::new();
@@ -183,13 +186,13 @@ impl Drop for Probes {
     fn drop(&mut self) {
         self.shared.end();
         for thread in self.threads.drain(..) {
-            // Who wants to know calls stop().
+            // A caller that needs the result calls stop().
             let _ = thread.join();
         }
     }
 }
 
-/// What the threads share with who takes readings.
+/// State that the threads share with the taker of readings.
 #[derive(Default)]
 struct Shared {
     readings: Mutex<Vec<Reading>>,
@@ -198,7 +201,7 @@ struct Shared {
 }
 
 impl Shared {
-    /// Moves the readings of `out` to where they are taken; whether some were dropped.
+    /// Moves the readings of `out` to the shared list. Returns true if some were dropped.
     fn hand_over(&self, out: &mut Out) -> bool {
         let mut readings = lock(&self.readings);
         let room = READINGS_COUNT_MAX.saturating_sub(readings.len());
@@ -207,7 +210,7 @@ impl Shared {
         more.next().is_some()
     }
 
-    /// Waits until `due_ns`; false when it is the end instead.
+    /// Waits until `due_ns`; returns false if sampling ends first.
     fn wait_until(&self, due_ns: u64) -> bool {
         let mut ended = lock(&self.ended);
         loop {
@@ -230,17 +233,17 @@ impl Shared {
     }
 }
 
-/// A look that has panicked leaves nothing half-done under these locks.
+/// Locks a mutex. A sample that has panicked leaves nothing half-done under these locks.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// CPU time of this thread, and of agents that answer it.
+/// Returns the CPU time of this thread, and of agents that answer it.
 fn cpu_ns() -> u64 {
     clock::thread_cpu_ns() + reach::cpu_there_ns()
 }
 
-/// A sampler's thread.
+/// Runs a sampler's thread.
 fn sample(mut tasks: Vec<Task>, shared: &Shared) -> Vec<ProbeCost> {
     let mut out = Out::new();
     let mut cpu_mark_ns = cpu_ns();
@@ -268,7 +271,8 @@ mod tests {
     use super::*;
     use std::sync::mpsc;
 
-    /// Tells each look to the test and waits for its answer: the value, or why it fails.
+    /// Reports each sample to the test and waits for its answer: the value, or the reason of a
+    /// failure.
     struct Fake {
         asked: mpsc::Sender<u64>,
         answer: mpsc::Receiver<Result<f64, String>>,
@@ -316,7 +320,7 @@ mod tests {
             times.push(asked.recv().unwrap());
             tell.send(answer.map_err(str::to_string)).unwrap();
         }
-        // The sixth look begins after the fifth was handed over, and ends with an error.
+        // The sixth sample begins after the fifth was handed over, and ends with an error.
         asked.recv().unwrap();
         let taken = probes.take();
         tell.send(Err("gone".to_string())).unwrap();
@@ -338,7 +342,7 @@ mod tests {
         let (mut task, _asked, _tell) = fake(Duration::from_millis(100));
         const MS: u64 = 1_000_000;
         task.due_ns = 1000 * MS;
-        // (when the look ended, the next due time, missed so far)
+        // (end of the sample, next due time, missed so far)
         for (ended_ms, due_ms, missed) in [
             (1000, 1100, 0),
             (1199, 1200, 0),
@@ -375,7 +379,7 @@ mod tests {
         asked.recv().unwrap();
         tell.send(Ok(1.0)).unwrap();
         drop(probes);
-        // The thread has let go of its look, and with it of its end of the channel.
+        // The thread has dropped its source, and with it its end of the channel.
         assert!(asked.recv().is_err());
     }
 }

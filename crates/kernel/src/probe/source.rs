@@ -1,7 +1,7 @@
-//! Files of the kernel that are read again and again, and what all readers of them need.
+//! Files of the kernel that are read again and again, and helpers for all their readers.
 //!
-//! A file stays open and is read by `pread` from its start: opening costs several times as much as
-//! reading, and an open file of a process stays with that process or its network namespace.
+//! A file stays open and is read by `pread` from its start, since opening costs several times as
+//! much as reading. An open file of a process stays with that process or its network namespace.
 
 use anyhow::{Context, Result};
 use rustix::io::Errno;
@@ -10,11 +10,12 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
-/// More than any file read here has on machines of usual size; a longer one makes it grow.
+/// Initial size of the buffer: more than any file read here has on machines of usual size. A longer
+/// file makes it grow.
 const BUFFER_BYTES: usize = 16 << 10;
 
-/// The longest file taken: `/proc/interrupts` of the biggest machines is below it. What is longer
-/// is not what it should be.
+/// Size of the longest file accepted: `/proc/interrupts` of the biggest machines is below it. A
+/// longer one has an unknown format.
 const FILE_BYTES_MAX: usize = 4 << 20;
 
 /// One file, kept open.
@@ -29,7 +30,7 @@ impl KernelFile {
     /// Opens `path` for reading.
     ///
     /// # Errors
-    /// It is not there or may not be read.
+    /// It does not exist or may not be read.
     pub fn open(path: impl Into<PathBuf>) -> Result<KernelFile> {
         let path = path.into();
         let file = File::open(&path).with_context(|| format!("read {}", path.display()))?;
@@ -40,7 +41,7 @@ impl KernelFile {
         })
     }
 
-    /// The file as it is now.
+    /// Returns the current content of the file.
     ///
     /// # Errors
     /// It cannot be read any more (the process has ended), or is too long.
@@ -84,12 +85,12 @@ struct At<T> {
 pub struct Last<T>(Option<At<T>>);
 
 impl<T> Last<T> {
-    /// Nothing read yet.
+    /// Creates it without a reading.
     pub const fn none() -> Last<T> {
         Last(None)
     }
 
-    /// Keeps `value` and gives the one before with the seconds since then; `None` for the first.
+    /// Keeps `value` and returns the one before with the seconds since then; `None` for the first.
     pub fn replace(&mut self, at_ns: u64, value: T) -> Option<(T, f64)> {
         let before = self.0.replace(At { at_ns, value })?;
         let seconds = at_ns.saturating_sub(before.at_ns) as f64 / 1e9;
@@ -97,8 +98,8 @@ impl<T> Last<T> {
     }
 }
 
-/// How much a counter has grown; `None` when it went backwards, since whatever it counted has
-/// started anew.
+/// Returns the growth of a counter; `None` if it went backwards, since its source has then
+/// restarted.
 pub(crate) fn grown(before: u64, now: u64) -> Option<f64> {
     now.checked_sub(before).map(|growth| growth as f64)
 }

@@ -1,4 +1,4 @@
-//! What is below a folder: its file system, and the block devices that hold it.
+//! The file system that holds a folder, and its block devices.
 
 use super::Reported;
 use super::root::Root;
@@ -7,37 +7,37 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// Devices below each other that are followed: a volume on a mirror on encrypted partitions has
-/// four.
+/// Maximum depth of stacked devices that are followed: a volume on a mirror on encrypted partitions
+/// has four.
 const DEPTH_MAX: usize = 8;
 
-/// What is mounted where some folders are.
+/// The mount that holds some folders.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mount {
     /// The mount point.
     pub place: String,
     /// The folders.
     pub folders: Vec<PathBuf>,
-    /// `ext4`.
+    /// Type of the file system: `ext4`.
     pub kind: String,
-    /// What is mounted: `/dev/vda1`.
+    /// Source of the mount: `/dev/vda1`.
     pub source: String,
-    /// Its devices, that of the file system first; none where it has none.
+    /// Its devices, that of the file system first; empty if it has none.
     pub devices: Vec<Device>,
 }
 
 /// A block device.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Device {
-    /// `nvme0n1`: the whole disk of a partition.
+    /// Name: `nvme0n1`, the whole disk of a partition.
     pub name: String,
-    /// Whether it is made of others, which follow it.
+    /// True if it is composed of other devices, which follow it.
     pub is_made_of_others: bool,
-    /// How much the kernel reads ahead of who reads on.
+    /// Read-ahead of the kernel, KiB.
     pub read_ahead_kib: Reported<u64>,
-    /// The scheduler of its requests that is chosen.
+    /// Selected scheduler of its requests.
     pub scheduler: Reported<String>,
-    /// Whether the kernel holds it to turn.
+    /// True if the kernel treats it as a rotating disk.
     pub is_rotational: Reported<bool>,
 }
 
@@ -49,7 +49,7 @@ struct Line {
     source: String,
 }
 
-/// What is below each of `folders`, each mount once.
+/// Returns the mounts that hold `folders`, each mount once.
 pub(super) fn mounts(root: &Root, folders: &[PathBuf], unseen: &mut Vec<String>) -> Vec<Mount> {
     let mut mounts: Vec<Mount> = Vec::new();
     if folders.is_empty() {
@@ -87,7 +87,7 @@ pub(super) fn mounts(root: &Root, folders: &[PathBuf], unseen: &mut Vec<String>)
     mounts
 }
 
-/// The mount that a path is in: the deepest, and of those at one place the last.
+/// Returns the mount that holds a path: the deepest, and among those at one place the last.
 fn holding<'a>(lines: &'a [Line], path: &Path) -> Option<&'a Line> {
     let depth = |line: &&Line| line.place.components().count();
     lines.iter().filter(|line| path.starts_with(&line.place)).max_by_key(depth)
@@ -117,8 +117,8 @@ fn below(root: &Root, lines: &[Line], line: &Line) -> Vec<Device> {
     devices
 }
 
-/// The name of the device that is mounted: by its number, or by its source where a file system has
-/// several and a number of its own.
+/// Returns the name of the mounted device: by its number, or by its source if a file system has
+/// several devices and a number of its own.
 fn device_of(root: &Root, line: &Line) -> Option<String> {
     let by_number = root.link(&format!("/sys/dev/block/{}", line.number)).ok();
     let by_source = || {
@@ -147,7 +147,7 @@ fn follow(
     }
     let mut parts: Vec<String> = root.names(&format!("{folder}/slaves")).unwrap_or_default();
     if let Ok(file) = root.word(&format!("{folder}/loop/backing_file")) {
-        // The path is that of whoever made it, which may be in another tree of mounts.
+        // The path is in the view of its creator, which may have another tree of mounts.
         let line = holding(lines, &root.resolved(Path::new(&file)));
         parts.extend(line.and_then(|line| device_of(root, line)));
     }
@@ -157,7 +157,7 @@ fn follow(
     }
 }
 
-/// The disk of a partition; any other device is itself.
+/// Returns the disk of a partition, and any other device unchanged.
 fn disk(root: &Root, name: String) -> String {
     if !root.has(&format!("/sys/class/block/{name}/partition")) {
         return name;

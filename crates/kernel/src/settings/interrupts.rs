@@ -1,35 +1,35 @@
-//! Which CPUs take the interrupts of networks and disks.
+//! CPUs that take the interrupts of networks and disks.
 
 use super::Reported;
 use super::kernel::is_number;
 use super::root::Root;
 use serde::{Deserialize, Serialize};
 
-/// Whose interrupt it is.
+/// Kind of device that an interrupt belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Queue {
-    /// Of a network.
+    /// A network device.
     Network,
-    /// Of a disk.
+    /// A disk.
     Disk,
 }
 
 /// The interrupt of a queue.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Interrupt {
-    /// Its number.
+    /// Number of the interrupt.
     pub number: u32,
-    /// As the driver calls it: `nvme0q3`, `eth0-TxRx-1`.
+    /// Name given by the driver: `nvme0q3`, `eth0-TxRx-1`.
     pub name: String,
-    /// Whose it is.
+    /// Kind of its device.
     pub queue: Queue,
-    /// How often it came, by CPU, where it did.
+    /// Number of interrupts by CPU, without zeros.
     pub counts: Vec<(usize, u64)>,
     /// The CPUs that may take it, `0-3,8`.
     pub cpus: Reported<String>,
 }
 
-/// Names by which drivers call their queues, or what they contain.
+/// Names of drivers for their queues, or parts of them.
 const NETWORKS: &[&str] = &[
     "-input.",
     "-output.",
@@ -51,10 +51,10 @@ const DISKS: &[&str] = &[
     "nvme", "-req.", "-request", "megasas", "mpt2sas", "mpt3sas", "ahci",
 ];
 
-/// Interrupts beyond this are not taken: the biggest machines have a few thousand.
+/// Maximum number of interrupts read: the biggest machines have a few thousand.
 const COUNT_MAX: usize = 1 << 14;
 
-/// All that are of queues.
+/// Returns all interrupts of queues.
 pub(super) fn of_queues(root: &Root) -> Reported<Vec<Interrupt>> {
     let text = root.text("/proc/interrupts")?;
     let links = root.names("/sys/class/net").unwrap_or_default();
@@ -71,7 +71,7 @@ pub(super) fn of_queues(root: &Root) -> Reported<Vec<Interrupt>> {
     Ok(lines.filter_map(of_line).take(COUNT_MAX).collect())
 }
 
-/// Where it goes now if the kernel says so, else where it may go.
+/// Returns the effective affinity if the kernel reports it, otherwise the permitted one.
 fn affinity(root: &Root, number: u32) -> Reported<String> {
     let file = |name: &str| root.word(&format!("/proc/irq/{number}/{name}"));
     match file("effective_affinity_list") {

@@ -1,4 +1,4 @@
-//! What a kernel is set to, and what kind of machine it runs on.
+//! Settings of a kernel, and the kind of machine that it runs on.
 
 use super::Reported;
 use super::root::Root;
@@ -27,7 +27,7 @@ const SYSCTLS: &[&str] = &[
     "vm.zone_reclaim_mode",
 ];
 
-/// Values elsewhere, by names of ours.
+/// Values in other files, by names of this program.
 const OTHERS: &[(&str, &str)] = &[
     ("kernel.release", "/proc/sys/kernel/osrelease"),
     ("thp.enabled", "/sys/kernel/mm/transparent_hugepage/enabled"),
@@ -42,16 +42,16 @@ const OTHERS: &[(&str, &str)] = &[
     ),
 ];
 
-/// Whether something keeps a clock.
+/// State of the clock synchronization.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClockState {
-    /// The kernel holds it to be kept.
+    /// True if the kernel reports the clock as synchronized.
     pub is_kept: bool,
-    /// How far it may be off, as whoever keeps it says, microseconds.
+    /// Estimated error according to the program that synchronizes it, µs.
     pub error_us: u64,
 }
 
-/// All values of both tables.
+/// Reads all values of both tables.
 pub(super) fn values(root: &Root) -> BTreeMap<String, Reported<String>> {
     let sysctl = |name: &&str| {
         let path = format!("/proc/sys/{}", name.replace('.', "/"));
@@ -62,7 +62,7 @@ pub(super) fn values(root: &Root) -> BTreeMap<String, Reported<String>> {
     values.chain(OTHERS.iter().map(other)).collect()
 }
 
-/// All memory and all swap, bytes.
+/// Returns all memory and all swap, bytes.
 pub(super) fn memory(root: &Root) -> (Reported<u64>, Reported<u64>) {
     let text = root.text("/proc/meminfo");
     let of = |name: &str| {
@@ -76,7 +76,7 @@ pub(super) fn memory(root: &Root) -> (Reported<u64>, Reported<u64>) {
     (of("MemTotal"), of("SwapTotal"))
 }
 
-/// CPUs by the governor of their frequency.
+/// Returns the number of CPUs by their frequency governor.
 pub(super) fn governors(root: &Root) -> BTreeMap<String, usize> {
     const FOLDER: &str = "/sys/devices/system/cpu";
     let mut governors = BTreeMap::new();
@@ -90,7 +90,7 @@ pub(super) fn governors(root: &Root) -> BTreeMap<String, usize> {
     governors
 }
 
-/// Asks the kernel, since no file says it.
+/// Asks the kernel, since no file reports it.
 pub(super) fn clock(root: &Root) -> Reported<ClockState> {
     if !root.is_machine() {
         return Err("only a machine itself tells it".to_owned());
@@ -110,7 +110,7 @@ pub(super) fn clock(root: &Root) -> Reported<ClockState> {
     })
 }
 
-/// The container that we are in, by the marks that container managers leave.
+/// Returns the kind of this process's container, from the marks that container managers leave.
 pub(super) fn container(root: &Root) -> Option<String> {
     if let Ok(name) = root.word("/run/systemd/container") {
         let is_word = name.len() <= 32 && name.chars().all(|c| c.is_ascii_alphanumeric());
@@ -125,7 +125,7 @@ pub(super) fn container(root: &Root) -> Option<String> {
     mark.map(|(_, name)| (*name).to_owned())
 }
 
-/// Whether the CPUs say that a hypervisor is below them, or the machine's name does.
+/// Returns true if the CPUs report a hypervisor, or the kernel names one.
 pub(super) fn is_virtual(root: &Root) -> bool {
     let text = root.text("/proc/cpuinfo").unwrap_or_default();
     let mut flags = text.lines().filter(|line| line.starts_with("flags"));

@@ -1,4 +1,4 @@
-//! What a process may use, and those of its arguments that may be told.
+//! Limits of a process, and those of its arguments that may be reported.
 
 use super::kernel::is_number;
 use super::root::Root;
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// A limit: none is no limit.
+/// A limit; `None` is no limit.
 pub type Limit = Option<u64>;
 
 /// Limits of a process, by the names of `limits.conf` and of the kernel.
@@ -19,38 +19,40 @@ const LIMITS: &[(&str, &str)] = &[
     ("as", "Max address space"),
 ];
 
-/// Processes that are looked for and looked at: more on one host is a mistake.
+/// Maximum number of processes searched and read: more on one host is a mistake.
 const COUNT_MAX: usize = 256;
 
-/// A value of an argument that is longer than this is no number.
+/// Maximum length of a number as an argument's value.
 const NUMBER_CHARS_MAX: usize = 24;
 
 /// One process.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProcessSettings {
-    /// As it was asked for; empty for who answers, its number for one that was found.
+    /// Name from the question; empty for the process that answers, the pid for one found by its
+    /// argument.
     pub name: String,
-    /// Its number.
+    /// Process id.
     pub pid: u32,
-    /// Its limits now: `nofile`, `nproc`, `memlock` and `as`, in bytes where they are of memory.
+    /// Its limits now: `nofile`, `nproc`, `memlock` and `as`, in bytes for those of memory.
     pub limits: Reported<BTreeMap<String, Limit>>,
     /// The CPUs that it may use, `0-3,8`.
     pub cpus: Reported<String>,
     /// The NUMA nodes whose memory it may use.
     pub memory_nodes: Reported<String>,
-    /// How much memory its control groups let it have; none without a limit.
+    /// Memory limit of its control groups, bytes. `None` without a limit.
     pub memory_limit_bytes: Limit,
-    /// The folder of the group that has this limit: processes in it share the memory.
+    /// Folder of the group that has this limit: processes in it share the memory.
     pub memory_group: Option<String>,
-    /// How much CPU time they let it have, in CPUs; none without a limit.
+    /// CPU quota of its control groups, in CPUs. `None` without a limit.
     pub cpu_quota: Option<f64>,
-    /// Those of its arguments that were asked for, as they are, in their order.
+    /// The requested arguments, verbatim and in their order.
     pub arguments: Reported<Vec<String>>,
-    /// Whether the library is loaded.
+    /// True if the library is loaded.
     pub has_library: Reported<bool>,
 }
 
-/// All processes that are asked about, and folders of files that those with the argument have open.
+/// Returns all requested processes, and the folders of files that those with the argument have
+/// open.
 pub(super) fn all(
     root: &Root,
     question: &Question,
@@ -77,7 +79,7 @@ pub(super) fn all(
     (all, folders)
 }
 
-/// The processes with an argument. What else stands in their command lines is forgotten at once.
+/// Returns the processes with an argument. The rest of their command lines is dropped at once.
 fn with_argument(root: &Root, argument: &str) -> Vec<u32> {
     let names = root.names("/proc").unwrap_or_default();
     let pids = names.iter().filter(|name| is_number(name));
@@ -89,7 +91,7 @@ fn with_argument(root: &Root, argument: &str) -> Vec<u32> {
     pids.filter(has).take(COUNT_MAX).collect()
 }
 
-/// One process; none if there is none with this number.
+/// Reads one process. `None` if it does not exist.
 pub(super) fn look(
     root: &Root,
     name: &str,
@@ -131,7 +133,7 @@ pub(super) fn look(
     })
 }
 
-/// The limits of `/proc/PID/limits`, those that are in effect; a line that is none is left out.
+/// Parses the soft limits of `/proc/PID/limits`. A malformed line is left out.
 fn limits(text: &str) -> BTreeMap<String, Limit> {
     let of = |(name, title): &(&str, &str)| {
         let rest = text.lines().find_map(|line| line.strip_prefix(title))?;
@@ -144,7 +146,7 @@ fn limits(text: &str) -> BTreeMap<String, Limit> {
     LIMITS.iter().filter_map(of).collect()
 }
 
-/// The arguments of a command line that may be told.
+/// Returns the arguments of a command line that may be reported.
 fn chosen(line: &str, wanted: &[String]) -> Vec<String> {
     let may = |argument: &&str| {
         let mut rests = wanted.iter().filter_map(|one| argument.strip_prefix(one.as_str()));
@@ -153,7 +155,7 @@ fn chosen(line: &str, wanted: &[String]) -> Vec<String> {
     line.split('\0').filter(may).map(str::to_owned).collect()
 }
 
-/// Whether a text is a number, with a letter for its unit perhaps.
+/// Returns true if a text is a number, possibly with a letter for its unit.
 fn is_amount(text: &str) -> bool {
     let number = text.strip_suffix(|c: char| "kKmMgGtT".contains(c)).unwrap_or(text);
     let is_digit = |byte: u8| byte.is_ascii_digit() || byte == b'.';
@@ -161,7 +163,7 @@ fn is_amount(text: &str) -> bool {
     has_digit && text.len() <= NUMBER_CHARS_MAX && number.bytes().all(is_digit)
 }
 
-/// The folders of open files whose names are wanted.
+/// Returns the folders of open files whose names are wanted.
 fn open_folders(root: &Root, pid: u32, files: &[(String, String)]) -> Reported<BTreeSet<PathBuf>> {
     let folder = format!("/proc/{pid}/fd");
     let of = |number: &String| {
@@ -177,7 +179,7 @@ fn open_folders(root: &Root, pid: u32, files: &[(String, String)]) -> Reported<B
 /// The control groups of a process, from its own up.
 struct Groups<'a> {
     root: &'a Root,
-    /// Each with whether it is of version 2.
+    /// Each with true for version 2.
     places: Vec<(PathBuf, bool)>,
 }
 
@@ -201,7 +203,7 @@ impl Groups<'_> {
         })
     }
 
-    /// The least memory that any of them is limited to, and which that is.
+    /// Returns the lowest memory limit among them, and its group.
     fn memory_limit(&self) -> Option<(u64, String)> {
         // Without a limit version 1 has the largest number of whole pages that fits.
         const NO_LIMIT: u64 = 1 << 62;
@@ -211,7 +213,7 @@ impl Groups<'_> {
         least.map(|(bytes, dir): (u64, &Path)| (bytes, dir.display().to_string()))
     }
 
-    /// The least CPU time likewise, in CPUs.
+    /// Returns the lowest CPU quota among them, in CPUs.
     fn cpu_quota(&self) -> Option<f64> {
         let cpus = |(value, dir, is_unified): (String, &Path, bool)| {
             let period = if is_unified {

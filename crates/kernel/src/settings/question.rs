@@ -1,22 +1,22 @@
-//! What is asked of a host.
+//! Question to a host about its settings.
 
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// What is asked of a host beside its kernel's settings.
+/// Facts that are requested of a host beside its kernel's settings.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Question {
-    /// These processes, by the names that they are to have.
+    /// Requested processes: the name to report and the pid.
     pub processes: Vec<(String, u32)>,
-    /// All processes with this argument, if it is given.
+    /// If given, all processes with this argument.
     pub with_argument: Option<String>,
-    /// Arguments that may be told: a word as it is, or what a number follows.
+    /// Arguments that may be reported: a word as it is, or a prefix followed by a number.
     pub arguments: Vec<String>,
-    /// A part of the name of a library: is one loaded?
+    /// Part of the name of a library to look for in the processes.
     pub library: String,
-    /// What is below these folders: their file systems and devices.
+    /// Folders whose file systems and devices are reported.
     pub folders: Vec<PathBuf>,
-    /// The same of the folders of files that the processes with that argument have open, if their
-    /// names begin and end so.
+    /// Beginnings and ends of file names: the folders of such files that the processes with the
+    /// argument have open are reported likewise.
     pub files: Vec<(String, String)>,
 }

@@ -1,32 +1,34 @@
-//! Files of the kernel below a root, each read once and no further than it may be long.
+//! Files of the kernel below a root, each read once and up to a maximum length.
 
 use foreign::FileKind;
 use std::io::{ErrorKind, Read};
 use std::path::{Component, Path, PathBuf};
 
-/// A fact, or why it is not told.
+/// A fact, or the reason why it is unknown.
 pub type Reported<T> = Result<T, String>;
 
-/// The longest file taken: `/proc/interrupts` of the biggest machines is below it, and so is
-/// `/proc/PID/maps` of a node with the default limit of maps.
+/// Size of the longest file accepted: `/proc/interrupts` of the biggest machines is below it, and
+/// so is `/proc/PID/maps` of a node with the default limit of maps.
 const FILE_BYTES_MAX: u64 = 8 << 20;
 
-/// The longest value that is a word: a list of CPUs, a scheduler among others.
+/// Maximum length of a value that is a word: a list of CPUs, a scheduler among others.
 const WORD_CHARS_MAX: usize = 4096;
 
-/// Entries of a folder taken: threads and open files of the biggest nodes are fewer.
+/// Maximum number of entries read of a folder: threads and open files of the biggest nodes are
+/// fewer.
 const ENTRIES_MAX: usize = 1 << 17;
 
-/// Where the files of a machine are.
+/// Root of the files of a machine.
 pub(super) struct Root(PathBuf);
 
 impl Root {
-    /// What links lead to is below the root only if its own path has none.
+    /// Creates a root with a canonical path: otherwise the targets of links would not appear to be
+    /// below it.
     pub fn new(path: &Path) -> Root {
         Root(std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()))
     }
 
-    /// Whether it is this machine itself.
+    /// Returns true if it is this machine itself.
     pub fn is_machine(&self) -> bool {
         self.0 == Path::new("/")
     }
@@ -37,7 +39,7 @@ impl Root {
         normal.fold(self.0.clone(), |path, part| path.join(part))
     }
 
-    /// A whole file; what is no Unicode is replaced.
+    /// Reads a whole file; invalid Unicode is replaced.
     pub fn text(&self, path: &str) -> Reported<String> {
         let mut bytes = Vec::new();
         let read = foreign::open(FileKind::System, self.path(path)).and_then(|file| {
@@ -51,7 +53,7 @@ impl Root {
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// A file that holds one short value, without the blanks around it.
+    /// Reads a file that holds one short value, and trims it.
     pub fn word(&self, path: &str) -> Reported<String> {
         let text = self.text(path)?;
         let word = text.trim();
@@ -61,13 +63,13 @@ impl Root {
         }
     }
 
-    /// A file that holds one whole number.
+    /// Reads a file that holds one whole number.
     pub fn number(&self, path: &str) -> Reported<u64> {
         let word = self.word(path)?;
         word.parse().map_err(|_| format!("{path} holds no number"))
     }
 
-    /// The names in a folder, in order.
+    /// Returns the names in a folder, in order.
     pub fn names(&self, path: &str) -> Reported<Vec<String>> {
         let entries = std::fs::read_dir(self.path(path)).map_err(|error| refusal(path, &error))?;
         let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
@@ -76,12 +78,12 @@ impl Root {
         Ok(names)
     }
 
-    /// Where a link leads, as it says.
+    /// Returns the target of a link, verbatim.
     pub fn link(&self, path: &str) -> Reported<PathBuf> {
         std::fs::read_link(self.path(path)).map_err(|error| refusal(path, &error))
     }
 
-    /// A path without links, as the machine has it; as it was, where it leads nowhere.
+    /// Returns a path without links, in the machine's view; unchanged if it cannot be resolved.
     pub fn resolved(&self, path: &Path) -> PathBuf {
         let Ok(found) = std::fs::canonicalize(self.path(path)) else {
             return path.to_owned();

@@ -1,4 +1,5 @@
-//! A machine made of files, read as it says, and as it says nothing or anything.
+//! Tests with a machine made of files: with its normal content, with none, and with arbitrary
+//! content.
 
 use super::*;
 use proptest::prelude::*;
@@ -115,7 +116,7 @@ const LINKS: &[(&str, &str)] = &[
     ("proc/4242/fd/9", "socket:[12]"),
 ];
 
-/// The machine with other contents of some files; none: without it.
+/// Creates the machine with other contents of some files; `None` removes a file.
 fn machine(others: &[(&str, Option<&[u8]>)]) -> tempfile::TempDir {
     let root = tempfile::tempdir().unwrap();
     let write = |path: &str, bytes: &[u8]| {
@@ -187,7 +188,7 @@ fn a_host_is_read_as_its_files_say() {
     assert_eq!(found.unseen, ["node2: its process 77 has ended"]);
 }
 
-/// What is on a loop device is on what holds its file; a partition has the queue of its disk.
+/// A loop device depends on the device that holds its file; a partition has the queue of its disk.
 #[test]
 fn devices_are_followed_down_to_the_disk() {
     let root = machine(&[]);
@@ -227,7 +228,7 @@ fn interrupts_are_of_queues_only() {
     assert!(all[2].cpus.is_err());
 }
 
-/// They stand where flags stand, too.
+/// Secrets may stand beside flags, too.
 #[test]
 fn no_secret_of_a_process_is_told() {
     let root = machine(&[]);
@@ -260,7 +261,7 @@ fn what_is_not_there_is_not_told_and_why() {
     assert!(found.processes[0].limits.is_err());
     let denied = std::io::Error::from(std::io::ErrorKind::PermissionDenied);
     assert_eq!(root::refusal("/x", &denied), "no permission to read /x");
-    // A folder where a file should be, and one that is too long.
+    // A folder in place of a file, and a file that is too long.
     std::fs::create_dir_all(root.path().join("proc/sys/vm/swappiness")).unwrap();
     let long = vec![b'1'; (8 << 20) + 1];
     std::fs::write(root.path().join("proc/meminfo"), &long).unwrap();
@@ -269,7 +270,7 @@ fn what_is_not_there_is_not_told_and_why() {
     assert!(found.memory_bytes.unwrap_err().contains("is longer than"));
 }
 
-/// The machine that the test runs on: something is told of it, whatever it is.
+/// The machine that the test runs on: it reports some facts, whatever machine it is.
 #[test]
 fn this_machine_tells_of_itself() {
     let found = HostSettings::read(Path::new("/"), &question());

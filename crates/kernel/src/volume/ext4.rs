@@ -1,5 +1,5 @@
-//! What ext4 can be asked beside files: to stop, to wait, to shut down, and where a file's blocks
-//! are. Programs of e2fsprogs make it and mend it.
+//! Operations of ext4 beside files: abort, freeze, shut down, and find a file's blocks. Programs of
+//! e2fsprogs create it and repair it.
 
 use anyhow::{Context, Result};
 use reach::process::{self, Patience};
@@ -14,12 +14,12 @@ use rustix::mount::{
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How long a tool may take: checking a volume of a TiB takes some minutes.
+/// Time limit of a tool: checking a volume of a TiB takes some minutes.
 const LIMIT: Duration = Duration::from_secs(3600);
 
 /// `FIFREEZE` of `linux/fs.h`.
 const FREEZE: ioctl::Opcode = 0xC004_5877;
-/// `FITHAW`.
+/// `FITHAW` of `linux/fs.h`.
 const THAW: ioctl::Opcode = 0xC004_5878;
 /// `EXT4_IOC_SHUTDOWN` of `fs/ext4/ext4.h`.
 const SHUTDOWN: ioctl::Opcode = 0x8004_587D;
@@ -29,37 +29,37 @@ const WITHOUT_JOURNAL: u32 = 2;
 const FIEMAP: ioctl::Opcode = 0xC020_660B;
 /// `FS_IOC_GETVERSION` of `linux/fs.h`.
 const GET_VERSION: ioctl::Opcode = 0x8008_7601;
-/// `FIEMAP_FLAG_SYNC`: what is not written yet is, before it is looked for.
+/// `FIEMAP_FLAG_SYNC`: writes dirty data before the lookup.
 const MAP_SYNCED: u32 = 1;
 /// `FIEMAP_EXTENT_UNKNOWN`, `_DELALLOC`, `_ENCODED`, `_DATA_ENCRYPTED`, `_NOT_ALIGNED`,
-/// `_DATA_INLINE`, `_DATA_TAIL`, `_UNWRITTEN`: what stands there is not the file's bytes.
+/// `_DATA_INLINE`, `_DATA_TAIL`, `_UNWRITTEN`: the blocks do not hold the file's plain bytes.
 const NO_PLAIN_BYTES: u32 = 0x2 | 0x4 | 0x8 | 0x80 | 0x100 | 0x200 | 0x400 | 0x800;
 
-/// The extents that one question asks for: of a range of a few MiB there are seldom more.
+/// Maximum number of extents of one request: a range of a few MiB seldom has more.
 const EXTENTS: usize = 64;
 
-/// What e2fsck exits with when all is well, and when it has mended something.
+/// Exit codes of e2fsck for a clean file system, and for a repaired one.
 const CHECKED: [i32; 2] = [0, 1];
 
-/// Where a piece of a file stands on its device.
+/// Position of a piece of a file on its device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
-    /// In the file.
+    /// Offset in the file.
     pub at: u64,
-    /// On the device.
+    /// Offset on the device.
     pub place: u64,
-    /// How many there are.
+    /// Length in bytes.
     pub bytes: u64,
 }
 
-/// Makes a file system on `image`.
+/// Creates a file system on `image`.
 ///
 /// # Errors
-/// The program is not there, or it fails.
+/// The program is missing, or it fails.
 pub fn make(image: &Path) -> Result<()> {
     let made = run(&mkfs()?, |command| {
-        // No blocks kept for root (-m 0), and tables written when they are needed: the stated size
-        // is for data, and 20 GiB are ready in some 30 ms.
+        // No blocks are kept for root (-m 0), so that the stated size is for data. Tables are
+        // written when they are needed, so that 20 GiB are ready in some 30 ms.
         command
             .args(["-q", "-F", "-m", "0", "-E"])
             .arg("lazy_itable_init=1,lazy_journal_init=1,nodiscard")
@@ -74,12 +74,12 @@ pub fn make(image: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Replays the journal of the file system on `device`, which is not mounted, and mends all that is
-/// wrong: files that were removed while they were open are, to e2fsck, orphans of a list that it
-/// asks about (so `-y`, and not `-p`).
+/// Replays the journal of the file system on `device`, which is not mounted, and repairs all
+/// errors. For e2fsck, files that were removed while they were open are orphans, and it asks about
+/// them (so `-y`, and not `-p`).
 ///
 /// # Errors
-/// The program is not there, or something is left that it cannot mend.
+/// The program is missing, or it cannot repair an error.
 pub(super) fn mend(device: &str) -> Result<()> {
     let (code, said) = run(&program("e2fsck")?, |command| {
         command.args(["-y", device]);
@@ -91,12 +91,12 @@ pub(super) fn mend(device: &str) -> Result<()> {
     Ok(())
 }
 
-/// The program that makes file systems.
+/// Returns the path of the program that creates file systems.
 pub fn mkfs() -> Result<PathBuf> {
     program("mkfs.ext4")
 }
 
-/// A program of e2fsprogs, which is often outside of a user's search path.
+/// Returns the path of a program of e2fsprogs, which is often outside of a user's search path.
 pub fn program(name: &str) -> Result<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path)
@@ -110,7 +110,7 @@ pub fn program(name: &str) -> Result<PathBuf> {
         })
 }
 
-/// What a program ends with, and all that it says.
+/// Runs a program and returns its exit code and all its output.
 fn run(
     program: &Path,
     prepare: impl FnOnce(&mut std::process::Command),
@@ -128,11 +128,11 @@ fn run(
     Ok((answer.status.code(), said))
 }
 
-/// The root of the file system on `device`, by a mount that has no place and ends with what is
-/// returned. Where it is mounted already, this is the same file system.
+/// Opens the root of the file system on `device`, by a mount without a mount point that ends with
+/// the returned descriptor. If it is mounted already, this is the same file system.
 ///
 /// # Errors
-/// There is none, or the kernel refuses.
+/// There is no file system, or the kernel refuses.
 pub fn open_placeless(device: &str) -> Result<OwnedFd> {
     let mount = || -> Result<OwnedFd, Errno> {
         let context = fsopen("ext4", FsOpenFlags::FSOPEN_CLOEXEC)?;
@@ -146,7 +146,7 @@ pub fn open_placeless(device: &str) -> Result<OwnedFd> {
     mount().with_context(|| format!("mount {device} at no place (Linux 5.2)"))
 }
 
-/// Every write waits from now on. What is dirty is written before.
+/// Freezes all writes from now on, after writing dirty data.
 pub fn freeze(root: &OwnedFd) -> Result<(), Errno> {
     // SAFETY: FIFREEZE looks at no argument.
     let request = unsafe { ioctl::NoArg::<FREEZE>::new() };
@@ -154,7 +154,7 @@ pub fn freeze(root: &OwnedFd) -> Result<(), Errno> {
     unsafe { ioctl::ioctl(root, request) }
 }
 
-/// Writes go on; false if none had to wait.
+/// Lets writes go on. Returns false if it was not frozen.
 pub fn thaw(root: &OwnedFd) -> Result<bool, Errno> {
     // SAFETY: FITHAW looks at no argument.
     let request = unsafe { ioctl::NoArg::<THAW>::new() };
@@ -166,7 +166,7 @@ pub fn thaw(root: &OwnedFd) -> Result<bool, Errno> {
     }
 }
 
-/// Nothing is read or written any more, not even what is dirty or in the journal.
+/// Shuts the file system down: no more reads or writes, not even of dirty data or of the journal.
 pub fn shut_down(root: &OwnedFd) -> Result<(), Errno> {
     // SAFETY: EXT4_IOC_SHUTDOWN reads a u32.
     let request = unsafe { ioctl::Setter::<SHUTDOWN, u32>::new(WITHOUT_JOURNAL) };
@@ -174,12 +174,12 @@ pub fn shut_down(root: &OwnedFd) -> Result<(), Errno> {
     unsafe { ioctl::ioctl(root, request) }
 }
 
-/// Goes read-only as after an error of its device: the journal ends where it is.
+/// Makes it read-only as after an error of its device: the journal aborts.
 pub fn abort(root: &OwnedFd) -> Result<(), Errno> {
     reconfigure(root, "abort")
 }
 
-/// Mounts it anew with one option more. Nothing is written by that.
+/// Reconfigures the mount with one more option. This writes nothing.
 pub(super) fn reconfigure(root: &OwnedFd, option: &str) -> Result<(), Errno> {
     let flags = FsPickFlags::FSPICK_CLOEXEC | FsPickFlags::FSPICK_EMPTY_PATH;
     let context = fspick(root.as_fd(), "", flags)?;
@@ -187,13 +187,13 @@ pub(super) fn reconfigure(root: &OwnedFd, option: &str) -> Result<(), Errno> {
     fsconfig_reconfigure(context.as_fd())
 }
 
-/// Which file this is: the number of its inode, which another file gets when it is deleted, and the
-/// generation of that.
+/// Returns the identity of a file: the number of its inode, which is reused after a deletion, and
+/// the inode's generation.
 ///
 /// # Errors
-/// The kernel does not tell.
+/// The kernel does not report it.
 pub fn identity(file: &OwnedFd) -> Result<(u64, u32), Errno> {
-    // SAFETY: FS_IOC_GETVERSION writes an int, whatever the size in its number says.
+    // SAFETY: FS_IOC_GETVERSION writes an int, although the size in its number differs.
     let request = unsafe { ioctl::Getter::<GET_VERSION, u32>::new() };
     // SAFETY: the same.
     let generation = unsafe { ioctl::ioctl(file, request) }?;
@@ -212,7 +212,7 @@ struct Fiemap {
     extents: [FiemapExtent; EXTENTS],
 }
 
-/// `struct fiemap_extent`.
+/// `struct fiemap_extent`, one piece of a file.
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
 struct FiemapExtent {
@@ -224,11 +224,11 @@ struct FiemapExtent {
     reserved_too: [u32; 3],
 }
 
-/// Where the bytes from `at` on stand that a file has on its device, in its order.
+/// Returns the positions on the device of the file's `bytes` from `at` on, in their order.
 ///
 /// # Errors
-/// The kernel does not tell; or some of them stand nowhere by themselves (a hole, what was
-/// allocated and never written), or in more pieces than are looked at.
+/// The kernel does not report them. Some bytes have no blocks of their own (a hole, or a block that
+/// was allocated and never written). Or the bytes are in more pieces than one request returns.
 pub fn extents(file: &OwnedFd, at: u64, bytes: u64) -> Result<Vec<Extent>> {
     let mut map = Fiemap {
         start: at,
@@ -239,7 +239,8 @@ pub fn extents(file: &OwnedFd, at: u64, bytes: u64) -> Result<Vec<Extent>> {
         reserved: 0,
         extents: [FiemapExtent::default(); EXTENTS],
     };
-    // SAFETY: FS_IOC_FIEMAP reads and writes a struct fiemap with as many extents as it says.
+    // SAFETY: FS_IOC_FIEMAP reads and writes a struct fiemap with the number of extents that it
+    // states.
     let request = unsafe { ioctl::Updater::<FIEMAP, Fiemap>::new(&mut map) };
     // SAFETY: the same.
     unsafe { ioctl::ioctl(file, request) }.context("ask where its blocks are (FIEMAP)")?;

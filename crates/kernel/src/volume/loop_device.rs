@@ -1,7 +1,7 @@
-//! A loop device: how it gets its image, and how it is made shorter than that.
+//! A loop device: attaches its image, and makes the device shorter than that.
 //!
-//! What must hold: it lets go of its image with its last user. So whoever is to find it later holds
-//! it open.
+//! Invariant: the device releases its image with its last user. So a program that must find it
+//! later holds it open.
 
 use anyhow::{Context, Result};
 use rustix::fd::{AsRawFd, OwnedFd};
@@ -10,16 +10,16 @@ use rustix::io::Errno;
 use rustix::ioctl;
 use std::path::Path;
 
-/// How often a free loop device is asked for, since another program may be faster.
+/// Maximum number of attempts to get a free loop device, since another program may be faster.
 const TRIES_MAX: usize = 64;
 
 /// `LOOP_CTL_GET_FREE` of `linux/loop.h`.
 const GET_FREE: ioctl::Opcode = 0x4C82;
-/// `LOOP_CONFIGURE`.
+/// `LOOP_CONFIGURE` of `linux/loop.h`.
 const CONFIGURE: ioctl::Opcode = 0x4C0A;
-/// `LOOP_SET_STATUS64`.
+/// `LOOP_SET_STATUS64` of `linux/loop.h`.
 const SET_STATUS: ioctl::Opcode = 0x4C04;
-/// `LOOP_GET_STATUS64`.
+/// `LOOP_GET_STATUS64` of `linux/loop.h`.
 const GET_STATUS: ioctl::Opcode = 0x4C05;
 
 /// `BLKFLSBUF` of `linux/fs.h`.
@@ -30,14 +30,14 @@ const AUTOCLEAR: u32 = 4;
 /// `LO_FLAGS_DIRECT_IO`: otherwise the page cache holds everything twice, once outside the host.
 const DIRECT_IO: u32 = 16;
 
-/// `struct loop_info64`: where it has its size, its flags and the name of the image.
+/// `struct loop_info64`, and the offsets of its size, its flags and the name of the image.
 type Info = [u8; 232];
 const INFO_SIZE_LIMIT: usize = 32;
 const INFO_FLAGS: usize = 52;
 const INFO_NAME: usize = 56;
 const INFO_NAME_BYTES: usize = 64;
 
-/// What the kernel puts behind the path of a file that has no name any more.
+/// Suffix that the kernel adds to the path of a deleted file.
 const NAMELESS: &str = " (deleted)";
 
 /// A loop device that is held open.
@@ -48,7 +48,7 @@ pub struct LoopDevice {
 }
 
 impl LoopDevice {
-    /// A free one, with `file` behind it, which has the path `image`.
+    /// Attaches `file`, which has the path `image`, to a free device.
     ///
     /// # Errors
     /// There is none, or the kernel refuses.
@@ -66,7 +66,7 @@ impl LoopDevice {
             // SAFETY: the same; the descriptor in it is open.
             match unsafe { ioctl::ioctl(&open, request) } {
                 Ok(()) => return Ok(LoopDevice { name, open }),
-                // Somebody else was faster.
+                // Another program was faster.
                 Err(Errno::BUSY) => {}
                 Err(error) => {
                     return Err(error)
@@ -77,7 +77,7 @@ impl LoopDevice {
         anyhow::bail!("no loop device was free {TRIES_MAX} times; see losetup --list")
     }
 
-    /// That of the name `name`, if the nameless file that was `image` is behind it.
+    /// Opens the device named `name`, if its backing file is the deleted `image`.
     ///
     /// # Errors
     /// It is not, or not any more.
@@ -88,7 +88,7 @@ impl LoopDevice {
             "{name:?} is not the name of a loop device"
         );
         let open = open_device(&format!("/dev/{name}"))?;
-        // Looked at while it is held open: it cannot change hands any more.
+        // Checked while it is held open: its image cannot change any more.
         let found = backing(name);
         anyhow::ensure!(
             found.as_deref().is_some_and(|found| is_backing(found, image)),
@@ -100,7 +100,7 @@ impl LoopDevice {
         Ok(LoopDevice { name, open })
     }
 
-    /// All that have the nameless file behind them that was `image`.
+    /// Returns all devices whose backing file is the deleted `image`.
     pub fn all_of_image(image: &Path) -> Vec<LoopDevice> {
         let entries = std::fs::read_dir("/sys/block").into_iter().flatten();
         let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
@@ -111,38 +111,38 @@ impl LoopDevice {
             .collect()
     }
 
-    /// Its name below `/sys/block`.
+    /// Returns its name below `/sys/block`.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Its path.
+    /// Returns its path.
     pub fn path(&self) -> String {
         format!("/dev/{}", self.name)
     }
 
-    /// It, held open.
+    /// Returns its open descriptor.
     pub fn open(&self) -> &OwnedFd {
         &self.open
     }
 
-    /// Its number to the kernel: `7:0`.
+    /// Returns its number in the kernel: `7:0`.
     ///
     /// # Errors
-    /// The kernel does not tell it.
+    /// The kernel does not report it.
     pub fn number(&self) -> Result<String> {
         let path = format!("/sys/block/{}/dev", self.name);
         let text = std::fs::read_to_string(&path).with_context(|| format!("read {path}"))?;
         Ok(text.trim().to_owned())
     }
 
-    /// Whether it passes the page cache of its image by.
+    /// Returns true if it bypasses the page cache of its image.
     pub fn is_direct(&self) -> bool {
         let path = format!("/sys/block/{}/loop/dio", self.name);
         std::fs::read_to_string(path).is_ok_and(|text| text.trim() == "1")
     }
 
-    /// Whether a file system on it is mounted, by anybody.
+    /// Returns true if a file system on it is mounted, in any namespace.
     pub fn is_mounted(&self) -> Result<bool> {
         let flags = OFlags::RDONLY | OFlags::EXCL | OFlags::CLOEXEC;
         match rustix::fs::open(self.path(), flags, Mode::empty()) {
@@ -152,8 +152,8 @@ impl LoopDevice {
         }
     }
 
-    /// Drops what the page cache has of it, as the last one to close it would: who mounts it then
-    /// sees what stands in its image, and nothing that was on its way there when it was shut down.
+    /// Drops its pages from the page cache, as its last close would. A later mount then sees the
+    /// content of its image, without data that was still unwritten at the shutdown.
     ///
     /// # Errors
     /// The kernel refuses.
@@ -165,8 +165,8 @@ impl LoopDevice {
         flushed.with_context(|| format!("drop {} from the page cache", self.path()))
     }
 
-    /// Every read and write behind its first `bytes` fails from now on (EIO); with none, it has
-    /// the size of its image again.
+    /// Makes every read and write beyond its first `bytes` fail from now on (EIO). `None` restores
+    /// the size of its image.
     ///
     /// # Errors
     /// The kernel refuses.
@@ -188,13 +188,14 @@ impl LoopDevice {
     }
 }
 
-/// The path of the file behind a loop device.
+/// Returns the path of the backing file of a loop device.
 fn backing(name: &str) -> Option<String> {
     let text = std::fs::read_to_string(format!("/sys/block/{name}/loop/backing_file")).ok()?;
     Some(text.trim_end_matches('\n').to_owned())
 }
 
-/// The kernel says a path without links, however its folder was reached.
+/// Returns true if `found` is the deleted `image`. The kernel reports a path without symbolic
+/// links.
 fn is_backing(found: &str, image: &Path) -> bool {
     let folder = image.parent().and_then(|folder| folder.canonicalize().ok());
     let real = folder.zip(image.file_name()).map(|(folder, name)| folder.join(name));
@@ -215,7 +216,7 @@ impl LoopConfig {
     fn of(image: &Path, file: &OwnedFd) -> LoopConfig {
         let mut info: Info = [0; 232];
         info[INFO_FLAGS..INFO_FLAGS + 4].copy_from_slice(&(AUTOCLEAR | DIRECT_IO).to_ne_bytes());
-        // What `losetup` shows: the end of a path that is too long, with a zero behind it.
+        // Name that `losetup` shows: the end of a path that is too long, with a zero after it.
         let path = image.as_os_str().as_encoded_bytes();
         let shown = &path[path.len().saturating_sub(INFO_NAME_BYTES - 1)..];
         info[INFO_NAME..INFO_NAME + shown.len()].copy_from_slice(shown);
@@ -233,7 +234,7 @@ fn open_device(path: &str) -> Result<OwnedFd> {
         .with_context(|| format!("open {path}"))
 }
 
-/// Whether loop devices can be had at all, without having one.
+/// Checks that loop devices are available, without taking one.
 pub fn control() -> Result<()> {
     open_device("/dev/loop-control").map(drop)
 }

@@ -1,5 +1,5 @@
-//! What is made of objects as cass-operator and k8ssandra-operator have them, asked of a `kubectl`
-//! that answers with files.
+//! Tests of the parsing of objects of cass-operator and k8ssandra-operator, with a `kubectl` that
+//! answers from files.
 
 use super::*;
 use serde_json::json;
@@ -90,7 +90,8 @@ fn a_secret_is_read_and_never_said() {
     assert!(!error.contains("hunter2"), "{error}");
 }
 
-/// A `kubectl` that answers with what is said of each question, and refuses others as it does.
+/// Creates a `kubectl` that returns the given answer to each question, and refuses others like the
+/// real one.
 fn answering(answers: &[(&str, Value)]) -> (tempfile::TempDir, Kubectl) {
     use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::tempdir().unwrap();
@@ -102,7 +103,7 @@ fn answering(answers: &[(&str, Value)]) -> (tempfile::TempDir, Kubectl) {
     }
     script += "*) echo \"Error from server (NotFound): $* not found\" >&2; exit 1 ;;\nesac\n";
     let program = folder.path().join("kubectl");
-    // By another name first: what is being written is not started.
+    // Under another name first: a file that is being written cannot be executed.
     let new = folder.path().join("new");
     std::fs::write(&new, script).unwrap();
     std::fs::set_permissions(&new, std::fs::Permissions::from_mode(0o700)).unwrap();

@@ -1,4 +1,5 @@
-//! Planted losses on one row, and databases that keep their word, which must not be accused.
+//! Tests of the checks: planted losses on one row must be found, and consistent databases must not
+//! be accused.
 
 use super::*;
 use crate::ledger::{Ledger, LedgerPart, Numbers, WriteState};
@@ -10,15 +11,15 @@ const MS: u64 = 1_000_000;
 const WRITE: u16 = 0;
 const DELETE: u16 = 3;
 
-/// One row, which is loaded, written and deleted; `seed` says in which order.
+/// Workload of one row that is loaded, written and deleted; `seed` sets the order.
 fn program(seed: u64) -> Arc<Program> {
     let mut spec = workload::Spec::new("kv", 1, seed);
     spec.mix = vec![("write".to_owned(), 2.0), ("delete".to_owned(), 1.0)];
     Arc::new(workload::compile(&spec).expect("kv has these kinds"))
 }
 
-/// An operation of the main stage: between which times it was sent and acknowledged, ms; none: it
-/// never was.
+/// Operation of the main stage, with the times at which it was sent and acknowledged, ms. `None`:
+/// it was never acknowledged.
 #[derive(Clone, Copy, Debug)]
 struct Made {
     sent_ms: u64,
@@ -43,7 +44,7 @@ fn written(program: &Arc<Program>, made: &[Made], has_times: bool) -> Written {
     written
 }
 
-/// What a read of the row finds: the value of the load, of an operation, or nothing.
+/// Result of a read of the row: the value of the load, the value of an operation, or no row.
 fn found(writer: Option<(Stage, u64)>) -> ReadValue {
     let check = match writer {
         None => Check::Unknown,
@@ -71,7 +72,7 @@ fn counts_of(said: ReadValue, written: &Written) -> CheckCounts {
         Some(Missed::TooLow) => checks.too_low,
         Some(Missed::TooHigh) => checks.too_high,
     };
-    // A row is named if and only if it is counted as an error, and by the same word.
+    // A row is named if and only if it is counted as an error, and both use the same word.
     assert_eq!(counted, u64::from(is_error(&checks)));
     checks
 }
@@ -80,7 +81,7 @@ fn is_error(checks: &CheckCounts) -> bool {
     checks.missing + checks.stale + checks.wrong + checks.resurrected > 0
 }
 
-/// The numbers of the first writes and deletions under a seed.
+/// Numbers of the first operations of a statement under a seed.
 fn numbers(program: &Arc<Program>, statement: u16) -> Vec<u64> {
     let mut generator = program.generator(Stage::Main);
     (0..40)
@@ -88,7 +89,7 @@ fn numbers(program: &Arc<Program>, statement: u16) -> Vec<u64> {
         .collect()
 }
 
-/// All of a seed's first operations, one after the other, 10 ms each, and 10 ms between them.
+/// All first operations of a seed in sequence: each takes 10 ms, with 10 ms between two.
 fn in_turn() -> Vec<Made> {
     let made = |number: u64| Made {
         sent_ms: 20 * number,
@@ -105,7 +106,7 @@ fn planted_losses_are_told_apart() {
     let last = *writes.last().expect("there are writes");
     let until = |end: u64| written(&program, &in_turn()[..end as usize], true);
 
-    // After the last write: its value, an older one, one that was deleted since, none at all.
+    // After the last write: its value, an older one, one that was deleted since, no row.
     let all = until(last + 1);
     let before_it = writes[writes.len() - 2];
     let counts = counts_of(found(of(last)), &all);
@@ -124,7 +125,7 @@ fn planted_losses_are_told_apart() {
     let counts = counts_of(found(None), &all);
     assert_eq!((counts.missing, counts.lost), (1, 1));
 
-    // After a deletion: nothing is right, and whatever is there has come back.
+    // After a deletion no value is right: any value found has come back.
     let deleted = deletes[1];
     let gone = until(deleted + 1);
     assert_eq!(counts_of(found(None), &gone).deleted, 1);
@@ -134,7 +135,7 @@ fn planted_losses_are_told_apart() {
         1
     );
 
-    // Nobody has sent that.
+    // No operation with this number was sent.
     assert_eq!(counts_of(found(of(last + 1)), &all).wrong, 1);
 }
 
@@ -186,7 +187,7 @@ fn a_counter_is_judged_where_its_additions_are_known() {
     assert_eq!((checks.too_low, checks.too_high), (0, 0));
 }
 
-/// A write that is lost, and what may have been when.
+/// A lost write is explained if its acknowledgement may lie in the span of allowed losses.
 #[test]
 fn a_loss_is_explained_by_when_it_was_acknowledged() {
     let ns = |ms: u64| 7 + ms * MS;
@@ -201,7 +202,7 @@ fn a_loss_is_explained_by_when_it_was_acknowledged() {
     let seed = (0..100).find(first_writes).expect("two writes first");
     let program = program(seed);
     let both = || written(&program, &in_turn()[..2], true);
-    // The second write was sent after 20 ms and acknowledged after 30.
+    // The second write was sent after 20 ms and acknowledged after 30 ms.
     let of_first = found(Some((Stage::Main, 0)));
     let (unexplained, oldest_ns) = lost(&mut both(), of_first, 25..1000);
     assert_eq!(unexplained, 0, "its acknowledgement may have come within");
@@ -211,18 +212,18 @@ fn a_loss_is_explained_by_when_it_was_acknowledged() {
         let (unexplained, _) = lost(&mut both(), of_first, span_ms.clone());
         assert_eq!(unexplained, 1, "{span_ms:?}");
     }
-    // Without the row what was loaded is lost too, and that was there before the start line.
+    // Without the row, the loaded value is lost too, and it existed before the start line.
     let (unexplained, oldest_ns) = lost(&mut both(), found(None), 1..1000);
     assert_eq!((unexplained, oldest_ns), (1, Some(7)));
     assert_eq!(lost(&mut both(), found(None), 0..1000).0, 0);
-    // Nothing is lost, and a write without its times may have been acknowledged at any.
+    // Nothing is lost, and a write without recorded times may have been acknowledged at any time.
     let of_second = found(Some((Stage::Main, 1)));
     assert_eq!(lost(&mut both(), of_second, 40..1000), (0, None));
     let mut untimed = written(&program, &in_turn()[..2], false);
     let of_load = found(Some((Stage::Load, 0)));
     assert_eq!(lost(&mut untimed, of_load, 40..1000), (0, None));
 
-    // A deletion that is lost: what it deleted is there again.
+    // If a deletion is lost, the deleted value is there again.
     let deletes = |seed: &u64| {
         let program = self::program(*seed);
         numbers(&program, WRITE)[0] == 0 && numbers(&program, DELETE)[0] == 1
@@ -234,9 +235,9 @@ fn a_loss_is_explained_by_when_it_was_acknowledged() {
 }
 
 proptest! {
-    /// A database that orders writes by a time between sending and acknowledgement, and does what
-    /// was not acknowledged at any time or never, is never accused. One that shows what it showed
-    /// before the last acknowledged operation that overlaps no other is.
+    /// A database is never accused if it orders each write at a time between its sending and its
+    /// acknowledgement. It may apply unacknowledged writes at any time or never. A database that
+    /// still shows the state before the last acknowledged, non-overlapping operation is accused.
     #[test]
     fn who_keeps_his_word_is_not_accused(
         seed in 0u64..50,
@@ -256,7 +257,7 @@ proptest! {
             .collect();
         let all = written(&program, &made, has_times);
         let mut generator = program.generator(Stage::Main);
-        // Effects in thousandths of the time that an operation took, or of a second after it.
+        // Effects in thousandths of the duration of the operation, or of a second after it.
         let mut effects: Vec<(u64, u64)> = Vec::new();
         for (number, operation) in (0u64..).zip(&operations) {
             let &(sent_ms, took_ms, at, is_acknowledged, is_done) = operation;
@@ -274,7 +275,7 @@ proptest! {
         let counts = counts_of(found(writer), &all);
         prop_assert!(!is_error(&counts), "{:?} {:?}", writer, counts);
 
-        // The load's value is behind whatever was acknowledged.
+        // The value of the load is stale after any acknowledged operation.
         let any = made.iter().any(|made| made.acknowledged_ms.is_some());
         let counts = counts_of(found(Some((Stage::Load, 0))), &all);
         prop_assert_eq!(is_error(&counts), any);

@@ -1,15 +1,15 @@
-//! A history on its way from the client that wrote it to the one that puts all together.
+//! Cuts a history into pieces for transfer to the client that joins all of them.
 
 use super::{HISTORY_OPERATIONS_MAX, History, HistoryPart, StoredEvent};
 use crate::kept::{KeptOf, KeptPiece, KeptWhat, TheirTime};
 
-/// Bytes of an operation: sent, answered, found, and what there is of it.
+/// Bytes of an operation: sent, answered, found, and flags for the present values.
 const BYTES: usize = 8 + 8 + 8 + 1;
-/// The bit that says that a number was found; the lower ones are of the condition.
+/// Bit that marks a found number; the lower bits encode the condition.
 const HAS_FOUND: u8 = 4;
 
 impl History {
-    /// What its parts hold, in pieces of at most `bytes_max`.
+    /// Returns the contents of the parts in pieces of at most `bytes_max`.
     pub(crate) fn pieces(&self, bytes_max: usize) -> impl Iterator<Item = KeptPiece> + '_ {
         let each = (bytes_max / BYTES).max(1);
         self.parts.iter().flat_map(move |part| {
@@ -32,7 +32,7 @@ impl History {
         })
     }
 
-    /// One that holds nothing yet, for the pieces of all clients.
+    /// Creates an empty history for the pieces of all clients.
     pub(crate) fn of_all(all: KeptOf) -> History {
         let step = all.workers.max(1);
         let room = HISTORY_OPERATIONS_MAX / step;
@@ -40,8 +40,9 @@ impl History {
         History::new((0..step).map(part).collect())
     }
 
-    /// Puts a piece where it was cut out, with its times by our clock: an operation was sent no
-    /// later than that and answered no earlier. None: it belongs nowhere.
+    /// Puts a piece back in its place and converts its times to the local clock. The converted send
+    /// time is never too late, and the response time never too early. `None` if the piece belongs
+    /// nowhere.
     pub(crate) fn take_over(&mut self, piece: &KeptPiece, time: TheirTime) -> Option<()> {
         let part = self.parts.iter_mut().find(|part| part.first == piece.first)?;
         match piece.what {

@@ -1,4 +1,4 @@
-//! What several clients have written down is, put together, what one would have.
+//! Tests that the joined records of several clients equal those of a single client.
 
 use super::*;
 use crate::history::HistoryPart;
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 const START_NS: u64 = 5_000_000_000;
 
-/// The summary of a client whose workers are `own` of `workers`.
+/// Summary of a client whose workers are `own` of `workers`.
 fn summary(first: u64, workers: u64, own: std::ops::Range<u64>, writes: &[(u64, u64)]) -> Summary {
     let part = |worker| {
         let mut part = LedgerPart::new(first + worker, workers, 1 << 20, 1).timed(1 << 20, 1);

@@ -1,4 +1,4 @@
-//! A ledger on its way from the client that wrote it to the one that puts all together.
+//! Cuts a ledger into pieces for transfer to the client that joins all of them.
 
 use super::{
     CHUNK_OPERATIONS, CHUNK_TIMES, LEDGER_OPERATIONS_MAX, Ledger, LedgerPart, Numbers,
@@ -7,7 +7,8 @@ use super::{
 use crate::kept::{KeptOf, KeptPiece, KeptWhat};
 
 impl Ledger {
-    /// What its parts hold, in pieces of at most `bytes_max`, those that are all zeros left out.
+    /// Returns the contents of the parts in pieces of at most `bytes_max`, without pieces that are
+    /// all zeros.
     pub(crate) fn pieces(&self, bytes_max: usize) -> impl Iterator<Item = KeptPiece> + '_ {
         self.parts.iter().flat_map(move |part| {
             let states = part.chunks.iter().map(|chunk| (KeptWhat::States, chunk.to_vec()));
@@ -31,7 +32,7 @@ impl Ledger {
         })
     }
 
-    /// One that holds nothing yet, for the pieces of all clients.
+    /// Creates an empty ledger for the pieces of all clients.
     pub(crate) fn of_all(all: KeptOf) -> Ledger {
         let step = all.workers.max(1);
         let part = |worker| LedgerPart {
@@ -47,7 +48,7 @@ impl Ledger {
         Ledger::new(numbers, (0..step).map(part).collect())
     }
 
-    /// Puts a piece where it was cut out. None: it belongs nowhere.
+    /// Puts a piece back in its place. `None` if it belongs nowhere.
     pub(crate) fn take_over(&mut self, piece: &KeptPiece) -> Option<()> {
         let worker = piece.first.checked_sub(self.numbers.first)?;
         let part = self.parts.get_mut(usize::try_from(worker).ok()?)?;

@@ -1,4 +1,4 @@
-//! Counts what the worker allocates, and not what the world around it does.
+//! Counts the worker's allocations, without those of the surrounding world.
 
 #[path = "../../../cql/tests/it/allocator.rs"]
 mod allocator;
@@ -7,7 +7,7 @@ use allocator::Telling;
 use std::cell::Cell;
 
 thread_local! {
-    /// Allocations so far; none while nobody counts.
+    /// Allocations so far; `None` outside of [`counted`].
     static COUNT: Cell<Option<u64>> = const { Cell::new(None) };
 }
 
@@ -19,14 +19,14 @@ static ALLOCATOR: Telling = Telling {
     returned: |_| (),
 };
 
-/// What `work` gives, and how often it allocated outside of [`uncounted`].
+/// Returns the result of `work`, and its number of allocations outside of [`uncounted`].
 pub fn counted<T>(work: impl FnOnce() -> T) -> (T, u64) {
     COUNT.set(Some(0));
     let given = work();
     (given, COUNT.take().unwrap_or(0))
 }
 
-/// Does what is not the worker's.
+/// Runs work that is not the worker's.
 pub fn uncounted<T>(work: impl FnOnce() -> T) -> T {
     let count = COUNT.take();
     let given = work();

@@ -1,4 +1,4 @@
-//! Chance by a seed.
+//! Random numbers from a seed.
 
 use workload::random::{Draws, mix};
 
@@ -14,17 +14,17 @@ impl Dice {
         self.0.bits()
     }
 
-    /// A number from 0 to `end`, without it.
+    /// Returns a number from 0 to `end`, exclusive.
     pub fn below(&mut self, end: u64) -> u64 {
         self.next() % end.max(1)
     }
 
-    /// A number from `low` to `high`, both included.
+    /// Returns a number from `low` to `high`, inclusive.
     pub fn between(&mut self, low: u64, high: u64) -> u64 {
         low + self.below(high - low + 1)
     }
 
-    /// True so often of a thousand.
+    /// Returns true with this probability, in thousandths.
     pub fn chance(&mut self, per_mille: u64) -> bool {
         self.below(1000) < per_mille
     }

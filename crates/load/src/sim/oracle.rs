@@ -1,12 +1,13 @@
-//! What must come of a run, worked out a second time from what was on the wire and on the clock.
+//! Derives the expected records of a run a second time, from the wire and the clock.
 //!
-//! An operation is due when the schedule says so (open), or when a slot became free (closed); it is
-//! sent at the reading of the clock that was in force; answers are known at the first reading after
-//! the wait that found them. From that follow its end and its times, to the nanosecond. What the
-//! worker records must be the same, no more and no less.
+//! An operation is due when the schedule says so (open), or when a slot became free (closed). It is
+//! sent at the clock reading then in force. Responses are known at the first reading after the wait
+//! that found them. They count from the arrival of the last response that was read in the same
+//! call, if connections report arrival times. The end of each operation and its times follow from
+//! this, to the nanosecond. The worker must record exactly the same.
 //!
-//! The worker's turn has an order: answers first, then what is too old, then all that is sent. A
-//! request that no answer has led to shows that what is too old has been given up.
+//! The worker's turn has an order: responses first, then expired tries, then all sends. A request
+//! that no response caused therefore proves that expired tries have been given up.
 
 mod answers;
 mod due;
@@ -15,7 +16,6 @@ use self::due::Due;
 use super::program::{self, BATCH};
 use super::recorded::{Coverage, Recorded};
 use super::shape::{START_NS, Shape};
-use crate::config::Limit;
 use crate::control::Control;
 use crate::ledger::{Keeps, LedgerPart, WriteState};
 use crate::recorder::Part;
@@ -24,25 +24,25 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use workload::{Operation, Program};
 
-/// A request that waits for its answer, or for which nobody waits any more.
+/// Request that waits for its response, or that is no longer awaited.
 #[derive(Clone, Copy, Debug)]
 struct Try {
     connection: u16,
     number: u64,
     sent_ns: u64,
-    /// Requests before it.
+    /// Number of requests before it.
     order: u64,
-    /// Nobody waits for it.
+    /// It is no longer awaited.
     is_orphan: bool,
     /// The statement is being prepared again.
     prepares: bool,
-    /// It was made beside another.
+    /// It is a speculative second try.
     is_second: bool,
-    /// An answer has come that another request on the stream must follow.
+    /// A response has come that another request on the stream must follow.
     goes_on: bool,
 }
 
-/// An operation that has begun and not ended.
+/// Operation that has begun and not ended.
 #[derive(Clone, Debug)]
 struct Begun {
     kind: u8,
@@ -52,15 +52,15 @@ struct Begun {
     part_due_ns: u64,
     part_sent_ns: u64,
     retries: u8,
-    /// Whether there was more than one try.
+    /// True if there was more than one try.
     is_repeated: bool,
     rows: u64,
-    /// Why and when the try failed that is to be followed by another.
+    /// Outcome and time of a failed try that will be retried.
     failed: Option<(Outcome, u64)>,
     paging_state: Vec<u8>,
 }
 
-/// See the module.
+/// Oracle of one run; see the module.
 #[derive(Debug)]
 pub struct Oracle {
     seed: u64,
@@ -72,7 +72,8 @@ pub struct Oracle {
     retries_min: u8,
     in_flight_max: usize,
     slots: usize,
-    /// Number of the next operation, the step between two, and the first one that is not there.
+    /// Number of the next operation, step between two operations, and first number beyond the
+    /// limit.
     next: u64,
     step: u64,
     end: u64,
@@ -80,18 +81,20 @@ pub struct Oracle {
     is_running: bool,
     now_ns: u64,
     turn_ns: u64,
+    /// Arrival time of the response that is being read.
+    arrived_ns: u64,
     awaits_turn: bool,
-    /// Whether nothing more is sent, as it was at the turn's begin.
+    /// True if nothing more is sent, as of the begin of the turn.
     has_given_up: bool,
     has_left: bool,
     has_expired: bool,
     open: Vec<bool>,
     streams: BTreeMap<u16, Try>,
     begun: BTreeMap<u64, Begun>,
-    /// Operations whose next try has not been made, in the order in which they failed.
+    /// Operations that wait for their next try, in the order in which they failed.
     again: VecDeque<u64>,
     has_tried_again: bool,
-    /// Connections that have ended or said nonsense, and that the worker has still to let go of.
+    /// Connections that have ended or sent invalid data, and that the worker must still close.
     broken: BTreeSet<u16>,
     requests: u64,
     pub ledger: Option<LedgerPart>,
@@ -109,6 +112,8 @@ impl Oracle {
         let share = u64::from(config.in_flight());
         let in_flight = share / workers + u64::from(worker < share % workers);
         let first = config.first_operation + worker;
+        let mut kinds = config.program.kinds().iter();
+        let tries = 1 + usize::from(kinds.any(|kind| kind.policy.speculate_after.is_some()));
         Oracle {
             seed: shape.seed,
             tells: std::env::var_os("CASSAY_SIMULATE_TELLS").is_some(),
@@ -118,18 +123,18 @@ impl Oracle {
             timeout_ns: config.timeout.as_nanos() as u64,
             retries_min: config.retries_min,
             in_flight_max: in_flight as usize,
-            // Some kind of every program may be tried twice at a time.
-            slots: in_flight as usize * 2 + shape.sizes.orphans,
+            slots: in_flight as usize * tries + shape.sizes.orphans,
             next: first,
             step: workers,
-            end: match config.limit {
-                Limit::Operations(count) => config.first_operation + count,
-                _ => u64::MAX,
-            },
+            end: config
+                .limit
+                .operations()
+                .map_or(u64::MAX, |count| config.first_operation + count),
             due: Due::new(shape),
             is_running: false,
             now_ns: 0,
             turn_ns: 0,
+            arrived_ns: 0,
             awaits_turn: false,
             has_given_up: false,
             has_left: false,
@@ -149,12 +154,12 @@ impl Oracle {
         }
     }
 
-    /// The number that the worker should say is next.
+    /// Returns the next operation number that the worker should report.
     pub fn next_number(&self) -> u64 {
         self.next
     }
 
-    // The clock and the turns.
+    // Clock and turns.
 
     pub fn read(&mut self, now_ns: u64) {
         self.now_ns = now_ns;
@@ -173,7 +178,13 @@ impl Oracle {
         self.awaits_turn = true;
     }
 
-    /// The worker waits, and has done all that it had to.
+    /// Records that the worker sleeps. `rests`: responses do not wake it.
+    pub fn rests(&mut self, rests: bool) {
+        let is_idle = self.streams.is_empty();
+        self.seen.rested += u64::from(rests && !is_idle);
+    }
+
+    /// Marks that the worker waits and has done all of its work.
     pub fn ends_turn(&mut self) {
         if self.is_running {
             self.expire();
@@ -183,7 +194,7 @@ impl Oracle {
         }
     }
 
-    /// Gives up on tries that are too old: before anything that no answer has led to is sent.
+    /// Gives up on expired tries; called before any send that no response caused.
     fn expire(&mut self) {
         if std::mem::replace(&mut self.has_expired, true) {
             return;
@@ -195,7 +206,7 @@ impl Oracle {
         let mut old: Vec<(bool, u64, u16)> = old
             .map(|(stream, made)| (self.speculates(made.number), made.order, *stream))
             .collect();
-        // Those of one time-out before those of the other.
+        // Tries of one time-out come before those of the other.
         old.sort_unstable();
         for (_, _, stream) in old {
             let made = self.orphan(stream);
@@ -229,7 +240,7 @@ impl Oracle {
         kind.policy.speculate_after.is_some()
     }
 
-    /// What was due before the stop and will never be sent.
+    /// Records the operations that were due before the stop and will never be sent.
     fn leave(&mut self) {
         if !self.has_given_up || self.has_left {
             return;
@@ -250,9 +261,9 @@ impl Oracle {
         }
     }
 
-    // What is due.
+    // Due operations.
 
-    /// The next operation is taken, as it may be: when it was due.
+    /// Takes the next operation, after checking that it may be taken. Returns its due time.
     fn take_next(&mut self, number: u64) -> u64 {
         assert_eq!(number, self.next, "numbers go up by {}", self.step);
         assert!(number < self.end, "operation {number} is beyond the limit");
@@ -270,8 +281,8 @@ impl Oracle {
         due_ns
     }
 
-    /// The worker has made the operation of this number, and will send it unless there is no
-    /// connection. If there has been none for too long, it has ended.
+    /// Records that the worker has made the operation of this number and will send it if there is a
+    /// connection. If there has been none for too long, the operation has ended.
     pub fn begun(&mut self, operation: Operation) {
         if !self.is_running || self.has_given_up {
             return;
@@ -298,9 +309,9 @@ impl Oracle {
         self.due.free(self.now_ns);
     }
 
-    // What is sent.
+    // Sends.
 
-    /// A request is written for the socket, on a stream that is free or goes on.
+    /// Records that a request is written for the socket, on a stream that is free or goes on.
     pub fn encoded(&mut self, connection: u16, stream: u16, number: u64) {
         self.say(|| format!("operation {number} on stream {stream} of {connection}"));
         if let Some(made) = self.streams.get_mut(&stream).filter(|made| made.goes_on) {
@@ -334,7 +345,7 @@ impl Oracle {
         assert!(self.begun.len() <= self.in_flight_max, "too many in flight");
         let statement = self.begun[&number].statement;
         if statement == BATCH && program::entries(self.seed, number) == 0 {
-            // Nobody can send it.
+            // No frame can hold the operation.
             self.streams.remove(&stream);
             self.recorded.dropped += 1;
             self.seen.refused += 1;
@@ -349,7 +360,8 @@ impl Oracle {
         }
     }
 
-    /// The operation of a new try has begun, now or before. Whether another try of it waits.
+    /// Begins the operation of a new try if it has not begun. Returns true if another try of it
+    /// waits.
     fn begin(&mut self, number: u64) -> bool {
         let turn_ns = self.turn_ns;
         let beside: Vec<Try> = self
@@ -401,7 +413,7 @@ impl Oracle {
         false
     }
 
-    /// The collector takes a part: it has what ended since the one before, no more and no less.
+    /// Compares a part that the collector takes with all that ended since the part before.
     pub fn takes(&mut self, part: &mut Part) {
         self.say(|| format!("part {} to {}", part.start_ns, part.end_ns));
         if part.last {
@@ -411,7 +423,7 @@ impl Oracle {
         self.recorded.take(part, self.control.window_from_ns());
     }
 
-    /// Tells what happens, to who looks at a single seed.
+    /// Prints an event when a single seed is run.
     fn say(&self, what: impl FnOnce() -> String) {
         if self.tells {
             eprintln!(
@@ -422,7 +434,7 @@ impl Oracle {
         }
     }
 
-    /// What has happened at least once.
+    /// Returns the events that have happened at least once.
     pub fn seen(&self) -> Coverage {
         self.seen.clone()
     }

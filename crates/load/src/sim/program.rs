@@ -1,5 +1,5 @@
-//! A program with a statement of each shape that the worker tells apart. The values of an operation
-//! are its number, so that the server knows what it is asked.
+//! A program with one statement of each shape that the worker distinguishes. The values of an
+//! operation are its number, so that the server can identify it.
 
 #[expect(dead_code, reason = "the tests' file, of which this uses a part")]
 #[path = "../../tests/it/program.rs"]
@@ -13,23 +13,25 @@ use std::time::Duration;
 use workload::random::mix;
 use workload::{BatchKind, Kind, Policy, Program, Statement};
 
-/// The kinds of the two parts of a chain.
+/// Kinds of the two parts of a chain.
 pub const PARTS: [u8; 2] = [6, 7];
 /// Statements with which an operation may begin.
 pub const FIRST: [u16; 9] = [0, 1, 2, 3, 4, 5, 7, 8, 9];
-/// The one that reads in pages, a batch's and a condition.
+/// The subset of `FIRST` whose operations have exactly one response.
+const ONE_REQUEST: [u16; 3] = [0, 1, TEXT];
+/// The paged statement, the batch statement and the conditional statement.
 pub const PAGED: u16 = 4;
 pub const BATCH: u16 = 7;
 pub const CONDITION: u16 = 8;
-/// The one that is never prepared.
+/// Statement that is never prepared.
 pub const TEXT: u16 = 9;
 
-/// Statements of operation `n` if it is a batch: none at all is what nobody can send.
+/// Number of statements of operation `n` if it is a batch; with 0 statements it cannot be sent.
 pub fn entries(seed: u64, n: u64) -> usize {
     (mix(seed ^ n) % 16).min(3) as usize
 }
 
-/// The statement with which operation `n` begins.
+/// Returns the statement with which operation `n` begins.
 pub fn first_statement(seed: u64, first: &[u16], n: u64) -> u16 {
     first[index(seed, first.len(), n)]
 }
@@ -38,7 +40,7 @@ fn index(seed: u64, length: usize, n: u64) -> usize {
     (mix(seed.wrapping_add(n)) as usize) % length
 }
 
-/// The text of a statement.
+/// Returns the text of a statement.
 pub fn text(statement: u16) -> String {
     match statement {
         1 | 3 | PAGED | 5 => format!("SELECT v FROM t{statement} WHERE k = ?"),
@@ -47,7 +49,8 @@ pub fn text(statement: u16) -> String {
     }
 }
 
-/// See the module. `extra` decides what is idempotent.
+/// Builds the program of the module; `extra` decides which statements are idempotent. If every
+/// operation is one request and one try, no statement of the program leads to more.
 pub fn program(
     seed: u64,
     first: &[u16],
@@ -55,7 +58,11 @@ pub fn program(
     speculate_ns: u64,
     extra: u64,
 ) -> Arc<Program> {
-    let (kinds, statements) = (kinds(timeout_ns, speculate_ns), statements(extra));
+    let (mut kinds, mut statements) = (kinds(timeout_ns, speculate_ns), statements(extra));
+    if first.iter().all(|statement| ONE_REQUEST.contains(statement)) {
+        kinds.iter_mut().for_each(|kind| kind.policy = Policy::default());
+        statements.iter_mut().for_each(|of| (of.then, of.page_size) = (None, None));
+    }
     let script = Script {
         seed,
         choose: |script, n| index(script.seed, script.first.len(), n),

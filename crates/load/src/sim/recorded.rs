@@ -1,7 +1,7 @@
-//! What the oracle expects in the worker's records, and the comparison.
+//! Expected contents of the worker's records, and their comparison with the actual ones.
 //!
-//! Histograms of many runs are compared at once, since one is far larger than a run; counts are
-//! compared part by part.
+//! Histograms of many runs are compared at once, since one histogram is far larger than a run.
+//! Counts are compared part by part.
 
 use crate::recorder::Part;
 use measure::outcome::OUTCOMES;
@@ -11,12 +11,12 @@ use measure::{ClientCount, Histogram, KindCounts, KindInterval, Outcome};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     pub counts: KindCounts,
-    /// Answers with success that were waited for, of reads and of writes.
+    /// Awaited success responses of reads and of writes.
     pub reads: i64,
     pub writes: i64,
 }
 
-/// What has happened in a run, or in many: what no seed has met is not tested.
+/// Events in one or many runs; an event that no seed produces is not tested.
 #[derive(Clone, Debug, Default)]
 pub struct Coverage {
     pub expired: u64,
@@ -32,6 +32,8 @@ pub struct Coverage {
     pub given_up: u64,
     pub unblocked: u64,
     pub hung_up: u64,
+    pub rested: u64,
+    pub before_turn: u64,
 }
 
 impl Coverage {
@@ -41,7 +43,7 @@ impl Coverage {
         }
     }
 
-    pub fn each(&mut self) -> [(&'static str, &mut u64); 13] {
+    pub fn each(&mut self) -> [(&'static str, &mut u64); 15] {
         [
             ("tries that timed out", &mut self.expired),
             ("operations that were never sent", &mut self.unsent),
@@ -56,15 +58,20 @@ impl Coverage {
             ("tries that found no connection", &mut self.given_up),
             ("connections given up for late answers", &mut self.unblocked),
             ("tries that nobody waited for", &mut self.hung_up),
+            ("sleeps that no answer ends", &mut self.rested),
+            (
+                "answers that had come before the turn",
+                &mut self.before_turn,
+            ),
         ]
     }
 }
 
-/// The values of a kind: latency, service, errors, censored latency and service, and of the early
-/// ones latency, service and errors.
+/// Histograms of a kind: latency, service, errors, censored latency and service; and for early
+/// operations latency, service and errors.
 type Values = [Histogram; 8];
 
-/// What the kinds of many runs must have recorded.
+/// Expected records of the kinds in many runs.
 #[derive(Clone, Debug, Default)]
 pub struct Expected(Vec<Values>);
 
@@ -73,7 +80,7 @@ impl Expected {
         Expected(vec![Values::default(); kinds_count])
     }
 
-    /// Where `recorded`, in any number of parts, is something else; and nothing is left in them.
+    /// Returns the first difference from the sum of `parts`, whose histograms it empties.
     pub fn differs(&self, parts: &mut [Box<Part>]) -> Option<String> {
         for (kind, expected) in self.0.iter().enumerate() {
             let mut sums = Values::default();
@@ -111,7 +118,7 @@ fn values(kind: &mut KindInterval) -> [&mut Histogram; 8] {
     ]
 }
 
-/// Every value with how often it is there.
+/// Returns every value with its count.
 fn list(histogram: &Histogram) -> Vec<(u64, u64)> {
     let values = histogram.hdr().iter_recorded();
     values
@@ -119,7 +126,7 @@ fn list(histogram: &Histogram) -> Vec<(u64, u64)> {
         .collect()
 }
 
-/// A part in which nothing that is recorded makes a histogram.
+/// Returns a part whose histograms are allocated in advance.
 pub fn part_with_room(kinds: &[workload::Kind]) -> Box<Part> {
     let mut part = Part::new(0, kinds);
     for kind in &mut part.kinds {
@@ -130,26 +137,26 @@ pub fn part_with_room(kinds: &[workload::Kind]) -> Box<Part> {
     Box::new(part)
 }
 
-/// What the oracle is told to get wrong with one operation, so that it and the worker differ as if
-/// the worker had: the comparison must see it.
+/// Error that the oracle makes on purpose with one operation, so that oracle and worker differ. The
+/// comparison must detect it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Planted {
     Twice,
     Lost,
-    /// By a nanosecond.
+    /// Late by one nanosecond.
     Later,
 }
 
-/// What one run must have recorded.
+/// Expected records of one run.
 #[derive(Debug)]
 pub struct Recorded {
     pub planted: Option<Planted>,
     expected: Expected,
     counts: Vec<Counts>,
     taken: Vec<Counts>,
-    /// By kind and outcome, early or not: since the last part.
+    /// Outcomes since the last part, by kind and outcome, early or not.
     outcomes: Vec<[[u64; OUTCOMES.len()]; 2]>,
-    /// Successes of whole operations, all together.
+    /// Successes of whole operations, by kind.
     succeeded: Vec<i64>,
     pub dropped: u64,
     taken_dropped: u64,
@@ -162,7 +169,7 @@ pub struct Recorded {
 }
 
 impl Recorded {
-    /// Adds to what is expected of runs before.
+    /// Starts a run whose expectations are added to those of earlier runs.
     pub fn new(expected: Expected) -> Recorded {
         let kinds = expected.0.len();
         Recorded {
@@ -242,14 +249,14 @@ impl Recorded {
         self.unsent += 1;
     }
 
-    /// Compares a part with what has ended since the one before, and leaves in it its histograms
-    /// alone.
+    /// Compares a part with the operations that ended since the part before, and leaves only its
+    /// histograms in it.
     pub fn take(&mut self, part: &mut Part, window_from_ns: u64) {
         if self.end_ns > 0 {
             assert_eq!(part.start_ns, self.end_ns, "slices follow on each other");
         }
         let holds = part.start_ns < window_from_ns && window_from_ns < part.end_ns;
-        // A window that begins after the stop has no operations: the drain may lie over its begin.
+        // A window that begins after the stop has no operations, so the drain may span its begin.
         assert!(
             !holds || part.draining,
             "a slice lies over the window's begin"
@@ -279,12 +286,13 @@ impl Recorded {
         self.is_over = std::mem::take(&mut part.last);
     }
 
-    /// Compares what is known at the end only, and gives back what many runs must have recorded.
+    /// Compares the totals that are known only at the end, and returns the expected records of all
+    /// runs.
     pub fn end(mut self) -> Expected {
         assert!(self.is_over, "no part was the last");
         for (kind, ok) in self.succeeded.iter().enumerate() {
             let of = &mut self.counts[kind];
-            // The answer that ended an operation is counted as the operation.
+            // The response that ended an operation is counted as the operation.
             match kind {
                 0 | 2 | 5 | 8 | 9 => of.writes -= ok,
                 1 | 3 | 4 => of.reads -= ok,

@@ -1,4 +1,4 @@
-//! The scripted server: what is asked, and by chance what is answered.
+//! The scripted server: it parses requests and chooses responses at random.
 
 use super::dice::Dice;
 use super::program::{CONDITION, PAGED};
@@ -9,23 +9,23 @@ use cql::request::{BatchStatement, BoundValue, Request, parse};
 use cql::response::{ColumnSpec, ErrorCode, ErrorDetail, Prepared};
 use cql::{CqlType, Value, reply};
 
-/// A stream on which no worker ever waits.
+/// Stream on which no worker ever waits.
 const NO_STREAM: i16 = 30_000;
 
-/// A request.
+/// Request that the server has parsed.
 #[derive(Clone, Debug)]
 pub struct SimRequest {
     pub stream: i16,
     pub statement: u16,
     pub prepares: bool,
-    /// The operation's, unless it prepares.
+    /// Number of the operation, unless the request is a PREPARE.
     pub number: u64,
-    /// Statements of it.
+    /// Number of its statements.
     pub entries: usize,
     pub paging_state: Option<Vec<u8>>,
 }
 
-/// An answer, as far as the worker should take notice of it.
+/// Response, reduced to the content that the worker should use.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Reply {
     #[default]
@@ -38,11 +38,12 @@ pub enum Reply {
     Error(ErrorCode),
     Forgotten,
     Prepared,
-    /// No answer at all: the connection is worth nothing any more.
+    /// Invalid data, after which the connection is unusable.
     Poison,
 }
 
-/// The first whole request in `bytes`, and its length. A prepared statement has its text as id.
+/// Returns the first whole request in `bytes`, and its length. The id of a prepared statement is
+/// its text.
 pub fn next_request(bytes: &[u8], statements: &[Vec<u8>]) -> Option<(SimRequest, usize)> {
     let header = Header::parse_request(bytes).expect("a frame")?;
     let end = header.frame_bytes();
@@ -92,7 +93,7 @@ pub fn next_request(bytes: &[u8], statements: &[Vec<u8>]) -> Option<(SimRequest,
     Some((asked, end))
 }
 
-/// Decides on an answer: its stream, what it means, its bytes.
+/// Chooses a response: its stream, its meaning and its bytes.
 pub fn answer(dice: &mut Dice, faults: &Faults, asked: &SimRequest) -> (i16, Reply, Vec<u8>) {
     let mut bytes = Vec::new();
     let stream = asked.stream;
@@ -115,7 +116,7 @@ pub fn answer(dice: &mut Dice, faults: &Faults, asked: &SimRequest) -> (i16, Rep
     (stream, reply, bytes)
 }
 
-/// An answer on a stream where nothing waits is on one of another connection instead.
+/// Moves a stray response to a stream of another connection.
 pub fn stray_to(bytes: &mut [u8], stream: u16) {
     if bytes[2..4] == NO_STREAM.to_be_bytes() {
         bytes[2..4].copy_from_slice(&stream.to_be_bytes());
@@ -143,7 +144,7 @@ fn decide(dice: &mut Dice, faults: &Faults, asked: &SimRequest) -> Reply {
     match asked.statement {
         PAGED => {
             let page = asked.paging_state.as_ref().map_or(0, |state| state[0]);
-            // One that says the same place again goes round in circles.
+            // A response that repeats the same paging state causes an endless loop of pages.
             let turns = page > 0 && dice.chance(faults.error / 8);
             let more = page < 4 && dice.chance(600);
             let next = (more || turns).then(|| vec![if turns { page } else { page + 1 }; 40]);
@@ -196,7 +197,7 @@ fn write(bytes: &mut Vec<u8>, asked: &SimRequest, reply: &Reply) {
     }
 }
 
-/// The text of a statement of the program, which is its id as well.
+/// Returns the text of a statement of the program, which is also its id.
 fn text(statement: u16) -> String {
     super::program::text(statement)
 }
@@ -234,7 +235,7 @@ fn column(name: &str, typ: CqlType) -> ColumnSpec {
     }
 }
 
-/// Puts a warning in front of the body of the only frame.
+/// Inserts a warning before the body of the only frame.
 fn warn(bytes: &mut Vec<u8>) {
     const WARNING: [u8; 5] = [0, 1, 0, 1, b'!'];
     bytes[1] |= flag::WARNING;
@@ -243,7 +244,7 @@ fn warn(bytes: &mut Vec<u8>) {
     bytes[HEADER_BYTES - 4..HEADER_BYTES].copy_from_slice(&length.to_be_bytes());
 }
 
-/// What a server says by itself; nobody has asked for it.
+/// Returns an event frame, which a server sends without a request.
 fn event() -> Vec<u8> {
     let mut bytes = Vec::new();
     let header = Header {

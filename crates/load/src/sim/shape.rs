@@ -1,5 +1,5 @@
-//! What a seed decides before the run: which operations, how fast, on how many connections, how
-//! long, and how much goes wrong.
+//! Derives the conditions of a run from its seed: operations, rate, connections, duration and
+//! faults.
 
 use super::dice::Dice;
 use super::program;
@@ -11,66 +11,68 @@ use crate::schedule::Schedule;
 use std::time::Duration;
 use workload::Stage;
 
-/// When the run begins, on the clock of the simulation: anything but 0.
+/// Start of the run on the simulated clock: anything but 0.
 pub const START_NS: u64 = 1_000_000;
 
-/// How often something goes wrong, of a thousand.
+/// Frequency of each fault, per thousand.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Faults {
-    /// Answers that are errors.
+    /// Error responses.
     pub error: u64,
-    /// Answers that the statement is not known.
+    /// Responses that the statement is not known.
     pub forget: u64,
     /// Requests that are never answered.
     pub never: u64,
-    /// Answers later than the time-out.
+    /// Responses later than the time-out.
     pub late: u64,
-    /// Answers that are no frames, or on a stream where nothing waits.
+    /// Responses that are not frames, or on a stream where nothing waits.
     pub poison: u64,
     /// Requests after which the connection ends.
     pub close: u64,
     /// Writes after which the socket has no room for a while.
     pub block: u64,
-    /// Reads and writes that take a part of what is there.
+    /// Reads and writes that transfer only a part of the data.
     pub partial: u64,
-    /// Waits after which nothing is ready, or that take much longer than asked for.
+    /// Waits after which nothing is ready, or that take much longer than requested.
     pub wake: u64,
-    /// Answers with a warning in front.
+    /// Responses with a warning in front.
     pub warning: u64,
-    /// Intervals that end before the collector has given a part back.
+    /// Intervals that end before the collector has returned a part.
     pub collector: u64,
 }
 
-/// What the caller of the run does.
+/// Action of the caller of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Caller {
-    /// Nothing: the limit ends the run.
+    /// No action: the limit ends the run.
     Waits,
-    /// Stops after so long: what was due is sent.
+    /// Stops after this time, ns; operations that were due are sent.
     Stops(u64),
-    /// Stops after so long, and nothing more is sent; hangs up after so much longer.
+    /// Abandons the run after this time, ns; hangs up after a further time, ns.
     Abandons(u64, u64),
-    /// Measures after so many intervals, for so many.
+    /// Measures after this number of intervals, for this number of intervals.
     Measures(u64, u64),
 }
 
-/// See the module.
+/// Conditions of one run; see the module.
 #[derive(Debug)]
 pub struct Shape {
     pub seed: u64,
     pub config: Config,
-    /// The statements with which operations begin.
+    /// Statements with which operations begin.
     pub first: Vec<u16>,
-    /// Which of the run's workers it is; the others are not there.
+    /// Index of the simulated worker among the run's workers; the others do not exist.
     pub worker: usize,
     pub sizes: Sizes,
     pub faults: Faults,
     pub caller: Caller,
-    /// Between a request and its answer, at least and at most.
+    /// True if connections report arrival times.
+    pub times_arrivals: bool,
+    /// Minimum and maximum of the time between a request and its response.
     pub answers_in_ns: (u64, u64),
-    /// What a reading of the clock takes, at most.
+    /// Maximum duration of one clock reading.
     pub tick_ns: u64,
-    /// Until a connection that was lost is open again, at most.
+    /// Maximum time until a lost connection is open again.
     pub reopens_in_ns: u64,
 }
 
@@ -85,12 +87,9 @@ fn keeps(dice: &mut Dice) -> Keeps {
 impl Shape {
     pub fn new(seed: u64) -> Shape {
         let dice = &mut Dice::new(seed);
-        // Within 2,048 ns a histogram knows every nanosecond; so most seeds stay below it.
+        // Up to 2,048 ns a histogram resolves every nanosecond, so most seeds stay below it.
         let unit = dice.pick(&[1, 1, 1, 40]);
-        let first: Vec<u16> = {
-            let count = dice.between(1, 4);
-            (0..count).map(|_| dice.pick(&program::FIRST)).collect()
-        };
+        let first = first(dice);
         let timeout_ns = unit * dice.between(300, 2_500);
         let in_flight = dice.between(1, 8) as u32;
         let rate = 1e9 / (unit * dice.between(20, 600)) as f64;
@@ -146,6 +145,7 @@ impl Shape {
             },
             faults: faults(dice),
             caller,
+            times_arrivals: !seed.is_multiple_of(4),
             answers_in_ns: (unit * 10, unit * dice.between(50, 900)),
             tick_ns: dice.pick(&[1, 5, 20]),
             reopens_in_ns: unit * dice.between(100, 6_000),
@@ -155,8 +155,12 @@ impl Shape {
     }
 }
 
-/// What the caller does, when the run ends, and which operations are measured.
-/// Workers of other clients, where there is an operation in flight for each.
+fn first(dice: &mut Dice) -> Vec<u16> {
+    let count = dice.between(1, 4);
+    (0..count).map(|_| dice.pick(&program::FIRST)).collect()
+}
+
+/// Returns workers of other clients, if there is an operation in flight for each.
 fn others(dice: &mut Dice, in_flight: u32) -> OtherWorkers {
     let mut some = || dice.pick(&[0, 0, 1]) as usize * usize::from(in_flight > 3);
     OtherWorkers {
@@ -165,6 +169,7 @@ fn others(dice: &mut Dice, in_flight: u32) -> OtherWorkers {
     }
 }
 
+/// Chooses the caller's action, the end of the run, and the measured window.
 fn course(dice: &mut Dice, long_ns: u64, interval_ns: u64) -> (Caller, Limit, Window) {
     let operations = dice.between(3, 60);
     let caller = match dice.below(6) {
@@ -175,6 +180,9 @@ fn course(dice: &mut Dice, long_ns: u64, interval_ns: u64) -> (Caller, Limit, Wi
     };
     let limit = match (caller, dice.below(2)) {
         (Caller::Waits, 0) => Limit::Duration(Duration::from_nanos(long_ns)),
+        (Caller::Waits, _) if operations.is_multiple_of(4) => {
+            Limit::Either(operations, Duration::from_nanos(long_ns))
+        }
         (Caller::Waits, _) => Limit::Operations(operations),
         _ => Limit::Unlimited,
     };
@@ -186,7 +194,7 @@ fn course(dice: &mut Dice, long_ns: u64, interval_ns: u64) -> (Caller, Limit, Wi
     (caller, limit, window)
 }
 
-/// A third of the seeds have no fault; the others some of them, rarely or often.
+/// Returns no faults for a third of the seeds, and some faults, rare or frequent, for the others.
 fn faults(dice: &mut Dice) -> Faults {
     if dice.below(3) == 0 {
         return Faults::default();

@@ -2,6 +2,7 @@
 
 use super::alloc::uncounted;
 use super::world::State;
+use crate::socket::Timed;
 use std::cell::RefCell;
 use std::io::{self, Read, Write};
 use std::rc::Rc;
@@ -18,6 +19,16 @@ impl Read for Stream {
     }
 }
 
+impl Timed for Stream {
+    fn is_timed(&self) -> bool {
+        self.state.borrow().shape.times_arrivals
+    }
+
+    fn arrived_ns(&self) -> Option<u64> {
+        self.state.borrow().arrived_ns(self.index)
+    }
+}
+
 impl Write for Stream {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         uncounted(|| self.state.borrow_mut().write(self.index, bytes))
@@ -30,7 +41,7 @@ impl Write for Stream {
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        // A run that has failed says enough.
+        // If the run has panicked already, another failure adds nothing.
         if !std::thread::panicking() {
             uncounted(|| self.state.borrow_mut().closed(self.index));
         }

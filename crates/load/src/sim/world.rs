@@ -1,7 +1,7 @@
-//! The world of a simulated worker: a clock that goes on when it is read, connections whose bytes
-//! are scripted, a caller that stops the run, a collector that may be late.
+//! The world of a simulated worker: a clock that advances when it is read, connections with
+//! scripted bytes, a caller that stops the run, and a collector that may be late.
 //!
-//! Everything that the worker can see is told to the [`Oracle`] as it happens.
+//! Everything that the worker can see is reported to the [`Oracle`] as it happens.
 
 use super::alloc::uncounted;
 use super::dice::Dice;
@@ -9,12 +9,12 @@ use super::oracle::Oracle;
 use super::server::{self, Reply};
 use super::shape::{Caller, START_NS, Shape};
 use super::stream::Stream;
+use super::wire::{Arrival, Wire, last_of};
 use crate::connection::Link;
 use crate::control::Control;
 use crate::recorder::Part;
 use crate::world::{OwnTime, Ready, Watch, World};
 use std::cell::RefCell;
-use std::collections::VecDeque;
 use std::io::{self, ErrorKind};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -23,17 +23,17 @@ use workload::Operation;
 /// Parts in circulation, as in a real run.
 pub const PARTS: usize = crate::recorder::PARTS_PER_WORKER;
 
-/// More readings of the clock than any run needs.
+/// More clock readings than any run needs.
 const READINGS_MAX: u64 = 400_000;
-/// Turns one after the other, without a pause, in which nothing happened.
+/// Maximum of successive turns without a pause in which nothing happens.
 const IDLE_TURNS_MAX: u32 = 20;
 
 thread_local! {
-    /// The run of this thread, for the program's operations.
+    /// Run of this thread, for the program's operations.
     static RUNNING: RefCell<Option<Rc<RefCell<State>>>> = const { RefCell::new(None) };
 }
 
-/// The generator was set to an operation that may be sent.
+/// Reports that the generator was set to an operation that may be sent.
 pub fn begun(operation: Operation) {
     uncounted(|| {
         RUNNING.with_borrow(|running| {
@@ -44,34 +44,7 @@ pub fn begun(operation: Operation) {
     });
 }
 
-/// One of the connections.
-#[derive(Debug, Default)]
-struct Wire {
-    is_open: bool,
-    watch: Option<Watch>,
-    /// From when on neither side hears of the other, and whether what has arrived before is kept.
-    ends: Option<(u64, bool)>,
-    blocked_until_ns: u64,
-    /// The turn in which the socket was full.
-    blocked_in: u64,
-    /// What the worker has sent, as far as it is no whole request.
-    asked: Vec<u8>,
-    answers: VecDeque<Arrival>,
-    /// Before then nothing is answered.
-    stalled_until_ns: u64,
-}
-
-/// An answer on its way.
-#[derive(Debug)]
-struct Arrival {
-    at_ns: u64,
-    bytes: Vec<u8>,
-    read: usize,
-    stream: i16,
-    reply: Reply,
-}
-
-/// See the module.
+/// State of the simulated world; see the module.
 #[derive(Debug)]
 pub struct State {
     pub shape: Shape,
@@ -106,7 +79,7 @@ impl State {
         self.now_ns
     }
 
-    /// What the caller does, if its time has come.
+    /// Performs the caller's action if its time has come.
     fn call(&mut self) {
         let due = |after_ns: u64| self.now_ns >= START_NS + after_ns;
         match self.shape.caller {
@@ -137,7 +110,7 @@ impl State {
         })
     }
 
-    /// The next moment after now at which a connection becomes ready.
+    /// Returns the next time after now at which a connection becomes ready.
     fn next_event_ns(&self) -> Option<u64> {
         let of_wire = |wire: &Wire| {
             let room = (wire.watch == Some(Watch::ReadsAndWrites)).then_some(wire.blocked_until_ns);
@@ -150,7 +123,10 @@ impl State {
         open.filter_map(of_wire).min()
     }
 
-    fn wait(&mut self, sleep_ns: u64) -> usize {
+    /// Waits until a connection is ready or the time is over. If the worker `rests`, readiness does
+    /// not end the wait.
+    fn wait(&mut self, sleep_ns: u64, rests: bool) -> usize {
+        self.oracle.rests(rests);
         self.oracle.ends_turn();
         self.turns += 1;
         let faults = self.shape.faults;
@@ -167,13 +143,13 @@ impl State {
             let ready = (0..count).filter_map(|index| self.readiness(index));
             self.ready = ready.collect();
             let is_due = self.now_ns >= until_ns;
-            if !self.ready.is_empty() || is_due || spurious {
+            if (!self.ready.is_empty() && !rests) || is_due || spurious {
                 break;
             }
-            let event_ns = self.next_event_ns().unwrap_or(u64::MAX);
+            let event_ns = self.next_event_ns().filter(|_| !rests).unwrap_or(u64::MAX);
             self.now_ns = until_ns.min(event_ns);
         }
-        // As an epoll does that has more to tell than there is room for.
+        // As an epoll does that has more events than there is room for.
         if self.ready.len() > 1 && self.dice.chance(faults.partial) {
             let kept = self.dice.between(1, self.ready.len() as u64 - 1);
             self.ready.truncate(kept as usize);
@@ -194,7 +170,7 @@ impl State {
     pub fn read(&mut self, index: u16, room: &mut [u8]) -> io::Result<usize> {
         self.has_moved = true;
         let (now_ns, is_over) = (self.now_ns, self.is_over(index));
-        let faults = self.shape.faults;
+        let (faults, times_arrivals) = (self.shape.faults, self.shape.times_arrivals);
         let wire = &mut self.wires[usize::from(index)];
         if let Some((_, false)) = wire.ends.filter(|_| is_over) {
             self.oracle.breaks(index, false);
@@ -205,6 +181,8 @@ impl State {
         } else {
             room.len()
         };
+        wire.arrived_ns = last_of(&wire.answers, left, now_ns).filter(|_| times_arrivals);
+        let arrived_ns = wire.arrived_ns;
         let mut read = 0;
         while left > 0
             && let Some(answer) = wire.answers.front_mut()
@@ -228,7 +206,7 @@ impl State {
             read += count;
             if answer.read == answer.bytes.len() {
                 let (stream, reply) = (answer.stream, std::mem::take(&mut answer.reply));
-                self.oracle.answered(index, stream, reply);
+                self.oracle.answered(index, stream, reply, arrived_ns);
                 wire.answers.pop_front();
             }
         }
@@ -268,7 +246,7 @@ impl State {
         Ok(count)
     }
 
-    /// Answers every request that has come whole.
+    /// Answers every request that has arrived whole.
     fn serve(&mut self, index: u16) {
         let asked = std::mem::take(&mut self.wires[usize::from(index)].asked);
         let mut rest = &asked[..];
@@ -314,7 +292,13 @@ impl State {
         wire.answers.insert(before.unwrap_or(wire.answers.len()), arrival);
     }
 
-    /// The worker lets go of a connection.
+    /// Returns the arrival time of the last response among those read last. `None` if the
+    /// connection does not report it.
+    pub fn arrived_ns(&self, index: u16) -> Option<u64> {
+        self.wires[usize::from(index)].arrived_ns
+    }
+
+    /// Records that the worker closes a connection.
     pub fn closed(&mut self, index: u16) {
         self.oracle.closed(index);
         self.wires[usize::from(index)] = Wire::default();
@@ -349,7 +333,7 @@ impl State {
     }
 }
 
-/// What the worker is given.
+/// World of a simulated worker.
 #[derive(Clone)]
 pub struct Sim(Rc<RefCell<State>>);
 
@@ -384,7 +368,7 @@ impl Sim {
         sim
     }
 
-    /// The connections with which a run begins.
+    /// Returns the connections with which a run begins.
     pub fn links(&self) -> Vec<Link<Stream>> {
         let mut state = self.0.borrow_mut();
         let count = state.wires.len() as u16;
@@ -401,7 +385,7 @@ impl Sim {
         Link { stream, tls: None }
     }
 
-    /// Everything, after the run.
+    /// Returns the state after the run.
     pub fn end(self) -> State {
         RUNNING.take();
         let state = Rc::into_inner(self.0).map(RefCell::into_inner);
@@ -410,7 +394,7 @@ impl Sim {
 }
 
 impl State {
-    /// The parts that were in circulation.
+    /// Returns the oracle, and the parts that were in circulation.
     pub fn into_parts(self) -> (Oracle, Vec<Box<Part>>) {
         (self.oracle, self.empties)
     }
@@ -428,7 +412,15 @@ impl World for Sim {
     }
 
     fn wait(&mut self, sleep_ns: u64) -> io::Result<usize> {
-        uncounted(|| Ok(self.0.borrow_mut().wait(sleep_ns)))
+        uncounted(|| Ok(self.0.borrow_mut().wait(sleep_ns, false)))
+    }
+
+    fn rest(&mut self, until_ns: u64) -> io::Result<usize> {
+        uncounted(|| {
+            let mut state = self.0.borrow_mut();
+            let sleep_ns = until_ns.saturating_sub(state.now_ns);
+            Ok(state.wait(sleep_ns, true))
+        })
     }
 
     fn ready(&self, at: usize) -> Ready {

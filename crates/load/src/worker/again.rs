@@ -1,9 +1,9 @@
-//! More than one try of an operation: after one that failed (retries), or beside one that is not
-//! answered (speculation).
+//! Handles more than one try of an operation: after a failed one (retries), or in parallel with an
+//! unanswered one (speculation).
 //!
-//! Must hold: an operation has `1 + retries` tries one after the other and no more; at most two
-//! wait at a time, and then each knows the other; whichever is answered first ends the operation,
-//! and nothing that comes of the other is counted.
+//! Invariants: an operation has at most `1 + retries` successive tries. At most two wait at a time,
+//! and then each knows the other. The first response ends the operation, and no result of the other
+//! try is counted.
 
 use super::Worker;
 use super::course::Course;
@@ -14,12 +14,12 @@ use measure::{KindCount, Outcome};
 use std::fmt::Display;
 use workload::Operation;
 
-/// A failed try that is to be followed by another.
+/// Failed try that will be retried.
 pub(crate) struct Again {
     operation: Operation,
     class: u8,
     intended_ns: u64,
-    /// The connection of the failed try: any other is better.
+    /// Connection of the failed try; any other one is preferred.
     avoid: u16,
     failed_ns: u64,
     outcome: Outcome,
@@ -27,14 +27,14 @@ pub(crate) struct Again {
 }
 
 impl<W: World> Worker<W> {
-    /// Operations that have been sent and have not ended.
+    /// Returns the number of operations that have been sent and have not ended.
     #[inline]
     pub(super) fn operations_count(&self) -> u32 {
         self.in_flight.waiting_count() - self.twins_count + self.again.len() as u32
     }
 
-    /// A try of `slot` failed, and its slot has been freed or orphaned: its operation ends unless
-    /// another try waits or may follow.
+    /// Handles the failed try of `slot`, whose slot has been freed or orphaned. Its operation ends
+    /// unless another try waits or may follow.
     pub(super) fn fail_try(
         &mut self,
         id: u16,
@@ -52,7 +52,7 @@ impl<W: World> Worker<W> {
         self.note_first(outcome, node, message);
     }
 
-    /// Whether the operation goes on without the try in slot `id`.
+    /// Returns true if the operation goes on without the try in slot `id`.
     fn outlives(&mut self, id: u16, slot: &Slot, outcome: Outcome, now_ns: u64) -> bool {
         let twin = std::mem::replace(&mut self.courses[usize::from(id)].twin, NONE);
         if twin != NONE {
@@ -96,7 +96,7 @@ impl<W: World> Worker<W> {
         })
     }
 
-    /// Sends the tries that follow on failed ones, as far as there are connections.
+    /// Sends the retries, as far as there are connections.
     pub(super) fn try_again(&mut self, now_ns: u64) {
         while let Some(again) = self.again.front() {
             let (operation, avoid) = (again.operation, again.avoid);
@@ -126,7 +126,7 @@ impl<W: World> Worker<W> {
         }
     }
 
-    /// No connection is open: the oldest try ends its operation after its time-out.
+    /// If no connection is open, ends the operation of the oldest failed try after its time-out.
     fn give_up(&mut self, now_ns: u64) -> bool {
         let Some(again) = self.again.front() else {
             return false;
@@ -135,7 +135,7 @@ impl<W: World> Worker<W> {
         now_ns.saturating_sub(again.failed_ns) >= timeout_ns && self.end_failed(now_ns)
     }
 
-    /// Ends the operation of the oldest failed try, which no other follows; false if there is none.
+    /// Ends the operation of the oldest failed try without a retry. Returns false if there is none.
     pub(super) fn end_failed(&mut self, now_ns: u64) -> bool {
         let Some(again) = self.again.pop_front() else {
             return false;
@@ -147,7 +147,7 @@ impl<W: World> Worker<W> {
         true
     }
 
-    /// The try in slot `id` has waited too long: makes another one beside it, if it may.
+    /// The try in slot `id` has waited too long: sends a second try in parallel, if allowed.
     pub(super) fn speculate(&mut self, id: u16, now_ns: u64) {
         let slot = *self.in_flight.slot(id);
         let course = &self.courses[usize::from(id)];
@@ -155,7 +155,7 @@ impl<W: World> Worker<W> {
         if slot.is_plain() || !is_free || !self.is_idempotent(slot.operation) {
             return;
         }
-        // Second tries never take the streams of operations that are still to come.
+        // Second tries never take the streams of upcoming operations.
         let to_come = self.in_flight_max.saturating_sub(self.operations_count());
         if self.in_flight.free_count() <= to_come as usize {
             return;
@@ -179,9 +179,9 @@ impl<W: World> Worker<W> {
         self.send_other(twin, now_ns);
     }
 
-    /// Encodes a further try, to which the generator is set.
+    /// Encodes a further try; the generator is set to its operation.
     fn send_other(&mut self, id: u16, now_ns: u64) {
-        self.unsent = true;
+        self.sockets.unsent = true;
         if let Err(why) = self.send_special(id) {
             let slot = *self.in_flight.slot(id);
             self.in_flight.release(id);
@@ -189,8 +189,8 @@ impl<W: World> Worker<W> {
         }
     }
 
-    /// Another connection than `avoid` for the operation to which the generator is set: to the
-    /// next replica, else to any other node, else to the same one.
+    /// Returns a connection other than `avoid` for the operation to which the generator is set: to
+    /// the next replica, else to any other node, else to the same node.
     fn pick_other(&mut self, avoid: u16) -> Option<u16> {
         let per_node = self.connections_per_node;
         let nodes = self.connections.len() / per_node;

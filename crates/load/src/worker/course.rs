@@ -1,49 +1,49 @@
-//! What the loop remembers of an operation that is more than one request and one answer: which
-//! page it is at, which part, which try, and which other try waits beside it.
+//! State of an operation with more than one request and response: its page, its part, its try, and
+//! the other waiting try.
 //!
-//! One per slot, in an array of its own, so that plain operations never touch it.
+//! There is one per slot, in a separate array, so that plain operations never touch it.
 
 use crate::inflight::NONE;
 
-/// Pages without a row that may follow on each other. Cassandra sends a page early when a filter
-/// or tombstones cost it too much, but never this often without a row in between.
+/// Maximum of successive pages without a row. Cassandra ends a page early when a filter or
+/// tombstones cost it too much, but never this often without a row in between.
 const EMPTY_PAGES_MAX: u32 = 1_000;
-/// Room for a paging state: Cassandra's has the partition key, the clustering of the last row and a
-/// few counters.
+/// Room for a paging state, bytes: Cassandra's has the partition key, the clustering of the last
+/// row and a few counters.
 const PAGING_STATE_BYTES_USUAL: usize = 256;
-/// Pages of one operation: with one row each, more rows than a partition can bear.
+/// Maximum of pages of one operation: with one row each, more rows than a partition can hold.
 const PAGES_MAX: u32 = 10_000_000;
 
-/// The course of the operation in a slot.
+/// Course of the operation in a slot.
 #[derive(Debug)]
 pub(crate) struct Course {
-    /// When its first request was sent.
+    /// Send time of its first request.
     pub first_sent_ns: u64,
-    /// When the part that goes on was due: the first one when the operation was.
+    /// Due time of the current part; the first part is due with the operation.
     pub part_due_ns: u64,
-    /// When the first request of the part that goes on was sent.
+    /// Send time of the first request of the current part.
     pub part_sent_ns: u64,
-    /// The client's timestamp; the same for all tries, or they would not be the same write.
+    /// Timestamp set by the client; it is the same for all tries, so that they are one write.
     pub timestamp_us: i64,
-    /// Rows that the part has read.
+    /// Number of rows that the part has read.
     rows: u64,
     pages: u32,
     empty_pages: u32,
-    /// Where the page that was asked for last begins; empty: at the first one.
+    /// Paging state of the page requested last; empty for the first page.
     pub paging_state: Vec<u8>,
-    /// Tries after failed ones, of the whole operation.
+    /// Number of retries of the whole operation.
     pub retries: u8,
-    /// Whether there was more than one try.
+    /// True if there was more than one try.
     pub is_repeated: bool,
-    /// The slot of the other try that waits, or [`NONE`].
+    /// Slot of the other waiting try, or [`NONE`].
     pub twin: u16,
-    /// Whether this try is the one that was made beside another.
+    /// True if this try is the speculative one.
     pub speculative: bool,
-    /// The statement that is being prepared again.
+    /// Statement that is being prepared again.
     pub preparing: u16,
-    /// Tables that the request writes: as often is it counted by the server.
+    /// Number of tables that the request writes; the server counts the request once for each.
     pub tables: u8,
-    /// Statements of the request.
+    /// Number of statements of the request.
     pub statements: u16,
 }
 
@@ -69,18 +69,18 @@ impl Default for Course {
     }
 }
 
-/// When an operation, and the part of it that goes on, was due and first sent.
+/// Times at which an operation, and its current part, were due and first sent.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Begun {
     pub intended_ns: u64,
-    /// None: nothing of it was sent.
+    /// Send time; `None` if nothing of it was sent.
     pub sent_ns: Option<u64>,
     pub part_due_ns: u64,
     part_sent_ns: u64,
 }
 
 impl Begun {
-    /// An operation of one request.
+    /// Returns the times of an operation of one request.
     pub fn once(intended_ns: u64, sent_ns: u64) -> Begun {
         Begun {
             intended_ns,
@@ -90,24 +90,24 @@ impl Begun {
         }
     }
 
-    /// None: nothing of the operation was sent.
+    /// Returns the send time of the part; `None` if nothing of the operation was sent.
     pub fn part_sent_ns(&self) -> Option<u64> {
         self.sent_ns.map(|_| self.part_sent_ns)
     }
 }
 
-/// What follows on a page.
+/// Continuation after a page.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Turn {
-    /// Nothing: it was the last one, or the last one wanted.
+    /// None: it was the last page, or the last one wanted.
     Last,
-    /// The next one, from [`Course::paging_state`].
+    /// The next page, from [`Course::paging_state`].
     Next,
-    /// It would never end; why.
+    /// An error, because the pages would never end.
     Endless(Endless),
 }
 
-/// Why pages would never end.
+/// Reason why pages would never end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Endless {
     #[error("page {0} says that the next one begins where it does")]
@@ -119,7 +119,7 @@ pub(crate) enum Endless {
 }
 
 impl Course {
-    /// One whose first paging state, if it is of ordinary length, allocates nothing.
+    /// Creates a course whose first paging state of usual length needs no allocation.
     pub fn with_room(has_pages: bool) -> Course {
         let bytes = if has_pages {
             PAGING_STATE_BYTES_USUAL
@@ -132,7 +132,7 @@ impl Course {
         }
     }
 
-    /// Becomes the same as another, in its own memory.
+    /// Copies another course into the memory of this one.
     pub fn copy_from(&mut self, other: &Course) {
         let mut paging_state = std::mem::take(&mut self.paging_state);
         paging_state.clear();
@@ -143,7 +143,7 @@ impl Course {
         };
     }
 
-    /// An operation that was due at `due_ns` is sent for the first time.
+    /// Begins an operation that was due at `due_ns` and is sent for the first time.
     pub fn begin(&mut self, due_ns: u64, now_ns: u64, timestamp_us: i64) {
         let mut paging_state = std::mem::take(&mut self.paging_state);
         paging_state.clear();
@@ -157,7 +157,7 @@ impl Course {
         };
     }
 
-    /// A statement was answered; the one that follows on it is due now, and sent.
+    /// Begins the part that follows an answered statement; it is due now, and sent.
     pub fn begin_part(&mut self, now_ns: u64) {
         self.part_due_ns = now_ns;
         self.part_sent_ns = now_ns;
@@ -167,7 +167,7 @@ impl Course {
         self.paging_state.clear();
     }
 
-    /// When all this began; the operation was due at `intended_ns`.
+    /// Returns the begin times of the operation, which was due at `intended_ns`.
     pub fn begun(&self, intended_ns: u64) -> Begun {
         Begun {
             intended_ns,
@@ -177,12 +177,12 @@ impl Course {
         }
     }
 
-    /// Rows that the part has read so far.
+    /// Returns the number of rows that the part has read so far.
     pub fn rows(&self) -> u64 {
         self.rows
     }
 
-    /// A page came, of `rows_count` rows; `next` says where the next one begins.
+    /// Records a page of `rows_count` rows; `next` is the paging state of the next page.
     pub fn turn(&mut self, rows_count: u64, next: Option<&[u8]>, pages_max: u32) -> Turn {
         self.rows += rows_count;
         self.pages += 1;
@@ -233,8 +233,8 @@ mod tests {
         assert_eq!((course.rows(), course.paging_state.len()), (0, 0));
     }
 
-    /// A server (or a proxy) that sent the same paging state again and again kept a client of
-    /// another tool busy for ever.
+    /// A server or proxy that repeated the same paging state kept the client of another tool busy
+    /// for ever.
     #[test]
     fn pages_that_go_round_in_circles_or_never_end_are_an_error() {
         let endless = |turn: Turn| matches!(turn, Turn::Endless(_));

@@ -1,23 +1,23 @@
-//! The first error of each kind, in words: what a report quotes.
+//! Keeps the message of the first error of each kind, which a report quotes.
 //!
-//! All room is there before the start line: errors come when everything else goes wrong, and what a
-//! node says may not cost the answers of the others.
+//! All room is allocated before the start line: errors come when everything else goes wrong, and a
+//! node's message must not delay the responses of the others.
 
 use measure::Outcome;
 use measure::outcome::OUTCOMES_COUNT;
 use std::fmt::{self, Display, Write};
 
-/// Of a longer message, the begin is kept.
+/// Maximum length of a message; the rest of a longer one is cut off.
 const MESSAGE_BYTES_MAX: usize = 1024;
 
-/// The first error of each kind.
+/// First error of each kind.
 #[derive(Debug, Default)]
 pub(crate) struct FirstErrors {
     seen: Vec<ErrorPlace>,
     texts: String,
 }
 
-/// Where the message begins in the texts, and from which node it came.
+/// Position of the message in the texts, and its node.
 #[derive(Clone, Copy, Debug)]
 struct ErrorPlace {
     outcome: Outcome,
@@ -26,7 +26,7 @@ struct ErrorPlace {
 }
 
 impl FirstErrors {
-    /// None yet, with room for one of each kind.
+    /// Creates an empty list with room for one error of each kind.
     pub fn with_room() -> FirstErrors {
         FirstErrors {
             seen: Vec::with_capacity(OUTCOMES_COUNT),
@@ -34,7 +34,8 @@ impl FirstErrors {
         }
     }
 
-    /// Notes what node number `node` said, or we, if it is the first of its kind.
+    /// Records a message about node number `node`, from the node or the client, if it is the first
+    /// of its kind.
     pub fn note(&mut self, outcome: Outcome, node: usize, message: &impl Display) {
         if self.seen.iter().any(|seen| seen.outcome == outcome) {
             return;
@@ -49,11 +50,11 @@ impl FirstErrors {
             texts: &mut self.texts,
             left: MESSAGE_BYTES_MAX,
         };
-        // Fails where the text is cut.
+        // Fails when the text is cut.
         let _ = write!(cut, "{message}");
     }
 
-    /// Each with its node's number and message, in the order in which they came.
+    /// Returns the errors with node number and message, in the order of arrival.
     pub fn iter(&self) -> impl Iterator<Item = (Outcome, usize, &str)> {
         let ends = self.seen.iter().skip(1).map(|seen| seen.start).chain([self.texts.len()]);
         let seen = self.seen.iter().zip(ends);
@@ -61,7 +62,7 @@ impl FirstErrors {
     }
 }
 
-/// Takes text up to a length.
+/// Writer that accepts text up to a length.
 struct Cut<'a> {
     texts: &'a mut String,
     left: usize,

@@ -1,4 +1,4 @@
-//! Receiving: every answer finds its operation, and the operation ends.
+//! Receives responses: finds the operation of each response and ends it.
 
 use super::Worker;
 use crate::answer::{Answer, Nonsense, Reading};
@@ -15,11 +15,11 @@ use measure::{KindCount, Outcome, clock};
 use std::fmt::Display;
 use workload::Operation;
 
-/// How long after the stop reads are still judged that take long to judge. Those that were under
-/// way then are a few of many, and who stops a run waits for them.
+/// Time after the stop during which slow verifications continue. The reads then under way are few,
+/// and the stop waits for them.
 const JUDGES_AFTER_STOP_NS: u64 = 100 * clock::MILLISECOND_NS;
 
-/// Why a connection is worth nothing any more.
+/// Reason why a connection is unusable.
 #[derive(Debug, thiserror::Error)]
 enum Broken {
     #[error(transparent)]
@@ -39,7 +39,7 @@ enum Broken {
 
 impl<W: World> Worker<W> {
     pub(super) fn receive(&mut self, index: u16, now_ns: u64) {
-        // Taken out, so that answers can be read while the worker writes down what they say.
+        // Taken out, so that responses can be read while the worker records their contents.
         let Some(mut connection) = self.connections[usize::from(index)].take() else {
             return;
         };
@@ -49,8 +49,11 @@ impl<W: World> Worker<W> {
             match connection.receive() {
                 Ok(0) => break Ok(()),
                 Ok(_) => {
-                    self.recorder.heard(now_ns);
-                    // A short read has emptied the socket; only TLS and segments may hold back.
+                    self.sockets.arrived_ns =
+                        connection.arrived_ns().map_or(now_ns, |ns| ns.min(now_ns));
+                    self.recorder.heard(self.sockets.arrived_ns);
+                    // A short read has emptied the socket; only TLS and segments may hold data
+                    // back.
                     let more = connection.may_have_more();
                     let read = self.read_answers(&mut connection, index, now_ns, &mut plain);
                     if read.is_err() || !more {
@@ -138,13 +141,13 @@ impl<W: World> Worker<W> {
         }
     }
 
-    /// The largest body that the answer to an operation can have.
+    /// Returns the largest body that the response to an operation can have.
     #[inline]
     fn body_bytes_max(&self, slot: &Slot) -> u32 {
         self.facts.statements[usize::from(slot.operation.statement)].body_bytes_max
     }
 
-    /// Refuses a large answer that is more than what was asked for comes to, before it is there.
+    /// Refuses a large response from its header if it exceeds the possible size for its request.
     #[cold]
     fn check_awaited(&mut self, header: &Header, index: u16) -> Result<(), Broken> {
         let slot = self.in_flight.get(header.stream, index).copied();
@@ -156,7 +159,7 @@ impl<W: World> Worker<W> {
         Err(Broken::TooLong { bytes, limit })
     }
 
-    /// Counts and judges the rows of a plain read.
+    /// Counts and verifies the rows of a plain read.
     #[inline]
     fn take_rows(&mut self, slot: &Slot, rows: &RawRows<'_>) {
         let facts = self.facts.statements[usize::from(slot.operation.statement)];
@@ -168,10 +171,11 @@ impl<W: World> Worker<W> {
         }
     }
 
-    /// Compares what was read with what the seed says, and the ledgers if there are any.
+    /// Compares the read rows with the values that the seed prescribes, and with the ledgers if
+    /// there are any.
     pub(super) fn judge(&mut self, operation: Operation, rows: &RawRows<'_>) {
         let (control, world) = (&self.control, &self.world);
-        // Whole partitions of thousands of rows take a while, and of such many may be on the way.
+        // Whole partitions of thousands of rows take a while, and many may be under way.
         let gives_up = || world.now_ns() > control.stop_ns().saturating_add(JUDGES_AFTER_STOP_NS);
         let check = self.generator.check_until(operation, rows, gives_up);
         let said = ReadValue {
@@ -200,7 +204,9 @@ impl<W: World> Worker<W> {
         self.succeed(id, slot, slot.sent_ns, now_ns);
     }
 
-    /// The operation of `slot` has ended well; its first request was sent at `sent_ns`.
+    /// Ends the operation of `slot` with success; its first request was sent at `sent_ns`. Its
+    /// latency ends when its response arrived. The next operation of a closed loop is due only now:
+    /// a delay in the client's reading is no latency of the target.
     #[inline]
     pub(super) fn succeed(&mut self, id: u16, slot: &Slot, sent_ns: u64, now_ns: u64) {
         self.in_flight.release(id);
@@ -208,13 +214,13 @@ impl<W: World> Worker<W> {
         self.recorder.success(
             slot.operation.kind,
             slot.intended_ns,
-            now_ns.saturating_sub(slot.intended_ns),
-            now_ns.saturating_sub(sent_ns),
+            self.sockets.arrived_ns.saturating_sub(slot.intended_ns),
+            self.sockets.arrived_ns.saturating_sub(sent_ns),
         );
         self.source.freed(now_ns);
     }
 
-    /// The operation of `slot` has failed for good.
+    /// Ends the operation of `slot`, which has failed for good.
     #[cold]
     pub(super) fn note_failure(
         &mut self,
@@ -240,7 +246,7 @@ impl<W: World> Worker<W> {
         self.note_first(outcome, node, message);
     }
 
-    /// An operation ended with an error: it, and the part that it had come to.
+    /// Records the error of an operation, and of its current part.
     pub(super) fn note_end(
         &mut self,
         operation: &Operation,

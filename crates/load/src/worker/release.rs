@@ -1,4 +1,4 @@
-//! Releasing what is due: choosing a connection, encoding, sending.
+//! Releases due operations: chooses a connection, encodes, sends.
 
 use super::multi_step::Unsendable;
 use super::{DueTimes, Worker};
@@ -8,18 +8,20 @@ use crate::world::{Watch, World};
 use measure::{ClientCount, Outcome, clock};
 use std::fmt::Display;
 
-/// Operations encoded between two readings of the clock, and sent together. At about 100 ns each
-/// a batch takes less than 10 µs; more would blur the send time and keep the server waiting.
+/// Maximum of operations encoded between two clock readings and sent together. At about 100 ns each
+/// a batch takes less than 10 µs. A larger batch would blur the send time and keep the server
+/// waiting.
 const BATCH: u32 = 64;
-/// A batch that takes longer is too large: its operations are costly to make.
+/// Duration above which a batch is too large, because its operations are costly to make.
 const BATCH_MAX_NS: u64 = clock::MILLISECOND_NS;
-/// Longest time without a look at answers and at the stop, but for an operation that takes longer.
+/// Longest time without a check for responses and the stop, except for a single operation that
+/// takes longer.
 const TURN_MAX_NS: u64 = 10 * clock::MILLISECOND_NS;
 /// An operation sent more than this after it was due counts as late (rule V1).
 const LATE_NS: u64 = clock::MILLISECOND_NS;
 
-/// How many operations are encoded between two readings of the clock: from one up, as long as they
-/// are cheap to make.
+/// Number of operations encoded between two clock readings: it grows from one while they are cheap
+/// to make.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Batch {
     operations: u32,
@@ -35,7 +37,7 @@ impl Batch {
         self.operations
     }
 
-    /// The last batch took so long.
+    /// Adapts the size to the duration of the last batch, ns.
     #[inline]
     fn took(&mut self, ns: u64) {
         self.operations = if ns > BATCH_MAX_NS {
@@ -47,7 +49,7 @@ impl Batch {
 }
 
 impl<W: World> Worker<W> {
-    /// Sends what is due, in batches, as far as limits allow.
+    /// Sends due operations, in batches, as far as limits allow.
     pub(super) fn release(&mut self, woken_ns: u64) {
         if woken_ns < self.release_next_ns {
             return;
@@ -70,14 +72,14 @@ impl<W: World> Worker<W> {
                 now_ns = self.world.now_ns();
                 self.batch.took(now_ns.saturating_sub(begun_ns));
             }
-            // A batch that is still growing is sent with those after it.
+            // A batch that is still growing is sent together with the following ones.
             let is_full = unsent >= BATCH || self.batch.operations() == 1;
             if unsent > 0 && (is_full || !more) {
                 self.send_all(begun_ns);
                 self.release_next_ns = woken_ns + self.release_quantum_ns;
                 unsent = 0;
             }
-            // The loop's other parts have their turn, above all the stop.
+            // The other steps of the loop need their turn, above all the stop.
             if !more || (unsent == 0 && now_ns.saturating_sub(woken_ns) > TURN_MAX_NS) {
                 return;
             }
@@ -132,7 +134,7 @@ impl<W: World> Worker<W> {
         self.send_special(id)
     }
 
-    /// No frame can hold the operation in slot `id`: it ends without having been sent.
+    /// Ends the operation in slot `id` unsent, because no frame can hold it.
     #[cold]
     fn refuse(&mut self, id: u16, now_ns: u64, why: &impl Display) -> bool {
         let slot = *self.in_flight.slot(id);
@@ -162,7 +164,7 @@ impl<W: World> Worker<W> {
 
     #[inline]
     fn note_lag(&mut self, due_ns: u64, now_ns: u64) {
-        // Of the window's operations only; before the window is known, of all.
+        // Only operations of the window count; before the window is known, all do.
         let is_carried_over = self.recorder.is_early(due_ns) && !self.recorder.is_early(now_ns);
         if is_carried_over {
             return;
@@ -178,8 +180,8 @@ impl<W: World> Worker<W> {
         client.counts[ClientCount::Late] += u64::from(lag_ns > LATE_NS);
     }
 
-    /// The connection for the operation last begun: to a node that owns it if one is open, else
-    /// any that is. `None`: none is open, or none has room.
+    /// Returns the connection for the operation last begun: to a node that owns it if one is open,
+    /// else to any open one. `None`: none is open, or none has room.
     #[inline]
     fn pick(&mut self) -> Option<u16> {
         let count = self.connections.len();
@@ -217,7 +219,7 @@ impl<W: World> Worker<W> {
             .is_some_and(|c| c.has_room(self.frame_bytes_max))
     }
 
-    /// No connection: an operation that has waited longer than its time-out is given up.
+    /// Gives up an operation that has waited longer than its time-out without any open connection.
     #[cold]
     fn drop_if_hopeless(&mut self, kind: u8, due_ns: u64, now_ns: u64) -> bool {
         let timeout_ns = self.facts.kinds[usize::from(kind)].timeout_ns;
@@ -233,8 +235,8 @@ impl<W: World> Worker<W> {
         true
     }
 
-    /// All streams are taken. If most belong to operations that timed out, the connection that
-    /// has them is worth nothing any more: it is closed, which frees them, and opened again.
+    /// Frees streams when all are taken. If most belong to operations that timed out, the
+    /// connection that has them is unusable: it is closed, which frees them, and reopened.
     #[cold]
     pub(super) fn unblock(&mut self, now_ns: u64) {
         if self.in_flight.has_room() || self.in_flight.orphans_count() == 0 {
@@ -250,10 +252,10 @@ impl<W: World> Worker<W> {
         self.lose(worst.unwrap_or(0) as u16, now_ns, &text);
     }
 
-    /// Sends what has been encoded beside the operations that became due.
+    /// Sends the requests that were encoded outside of the release of due operations.
     #[inline]
     pub(super) fn send_rest(&mut self, now_ns: u64) {
-        if std::mem::take(&mut self.unsent) {
+        if std::mem::take(&mut self.sockets.unsent) {
             self.send_all(now_ns);
         }
     }
@@ -280,6 +282,8 @@ impl<W: World> Worker<W> {
         self.is_stuck &= blocked;
         if blocked != connection.watches_write {
             connection.watches_write = blocked;
+            self.sockets.blocked_count =
+                self.sockets.blocked_count + usize::from(blocked) - usize::from(!blocked);
             let watch = if blocked {
                 Watch::ReadsAndWrites
             } else {

@@ -1,9 +1,10 @@
-//! What goes wrong: time-outs, forgotten statements, lost connections. Off the hot path.
+//! Handles time-outs, forgotten statements and lost connections, off the hot path.
 
 use super::Worker;
 use crate::connect;
 use crate::connection::{Connection, Link};
 use crate::inflight::{Slot, State};
+use crate::socket::Timed;
 use crate::world::{Watch, World};
 use cql::request::StatementId;
 use measure::{ClientCount, KindCount, Outcome};
@@ -21,8 +22,8 @@ impl<W: World> Worker<W> {
         }
     }
 
-    /// Which of the operation's statements the server has forgotten: the one with this id, if it
-    /// was ever prepared.
+    /// Returns which of the operation's statements the server has forgotten: the one with this id,
+    /// if it was ever prepared.
     #[cold]
     pub(super) fn forgotten(&mut self, slot: &Slot, id: &[u8]) -> Option<u16> {
         let statement = slot.operation.statement;
@@ -35,12 +36,12 @@ impl<W: World> Worker<W> {
         let others = (0..entries).map(|entry| self.generator.entry_statement(entry));
         let mut known = [statement].into_iter().chain(others);
         let named = known.find(|index| template(*index) == Some(id));
-        // A proxy may answer with an id of its own making; of a single statement there is no doubt.
+        // A proxy may answer with an id of its own; with a single statement the case is clear.
         let is_only = entries == 0 && template(statement).is_some();
         named.or(is_only.then_some(statement))
     }
 
-    /// The server has forgotten the statement: prepare it on the stream of the operation.
+    /// Prepares a statement that the server has forgotten, on the stream of the operation.
     #[cold]
     pub(super) fn prepare_again(
         &mut self,
@@ -60,8 +61,8 @@ impl<W: World> Worker<W> {
         self.in_flight.slot(id).state = State::Preparing;
     }
 
-    /// The statement that an operation waited for is prepared again, under this id. The id is a
-    /// digest of the statement: a node that says another one is a rare thing.
+    /// Stores the id under which a statement was prepared again. The id is a digest of the
+    /// statement, so that a node rarely reports a different one.
     #[cold]
     pub(super) fn learn(&mut self, id: u16, slot: &Slot, prepared: StatementId<'_>) {
         let index = self.prepared_again(id, slot);
@@ -79,7 +80,7 @@ impl<W: World> Worker<W> {
         })
     }
 
-    /// The statement is prepared again: send the operation again, on the same stream.
+    /// Sends the operation again on the same stream, after its statement was prepared again.
     #[cold]
     pub(super) fn send_again(
         &mut self,
@@ -108,7 +109,7 @@ impl<W: World> Worker<W> {
         }
     }
 
-    /// A connection ended: what waited on it has failed, and it is opened again elsewhere.
+    /// Handles the end of a connection: fails the operations that waited on it, and reopens it.
     #[cold]
     pub(super) fn lose(&mut self, index: u16, now_ns: u64, reason: &impl Display) {
         if self.close(index, now_ns, reason) {
@@ -116,7 +117,7 @@ impl<W: World> Worker<W> {
         }
     }
 
-    /// Nobody waits for answers any more: what is still in flight ends without.
+    /// Ends all operations still in flight, because responses are no longer awaited.
     #[cold]
     pub(super) fn hang_up(&mut self, now_ns: u64) {
         for index in 0..self.connections.len() {
@@ -125,11 +126,13 @@ impl<W: World> Worker<W> {
         while self.end_failed(now_ns) {}
     }
 
-    /// Closes a connection: what waited on it has failed. False if it was not open.
+    /// Closes a connection and fails the operations that waited on it. Returns false if it was not
+    /// open.
     fn close(&mut self, index: u16, now_ns: u64, reason: &impl Display) -> bool {
         let Some(connection) = self.connections[usize::from(index)].take() else {
             return false;
         };
+        self.sockets.blocked_count -= usize::from(connection.watches_write);
         self.memory.push(connection.close());
         self.open_count -= 1;
         self.is_stuck = false;
@@ -161,6 +164,7 @@ impl<W: World> Worker<W> {
         let Some(memory) = self.memory.pop() else {
             unreachable!("connection {index} is open twice");
         };
+        self.sockets.are_timed &= link.stream.is_timed();
         let connection = Connection::new(link, memory);
         self.connections[usize::from(index)] = Some(connection);
         self.open_count += 1;

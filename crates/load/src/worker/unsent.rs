@@ -1,11 +1,12 @@
-//! What was due before the stop and will never be sent: written down at its lower bound.
+//! Records operations that were due before the stop and will never be sent, with their latency's
+//! lower bound.
 //!
-//! A rate that the target cannot do leaves any number of them, 10^10 in ten seconds at the highest
-//! rate. Only the generator knows the kinds, and is asked one by one for a while; what is left is
-//! counted at once, as many together as a histogram cannot tell apart, and taken to be mixed as
-//! those before.
+//! A rate above the target's capacity leaves any number of them: 10^10 in ten seconds at the
+//! highest rate. Only the generator knows their kinds, and it is asked for each operation for a
+//! limited time. The rest is counted in groups that a histogram cannot distinguish, with the same
+//! mix of kinds as before.
 //!
-//! Must hold: every operation that was due in the window and not sent is counted, in one kind, and
+//! Invariant: every operation that was due in the window and not sent is counted, in one kind, and
 //! never with more than it has waited.
 
 use super::{DueTimes, Worker};
@@ -13,15 +14,15 @@ use crate::facts::KINDS_MAX;
 use crate::world::World;
 use measure::{Histogram, clock};
 
-/// Time for asking the generator of which kinds the operations are that will not be sent.
+/// Time limit for asking the generator for the kinds of unsent operations.
 const KINDS_ASKED_NS: u64 = 100 * clock::MILLISECOND_NS;
 
-/// How many operations of each kind there were, and how many are to be given to each of others that
-/// are mixed alike.
+/// Counts of operations by kind, which are used to distribute further operations in the same
+/// proportions.
 struct Mix {
     seen: [u64; KINDS_MAX],
     total: u64,
-    /// What has not been given to a kind yet, in parts of `total`.
+    /// Undistributed remainder of each kind, in parts of `total`.
     owed: [u128; KINDS_MAX],
     left: u64,
 }
@@ -41,8 +42,8 @@ impl Mix {
         self.total += 1;
     }
 
-    /// How many of `count` more are of each kind, and of those that were left over before. What
-    /// gives no whole operation is left over.
+    /// Distributes `count` further operations and earlier remainders over the kinds. Fractions of
+    /// an operation remain for later.
     fn share_out(&mut self, count: u64) -> [u64; KINDS_MAX] {
         let total = u128::from(self.total.max(1));
         let mut given = [0; KINDS_MAX];
@@ -55,7 +56,7 @@ impl Mix {
         given
     }
 
-    /// Of those that are left over, how many are of each kind: to the kinds that are owed most.
+    /// Distributes the remaining operations to the kinds with the largest remainders.
     fn share_out_rest(&mut self) -> [u64; KINDS_MAX] {
         let mut given = [0; KINDS_MAX];
         while self.left > 0 {
@@ -69,7 +70,7 @@ impl Mix {
 }
 
 impl<W: World> Worker<W> {
-    /// Writes down what was due before the stop and will never be sent.
+    /// Records operations that were due before the stop and will never be sent.
     #[cold]
     pub(super) fn leave_unsent(&mut self, now_ns: u64, stop_ns: u64) {
         let (mut mix, mut number) = (Mix::new(), self.number);
@@ -91,7 +92,7 @@ impl<W: World> Worker<W> {
         }
     }
 
-    /// The same of those whose kinds nobody knows.
+    /// Does the same for the operations whose kinds are unknown.
     fn leave_rest_unsent(&mut self, now_ns: u64, stop_ns: u64, number: u64, mut mix: Mix) {
         let mut left = (self.number_end - number).div_ceil(self.number_step);
         let window_from_ns = self.recorder.window_from_ns();

@@ -1,9 +1,7 @@
-//! Of acknowledged writes that are not seen: which of them something that broke explains, by when
-//! they were acknowledged.
+//! Explains lost acknowledged writes by faults, using the times of their acknowledgements.
 //!
-//! What must hold: a loss is called unexplained only where it is proven: the write was acknowledged
-//! before or after every time at which writes may have been lost, whatever lies between its sending
-//! and its acknowledgement.
+//! Invariant: a loss is called unexplained only if that is proven. The interval between its sending
+//! and its acknowledgement must not overlap any span in which writes may have been lost.
 
 use super::{RowWrites, TICK_NS, Written};
 use crate::missed_rows::MISSED_ROWS_MAX;
@@ -12,41 +10,41 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// When acknowledged writes may have been lost, and what was found of those that are.
+/// Spans in which acknowledged writes may have been lost, and the losses found.
 #[derive(Debug)]
 pub(crate) struct Losses {
-    /// From a tick to another.
+    /// Spans of ticks, first to last.
     spans: Vec<[u32; 2]>,
     unexplained: AtomicU64,
-    /// When the oldest of all that are lost was acknowledged, in ticks; [`NEVER`]: none is lost.
+    /// Acknowledgement of the oldest lost write, in ticks; [`NEVER`]: none is lost.
     oldest: AtomicU32,
-    /// Rows as they were found.
+    /// Examples of wrong rows.
     examples: Mutex<Vec<(u64, Missed, u32)>>,
 }
 
-/// A row that is not as it should be.
+/// Row that is not as expected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MissedRow {
     /// Its number in the workload.
     pub row: u64,
-    /// What it is.
+    /// Kind of the error.
     pub missed: Missed,
-    /// When the last of its writes that are missed was acknowledged at the latest, monotonic clock,
-    /// ns; none for what was loaded, and where nobody knows.
+    /// Latest time at which the last missed write of the row was acknowledged, monotonic clock, ns.
+    /// `None` for loaded values, and if unknown.
     pub acknowledged_ns: Option<u64>,
 }
 
 const NEVER: u32 = u32::MAX;
 
-/// What was found of lost writes.
+/// Losses of acknowledged writes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Lost {
-    /// Rows of which a write is lost that nothing explains.
+    /// Rows with a lost write that nothing explains.
     pub unexplained: u64,
-    /// When the oldest of all lost writes was acknowledged at the latest, monotonic clock, ns: for
-    /// one of the load the begin of the main stage. None if none is lost, or nobody knows.
+    /// Latest time at which the oldest lost write was acknowledged, monotonic clock, ns. For a
+    /// loaded value it is the begin of the main stage. `None` if none is lost, or if unknown.
     pub oldest_ns: Option<u64>,
-    /// The first rows that were found.
+    /// First rows that were found.
     pub rows: Vec<MissedRow>,
 }
 
@@ -62,20 +60,20 @@ impl Default for Losses {
 }
 
 impl Losses {
-    /// What is acknowledged from a tick to another may be lost.
+    /// Allows losses of writes acknowledged in a span of ticks.
     pub fn allow(&mut self, span: [u32; 2]) {
         self.spans.push(span);
     }
 
-    /// Counts from nothing on.
+    /// Resets the counts.
     pub fn begin(&mut self) {
         self.unexplained = AtomicU64::new(0);
         self.oldest = AtomicU32::new(NEVER);
         self.examples = Mutex::default();
     }
 
-    /// Counts a row of which these writes are lost, each from when it was sent to when it was
-    /// acknowledged.
+    /// Counts a row with these lost writes; each is given by the ticks of its sending and its
+    /// acknowledgement.
     pub fn note(&self, row: u64, missed: Missed, writes: impl Iterator<Item = [u32; 2]>) {
         let mut is_explained = true;
         let mut last = 0;
@@ -91,8 +89,7 @@ impl Losses {
         self.name(row, missed, last);
     }
 
-    /// Names a row that is not as it should be: the tick at which that was acknowledged, 0 where
-    /// nobody knows.
+    /// Adds an example of a wrong row, with the tick of the acknowledgement; 0 if unknown.
     pub fn name(&self, row: u64, missed: Missed, acknowledged: u32) {
         let mut examples = self.examples.lock().unwrap_or_else(PoisonError::into_inner);
         if examples.len() < MISSED_ROWS_MAX {
@@ -100,13 +97,13 @@ impl Losses {
         }
     }
 
-    /// The first rows that were found, as [`Losses::name`] was told of them.
+    /// Returns the first rows passed to [`Losses::name`].
     pub fn named(&self) -> Vec<(u64, Missed, u32)> {
         let examples = self.examples.lock();
         examples.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Rows with a loss that nothing explains, and the tick of the oldest of all.
+    /// Returns the number of rows with an unexplained loss, and the tick of the oldest loss.
     pub fn found(&self) -> (u64, Option<u32>) {
         let oldest = self.oldest.load(Ordering::Relaxed);
         let known = (oldest != NEVER).then_some(oldest);
@@ -115,7 +112,7 @@ impl Losses {
 }
 
 impl Written {
-    /// What was acknowledged between these times may have been lost, monotonic clock, ns.
+    /// Allows losses of writes acknowledged between these times, monotonic clock, ns.
     pub fn may_lose(&mut self, span_ns: Range<u64>) {
         let Some(epoch_ns) = self.epoch_ns else {
             return;
@@ -123,19 +120,19 @@ impl Written {
         let from = if span_ns.start > epoch_ns {
             self.ticks(span_ns.start)
         } else {
-            // What was loaded too.
+            // Includes loaded values.
             0
         };
         let to = self.ticks(span_ns.end).saturating_add(1);
         self.losses.allow([from, to]);
     }
 
-    /// Counts lost writes from nothing on.
+    /// Resets the counts of lost writes.
     pub fn begin_losses(&mut self) {
         self.losses.begin();
     }
 
-    /// What was found of lost writes since then.
+    /// Returns the losses since then.
     pub fn lost(&self) -> Lost {
         let (unexplained, oldest) = self.losses.found();
         let ns = |tick: u32| {
@@ -155,8 +152,8 @@ impl Written {
         }
     }
 
-    /// A row is not there. Its last acknowledged write is lost, and what was loaded if it was never
-    /// deleted.
+    /// Records that a row is missing. Its last acknowledged write is lost, and also the loaded
+    /// value if it was never deleted.
     pub(crate) fn note_missing(&self, number: u64, row: &RowWrites) {
         let last = (row.write_sent > 0).then_some([row.write_sent, row.write_done]);
         let is_loaded = row.delete_ended == 0 && self.is_loaded(number) == Some(true);
@@ -165,19 +162,19 @@ impl Written {
         self.losses.note(number, Missed::Lost, writes);
     }
 
-    /// An older value is there than the last one that was acknowledged.
+    /// Records that a value older than the last acknowledged one was read.
     pub(crate) fn note_stale(&self, number: u64, row: &RowWrites) {
         let last = std::iter::once([row.write_sent, row.write_done]);
         self.losses.note(number, Missed::Stale, last);
     }
 
-    /// A deletion is lost.
+    /// Records that a deletion is lost.
     pub(crate) fn note_resurrected(&self, number: u64, row: &RowWrites) {
         let last = std::iter::once([row.delete_sent, row.delete_done]);
         self.losses.note(number, Missed::Resurrected, last);
     }
 
-    /// A value that nobody has written.
+    /// Records a value that was never written.
     pub(crate) fn note_wrong(&self, number: u64) {
         self.losses.name(number, Missed::Wrong, 0);
     }

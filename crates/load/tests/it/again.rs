@@ -1,4 +1,4 @@
-//! More than one try: time-outs per kind, retries, speculation.
+//! Tests of several tries: time-outs per kind, retries, speculation.
 
 use crate::program::{kind, program, statement};
 use crate::server::{Asked, Does, Server};
@@ -26,7 +26,7 @@ fn writes(policy: Policy, idempotent: bool) -> Program {
     program(vec![kind("write", policy)], vec![insert], &[0])
 }
 
-/// Successes, failures and further tries.
+/// Returns the numbers of successes, failures and further tries.
 fn counts(kind: &KindInterval) -> [u64; 3] {
     let ok = kind.outcomes.get(Outcome::Ok);
     [ok, kind.outcomes.errors(), kind.counts[KindCount::Retries]]
@@ -52,7 +52,7 @@ fn each_kind_has_its_own_time_out() {
     assert!(shortest(1) >= 89 * ms && longest(1) >= shortest(1));
 }
 
-/// A trial was failed by 31 time-outs of 15,000 rows that could have been written again.
+/// A trial failed because of 31 time-outs of 15,000 rows that could have been written again.
 #[test]
 fn a_run_may_ask_for_tries_that_its_kinds_have_not_and_no_operation_is_done_twice_for_it() {
     for (idempotent, expected) in [(true, [6, 0, 6]), (false, [0, 6, 0])] {
@@ -206,7 +206,7 @@ fn the_first_answer_of_two_tries_wins_and_the_other_is_not_counted() {
     );
     assert_eq!(quick.asked().len(), 24);
     assert_eq!(write.extra_uncertain, write.counts[KindCount::Speculations]);
-    // What waited at the late node was done elsewhere before its answer.
+    // Operations that waited at the late node were done elsewhere before its response.
     let longest = write.latency.quantile_ns(1.0);
     assert!(longest >= 10 * clock::MILLISECOND_NS);
 }
@@ -226,7 +226,7 @@ fn an_error_of_one_try_leaves_the_other_one_waiting() {
         outcomes.get(Outcome::ServerError),
     );
     assert_eq!((timeouts + failures, ran.summary.operations_ended), (8, 8));
-    // Begun at the silent node: the error of the other try is not the end of it.
+    // Operations begun at the silent node do not end with the error of the other try.
     assert_eq!(timeouts, silent.asked().len() as u64);
     assert_eq!(ran.kinds[0].counts[KindCount::SpeculationsWon], 0);
 }
@@ -238,7 +238,7 @@ fn what_must_not_be_done_twice_is_not_sent_twice() {
     let nodes = [&servers[0], &servers[1]];
     let ran = run(&config(&nodes, writes(speculative(), false), 8));
     assert_eq!(ran.kinds[0].counts[KindCount::Speculations], 0);
-    // A single connection has nowhere else to go.
+    // A single connection has no alternative.
     let one = run(&config(&nodes[..1], writes(speculative(), true), 4));
     assert_eq!(one.kinds[0].counts[KindCount::Speculations], 0);
     assert_eq!(counts(&one.kinds[0]), [4, 0, 0]);

@@ -1,4 +1,4 @@
-//! Operations that are more than one prepared statement and one answer.
+//! Tests of operations that are more than one prepared statement and one response.
 
 use crate::program::{Script, batches, kind, program, statement};
 use crate::server::{Asked, Does, Server};
@@ -172,7 +172,7 @@ fn pages_without_end_are_an_error_and_the_run_goes_on() {
     assert_eq!(stuck, 2, "the same paging state is asked for once");
 }
 
-/// Statements that were sent again, with a batch that was refused, are not further ones.
+/// Statements that were sent again, with a batch that was refused, are not counted twice.
 #[test]
 fn the_statements_of_a_batch_are_counted_once_and_when_it_succeeds() {
     let server = Server::start(|asked| match (asked.number, asked.before) {
@@ -203,7 +203,7 @@ fn the_statements_of_a_batch_are_counted_once_and_when_it_succeeds() {
     );
 }
 
-/// The whole has waited for the first part too; the part that is not answered has not.
+/// The whole operation has waited for the first part too; the unanswered part has not.
 #[test]
 fn a_part_without_an_answer_waits_since_it_was_due_itself() {
     let ms = Duration::from_millis;
@@ -263,7 +263,7 @@ fn a_chain_is_counted_as_one_and_as_its_parts() {
     let failed = |kind: usize| ran.kinds[kind].outcomes.get(Outcome::Invalid);
     assert_eq!([failed(0), failed(1), failed(2)], [1, 0, 1]);
     assert_eq!(ran.kinds[0].counts[KindCount::Rows], 30);
-    // The kind is no writer: its successes count as reads, and all updates are beyond them.
+    // The kind is not a write: its successes count as reads, and all updates are extra writes.
     let answered = (ran.kinds[0].extra_reads + 29, ran.kinds[0].extra_writes);
     assert_eq!(answered, (30, 29));
     assert_eq!(ran.summary.operations_ended, 30);

@@ -1,4 +1,4 @@
-//! Which writes were acknowledged, and what reads make of it.
+//! Tests of the ledger of acknowledged writes, and of the reads that are judged by it.
 
 use crate::program::{kind, program, statement};
 use crate::server::{Does, Server};
@@ -14,7 +14,7 @@ const SELECT: &str = "SELECT v FROM t WHERE k = ?";
 
 fn expected(number: u64) -> WriteState {
     match number % 4 {
-        // Reads.
+        // Operation 3 is a read.
         3 => WriteState::NotSent,
         2 => WriteState::Unknown,
         _ => WriteState::Acknowledged,
@@ -64,7 +64,7 @@ fn without_being_asked_for_there_is_no_ledger() {
     assert!(run(&config(&[&server], script, 5)).summary.ledger.is_none());
 }
 
-/// Some writes of the load failed, some that were acknowledged are gone: only these are lost.
+/// Some writes of the load failed, and some acknowledged rows are gone: only the latter are lost.
 #[test]
 fn a_read_tells_what_was_lost_from_what_was_never_written() {
     let server = Server::start(|asked| match (asked.cql[0].as_str(), asked.number % 10) {
@@ -81,7 +81,7 @@ fn a_read_tells_what_was_lost_from_what_was_never_written() {
     load.keeps = Keeps::States;
     let ledger = run(&load).summary.ledger.unwrap();
 
-    // Rows 100 to 109 were never written at all.
+    // Rows 100 to 109 were never written.
     let mut verify = config(&[&server], one("read", SELECT), 110);
     let mut ran = run(&verify);
     let blind = ran.kinds.remove(0).checks;
@@ -100,7 +100,7 @@ fn a_read_tells_what_was_lost_from_what_was_never_written() {
     assert_eq!(ledger.bytes(), 1 << 20);
 }
 
-/// Rows 0 to 9 were overwritten in the main stage, rows 3, 4 and 5 without an acknowledgement; a
+/// Rows 0 to 9 were overwritten in the main stage, rows 3, 4 and 5 without an acknowledgement. A
 /// row that is gone although its overwrite was acknowledged is lost, whatever the load has done.
 #[test]
 fn the_writes_of_the_main_stage_are_known_by_their_rows() {
@@ -136,7 +136,8 @@ fn the_writes_of_the_main_stage_are_known_by_their_rows() {
     );
 }
 
-/// Of three swaps one holds, one does not, and of one nobody knows; who was answered has an end.
+/// One of three swaps holds, one does not, and the outcome of one is unknown. Only answered
+/// operations have an end.
 #[test]
 fn a_history_has_what_was_answered_and_no_end_for_what_was_not() {
     let server = Server::start(|asked| match asked.number % 3 {
@@ -166,7 +167,7 @@ fn a_history_has_what_was_answered_and_no_end_for_what_was_not() {
             "{number}"
         );
         assert!(happened.answered_ns.is_none_or(|ns| ns >= happened.sent_ns));
-        // The ledger is coarser, and of writes that were done.
+        // The ledger is coarser, and covers only writes that were done.
         assert!(ledger.sent_after_ns(number) <= happened.sent_ns, "{number}");
         let done_ns = ledger.done_before_ns(number);
         assert_eq!(done_ns.is_some(), expected == Some(true), "{number}");

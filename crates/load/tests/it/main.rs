@@ -1,4 +1,4 @@
-//! The engine against a server that answers as each test says: batches, pages, parts, conditions,
+//! Tests of the engine against a server with scripted responses: batches, pages, parts, conditions,
 //! time-outs, retries, speculation and the ledger. One binary.
 
 #![expect(
@@ -50,7 +50,7 @@ fn config(nodes: &[&server::Server], program: Program, operations: u64) -> Confi
     }
 }
 
-/// What a run did: every kind over all intervals, the intervals, the summary.
+/// Results of a run: every kind over all intervals, the intervals, the summary.
 struct Ran {
     kinds: Vec<KindInterval>,
     intervals: Vec<Interval>,

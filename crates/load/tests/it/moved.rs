@@ -1,4 +1,4 @@
-//! Nodes that are started elsewhere while load goes on, as pods are.
+//! Tests of nodes that are started elsewhere during the load, as pods are.
 
 use crate::program::{kind, program, statement};
 use crate::server::{Asked, Does, Server};
@@ -12,14 +12,14 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use workload::Policy;
 
-/// The tokens of two nodes.
+/// Tokens of the two nodes.
 const TOKENS: [i64; 2] = [-100, 100];
 
 fn tokens(token: i64) -> Value {
     Value::Set(vec![Value::Text(token.to_string())])
 }
 
-/// What a node of the token `own` answers, which knows where the other one is.
+/// Response of a node with the token `own` that knows the address of the other node.
 fn tells(asked: &Asked, own: i64, other: &OnceLock<(SocketAddr, i64)>) -> Option<Does> {
     let set = || CqlType::Set(Box::new(CqlType::Text));
     if asked.cql[0].ends_with("system.local") {
@@ -42,8 +42,8 @@ fn tells(asked: &Asked, own: i64, other: &OnceLock<(SocketAddr, i64)>) -> Option
     Some(Does::Says(columns, vec![row]))
 }
 
-/// A node is gone, and another cluster's has its address: the load goes where the node is now, and
-/// what it is asked counts as the node's.
+/// A node is gone, and a node of another cluster has its address. The load follows the node to its
+/// new address, and its requests count for that node.
 #[test]
 fn a_node_that_has_moved_is_followed_by_its_tokens() {
     let (at_first, at_last) = (Arc::new(OnceLock::new()), Arc::new(OnceLock::new()));
@@ -53,7 +53,7 @@ fn a_node_that_has_moved_is_followed_by_its_tokens() {
     at_first.set((stays.address, TOKENS[0])).unwrap();
     let is_gone = AtomicBool::new(false);
     let knows = Arc::clone(&at_first);
-    // Once it was asked, another node answers at its address: the one that stays.
+    // After its first request, another node answers at its address: the one that stays.
     let goes = Server::start(move |asked| match tells(asked, TOKENS[0], &knows) {
         Some(says) => says,
         None if is_gone.swap(true, Ordering::Relaxed) => Does::Closes,

@@ -1,4 +1,4 @@
-//! Programs whose operations are written down by a test; the simulation of the worker has them too.
+//! Programs with scripted operations for the tests; the simulation of the worker uses them too.
 
 use cql::Consistency;
 use cql::response::RawRows;
@@ -8,30 +8,30 @@ use workload::{
     Check, Kind, Operation, OperationEncoder, OperationSource, Policy, Program, Stage, Statement,
 };
 
-/// Operations whose values are their number, so that a server knows what it is asked.
+/// Operations whose values are their number, so that a server can identify them.
 #[derive(Clone, Debug)]
 pub struct Script {
     #[allow(dead_code, reason = "what only the simulation chooses by")]
     pub seed: u64,
     /// Statements with which operations begin.
     pub first: Vec<u16>,
-    /// Which of `first` operation n begins with.
+    /// Chooses the index in `first` of the statement with which operation n begins.
     pub choose: fn(&Script, u64) -> usize,
-    /// The kind of each statement.
+    /// Kind of each statement.
     pub kinds: Vec<u8>,
-    /// Bind markers of each statement.
+    /// Number of bind markers of each statement.
     pub values: Vec<u16>,
-    /// Statements in an operation.
+    /// Number of statements in an operation.
     pub entries: fn(&Script, &Operation) -> usize,
-    /// Which statement an entry of an operation is; `None`: the operation's.
+    /// Statement of an entry of an operation; `None`: the operation's own.
     pub entry: fn(usize) -> Option<u16>,
     pub token: fn(u64) -> Option<i64>,
-    /// Told of each operation that begins.
+    /// Called for each operation that begins.
     pub begun: fn(Operation),
 }
 
 impl Script {
-    /// Operations begin with the statements `first` in turn; each is a single one.
+    /// Creates single-statement operations that begin with the statements `first` in turn.
     pub fn of(statements: &[Statement], first: &[u16]) -> Script {
         Script {
             seed: 0,
@@ -115,7 +115,7 @@ impl OperationEncoder for ScriptCursor {
     }
 }
 
-/// A prepared statement that may be executed twice.
+/// Returns a prepared statement that may be executed twice.
 pub fn statement(cql: &str, kind: u8) -> Statement {
     let values = cql.matches('?').count() as u16;
     Statement {
@@ -126,7 +126,7 @@ pub fn statement(cql: &str, kind: u8) -> Statement {
     }
 }
 
-/// A kind with this policy.
+/// Returns a kind with this policy.
 pub fn kind(name: &str, policy: Policy) -> Kind {
     Kind {
         policy,
@@ -134,13 +134,13 @@ pub fn kind(name: &str, policy: Policy) -> Kind {
     }
 }
 
-/// A program whose operations begin with the statements `first` in turn, each a single one.
+/// Returns a program whose single-statement operations begin with the statements `first` in turn.
 pub fn program(kinds: Vec<Kind>, statements: Vec<Statement>, first: &[u16]) -> Program {
     let script = Script::of(&statements, first);
     Program::of_source(kinds, statements, Arc::new(script))
 }
 
-/// As [`program`], with so many entries per operation.
+/// As [`program`], with this number of entries per operation.
 pub fn batches(
     kinds: Vec<Kind>,
     statements: Vec<Statement>,

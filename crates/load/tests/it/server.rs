@@ -1,5 +1,5 @@
-//! A server of one thread per connection that answers as a test tells it, and writes down what it
-//! was asked. The id of a prepared statement is its text.
+//! A server of one thread per connection that responds as a test specifies, and records its
+//! requests. The id of a prepared statement is its text.
 
 use cql::frame::{HEADER_BYTES, Header};
 use cql::reply;
@@ -13,39 +13,39 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// A request as a test sees it.
+/// Request as a test sees it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Asked {
     /// `EXECUTE`, `QUERY` or `BATCH` with its kind.
     pub what: String,
-    /// The statement's text; of a batch, all of them.
+    /// Text of the statement, or of all statements of a batch.
     pub cql: Vec<String>,
-    /// The first value as a number: the operation's.
+    /// The first value as a number: the operation's number.
     pub number: u64,
     pub stream: i16,
-    /// How many tries of the same request the server has seen before.
+    /// Number of earlier tries of the same request at this server.
     pub before: usize,
     pub paging_state: Option<Vec<u8>>,
     pub timestamp_us: Option<i64>,
 }
 
-/// What the server does.
+/// Action of the server.
 pub enum Does {
     Acknowledges,
-    /// So many rows of one int, and where the next page begins.
+    /// Responds with this number of rows of one int, and the paging state of the next page.
     Rows(usize, Option<Vec<u8>>),
-    /// These rows, of such columns.
+    /// Responds with these columns and rows.
     Says(Vec<(&'static str, CqlType)>, Vec<Vec<Value>>),
-    /// A row whose first column is `[applied]`.
+    /// Responds with a row whose first column is `[applied]`.
     Applied(bool),
     Fails(ErrorCode),
-    /// Fails, saying that it does not know the statement with this id.
+    /// Fails with the error that it does not know the statement with this id.
     Forgets(String),
     Nothing,
-    /// Acknowledges this much later; requests behind it wait too.
+    /// Acknowledges after this delay; later requests wait too.
     AcknowledgesAfter(Duration),
     Closes,
-    /// Begins an answer with a header that announces so many bytes, and so many of them.
+    /// Begins a response whose header announces this number of bytes, and sends only this many.
     Claims(u32, usize),
 }
 
@@ -56,10 +56,10 @@ pub struct Server {
     asked: Arc<Mutex<Log>>,
 }
 
-/// What makes two requests tries of the same: what, the first statement, the number, the page.
+/// Identity of a request across tries: operation, first statement, number, page.
 type Tried = (String, String, u64, Option<Vec<u8>>);
 
-/// Every request, and how often each was made.
+/// All requests, with the number of tries of each.
 #[derive(Default)]
 struct Log {
     asked: Vec<Asked>,
@@ -67,7 +67,7 @@ struct Log {
 }
 
 impl Log {
-    /// Writes a request down, with how often it was tried before.
+    /// Records a request, and sets its number of earlier tries.
     fn note(&mut self, asked: &mut Asked) {
         let (what, cql) = (asked.what.clone(), asked.cql[0].clone());
         let request = (what, cql, asked.number, asked.paging_state.clone());
@@ -94,7 +94,7 @@ impl Server {
         Server { address, asked }
     }
 
-    /// Every EXECUTE, QUERY and BATCH so far.
+    /// Returns every EXECUTE, QUERY and BATCH so far.
     pub fn asked(&self) -> Vec<Asked> {
         self.asked.lock().unwrap().asked.clone()
     }
@@ -126,7 +126,7 @@ fn serve(mut socket: TcpStream, log: &Mutex<Log>, behaviour: &Behaviour) {
     }
 }
 
-/// Whether the connection goes on.
+/// Returns true if the connection goes on.
 fn answer(
     out: &mut Vec<u8>,
     stream: i16,

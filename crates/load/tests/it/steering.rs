@@ -1,4 +1,4 @@
-//! Load goes on by itself: its caller waits as long as it wants to, and says when it ends.
+//! Tests that load runs by itself, while its caller waits for any time and ends it at any time.
 
 use crate::config;
 use crate::program::{kind, program, statement};
@@ -11,7 +11,7 @@ use workload::Policy;
 
 const MS: u64 = 1_000_000;
 
-/// Without an end, in intervals of an hour: none ends by itself while a test runs.
+/// Load without an end, in intervals of an hour, so that none ends during a test.
 fn endless(server: &Server) -> Config {
     let insert = statement("INSERT INTO t (k) VALUES (?)", 0);
     let writes = program(vec![kind("write", Policy::default())], vec![insert], &[0]);
@@ -51,8 +51,8 @@ fn a_stop_at_a_time_is_exact_whenever_it_is_heard() {
     load.end().unwrap();
 }
 
-/// A silent node held the end of a run for as long as the client's time-out: nearly a minute while
-/// data was loaded.
+/// A silent node delayed the end of a run by the client's time-out: nearly a minute while data was
+/// loaded.
 #[test]
 fn an_abandoned_run_does_not_wait_for_the_time_out_of_a_silent_server() {
     let server = Server::start(|_| Does::Nothing);

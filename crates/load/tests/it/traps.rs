@@ -1,4 +1,4 @@
-//! Mistakes that other load generators have made, each kept out by a test.
+//! Mistakes that other load generators have made, each excluded by a test.
 
 use crate::program::{kind, program, statement};
 use crate::server::{Does, Server};
@@ -38,7 +38,8 @@ fn stream_ids_are_never_negative_however_many_operations_there_were() {
     assert!(server.asked().iter().all(|asked| asked.stream >= 0));
 }
 
-/// The tail of a run is shorter than a second; who divides by a whole one finds a slower server.
+/// The last interval of a run is shorter than a second; a division by a whole second shows a slower
+/// server.
 #[test]
 fn a_partial_interval_has_its_own_length() {
     let server = Server::start(|_| Does::Acknowledges);
@@ -54,8 +55,8 @@ fn a_partial_interval_has_its_own_length() {
     assert!(windows.clone().all(|pair| pair[0].end_ns == pair[1].start_ns));
 }
 
-/// What became due during a stall is sent late, once, and its latency runs from when it was due;
-/// nothing is added for it afterwards.
+/// Operations that became due during a stall are sent late, once, and their latency runs from when
+/// they were due. Nothing is added for them afterwards.
 #[test]
 fn what_is_caught_up_after_a_stall_is_counted_once() {
     let server = Server::start(|asked| match asked.number {
@@ -93,7 +94,7 @@ fn the_errors_of_all_workers_are_added_up() {
     assert_eq!(ran.kinds[0].outcomes.get(Outcome::Ok), 1500);
 }
 
-/// Who reserves what a header says gives a hostile server 256 MiB of each client's connection.
+/// A client that reserves the length in a header gives a hostile server 256 MiB per connection.
 #[test]
 fn an_answer_that_cannot_be_one_to_what_was_asked_is_refused_when_its_header_is_there() {
     let server = Server::start(|asked| match asked.before + asked.number as usize {

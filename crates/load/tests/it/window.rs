@@ -1,5 +1,5 @@
-//! The measured population: every operation that was due in the window, followed to its end or
-//! taken at a lower bound.
+//! Tests of the measured population: every operation that was due in the window, followed to its
+//! end or counted at a lower bound.
 
 use crate::program::{kind, program, statement};
 use crate::server::{Does, Server};
@@ -36,8 +36,9 @@ fn latencies(ran: &Ran) -> Times {
     latency
 }
 
-/// A server that paused 1.2 s just before the end was reported with a p99.9 of 244 ms: what was due
-/// in the pause and waited for a place in flight was never sent, and in no percentile.
+/// A server that paused 1.2 s just before the end was reported with a p99.9 of 244 ms. Operations
+/// that were due in the pause and waited for a free slot were never sent, and were in no
+/// percentile.
 #[test]
 fn what_a_pause_holds_back_at_the_windows_end_is_followed_beyond_it() {
     let server = Server::start(|asked| match asked.number {
@@ -53,7 +54,7 @@ fn what_a_pause_holds_back_at_the_windows_end_is_followed_beyond_it() {
     assert_eq!(write.early.outcomes.get(Outcome::Ok), 400);
     let times = latencies(&ran);
     assert_eq!((times.all().count(), times.censored().count()), (800, 0));
-    // Operation 1000 was due 100 ms before the end, and 199 more behind it.
+    // Operation 1000 was due 100 ms before the end, and 199 more after it.
     assert!(times.all().count_above(1050 * MS) >= 200, "{times:?}");
     let p999_ns = times.quantile_ns(0.999);
     assert_eq!(
@@ -70,7 +71,7 @@ fn what_a_pause_holds_back_at_the_windows_end_is_followed_beyond_it() {
     );
 }
 
-/// The server never answers again: what waits for a place in flight outlives the drain.
+/// The server never answers again: operations that wait for a free slot outlive the drain.
 #[test]
 fn what_is_never_sent_counts_with_the_time_that_it_has_waited_at_least() {
     let server = Server::start(|asked| match asked.number {
@@ -95,14 +96,15 @@ fn what_is_never_sent_counts_with_the_time_that_it_has_waited_at_least() {
         timed_out,
         "of what was sent"
     );
-    // A time-out has waited for it since it was sent, and what was never sent for all of the drain.
+    // One time-out has been awaited since the send; unsent operations have waited for all of the
+    // drain.
     assert!(times.censored().min_ns() >= 149 * MS, "{times:?}");
     assert!(times.quantile_ns(0.9).is_at_least());
     assert_eq!(ran.summary.next_operation, 200 - never_sent);
 }
 
-/// Two tenths of a second at the highest rate, of which almost nothing can be sent: they were
-/// written down one by one, for as many seconds as the rate has hundreds of millions.
+/// Two tenths of a second at the highest rate, of which almost nothing can be sent. The operations
+/// were recorded one by one, which took a second per hundred million of the rate.
 #[test]
 fn at_the_highest_rate_every_operation_is_counted() {
     let server = Server::start(|_| Does::Nothing);
@@ -123,7 +125,7 @@ fn at_the_highest_rate_every_operation_is_counted() {
     assert_eq!(censored(0) + censored(1), 200_000_000);
     let share = censored(1) as f64 / 200e6;
     assert!((share - 0.25).abs() < 0.01, "{share} of them are scans");
-    // The last was due at the stop, and was waited for until the drain gave up sending.
+    // The last was due at the stop, and waited until the drain gave up sending.
     let waited = &ran.kinds[0].censored.latency;
     assert!(waited.min_ns() >= 49 * MS && waited.max_ns() >= 249 * MS);
 }
@@ -149,9 +151,9 @@ fn an_abandoned_run_sends_nothing_more() {
     );
 }
 
-/// Which side of the window's begin an operation is on does not hang on when anybody saw it.
-/// A busy machine may sleep through a window of 150 ms: then it shows nothing, and another is
-/// looked at.
+/// The side of the window's begin on which an operation lies does not depend on when the caller saw
+/// the interval. A busy machine may sleep through a window of 150 ms; then it shows nothing, and
+/// the test tries another one.
 #[test]
 fn a_window_that_begins_when_told_takes_nothing_that_was_due_before() {
     let shows = |_| a_window_when_told() == (true, true);
@@ -161,7 +163,7 @@ fn a_window_that_begins_when_told_takes_nothing_that_was_due_before() {
     );
 }
 
-/// Whether operations were in flight when it began, and others ended in it.
+/// Returns whether operations were in flight when the window began, and whether others ended in it.
 fn a_window_when_told() -> (bool, bool) {
     let server = Server::start(|_| Does::Acknowledges);
     let mut config = config(&[&server], writes(), 0);

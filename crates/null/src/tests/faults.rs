@@ -1,4 +1,4 @@
-//! Known latencies, stalls and errors.
+//! Tests known latencies, stalls and errors.
 
 use super::*;
 use std::time::Duration;
@@ -118,7 +118,7 @@ fn every_error_can_be_parsed_with_its_details() {
             client.query("INSERT INTO k.t (a) VALUES (1)").error_code(),
             Some(code)
         );
-        // What is no operation is never refused.
+        // Requests that are not operations are never refused.
         assert_eq!(
             client.query("SELECT * FROM system.local").error_code(),
             None
@@ -212,7 +212,7 @@ fn a_connection_may_end_while_answers_are_held_for_it() {
                 assert!(bad.is_closed());
             }
             drop(bad);
-            // Its slot is taken by another connection while its answers become due.
+            // Another connection uses its slot when its answers become due.
             let mut next = Client::new(&server);
             assert!(next.execute(&id).is_void());
             assert!(good.execute(&id).is_void());

@@ -1,11 +1,11 @@
-//! What other tools' workloads send: any table, any statement, batches, pages, texts.
+//! Tests requests of other tools' workloads: any table, any statement, batches, pages, texts.
 
 use super::*;
 use cql::Consistency;
 use cql::request::{BatchEntry, BatchKind, BatchStatement};
 use target::{NullSpec, Reads};
 
-/// Definitions as profiles and workload files have them. None is refused.
+/// Definitions as in profiles and workload files. None is refused.
 const DEFINITIONS: [&str; 15] = [
     "CREATE KEYSPACE stresscql WITH replication = {'class': 'SimpleStrategy', \
      'replication_factor': 3};",
@@ -38,7 +38,7 @@ const DEFINITIONS: [&str; 15] = [
     "DROP INDEX IF EXISTS stresscql.ann",
 ];
 
-/// Statements with as many markers as question marks, on tables that are there and that are not.
+/// Statements with as many markers as question marks, on existing and missing tables.
 const STATEMENTS: [&str; 22] = [
     "INSERT INTO stresscql.insanity (name, choice, date, a, tup, vec, m) VALUES (?,?,?,?,?,?,?)",
     "UPDATE stresscql.insanity SET l = l + ?, s = s - ?, m[?] = ?, st = ? WHERE name = ? AND \
@@ -97,7 +97,7 @@ fn no_definition_and_no_statement_of_an_import_is_refused() {
                 timestamp_us: Some(1),
                 ..QueryParams::default()
             };
-            // As text, and once more from memory.
+            // As text, and again from the stored answer.
             let answers = [
                 client.ask(|out| request::execute(out, 1, &prepared.id, &params)),
                 client.ask(|out| request::query(out, 1, cql, &params).unwrap()),
@@ -188,7 +188,7 @@ fn a_text_is_read_again_once_the_schema_has_changed() {
     client.query(CREATE_KEYSPACE);
     client.query(CREATE_TABLE);
     assert_eq!(client.query(cql).rows().0.len(), 6);
-    // More texts than are remembered: all are answered.
+    // More texts than are stored. All are answered.
     for n in 0..5_000 {
         let insert = format!("INSERT INTO k.readings (id) VALUES ({n})");
         assert!(client.query(&insert).is_void());

@@ -1,4 +1,4 @@
-//! The null target as its clients see it: over plain sockets, with frames made by `cql`.
+//! Tests the null target as its clients see it: over plain sockets, with frames made by `cql`.
 
 mod faults;
 mod imports;
@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use target::NullSpec;
 
-/// A client that speaks only as much as these tests need.
+/// A client that implements only what these tests need.
 struct Client {
     socket: TcpStream,
     compression: Option<Compression>,
@@ -57,7 +57,7 @@ impl Answer {
         }
     }
 
-    /// Column names and the rows' values as text.
+    /// Returns column names, and the rows' values as text.
     fn rows(&self) -> (Vec<String>, Vec<Vec<String>>) {
         let Response::Result(ResultBody::Rows(rows)) = self.parsed() else {
             panic!("no rows: {:?}", self.parsed());
@@ -77,7 +77,7 @@ impl Client {
     /// Connected, nothing sent.
     fn raw(server: &NullServer) -> Client {
         let socket = TcpStream::connect(server.address()).unwrap();
-        // A bug would show as a hang; this makes it a failure.
+        // A bug would show as a hang; this turns it into a failure.
         socket.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
         Client {
             socket,
@@ -143,7 +143,8 @@ impl Client {
         self.ask(|out| request::execute(out, 4, id, &QueryParams::default()))
     }
 
-    /// Executes `count` times on streams 0, 1, …, sent at once; the answers as they come.
+    /// Executes `count` times on streams 0, 1, …, sent at once. Returns the answers in their order
+    /// of arrival.
     fn pipeline(&mut self, id: &[u8], count: i16) -> Vec<Answer> {
         self.send(|out| {
             for stream in 0..count {
@@ -153,10 +154,10 @@ impl Client {
         (0..count).map(|_| self.receive()).collect()
     }
 
-    /// Whether the server has closed the connection, after whatever it still says.
+    /// Returns true if the server has closed the connection, after reading its last bytes.
     fn is_closed(&mut self) -> bool {
         let mut rest = Vec::new();
-        // A reset is an end too: the server may close with bytes of ours unread.
+        // A reset also counts: the server may close while it has unread bytes of the client.
         let ended = self.socket.read_to_end(&mut rest);
         ended.is_ok() || ended.is_err_and(|e| e.kind() == std::io::ErrorKind::ConnectionReset)
     }

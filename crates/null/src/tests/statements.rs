@@ -1,4 +1,4 @@
-//! Statements, and the schema that they make.
+//! Tests statements, and the schema that they make.
 
 use super::*;
 use target::{NullSpec, Reads};
@@ -100,7 +100,7 @@ fn batches_and_unprepared_writes_are_acknowledged() {
 
 #[test]
 fn every_loop_knows_what_was_prepared_and_created_on_another() {
-    // Connections are dealt in turn, so that each of these is on the other loop.
+    // Connections are distributed in turn, so each of these is on another loop.
     let server = start(NullSpec {
         cpus: vec![0, 0],
         ..NullSpec::default()
@@ -112,7 +112,7 @@ fn every_loop_knows_what_was_prepared_and_created_on_another() {
     assert_eq!(other.execute(&id).rows().0.len(), 0);
     other.query(CREATE_KEYSPACE);
     other.query(CREATE_TABLE);
-    // The answer changes with the table that it is about, on both loops.
+    // The answer changes with its table, on both loops.
     assert_eq!(one.execute(&id).rows().0.len(), 6);
     assert_eq!(other.execute(&id).rows().0.len(), 6);
     let unknown = one.execute(&[1; 16]);
@@ -238,7 +238,7 @@ fn every_change_of_the_schema_shows_and_what_cannot_be_is_refused() {
             Some(ErrorCode::Invalid),
             false,
         ),
-        // Its keyspace is one that the cluster of this workload has.
+        // Its keyspace exists in the cluster of this workload.
         ("CREATE TABLE x.t (a int PRIMARY KEY)", None, true),
         ("CREATE TABLE k.t (a int PRIMARY KEY)", None, true),
         ("CREATE TABLE k.u (a int)", Some(ErrorCode::Invalid), false),

@@ -1,5 +1,5 @@
-//! Where an agent is to be had, as a user names it: on a machine that `ssh` finds, or in a pod that
-//! `kubectl` finds. What must hold: neither of them nor a shell reads anything of it but a name.
+//! Destination of an agent, as a user names it: a machine that `ssh` finds, or a pod that `kubectl`
+//! finds. Invariant: neither these programs nor a shell interpret any part of it except as a name.
 
 use anyhow::{Result, ensure};
 use std::fmt;
@@ -7,24 +7,23 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Where this program is to run as an agent, and how one gets there.
+/// Place in which this program runs as an agent, and the way there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Destination {
     place: Place,
-    /// What leads there: `ssh` or `kubectl`.
+    /// Program that connects to it: `ssh` or `kubectl`.
     program: PathBuf,
     folder: Option<String>,
     agent: String,
     fate: Option<Fate>,
 }
 
-/// Who knows what has become of a place, once nobody answers there any more: asked once, and may
-/// take some seconds.
+/// Source of the fate of a place that no longer answers: asked once, and may take some seconds.
 #[derive(Clone)]
 pub struct Fate(Arc<dyn Fn() -> Option<String> + Send + Sync>);
 
 impl Fate {
-    /// `told` says what has become of it, if that is known.
+    /// Creates it from `told`, which returns the fate of the place, if known.
     pub fn new(told: impl Fn() -> Option<String> + Send + Sync + 'static) -> Fate {
         Fate(Arc::new(told))
     }
@@ -40,7 +39,7 @@ impl fmt::Debug for Fate {
     }
 }
 
-/// Two ways to a place lead to one, whoever knows of it.
+/// Fates never differ: two destinations are equal regardless of them.
 impl PartialEq for Fate {
     fn eq(&self, _: &Fate) -> bool {
         true
@@ -49,33 +48,33 @@ impl PartialEq for Fate {
 
 impl Eq for Fate {}
 
-/// What it is.
+/// Kind of the place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Place {
-    /// A machine, as `ssh` knows it.
+    /// A machine, by its name for `ssh`.
     Machine { ssh: String, is_root_wanted: bool },
     /// A container.
     Pod(Pod),
 }
 
-/// A container of a pod, as `kubectl` knows it.
+/// A container of a pod, by its names for `kubectl`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pod {
-    /// The context of the user's configuration; none: the current one.
+    /// Context of the user's configuration. `None`: the current one.
     pub context: Option<String>,
     /// Its namespace.
     pub namespace: String,
     /// Its name.
     pub name: String,
-    /// The container in it.
+    /// Name of the container in it.
     pub container: String,
-    /// The node that it is on.
+    /// Node that it runs on.
     pub node: String,
     /// Its address in the network of pods.
     pub address: Option<IpAddr>,
 }
 
-/// Whether Kubernetes may call something so: an object, a namespace, a container.
+/// Returns true if Kubernetes accepts it as a name of an object, a namespace or a container.
 pub fn is_kubernetes_name(text: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
     text.len() <= 253
@@ -84,22 +83,22 @@ pub fn is_kubernetes_name(text: &str) -> bool {
         && text.chars().all(|c| is_plain(c) || c == '-' || c == '.')
 }
 
-/// Whether it can be a context of a configuration, which are called by anything: no option, and
-/// nothing for a terminal.
+/// Returns true if it can be the name of a context. These may contain anything, except that an
+/// option or control characters are refused.
 pub fn is_context_name(text: &str) -> bool {
     !text.is_empty() && !text.starts_with('-') && !text.chars().any(char::is_control)
 }
 
 impl Destination {
-    /// `ssh` is HOST, USER@HOST or `ssh://USER@HOST:PORT`, whatever the program `ssh` knows by that
-    /// name; with `sudo` the agent is root there, by `sudo -n` unless it is already. The program is
-    /// put into `folder` there and run from it, and so is what the agent writes; without one it is
-    /// put into the user's cache.
+    /// Creates the destination of a machine. `ssh` is HOST, USER@HOST or `ssh://USER@HOST:PORT`,
+    /// and means what the program `ssh` understands by it. With `sudo` the agent is root there, by
+    /// `sudo -n` unless it is already. The program is put into `folder` there and run from it, and
+    /// the agent writes its files there. Without a folder the program is put into the user's cache.
     ///
     /// # Errors
-    /// What is no name, and no folder, with what to write.
+    /// An invalid name or folder, with the valid form.
     pub fn new(ssh: &str, sudo: bool, folder: Option<&str>) -> Result<Destination> {
-        // `ssh` hands names on to shells, where its configuration says `%h` or `%r`.
+        // `ssh` passes names on to shells, if its configuration uses `%h` or `%r`.
         let is_plain = |c: char| c.is_ascii_graphic() && !"\"'`$;&|<>(){}*?!#,".contains(c);
         ensure!(
             ssh.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_')
@@ -118,11 +117,11 @@ impl Destination {
         })
     }
 
-    /// A container of a pod. The program is put into `folder` there, which is one that it may write
-    /// into and start programs from.
+    /// Creates the destination of a container of a pod. The program is put into `folder` there,
+    /// which must be writable and allow executables.
     ///
     /// # Errors
-    /// What is no name, and no folder, with what to write.
+    /// An invalid name or folder, with the valid form.
     pub fn of_pod(pod: Pod, folder: &str) -> Result<Destination> {
         for name in [&pod.namespace, &pod.name, &pod.container] {
             ensure!(
@@ -145,7 +144,7 @@ impl Destination {
         })
     }
 
-    /// The same by another program of that kind than the one that is found by its name.
+    /// Returns it with another program of that kind than the one found by its name.
     #[must_use]
     pub fn by_program(self, program: &Path) -> Destination {
         Destination {
@@ -154,8 +153,8 @@ impl Destination {
         }
     }
 
-    /// The same for an agent of another name than `machine`: letters, digits and `-`, or it stays
-    /// that.
+    /// Returns it with another name for the agent than `machine`. The name must consist of letters,
+    /// digits and `-`, otherwise `machine` stays.
     #[must_use]
     pub fn for_agent(self, name: &str) -> Destination {
         let is_plain_char = |c: char| c.is_ascii_alphanumeric() || c == '-';
@@ -169,7 +168,7 @@ impl Destination {
         Destination { agent, ..self }
     }
 
-    /// The same, where somebody knows what becomes of the place.
+    /// Returns it with a source of the place's fate.
     #[must_use]
     pub fn with_fate(self, fate: Fate) -> Destination {
         Destination {
@@ -182,12 +181,12 @@ impl Destination {
         self.fate.clone()
     }
 
-    /// What the agent is to be called.
+    /// Returns the name of the agent.
     pub fn agent(&self) -> &str {
         &self.agent
     }
 
-    /// What it is called: the machine as `ssh` knows it, or the pod.
+    /// Returns its name: the machine's for `ssh`, or the pod's.
     pub fn name(&self) -> &str {
         match &self.place {
             Place::Machine { ssh, .. } => ssh,
@@ -195,7 +194,7 @@ impl Destination {
         }
     }
 
-    /// The same for people: `load-0-x7k2p on node7`.
+    /// Returns its name for people: `load-0-x7k2p on node7`.
     pub fn words(&self) -> String {
         match &self.place {
             Place::Machine { ssh, .. } => ssh.clone(),
@@ -211,7 +210,7 @@ impl Destination {
         &self.program
     }
 
-    /// Whether the agent is to be root, and is not anyway.
+    /// Returns true if the agent must be made root.
     pub fn is_root_wanted(&self) -> bool {
         matches!(
             self.place,
@@ -222,12 +221,12 @@ impl Destination {
         )
     }
 
-    /// The folder for the program and for what it writes, if one was named.
+    /// Returns the folder for the program and for the agent's files, if one was named.
     pub fn folder(&self) -> Option<&str> {
         self.folder.as_deref()
     }
 
-    /// A command line that does `words` there, for people.
+    /// Returns a command line for people that runs `words` there.
     pub(super) fn command_words(&self, words: &str) -> String {
         match &self.place {
             Place::Machine { ssh, .. } => format!("ssh {ssh} {words}"),
@@ -246,7 +245,7 @@ impl Destination {
     }
 }
 
-/// A folder for the program on `whose`.
+/// Checks a folder for the program on `whose` and returns it.
 fn plain_folder(whose: &str, folder: &str) -> Result<String> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._+@=:,-".contains(c);
     let is_below = folder.split('/').all(|part| part != ".." && part != ".");

@@ -1,5 +1,5 @@
-//! The far side before it is an agent: lines of ours among whatever its shell prints, and bytes to
-//! it. What must hold: no wait is without a limit, and none goes on after Ctrl-C.
+//! The far side before it is an agent: reads the marked lines among any output of its shell, and
+//! sends bytes to it. Invariants: each wait has a limit, and none goes on after Ctrl-C.
 
 use crate::process;
 use anyhow::{Context, Result, anyhow, bail, ensure};
@@ -10,37 +10,38 @@ use std::os::fd::AsFd;
 use std::process::{ChildStdin, ChildStdout};
 use std::time::Duration;
 
-/// What a line of ours begins with: a login shell may say something before.
+/// Prefix of the script's lines: a login shell may print something before.
 const MARK: &str = "cassay-agent: ";
 
-/// The most that is read in search of it: more than any message of the day, and little memory.
+/// Maximum number of bytes read in search of it: more than any message of the day, and little
+/// memory.
 const SAID_BYTES_MAX: usize = 64 << 10;
 
-/// How long one wait is, between two looks at whether somebody wants us to end.
+/// Duration of one wait, between two checks for an interrupt.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
-/// How much is written after one wait: what a pipe always takes that takes anything.
+/// Bytes written after one wait: a pipe that accepts anything always accepts this.
 const PIECE_BYTES: usize = 4096;
 
-/// How long it may take nothing of what is sent: `ssh` itself sees a line that is cut after 15 s.
+/// Time limit for a far side that accepts no bytes: `ssh` itself detects a cut line after 15 s.
 const STALL_LIMIT: Duration = Duration::from_secs(60);
 
-/// Both ways to the far side.
+/// Both directions of the connection to the far side.
 pub(super) struct FarSide {
     pub(super) writer: ChildStdin,
     pub(super) reader: ChildStdout,
 }
 
-/// Why the far side is not heard.
+/// Reason why no line is heard.
 #[derive(Debug)]
 pub(super) enum Unheard {
-    /// It is gone.
+    /// The far side is gone.
     HungUp,
-    /// Its shell prints more than we read.
+    /// Its shell prints more than the limit.
     TooMuch,
-    /// It is silent for so long.
+    /// It has been silent for this long.
     Late(Duration),
-    /// Something here, or somebody who wants us to end.
+    /// A local error, or an interrupt by the user.
     Other(anyhow::Error),
 }
 
@@ -51,24 +52,24 @@ impl From<anyhow::Error> for Unheard {
 }
 
 impl FarSide {
-    /// What its next line of ours says.
+    /// Returns the content of its next marked line.
     pub(super) fn line(&mut self, limit: Duration) -> Result<String, Unheard> {
         line(&mut self.reader, limit)
     }
 
-    /// Says words that its script waits for.
+    /// Sends words that its script waits for.
     ///
     /// # Errors
-    /// As [`FarSide::send`].
+    /// Those of [`FarSide::send`].
     pub(super) fn say(&mut self, words: &str) -> Result<()> {
         self.send(&mut format!("{words}\n").as_bytes())
     }
 
-    /// Sends it bytes, for as long as it takes some. Why one is gone that takes no more, what is
-    /// heard of it tells.
+    /// Sends it bytes, as long as it accepts some. If it is gone and accepts no more, its output
+    /// tells why.
     ///
     /// # Errors
-    /// They cannot be read, or it takes nothing.
+    /// They cannot be read, or it accepts nothing.
     pub(super) fn send(&mut self, bytes: &mut impl Read) -> Result<()> {
         let mut piece = [0; PIECE_BYTES];
         loop {
@@ -86,7 +87,7 @@ impl FarSide {
     }
 }
 
-/// Waits until something can be read or written; false where it cannot by the deadline.
+/// Waits until something can be read or written; returns false at the deadline.
 fn wait(fd: impl AsFd, flags: PollFlags, deadline: Deadline) -> Result<bool> {
     loop {
         if process::is_interrupted() {
@@ -124,7 +125,7 @@ fn line(reader: &mut ChildStdout, limit: Duration) -> Result<String, Unheard> {
             said.push(byte[0]);
             continue;
         }
-        // What is printed without an end of line stands before ours.
+        // Output without an end of line precedes the mark.
         let text = String::from_utf8_lossy(&said);
         if let Some((_, ours)) = text.rsplit_once(MARK) {
             return Ok(ours.trim().to_owned());
@@ -174,7 +175,7 @@ mod tests {
     #[test]
     fn a_deadline_holds_though_there_is_always_more_to_read() {
         let (mut child, mut far) = child("yes hello");
-        // What can be read is there before the time is up.
+        // The input is ready before the time is up.
         assert!(wait(&far.reader, PollFlags::IN, Deadline::after(LIMIT)).unwrap());
         assert!(matches!(
             far.line(Duration::ZERO),

@@ -1,5 +1,5 @@
-//! The programs that are put onto machines, one for each kind of processor: this one, and those of
-//! the same build for others, where they lie at hand.
+//! The programs that are put onto machines, one for each kind of processor. They are this one, and
+//! those of the same build for other processors that are available locally.
 
 use crate::link::OURSELVES;
 use anyhow::{Context, Result, bail};
@@ -12,25 +12,27 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What has been read of programs, by the processor that they are for.
+/// Programs read so far, by their processor.
 static PROGRAMS: Mutex<Option<HashMap<String, Arc<Program>>>> = Mutex::new(None);
 
-/// A program as it goes to other machines.
+/// A program in the form in which it is sent to other machines.
 #[derive(Debug)]
 pub(super) struct Program {
     file: PathBuf,
-    /// The SHA-256 of its bytes, by which it is called on other machines.
+    /// SHA-256 of its bytes, its name on other machines.
     pub(super) digest: String,
     pub(super) bytes: u64,
-    /// With gzip, for the first machine that wants it so and all others: about a third of it.
+    /// Its gzip form, about a third of its size: created for the first machine that needs it, and
+    /// kept.
     packed: Mutex<Option<Arc<Vec<u8>>>>,
 }
 
 impl Program {
-    /// The one for machines that call their processor `machine`, read once in each process.
+    /// Returns the program for machines whose processor is called `machine`, read once in each
+    /// process.
     ///
     /// # Errors
-    /// There is none, with where it should be and how it is had.
+    /// There is none, with the places searched and the way to get it.
     pub(super) fn of(machine: &str) -> Result<Arc<Program>> {
         let mut programs = PROGRAMS.lock().unwrap_or_else(PoisonError::into_inner);
         let programs = programs.get_or_insert_default();
@@ -69,18 +71,18 @@ impl Program {
         })
     }
 
-    /// Where it lies, for messages; none if it is the one that runs.
+    /// Returns its path, for messages. `None` if it is the running program.
     pub(super) fn other(&self) -> Option<&Path> {
         (self.file != Path::new(OURSELVES)).then_some(&self.file)
     }
 
-    /// It as it is.
+    /// Opens the program itself.
     pub(super) fn plain(&self) -> Result<Opened> {
         foreign::open(FileKind::Archive, &self.file)
             .with_context(|| format!("open {}", self.file.display()))
     }
 
-    /// It as gzip has it; whoever comes while it is being packed waits for that.
+    /// Returns its gzip form; concurrent callers wait for the first to compress it.
     pub(super) fn packed(&self) -> Result<Arc<Vec<u8>>> {
         let mut packed = self.packed.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(packed) = &*packed {
@@ -96,7 +98,7 @@ impl Program {
     }
 }
 
-/// Where a program of the same build for another processor is looked for: beside this one, and in
+/// Returns the places of a program of the same build for another processor: beside this one, and in
 /// the user's cache.
 fn places(machine: &str) -> Vec<PathBuf> {
     let set = |name: &str| {
@@ -141,11 +143,11 @@ fn of_other(machine: &str) -> Result<PathBuf> {
     )
 }
 
-/// What a program is for, by its header; none if that is none that we know.
+/// Returns the processor of a program, by its header. `None` if it is unknown.
 fn processor(file: &Path) -> Option<&'static str> {
     let mut header = [0; 20];
     foreign::open(FileKind::Archive, file).ok()?.read_exact(&mut header).ok()?;
-    // ELF, and e_machine as little-endian processors have it.
+    // ELF, and e_machine in little-endian order.
     match (&header[..4], u16::from_le_bytes([header[18], header[19]])) {
         (b"\x7fELF", 62) => Some("x86_64"),
         (b"\x7fELF", 183) => Some("aarch64"),

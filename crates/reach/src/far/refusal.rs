@@ -1,9 +1,8 @@
-//! Why there is no agent in a place: what `ssh`, `kubectl`, a login shell or `sudo` says, as a
-//! sentence with the next step.
+//! Reason why there is no agent in a place: the output of `ssh`, `kubectl`, a login shell or
+//! `sudo`, turned into a sentence with the next step.
 //!
-//! The words that are looked for are those of OpenSSH 7.6 to 10, of kubectl and Kubernetes 1.34,
-//! of dash, bash and busybox, and of sudo 1.8 and 1.9. What none of them has said is told as it
-//! stands.
+//! The known messages are those of OpenSSH 7.6 to 10, of kubectl and Kubernetes 1.34, of dash, bash
+//! and busybox, and of sudo 1.8 and 1.9. Unknown messages are reported verbatim.
 
 mod rows;
 
@@ -12,25 +11,25 @@ use rows::{BEFORE_LOGIN, BY_KUBECTL, BY_LOGIN, BY_OTHERS, BY_SSH_ITSELF, Row};
 use std::fmt;
 use std::process::ExitStatus;
 
-/// How many lines of the end are looked at: a changed key takes 14, and a banner comes before.
+/// Number of last lines that are examined: a changed key takes 14, and a banner comes before.
 const LINES_MAX: usize = 20;
 
-/// How much is told of words that nobody knows.
+/// Maximum length of an unknown message in a report.
 const TOLD_CHARS_MAX: usize = 1000;
 
-/// The status with which `ssh` ends by itself.
+/// Exit status of `ssh` for its own errors.
 const BY_SSH: i32 = 255;
 
-/// Why an agent cannot be had somewhere.
+/// Reason why an agent cannot be started in a place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// Which machine, or which pod.
+    /// Name of the machine or pod.
     pub destination: String,
-    /// The cause, a sentence.
+    /// Cause, as a sentence.
     pub cause: String,
-    /// What to do about it, if that is known.
+    /// Remedy, if known.
     pub hint: Option<String>,
-    /// Whether its sshd hung up on us before anybody had to prove who he is: it may be busy.
+    /// True if its sshd hung up before authentication: it may be busy.
     pub(super) is_before_login: bool,
 }
 
@@ -51,7 +50,7 @@ impl Refusal {
         }
     }
 
-    /// The same after it was tried more than once.
+    /// Returns it with the number of tries.
     pub(super) fn after_tries(mut self, count: u32) -> Refusal {
         self.cause = format!("{}, {count} times in a row", self.cause);
         self
@@ -59,7 +58,7 @@ impl Refusal {
 }
 
 impl Refusal {
-    /// Cause and hint, where it is said already of whom.
+    /// Returns cause and hint without the destination.
     pub fn why(&self) -> String {
         match &self.hint {
             Some(hint) => format!("{}\nhint: {hint}", self.cause),
@@ -76,12 +75,12 @@ impl fmt::Display for Refusal {
 
 impl std::error::Error for Refusal {}
 
-/// Machines that were wanted together and are not reached, all of them.
+/// All machines of a group that are not reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unreached {
-    /// How many were wanted.
+    /// Number of machines in the group.
     pub count_wanted: usize,
-    /// Those that are not reached, in the order in which they were named.
+    /// The unreachable ones, in the order in which they were named.
     pub refusals: Vec<Refusal>,
 }
 
@@ -103,10 +102,10 @@ impl fmt::Display for Unreached {
 
 impl std::error::Error for Unreached {}
 
-/// What has come in the way.
+/// Obstacle on the way to an agent.
 #[derive(Debug)]
 pub(super) enum Trouble {
-    /// It is known.
+    /// A known one.
     Told { cause: String, hint: Option<String> },
     /// The far side is gone, or silent.
     BrokeOff(End),
@@ -120,7 +119,7 @@ impl Trouble {
         }
     }
 
-    /// Words of ours, which may have their hint behind them.
+    /// Converts an error of this program, which may include a hint.
     pub(super) fn of_error(error: &anyhow::Error) -> Trouble {
         let words = format!("{error:#}");
         let (cause, hint) = match words.split_once("\nhint: ") {
@@ -130,7 +129,7 @@ impl Trouble {
         Trouble::Told { cause, hint }
     }
 
-    /// What stands in the way there, as the script says it.
+    /// Converts an obstacle on the far side, as reported by the script.
     pub(super) fn of_obstacle(wanted: &Destination, obstacle: &str, lines: &[String]) -> Trouble {
         let (what, folder) = obstacle.split_once(' ').unwrap_or((obstacle, ""));
         let other = "name another folder for the program (`folder`)";
@@ -165,32 +164,32 @@ impl Trouble {
     }
 }
 
-/// How the way to a machine ended.
+/// End of a connection to a machine.
 #[derive(Debug)]
 pub(super) struct End {
-    /// What we were about, or what was said instead of what we waited for.
+    /// Description of the current step, or the unexpected answer.
     pub(super) words: String,
-    /// How `ssh` ended, if it did.
+    /// Exit status of `ssh`, if it ended.
     pub(super) status: Option<ExitStatus>,
-    /// How far it had come.
+    /// Stage that it had reached.
     pub(super) stage: Stage,
-    /// The end of what it has said.
+    /// Last lines of its output.
     pub(super) lines: Vec<String>,
 }
 
-/// How far it has come there.
+/// Stage of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stage {
-    /// Nothing of ours has been heard.
+    /// No marked line has been heard.
     Login,
-    /// Our script runs.
+    /// The script runs.
     Script,
     /// The program is being started.
     Program,
 }
 
 impl Row {
-    /// The line of `lines` that has all its words.
+    /// Returns the line of `lines` that has all its words.
     fn line<'a>(&self, lines: &'a [String]) -> Option<&'a str> {
         let fits = |line: &&String| self.words.iter().all(|words| line.contains(words));
         lines.iter().rfind(fits).map(String::as_str)
@@ -212,7 +211,7 @@ impl Row {
     }
 }
 
-/// The command that forgets a host key which has changed.
+/// Returns the command that removes a changed host key.
 fn forget(lines: &[String]) -> String {
     let between = |before: &str, after: &str| {
         let within = |line: &String| {
@@ -235,13 +234,13 @@ impl End {
         self.status.and_then(|status| status.code())
     }
 
-    /// The last lines: only they are about the end.
+    /// Returns the last lines: only they are about the end.
     fn last_lines(&self) -> &[String] {
         let from = self.lines.len().saturating_sub(LINES_MAX);
         &self.lines[from..]
     }
 
-    /// What it means, where somebody knows that.
+    /// Returns its explanation, if the messages are known.
     fn explained(&self, wanted: &Destination) -> Option<Refusal> {
         let lines = self.last_lines();
         let of = |rows: &[Row]| {
@@ -273,7 +272,7 @@ impl End {
         })
     }
 
-    /// A shell's statuses for what it cannot start.
+    /// Explains a shell's exit codes for programs that it cannot start.
     fn not_started(&self, wanted: &Destination) -> Option<Refusal> {
         let line = self.lines.last().map_or("no word of why", String::as_str);
         let (cause, hint) = match (self.stage, self.code()?) {
@@ -296,7 +295,7 @@ impl End {
         })
     }
 
-    /// In the words of whoever has said something.
+    /// Returns the message verbatim.
     fn as_it_stands(&self, wanted: &Destination) -> (String, Option<String>) {
         let said = self.last_lines().join("; ");
         let surplus = said.chars().count().saturating_sub(TOLD_CHARS_MAX);

@@ -1,8 +1,9 @@
-//! The one way in which a program is asked something and heard: with a limit of time and of bytes.
+//! Runs a program and reads its answer, with a limit of time and of bytes. This is the only way in
+//! which programs are asked.
 //!
-//! A program may wait for ever, say more than memory holds, or leave children behind that keep its
-//! pipes open. None of that holds the caller up: the program and its children are ended when its
-//! time is over, and nothing waits for who else holds the pipes.
+//! A program may wait for ever, print more than memory holds, or leave children behind that keep
+//! its pipes open. None of that blocks the caller. The program and its children are ended when its
+//! time is over, and other holders of the pipes are not waited for.
 
 use super::{Life, is_interrupted, spawn};
 use anyhow::{Context, Result, bail};
@@ -15,19 +16,19 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
-/// How long one wait for a program takes: its end and Ctrl-C are seen as late.
+/// Duration of one wait for a program: its end and Ctrl-C are noticed with this delay.
 const TICK: Duration = Duration::from_millis(20);
 const PIECE_BYTES: usize = 64 << 10;
-/// Pieces of a stream between two looks at the clock: a whole pipe of the largest size, 1 MiB.
+/// Pieces of a stream between two checks of the clock: a whole pipe of the largest size, 1 MiB.
 const PIECES_AT_ONCE: usize = 17;
 
-/// Bytes of either stream that an answer may have: the largest are lists of a large cluster's pods.
+/// Maximum bytes of either stream of an answer: the largest are lists of a large cluster's pods.
 const ANSWER_BYTES_MAX: usize = 64 << 20;
 
-/// How long a program is waited for.
+/// Time that a program is given.
 #[derive(Clone, Copy, Debug)]
 pub struct Patience {
-    /// Until it is ended.
+    /// Time until it is ended.
     pub limit: Duration,
     /// True if Ctrl-C ends it earlier. False for a program that clears something up.
     pub heeds_interrupt: bool,
@@ -36,20 +37,20 @@ pub struct Patience {
 /// One of the two streams of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stream {
-    /// Its answer.
+    /// Standard output.
     Output,
-    /// Its complaints.
+    /// Standard error.
     Errors,
 }
 
 /// The answer of a program that has ended by itself.
 #[derive(Debug)]
 pub struct Answer {
-    /// How it ended.
+    /// Its exit status.
     pub status: ExitStatus,
-    /// All that it wrote to its output.
+    /// All bytes of its output.
     pub output: Vec<u8>,
-    /// All that it wrote to its error stream.
+    /// All bytes of its error stream.
     pub errors: Vec<u8>,
 }
 
@@ -74,7 +75,7 @@ impl std::fmt::Display for Late {
 impl std::error::Error for Late {}
 
 impl Patience {
-    /// Up to `limit`, and not after Ctrl-C.
+    /// Returns patience up to `limit`, and not beyond Ctrl-C.
     pub fn of(limit: Duration) -> Patience {
         Patience {
             limit,
@@ -83,11 +84,11 @@ impl Patience {
     }
 }
 
-/// Runs a program, gives it `input`, and waits for its answer.
+/// Runs a program, sends it `input`, and waits for its answer.
 ///
 /// # Errors
-/// It cannot be started, takes longer than `patience`, or says more than an answer may have; it is
-/// ended then.
+/// It cannot be started, takes longer than `patience`, or prints more than an answer may have; it
+/// is ended then.
 pub fn ask(command: Command, input: &[u8], patience: Patience) -> Result<Answer> {
     let program = command.get_program().to_string_lossy().into_owned();
     let (mut output, mut errors) = (Vec::new(), Vec::new());
@@ -113,8 +114,8 @@ pub fn ask(command: Command, input: &[u8], patience: Patience) -> Result<Answer>
     })
 }
 
-/// Runs a program, gives it `input`, and hands on what it says as it comes. `None` if it took
-/// longer than `patience` and was ended, with all that it had started.
+/// Runs a program, sends it `input`, and passes on its output as it comes. `None` if it took longer
+/// than `patience` and was ended, with all its children.
 ///
 /// # Errors
 /// It cannot be started, Ctrl-C ended it, or `take` refuses.
@@ -137,7 +138,7 @@ pub fn listen(
     loop {
         let said_all = running.hear(&mut take).with_context(|| format!("listen to {program}"))?;
         if let Some(status) = running.status()? {
-            // Its children may hold the pipes for longer: what it said itself is there by now.
+            // Its children may hold the pipes for longer: its own output is there by now.
             running.hear(&mut take)?;
             return Ok(Some(status));
         }
@@ -155,7 +156,7 @@ pub fn listen(
     }
 }
 
-/// A program with its pipes, of which none is waited for. Dropping it ends its whole group.
+/// A program with non-blocking pipes. Dropping it ends its whole group.
 struct Running<'i> {
     child: Child,
     input: &'i [u8],
@@ -185,8 +186,8 @@ impl<'i> Running<'i> {
         input.into_iter().chain(output).chain(errors)
     }
 
-    /// Takes what is there until now, and gives it what it can take; true when both streams have
-    /// ended.
+    /// Reads the available output, and writes as much input as it accepts. Returns true if both
+    /// streams have ended.
     fn hear(&mut self, take: &mut impl FnMut(Stream, &[u8]) -> Result<()>) -> Result<bool> {
         self.give();
         let piece = &mut self.piece;
@@ -208,7 +209,7 @@ impl<'i> Running<'i> {
                 Ok(count) => self.input = &self.input[count..],
                 Err(e) if e.kind() == ErrorKind::WouldBlock => return,
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}
-                // One that has ended already says why.
+                // A program that has ended already reports why itself.
                 Err(_) => break,
             }
         }
@@ -238,7 +239,7 @@ impl<'i> Running<'i> {
     }
 }
 
-/// Reads a stream as far as it has come; true when it has ended.
+/// Reads the available part of a stream; returns true if it has ended.
 fn drained(
     stream: &mut Option<impl Read>,
     piece: &mut [u8],
@@ -264,7 +265,7 @@ impl Drop for Running<'_> {
         if self.has_ended {
             return;
         }
-        // Its status has not been taken: its id and that of its group are still its own.
+        // Its status has not been reaped: its id and that of its group are still its own.
         if let Some(group) = Pid::from_raw(self.child.id().cast_signed()) {
             let _ = kill_process_group(group, Signal::KILL);
         }
@@ -304,7 +305,7 @@ mod tests {
         let input: Vec<u8> = (0..1_000_000u32).map(|n| (n % 251) as u8).collect();
         let answer = ask(shell("cat"), &input, LONG).unwrap();
         assert!(answer.output == input, "{} bytes", answer.output.len());
-        // One that does not read it is not waited for.
+        // A program that does not read it is not waited for.
         assert!(ask(shell("true"), &input, LONG).unwrap().status.success());
     }
 

@@ -1,4 +1,4 @@
-//! What the operations of two runs cost, beside each other.
+//! Compares the costs of the operations of two runs.
 
 use super::pairs::{Matched, Pair};
 use crate::page::{Block, Section, Verdict};
@@ -9,7 +9,7 @@ use analysis::multiple::differing;
 use analysis::{Comparison, Metric, compare_unpaired};
 use store::record::{CostComparisonRecord, CostKind};
 
-/// Every cost that both runs know at a point. One that was nothing has no ratio.
+/// Returns every cost that both runs know at a point. A cost of zero has no ratio.
 pub fn compared(matched: &Matched<'_, '_>) -> Vec<CostComparisonRecord> {
     let is_usable = |point: &Point<'_>| point.verdict != Verdict::Invalid;
     let usable = matched.iter().filter(|(a, b)| is_usable(a) && is_usable(b));
@@ -46,7 +46,8 @@ fn at_point(baseline: &Point<'_>, contender: &Point<'_>) -> Vec<CostComparisonRe
     .collect()
 }
 
-/// The costs as a table for each contender; the section is empty where no two runs know one.
+/// Returns the costs as a table for each contender. The section is empty if no two runs know a
+/// cost.
 pub fn section(baseline: &RunView, pairs: &[Pair<'_, '_>]) -> Section {
     let table = |pair: &Pair<'_, '_>| {
         let caption = match pairs.len() {

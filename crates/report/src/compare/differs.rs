@@ -1,4 +1,4 @@
-//! What stands in one run only, and what differs in how the runs were made.
+//! Lists points that are in one run only, and differences in how the runs were made.
 
 use super::pairs::Pair;
 use super::side::Side;
@@ -12,7 +12,7 @@ use serde_json::json;
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Points that stand in one of two runs only.
+/// Returns the points that are in only one of two runs.
 pub(super) fn unmatched(sides: &[Side<'_>], left: &[Point<'_>], pairs: &[Pair<'_, '_>]) -> Section {
     let mut blocks = Vec::new();
     for pair in pairs {
@@ -52,8 +52,8 @@ pub(super) fn unmatched(sides: &[Side<'_>], left: &[Point<'_>], pairs: &[Pair<'_
     }
 }
 
-/// The study as it was resolved. Of a file that it names only how long it is and what its text
-/// hashes to: keys of somebody's table are no part of a page that is passed on.
+/// Returns the resolved study. A file that it names is replaced by its length and hash: keys of a
+/// user's table must not be on a page that is shared.
 fn study(run: &RunView) -> BTreeMap<String, String> {
     let mut resolved = run.plan.resolved.clone();
     for text in resolved.overrides.inputs.values_mut() {
@@ -65,7 +65,7 @@ fn study(run: &RunView) -> BTreeMap<String, String> {
     flatten(&json!(resolved))
 }
 
-/// Everything about a run that can be told apart by a name.
+/// Returns all named properties of a run.
 fn properties(run: &RunView) -> BTreeMap<String, String> {
     let mut all: BTreeMap<String, String> = study(run)
         .into_iter()
@@ -85,7 +85,7 @@ fn properties(run: &RunView) -> BTreeMap<String, String> {
         for (name, value) in &node.facts {
             all.insert(format!("{}: {name}", node.name), value.clone());
         }
-        // Of what was asked trial by trial there is a better record.
+        // For settings that were requested per trial there is a better record.
         let settings = if told { None } else { Some(&node.settings) };
         for (name, value) in settings.into_iter().flatten() {
             all.insert(format!("{} setting: {name}", node.name), value.clone());
@@ -95,7 +95,7 @@ fn properties(run: &RunView) -> BTreeMap<String, String> {
     all
 }
 
-/// The same of two runs, as data.
+/// Returns the differences of two runs as data.
 pub(super) fn difference_maps(a: &RunView, b: &RunView) -> BTreeMap<String, [Option<String>; 2]> {
     let (a, b) = (properties(a), properties(b));
     let keys: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
@@ -104,7 +104,7 @@ pub(super) fn difference_maps(a: &RunView, b: &RunView) -> BTreeMap<String, [Opt
     keys.into_iter().filter(differs).map(|key| (key.clone(), both(key))).collect()
 }
 
-/// The runs, each with its own verdict and the way to its report.
+/// Lists the runs, each with its verdict and a link to its report.
 pub(super) fn runs(sides: &[Side<'_>]) -> Section {
     let version = |side: &Side<'_>| side.run.plan.cassay.clone();
     let why = |side: &Side<'_>| {
@@ -137,7 +137,7 @@ pub(super) fn runs(sides: &[Side<'_>]) -> Section {
     }
 }
 
-/// What differs between the runs, a column each.
+/// Lists the differences between the runs, a column each.
 pub(super) fn differences(sides: &[Side<'_>]) -> Section {
     let all: Vec<BTreeMap<String, String>> =
         sides.iter().map(|side| properties(side.run)).collect();

@@ -1,5 +1,4 @@
-//! The figure of the first screen: the runs over each other, and what they come to beside the
-//! baseline.
+//! The figure of the first screen: the runs in one plot, and their ratios to the baseline.
 
 use super::pairs::{Pair, metric_of, primary};
 use super::results::{Row, labels, rows};
@@ -13,14 +12,14 @@ use crate::summary::{ALL, Point, only_axis, variant_name};
 use analysis::procedure;
 use store::record::{ComparisonRecord, Finding};
 
-/// Fewer loads than this are no curve.
+/// Minimum number of loads for a curve.
 const PLACES_MIN: usize = 3;
-/// Ratios that a first screen has room for.
+/// Maximum number of ratios on a first screen.
 const RATIOS_MAX: usize = 12;
-/// Values that must be above a place of a curve for it to be drawn.
+/// Minimum number of values above a point of a curve for it to be drawn.
 const ABOVE_MIN: f64 = 10.0;
 
-/// The figure; none of runs that have nothing in common.
+/// Returns the figure. `None` if the runs have nothing in common.
 pub(super) fn figure(
     sides: &[Side<'_>],
     left: &[Point<'_>],
@@ -66,7 +65,7 @@ pub(super) fn figure(
     })
 }
 
-/// What was done, or how long it took, over the load.
+/// Plots throughput, or latency, over the load.
 fn over_load(sides: &[Side<'_>], rows: &[&Row<'_, '_>], metric: &str) -> (CurvePlot, &'static str) {
     let is_throughput = metric == "ops_per_s";
     let mut marks = Vec::new();
@@ -137,7 +136,7 @@ fn over_load(sides: &[Side<'_>], rows: &[&Row<'_, '_>], metric: &str) -> (CurveP
     (plot, title)
 }
 
-/// The distributions of latency at a point. None without any.
+/// Plots the distributions of latency at a point. `None` without any.
 fn distributions(
     sides: &[Side<'_>],
     rows: &[&Row<'_, '_>],
@@ -175,7 +174,7 @@ fn unnamed_line(points: Vec<(f64, Option<f64>)>, index: usize) -> LeadMark {
     }
 }
 
-/// The ratios of a metric at every point, each with its interval.
+/// Plots the ratios of a metric at every point, each with its interval.
 fn ratios(
     sides: &[Side<'_>],
     pairs: &[Pair<'_, '_>],

@@ -1,4 +1,4 @@
-//! Which points two runs have in common, and how they compare.
+//! Matches the points of two runs, and compares them.
 
 use crate::page::Verdict;
 use crate::summary::Point;
@@ -7,7 +7,7 @@ use analysis::{Comparison, Metric, procedure};
 use measure::Known;
 use store::record::{ComparisonRecord, CostComparisonRecord, MultiplicityRecord, TrialFinding};
 
-/// A contender beside the baseline.
+/// A contender and its comparison with the baseline.
 pub(super) struct Pair<'p, 'a> {
     pub(super) run: &'a RunView,
     /// Number of the run on the page: the baseline is 0.
@@ -15,12 +15,12 @@ pub(super) struct Pair<'p, 'a> {
     pub(super) points: &'p [Point<'a>],
     pub(super) matched: Matched<'p, 'a>,
     pub(super) comparisons: Vec<ComparisonRecord>,
-    /// What operations cost beside the baseline's; filled in by who knows costs.
+    /// Costs compared with the baseline's; filled in by `costs`.
     pub(super) costs: Vec<CostComparisonRecord>,
 }
 
-/// Every contender beside the baseline, which is the first of the runs; and how many false findings
-/// to expect of all comparisons together.
+/// Compares every contender with the baseline, which is the first of the runs. Also returns the
+/// expected number of false findings of all comparisons together.
 pub(super) fn pairs<'p, 'a>(
     runs: &[&'a RunView],
     points: &'p [Vec<Point<'a>>],
@@ -46,7 +46,7 @@ pub(super) fn pairs<'p, 'a>(
     (pairs, many)
 }
 
-/// The same variant at the same point in both runs.
+/// Pairs of points: the same variant at the same point in both runs.
 pub(super) type Matched<'p, 'a> = Vec<(&'p Point<'a>, &'p Point<'a>)>;
 
 fn matched<'p, 'a>(left: &'p [Point<'a>], right: &'p [Point<'a>]) -> Matched<'p, 'a> {
@@ -55,10 +55,10 @@ fn matched<'p, 'a>(left: &'p [Point<'a>], right: &'p [Point<'a>]) -> Matched<'p,
     left.iter().filter_map(pair).collect()
 }
 
-/// One metric: its name in records, how it is judged, and where it stands.
+/// Metric: its name in records, its comparison, and its value.
 type Compared = (&'static str, Metric, fn(&TrialFinding) -> Known);
 
-/// What is compared at each point.
+/// Metrics that are compared at each point.
 const METRICS: [Compared; 4] = [
     ("ops_per_s", Metric::THROUGHPUT, |t| {
         Known::Exactly(t.all.ops_per_s)
@@ -70,7 +70,7 @@ const METRICS: [Compared; 4] = [
     }),
 ];
 
-/// A comparison before it is judged beside the others.
+/// A comparison before it is judged among the others.
 struct SeenComparison {
     /// Number of the pair.
     pair: usize,
@@ -81,8 +81,8 @@ struct SeenComparison {
     is_primary: bool,
 }
 
-/// One block is one observation; the blocks of two runs do not belong together in pairs. Latency of
-/// a saturated point is that of its length; what is a lower bound in both runs has no ratio.
+/// Compares the points. One block is one observation; the blocks of two runs are not pairs. Latency
+/// of a saturated point depends on its length. If both sides are lower bounds, there is no ratio.
 fn seen(pair: usize, matched: &Matched<'_, '_>) -> Vec<SeenComparison> {
     let primary = primary(matched);
     let mut found = Vec::new();
@@ -92,7 +92,8 @@ fn seen(pair: usize, matched: &Matched<'_, '_>) -> Vec<SeenComparison> {
         }
         for (metric, how, value) in METRICS {
             let is_saturated = a.saturated || b.saturated;
-            // What both kept up with is what was offered: it says nothing of either.
+            // Throughput at a rate that both kept up with equals the offered rate, and says nothing
+            // about either.
             let is_as_offered = a.at.is_some_and(procedure::Point::is_rate) && !is_saturated;
             let is_throughput = metric == "ops_per_s";
             if (is_saturated && !is_throughput) || (is_as_offered && is_throughput) {
@@ -113,7 +114,7 @@ fn seen(pair: usize, matched: &Matched<'_, '_>) -> Vec<SeenComparison> {
     found
 }
 
-/// Judges the comparisons of all pairs together. How many false findings to expect of them.
+/// Judges the comparisons of all pairs together. Returns the expected number of false findings.
 fn judge(pairs: &mut [Pair<'_, '_>]) -> Option<MultiplicityRecord> {
     let each = pairs.iter().enumerate();
     let found: Vec<SeenComparison> =
@@ -152,7 +153,7 @@ fn judge(pairs: &mut [Pair<'_, '_>]) -> Option<MultiplicityRecord> {
     })
 }
 
-/// What the question is about at a point: at a rate how long it took, else what was done.
+/// Returns the metric that answers a question at a point: latency at a rate, otherwise throughput.
 pub(super) fn metric_of(point: &Point<'_>) -> &'static str {
     if point.at.is_some_and(procedure::Point::is_rate) {
         "latency_ms.p99"
@@ -161,8 +162,8 @@ pub(super) fn metric_of(point: &Point<'_>) -> &'static str {
     }
 }
 
-/// Where both runs together did most, of what both kept up with: their sum says nothing about their
-/// difference, so that choosing by it favours no side.
+/// Returns the pair with the highest throughput of both runs together, of those that both kept up
+/// with. Their sum says nothing about their difference, so the choice favours no side.
 pub(super) fn primary(matched: &Matched<'_, '_>) -> Option<usize> {
     let fits = |(a, b): &(&Point<'_>, &Point<'_>)| {
         let usable = |p: &Point<'_>| p.verdict != Verdict::Invalid && !p.saturated;

@@ -1,5 +1,5 @@
-//! The comparisons as tables, throughput of all runs as bars, and their latency distributions over
-//! each other.
+//! Shows the comparisons as tables, throughput of all runs as bars, and their latency distributions
+//! in one chart.
 
 use super::pairs::Pair;
 use super::side::Side;
@@ -11,10 +11,10 @@ use crate::summary::{ALL, Point, bound_labels, variant_name};
 use crate::view::RunView;
 use analysis::Metric;
 
-/// Charts of distributions that a page has room for.
+/// Maximum number of charts of distributions on a page.
 const CURVES_MAX: usize = 24;
 
-/// The tables and charts.
+/// Returns the tables and charts.
 pub(super) fn results(sides: &[Side<'_>], left: &[Point<'_>], pairs: &[Pair<'_, '_>]) -> Section {
     let baseline = sides[0].run;
     let mut blocks = Vec::new();
@@ -62,7 +62,7 @@ fn foot() -> String {
 /// A point in every run that has it, the baseline first.
 pub(super) type Row<'p, 'a> = Vec<Option<&'p Point<'a>>>;
 
-/// The points that the baseline has in common with any contender.
+/// Returns the points that the baseline shares with any contender.
 pub(super) fn rows<'p, 'a>(left: &'p [Point<'a>], pairs: &[Pair<'p, 'a>]) -> Vec<Row<'p, 'a>> {
     let row = |point: &'p Point<'a>| {
         let of = |pair: &Pair<'p, 'a>| {
@@ -76,7 +76,7 @@ pub(super) fn rows<'p, 'a>(left: &'p [Point<'a>], pairs: &[Pair<'p, 'a>]) -> Vec
     left.iter().filter_map(row).collect()
 }
 
-/// `mixed, threads 8`, the variant only where there are several.
+/// For example `mixed, threads 8`; the variant only if there are several.
 pub(super) fn labels(rows: &[Row<'_, '_>], baseline: &RunView) -> Vec<String> {
     let points: Vec<&Point<'_>> = rows.iter().filter_map(|row| row[0]).collect();
     let several = points.iter().any(|p| p.variant != points[0].variant);
@@ -144,7 +144,7 @@ fn chart(sides: &[Side<'_>], rows: &[Row<'_, '_>]) -> Chart {
     }
 }
 
-/// A chart for each point: the distribution of every run.
+/// Returns a chart for each point: the distribution of every run.
 fn curves(sides: &[Side<'_>], rows: &[Row<'_, '_>]) -> Vec<(String, Chart)> {
     let chart = |(row, label): (&Row<'_, '_>, String)| {
         let mut series = Vec::new();

@@ -1,12 +1,12 @@
-//! A run on a page of several.
+//! A run on a page with several runs.
 
 use crate::view::RunView;
 
 /// A run that is compared.
 #[derive(Clone, Debug)]
 pub struct Side<'a> {
-    /// The run.
+    /// The run itself.
     pub run: &'a RunView,
-    /// Where its report is, from where the page is; none where no way leads there.
+    /// Link from the page to its report. `None` if there is no path to it.
     pub link: Option<String>,
 }

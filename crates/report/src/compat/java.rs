@@ -1,9 +1,9 @@
-//! Numbers as Java's formatter writes them, whose rounding is not Rust's: from the shortest
-//! decimal digits of the number, halves away from zero.
+//! Formats numbers as Java's formatter does. It rounds the shortest decimal digits of the number,
+//! halves away from zero, unlike Rust.
 
 use measure::number::grouped as digits_grouped;
 
-/// `%.Nf`, with commas between thousands when `grouped`.
+/// Formats as `%.Nf`, with commas between thousands if `grouped`.
 pub(super) fn fixed(value: f64, decimals: usize, grouped: bool) -> String {
     if value.is_nan() {
         return "NaN".to_owned();
@@ -24,7 +24,7 @@ pub(super) fn fixed(value: f64, decimals: usize, grouped: bool) -> String {
     }
 }
 
-/// Digits before and behind the point.
+/// Returns the digits before and behind the point.
 fn rounded(value: f64, decimals: usize) -> (String, String) {
     // The shortest digits that read back as the same number, without an exponent.
     let shortest = format!("{value}");

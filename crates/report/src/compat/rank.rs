@@ -1,25 +1,26 @@
-//! Which value of all is a percentile: each tool counts in its own way.
+//! Finds the value of a percentile: each tool counts in its own way.
 //!
-//! A line in a tool's place has the value that the tool would print. The share of a percentile has
-//! no exact binary form: 99.9 % of 1,000 values is a little more than 999 of them, so that taking
-//! the next whole number prints the maximum.
+//! A line of a tool's output has the value that the tool would print. The share of a percentile has
+//! no exact binary form: 99.9 % of 1,000 values is a little more than 999 of them, so rounding up
+//! would print the maximum.
 
 use measure::Histogram;
 
-/// The place of a percentile (0 to 100) among `count` values, from 1 on, by Java's HdrHistogram
-/// 2.1.9: the nearest whole number. YCSB 0.17 and cassandra-stress 3.11 and later count so.
+/// Returns the rank of a percentile (0 to 100) among `count` values, from 1 on, as in Java's
+/// HdrHistogram 2.1.9: the nearest whole number. YCSB 0.17, and cassandra-stress 3.11 and later,
+/// count like this.
 fn nearest(percentile: f64, count: u64) -> u64 {
-    // Java casts to a long, which cuts off.
+    // Java casts to a long, which truncates.
     ((percentile.min(100.0) / 100.0 * count as f64 + 0.5) as u64).max(1)
 }
 
-/// A percentile (0 to 100) as [`nearest`] counts, in nanoseconds; 0 when there is no value.
+/// Returns a percentile (0 to 100) by [`nearest`], in nanoseconds; 0 without values.
 pub(super) fn nearest_ns(histogram: &Histogram, percentile: f64) -> u64 {
     histogram.value_at_rank_ns(nearest(percentile, histogram.count()))
 }
 
-/// The value behind a share (0 to 1) of all values, in nanoseconds: the place that YCSB's `raw`
-/// takes of its sorted list, `(int) (share * count)` from 0 on.
+/// Returns the value at a share (0 to 1) of all values, in nanoseconds: the index that YCSB's `raw`
+/// uses in its sorted list, `(int) (share * count)` from 0 on.
 pub(super) fn behind_share_ns(histogram: &Histogram, share: f64) -> u64 {
     histogram.value_at_rank_ns((share * histogram.count() as f64) as u64 + 1)
 }
@@ -34,7 +35,7 @@ mod tests {
         histogram
     }
 
-    /// Values that Java's HdrHistogram 2.1.9 says of the whole numbers up to a count, once each.
+    /// Results of Java's HdrHistogram 2.1.9 for the whole numbers up to a count, once each.
     #[test]
     fn percentiles_are_those_of_the_library_of_the_tools() {
         for (count, percentile, value) in [

@@ -1,8 +1,8 @@
-//! What cassandra-stress 3.11.4 prints while it runs and at its end.
+//! Prints the output of cassandra-stress 3.11.4, during a run and at its end.
 //!
-//! Checked against the tool's own classes, fed with the same numbers. One difference is on
-//! purpose: over several intervals the tool adds up the longest pauses of the collector, here the
-//! longest one is kept.
+//! Checked against the tool's own classes, fed with the same numbers. One difference is on purpose:
+//! over several intervals the tool adds up the longest pauses of the collector; here the longest
+//! one is kept.
 
 use std::collections::BTreeMap;
 
@@ -14,13 +14,13 @@ use super::rank::nearest_ns;
 /// The last line of a run that succeeded.
 pub const END: &str = "END\n";
 
-/// The last line of a run that did not.
+/// The last line of a run that failed.
 pub const FAILURE: &str = "FAILURE\n";
 
-/// What was measured over a time: an interval or a run, of one kind of operation or of all.
+/// Measurements of a time, an interval or a run, for one kind of operation or for all.
 #[derive(Clone, Debug, Default)]
 pub struct Timing {
-    /// Begin and end, in nanoseconds since any moment; absent while nothing was measured.
+    /// Begin and end, ns since any moment. Absent as long as nothing was measured.
     pub span_ns: Option<(u64, u64)>,
     /// Partitions touched.
     pub partitions: u64,
@@ -33,34 +33,34 @@ pub struct Timing {
     pub latency: Histogram,
 }
 
-/// What the database's garbage collectors did.
+/// Activity of the database's garbage collectors.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Gc {
-    /// The number of garbage collections.
+    /// Number of garbage collections.
     pub count: f64,
     /// Bytes that they freed.
     pub bytes: f64,
-    /// The longest pause, in ms.
+    /// Longest pause, ms.
     pub max_ms: f64,
-    /// All pauses, in ms.
+    /// Sum of all pauses, ms.
     pub sum_ms: f64,
-    /// The squares of all pauses, in ms².
+    /// Sum of the squares of all pauses, ms².
     pub sum_of_squares_ms: f64,
 }
 
-/// An interval or a run, of all kinds of operation.
+/// Measurements of an interval or a run, for all kinds of operation.
 #[derive(Clone, Debug, Default)]
 pub struct Sample {
-    /// By the names that the tool uses: `READ`, `WRITE`, or those of a profile.
+    /// Timings by the names that the tool uses: `READ`, `WRITE`, or those of a profile.
     pub operations: BTreeMap<String, Timing>,
-    /// The collectors.
+    /// Garbage collectors.
     pub gc: Gc,
     /// Standard error of the mean rate over all intervals so far, as a share of the mean.
     pub stderr: f64,
 }
 
 impl Timing {
-    /// Adds what was measured over another time.
+    /// Adds the measurements of another time.
     pub fn add(&mut self, other: &Timing) {
         self.span_ns = match (self.span_ns, other.span_ns) {
             (Some(a), Some(b)) => Some((a.0.min(b.0), a.1.max(b.1))),
@@ -79,7 +79,7 @@ impl Timing {
     fn seconds(&self) -> f64 {
         match self.span_ns {
             Some((from, to)) => to.saturating_sub(from) as f64 * 1e-9,
-            // The tool's extremes, whose difference wraps to 1 ns: nothing over it is nothing.
+            // The tool's extremes, whose difference wraps to 1 ns: zero divided by it is zero.
             None => 1e-9,
         }
     }
@@ -96,14 +96,14 @@ impl Timing {
         self.latency.max_ns() as f64 * 1e-6
     }
 
-    /// The latency at a percentile, as the tool's library counts.
+    /// Returns the latency at a percentile, as the tool's library counts.
     pub(super) fn percentile_ms(&self, percentile: f64) -> f64 {
         nearest_ns(&self.latency, percentile) as f64 * 1e-6
     }
 }
 
 impl Gc {
-    /// Adds what was done over another time.
+    /// Adds the activity of another time.
     pub fn add(&mut self, other: &Gc) {
         self.count += other.count;
         self.bytes += other.bytes;
@@ -120,8 +120,8 @@ impl Gc {
 }
 
 impl Sample {
-    /// Adds an interval to a run; its standard error is the run's from then on. The time of a kind
-    /// that rested goes on, as all kinds share the run.
+    /// Adds an interval to a run, which takes the interval's standard error. The time of an idle
+    /// kind goes on, as all kinds share the run.
     pub fn add(&mut self, interval: &Sample) {
         let passed = interval.total().span_ns;
         for timing in self.operations.values_mut() {
@@ -145,19 +145,19 @@ impl Sample {
     }
 }
 
-/// The lines of a run's intervals. Each is held until the next one is there: what follows on the
-/// last whole one is the time that the last answers took, perhaps a few µs, and belongs to it. Its
-/// rate would be nonsense.
+/// Prints the lines of a run's intervals. Each is held until the next one is there: the interval
+/// after the last whole one is only the time of the last responses, perhaps a few µs, and is merged
+/// into it. Its own rate would be meaningless.
 #[derive(Debug, Default)]
 pub struct Lines {
     held: Option<Sample>,
     run: Sample,
-    /// The longest interval so far, in seconds.
+    /// Longest interval so far, seconds.
     longest: f64,
 }
 
 impl Lines {
-    /// Takes an interval in which something was done, and says what can be printed now.
+    /// Takes an interval that has operations. Returns the text that can be printed now.
     pub fn take(&mut self, interval: Sample) -> String {
         let seconds = interval.total().seconds();
         if let Some(held) = &mut self.held
@@ -172,7 +172,7 @@ impl Lines {
         text
     }
 
-    /// The line of the last interval, and the run.
+    /// Returns the line of the last interval, and the run.
     pub fn end(&mut self) -> (String, Sample) {
         let text = self.print();
         self.longest = 0.0;
@@ -191,7 +191,7 @@ impl Lines {
 /// Sections of settings, each a title and its rows.
 pub type Settings = Vec<(&'static str, Vec<(&'static str, String)>)>;
 
-/// The block of settings that a run begins with; nothing if there are none.
+/// Returns the block of settings that a run begins with; empty without settings.
 pub fn settings(settings: &Settings) -> String {
     if settings.is_empty() {
         return String::new();
@@ -207,7 +207,7 @@ pub fn settings(settings: &Settings) -> String {
     text
 }
 
-/// The line above the rows of a run.
+/// Returns the line above the rows of a run.
 pub fn header() -> String {
     headed("")
 }
@@ -227,8 +227,8 @@ fn headed(prefix: &str) -> String {
     )
 }
 
-/// The rows of an interval, which `run` holds already; none when nothing was done. With several
-/// kinds of operation each has a row, and all together have one.
+/// Returns the rows of an interval, which `run` already includes; empty if nothing was done. With
+/// several kinds of operation, each has a row, and there is one for all together.
 pub fn interval(interval: &Sample, run: &Sample) -> String {
     let total = interval.total();
     if total.operations() == 0 {
@@ -236,7 +236,7 @@ pub fn interval(interval: &Sample, run: &Sample) -> String {
     }
     let mut text = String::new();
     if run.operations.len() > 1 {
-        // A kind that rests keeps its row, of nothing over the same time.
+        // An idle kind keeps its row, with zeros over the same time.
         let resting = Timing {
             span_ns: total.span_ns,
             ..Timing::default()
@@ -295,7 +295,7 @@ fn row(prefix: &str, name: &str, timing: &Timing, run: &Timing, sample: &Sample)
     )
 }
 
-/// The block `Results:` of a run, with the empty lines around it.
+/// Returns the block `Results:` of a run, with the empty lines around it.
 pub fn summary(run: &Sample) -> String {
     let total = run.total();
     let rate = |label: &str, unit: &str, count: &dyn Fn(&Timing) -> u64| {
@@ -356,7 +356,7 @@ fn collections(gc: &Gc) -> String {
     )
 }
 
-/// `[READ: …, WRITE: …]`
+/// Lists values by kind: `[READ: …, WRITE: …]`
 fn each(run: &Sample, of: &dyn Fn(&Timing) -> String) -> String {
     let parts: Vec<String> = run
         .operations
@@ -381,7 +381,7 @@ fn clock(milliseconds: u64) -> String {
     format!("{hours:02}:{minutes:02}:{:02}", seconds % 60)
 }
 
-/// The table of all runs of a ladder, by their threads.
+/// Returns the table of all runs of a ladder, by their threads.
 pub fn ladder(runs: &[(u32, Sample)]) -> String {
     let id = |threads: u32| format!("{threads} threadCount");
     let width = runs.iter().map(|(threads, _)| id(*threads).len()).max().unwrap_or(0);
@@ -397,29 +397,29 @@ pub fn ladder(runs: &[(u32, Sample)]) -> String {
     text
 }
 
-/// How long a run is to last, for its first line.
+/// Length of a run, for its first line.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Length {
-    /// So many operations.
+    /// A number of operations.
     Operations(u64),
-    /// So many `seconds`, `minutes` or `hours`.
+    /// A number of `seconds`, `minutes` or `hours`.
     Time(u64, &'static str),
     /// Until the standard error of the mean is below this share of it.
     Uncertainty(f64),
 }
 
-/// The kinds of operation of `mixed` and `user` as [`running`] names them; the other commands are
+/// Returns the kinds of operation of `mixed` and `user` as in [`running`]. The other commands are
 /// named by their one kind.
 pub fn kinds(operations: &[&str]) -> String {
     format!("[{}]", operations.join(", "))
 }
 
-/// The line before a warm-up.
+/// Returns the line before a warm-up.
 pub fn warming_up(operation: &str, iterations: u64) -> String {
     format!("Warming up {operation} with {iterations} iterations...\n")
 }
 
-/// The line before a run. `kinds`: `WRITE`, or what [`kinds`] makes of several.
+/// Returns the line before a run. `kinds` is `WRITE`, or the result of [`kinds`] for several.
 pub fn running(kinds: &str, threads: u32, length: Length) -> String {
     let length = match length {
         Length::Operations(count) => format!("for {count} iteration"),
@@ -429,13 +429,13 @@ pub fn running(kinds: &str, threads: u32, length: Length) -> String {
     format!("Running {kinds} with {threads} threads {length}\n")
 }
 
-/// The lines before a step of a ladder.
+/// Returns the lines before a step of a ladder.
 pub fn step(threads: u32) -> String {
     format!("\nRunning with {threads} threadCount\n")
 }
 
-/// The line after a step of a ladder but the first; `share`: the improvement of the rate over the
-/// step before, as a share.
+/// Returns the line after a step of a ladder, except the first. `share` is the improvement of the
+/// rate over the step before.
 pub fn improvement(threads_before: u32, share: f64) -> String {
     let percent = fixed(100.0 * share, 0, false);
     format!("Improvement over {threads_before} threadCount: {percent}%\n")

@@ -1,12 +1,12 @@
-//! What reports of several cassandra-stress clients have in the place of percentiles: means over
-//! the clients. The tool itself prints nothing of the kind.
+//! Prints means over several cassandra-stress clients, as reports have them in the place of
+//! percentiles. The tool itself prints nothing like it.
 
 use super::java::fixed;
 use super::stress::{Sample, Timing};
 use std::collections::BTreeSet;
 
-/// The means of what several clients have seen each by itself, for below the results; nothing of
-/// fewer than two that have done something. No line begins as one of the results does.
+/// Returns the means of the clients' own figures, for below the results. Empty if fewer than two
+/// have done something. No line begins like one of the results.
 pub fn means(clients: &[Sample]) -> String {
     let has_done = |one: &Timing| one.operations() > 0;
     let totals: Vec<Timing> = clients.iter().map(Sample::total).filter(has_done).collect();
@@ -44,7 +44,7 @@ pub fn means(clients: &[Sample]) -> String {
     text
 }
 
-/// The mean over those that have done something; none if nobody has.
+/// Returns the mean over those that have done something. `None` if none has.
 fn mean_of<'t>(
     timings: impl Iterator<Item = &'t Timing>,
     of: &dyn Fn(&Timing) -> f64,
@@ -58,7 +58,7 @@ fn mean_of<'t>(
 mod tests {
     use super::*;
 
-    /// What one client has seen: reads of so many µs.
+    /// Measurements of one client: reads with these latencies, µs.
     fn seen(us: impl Iterator<Item = u64>) -> Sample {
         let mut timing = Timing::default();
         us.for_each(|us| timing.latency.record(us * 1000));
@@ -67,7 +67,7 @@ mod tests {
         sample
     }
 
-    /// Of clients that are unlike, the mean of two 99th percentiles is far from the 99th of all.
+    /// If clients differ, the mean of two 99th percentiles is far from the 99th of all.
     #[test]
     fn means_of_several_clients_are_named_as_what_they_are() {
         let clients = [
@@ -87,7 +87,7 @@ mod tests {
         .assert_eq(&means(&clients));
         assert_eq!(means(&clients[..1]), "");
         assert_eq!(means(&[clients[0].clone(), Sample::default()]), "");
-        // One that has done nothing of a kind has no figure of it.
+        // A client without operations of a kind has no figure for it.
         let idle = [&clients[..], &[Sample::default()]].concat();
         assert_eq!(means(&idle), means(&clients));
     }

@@ -1,9 +1,10 @@
-//! What YCSB prints at the end of a run: its text exporter's lines, with latencies in whole µs.
+//! Prints the output of YCSB at the end of a run: its text exporter's lines, with latencies in
+//! whole µs.
 
 use super::rank::{behind_share_ns, nearest_ns};
 use measure::Histogram;
 
-/// The shares of all values behind which `raw` takes one, with their names.
+/// Shares of all values at which `raw` takes a value, with their names.
 const SHARES_OF_RAW: [(f64, &str); 8] = [
     (0.01, "1"),
     (0.05, "5"),
@@ -15,35 +16,35 @@ const SHARES_OF_RAW: [(f64, &str); 8] = [
     (0.9999, "99.99"),
 ];
 
-/// One series of YCSB: an operation, or the failed ones of it.
+/// One series of YCSB: an operation, or its failures.
 #[derive(Clone, Debug)]
 pub struct Series {
-    /// `READ`, `READ-MODIFY-WRITE`, `INSERT-FAILED`.
+    /// Name of the series: `READ`, `READ-MODIFY-WRITE`, `INSERT-FAILED`.
     pub name: String,
-    /// Operations by their return code: `OK`, `NOT_FOUND`, `ERROR`.
+    /// Number of operations by return code: `OK`, `NOT_FOUND`, `ERROR`.
     pub returns: Vec<(&'static str, u64)>,
     /// Latency from the send.
     pub service: Histogram,
     /// Latency from the intended time.
     pub latency: Histogram,
-    /// Of `timeseries`: times from the begin in ms, and the average latency of each, in µs.
+    /// Values of `timeseries`: times from the begin in ms, and the average latency of each, in µs.
     pub averages: Vec<(u64, f64)>,
 }
 
-/// How latencies are summed up: `measurementtype`.
+/// Summary of latencies: `measurementtype`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Measurement {
-    /// By an HdrHistogram, with these percentiles.
+    /// An HdrHistogram, with these percentiles.
     Hdr(Vec<f64>),
-    /// By so many buckets of 1 ms each, perhaps listed.
+    /// This many buckets of 1 ms each; listed if true.
     Buckets(usize, bool),
-    /// By averages over time, with these percentiles.
+    /// Averages over time, with these percentiles.
     TimeSeries(Vec<f64>),
-    /// Not at all: the single values are elsewhere; perhaps with a summary.
+    /// Raw values, which are elsewhere; with a summary if true.
     Raw(bool),
 }
 
-/// The single values of a series, `(unix ms, µs, how many)`, as `raw` lists them.
+/// Returns the single values of a series, `(unix ms, µs, count)`, in the form of `raw`.
 pub fn raw(name: &str, points: &[(u64, u64, u64)]) -> String {
     let mut text = format!("{name} latency raw data: op, timestamp(ms), latency(us)\n");
     for (ms, us, count) in points {
@@ -53,31 +54,30 @@ pub fn raw(name: &str, points: &[(u64, u64, u64)]) -> String {
     text
 }
 
-/// Which latency is printed: `measurement.interval`.
+/// Printed latency: `measurement.interval`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Interval {
-    /// From the send.
+    /// Latency from the send.
     Op,
-    /// From the intended time.
+    /// Latency from the intended time.
     Intended,
-    /// From the send and from the intended time.
+    /// Both latencies.
     Both,
 }
 
-/// How the end of a run is written: `exporter`.
+/// Format of the end of a run: `exporter`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exporter {
     /// A line for each number.
     Text,
-    /// A JSON object for each number, one behind the other.
+    /// A JSON object for each number, one after the other.
     Json,
     /// The same objects in one array.
     JsonArray,
 }
 
 impl Exporter {
-    /// The exporter of a class, whatever package it is in; text, as for YCSB, where there is none
-    /// of this name.
+    /// Returns the exporter of a class, in any package. An unknown class gives text, as in YCSB.
     #[must_use]
     pub fn of_class(class: &str) -> Exporter {
         match class.rsplit('.').next() {
@@ -102,7 +102,7 @@ impl Exporter {
     }
 }
 
-/// One number; `value` is how Java prints it.
+/// One number; `value` is in Java's format.
 struct Row {
     metric: String,
     what: String,
@@ -118,7 +118,7 @@ impl Row {
         }
     }
 
-    /// The object, laid out as YCSB's JSON library does. Names are ours and need no escapes.
+    /// Returns the object, laid out as by YCSB's JSON library. The names need no escapes.
     fn json(&self) -> String {
         let Row {
             metric,
@@ -130,10 +130,10 @@ impl Row {
     }
 }
 
-/// The end of a run. `seconds` is its length, `operations` all that ended.
+/// Prints the end of a run. `seconds` is its length, `operations` the number that ended.
 ///
-/// Of several clients, `clients` has the series of each: the means of their percentiles stand
-/// behind all else, by names that say what they are.
+/// With several clients, `clients` has the series of each. The means of their percentiles come
+/// last, under names that say so.
 pub fn end(
     (seconds, operations): (f64, u64),
     (series, clients): (&[Series], &[Vec<Series>]),
@@ -165,7 +165,7 @@ pub fn end(
                 histogram,
                 (returns, measurement),
             );
-            // With two of them the first one counts the return codes.
+            // With two measurements, the first one counts the return codes.
             returns = &[];
         }
     }
@@ -182,8 +182,8 @@ pub fn end(
     exporter.write(&rows)
 }
 
-/// The means of the percentiles that several clients have each by itself, of the series of which
-/// two at least have something.
+/// Returns the means of the clients' own percentiles, for the series that at least two of them
+/// have.
 fn means(
     series: &[&Series],
     clients: &[Vec<Series>],
@@ -243,7 +243,7 @@ fn mean_rows(name: &str, clients: &[&Histogram], measurement: &Measurement) -> V
     sums.into_iter().map(row).collect()
 }
 
-/// The percentiles that a type of measurement prints, by their names (`99th`), in µs.
+/// Returns the percentiles that a type of measurement prints, by their names (`99th`), in µs.
 fn percentiles(histogram: &Histogram, measurement: &Measurement) -> Vec<(String, u64)> {
     let us = |ns: u64| ns / 1000;
     let count = histogram.count();
@@ -307,7 +307,8 @@ fn block(
     rows.extend(behind);
 }
 
-/// What only one type of measurement has; returns what stands behind the return codes.
+/// Adds the rows that only one type of measurement has. Returns the rows that follow the return
+/// codes.
 fn detail(
     rows: &mut Vec<Row>,
     (name, series): (&str, &Series),
@@ -361,7 +362,7 @@ fn detail(
     behind
 }
 
-/// How many values there are of each ms, and in the end of all beyond them.
+/// Returns the number of values in each ms, and last that of all beyond.
 fn milliseconds(histogram: &Histogram, buckets: usize) -> Vec<u64> {
     let mut counts = vec![0; buckets + 1];
     for bucket in histogram.hdr().iter_recorded() {
@@ -381,7 +382,7 @@ fn variance_us(histogram: &Histogram) -> f64 {
     (squares.sum::<f64>() / histogram.count().max(1) as f64 - mean * mean).max(0.0)
 }
 
-/// `95th`, `1st`, `99.9`.
+/// For example `95th`, `1st`, `99.9`.
 fn ordinal(number: f64) -> String {
     if number.fract() != 0.0 {
         return number.to_string();
@@ -397,7 +398,7 @@ fn ordinal(number: f64) -> String {
     format!("{whole}{suffix}")
 }
 
-/// A number as Java prints a double.
+/// Formats a number as Java prints a double.
 fn number(value: f64) -> String {
     if value == 0.0 || (1e-3..1e7).contains(&value.abs()) {
         return format!("{value:?}");

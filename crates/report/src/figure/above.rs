@@ -1,4 +1,5 @@
-//! What belongs to a whole figure: the bands with their names, and above them buttons and legend.
+//! Parts that belong to a whole figure: the bands with their names, and above them buttons and
+//! legend.
 
 use super::{DIGITS, panels_px};
 use crate::escape::escape;
@@ -6,25 +7,24 @@ use crate::number;
 use crate::page::{Band, Chart, Tone, Xs};
 use serde_json::{Value, json};
 
-/// Height of a level of bands' names.
+/// Height of a row of band names.
 const BAND_LABEL_PX: f64 = 14.0;
 /// Height of the row of buttons above the panels.
 const BUTTONS_PX: f64 = 34.0;
 
-/// The bands of a figure.
+/// Bands of a figure.
 pub struct Bands {
-    /// The shaded stretches.
+    /// Shaded stretches.
     pub shapes: Vec<Value>,
-    /// Their names, above the panels.
+    /// Names of the bands, above the panels.
     pub labels: Vec<Value>,
-    /// On how many levels the names stand.
+    /// Number of rows of names.
     pub levels: usize,
 }
 
-/// Shades the bands and names them above the panels; names that would touch stand on another
-/// level.
+/// Shades the bands and names them above the panels. Names that would touch are in another row.
 pub fn band_labels(chart: &Chart) -> Bands {
-    /// Width that names are laid out for, and of a letter: a narrow window.
+    /// Assumed width of the figure, a narrow window, and of a letter.
     const WIDTH_PX: f64 = 700.0;
     const LETTER_PX: f64 = 6.5;
     let end = |xs: &Xs| match xs {
@@ -56,7 +56,7 @@ pub fn band_labels(chart: &Chart) -> Bands {
     }
 }
 
-/// Room for the title of the first panel below the names of the bands.
+/// Returns the space for the title of the first panel below the names of the bands.
 fn title_px(chart: &Chart) -> f64 {
     match chart.panels.first() {
         Some(panel) if !panel.title.is_empty() => 18.0,
@@ -64,12 +64,12 @@ fn title_px(chart: &Chart) -> f64 {
     }
 }
 
-/// Height of what stands between the panels and the buttons.
+/// Returns the height of the area between the panels and the buttons.
 fn labels_px(chart: &Chart, levels: usize) -> f64 {
     title_px(chart) + BAND_LABEL_PX * levels as f64 + 6.0
 }
 
-/// Where the legend stands: above the buttons.
+/// Returns the position of the legend: above the buttons.
 pub fn legend_y(chart: &Chart, levels: usize) -> f64 {
     let buttons = if chart.views.is_empty() {
         8.0
@@ -80,7 +80,7 @@ pub fn legend_y(chart: &Chart, levels: usize) -> f64 {
     number::round(1.0 + above / panels_px(chart), DIGITS)
 }
 
-/// Buttons that show a stretch of the horizontal axis.
+/// Returns buttons that show a stretch of the horizontal axis.
 pub fn buttons(chart: &Chart, levels: usize) -> Value {
     let button = |(name, range): &(String, [f64; 2])| {
         json!({

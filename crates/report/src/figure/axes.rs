@@ -10,7 +10,7 @@ fn titled(title: &str) -> Value {
     json!({ "title": { "text": escape(title) } })
 }
 
-/// The horizontal axis, which all panels share.
+/// Returns the horizontal axis, which all panels share.
 pub fn x_axis(chart: &Chart) -> Value {
     let mut axis = titled(&chart.x.title);
     if chart.panels.len() > 1 && chart.unified_hover {
@@ -53,7 +53,7 @@ pub fn x_axis(chart: &Chart) -> Value {
     axis
 }
 
-/// A vertical axis, for what stands on it.
+/// Returns a vertical axis for its series.
 pub fn y_axis(axis: &Axis, panel: &Panel, right: bool) -> Value {
     let mut made = titled(&axis.title);
     made["automargin"] = true.into();
@@ -85,7 +85,7 @@ pub fn y_axis(axis: &Axis, panel: &Panel, right: bool) -> Value {
     }
     let ticks = log_ticks(low, high);
     let texts: Vec<String> = ticks.iter().map(|v| plain(*v)).collect();
-    // A little room, so that marks at the ends are whole; more for words beside them.
+    // A little space, so that marks at the ends are whole; more for words beside them.
     let labelled = of_axis().any(|s| !s.labels.is_empty());
     let room = ((high / low).log10() * if labelled { 0.12 } else { 0.06 }).max(0.03);
     made["tickvals"] = json!(ticks);
@@ -94,8 +94,8 @@ pub fn y_axis(axis: &Axis, panel: &Panel, right: bool) -> Value {
     made
 }
 
-/// 1, 2 and 5 of every power of ten that touches the range; powers only when there are many, and
-/// even steps where the range lies between two of them.
+/// Returns 1, 2 and 5 of every power of ten that touches the range; only powers if there are many,
+/// and even steps if the range lies between two of them.
 fn log_ticks(low: f64, high: f64) -> Vec<f64> {
     let (from, to) = (low.log10().floor() as i32, high.log10().ceil() as i32);
     let steps: &[f64] = if to - from > 3 {
@@ -112,8 +112,8 @@ fn log_ticks(low: f64, high: f64) -> Vec<f64> {
     }
 }
 
-/// Steps of 1, 2 or 5 of a power of ten, about four of them over the range, and one beyond it at
-/// either end.
+/// Returns steps of 1, 2 or 5 of a power of ten: about four over the range, and one beyond it at
+/// each end.
 fn even_ticks(low: f64, high: f64) -> Vec<f64> {
     // A single value has the ticks of a range of a tenth around it.
     let (low, high) = (low.min(high * 0.95), high.max(low * 1.05));
@@ -126,7 +126,7 @@ fn even_ticks(low: f64, high: f64) -> Vec<f64> {
     ticks.map(|v| number::round(v, 3)).collect()
 }
 
-/// A round number without trailing zeros.
+/// Formats a round number without trailing zeros.
 fn plain(value: f64) -> String {
     if value >= 1.0 && value.fract() == 0.0 {
         number::count(value as u64)

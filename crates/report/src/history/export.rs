@@ -1,7 +1,7 @@
-//! The series as Apache Otava reads them (its `otava/importer.py` and `test_config.py`): a CSV file
+//! Exports the series for Apache Otava (its `otava/importer.py` and `test_config.py`): a CSV file
 //! for each variant and point, and `otava.yaml` with a test for each.
 //!
-//! Metrics are written as a mapping with their directions, since Otava takes a list of names for
+//! Metrics are written as a mapping with their directions, since Otava reads a list of names as
 //! "more is better" throughout. A cell must hold a number, so a run that lacks one is left out.
 
 use super::{History, Line};
@@ -9,7 +9,7 @@ use crate::summary::place;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// Files by name; `folder` is where they will stand, as Otava will be told.
+/// Returns the files by name; `folder` is where they will be, for Otava.
 pub fn otava(history: &History, folder: &str) -> BTreeMap<String, String> {
     let mut files = BTreeMap::new();
     let mut tests = String::from("tests:\n");
@@ -49,7 +49,7 @@ pub fn otava(history: &History, folder: &str) -> BTreeMap<String, String> {
     files
 }
 
-/// The runs that have a value of every line, in order of time.
+/// Lists the runs that have a value of every line, in order of time.
 fn csv(history: &History, lines: &[Line]) -> String {
     let metrics: Vec<&str> = lines.iter().map(|line| line.metric.key).collect();
     let mut out = format!("time,run,cassay,cassandra,{}\n", metrics.join(","));
@@ -72,7 +72,7 @@ fn csv(history: &History, lines: &[Line]) -> String {
     out
 }
 
-/// `20260820T101530Z` as `2026-08-20T10:15:30+00:00`.
+/// Formats `20260820T101530Z` as `2026-08-20T10:15:30+00:00`.
 fn time(stamp: &str) -> String {
     let part = |from: usize, to: usize| stamp.get(from..to).unwrap_or_default();
     format!(
@@ -91,13 +91,13 @@ fn cell(text: &str) -> String {
     text.chars().map(|c| if plain(c) { c } else { ' ' }).collect()
 }
 
-/// A name of a file: letters, digits, `.`, `-` and `_`.
+/// Returns a file name of letters, digits, `.`, `-` and `_`.
 fn safe(name: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || ".-_".contains(c);
     name.chars().map(|c| if plain(c) { c } else { '_' }).collect()
 }
 
-/// A text as YAML and JSON both read it.
+/// Quotes a text for both YAML and JSON.
 fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }

@@ -1,13 +1,13 @@
-//! The figure of the first screen: what a point came to, run after run, and where it has changed.
+//! The figure of the first screen: the value of a point, run after run, and its changes.
 
 use super::shown::{self, name};
 use super::{Change, History, Kind, Line};
 use crate::page::{CurvePlot, Headline, LeadFigure, LeadMark, Page, Paint, Plot, PlotAxis};
 
-/// Plots that a first screen has room for.
+/// Maximum number of plots on a first screen.
 const PLOTS_MAX: usize = 2;
 
-/// The page of a study's history, which begins with the figure.
+/// Returns the page of a study's history, which begins with the figure.
 pub fn history(history: &History) -> Page {
     let page = shown::history(history);
     let lead = figure(history);
@@ -20,7 +20,7 @@ pub fn history(history: &History) -> Page {
     }
 }
 
-/// The figure; none of fewer than two runs.
+/// Returns the figure. `None` with fewer than two runs.
 fn figure(history: &History) -> Option<LeadFigure> {
     let lines = lines(history);
     if lines.is_empty() {
@@ -41,7 +41,7 @@ fn figure(history: &History) -> Option<LeadFigure> {
     })
 }
 
-/// The lines that have changed, the last first; else the first ones.
+/// Returns the lines that have changed, the latest first; then the other lines.
 fn lines(history: &History) -> Vec<&Line> {
     let mut lines: Vec<&Line> = history.lines.iter().filter(|line| line.values.len() > 1).collect();
     let changed = |line: &&Line| {
@@ -49,7 +49,7 @@ fn lines(history: &History) -> Vec<&Line> {
         std::cmp::Reverse(told.map(|change| change.run).max())
     };
     lines.sort_by_key(changed);
-    // Of a point that has changed, the other metric beside it says more than another point.
+    // For a point that has changed, its other metric is more useful than another point.
     if let Some(first) = lines.first().copied() {
         let is_other = |line: &&Line| line.variant != first.variant || line.point != first.point;
         lines.sort_by_key(is_other);
@@ -99,7 +99,7 @@ fn plot(history: &History, line: &Line) -> CurvePlot {
     }
 }
 
-/// Whole numbers, of which there are few.
+/// Returns ticks at whole numbers, thinned out.
 fn ticks(runs: usize) -> Vec<f64> {
     let step = runs.div_ceil(10).max(1);
     (1..=runs).step_by(step).map(|run| run as f64).collect()
@@ -121,7 +121,7 @@ fn paint(kind: Kind) -> Paint {
     }
 }
 
-/// The mean between two changes.
+/// Draws the mean between two changes.
 fn levels(line: &Line) -> LeadMark {
     let mut points = Vec::new();
     let first = line.changes.first().map(|change| change.shift.before);

@@ -1,4 +1,4 @@
-//! The history as a page, and as a section of the newest run's.
+//! Shows the history as a page, and as a section of the newest run's page.
 
 use super::{Change, History, Kind, Line};
 use crate::number;
@@ -9,20 +9,20 @@ use crate::page::{
 use crate::summary::place;
 use analysis::history::{CONFIRMED_BY, RUNS_MIN};
 
-/// Steps of a course in text.
+/// Steps of a series in text.
 const STEPS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-/// Values that a course in text shows: the last ones.
+/// Number of values that a series in text shows: the last ones.
 const COURSE_MAX: usize = 24;
-/// A course is drawn over at least this share of its middle: noise is to look like noise.
+/// Minimum range of a series in text, as a share of its middle: noise must look like noise.
 const COURSE_SPAN_MIN: f64 = 0.1;
-/// Charts in a page; the table has all series.
+/// Maximum number of charts on a page; the table has all series.
 const CHARTS_MAX: usize = 48;
-/// Sentences of the answer.
+/// Maximum number of sentences in the answer.
 const SENTENCES_MAX: usize = 6;
-/// Differences that a cell names.
+/// Maximum number of differences in a cell.
 const DIFFERS_MAX: usize = 6;
 
-/// The page of a study's history, without its figure.
+/// Returns the page of a study's history, without its figure.
 pub(super) fn history(history: &History) -> Page {
     let section = section(history);
     Page {
@@ -51,7 +51,7 @@ pub(super) fn history(history: &History) -> Page {
     }
 }
 
-/// The same within the page of a run; none without an earlier run.
+/// Returns the section for the page of a run. `None` without an earlier run.
 pub fn section(history: &History) -> Option<Section> {
     if history.runs.len() < 2 || history.lines.is_empty() {
         return None;
@@ -82,7 +82,7 @@ pub fn section(history: &History) -> Option<Section> {
     })
 }
 
-/// The runs that are used, newest first, each with the way to its report.
+/// Lists the runs of the history, newest first, each with a link to its report.
 fn runs(history: &History) -> Option<Section> {
     let table = Table::of("", history.runs.iter().rev())
         .text("Run", |run| {
@@ -115,7 +115,7 @@ fn facts(history: &History) -> Vec<(String, String)> {
     facts
 }
 
-/// Every change with its line; of those at one run, throughput first.
+/// Returns every change with its line; for changes at one run, throughput first.
 fn all_changes(history: &History) -> Vec<(&Line, &Change)> {
     let each = history
         .lines
@@ -163,7 +163,8 @@ fn answer(history: &History) -> Vec<String> {
     answer
 }
 
-/// `p99 latency of “a” at threads 8 is 12 % worse since 2026…: 1.2 → 1.34 ms; workload.mix: …`.
+/// For example `p99 latency of “a” at threads 8 is 12 % worse since 2026…: 1.2 → 1.34 ms;
+/// workload.mix: …`.
 pub(super) fn sentence(history: &History, line: &Line, change: &Change) -> String {
     let shift = &change.shift;
     let how = match change.kind {
@@ -264,7 +265,7 @@ fn table(history: &History) -> Table {
         .build()
 }
 
-/// The last values as a line of steps.
+/// Draws the last values as a line of steps.
 fn course(line: &Line) -> String {
     let from = line.values.len().saturating_sub(COURSE_MAX);
     let values: Vec<f64> = line.values[from..].iter().map(|(_, value)| *value).collect();

@@ -7,10 +7,11 @@ use crate::page::{Figure, Headline, Verdict};
 use measure::number::counted;
 use std::fmt::Write;
 
-/// Sentences of an answer on the first screen; more are behind a fold.
+/// Number of sentences of an answer on the first screen; more are behind a fold.
 const SENTENCES_FIRST: usize = 2;
 
-/// Question, alarms, figure, answer, cards, and the verdict with its reasons and what to run next.
+/// Writes question, alarms, figure, answer, cards, and the verdict with its reasons and the next
+/// step.
 pub(super) fn headline(out: &mut String, headline: &Headline) {
     let _ = write!(
         out,
@@ -59,7 +60,7 @@ pub(super) fn headline(out: &mut String, headline: &Headline) {
     out.push_str("</dl>\n</header>\n");
 }
 
-/// The verdict with its reasons, and what to run next.
+/// Writes the verdict with its reasons, and the next step.
 fn verdict(out: &mut String, headline: &Headline) {
     let tone = class(headline.verdict.tone());
     let missed = if headline.is_missed {

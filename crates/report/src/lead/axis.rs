@@ -1,14 +1,14 @@
-//! Numbers on an axis: from values to pixels, and where its ticks are.
+//! Numbers on an axis: converts values to pixels, and places ticks.
 
 use crate::page::PlotAxis;
 use measure::number::short;
 
-/// Share of an evenly divided axis that is left free above the largest value.
+/// Share of a linear axis that is left free above the largest value.
 const HEADROOM: f64 = 0.08;
-/// A logarithmic axis has at least so large a factor from end to end.
+/// Minimum factor between the ends of a logarithmic axis.
 const FACTOR_MIN: f64 = 4.0;
 
-/// An axis that knows its ends.
+/// Axis with known ends.
 #[derive(Clone, Debug)]
 pub(super) struct Axis {
     ends: [f64; 2],
@@ -18,7 +18,7 @@ pub(super) struct Axis {
 }
 
 impl Axis {
-    /// One that all of `values` fit on, between two places in the drawing.
+    /// Returns an axis that fits all `values`, between two positions in the drawing.
     pub(super) fn new(spec: &PlotAxis, values: &[f64], pixels: [f64; 2]) -> Axis {
         let is_shown = |value: &f64| value.is_finite() && (!spec.is_log || *value > 0.0);
         let shown = || values.iter().copied().filter(is_shown);
@@ -44,13 +44,14 @@ impl Axis {
         axis
     }
 
-    /// Whether a value is between its ends.
+    /// Returns true if a value is between its ends.
     pub(super) fn holds(&self, value: f64) -> bool {
         let slack = (self.ends[1] - self.ends[0]).abs() * 1e-9;
         value >= self.ends[0] - slack && value <= self.ends[1] + slack
     }
 
-    /// Where it begins and how it is divided, if it does not begin at zero; none of one that does.
+    /// Describes where it begins and how it is divided. `None` for a linear axis that begins at
+    /// zero.
     pub(super) fn note(&self) -> Option<String> {
         let [low, _] = self.ends;
         match (self.is_log, low > 0.0) {
@@ -60,7 +61,7 @@ impl Axis {
         }
     }
 
-    /// Where a value is in the drawing; what is beyond an end is at that end.
+    /// Returns the position of a value in the drawing, limited to the ends.
     pub(super) fn at(&self, value: f64) -> f64 {
         let scaled = |value: f64| {
             if self.is_log {
@@ -74,7 +75,7 @@ impl Axis {
         self.pixels[0] + share * (self.pixels[1] - self.pixels[0])
     }
 
-    /// Its ticks with their names, so many as have room at `room_px` each.
+    /// Returns ticks with their names, as many as fit at `room_px` each.
     pub(super) fn ticks(&self, room_px: f64) -> Vec<(f64, String)> {
         let mut kept: Vec<(f64, String)> = Vec::new();
         for tick in &self.ticks {
@@ -139,14 +140,14 @@ fn log_ends(least: f64, most: f64) -> [f64; 2] {
     [low, high]
 }
 
-/// The step of 1, 2 or 5 times a power of ten that is at least so large.
+/// Returns the smallest step of 1, 2 or 5 times a power of ten that is at least `step`.
 fn round_step(step: f64) -> f64 {
     let decade = 10f64.powf(step.log10().floor());
     let round = [1.0, 2.0, 5.0, 10.0].into_iter().find(|times| times * decade >= step * 0.999);
     round.unwrap_or(10.0) * decade
 }
 
-/// A tick in few letters: `20k`, `1.5M`, `0.5`.
+/// Formats a tick in few letters: `20k`, `1.5M`, `0.5`.
 fn tick_name(value: f64) -> String {
     let size = value.abs();
     let (scale, unit) = match size {

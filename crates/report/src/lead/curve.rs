@@ -1,4 +1,4 @@
-//! Marks over two axes of numbers.
+//! Draws marks over two axes of numbers.
 
 use super::axis::Axis;
 use super::size::{Area, TEXT_PX};
@@ -7,25 +7,25 @@ use crate::escape::escape;
 use crate::page::{CurvePlot, LeadMark, Paint, PlotAxis};
 use std::fmt::Write;
 
-/// Above the plot, for the title of the vertical axis.
+/// Space above the plot, for the title of the vertical axis.
 const TOP_PX: f64 = 26.0;
-/// Below the plot, for ticks and title of the horizontal axis.
+/// Space below the plot, for ticks and title of the horizontal axis.
 const BOTTOM_PX: f64 = 38.0;
-/// At the left, for the ticks of the vertical axis.
+/// Space at the left, for the ticks of the vertical axis.
 const LEFT_PX: f64 = 46.0;
-/// At the right, for half a tick's name.
+/// Space at the right, for half a tick's name.
 const RIGHT_PX: f64 = 14.0;
 /// Half the width of the ends of an interval.
 const WHISKER_PX: f64 = 4.0;
 
-/// Draws a plot, with the names of lines at their ends or without them.
+/// Draws a plot, with or without the names of lines at their ends.
 pub(super) fn draw(out: &mut String, plot: &CurvePlot, area: Area, has_names: bool) {
     let right = if has_names { names::room(plot) } else { 0.0 };
     let said = lines(&plot.says, area.width);
     let [left, width] = [area.x + LEFT_PX, area.width - LEFT_PX - right.max(RIGHT_PX)];
     let (xs, ys) = values(&plot.marks);
     let x = Axis::new(&plot.x, &xs, [left, left + width]);
-    // Names of stretches and limits stand above the plot, where they cover no point.
+    // Names of stretches and limits are above the plot, where they cover no point.
     let above = names::above(plot, &x, [left, left + width]);
     let rows = above.iter().map(|name| name.row + 1).max().unwrap_or(0);
     let top = TOP_PX + LINE_PX * (said.len() + rows) as f64;
@@ -62,8 +62,8 @@ pub(super) fn draw(out: &mut String, plot: &CurvePlot, area: Area, has_names: bo
     }
 }
 
-/// The title of an axis, and where the axis begins if that is not zero: nobody takes a part of it
-/// for the whole then.
+/// Returns the title of an axis, with its begin if that is not zero, so that a part is not mistaken
+/// for the whole.
 fn titled(spec: &PlotAxis, axis: &Axis) -> String {
     match axis.note() {
         Some(note) if spec.ticks.is_empty() => format!("{} ({note})", spec.title),
@@ -71,7 +71,7 @@ fn titled(spec: &PlotAxis, axis: &Axis) -> String {
     }
 }
 
-/// All values that the axes must hold.
+/// Returns all values that the axes must hold.
 fn values(marks: &[LeadMark]) -> (Vec<f64>, Vec<f64>) {
     let (mut xs, mut ys) = (Vec::new(), Vec::new());
     for mark in marks {
@@ -83,7 +83,7 @@ fn values(marks: &[LeadMark]) -> (Vec<f64>, Vec<f64>) {
             LeadMark::Dot { x, y, ci95, .. } => {
                 xs.push(*x);
                 ys.push(*y);
-                // An interval that is many times the value would hide all others.
+                // An interval many times larger than the value would hide all others.
                 let near = |end: &f64| *end > 0.0 && *end < y.abs() * 20.0;
                 ys.extend(ci95.iter().flatten().copied().filter(near));
             }
@@ -173,7 +173,7 @@ fn draw_mark(out: &mut String, mark: &LeadMark, axes: [&Axis; 2], inner: Area) {
     }
 }
 
-/// A stretch of the horizontal axis; one that is too narrow to be seen is a line.
+/// Draws a stretch of the horizontal axis; if it is too narrow to be seen, it is a line.
 fn band(out: &mut String, [left, right]: [f64; 2], paint: Paint, inner: Area) {
     let _ = write!(
         out,
@@ -185,12 +185,12 @@ fn band(out: &mut String, [left, right]: [f64; 2], paint: Paint, inner: Area) {
     );
 }
 
-/// A path.
+/// Draws a path.
 fn drawn(out: &mut String, class: &str, path: &str) {
     let _ = write!(out, "<path class=\"{class}\" d=\"{path}\"/>");
 }
 
-/// A point, with its interval behind it.
+/// Draws a point, with its interval behind it.
 fn dot(out: &mut String, [x, y]: [f64; 2], ends: Option<[f64; 2]>, paint: Paint, hint: &str) {
     out.push_str("<g>");
     if !hint.is_empty() {

@@ -1,4 +1,4 @@
-//! Where the names of lines, limits and stretches stand, so that none is written over another.
+//! Places the names of lines, limits and stretches so that they do not overlap.
 
 use super::axis::Axis;
 use super::size::{Area, TEXT_PX, width_of};
@@ -6,14 +6,14 @@ use super::{LINE_PX, NARROW_PX, class_of, cut, text};
 use crate::page::{CurvePlot, LeadMark, Paint, Plot};
 use std::fmt::Write;
 
-/// Lines of a plot that have their names at their ends; more have them in the legend.
+/// Maximum number of lines with names at their ends; otherwise the names are in the legend.
 const LINES_MAX: usize = 7;
-/// A name at the end of a line takes at most this share of the narrow drawing.
+/// Largest share of the narrow drawing for the name at the end of a line.
 const NAME_SHARE: f64 = 0.26;
-/// Between the plot and the names at its right, for a leader from a line's end to its name.
+/// Space between the plot and the names at its right, for a leader from a line's end to its name.
 const LEADER_PX: f64 = 22.0;
 
-/// The names of all lines for a legend, if there is no room for them at the lines' ends.
+/// Returns the names of all lines for a legend, if they do not fit at the lines' ends.
 pub(super) fn legend(plots: &[Plot]) -> Vec<(Paint, String)> {
     let curves = || plots.iter().filter_map(curve);
     if curves().all(fit_at_ends) {
@@ -35,7 +35,7 @@ fn curve(plot: &Plot) -> Option<&CurvePlot> {
     }
 }
 
-/// The lines that have a name.
+/// Returns the lines that have a name.
 fn lines(plot: &CurvePlot) -> impl Iterator<Item = (Paint, &str)> {
     plot.marks.iter().filter_map(|mark| match mark {
         LeadMark::Line { paint, label, .. } if !label.is_empty() => Some((*paint, label.as_str())),
@@ -48,14 +48,14 @@ fn fit_at_ends(plot: &CurvePlot) -> bool {
     lines(plot).count() <= LINES_MAX && widest <= NARROW_PX * NAME_SHARE
 }
 
-/// How much room the names at the ends of lines need at the right of the plot.
+/// Returns the space that the names at the ends of lines need at the right of the plot.
 pub(super) fn room(plot: &CurvePlot) -> f64 {
     let widest = lines(plot).map(|(_, label)| width_of(label)).reduce(f64::max);
     widest.map_or(0.0, |widest| widest + LEADER_PX)
 }
 
-/// Writes the name of each line at the right of the plot, beside its end or as near as the others
-/// let it. The leader from one to the other has the line's colour: a name in it could be too pale.
+/// Writes the name of each line at the right of the plot, as near to its end as the others allow.
+/// The leader has the line's colour: a name in it could be too pale.
 pub(super) fn at_ends(out: &mut String, plot: &CurvePlot, [x, y]: [&Axis; 2], inner: Area) {
     let ends: Vec<(Paint, &str, [f64; 2])> = plot.marks.iter().filter_map(end_of).collect();
     let wanted: Vec<f64> = ends.iter().map(|(.., [_, value])| y.at(*value)).collect();
@@ -75,7 +75,7 @@ pub(super) fn at_ends(out: &mut String, plot: &CurvePlot, [x, y]: [&Axis; 2], in
     }
 }
 
-/// The name of a line with its last point.
+/// Returns the name of a line with its last point.
 fn end_of(mark: &LeadMark) -> Option<(Paint, &str, [f64; 2])> {
     let LeadMark::Line {
         points,
@@ -90,21 +90,21 @@ fn end_of(mark: &LeadMark) -> Option<(Paint, &str, [f64; 2])> {
     (!label.is_empty()).then_some((*paint, label.as_str(), last))
 }
 
-/// The name of a limit or a stretch above the plot.
+/// Name of a limit or a stretch above the plot.
 pub(super) struct Above<'a> {
     paint: Paint,
     label: &'a str,
-    /// Where it begins, or ends if it leans to the left.
+    /// Begin of the text, or its end if it is right-aligned.
     from: f64,
     leans_left: bool,
-    /// How long it may be.
+    /// Maximum length of the text, px.
     room: f64,
-    /// Its row, from the top.
+    /// Row of the name, from the top.
     pub row: usize,
 }
 
-/// The names of limits and stretches, on the side of each that has room, and in another row where
-/// one is in the way; `ends` are those of the plot.
+/// Places the names of limits and stretches. Each is on the side that has space, and in another row
+/// if one is in the way; `ends` are those of the plot.
 pub(super) fn above<'a>(plot: &'a CurvePlot, x: &Axis, [left, right]: [f64; 2]) -> Vec<Above<'a>> {
     let mut named: Vec<(Paint, &str, f64)> =
         plot.marks.iter().filter_map(|m| named(m, x)).collect();
@@ -139,7 +139,7 @@ pub(super) fn above<'a>(plot: &'a CurvePlot, x: &Axis, [left, right]: [f64; 2]) 
     placed.map(of).collect()
 }
 
-/// The name of a limit from the bottom to the top, or of a stretch, and where that is.
+/// Returns the name and position of an upright limit, or of a stretch.
 fn named<'a>(mark: &'a LeadMark, x: &Axis) -> Option<(Paint, &'a str, f64)> {
     let (paint, label, at) = match mark {
         LeadMark::Upright {
@@ -174,9 +174,9 @@ pub(super) fn write_above(out: &mut String, above: &[Above<'_>], inner: Area) {
     }
 }
 
-/// Places as near to the wanted ones as they can be with at least `gap` from each to the next,
-/// between two ends: those that crowd stand around the mean of what they want (isotonic
-/// regression, by pooling neighbours). Where there is no room for all, they go beyond the second.
+/// Returns positions as near to the wanted ones as possible, with at least `gap` between them,
+/// between two ends. Positions that crowd are centred on the mean of the wanted ones (isotonic
+/// regression, by pooling neighbours). If not all fit, they extend beyond the second end.
 fn apart(wanted: &[f64], gap: f64, [first, last]: [f64; 2]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..wanted.len()).collect();
     order.sort_by(|a, b| wanted[*a].total_cmp(&wanted[*b]));
@@ -202,7 +202,7 @@ fn apart(wanted: &[f64], gap: f64, [first, last]: [f64; 2]) -> Vec<f64> {
     places
 }
 
-/// The row of each stretch, so that none overlaps another of its row: the first that is free.
+/// Returns the row of each stretch: the first one in which it overlaps no other.
 fn rows(spans: &[[f64; 2]]) -> Vec<usize> {
     let mut taken: Vec<Vec<[f64; 2]>> = Vec::new();
     let mut rows = Vec::new();

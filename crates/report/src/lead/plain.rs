@@ -1,23 +1,23 @@
-//! A figure as a file for programs that are no browsers: slides, word processors, rasterizers. Few
-//! of them know variables of a style sheet or a dark mode, so each colour is written where it is
-//! used.
+//! Converts a figure to a file for programs other than browsers: slides, word processors,
+//! rasterizers. Few of them support variables of a style sheet or a dark mode, so each colour is
+//! written where it is used.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// The style sheet that pages and figures share.
+/// Style sheet that pages and figures share.
 const STYLE: &str = include_str!("../../assets/figure.css");
-/// The colour of a mark, which its class sets.
+/// Colour of a mark, which its class sets.
 const PAINT: &str = "var(--paint";
 
-/// The same drawing with the colours of the light page, none of them a variable.
+/// Returns the same drawing with the colours of the light page, none of them a variable.
 pub(super) fn plain(svg: &str) -> String {
     let colors = colors();
     let svg = svg.replace(STYLE, &style(&colors));
     substitute(&svg, &colors, "")
 }
 
-/// Names and values of the variables: those of the light page stand first.
+/// Returns names and values of the variables: those of the light page come first.
 fn colors() -> BTreeMap<&'static str, &'static str> {
     let block = STYLE.split_once(":root {").and_then(|(_, rest)| rest.split_once('}'));
     let lines = block.map_or("", |(inner, _)| inner).split(';');
@@ -25,7 +25,7 @@ fn colors() -> BTreeMap<&'static str, &'static str> {
     named.map(|(name, value)| (name.trim(), value.trim())).collect()
 }
 
-/// The rules of figures, one for each colour where they depend on one.
+/// Returns the rules of figures, one for each colour if they depend on one.
 fn style(colors: &BTreeMap<&str, &str>) -> String {
     let text = colors.get("--text").copied().unwrap_or("black");
     let rules: Vec<(&str, &str)> = rules().collect();
@@ -65,7 +65,8 @@ fn style(colors: &BTreeMap<&str, &str>) -> String {
     out
 }
 
-/// Selector and declarations of every rule of figures; a rule of several selectors once for each.
+/// Returns selector and declarations of every rule of figures; a rule of several selectors once for
+/// each.
 fn rules() -> impl Iterator<Item = (&'static str, &'static str)> {
     let from = STYLE.find(".glance").unwrap_or(STYLE.len());
     STYLE[from..].split('}').filter_map(|rule| rule.split_once('{')).flat_map(
@@ -75,7 +76,7 @@ fn rules() -> impl Iterator<Item = (&'static str, &'static str)> {
     )
 }
 
-/// A text with values in the place of variables.
+/// Replaces variables in a text by their values.
 fn substitute(text: &str, colors: &BTreeMap<&str, &str>, paint: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -91,7 +92,7 @@ fn substitute(text: &str, colors: &BTreeMap<&str, &str>, paint: &str) -> String 
     out
 }
 
-/// What stands up to the bracket that closes, and what is behind it.
+/// Returns the text up to the closing bracket, and the rest behind it.
 fn end_of(text: &str) -> (&str, &str) {
     let mut open = 1;
     for (at, letter) in text.char_indices() {

@@ -1,4 +1,4 @@
-//! A value with its interval for each name, below each other: a forest plot.
+//! Draws a forest plot: a value with its interval for each name.
 
 use super::axis::Axis;
 use super::size::{Area, TEXT_PX, width_of};
@@ -10,13 +10,13 @@ use std::fmt::Write;
 const TITLE_PX: f64 = 26.0;
 const ROW_PX: f64 = 30.0;
 const TICKS_PX: f64 = 26.0;
-/// Names beside their values take at most this share of the width; longer ones stand above them.
+/// Largest share of the width for names beside their values; longer ones are above them.
 const NAMES_SHARE: f64 = 0.3;
-/// An interval is shown as far as so many times the span of the values, so that one that says
-/// nothing does not hide the others.
+/// Length at which intervals are cut, in spans of the values: a meaningless interval must not hide
+/// the others.
 const INTERVAL_SPANS_MAX: f64 = 3.0;
 
-/// How high a plot of a width is.
+/// Returns the height of a plot of a width.
 pub(super) fn height(plot: &RowsPlot, width: f64) -> f64 {
     TITLE_PX + row_px(plot, width) * plot.rows.len() as f64 + TICKS_PX
 }
@@ -29,7 +29,7 @@ fn row_px(plot: &RowsPlot, width: f64) -> f64 {
     }
 }
 
-/// Whether names stand above their values.
+/// Returns true if names are above their values.
 fn are_above(plot: &RowsPlot, width: f64) -> bool {
     widest(plot, |row| &row.label) > width * NAMES_SHARE
 }
@@ -108,7 +108,7 @@ pub(super) fn draw(out: &mut String, plot: &RowsPlot, area: Area) {
     }
 }
 
-/// The values that the axis must hold.
+/// Returns the values that the axis must hold.
 fn values(plot: &RowsPlot) -> Vec<f64> {
     let others = plot.rows.iter().filter_map(|row| row.other).flatten();
     let mut values: Vec<f64> = plot
@@ -135,7 +135,7 @@ fn draw_row(out: &mut String, row: &ValueRow, axis: &Axis, y: f64) {
         escape(&row.text)
     );
     if let Some([low, high]) = row.other.map(|ends| ends.map(|end| axis.at(end))) {
-        // Somebody else's value: a diamond, or a bar where it is a range.
+        // A published value: a diamond, or a bar if it is a range.
         let _ = write!(
             out,
             "<path class=\"other\" d=\"M{:.1} {y:.1}L{low:.1} {:.1}L{high:.1} {:.1}L{:.1} {y:.1}L\
@@ -171,7 +171,7 @@ fn draw_row(out: &mut String, row: &ValueRow, axis: &Axis, y: f64) {
     out.push_str("</g>");
 }
 
-/// The end of an interval: a stroke across, or the tip of an arrow where it is beyond the axis.
+/// Draws the end of an interval: a stroke, or the tip of an arrow if it is beyond the axis.
 fn end_mark(out: &mut String, axis: &Axis, end: f64, y: f64, inwards: f64) {
     let (x, top) = (axis.at(end), y - 4.0);
     let _ = if axis.holds(end) {

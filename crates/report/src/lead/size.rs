@@ -1,6 +1,6 @@
 //! Rectangles and letters of the figure, in pixels.
 
-/// Advance of an average letter, in font sizes: no browser is asked.
+/// Width of an average letter, in font sizes: an estimate without a browser.
 pub(super) const LETTER: f64 = 0.56;
 /// Font size of all text in the figure.
 pub(super) const TEXT_PX: f64 = 12.0;
@@ -14,7 +14,7 @@ pub(super) struct Area {
     pub height: f64,
 }
 
-/// About how wide a text is.
+/// Returns the approximate width of a text.
 pub(super) fn width_of(said: &str) -> f64 {
     said.chars().count() as f64 * LETTER * TEXT_PX
 }

@@ -1,16 +1,16 @@
-//! Tables made column by column: a heading stands with its unit and with what is in its cells.
+//! Builds tables column by column: heading, unit and cells of a column are in one place.
 
 use super::{Cell, Column, Row, Table, Tone};
 use crate::number;
 
-/// A table to which columns are being added from left to right, with the record of each row.
+/// A table whose columns are being added from left to right, with the record of each row.
 pub struct TableBuilder<R> {
     records: Vec<R>,
     table: Table,
 }
 
 impl Table {
-    /// A table with a row for each record, and no columns yet.
+    /// Begins a table with a row for each record.
     pub fn of<R: Copy>(
         caption: impl Into<String>,
         records: impl IntoIterator<Item = R>,
@@ -31,7 +31,7 @@ impl<R: Copy> TableBuilder<R> {
         self.column(Column::text(title), cell)
     }
 
-    /// Adds a column of text that is left out where there is little room.
+    /// Adds a column of text that is left out if space is limited.
     pub fn wide_text<C: Into<Cell>>(self, title: &str, cell: impl Fn(R) -> C) -> Self {
         self.column(Column::text(title).wide(), cell)
     }
@@ -41,7 +41,7 @@ impl<R: Copy> TableBuilder<R> {
         self.column(Column::number(title, unit), cell)
     }
 
-    /// Adds a column of numbers that is left out where there is little room.
+    /// Adds a column of numbers that is left out if space is limited.
     pub fn wide_number<C: Into<Cell>>(
         self,
         title: &str,
@@ -60,7 +60,7 @@ impl<R: Copy> TableBuilder<R> {
         self
     }
 
-    /// Adds columns for each of some things.
+    /// Adds columns for each item.
     pub fn each<T>(
         self,
         things: impl IntoIterator<Item = T>,
@@ -69,12 +69,12 @@ impl<R: Copy> TableBuilder<R> {
         things.into_iter().fold(self, add)
     }
 
-    /// Adds columns only where a condition holds.
+    /// Adds columns if a condition holds.
     pub fn when(self, condition: bool, add: impl FnOnce(Self) -> Self) -> Self {
         if condition { add(self) } else { self }
     }
 
-    /// Sets how whole rows are to be taken.
+    /// Sets the tone of each row.
     pub fn tone(mut self, tone: impl Fn(R) -> Tone) -> Self {
         for (row, record) in self.table.rows.iter_mut().zip(&self.records) {
             row.tone = tone(*record);
@@ -82,30 +82,30 @@ impl<R: Copy> TableBuilder<R> {
         self
     }
 
-    /// Sets what is to be said below the table.
+    /// Sets the text below the table.
     pub fn foot(mut self, foot: impl Into<String>) -> Self {
         self.table.foot = foot.into();
         self
     }
 
-    /// The table with the columns that it has by now.
+    /// Returns the table with its present columns.
     pub fn build(self) -> Table {
         self.table
     }
 
-    /// The same; none without rows.
+    /// Returns the table. `None` without rows.
     pub fn unless_empty(self) -> Option<Table> {
         (!self.records.is_empty()).then_some(self.table)
     }
 }
 
 impl Cell {
-    /// The cell of what is not known, in grey.
+    /// Returns a grey cell for an unknown value.
     pub fn absent() -> Cell {
         Cell::new(number::ABSENT).tone(Tone::Muted)
     }
 
-    /// A count that should be 0, marked if it is not.
+    /// Returns a count that should be 0, marked if it is not.
     pub fn zero_expected(count: u64, tone_if_any: Tone) -> Cell {
         Cell::new(number::count(count)).tone(if count > 0 { tone_if_any } else { Tone::Plain })
     }
@@ -129,7 +129,7 @@ impl From<String> for Cell {
     }
 }
 
-/// What is not known has the sign for it.
+/// An unknown value has a sign of its own.
 impl<T: Into<Cell>> From<Option<T>> for Cell {
     fn from(known: Option<T>) -> Cell {
         known.map_or_else(|| Cell::new(number::ABSENT), Into::into)
@@ -137,7 +137,7 @@ impl<T: Into<Cell>> From<Option<T>> for Cell {
 }
 
 impl Cell {
-    /// The same, leading to a file beside the page.
+    /// Adds a link to a file beside the page.
     pub fn link(mut self, path: impl Into<String>) -> Cell {
         self.link = path.into();
         self

@@ -1,4 +1,4 @@
-//! What stands above everything else: question, answer, verdict and the few numbers to remember.
+//! The top of a page: question, answer, verdict and key numbers.
 
 use super::{LeadFigure, Verdict};
 
@@ -7,52 +7,52 @@ use super::{LeadFigure, Verdict};
 pub struct Headline {
     /// Name of the study or of the comparison.
     pub study: String,
-    /// Which run, when, how long, at which scale.
+    /// Facts: run, time, length and scale.
     pub facts: Vec<(String, String)>,
     /// The question, in the user's words.
     pub question: String,
-    /// What answers it at a glance; none of a run that has measured nothing.
+    /// Figure that answers at a glance. `None` for a run that has measured nothing.
     pub lead: Option<LeadFigure>,
-    /// The sentences of the answer that must be seen before anything else: data was lost, or a
-    /// requirement was missed. The answer begins with them.
+    /// Sentences of the answer that must be seen first: data was lost, or a requirement was missed.
+    /// The answer begins with them.
     pub alarms: Vec<String>,
     /// The answer, one sentence each.
     pub answer: Vec<String>,
-    /// Whether it may be believed.
+    /// Usability of the answer.
     pub verdict: Verdict,
-    /// Whether a requirement was missed.
+    /// True if a requirement was missed.
     pub is_missed: bool,
-    /// What the verdict means, in one sentence.
+    /// Meaning of the verdict, in one sentence.
     pub meaning: String,
     /// Why it is not `valid`, in few words each: the causes first.
     pub short_reasons: Vec<String>,
-    /// The same with all numbers, one sentence each.
+    /// The same reasons with all numbers, one sentence each.
     pub reasons: Vec<String>,
-    /// The few numbers to remember.
+    /// Key numbers.
     pub figures: Vec<Figure>,
-    /// What to run next; none where the question has its answer.
+    /// Next step. `None` if the question is answered.
     pub next: Option<NextStep>,
 }
 
-/// What to run next.
+/// Next step.
 #[derive(Clone, Debug)]
 pub struct NextStep {
-    /// What for, and how long it takes: `With a warm-up of 1 min (about 8 min)`.
+    /// Purpose and duration: `With a warm-up of 1 min (about 8 min)`.
     pub says: String,
     /// The command.
     pub command: String,
 }
 
-/// One number to remember.
+/// One key number.
 #[derive(Clone, Debug)]
 pub struct Figure {
-    /// What it is.
+    /// Name of the number.
     pub label: String,
     /// The number.
     pub value: String,
-    /// Its unit.
+    /// Unit of the number.
     pub unit: String,
-    /// Its error and what else belongs to it.
+    /// Its error and other details.
     pub detail: String,
     /// Index of the variant, for its colour.
     pub variant: Option<usize>,

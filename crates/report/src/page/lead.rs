@@ -1,18 +1,18 @@
-//! The figure that answers at a glance, above everything else: drawn without a script, and again in
-//! other proportions for a narrow page.
+//! The figure that answers at a glance, at the top of a page. It is drawn without a script, and
+//! again in other proportions for a narrow page.
 
 /// One or two plots that answer the question.
 #[derive(Clone, Debug, Default)]
 pub struct LeadFigure {
-    /// What it shows.
+    /// Title of the figure.
     pub title: String,
-    /// All that it says, for who does not see it.
+    /// Description in words, for readers who cannot see it.
     pub what: String,
-    /// Beside each other where there is room, otherwise below each other.
+    /// Plots, side by side if there is space, otherwise in one column.
     pub plots: Vec<Plot>,
-    /// What colours mean, where names beside the marks do not say it.
+    /// Meaning of the colours, if names beside the marks do not tell it.
     pub legend: Vec<(Paint, String)>,
-    /// What is said once of all plots, below them; may be empty.
+    /// Remark on all plots, below them; may be empty.
     pub says: String,
 }
 
@@ -30,16 +30,16 @@ pub enum Plot {
 pub struct CurvePlot {
     /// The horizontal axis.
     pub x: PlotAxis,
-    /// The vertical axis, whose title stands above the plot.
+    /// Vertical axis, whose title is above the plot.
     pub y: PlotAxis,
-    /// What it comes to, in sentences below that title; may be empty.
+    /// Summary in sentences below that title; may be empty.
     pub says: String,
-    /// What is drawn, the lowest first.
+    /// Marks, the lowest first.
     pub marks: Vec<Mark>,
 }
 
 impl CurvePlot {
-    /// Marks over one in how many operations takes longer, and its latency.
+    /// Returns a plot of latency over the number of operations of which one takes longer.
     pub fn of_percentiles(marks: Vec<Mark>) -> CurvePlot {
         let axis = |title: &str| PlotAxis {
             title: title.to_owned(),
@@ -58,28 +58,28 @@ impl CurvePlot {
 /// An axis of numbers.
 #[derive(Clone, Debug, Default)]
 pub struct PlotAxis {
-    /// What it is, with its unit.
+    /// Title with its unit.
     pub title: String,
-    /// Whether it is divided by powers of ten; otherwise evenly.
+    /// True for a logarithmic axis; otherwise it is linear.
     pub is_log: bool,
-    /// Whether an evenly divided axis begins at zero, whatever its least value is.
+    /// True if a linear axis begins at zero, whatever its least value is.
     pub from_zero: bool,
-    /// Values that have a tick each, where these are few; otherwise round numbers have.
+    /// Values with a tick each, if they are few; otherwise ticks are at round numbers.
     pub ticks: Vec<f64>,
 }
 
-/// One thing that is drawn over two axes.
+/// One mark over two axes.
 #[derive(Clone, Debug)]
 pub enum Mark {
-    /// A line through points; a value that is none leaves a gap.
+    /// A line through points; a `None` leaves a gap.
     Line {
-        /// Where it goes: horizontal and vertical value.
+        /// Points: horizontal and vertical value.
         points: Vec<(f64, Option<f64>)>,
         /// Its colour.
         paint: Paint,
-        /// Whether it is broken.
+        /// True for a dashed line.
         is_dashed: bool,
-        /// What stands at its end; may be empty.
+        /// Text at its end; may be empty.
         label: String,
     },
     /// A point with its interval.
@@ -92,14 +92,14 @@ pub enum Mark {
         ci95: Option<[f64; 2]>,
         /// Its colour.
         paint: Paint,
-        /// What it is, for who points at it.
+        /// Text of the tooltip.
         hint: String,
     },
     /// A line across the plot: a limit, a baseline.
     Across {
         /// Its vertical value.
         y: f64,
-        /// What it is.
+        /// Name of the line.
         label: String,
         /// Its colour.
         paint: Paint,
@@ -108,18 +108,18 @@ pub enum Mark {
     Upright {
         /// Its horizontal value.
         x: f64,
-        /// What it is.
+        /// Name of the line.
         label: String,
         /// Its colour.
         paint: Paint,
     },
     /// A stretch of the horizontal axis: what was found, an outage.
     Band {
-        /// Where it begins.
+        /// Begin of the stretch.
         from: f64,
-        /// Where it ends.
+        /// End of the stretch.
         to: f64,
-        /// What it is; may be empty.
+        /// Name of the stretch; may be empty.
         label: String,
         /// Its colour.
         paint: Paint,
@@ -129,11 +129,11 @@ pub enum Mark {
 /// A value with its interval for each name.
 #[derive(Clone, Debug, Default)]
 pub struct RowsPlot {
-    /// What the values are, with their unit.
+    /// Title with the unit of the values.
     pub title: String,
-    /// Where nothing differs.
+    /// Value of no difference.
     pub baseline: Option<f64>,
-    /// Whether the axis is divided by powers of ten.
+    /// True for a logarithmic axis.
     pub is_log: bool,
     /// The rows, from top to bottom.
     pub rows: Vec<ValueRow>,
@@ -142,36 +142,36 @@ pub struct RowsPlot {
 /// One row.
 #[derive(Clone, Debug, Default)]
 pub struct ValueRow {
-    /// What it is of.
+    /// Name of the row.
     pub label: String,
-    /// The value; none where there is none.
+    /// The value, if there is one.
     pub value: Option<f64>,
     /// Its 95 % interval.
     pub ci95: Option<[f64; 2]>,
-    /// A value of somebody else that is shown beside it.
+    /// Published value shown beside it.
     pub other: Option<[f64; 2]>,
-    /// The value as it is written.
+    /// The value as text.
     pub text: String,
     /// Its colour.
     pub paint: Paint,
 }
 
-/// What a colour says. A renderer has one for each, in light and in dark.
+/// Meaning of a colour. A renderer has one for each, in light and in dark.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Paint {
-    /// One of several unordered things: a variant.
+    /// One of several unordered items: a variant.
     Category(usize),
-    /// The same of a trial that is invalid: drawn hollow.
+    /// The same for an invalid trial: drawn hollow.
     Hollow(usize),
-    /// As it should be.
+    /// A good result.
     Good,
     /// To be looked at.
     Warn,
     /// Something is wrong, or a limit.
     Bad,
-    /// There, and not to be relied on.
+    /// Present, but not reliable.
     Muted,
-    /// As text.
+    /// The text colour.
     #[default]
     Text,
 }

@@ -1,64 +1,64 @@
-//! A picture of boxes in boxes: what is in what, and whose it is.
+//! A picture of nested boxes and their owners.
 
-/// Boxes in boxes. Nothing in it is to scale.
+/// Nested boxes, not to scale.
 #[derive(Clone, Debug, Default)]
 pub struct Picture {
     /// Anchor, unique in the page: lower case letters, digits and hyphens.
     pub id: String,
-    /// What it shows.
+    /// Title of the picture.
     pub title: String,
-    /// All that it says, for who does not see it.
+    /// Description in words, for readers who cannot see it.
     pub what: String,
     /// The outermost boxes.
     pub nests: Vec<Nest>,
-    /// What its looks mean, in the order in which they are shown.
+    /// Meaning of the styles, in the order in which they are shown.
     pub legend: Vec<(Style, String)>,
 }
 
 /// A box with boxes or tiles in it.
 #[derive(Clone, Debug, Default)]
 pub struct Nest {
-    /// What it is.
+    /// Name of the box.
     pub label: String,
-    /// What else is to be known of it, a line each.
+    /// Further facts, a line each.
     pub details: Vec<String>,
-    /// The boxes in it.
+    /// Inner boxes.
     pub nests: Vec<Nest>,
-    /// What is in it, where it is an innermost box.
+    /// Content of an innermost box.
     pub tiles: Vec<Tile>,
 }
 
-/// One thing in an innermost box.
+/// One item in an innermost box.
 #[derive(Clone, Debug, Default)]
 pub struct Tile {
-    /// What stands above its parts; may be empty.
+    /// Text above its parts; may be empty.
     pub label: String,
-    /// What it is made of, from top to bottom.
+    /// Parts from top to bottom.
     pub parts: Vec<Part>,
 }
 
 /// A part of a tile.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Part {
-    /// What stands in it.
+    /// Text in the part.
     pub label: String,
-    /// Explanation for who points at it.
+    /// Text of the tooltip.
     pub hint: String,
-    /// Whose it is and how it is marked; several where several have it, none where nobody does.
+    /// Owners and marks; several if it is shared, empty if it has no owner.
     pub looks: Vec<Style>,
 }
 
-/// How a part is drawn.
+/// Style of a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Style {
-    /// In the colour of an owner, by its number.
+    /// Colour of the owner with this number.
     Owner(usize),
-    /// For more owners than have room beside each other.
+    /// More owners than fit side by side.
     Many,
-    /// For nobody.
+    /// Without an owner.
     Free,
-    /// Not to be had.
+    /// Not available.
     Closed,
-    /// With a mark on top of whatever else it is.
+    /// A mark on top of any other style.
     Marked,
 }

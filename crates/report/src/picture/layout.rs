@@ -1,58 +1,58 @@
-//! Where the boxes of a picture stand: boxes and tiles flow from left to right and then down, and a
-//! box is as large as what is in it and as what is written on it.
+//! Places the boxes of a picture: boxes and tiles flow from left to right and then down, and a box
+//! fits its content and its text.
 
 use crate::page::{Nest, Tile};
 
 /// Height of a part of a tile, with the gap below it.
 pub const PART_PX: f64 = 20.0;
-/// Width of a tile: three digits have room.
+/// Width of a tile: three digits fit.
 const TILE_PX: f64 = 28.0;
-/// Room for the label of a tile.
+/// Space for the label of a tile.
 const TILE_LABEL_PX: f64 = 13.0;
-/// Gap between boxes and around what is in them.
+/// Gap between boxes and around their content.
 const GAP_PX: f64 = 8.0;
 const TILE_GAP_PX: f64 = 4.0;
-/// A line of text.
+/// Height of a line of text.
 const LINE_PX: f64 = 14.0;
-/// Letters of a name, of what stands below it, and digits: of a wide type (DejaVu Sans), since
-/// nobody measures the one that is there.
+/// Widths of letters: of a name, of the text below it, and of digits. They are those of a wide font
+/// (DejaVu Sans), since the actual font is unknown.
 const NAME_LETTER_PX: f64 = 7.7;
 const LETTER_PX: f64 = 6.6;
 const DIGIT_PX: f64 = 6.4;
-/// A row of tiles is not longer than sixteen of them: boxes of many cores become blocks.
+/// Maximum length of a row of tiles: sixteen, so that boxes of many cores become blocks.
 const TILES_PX: f64 = 16.0 * (TILE_PX + TILE_GAP_PX);
-/// Letters of a line; what is longer is cut.
+/// Maximum number of letters in a line; longer ones are cut.
 const LETTERS_MAX: usize = 48;
 
-/// A box that has its place.
+/// A box with its position.
 pub struct Laid<'a> {
     pub x: f64,
     pub y: f64,
     pub width: f64,
     pub height: f64,
-    /// What is written on it: its name, and what else is to be known.
+    /// Text on it: its name, and further facts.
     pub lines: Vec<String>,
     pub nests: Vec<Laid<'a>>,
     pub tiles: Vec<LaidTile<'a>>,
 }
 
-/// A tile that has its place.
+/// A tile with its position.
 pub struct LaidTile<'a> {
     pub tile: &'a Tile,
     pub x: f64,
     pub y: f64,
     pub width: f64,
-    /// Room for its label, above its parts.
+    /// Space for its label, above its parts.
     label_px: f64,
 }
 
 impl Laid<'_> {
-    /// Where a line of its text begins.
+    /// Returns where a line of its text begins.
     pub fn line_at(&self, line: usize) -> [f64; 2] {
         [self.x + GAP_PX, self.y + LINE_PX * (line + 1) as f64]
     }
 
-    /// Boxes of a row are of one height, and what is in them stands on one line.
+    /// Stretches a box: boxes of a row have one height, and their contents are on one line.
     fn stretch(&mut self, height: f64) {
         let more = height - self.height;
         self.height = height;
@@ -75,13 +75,13 @@ impl Laid<'_> {
 }
 
 impl LaidTile<'_> {
-    /// Where one of its parts begins.
+    /// Returns where one of its parts begins.
     pub fn part_y(&self, index: usize) -> f64 {
         self.y + self.label_px + PART_PX * index as f64
     }
 }
 
-/// Boxes in rows of at most `limit`, with the width and the height of all.
+/// Returns boxes in rows of at most `limit`, with the total width and height.
 pub fn flow(nests: &[Nest], limit: f64) -> (Vec<Laid<'_>>, f64, f64) {
     let mut all: Vec<Laid<'_>> = nests.iter().map(|nest| lay(nest, limit)).collect();
     let sizes: Vec<[f64; 2]> = all.iter().map(|laid| [laid.width, laid.height]).collect();
@@ -118,7 +118,7 @@ fn lay(nest: &Nest, limit: f64) -> Laid<'_> {
     }
 }
 
-/// Width of the longest line; the first is a name.
+/// Returns the width of the longest line; the first is a name.
 fn written_px(lines: &[String]) -> f64 {
     let px = |(at, line): (usize, &String)| {
         let letter = if at == 0 { NAME_LETTER_PX } else { LETTER_PX };
@@ -128,7 +128,7 @@ fn written_px(lines: &[String]) -> f64 {
 }
 
 fn flow_tiles(tiles: &[Tile], limit: f64) -> (Vec<LaidTile<'_>>, f64, f64) {
-    // Parts of all stand on the same lines, also where only some tiles have a label.
+    // Parts of all tiles are on the same lines, also if only some tiles have a label.
     let label_px = if tiles.iter().all(|tile| tile.label.is_empty()) {
         0.0
     } else {
@@ -158,7 +158,7 @@ fn tile_px(tile: &Tile) -> f64 {
     TILE_PX.max(widest.ceil())
 }
 
-/// Things in rows.
+/// Items in rows.
 struct Rows {
     places: Vec<Place>,
     /// Height of each row.
@@ -174,9 +174,9 @@ struct Place {
 }
 
 impl Rows {
-    /// As few rows as fit into `limit`, and these as equal as they can be.
+    /// Returns as few rows as fit into `limit`, as even as possible.
     fn even(sizes: &[[f64; 2]], limit: f64, gap: f64) -> Rows {
-        /// Halvings of a width of a thousand pixels down to one.
+        /// Bisections of a width of a thousand pixels down to one.
         const HALVINGS: usize = 10;
         let mut best = Rows::fill(sizes, limit, gap);
         let (mut low, mut high) = (0.0, best.width);

@@ -1,5 +1,5 @@
-//! The texts of a drawing as outlines of the program's own font: one face for each weight, letter
-//! after letter without kerning, sized and leaning as the drawing's style sheet says.
+//! Converts the texts of a drawing to outlines of the program's own font: one face for each weight,
+//! letter after letter without kerning, sized and aligned by the drawing's style sheet.
 
 use anyhow::{Context, Result};
 use resvg::usvg::roxmltree::{Document, Node};
@@ -7,21 +7,21 @@ use simplecss::{AttributeOperator, PseudoClass, StyleSheet};
 use std::fmt::Write;
 use ttf_parser::{Face, GlyphId, OutlineBuilder};
 
-/// The font; `assets/font/README.md` says which and whence.
+/// The font; `assets/font/README.md` names version and origin.
 const REGULAR: &[u8] = include_bytes!("../../assets/font/Roboto-Regular.ttf");
 const BOLD: &[u8] = include_bytes!("../../assets/font/Roboto-Bold.ttf");
 
-/// The namespace of a drawing's elements.
+/// Namespace of a drawing's elements.
 const SVG: &str = "http://www.w3.org/2000/svg";
-/// Size of a text that no rule gives one, px: SVG's own.
+/// Size of a text without a rule, px: SVG's default.
 const SIZE_PX: f32 = 12.0;
-/// The least weight that is drawn bold.
+/// Smallest weight that is drawn bold.
 const BOLD_WEIGHT: u16 = 600;
 
-/// The same drawing with a path in the place of each `text` element, of the same classes.
+/// Returns the same drawing with a path in place of each `text` element, with the same classes.
 ///
 /// # Errors
-/// It is no XML, or a font cannot be read.
+/// It is not XML, or a font cannot be read.
 pub(super) fn as_paths(svg: &str) -> Result<String> {
     let document = Document::parse(svg).context("read a figure as XML")?;
     let sheets = document.descendants().filter(|node| node.has_tag_name((SVG, "style")));
@@ -38,7 +38,7 @@ pub(super) fn as_paths(svg: &str) -> Result<String> {
             path(node, &style, if style.is_bold { &bold } else { &regular })
         } else if node.is_text() && node.parent().is_some_and(|of| of.has_tag_name((SVG, "style")))
         {
-            // What was said of texts is said of the paths.
+            // Rules for texts apply to the paths.
             svg[range.clone()].replace(" text", " .text")
         } else {
             continue;
@@ -51,16 +51,16 @@ pub(super) fn as_paths(svg: &str) -> Result<String> {
     Ok(out)
 }
 
-/// How a text is set.
+/// Style of a text.
 struct Style {
     size_px: f32,
     is_bold: bool,
-    /// Share of its width that lies before its place.
+    /// Share of its width that lies before its position.
     before: f32,
 }
 
 impl Style {
-    /// As the rules say that hold for it; of two the one that is more specific stands later.
+    /// Applies the matching rules; a more specific rule comes later.
     fn of(node: Node, sheet: &StyleSheet) -> Style {
         let mut style = Style {
             size_px: SIZE_PX,
@@ -91,7 +91,7 @@ impl Style {
     }
 }
 
-/// The outlines of a text; a letter that the font lacks is its empty box.
+/// Returns the outlines of a text; a letter that the font lacks is its empty box.
 fn path(node: Node, style: &Style, face: &Face) -> String {
     let said = node.text().unwrap_or_default();
     let scale = style.size_px / f32::from(face.units_per_em());
@@ -116,7 +116,7 @@ fn path(node: Node, style: &Style, face: &Face) -> String {
     format!("<path class=\"text {class}\" d=\"{}\"/>", outline.data)
 }
 
-/// A path's data, of a glyph whose beginning is at a place; a font's y grows upwards.
+/// Path data of a glyph at a position; a font's y axis points up.
 struct Outline {
     data: String,
     x: f32,
@@ -157,7 +157,7 @@ impl OutlineBuilder for Outline {
     }
 }
 
-/// An element as rules of a style sheet ask for it.
+/// Adapts an element to the selectors of a style sheet.
 struct Element<'a, 'input>(Node<'a, 'input>);
 
 impl simplecss::Element for Element<'_, '_> {
@@ -186,7 +186,7 @@ impl simplecss::Element for Element<'_, '_> {
 mod tests {
     use super::*;
 
-    /// Where the outlines of a text lie, px: left, right and height.
+    /// Returns the extent of the outlines of a text, px: left, right and height.
     fn extent(class: &str, said: &str) -> [f32; 3] {
         let svg = format!(
             "<svg xmlns=\"{SVG}\" class=\"glance\"><style>.glance text{{font-size: 12px}} .glance \

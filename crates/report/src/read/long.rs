@@ -1,8 +1,8 @@
-//! The trials of a long run, made of their overviews: as many places as a page shows.
+//! Reads the trials of a long run from their overviews: as many places as a page shows.
 //!
-//! What must hold: a page costs memory by what it shows, and not by how long the run was. A trial
-//! without an overview (it has not ended, or an earlier version wrote it) has one made of its raw
-//! lines, which takes as long as reading them.
+//! Invariant: the memory for a page depends on what it shows, not on the length of the run. A trial
+//! may lack an overview: it has not ended, or an earlier version wrote it. Its overview is then
+//! made from its raw lines, which takes as long as reading them.
 
 use super::OTHERS;
 use crate::sections::time::{PLACES_PER_PAGE_MAX, PLACES_PER_TRIAL_MAX};
@@ -12,15 +12,16 @@ use std::collections::BTreeSet;
 use store::record::TrialFinding;
 use store::{OverviewRecord, Place, Places, Run, SeriesOverviewRecord, SeriesPlacesRecord, Trial};
 
-/// Trials whose series are read, at most: with the fewest buckets a page has room for no more.
+/// Maximum number of trials whose series are read: even with the fewest places a page cannot hold
+/// more.
 const DETAILED_MAX: usize = 16;
-/// Places of all series of one name in all of these trials, at most: a series of a single trial has
-/// as many as its overview, and all together take some 100 MB of memory.
+/// Maximum number of places of all series of one name in all of these trials. A series of a single
+/// trial has as many as its overview, and all together take some 100 MB of memory.
 const DETAILED_PLACES_MAX: usize = 4_096;
-/// Fewer places than this would no longer show a course.
+/// Minimum number of places that still show a trend.
 const PLACES_MIN: usize = 64;
 
-/// The trials of a long run.
+/// Returns the trials of a long run.
 pub fn trial_views(run: &Run, trials: &[Trial]) -> Result<Vec<TrialView>> {
     let findings = run.trial_findings();
     let detailed = detailed(trials);
@@ -40,14 +41,14 @@ pub fn trial_views(run: &Run, trials: &[Trial]) -> Result<Vec<TrialView>> {
     trials.iter().map(view).collect()
 }
 
-/// How many places a trial gets: about, up to twice as many.
+/// Approximate number of places of a trial; up to twice as many are possible.
 struct Size {
     course: usize,
     series: usize,
 }
 
-/// The numbers of the trials whose series are read: the first of every variant, then the others in
-/// their order.
+/// Returns the numbers of the trials whose series are read: the first of every variant, then the
+/// others in order.
 fn detailed(trials: &[Trial]) -> BTreeSet<usize> {
     let mut variants = BTreeSet::new();
     let mut first: Vec<&Trial> = Vec::new();
@@ -76,7 +77,7 @@ fn trial_view(
     let measured = phases.iter().find(|phase| phase.name == "measure");
     let window = measured.map(|phase| [phase.from_s, phase.to_s]);
     let written = trial.overview()?;
-    // Of what has no overview, and of probes that came after it was written.
+    // From raw lines without an overview, and from probes added after it was written.
     let (read, read_series) = trial.gather(written.as_ref(), window)?;
     let mut series = SeriesOf::new(&read);
     series.extend(written.iter());
@@ -110,7 +111,7 @@ fn trial_view(
     Ok(view)
 }
 
-/// The series of a trial, by probe.
+/// Series of a trial, by probe.
 struct SeriesOf(Vec<(String, ProbeSeries)>);
 
 impl SeriesOf {
@@ -120,8 +121,8 @@ impl SeriesOf {
         all
     }
 
-    /// Takes what an overview has, with the figures of the window and no values. By name, then by
-    /// place.
+    /// Adds the series of an overview, with the figures of the window and no values, sorted by name
+    /// and place.
     fn extend<'a>(&mut self, overviews: impl IntoIterator<Item = &'a OverviewRecord>) {
         let of = |one: &SeriesOverviewRecord| {
             let series = ProbeSeries {
@@ -156,7 +157,8 @@ fn key(series: &ProbeSeries) -> (&str, &str) {
     (&series.name, &series.place)
 }
 
-/// Two values for each place that has any, a quarter and three quarters into it, and its mean.
+/// Returns two values for each place that has any, a quarter and three quarters into it, and its
+/// mean.
 fn of_places(places: &Places) -> ProbeSeries {
     let mut series = ProbeSeries::default();
     let known = places.places.iter().enumerate();

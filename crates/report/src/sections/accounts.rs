@@ -1,4 +1,4 @@
-//! What became of what was acknowledged: rows that were all read back, and histories of registers.
+//! Checks of acknowledged writes: rows that were all read back, and histories of registers.
 
 use crate::number;
 use crate::page::{Block, Cell, Table, Tone};
@@ -6,10 +6,10 @@ use crate::summary::trial_table;
 use crate::view::RunView;
 use store::record::{Promised, ReadBackRecord, RegistersRecord, TrialFinding};
 
-/// How many rows are named that are not as they should be.
+/// Maximum number of wrong rows that are named.
 const NAMED_MAX: usize = 3;
 
-/// A sentence and a table for each of the two, where there is anything to tell.
+/// Returns a sentence and a table for each of the two, if there is anything to report.
 pub(super) fn blocks(view: &RunView) -> Vec<Block> {
     let trials = &view.findings.trials;
     let mut blocks = Vec::new();
@@ -24,7 +24,7 @@ pub(super) fn blocks(view: &RunView) -> Vec<Block> {
     blocks
 }
 
-/// Each sentence once, with the trials that it is about where not all share it.
+/// Returns each sentence once, with the trials that it is about if not all share it.
 fn sentences(
     trials: &[TrialFinding],
     of: impl Fn(&TrialFinding) -> Option<String>,
@@ -48,7 +48,7 @@ fn sentences(
     })
 }
 
-/// What reading all rows back has found, in a sentence or two.
+/// Describes the result of reading all rows back, in a sentence or two.
 fn read_back(record: &ReadBackRecord) -> String {
     let missed = record.missed();
     let of = format!(
@@ -85,7 +85,7 @@ fn read_back(record: &ReadBackRecord) -> String {
     words
 }
 
-/// Rows to look at, by their numbers.
+/// Names some wrong rows by number.
 fn examples(record: &ReadBackRecord) -> String {
     let first = record.missed_rows.iter().take(NAMED_MAX);
     let words = first.map(|one| {
@@ -125,7 +125,7 @@ fn counts(record: &ReadBackRecord) -> String {
     words.collect::<Vec<_>>().join(", ")
 }
 
-/// That a part of a loss is older than anything that broke explains.
+/// Says that a part of a loss is too old for any fault to explain it.
 fn unallowed(record: &ReadBackRecord, unexplained: u64) -> String {
     let within_s = record.lost_within_s.unwrap_or_default();
     format!(
@@ -138,7 +138,7 @@ fn unallowed(record: &ReadBackRecord, unexplained: u64) -> String {
     )
 }
 
-/// Whether a loss was allowed, and why.
+/// Says whether a loss was allowed, and why.
 fn allowed(promise: Promised, why: &str) -> String {
     match promise {
         Promised::None => format!(" The configuration allows it: {why}."),
@@ -191,7 +191,7 @@ fn read_back_table(view: &RunView) -> Table {
         .build()
 }
 
-/// What the histories of registers came to, in a sentence or two.
+/// Describes the result of judging the histories of registers, in a sentence or two.
 fn registers(record: &RegistersRecord) -> String {
     let count = number::count;
     let mut words = format!(

@@ -1,11 +1,12 @@
-//! What was asked: how the variants differ, and which trials were not needed.
+//! The question: how the variants differ, and which trials were not needed.
 
 use crate::page::{Block, Section};
 use crate::sections::setup;
 use crate::view::RunView;
 use store::record::left_out_words;
 
-/// How variants differ and what was left out; none of a study of one variant that ran whole.
+/// Shows how variants differ and which trials were left out. `None` for a study of one variant that
+/// ran completely.
 pub fn section(view: &RunView) -> Option<Section> {
     let mut blocks: Vec<Block> = setup::what_varies(view).map(Block::Table).into_iter().collect();
     blocks.extend(left_out_words(&view.journal).map(|words| {

@@ -1,7 +1,7 @@
-//! The hosts and nodes as they were: what a host is limited to, which node holds which share of
-//! the tokens, and what stayed out of sight.
+//! The hosts and nodes: the limits of a host, the share of the tokens of each node, and unreadable
+//! values.
 //!
-//! Trials whose clusters are alike but for their sizes share a table; sizes are ranges over them.
+//! Trials whose clusters differ only in sizes share a table; sizes are ranges over them.
 
 use crate::number;
 use crate::page::{Block, Cell, Section, Table, Tone};
@@ -11,10 +11,10 @@ use crate::view::{RunView, TrialView};
 use std::collections::BTreeSet;
 use store::record::{HostRecord, NodeRecord, NodesRecord, RemainsRecord};
 
-/// A volume fuller than this leaves compactions no room: a size-tiered one may need as much
-/// again as it reads.
+/// Share of a volume above which compactions lack space: a size-tiered one may need as much again
+/// as it reads.
 const VOLUME_USED_WARN: f64 = 0.5;
-/// How Cassandra says that a node is up and in normal operation.
+/// Word of Cassandra for a node that is up and in normal operation.
 const UP_AND_NORMAL: &str = "UN";
 
 /// Trials with the same hosts and nodes, the first one first.
@@ -22,7 +22,7 @@ struct Alike<'a> {
     trials: Vec<(usize, &'a NodesRecord)>,
 }
 
-/// One table of nodes and one of hosts for every kind of cluster; none without records.
+/// Returns one table of nodes and one of hosts for every kind of cluster. `None` without records.
 pub fn section(view: &RunView) -> Option<Section> {
     let groups = groups(&view.trials);
     if groups.is_empty() {
@@ -57,7 +57,7 @@ pub fn section(view: &RunView) -> Option<Section> {
     })
 }
 
-/// What the nodes shared.
+/// Says what the nodes shared.
 fn isolation(word: &str) -> &'static str {
     match word {
         "hosts" => {
@@ -92,7 +92,7 @@ fn groups(trials: &[TrialView]) -> Vec<Alike<'_>> {
     groups
 }
 
-/// Whether two trials may share tables: all but the sizes is the same.
+/// Returns true if two trials may share tables: everything except the sizes is the same.
 fn alike(a: &NodesRecord, b: &NodesRecord) -> bool {
     let host = |h: &HostRecord| (h.name.clone(), h.address.clone(), h.limits.clone());
     let node = |n: &NodeRecord| {
@@ -110,7 +110,7 @@ fn alike(a: &NodesRecord, b: &NodesRecord) -> bool {
         && a.nodes.iter().map(node).eq(b.nodes.iter().map(node))
 }
 
-/// Which variants and trials something is of, to be said behind its name.
+/// Names variants and trials, to be added behind a name.
 pub fn of_trials(view: &RunView, trials: impl Iterator<Item = usize>) -> String {
     let trials: Vec<usize> = trials.collect();
     let numbers: Vec<String> = trials.iter().map(usize::to_string).collect();
@@ -126,7 +126,7 @@ pub fn of_trials(view: &RunView, trials: impl Iterator<Item = usize>) -> String 
     )
 }
 
-/// Bytes as a range over trials.
+/// Formats bytes as a range over trials.
 fn range(values: impl Iterator<Item = Option<u64>>) -> Cell {
     let known: Vec<u64> = values.flatten().collect();
     match (known.iter().min(), known.iter().max()) {
@@ -177,7 +177,7 @@ fn nodes_table(of: &str, group: &Alike<'_>) -> Table {
         .build()
 }
 
-/// Limits and volumes; none where the record has no hosts.
+/// Returns limits and volumes. `None` if the record has no hosts.
 fn hosts_table(of: &str, group: &Alike<'_>) -> Option<Table> {
     let first = group.trials[0].1;
     let mut hosts: Vec<&HostRecord> = first.hosts.iter().collect();
@@ -224,7 +224,7 @@ fn hosts_table(of: &str, group: &Alike<'_>) -> Option<Table> {
         .unless_empty()
 }
 
-/// The largest share of the volume that was in use when a window began.
+/// Returns the largest share of the volume in use when a window began.
 fn fullest(hosts: &[&HostRecord]) -> Cell {
     let share = |h: &&HostRecord| {
         let total = h.volume_bytes.filter(|total| *total > 0)?;

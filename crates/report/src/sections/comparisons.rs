@@ -1,4 +1,4 @@
-//! What the comparisons say: each ratio with its interval and what may be concluded from it.
+//! The comparisons: each ratio with its interval and its verdict.
 
 use crate::number;
 use crate::page::{Block, Cell, Section, Table, TableBuilder, Tone};
@@ -9,7 +9,7 @@ use crate::view::RunView;
 use analysis::TENFOLD;
 use store::record::{Bound, ComparisonRecord, Finding, MultiplicityRecord};
 
-/// All comparisons of the run; none of a study that compares nothing.
+/// Returns all comparisons of the run. `None` if the study compares nothing.
 pub fn section(view: &RunView) -> Option<Section> {
     let records = &view.findings.comparisons;
     if records.is_empty() {
@@ -29,7 +29,7 @@ pub fn section(view: &RunView) -> Option<Section> {
     })
 }
 
-/// Comparisons as a table; `sides` adds the columns of what was compared.
+/// Returns comparisons as a table; `sides` adds the columns that name both sides.
 pub fn comparison_table<'a>(
     records: &'a [ComparisonRecord],
     caption: &str,
@@ -55,7 +55,7 @@ pub fn comparison_table<'a>(
         .wide_number("p adjusted", "", |c| {
             c.p_adjusted.map_or_else(Cell::absent, |p| number::significant(p, 2).into())
         })
-        // Not in grey: a terminal would show its asterisk instead of what would settle it.
+        // Not in grey: a terminal would show its asterisk instead of the number of blocks.
         .text("Verdict", |c| {
             Cell::new(verdict_words(c.verdict)).detail(undecided(c)).tone(verdict_tone(c))
         })
@@ -70,7 +70,7 @@ pub fn comparison_table<'a>(
         .build()
 }
 
-/// What stands beside a ratio of which one block differs from the others.
+/// Describes the robust ratio if one block differs from the others.
 fn beside(c: &ComparisonRecord) -> String {
     let beside = c.robust.as_ref();
     beside.map_or_else(String::new, |beside| {
@@ -82,12 +82,12 @@ fn beside(c: &ComparisonRecord) -> String {
     })
 }
 
-/// A ratio for people: `≥ 1.82` where it is a bound.
+/// Formats a ratio: `≥ 1.82` for a bound.
 pub fn ratio_words(c: &ComparisonRecord) -> String {
     format!("{}{}", bound_sign(c), number::ratio(c.ratio))
 }
 
-/// The 95 % interval of a ratio; of one that is a bound, its known end. None with one block a side.
+/// Returns the 95 % interval of a ratio; for a bound, its known end. `None` with one block a side.
 pub fn interval_words(c: &ComparisonRecord) -> Option<String> {
     match (c.ci95, c.ci95_end) {
         (Some([low, high]), _) => {
@@ -105,12 +105,13 @@ fn bound_sign(c: &ComparisonRecord) -> &'static str {
     }
 }
 
-/// A verdict of the records for people.
+/// Returns the words of a verdict.
 pub fn verdict_words(verdict: Finding) -> String {
     verdict.name().replace('_', " ")
 }
 
-/// What a verdict that is not decided could have seen, and what would settle it; empty of others.
+/// Says which difference an undecided comparison could have detected, and how many blocks would
+/// decide it. Empty for other verdicts.
 fn undecided(c: &ComparisonRecord) -> String {
     if !matches!(c.verdict, Finding::Inconclusive | Finding::LooksDifferent) {
         return String::new();
@@ -136,7 +137,7 @@ fn undecided(c: &ComparisonRecord) -> String {
     }
 }
 
-/// How many false findings to expect, in a sentence; none of one or no comparison.
+/// Says how many false findings to expect. `None` with at most one comparison.
 pub fn multiplicity(many: Option<&MultiplicityRecord>) -> Option<String> {
     let many = many?;
     Some(format!(

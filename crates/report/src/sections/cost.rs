@@ -1,4 +1,4 @@
-//! What operations cost the target: at each point, and of a variant beside another.
+//! The costs of operations: at each point, and compared between variants.
 
 use crate::number;
 use crate::page::{Block, Cell, Section, Table, TableBuilder, Tone};
@@ -8,7 +8,7 @@ use crate::view::RunView;
 use measure::number::counted;
 use store::record::{CostComparisonRecord, CostKind, CostRecord, PointRecord};
 
-/// None of a run whose target shows nothing of what it uses.
+/// Returns the section. `None` if the target shows nothing of what it uses.
 pub fn section(view: &RunView) -> Option<Section> {
     let points: Vec<&PointRecord> =
         view.findings.usable_points().filter(|point| !point.costs.is_empty()).collect();
@@ -36,7 +36,7 @@ pub fn section(view: &RunView) -> Option<Section> {
     })
 }
 
-/// The kinds of cost that are known somewhere, in order.
+/// Returns the kinds of cost that are known anywhere, in order.
 fn known<'a>(costs: impl Iterator<Item = &'a CostRecord>) -> Vec<CostKind> {
     let known: Vec<CostKind> = costs.map(|cost| cost.cost).collect();
     CostKind::ALL.into_iter().filter(|cost| known.contains(cost)).collect()
@@ -71,10 +71,10 @@ fn mean_cell(cost: &CostRecord) -> Cell {
         .hint(hint.unwrap_or_default())
 }
 
-/// A table of them to which columns are being added.
+/// A table of costs that gets columns added.
 type CostTable<'a> = TableBuilder<&'a CostComparisonRecord>;
 
-/// Costs beside each other as a table; `sides` adds the columns of what was compared.
+/// Returns a comparison of costs as a table; `sides` adds the columns that name both sides.
 pub fn comparison_table<'a>(
     caption: &str,
     records: &'a [CostComparisonRecord],

@@ -10,12 +10,12 @@ use analysis::curves::Coefficients;
 use analysis::procedure;
 use store::record::{CurveRecord, WithoutPeak};
 
-/// Places of a drawn curve.
+/// Number of points of a drawn curve.
 const PLACES: usize = 80;
-/// A curve is drawn no further than so many times the last load.
+/// Factor beyond the last load up to which a curve is drawn.
 const BEYOND: f64 = 1.25;
 
-/// None of a run without curves.
+/// Returns the section. `None` without curves.
 pub fn section(view: &RunView, points: &[Point<'_>]) -> Option<Section> {
     let curves = &view.findings.curves;
     if curves.is_empty() {

@@ -9,7 +9,7 @@ use crate::view::RunView;
 use measure::KindCount;
 use store::record::{ServerCountsRecord, Settled, TrialFinding};
 
-/// Verified reads, server counts and the load phase; none when there is nothing of the sort.
+/// Returns verified reads, server counts and the load phase. `None` without any.
 pub fn section(view: &RunView) -> Option<Section> {
     let trials = &view.findings.trials;
     let mut blocks = Vec::new();
@@ -49,7 +49,7 @@ fn verified(trials: &[TrialFinding]) -> String {
     );
     let resurrected = sum(|t| t.verify.resurrected);
     let differed = missing + stale + wrong + resurrected;
-    // Beside lost rows, that other rows were right must not sound as if all were well.
+    // Beside lost rows, correct other rows must not sound as if all were well.
     let is_against = trials.iter().any(|trial| !trial.data_against().is_nothing());
     match (differed, is_against) {
         (0, true) => format!(
@@ -99,7 +99,7 @@ fn verify_table(view: &RunView) -> Table {
 /// Columns of counts that a terminal may leave out.
 const WIDE_ONLY: [&str; 4] = ["Rows", "Without a row", "Pages", "Prepared again"];
 
-/// What columns of counts need to be said of them.
+/// Explanations for columns of counts.
 const COUNTED: [(&str, &str); 4] = [
     (
         "Added by batches",
@@ -119,8 +119,8 @@ const COUNTED: [(&str, &str); 4] = [
     ),
 ];
 
-/// Rows, pages, batches, conditions, retries and speculations, by kind; columns in which every
-/// cell would be 0 are left out.
+/// Returns rows, pages, batches, conditions, retries and speculations, by kind; columns with only
+/// zeros are left out.
 fn counts_table(view: &RunView) -> Table {
     let all = [
         ("Rows", "read", KindCount::Rows),
@@ -162,7 +162,7 @@ fn counts_table(view: &RunView) -> Table {
 }
 
 fn server_table(view: &RunView) -> Table {
-    // Reads too many would hide as many writes too few in a sum.
+    // Too many reads would hide as many missing writes in a sum.
     let difference = |server: &ServerCountsRecord| {
         let of = |theirs: u64, ours: u64| match ours {
             0 => 0.0,

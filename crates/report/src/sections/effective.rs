@@ -1,7 +1,7 @@
-//! Which configuration was in effect, as the nodes themselves said: what differs first, then
-//! everything behind folds.
+//! The effective configuration, as the nodes reported it: the differences first, then everything
+//! behind folds.
 //!
-//! A node's own address, name or host in a value is no difference: every node has its own.
+//! A node's own address, name or host in a value is not a difference: every node has its own.
 
 use crate::page::{Block, Cell, Section, Table};
 use crate::probed::natural;
@@ -12,9 +12,9 @@ use analysis::VariantName;
 use std::collections::{BTreeMap, BTreeSet};
 use store::record::NodeRecord;
 
-/// Longer values (lists of tokens, class paths) are cut in tables.
+/// Length at which longer values (lists of tokens, class paths) are cut in tables.
 const VALUE_CHARS_MAX: usize = 160;
-/// What stands for a node's own address or name in a value.
+/// Placeholder for a node's own address or name in a value.
 const OWN: &str = "‹own›";
 
 /// Settings, JVM flags or facts of the JVM and its container.
@@ -53,11 +53,11 @@ impl Kind {
     }
 }
 
-/// One key with its values, by variant and node; a node whose value changed between trials of
-/// one variant has several.
+/// Values of one key, by variant and node. A node whose value changed between trials of one variant
+/// has several.
 type Values<'a> = BTreeMap<(usize, &'a str), BTreeSet<String>>;
 
-/// Everything that was in effect in a run.
+/// Effective configuration of a run.
 struct Effective<'a> {
     variants: Vec<&'a VariantName>,
     nodes: Vec<&'a str>,
@@ -96,14 +96,14 @@ impl<'a> Effective<'a> {
         self.keys.is_empty()
     }
 
-    /// The values of one variant, all its nodes.
+    /// Returns the values of one variant, over all its nodes.
     fn of_variant(values: &Values<'_>, variant: usize) -> BTreeSet<String> {
         let mine = values.iter().filter(|((v, _), _)| *v == variant);
         mine.flat_map(|(_, set)| set.clone()).collect()
     }
 
-    /// Which nodes of a variant have which value, if they differ. A node that was not there in
-    /// this variant has none, and that is no difference.
+    /// Returns the values by node of a variant, if they differ. A node that is not part of this
+    /// variant has no value, which is not a difference.
     fn apart(&self, values: &Values<'_>, variant: usize) -> Option<String> {
         let was_there = |node: &&&str| {
             let told = |v: &Values<'_>| v.contains_key(&(variant, **node));
@@ -116,7 +116,7 @@ impl<'a> Effective<'a> {
         differ.then(|| by_value(&nodes, &sets))
     }
 
-    /// Variants that any node told anything of.
+    /// Returns the variants with values of any node.
     fn told(&self) -> Vec<usize> {
         let all = self.keys.values().flat_map(BTreeMap::keys);
         let told: BTreeSet<usize> = all.map(|(variant, _)| *variant).collect();
@@ -130,12 +130,12 @@ fn variant_of(view: &RunView, trial: &TrialView, variants: &[&VariantName]) -> u
     variants.iter().position(|v| Some(*v) == name).unwrap_or(0)
 }
 
-/// The value without what is the node's own by nature.
+/// Returns the value with the node's own names replaced.
 fn without_own(value: &str, node: &NodeRecord) -> String {
     let address = node.address.rsplit_once(':').map_or(node.address.as_str(), |(a, _)| a);
     let mut text = value.to_owned();
     for own in [address, &node.name, &node.host] {
-        // Shorter ones stand in other words by chance.
+        // Shorter names occur in other words by chance.
         if own.len() > 3 {
             text = replace_word(&text, own);
         }
@@ -143,7 +143,7 @@ fn without_own(value: &str, node: &NodeRecord) -> String {
     text
 }
 
-/// Replaces a name where no digit or letter goes on: `node1`, and not the `node1` of `node10`.
+/// Replaces a name unless a digit or letter follows: `node1`, but not the `node1` of `node10`.
 fn replace_word(text: &str, word: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
@@ -160,7 +160,7 @@ fn replace_word(text: &str, word: &str) -> String {
     out
 }
 
-/// Proofs, differences and everything; none without records of nodes.
+/// Returns proofs, differences and everything. `None` without records of nodes.
 pub fn section(view: &RunView) -> Option<Section> {
     let effective = Effective::new(view);
     let mut blocks = proofs::blocks(view);
@@ -178,13 +178,13 @@ pub fn section(view: &RunView) -> Option<Section> {
     })
 }
 
-/// Whether the nodes of a run were asked for their configuration.
+/// Returns true if the nodes of a run were asked for their configuration.
 pub fn is_known(view: &RunView) -> bool {
     let mut nodes = view.trials.iter().filter_map(|t| t.nodes.as_ref()).flat_map(|n| &n.nodes);
     nodes.any(|node| Kind::ALL.into_iter().any(|kind| !kind.of(node).is_empty()))
 }
 
-/// A value as a table shows it.
+/// Shortens a value for a table.
 pub fn cut(value: &str) -> String {
     match value.char_indices().nth(VALUE_CHARS_MAX) {
         Some((at, _)) => format!("{}… ({} bytes)", &value[..at], value.len()),
@@ -200,7 +200,7 @@ fn value_cell(values: &BTreeSet<String>) -> Cell {
     Cell::new(values.join(" | "))
 }
 
-/// Keys of which variants have different values.
+/// Lists keys whose values differ between variants.
 fn between_variants(view: &RunView, all: &Effective<'_>) -> Option<Block> {
     let told = all.told();
     if told.len() < 2 {
@@ -227,8 +227,8 @@ fn between_variants(view: &RunView, all: &Effective<'_>) -> Option<Block> {
     Some(table.map_or_else(|| Block::Text(same.into()), Block::Table))
 }
 
-/// Keys of which nodes of one variant have different values; variants in which it is alike share
-/// a row.
+/// Lists keys whose values differ between nodes of one variant; variants with the same difference
+/// share a row.
 fn between_nodes(view: &RunView, all: &Effective<'_>) -> Option<Block> {
     if all.nodes.len() < 2 {
         return None;
@@ -269,7 +269,7 @@ fn between_nodes(view: &RunView, all: &Effective<'_>) -> Option<Block> {
     Some(table.map_or_else(|| Block::Text(same), Block::Table))
 }
 
-/// `32: node1, node2 | 64: node3`.
+/// For example `32: node1, node2 | 64: node3`.
 fn by_value(nodes: &[&str], sets: &[BTreeSet<String>]) -> String {
     let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
     for (node, set) in nodes.iter().zip(sets) {
@@ -283,7 +283,7 @@ fn by_value(nodes: &[&str], sets: &[BTreeSet<String>]) -> String {
     groups.iter().map(group).collect::<Vec<_>>().join(" | ")
 }
 
-/// Keys that were not the same in all trials of one variant, on one node: that must not be.
+/// Lists keys that changed between trials of one variant, on one node: that must not happen.
 fn between_trials(view: &RunView, all: &Effective<'_>) -> Option<Block> {
     let mut changed = Vec::new();
     for ((kind, key), values) in &all.keys {
@@ -302,7 +302,7 @@ fn between_trials(view: &RunView, all: &Effective<'_>) -> Option<Block> {
         .then(|| Block::List("Not the same in all trials of a variant".into(), changed))
 }
 
-/// All keys of one kind, behind a fold.
+/// Lists all keys of one kind, behind a fold.
 fn everything(view: &RunView, all: &Effective<'_>, kind: Kind) -> Option<Block> {
     let told = all.told();
     let of_variant = |values: &Values<'_>, variant: usize| {
@@ -332,8 +332,8 @@ fn everything(view: &RunView, all: &Effective<'_>, kind: Kind) -> Option<Block> 
     Some(Block::Details(title, vec![Block::Table(table)]))
 }
 
-/// Settings and flags of a whole run by name, for comparing runs: one value where all nodes and
-/// variants agree, else who has which.
+/// Returns settings and flags of a whole run by name, for comparing runs: one value if all nodes
+/// and variants agree, otherwise values by node and variant.
 pub fn summary(view: &RunView) -> BTreeMap<String, String> {
     let all = Effective::new(view);
     let mut summary = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! What the axes of a matrix do: a table, a forest plot, an interaction plot, a half-normal plot.
+//! The effects of a matrix's axes: a table, a forest plot, an interaction plot, a half-normal plot.
 
 use crate::number;
 use crate::page::{
@@ -14,13 +14,13 @@ use store::record::{
     WithoutInterval,
 };
 
-/// Height of a chart that does not grow with what is in it.
+/// Height of a chart that does not grow with its content.
 const HEIGHT_PX: u32 = 340;
-/// What one effect of a forest plot takes, and what all else does.
+/// Height of one effect in a forest plot, and of everything else.
 const EFFECT_PX: u32 = 26;
 const MARGINS_PX: u32 = 120;
 
-/// The effects at the primary point, and those at other points behind a fold; none of a study
+/// Returns the effects at the primary point, and those at other points behind a fold. `None`
 /// without a matrix of two axes.
 pub fn section(view: &RunView) -> Option<Section> {
     let all = &view.findings.effects;
@@ -45,7 +45,7 @@ pub fn section(view: &RunView) -> Option<Section> {
     })
 }
 
-/// Everything of one point.
+/// Returns everything about one point.
 fn at_point(effects: &EffectsRecord) -> Vec<Block> {
     let mut blocks = Vec::new();
     match effects.without_interval {
@@ -76,7 +76,7 @@ fn at_point(effects: &EffectsRecord) -> Vec<Block> {
     blocks
 }
 
-/// ` at threads 32, of the step main`.
+/// For example ` at threads 32, of the step main`.
 fn title(effects: &EffectsRecord) -> String {
     let step = effects.step.as_ref();
     let step = step.map_or_else(String::new, |step| format!(", {step}"));
@@ -87,7 +87,7 @@ fn title(effects: &EffectsRecord) -> String {
     )
 }
 
-/// Whether an interaction that matters is of the effect's axis.
+/// Returns true if an interaction that matters involves the effect's axis.
 fn is_acted_on(effects: &EffectsRecord, effect: &EffectRecord) -> bool {
     let axis = &effect.of.axis;
     let acts = |e: &EffectRecord| {
@@ -97,7 +97,7 @@ fn is_acted_on(effects: &EffectsRecord, effect: &EffectRecord) -> bool {
     interactions.any(|e| e.verdict == EffectVerdict::Interaction(Interaction::Matters) && acts(e))
 }
 
-/// `heap: large ÷ small, with sync batch`.
+/// For example `heap: large ÷ small, with sync batch`.
 fn name(effect: &EffectRecord) -> String {
     let of = &effect.of;
     let own = format!("{}: {} ÷ {}", of.axis, of.value, of.against);
@@ -110,8 +110,8 @@ fn name(effect: &EffectRecord) -> String {
     }
 }
 
-/// In the order in which they are to be read: where axes interact, what each does where
-/// the other stands comes before the averages.
+/// Returns the effects in reading order: if axes interact, the simple effects come before the
+/// averages.
 fn in_order(effects: &EffectsRecord) -> Vec<&EffectRecord> {
     let of_kind = |kind: EffectKind| effects.effects.iter().filter(move |e| e.kind == kind);
     let (matters, others): (Vec<_>, Vec<_>) = of_kind(EffectKind::Interaction)
@@ -138,12 +138,12 @@ fn change(ratio: f64) -> String {
     measure::number::change(ratio)
 }
 
-/// The effect's change; `≥ ` before it where it is a bound.
+/// Returns the effect's change, with `≥ ` before it for a bound.
 fn change_words(effect: &EffectRecord) -> String {
     format!("{}{}", bound_sign(effect), change(effect.ratio))
 }
 
-/// Its interval; of a bound, the end that is known.
+/// Returns its interval; for a bound, the known end.
 fn interval_words(effect: &EffectRecord) -> Option<String> {
     match (effect.ci95, effect.ci95_end) {
         (Some([low, high]), _) => Some(format!("{} to {}", change(low), change(high))),
@@ -205,7 +205,7 @@ fn table(effects: &EffectsRecord) -> Table {
         .build()
 }
 
-/// Every effect with its interval, in percent, one below the other.
+/// Draws every effect with its interval, in percent, one below the other.
 fn forest(effects: &EffectsRecord) -> Option<Chart> {
     let shown: Vec<&EffectRecord> =
         in_order(effects).into_iter().filter(|e| e.ci95.is_some()).collect();
@@ -267,7 +267,7 @@ fn forest(effects: &EffectsRecord) -> Option<Chart> {
     })
 }
 
-/// A chart for each two axes: a line for each value of the one along the values of the other.
+/// Returns a chart for each two axes: a line for each value of one, along the values of the other.
 fn interactions(effects: &EffectsRecord) -> Vec<(String, Chart)> {
     let mut charts = Vec::new();
     for along in 0..effects.axes.len() {
@@ -322,7 +322,7 @@ fn interaction(effects: &EffectsRecord, along: usize, by: usize) -> Chart {
     }
 }
 
-/// The sizes of main effects and interactions against what chance alone would have them be.
+/// Draws the sizes of main effects and interactions against the sizes expected by chance.
 fn half_normal(effects: &EffectsRecord) -> Option<Chart> {
     let shown: Vec<(String, f64)> = effects
         .effects
@@ -333,7 +333,7 @@ fn half_normal(effects: &EffectsRecord) -> Option<Chart> {
     half_normal_chart(&shown, "size of the effect, |ln ratio| scaled")
 }
 
-/// A half-normal plot of sizes with their names; none of fewer than three.
+/// Draws a half-normal plot of sizes with their names. `None` with fewer than three.
 pub fn half_normal_chart(sizes: &[(String, f64)], axis: &str) -> Option<Chart> {
     if sizes.len() < 3 {
         return None;

@@ -1,5 +1,5 @@
-//! Hours under one load: the course with its changes, what drifts, what grows, what compaction
-//! repeats, and what shorter windows did.
+//! Hours under one load: the series with its changes, drifts, growth, cycles of compaction, and the
+//! shorter windows.
 
 use crate::number;
 use crate::page::{
@@ -18,10 +18,11 @@ use store::record::{
     TrialFinding, TurnRecord,
 };
 
-/// Long trials with a part of their own; of more, the findings have the numbers.
+/// Maximum number of long trials with a part of their own; the findings have the numbers of the
+/// others.
 const TRIALS_MAX: usize = 12;
 
-/// What endured; none where nothing was asked to.
+/// Returns the endurance section. `None` without an endurance.
 pub fn section(view: &RunView) -> Option<Section> {
     let trials = view.findings.trials.iter();
     let long: Vec<(&TrialFinding, &EnduranceRecord)> =
@@ -53,7 +54,7 @@ pub fn section(view: &RunView) -> Option<Section> {
     })
 }
 
-/// What was broken on purpose, in seconds since the window began.
+/// Returns the faults, in seconds since the window began.
 fn broken(view: &RunView, trial: &TrialFinding) -> Vec<Band> {
     let begin_s = probed::window(&trial.phases).map_or(0.0, |[from_s, _]| from_s);
     let since = |band: Band| Band {
@@ -85,7 +86,7 @@ fn of_trial(shown: &EnduranceRecord, seconds: f64, broken: Vec<Band>) -> Vec<Blo
     blocks
 }
 
-/// What a series is called on the page.
+/// Returns the name of a series on the page.
 fn name(of: &str) -> &str {
     match of {
         "ops_per_s" => "throughput",
@@ -148,7 +149,7 @@ fn turns(one: &EnduredRecord) -> Table {
         .build()
 }
 
-/// How far apart the turns were, and what that is.
+/// Says how far apart the turns were.
 fn agreed(one: &EnduredRecord) -> String {
     let within = number::percent(one.within);
     let apart = one.apart.map_or(String::new(), |apart| {
@@ -168,7 +169,7 @@ fn agreed(one: &EnduredRecord) -> String {
     }
 }
 
-/// How a course is to be taken.
+/// Returns the tone of a trend.
 fn course_tone(course: Course) -> Tone {
     match course {
         Course::Steady => Tone::Good,
@@ -177,7 +178,7 @@ fn course_tone(course: Course) -> Tone {
     }
 }
 
-/// How a growth is to be taken.
+/// Returns the tone of a growth.
 fn growth_tone(growing: Growing) -> Tone {
     match growing {
         Growing::No => Tone::Good,
@@ -215,7 +216,7 @@ fn drifts(shown: &EnduranceRecord) -> Table {
 }
 
 fn changes(shown: &EnduranceRecord, seconds: f64) -> Table {
-    // Each of them is within a block of so large a share of the window, on either side.
+    // Each event is within a block of that share of the window, on either side.
     let near = (2.0 * shown.block_s / seconds.max(1e-9)).min(1.0);
     let chance = 1.0 - (1.0 - near).powi(shown.events.len() as i32);
     Table::of("Levels that gave way to others", &shown.changes)
@@ -263,7 +264,7 @@ fn cycles(shown: &EnduranceRecord) -> String {
     }
 }
 
-/// A value in its unit: bytes in larger ones.
+/// Formats a value in its unit: bytes in larger ones.
 fn amount(value: f64, unit: &str) -> String {
     let (sign, size) = if value < 0.0 {
         ("−", -value)
@@ -312,8 +313,8 @@ fn growths(shown: &EnduranceRecord) -> Table {
         .build()
 }
 
-/// Throughput and p99 over the window, with changes, events and what was broken; below what the
-/// probes saw.
+/// Draws throughput and p99 over the window, with changes, events and faults; below them the series
+/// of the probes.
 fn chart(shown: &EnduranceRecord, broken: Vec<Band>) -> Chart {
     let mut panels = Vec::new();
     for (of, share, scale) in [
@@ -367,7 +368,7 @@ fn chart(shown: &EnduranceRecord, broken: Vec<Band>) -> Chart {
     }
 }
 
-/// Mean, least and most of a course.
+/// Returns mean, least and most of a series.
 fn lines(course: &CourseRecord, number: usize) -> Vec<Series> {
     let place = if course.place.is_empty() {
         String::new()
@@ -392,7 +393,7 @@ fn lines(course: &CourseRecord, number: usize) -> Vec<Series> {
     ]
 }
 
-/// A mark for each thing that happened rarely, named for who points at it.
+/// Draws a mark for each rare event, with a tooltip.
 fn events(shown: &EnduranceRecord) -> Panel {
     let mark = |event: &store::record::HappenedRecord| {
         let is_pause = event.what.starts_with("a pause");

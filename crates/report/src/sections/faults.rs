@@ -1,4 +1,4 @@
-//! What was broken on purpose: what it did to the load, what was seen of it, and when.
+//! The faults: their effect on the load, their evidence, and their times.
 
 mod card;
 mod did;
@@ -10,10 +10,10 @@ use crate::sections::time::label;
 use crate::view::RunView;
 use store::record::{Aftermath, FaultRecord, FaultVerdict, ReturnsRecord, SeriesEnd, since};
 
-/// Faults with a card of their own; of more, the tables have a row each.
+/// Maximum number of faults with a card of their own; every fault has a row in the tables.
 const CARDS_MAX: usize = 24;
 
-/// Every fault of the run; none if there was none.
+/// Returns every fault of the run. `None` if there was none.
 pub fn section(view: &RunView) -> Option<Section> {
     let faults = &view.findings.faults;
     if faults.is_empty() {
@@ -81,7 +81,7 @@ fn times(view: &RunView) -> Table {
         .build()
 }
 
-/// The trial of a fault, where there are several.
+/// Names the trial of a fault, if there are several.
 fn trial(view: &RunView, fault: &FaultRecord) -> String {
     let trial = fault.trial.filter(|_| view.findings.trials.len() > 1);
     trial.map_or_else(String::new, |trial| label(view, trial))
@@ -95,7 +95,8 @@ fn tone(fault: &FaultRecord) -> Tone {
     }
 }
 
-/// When one of the two series of a fault was as before; none of a fault without a level before it.
+/// Says when one of the two series of a fault was back to normal. `None` for a fault without a
+/// level before it.
 fn returned(fault: &FaultRecord, of: fn(&Aftermath) -> Option<SeriesEnd>) -> Option<Cell> {
     let aftermath = Aftermath::of(fault)?;
     let from = since(fault);
@@ -116,22 +117,22 @@ fn returned(fault: &FaultRecord, of: fn(&Aftermath) -> Option<SeriesEnd>) -> Opt
     })
 }
 
-/// The stretches of a trial in which something was broken, until it was seen whole again, and from
-/// then on until throughput and p99 were as before.
+/// Returns the stretches of a trial with a fault: until it was seen whole again, and from then
+/// until throughput and p99 were normal.
 pub fn bands(view: &RunView, trial: usize) -> impl Iterator<Item = Band> {
     let finding = view.findings.trials.iter().find(move |t| t.index == trial);
     let faults = finding.into_iter().flat_map(|finding| &finding.faults);
     faults.flat_map(of_fault)
 }
 
-/// The same of one fault.
+/// Returns these stretches for one fault.
 pub fn of_fault(fault: &FaultRecord) -> Vec<Band> {
     let recovery = fault.recovery.as_ref();
     let Some(from) = fault.injected_s else {
         return Vec::new();
     };
     let watched = recovery.map(|found| from + found.watched_s);
-    // What was never healed was broken for as long as anybody looked.
+    // A fault that was never healed lasted until the end of the observation.
     let Some(to) = fault.whole_s.or(fault.healing_s).or(watched) else {
         return Vec::new();
     };

@@ -7,10 +7,10 @@ use crate::view::RunView;
 use analysis::procedure;
 use store::record::{AxisRecord, CombinationsRecord, PointRecord, Verdict};
 
-/// Tables on a page; of more, the results list every combination.
+/// Maximum number of tables on a page; the results list every combination.
 const TABLES_MAX: usize = 24;
 
-/// None of a study without two axes, the load being one.
+/// Returns the section. `None` for a study without two axes, counting the load as one.
 pub fn section(view: &RunView) -> Option<Section> {
     let combinations = view.plan.resolved.combinations.as_ref()?;
     let axes = axes(view, combinations);
@@ -31,22 +31,22 @@ pub fn section(view: &RunView) -> Option<Section> {
     })
 }
 
-/// An axis: its name, and for each value its name and what it is.
+/// An axis: its name, and the name and meaning of each value.
 struct AxisLabels {
     name: String,
     values: Vec<(String, Value)>,
 }
 
-/// What a value of an axis stands for.
+/// Meaning of a value of an axis.
 #[derive(Clone)]
 enum Value {
-    /// That number on the matrix's axis of that number.
+    /// Axis of the matrix, and level on it.
     Level(usize, usize),
-    /// That place of the procedure.
+    /// Point of the procedure.
     Place(procedure::Point),
 }
 
-/// The load first, then the axes of the matrix; those with one value are none.
+/// Returns the load first, then the axes of the matrix; axes with one value are left out.
 fn axes(view: &RunView, combinations: &CombinationsRecord) -> Vec<AxisLabels> {
     let mut places: Vec<procedure::Point> = Vec::new();
     let measured = view.findings.usable_points().filter_map(|point| point.point);
@@ -79,7 +79,8 @@ fn axes(view: &RunView, combinations: &CombinationsRecord) -> Vec<AxisLabels> {
     all.filter(|axis| axis.values.len() > 1).collect()
 }
 
-/// Every combination of the values of some axes, with their names; one empty one of none.
+/// Returns every combination of the values of some axes, with their names; one empty combination
+/// without axes.
 fn each(axes: &[AxisLabels]) -> Vec<Vec<(String, Value)>> {
     let mut all = vec![Vec::new()];
     for axis in axes {
@@ -119,7 +120,7 @@ fn table(
         .build()
 }
 
-/// The point that is all of this.
+/// Returns the point with all of these values.
 fn find<'v>(view: &'v RunView, wanted: &[&Value]) -> Option<&'v PointRecord> {
     let cells = &view.plan.resolved.combinations.as_ref()?.cells;
     view.findings.usable_points().find(|point| {

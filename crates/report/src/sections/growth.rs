@@ -1,5 +1,5 @@
-//! How the evidence grew: the interval of each primary comparison after each block that was looked
-//! at, where a study ends when it is answered or has had blocks added.
+//! The growth of the evidence: the interval of each primary comparison after each look, if a study
+//! ends when it is answered or has had blocks added.
 
 use crate::number;
 use crate::page::{
@@ -11,7 +11,7 @@ use crate::summary::{place, variant_name};
 use crate::view::RunView;
 use store::record::{ComparisonRecord, LooksHow, LooksRecord};
 
-/// A chart and a table for each comparison that was looked at; none where none was.
+/// Returns a chart and a table for each comparison with looks. `None` without any.
 pub fn section(view: &RunView) -> Option<Section> {
     let comparisons = view.findings.comparisons.iter();
     let looked: Vec<(&ComparisonRecord, &LooksRecord)> = comparisons
@@ -40,7 +40,7 @@ pub fn section(view: &RunView) -> Option<Section> {
     })
 }
 
-/// How it was looked at, and what the intervals promise.
+/// Explains the looks, and what the intervals promise.
 fn how(looks: &LooksRecord) -> String {
     if looks.how == LooksHow::Anytime {
         return format!(

@@ -1,4 +1,4 @@
-//! Question, answer, verdict and the few numbers to remember.
+//! Question, answer, verdict and key numbers.
 
 mod reasons;
 
@@ -20,7 +20,7 @@ use store::record::{
     outcome_of,
 };
 
-/// What stands above everything else.
+/// Returns the top of the page.
 pub fn headline(view: &RunView, points: &[Point<'_>]) -> Headline {
     let verdict = Verdict::of(view.verdict);
     let answer = if view.findings.answer.is_empty() {
@@ -55,7 +55,7 @@ fn next_step(next: &NextStepRecord) -> NextStep {
     }
 }
 
-/// What a verdict means for the reader.
+/// Returns the meaning of a verdict for the reader.
 fn meaning(view: &RunView, verdict: Verdict) -> String {
     match verdict {
         Verdict::Valid => "Every validity rule that could be judged passed.".into(),
@@ -67,7 +67,7 @@ fn meaning(view: &RunView, verdict: Verdict) -> String {
     }
 }
 
-/// How many trials broke a rule, and what is made of their numbers.
+/// Says how many trials broke a rule, and how their numbers are used.
 fn of_invalid(view: &RunView) -> String {
     let trials = &view.findings.trials;
     let is_invalid = |trial: &&TrialFinding| Verdict::of(Some(trial.verdict)) == Verdict::Invalid;
@@ -93,6 +93,12 @@ fn facts(view: &RunView) -> Vec<(String, String)> {
     if let Some(seconds) = seconds {
         facts.push(("Took".into(), number::duration(seconds)));
     }
+    if let Some(used) = &view.findings.time_use {
+        facts.push((
+            "Measured".into(),
+            format!("{} of it", number::percent(used.measured_share)),
+        ));
+    }
     let done = view.findings.trials.len();
     let planned = view.plan.trials.len();
     let trials = if done == planned {
@@ -113,19 +119,19 @@ fn facts(view: &RunView) -> Vec<(String, String)> {
     facts
 }
 
-/// Wall time from the first to the last line of the journal.
+/// Returns the wall time from the first to the last line of the journal.
 fn run_seconds(view: &RunView) -> Option<f64> {
     let first = view.journal.first()?.unix_ns;
     let last = view.journal.last()?.unix_ns;
     Some(last.checked_sub(first)? as f64 / 1e9)
 }
 
-/// p99 latency in ms, and whether it is a lower bound.
+/// Returns p99 latency in ms, with a sign if it is a lower bound.
 fn p99(view: &RunView, point: &Point<'_>) -> Option<String> {
     Some(number::known_ms(point.latency(view, ALL)?.p99))
 }
 
-/// The best point of each variant, for a run whose findings hold no sentence.
+/// Returns the best point of each variant, for a run whose findings hold no sentence.
 fn derived_answer(view: &RunView, points: &[Point<'_>]) -> Vec<String> {
     let mut answer = Vec::new();
     for (index, variant) in variants(view).into_iter().enumerate() {
@@ -148,8 +154,8 @@ fn derived_answer(view: &RunView, points: &[Point<'_>]) -> Vec<String> {
     answer
 }
 
-/// The primary comparison; of runs that name none, that of throughput which is furthest from 1, of
-/// those that say something if any does. A ratio without an interval says nothing.
+/// Returns the primary comparison. Without one, that of throughput furthest from 1, decided ones
+/// first. A ratio without an interval does not count.
 fn strongest(view: &RunView) -> Option<&ComparisonRecord> {
     let weight = |c: &ComparisonRecord| (c.verdict != Finding::Inconclusive, c.ratio.ln().abs());
     let order = |a: &&ComparisonRecord, b: &&ComparisonRecord| {
@@ -180,7 +186,7 @@ fn comparison_sentence(c: &ComparisonRecord, view: &RunView) -> String {
     )
 }
 
-/// `throughput`, or the percentile of a latency.
+/// Returns `throughput`, or the percentile of a latency.
 fn short_metric(metric: &str) -> &str {
     if metric == "ops_per_s" {
         "throughput"
@@ -189,15 +195,15 @@ fn short_metric(metric: &str) -> &str {
     }
 }
 
-/// A relative error above this says only that nothing is known: it is no number to remember.
+/// Relative error above which a number is meaningless, and not shown.
 const ERROR_SHOWN_MAX: f64 = 0.5;
 
-/// Cards that a first screen has room for: more are no longer "a few numbers".
+/// Maximum number of cards on a first screen: more are no longer "a few numbers".
 const CARDS_MAX: usize = 4;
 
-/// What each variant came to, and the ratio of the strongest comparison. Of more variants than
-/// there is room for, those that ran first answer nothing: the ratios that others have published
-/// do, or the best of all.
+/// Returns the result of each variant, and the ratio of the strongest comparison. If there are too
+/// many variants, the first ones would be arbitrary: the ratios with published counterparts are
+/// shown, or the best of all.
 fn figures(view: &RunView, points: &[Point<'_>]) -> Vec<Figure> {
     let names = variants(view);
     let bests = (0..names.len()).filter_map(|index| best(view, points, index));
@@ -251,8 +257,8 @@ fn figures(view: &RunView, points: &[Point<'_>]) -> Vec<Figure> {
     figures
 }
 
-/// Whether the interval of a ratio leaves so little open that its number means anything: within
-/// tenfold, either way.
+/// Returns true if the interval of a ratio is narrow enough to be meaningful: within tenfold,
+/// either way.
 fn says_something(comparison: &ComparisonRecord) -> bool {
     let tenfold = 1.0 + analysis::TENFOLD;
     comparison
@@ -260,7 +266,7 @@ fn says_something(comparison: &ComparisonRecord) -> bool {
         .is_none_or(|[low, high]| low >= 1.0 / tenfold && high <= tenfold)
 }
 
-/// The cost in which two variants differ most.
+/// Returns the cost in which two variants differ most.
 fn cost_tile(view: &RunView) -> Option<Figure> {
     let cost = most_different_cost(view)?;
     let interval = cost.ci95.map(|ends| format!("95 % interval {}", number::range(ends)));
@@ -278,7 +284,7 @@ fn cost_tile(view: &RunView) -> Option<Figure> {
     })
 }
 
-/// Between which loads the most is, where a search found no load for certain.
+/// Returns the range in which the highest load lies, if a search found none with certainty.
 fn range_tile(view: &RunView, search: &SearchRecord, range: SearchRangeRecord) -> Figure {
     let ends = [range.at_least, range.below].map(|end| end.map(|end| axis_value(end.value())));
     let unit = match range.at_least.or(range.below) {
@@ -299,7 +305,7 @@ fn range_tile(view: &RunView, search: &SearchRecord, range: SearchRangeRecord) -
     }
 }
 
-/// The best of many variants: by throughput, or by latency where all kept up with what was offered.
+/// Returns the best of many variants: by throughput, or by latency if all kept up with their rates.
 fn best_tile(view: &RunView, bests: &[&Point<'_>]) -> Option<Figure> {
     let count = bests.len();
     let p99 = |point: &Point<'_>| point.latency(view, ALL).map_or(f64::MAX, |l| l.p99.least());
@@ -314,7 +320,7 @@ fn best_tile(view: &RunView, bests: &[&Point<'_>]) -> Option<Figure> {
     Some(tile)
 }
 
-/// Our ratios that stand beside published ones.
+/// Returns the measured ratios that have published counterparts.
 fn published_tiles(view: &RunView) -> Vec<Figure> {
     let ratios = view.findings.published.iter().flat_map(|published| &published.ratios);
     let tile = |ratio: &store::record::PublishedRatioRecord| {
@@ -331,10 +337,10 @@ fn published_tiles(view: &RunView) -> Vec<Figure> {
     ratios.filter_map(tile).take(CARDS_MAX + 1).collect()
 }
 
-/// Which mean a card has whose quotient with another is a ratio with an interval.
+/// Names the mean on a card whose quotient with another is a ratio with an interval.
 const BY_BLOCKS: &str = "geometric mean of blocks";
 
-/// The latency of a variant that kept up with a rate.
+/// Returns the latency of a variant that kept up with a rate.
 fn latency_tile(view: &RunView, point: &Point<'_>) -> Figure {
     let known = point.latency(view, ALL);
     let ends = known.and_then(|known| known.ci95.get("p99"));
@@ -358,7 +364,7 @@ fn latency_tile(view: &RunView, point: &Point<'_>) -> Figure {
     }
 }
 
-/// The throughput of a variant, with what belongs to it.
+/// Returns the throughput of a variant, with its details.
 fn rate_tile(view: &RunView, point: &Point<'_>) -> Figure {
     let compared = compared_value(view, point, "ops_per_s");
     let mut detail = vec![error_of(point), format!("at {}", point.label())];
@@ -393,7 +399,7 @@ fn rate_tile(view: &RunView, point: &Point<'_>) -> Figure {
     }
 }
 
-/// Half the interval of throughput, with what is to be said beside it.
+/// Returns half the interval of throughput, with a remark.
 fn error_of(point: &Point<'_>) -> String {
     let (value, ci95) = (point.ops_per_s(), point.ops_per_s_ci95());
     if ci95.is_some_and(|[low, high]| (high - low) / 2.0 > value * ERROR_SHOWN_MAX) {

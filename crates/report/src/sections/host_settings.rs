@@ -1,8 +1,8 @@
-//! The settings of the hosts that the database depends on: what deviates first, with what would
-//! mend it; everything behind a fold.
+//! Settings of the hosts that the database depends on: the deviations first, with their remedies;
+//! everything behind a fold.
 //!
-//! Trials and hosts that were found alike share a row. A value that differs from trial to trial
-//! (where interrupts came) does not part them: the last one is shown.
+//! Equal trials and hosts share a row. A value that differs from trial to trial (as the CPUs of
+//! interrupts) does not separate them: the last one is shown.
 
 use crate::number;
 use crate::page::{Block, Cell, Section, Table, Tone};
@@ -13,16 +13,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use store::record::HostSettingRecord;
 use store::record::SettingVerdict;
 
-/// A setting as it was found on some hosts.
+/// A setting as found on some hosts.
 struct Shared<'a> {
-    /// As it was found last.
+    /// Latest finding.
     found: &'a HostSettingRecord,
-    /// The last value of each host and node or device.
+    /// Last value of each host and node or device.
     values: BTreeMap<(&'a str, &'a str), &'a str>,
     trials: BTreeSet<usize>,
 }
 
-/// None where no host was looked at.
+/// Returns the section. `None` if no host was checked.
 pub fn section(view: &RunView) -> Option<Section> {
     let all = shared(view);
     if all.is_empty() {
@@ -78,7 +78,7 @@ fn deviates(one: &Shared<'_>) -> bool {
     )
 }
 
-/// The same for programs: every setting once, with the hosts that have it so.
+/// Returns the settings as JSON: each once, with the hosts that have it.
 pub fn json(view: &RunView) -> Option<Value> {
     let one = |one: &Shared<'_>| {
         let found = one.found;
@@ -93,7 +93,7 @@ pub fn json(view: &RunView) -> Option<Value> {
     (!all.is_empty()).then(|| all.iter().map(one).collect())
 }
 
-/// What is alike in all that share a row.
+/// Returns the key that settings in a row share.
 fn key(one: &HostSettingRecord) -> (SettingVerdict, [&str; 3]) {
     let words = [&one.setting, &one.wanted, &one.fix].map(String::as_str);
     (one.verdict, words)
@@ -126,7 +126,7 @@ fn hosts<'a>(one: &Shared<'a>) -> Vec<&'a str> {
     in_order(one.values.keys().map(|(host, _)| *host))
 }
 
-/// Nodes or devices; none for the host itself.
+/// Returns nodes or devices; empty for the host itself.
 fn on<'a>(one: &Shared<'a>) -> Vec<&'a str> {
     in_order(one.values.keys().map(|(_, on)| *on).filter(|on| !on.is_empty()))
 }
@@ -135,7 +135,7 @@ fn values<'a>(one: &Shared<'a>) -> Vec<&'a str> {
     in_order(one.values.values().copied())
 }
 
-/// Each once.
+/// Returns each word once, in natural order.
 fn in_order<'a>(words: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let words: BTreeSet<&str> = words.collect();
     let mut words: Vec<&str> = words.into_iter().collect();

@@ -1,4 +1,4 @@
-//! The instrument's own figures: could it have been the limit?
+//! The client's own figures: could it have been the limit?
 
 use crate::number;
 use crate::page::{Block, Cell, Section, Table, TableBuilder, Tone};
@@ -8,7 +8,7 @@ use crate::view::RunView;
 use measure::Known;
 use store::record::{ClientEndRecord, ClockMovedRecord, QuantilesRecord, TrialFinding};
 
-/// What the client cost and how far it was from its ceiling.
+/// Returns the client's cost, and its distance from the ceiling.
 pub fn section(view: &RunView, points: &[Point<'_>]) -> Option<Section> {
     if view.findings.trials.is_empty() {
         return None;
@@ -40,6 +40,7 @@ pub fn section(view: &RunView, points: &[Point<'_>]) -> Option<Section> {
                      priority), so that nodes on the same machine did not keep answers waiting.";
         blocks.push(Block::Text(words.into()));
     }
+    blocks.extend(time_use(view).map(Block::Text));
     Some(Section {
         id: "instrument",
         title: "The instrument".into(),
@@ -51,7 +52,25 @@ pub fn section(view: &RunView, points: &[Point<'_>]) -> Option<Section> {
     })
 }
 
-/// Share of the ceiling that was used; none if the ceiling was not measured.
+/// Says how much of the run was measured, and which steps took the rest.
+fn time_use(view: &RunView) -> Option<String> {
+    let used = view.findings.time_use.as_ref()?;
+    let steps: Vec<String> = used
+        .steps
+        .iter()
+        .filter(|step| step.seconds >= 0.05)
+        .map(|step| format!("{} {}", step.step, number::duration(step.seconds)))
+        .collect();
+    Some(format!(
+        "The run took {}, of which {} ({}) are measured windows. The rest: {}.",
+        number::duration(used.seconds),
+        number::duration(used.measured_s),
+        number::percent(used.measured_share),
+        steps.join(", "),
+    ))
+}
+
+/// Returns the used share of the ceiling. `None` if the ceiling was not measured.
 fn ceiling_share(trial: &TrialFinding) -> Option<f64> {
     let ceiling = trial.client.ceiling_ops_per_s;
     (ceiling > 0.0).then(|| trial.all.ops_per_s / ceiling)
@@ -60,7 +79,7 @@ fn ceiling_share(trial: &TrialFinding) -> Option<f64> {
 fn table(view: &RunView) -> Table {
     let clients = view.findings.trials.iter().map(|trial| (trial, &trial.client));
     let above_0 = |value: f64| Some(value).filter(|value| *value > 0.0);
-    // Zero lag is what a closed loop reports: there is nothing to be late for.
+    // A closed loop reports zero lag: its operations cannot be late.
     let lag = |us: f64| known(above_0(us).map(number::small), Tone::Plain, "");
     let whole = |count: u64, words: fn(u64) -> String| match count {
         0 => Cell::absent(),
@@ -68,7 +87,7 @@ fn table(view: &RunView) -> Table {
     };
     trial_table(view, "The client, trial by trial", clients)
         .number("Ceiling", "op/s", |(trial, _)| ceiling(trial))
-        // V3 asks whether the client was the limit; the page does not judge once more.
+        // V3 judges whether the client was the limit; the page does not judge again.
         .number("Used of it", "", |(trial, _)| {
             known(
                 ceiling_share(trial).map(number::percent),
@@ -125,7 +144,7 @@ fn table(view: &RunView) -> Table {
         .build()
 }
 
-/// Each of several clients, so that one that was unlike the others is seen.
+/// Lists each of several clients, so that one that differs is noticed.
 fn clients(view: &RunView) -> Table {
     let trials = view.findings.trials.iter();
     let each = trials.flat_map(|trial| trial.clients.iter().map(move |client| (trial, client)));
@@ -177,9 +196,9 @@ fn clients(view: &RunView) -> Table {
         .build()
 }
 
-/// A latency of one client, in ms; a dash where it has told none.
+/// Returns a latency of one client, in ms; a dash if the client reported none.
 fn latency(client: &ClientEndRecord, of: fn(&QuantilesRecord) -> Known) -> Cell {
-    // Runs of earlier versions have zeros of no operation.
+    // Runs of earlier versions have zeros without an operation.
     let told = client.latency_ms.as_ref().filter(|times| times.count > 0);
     let why = match &client.lost {
         Some(lost) => lost.as_str(),
@@ -192,7 +211,7 @@ fn latency(client: &ClientEndRecord, of: fn(&QuantilesRecord) -> Known) -> Cell 
     )
 }
 
-/// How each of them was: what its rules are judged by.
+/// Adds the columns on the state of each client: the basis of its rules.
 fn health<'a>(
     table: TableBuilder<(&'a TrialFinding, &'a ClientEndRecord)>,
 ) -> TableBuilder<(&'a TrialFinding, &'a ClientEndRecord)> {
@@ -237,7 +256,7 @@ fn health<'a>(
         })
 }
 
-/// A figure, marked by its rule; where there is none, why.
+/// Returns a figure, marked by its rule; without a figure, the reason.
 fn known(figure: Option<String>, tone: Tone, why_not: &str) -> Cell {
     match figure {
         Some(figure) => Cell::new(figure).tone(tone),
@@ -245,7 +264,7 @@ fn known(figure: Option<String>, tone: Tone, why_not: &str) -> Cell {
     }
 }
 
-/// The lowest that was measured, with how far they are apart.
+/// Returns the lowest ceiling measured, with the range of all.
 fn ceiling(trial: &TrialFinding) -> Cell {
     if ceiling_share(trial).is_none() {
         return Cell::absent().hint("the ceiling was not measured");

@@ -1,4 +1,4 @@
-//! Percentile curves: the whole distribution, with the part that rests on few values marked.
+//! Percentile curves: the whole distribution, with the unreliable part marked.
 
 use crate::number;
 use crate::page::{
@@ -8,7 +8,7 @@ use crate::summary::{ALL, Point, variant_name, variants};
 use crate::view::{Curve, RunView};
 use analysis::VariantName;
 
-/// One chart per variant, kind and clock, to be chosen; none without curves.
+/// Returns one chart per variant, kind and clock, to choose from. `None` without curves.
 pub fn section(view: &RunView, points: &[Point<'_>]) -> Option<Section> {
     let mut charts = Vec::new();
     for (index, variant) in variants(view).into_iter().enumerate() {
@@ -36,7 +36,7 @@ pub fn section(view: &RunView, points: &[Point<'_>]) -> Option<Section> {
     })
 }
 
-/// From when a latency is counted.
+/// Begin of a latency.
 #[derive(Clone, Copy)]
 enum Clock {
     Latency,
@@ -52,7 +52,7 @@ impl Clock {
     }
 }
 
-/// Kinds of which there are curves: all together first.
+/// Returns the kinds that have curves: all together first.
 fn kinds<'a>(view: &'a RunView, variant: &VariantName) -> Vec<&'a str> {
     let mut kinds: Vec<&str> = Vec::new();
     for point in view.points.iter().filter(|p| p.variant == *variant) {
@@ -108,13 +108,13 @@ fn chart(view: &RunView, points: &[&Point<'_>], kind: &str, clock: Clock) -> Opt
     })
 }
 
-/// The curve up to the last quantile with 100 values above it, and dotted from there to the last
-/// value; both share the point where they meet.
+/// Returns the curve up to the last quantile with 100 values above it, and a dotted one from there
+/// to the last value; both share the point where they meet.
 pub fn curve_series(curve: &Curve, label: &str, color: Color) -> Vec<Series> {
     let count = curve.quantiles.count as f64;
     let (mut sure, mut unsure) = (Vec::new(), Vec::new());
     for &(quantile, ms) in &curve.values {
-        // The maximum stands at 1 ÷ (1 − q) = count: one value of them all.
+        // The maximum is at 1 ÷ (1 − q) = count: one value of them all.
         let x = (1.0 / (1.0 - quantile)).min(count);
         if !(x >= 1.0 && ms > 0.0) {
             continue;

@@ -1,6 +1,6 @@
-//! The figure of the first screen: what answers the question of this run at a glance.
+//! The figure of the first screen, which answers the question of this run at a glance.
 //!
-//! What a study asks decides which one it is: by its findings the most particular that there are.
+//! The findings decide which figure it is: the most specific one that they allow.
 
 mod compared;
 mod course;
@@ -19,7 +19,7 @@ use crate::view::RunView;
 pub use course::of_trial as course_of;
 pub use load::figure as load_figure;
 
-/// The figure; none of a run that has measured nothing.
+/// Returns the figure. `None` for a run that has measured nothing.
 pub fn figure(view: &RunView, points: &[Point<'_>]) -> Option<LeadFigure> {
     let mut figure = scale_up::figure(view)
         .or_else(|| search::figure(view))
@@ -36,8 +36,8 @@ pub fn figure(view: &RunView, points: &[Point<'_>]) -> Option<LeadFigure> {
     figure
 }
 
-/// Puts published ratios beside the first plot: after a curve, which shows where they come from,
-/// and before rows, whose question they answer.
+/// Adds published ratios to the first plot: after a curve, which shows where they come from, and
+/// before rows, whose question they answer.
 fn beside(figure: &mut LeadFigure, ratios: RowsPlot) {
     figure.plots.truncate(1);
     figure.title = if figure.plots.is_empty() {

@@ -1,6 +1,6 @@
-//! The machines of the hosts as pictures, and where on them nodes and client ran.
+//! Pictures of the hosts' machines, with the places of nodes and client on them.
 //!
-//! Trials with the same machines and the same places on them share pictures and a table.
+//! Trials with the same machines and places share pictures and a table.
 
 mod drawn;
 mod placed;
@@ -16,12 +16,12 @@ use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use store::record::{MachineTopologyRecord, NodesRecord, PlacementRecord};
 
-/// More pictures make a page that nobody reads: what varies is in the tables too.
+/// Maximum number of pictures: the tables have the variations too.
 const PICTURES_MAX: usize = 12;
-/// A larger table of distances is left out.
+/// Maximum size of a table of distances that is shown.
 const DISTANCES_MAX: usize = 24;
 
-/// None where nobody recorded either.
+/// Returns the section. `None` if neither machines nor places were recorded.
 pub fn section(view: &RunView) -> Option<Section> {
     let groups = placed::groups(view);
     if groups.is_empty() {
@@ -76,7 +76,7 @@ pub fn section(view: &RunView) -> Option<Section> {
     })
 }
 
-/// The picture of a machine with what ran on it, or that there is none.
+/// Returns the picture of a machine with the processes on it, or says that there is none.
 fn drawn<'a>(
     named: (String, String),
     machine: &'a MachineTopologyRecord,
@@ -94,7 +94,7 @@ fn drawn<'a>(
     }
 }
 
-/// The same for programs: every group of trials once.
+/// Returns the same as JSON: every group of trials once.
 pub fn json(view: &RunView) -> Option<Value> {
     let one = |group: &Group<'_>| {
         let placements = group.placements().into_iter().map(|one| {
@@ -118,7 +118,7 @@ pub fn json(view: &RunView) -> Option<Value> {
     (!groups.is_empty()).then(|| groups.iter().map(one).collect())
 }
 
-/// What ran on a machine, in the order of the table.
+/// Returns the processes on a machine, in the order of the table.
 fn in_order<'a>(seen: &MachineView<'a>, group: &Group<'a>) -> Vec<seen::Placed<'a>> {
     let order = group.placements();
     let mut placed = seen.placed(group.first());
@@ -126,7 +126,7 @@ fn in_order<'a>(seen: &MachineView<'a>, group: &Group<'a>) -> Vec<seen::Placed<'
     placed
 }
 
-/// Every machine once, in the order in which they came.
+/// Returns every machine once, in order of appearance.
 fn different<'a>(groups: &[Group<'a>]) -> Vec<&'a MachineTopologyRecord> {
     let mut all: Vec<&MachineTopologyRecord> = Vec::new();
     for machine in groups.iter().flat_map(|group| &group.first().machines) {
@@ -137,7 +137,7 @@ fn different<'a>(groups: &[Group<'a>]) -> Vec<&'a MachineTopologyRecord> {
     all
 }
 
-/// The number of each node's colour: the same node has the same one everywhere.
+/// Returns the number of each node's colour: a node has the same one everywhere.
 fn colors<'a>(groups: &[Group<'a>]) -> BTreeMap<&'a str, usize> {
     let mut colors = BTreeMap::new();
     for one in groups.iter().flat_map(Group::placements) {
@@ -149,7 +149,7 @@ fn colors<'a>(groups: &[Group<'a>]) -> BTreeMap<&'a str, usize> {
     colors
 }
 
-/// The names of its hosts.
+/// Returns the names of its hosts.
 fn name(machine: &MachineTopologyRecord) -> String {
     let names: Vec<&str> = machine.hosts.iter().map(|host| host.name.as_str()).collect();
     match &names[..] {
@@ -166,7 +166,7 @@ fn summary(machine: &MachineTopologyRecord) -> String {
     drawn::summary(&MachineView::new(machine))
 }
 
-/// What the places mean, and what is to be known of them.
+/// Explains the places, with remarks.
 fn says(group: &Group<'_>) -> Vec<String> {
     let record = group.first();
     let mut said = Vec::new();
@@ -181,7 +181,7 @@ fn says(group: &Group<'_>) -> Vec<String> {
     said
 }
 
-/// Whether it is known that the client's machine is none that a node ran on.
+/// Returns true if the client's machine is known to be another one than the nodes'.
 fn is_client_elsewhere(record: &NodesRecord) -> bool {
     let (client, nodes): (Vec<_>, Vec<_>) =
         record.placements.iter().partition(|one| one.is_client());
@@ -193,7 +193,7 @@ fn is_client_elsewhere(record: &NodesRecord) -> bool {
     !nodes.is_empty() && nodes.into_iter().all(is_other)
 }
 
-/// What machines of this size cannot show; machines that are alike in that share a sentence.
+/// Says what machines of this size cannot show; equal machines share a sentence.
 fn cannot_show(machines: &[&MachineTopologyRecord]) -> Option<Block> {
     let mut by_sentence: Vec<(String, Vec<String>)> = Vec::new();
     for machine in machines {
@@ -216,7 +216,7 @@ fn cannot_show(machines: &[&MachineTopologyRecord]) -> Option<Block> {
     (!said.is_empty()).then(|| Block::List(heading.into(), said))
 }
 
-/// What the picture has no room for.
+/// Lists facts that the picture has no space for.
 fn about(machine: &MachineTopologyRecord) -> Block {
     let mut facts = vec![("Told by".to_owned(), machine.source.clone())];
     facts.extend(may_use(machine));
@@ -241,7 +241,7 @@ fn about(machine: &MachineTopologyRecord) -> Block {
     Block::Details(format!("More about {}", name(machine)), blocks)
 }
 
-/// What its hosts may use of it; those that may use the same stand together.
+/// Says what its hosts may use of it; equal hosts are grouped.
 fn may_use(machine: &MachineTopologyRecord) -> Vec<(String, String)> {
     let mut by_parts: Vec<(String, Vec<&str>)> = Vec::new();
     for host in &machine.hosts {

@@ -42,7 +42,7 @@ pub mod state;
 use crate::page::Tone;
 use store::record::{ComparisonRecord, Finding};
 
-/// The tone of what a comparison says.
+/// Returns the tone of a comparison's verdict.
 pub fn verdict_tone(c: &ComparisonRecord) -> Tone {
     match c.verdict {
         Finding::Faster => Tone::Good,
@@ -53,7 +53,7 @@ pub fn verdict_tone(c: &ComparisonRecord) -> Tone {
     }
 }
 
-/// A text that begins with a capital letter.
+/// Returns a text with a capital first letter.
 pub fn capital(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| {

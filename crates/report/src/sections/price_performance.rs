@@ -1,11 +1,11 @@
-//! What throughputs are worth: for their price, and in nodes.
+//! The value of throughputs: for their price, and in nodes.
 
 use crate::number;
 use crate::page::{Block, Cell, Section, Table, Tone};
 use crate::summary::{place, variant_name};
 use crate::view::RunView;
 
-/// None of a study that states no price and asks for no capacity.
+/// Returns the section. `None` for a study that states no price and asks for no capacity.
 pub fn section(view: &RunView) -> Option<Section> {
     let (prices, capacities) = (&view.findings.prices, &view.findings.capacities);
     let mut blocks = Vec::new();
@@ -30,7 +30,7 @@ pub fn section(view: &RunView) -> Option<Section> {
     })
 }
 
-/// A sum with its currency.
+/// Formats an amount with its currency.
 fn priced(sum: String, currency: Option<&str>) -> String {
     format!("{sum} {}", currency.unwrap_or_default())
 }

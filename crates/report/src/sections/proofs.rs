@@ -1,7 +1,7 @@
-//! Whether what a study asked for was in effect: what does not hold and what nobody shows in sight,
-//! the rest behind a fold.
+//! Proofs of the requested settings: those that are not in effect, or that no node shows, are in
+//! sight; the rest is behind a fold.
 //!
-//! What must hold: that all is well is said only where all was seen.
+//! Invariant: it says that everything is in effect only if everything was shown.
 
 use crate::number;
 use crate::page::{Block, Cell, Table, Tone};
@@ -11,17 +11,17 @@ use crate::view::RunView;
 use std::collections::{BTreeMap, BTreeSet};
 use store::record::ProofOutcome;
 
-/// What proofs have in common that share a row: key, asked for, in effect or why it is not known,
-/// where it was read.
+/// Properties that the proofs of a row share: key, requested value, effective value or why it is
+/// unknown, and source.
 type Same<'a> = [&'a str; 4];
-/// The nodes and trials that have it.
+/// Nodes and trials of a row.
 type Where<'a> = (BTreeSet<&'a str>, BTreeSet<usize>);
 
-/// The proofs of one outcome.
+/// Proofs of one outcome.
 type Rows<'a> = BTreeMap<Same<'a>, Where<'a>>;
 
-/// Proofs of all trials: one row for what is the same everywhere, what does not hold and what
-/// nobody shows in sight.
+/// Returns the proofs of all trials: one row if they are the same everywhere. Settings that are not
+/// in effect or not shown are in sight.
 pub fn blocks(view: &RunView) -> Vec<Block> {
     let mut by_outcome: BTreeMap<ProofOutcome, Rows<'_>> = BTreeMap::new();
     let mut readings = 0;

@@ -1,4 +1,4 @@
-//! What others have published, beside what was found: ratios first, since only they carry over to
+//! Compares published figures with the measured ones: ratios first, since only they carry over to
 //! other machines.
 
 use crate::number;
@@ -6,10 +6,10 @@ use crate::page::{Block, Cell, Section, Table, Tone};
 use crate::view::RunView;
 use store::record::{PublishedFailureRecord, PublishedRatioRecord, PublishedRecord};
 
-/// By how much a printed mean may miss Little's law: rounding, and clients that wait.
+/// Factor by which a printed mean may miss Little's law: rounding, and clients that wait.
 const LITTLE_MAX: f64 = 1.25;
 
-/// Published figures; none if the study names none.
+/// Returns the published figures. `None` if the study names none.
 pub fn section(view: &RunView) -> Option<Section> {
     let published = view.findings.published.as_ref()?;
     let mut blocks = Vec::new();
@@ -83,7 +83,7 @@ fn ratios(published: &PublishedRecord) -> Table {
         .build()
 }
 
-/// Where what was published lies; never that it is confirmed.
+/// Says where the published value lies; never that it is confirmed.
 fn verdict(ratio: &PublishedRatioRecord) -> (&'static str, Tone) {
     let [least, most] = ratio.published;
     if ratio.ours.is_none() {
@@ -97,7 +97,7 @@ fn verdict(ratio: &PublishedRatioRecord) -> (&'static str, Tone) {
     } else if most < low {
         ("ours is higher: outside our interval", Tone::Warn)
     } else if (low..=high).contains(&1.0) && !(least..=most).contains(&1.0) {
-        // What was published is a difference, and ours may be none.
+        // A published difference, while the measured one may be none.
         let what = "inside our interval, and so is 1 (no difference)";
         (what, Tone::Muted)
     } else if least == most {

@@ -1,7 +1,7 @@
-//! How requests are sent: consistency, time-outs, retries and the like, for each kind of operation.
+//! Properties of requests: consistency, timeouts, retries and others, for each kind of operation.
 //!
-//! Read from `requests` of the plan. Variants and statements that agree share a row. A column
-//! stands only for what differs between rows; what is the same for all is a sentence below.
+//! Read from `requests` of the plan. Equal variants and statements share a row. A property has a
+//! column only if rows differ in it; otherwise it is in a sentence below.
 
 use crate::number;
 use crate::page::{Block, Cell, Column, Table, Tone};
@@ -11,16 +11,16 @@ use analysis::VariantName;
 use std::collections::BTreeSet;
 use store::record::RequestRecord;
 
-/// Characters of a statement that tell it from others in a cell; the whole is in its own table.
+/// Length of a statement in a cell; the whole statement is in its own table.
 const CQL_CHARS_SHORT: usize = 40;
 
-/// One thing that is recorded of a request. In a terminal that is too narrow, those at the end
-/// that can be said of all give way first.
+/// One recorded property of a request. In a narrow terminal, the last ones with a sentence are the
+/// first to lose their column.
 struct Field {
     title: &'static str,
-    /// The value of a statement; none where it does not apply or is not on record.
+    /// Returns the value of a statement. `None` if it does not apply or is not on record.
     value: fn(&RequestRecord) -> Option<String>,
-    /// How it is said of all statements together; none: it always has its column.
+    /// Words for all statements together. `None` if the property always has a column.
     said: Option<fn(&str) -> String>,
 }
 
@@ -32,7 +32,7 @@ const FIELDS: [Field; 10] = [
     },
     Field {
         title: "Serial consistency",
-        // Conditional statements without one of their own have the protocol's default.
+        // Conditional statements without a level of their own use the protocol's default.
         value: |r| {
             let default = || r.conditional.then(|| "SERIAL".to_owned());
             r.serial_consistency.clone().or_else(default)
@@ -55,7 +55,7 @@ const FIELDS: [Field; 10] = [
     Field {
         title: "Speculative execution",
         value: |r| {
-            // What was not recorded of one was not of the other.
+            // Plans that did not record retries did not record this either.
             r.retries?;
             let after = r.speculate_after_ms.map(milliseconds);
             Some(after.map_or("none".into(), |after| format!("after {after}")))
@@ -92,7 +92,7 @@ const FIELDS: [Field; 10] = [
     },
     Field {
         title: "Timestamps",
-        // A read has none.
+        // Reads have no timestamps.
         value: |r| match r.returns_rows {
             Some(true) => None,
             _ => r.timestamps.clone(),
@@ -116,13 +116,13 @@ fn times(count: u64) -> String {
     }
 }
 
-/// A time in ms as people write it: `2 s`, `50 ms`.
+/// Formats a time in ms: `2 s`, `50 ms`.
 fn milliseconds(ms: f64) -> String {
     let (value, unit) = match ms {
         1000.0.. => (ms / 1e3, "s"),
         _ => (ms, "ms"),
     };
-    // Six digits are more than anybody states; without them 0.1 + 0.2 would be shown in full.
+    // Six digits are enough; without rounding, 0.1 + 0.2 would be shown in full.
     format!("{} {unit}", number::round(value, 6))
 }
 
@@ -154,7 +154,7 @@ struct Request<'a> {
     values: Vec<Option<String>>,
 }
 
-/// What one row of the table stands for.
+/// Statements that share a row of the table.
 struct Group<'a> {
     kind: &'a str,
     values: Vec<Option<String>>,
@@ -162,7 +162,7 @@ struct Group<'a> {
     cqls: Vec<&'a str>,
 }
 
-/// The table and the statements themselves; nothing for a plan that does not record them.
+/// Returns the table and the statements themselves. Empty for a plan that does not record them.
 pub fn blocks(view: &RunView) -> Vec<Block> {
     let requests = requests(view);
     if requests.is_empty() {
@@ -176,7 +176,7 @@ pub fn blocks(view: &RunView) -> Vec<Block> {
     ]
 }
 
-/// The statements on record whose kind was executed, in the order of the plan.
+/// Returns the recorded statements whose kind was executed, in the order of the plan.
 fn requests(view: &RunView) -> Vec<Request<'_>> {
     let executed = executed_kinds(view);
     let recorded = &view.plan.resolved.requests;
@@ -194,7 +194,7 @@ fn requests(view: &RunView) -> Vec<Request<'_>> {
     all.filter(is_executed).collect()
 }
 
-/// Kinds of which any trial has an operation; none for a run without records.
+/// Returns the kinds with an operation in any trial; empty for a run without records.
 fn executed_kinds(view: &RunView) -> BTreeSet<&str> {
     let intervals = view.trials.iter().flat_map(|trial| &trial.intervals);
     intervals
@@ -203,7 +203,7 @@ fn executed_kinds(view: &RunView) -> BTreeSet<&str> {
         .collect()
 }
 
-/// Variants of all requests, in the order of the plan.
+/// Returns the variants of all requests, in the order of the plan.
 fn variants_of<'a>(requests: &[Request<'a>]) -> Vec<&'a VariantName> {
     let mut variants = Vec::new();
     requests.iter().for_each(|r| add(&mut variants, r.variant));
@@ -216,7 +216,7 @@ fn add<'a, T: PartialEq + ?Sized>(list: &mut Vec<&'a T>, one: &'a T) {
     }
 }
 
-/// Requests that agree in everything but variant and text.
+/// Groups requests that differ only in variant and text.
 fn groups<'a>(requests: &[Request<'a>]) -> Vec<Group<'a>> {
     let mut groups: Vec<Group<'_>> = Vec::new();
     for request in requests {
@@ -233,14 +233,14 @@ fn groups<'a>(requests: &[Request<'a>]) -> Vec<Group<'a>> {
             });
         }
     }
-    // Rows of a kind stand together, wherever the plan has them.
+    // Rows of a kind are together, wherever the plan has them.
     let mut kinds = Vec::new();
     requests.iter().for_each(|r| add(&mut kinds, r.kind));
     groups.sort_by_key(|group| kinds.iter().position(|kind| *kind == group.kind));
     groups
 }
 
-/// Whether all groups to which a field applies have the same value of it.
+/// Returns true if all groups to which a field applies have the same value.
 fn is_uniform(groups: &[Group<'_>], field: usize) -> bool {
     let mut values = groups.iter().filter_map(|g| g.values[field].as_ref());
     let first = values.next();
@@ -276,7 +276,7 @@ fn requests_table(view: &RunView, requests: &[Request<'_>]) -> Table {
         .build()
 }
 
-/// Whether a variant sends statements of one kind in different ways.
+/// Returns true if a variant sends statements of one kind in different ways.
 fn splits_a_kind(groups: &[Group<'_>], variant: &VariantName) -> bool {
     let of_variant = groups.iter().filter(|g| g.variants.contains(&variant));
     let mut kinds = BTreeSet::new();
@@ -292,7 +292,7 @@ fn statement_cell(cqls: &[&str]) -> Cell {
     }
 }
 
-/// The beginning of a statement, in one line.
+/// Returns the beginning of a statement, in one line.
 fn short(cql: &str) -> String {
     let words: Vec<&str> = cql.split_whitespace().collect();
     let line = words.join(" ");
@@ -310,7 +310,7 @@ fn variants_cell(view: &RunView, of: &[&VariantName], all: &[&VariantName]) -> C
     Cell::new(names.collect::<Vec<_>>().join(", "))
 }
 
-/// A value; strong where rows of the same kind differ.
+/// Returns a value; strong if rows of the same kind differ.
 fn value_cell(groups: &[Group<'_>], group: &Group<'_>, field: usize) -> Cell {
     let Some(value) = &group.values[field] else {
         return Cell::absent();
@@ -324,7 +324,7 @@ fn value_cell(groups: &[Group<'_>], group: &Group<'_>, field: usize) -> Cell {
     }
 }
 
-/// What has no column because it is the same wherever it applies.
+/// Lists properties without a column, because they are the same wherever they apply.
 fn said_of_all(groups: &[Group<'_>]) -> String {
     let said: Vec<String> = FIELDS
         .iter()

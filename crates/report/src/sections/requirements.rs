@@ -1,4 +1,4 @@
-//! What the study requires: each with its number, the error that decides, and what came of it.
+//! The requirements of the study: each with its number, the error that decides, and the outcome.
 
 use crate::number;
 use crate::page::{Block, Cell, Section, Table, Tone};
@@ -7,7 +7,7 @@ use crate::view::RunView;
 use store::record::RequirementOutcome as Outcome;
 use store::record::{Bound, RequiredMetric, RequirementRecord};
 
-/// The requirements; none if the study has none.
+/// Returns the requirements. `None` if the study has none.
 pub fn section(view: &RunView) -> Option<Section> {
     let requirements = &view.findings.requirements;
     (!requirements.is_empty()).then(|| Section {
@@ -56,7 +56,8 @@ fn table(view: &RunView) -> Table {
         .build()
 }
 
-/// `missed`, `met`, `not to be told`; what counts as missed says so.
+/// For example `missed`, `met`, `not to be told`; an undecided requirement that counts as missed
+/// says so.
 pub fn outcome(one: &RequirementRecord) -> (&'static str, Tone) {
     match (one.outcome, one.is_missed()) {
         (Outcome::Met, _) => ("met", Tone::Good),
@@ -66,7 +67,7 @@ pub fn outcome(one: &RequirementRecord) -> (&'static str, Tone) {
     }
 }
 
-/// `p99 latency ≤ 10 ms`.
+/// For example `p99 latency ≤ 10 ms`.
 pub fn words(one: &RequirementRecord) -> String {
     let what = match one.metric {
         RequiredMetric::P50Ms => "median latency",
@@ -92,14 +93,14 @@ pub fn words(one: &RequirementRecord) -> String {
     };
     let limit = match one.metric {
         RequiredMetric::ErrorRate | RequiredMetric::OpsPerS => amount(one, one.limit),
-        // As it was written.
+        // As the study writes it.
         metric if metric.is_latency() => format!("{} ms", one.limit),
         _ => one.limit.to_string(),
     };
     format!("{what} {sign} {limit}")
 }
 
-/// What was measured of a metric that is compared with an earlier run.
+/// Formats the measured value of a metric that is compared with an earlier run.
 fn measured_amount(one: &RequirementRecord, value: f64) -> String {
     match one.metric {
         RequiredMetric::NotWorseP99Ms => format!("{} ms", number::ms(value)),
@@ -107,7 +108,7 @@ fn measured_amount(one: &RequirementRecord, value: f64) -> String {
     }
 }
 
-/// A number of the requirement's metric with its unit.
+/// Formats a number of the requirement's metric with its unit.
 fn amount(one: &RequirementRecord, value: f64) -> String {
     match one.metric {
         RequiredMetric::ErrorRate => number::percent(value),

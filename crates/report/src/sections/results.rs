@@ -8,7 +8,7 @@ use crate::view::RunView;
 use analysis::series::{FEW_INCIDENTS, SHORT_WINDOW_S};
 use store::record::{QuantilesRecord, TrialFinding};
 
-/// Tables and charts of all points; none before the first trial has finished.
+/// Returns tables and charts of all points. `None` before the first trial has finished.
 pub fn section(view: &RunView, points: &[Point<'_>]) -> Option<Section> {
     if points.is_empty() {
         return None;
@@ -41,10 +41,10 @@ pub fn section(view: &RunView, points: &[Point<'_>]) -> Option<Section> {
     })
 }
 
-/// Beyond this share more than a rate was done than what a window's ends explain.
+/// Factor over a rate that the ends of a window cannot explain.
 const MORE_THAN_OFFERED: f64 = 1.01;
 
-/// Whether a point shows a greater throughput than the rate that was offered.
+/// Returns true if a point's throughput exceeds the offered rate.
 fn did_more_than_offered(point: &Point<'_>) -> bool {
     match point.at {
         Some(analysis::procedure::Point::Rate(rate)) => {
@@ -54,7 +54,7 @@ fn did_more_than_offered(point: &Point<'_>) -> bool {
     }
 }
 
-/// Cell of a quantile: greyed, with the count, when too few values lie above it.
+/// Returns the cell of a quantile: grey, with the count, if too few values lie above it.
 pub fn quantile_cell(quantiles: Option<&QuantilesRecord>, name: &str) -> Cell {
     let Some(record) = quantiles.filter(|q| q.count > 0) else {
         return Cell::absent();
@@ -96,7 +96,7 @@ pub fn quantile_cell(quantiles: Option<&QuantilesRecord>, name: &str) -> Cell {
     cell
 }
 
-/// Cell of errors: how many, and of what sort for who points at it.
+/// Returns the cell of errors: their number, with the kinds in the tooltip.
 fn errors_cell<'a>(errors: impl Iterator<Item = (&'a str, u64)>) -> Cell {
     let errors: Vec<(&str, u64)> = errors.filter(|e| e.1 > 0).collect();
     let total: u64 = errors.iter().map(|e| e.1).sum();
@@ -192,7 +192,7 @@ fn points_table(view: &RunView, points: &[Point<'_>]) -> Table {
         .build()
 }
 
-/// What intervals that are labelled are worth, if there are any.
+/// Explains the labels of intervals, if there are any.
 fn labels(points: &[Point<'_>]) -> String {
     let has = |label: &str| points.iter().any(|p| p.interval_labels().contains(&label));
     let mut text = String::new();
@@ -228,7 +228,7 @@ fn row_tone(verdict: Verdict) -> Tone {
     }
 }
 
-/// One row per point and kind; none when there is one kind only.
+/// Returns one row per point and kind. `None` with one kind only.
 fn kinds_table(view: &RunView, points: &[Point<'_>]) -> Option<Table> {
     let mut rows: Vec<(&Point<'_>, &String)> = Vec::new();
     for point in points {
@@ -264,7 +264,7 @@ fn kinds_table(view: &RunView, points: &[Point<'_>]) -> Option<Table> {
         .unless_empty()
 }
 
-/// One row per trial; none when every point was run once.
+/// Returns one row per trial. `None` if every point was run once.
 fn blocks_table(view: &RunView) -> Option<Table> {
     if view.findings.trials.iter().all(|t| t.block == 0) {
         return None;
@@ -297,7 +297,7 @@ fn blocks_table(view: &RunView) -> Option<Table> {
     Some(table.build())
 }
 
-/// A metric's name for people, without the unit, which a ratio has none of: `latency_ms.p999` is
+/// Returns a metric's name, without the unit, which a ratio does not have: `latency_ms.p999` is
 /// `latency p99.9`.
 pub fn metric_name(metric: &str) -> String {
     let (series, quantile) = metric.split_once('.').unwrap_or((metric, ""));

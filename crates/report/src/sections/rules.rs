@@ -5,7 +5,7 @@ use crate::summary::trial_table;
 use crate::view::RunView;
 use store::record::{Outcome, RuleRecord, TrialFinding};
 
-/// How a rule's result is to be taken, and how bad it is.
+/// Returns the tone of a rule's result, and its severity.
 fn tone(result: Outcome) -> (Tone, u8) {
     match result {
         Outcome::Fail => (Tone::Bad, 3),
@@ -15,7 +15,7 @@ fn tone(result: Outcome) -> (Tone, u8) {
     }
 }
 
-/// How numbers behind a rule are to be marked in one trial: only when it did not pass.
+/// Returns the tone of the numbers behind a rule in one trial: only if it did not pass.
 pub fn rule_tone(trial: &TrialFinding, name: &str) -> Tone {
     let rule = trial.rules.iter().find(|r| r.rule == name);
     match rule.map(|r| tone(r.result).0) {
@@ -24,7 +24,7 @@ pub fn rule_tone(trial: &TrialFinding, name: &str) -> Tone {
     }
 }
 
-/// The rules over the whole run; none if no trial was judged.
+/// Returns the rules over the whole run. `None` if no trial was judged.
 pub fn section(view: &RunView) -> Option<Section> {
     let judged: Vec<&str> = rule_names(view);
     if judged.is_empty() {
@@ -49,7 +49,7 @@ pub fn section(view: &RunView) -> Option<Section> {
     })
 }
 
-/// The rules that were judged, in the order of their numbers.
+/// Returns the judged rules, in numerical order.
 fn rule_names(view: &RunView) -> Vec<&str> {
     let mut names: Vec<&str> = Vec::new();
     for rule in view.findings.trials.iter().flat_map(|t| &t.rules) {
@@ -62,7 +62,7 @@ fn rule_names(view: &RunView) -> Vec<&str> {
     names
 }
 
-/// How often each result was seen, and the first record of the worst one.
+/// Counts the results of a rule, and returns the first record of the worst one.
 fn judge<'a>(view: &'a RunView, name: &str) -> (String, Option<&'a RuleRecord>) {
     let all: Vec<&RuleRecord> = view
         .findings
@@ -125,8 +125,8 @@ fn table(view: &RunView, rules: &[&str]) -> Table {
         .build()
 }
 
-/// Why trials are not valid: what is said of several by the same rule stands once, as of the first
-/// of the worst of them.
+/// Lists why trials are not valid. A reason that several trials share is there once, in the words
+/// of the first of the worst trials.
 fn reasons(view: &RunView) -> Option<Table> {
     let mut reasons: Vec<Reason<'_>> = Vec::new();
     for trial in &view.findings.trials {
@@ -171,15 +171,15 @@ fn reasons(view: &RunView) -> Option<Table> {
 
 /// A reason that several trials may share.
 struct Reason<'a> {
-    /// The rule, or the whole sentence of what is no rule's.
+    /// Rule, or the whole sentence if there is no rule.
     about: &'a str,
-    /// The sentence of the worst of its trials.
+    /// Sentence of the worst of its trials.
     words: &'a str,
     worst: &'a TrialFinding,
     trials: Vec<usize>,
 }
 
-/// What a reason is about: `V18` of `V18: others used 33 %`.
+/// Returns the subject of a reason: `V18` of `V18: others used 33 %`.
 fn about(words: &str) -> &str {
     match words.split_once(": ") {
         Some((rule, _)) if analysis::rules::title(rule).is_some() => rule,
@@ -187,7 +187,7 @@ fn about(words: &str) -> &str {
     }
 }
 
-/// Which trials are not valid, and why, a row each.
+/// Lists the trials that are not valid, and why, a row each.
 fn trials_that_are_not_valid(view: &RunView) -> Option<Table> {
     let trials = view.findings.trials.iter();
     let judged = trials.map(|trial| (trial, Verdict::of(Some(trial.verdict))));

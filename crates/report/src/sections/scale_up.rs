@@ -1,4 +1,4 @@
-//! What the machine makes of more of its units: a figure, efficiencies, curves, and what cannot be
+//! The scaling of a machine over its units: a figure, efficiencies, curves, and what cannot be
 //! shown.
 
 mod figure;
@@ -10,7 +10,7 @@ use crate::sections::capital;
 use crate::view::RunView;
 use store::record::{EfficiencyOf, EfficiencyRecord, Fills, ScaleRatioRecord, ScaleUpRecord};
 
-/// None of a run that adds no units.
+/// Returns the section. `None` for a run that adds no units.
 pub fn section(view: &RunView) -> Option<Section> {
     let all = &view.findings.scale_ups;
     if all.is_empty() {
@@ -28,7 +28,7 @@ pub fn section(view: &RunView) -> Option<Section> {
     })
 }
 
-/// The arms of each load, in the order of their first.
+/// Returns the arms of each load, in the order of their first.
 fn together(all: &[ScaleUpRecord]) -> Vec<Vec<&ScaleUpRecord>> {
     let mut loads: Vec<Vec<&ScaleUpRecord>> = Vec::new();
     for record in all {
@@ -58,7 +58,7 @@ fn of_load(arms: &[&ScaleUpRecord]) -> Vec<Block> {
     blocks
 }
 
-/// What can and cannot be shown: once, if it is the same of all arms.
+/// Says what can and cannot be shown: once, if it is the same for all arms.
 fn shown(arms: &[&ScaleUpRecord]) -> Vec<Block> {
     let list = |heading: String, of: &ScaleUpRecord| Block::List(heading, of.sentences.clone());
     let heading = "What this can and cannot show";
@@ -75,7 +75,7 @@ fn shown(arms: &[&ScaleUpRecord]) -> Vec<Block> {
     }
 }
 
-/// ` under reads`; nothing where there is one load.
+/// Returns ` under reads`; empty with one load.
 fn under(arms: &[&ScaleUpRecord]) -> String {
     match arms.first().map_or("", |arm| arm.load.as_str()) {
         "" => String::new(),
@@ -83,7 +83,7 @@ fn under(arms: &[&ScaleUpRecord]) -> String {
     }
 }
 
-/// `: reads, planned`; nothing where there is one of each.
+/// Returns `: reads, planned`; empty with one of each.
 fn of_arm(record: &ScaleUpRecord) -> String {
     let load = Some(record.load.as_str()).filter(|load| !load.is_empty());
     let parts: Vec<&str> = load.into_iter().chain(record.arm.as_deref()).collect();
@@ -94,7 +94,7 @@ fn of_arm(record: &ScaleUpRecord) -> String {
     }
 }
 
-/// What a unit is called.
+/// Returns the name of a unit.
 fn unit_name(unit: &str) -> &str {
     match unit {
         "cores" => "core",
@@ -105,7 +105,7 @@ fn unit_name(unit: &str) -> &str {
     }
 }
 
-/// The same of several.
+/// Returns the plural of a unit.
 fn units_name(unit: &str) -> &str {
     match unit {
         "l3" => "L3 groups",
@@ -114,7 +114,7 @@ fn units_name(unit: &str) -> &str {
     }
 }
 
-/// `98.0 % (95 %: 97.1 to 98.9 %)`.
+/// For example `98.0 % (95 %: 97.1 to 98.9 %)`.
 fn share_words(ratio: &ScaleRatioRecord) -> String {
     let interval = match ratio.ci95 {
         Some([low, high]) => format!(
@@ -128,7 +128,8 @@ fn share_words(ratio: &ScaleRatioRecord) -> String {
     format!("{} ({interval})", number::percent(ratio.value))
 }
 
-/// What was told of the three, a sentence each. What was not is said below, with the reason.
+/// Describes the known efficiencies, a sentence each. Unknown ones are listed below, with the
+/// reason.
 fn efficiencies(record: &ScaleUpRecord) -> Vec<String> {
     let unit = unit_name(&record.unit);
     let all = u64::from(record.units_per_socket) * u64::from(record.sockets);
@@ -153,13 +154,13 @@ fn efficiencies(record: &ScaleUpRecord) -> Vec<String> {
     told.map(|sentence| capital(&sentence)).collect()
 }
 
-/// Whether a column has to say which arm it is.
+/// Returns true if a column has to name the arm.
 fn has_arms(arms: &[&ScaleUpRecord]) -> bool {
     arms.len() > 1 || arms.iter().any(|arm| arm.arm.is_some())
 }
 
-/// A table with a row for each of some records of each arm, and the number of the arm; it begins
-/// with the arm, where there are several.
+/// Begins a table with a row for each record of each arm, and the number of the arm. If there are
+/// several arms, the first column names them.
 fn arm_table<'a, T>(
     arms: &[&'a ScaleUpRecord],
     caption: &str,

@@ -1,4 +1,5 @@
-//! Which settings of a screening do anything: a table, a half-normal plot, and what confirms them.
+//! The settings of a screening that have an effect: a table, a half-normal plot, and how to confirm
+//! them.
 
 use crate::number;
 use crate::page::{Block, Section, Table, Tone};
@@ -9,7 +10,7 @@ use crate::view::RunView;
 use analysis::screen::Activity;
 use store::record::{ScreenRecord, ScreenedRecord};
 
-/// None of a study that screens nothing.
+/// Returns the section. `None` for a study without a screening.
 pub fn section(view: &RunView) -> Option<Section> {
     let screens = &view.findings.screens;
     if screens.is_empty() {

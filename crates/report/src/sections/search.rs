@@ -1,4 +1,4 @@
-//! Searches: the way that each took, and where it ended.
+//! Searches: the path of each, and where it ended.
 
 use crate::number;
 use crate::page::{
@@ -10,10 +10,10 @@ use analysis::procedure::Point;
 use analysis::procedure::Role;
 use store::record::{SearchOutcome, SearchProcedure, SearchRecord, SearchResult, SearchStepRecord};
 
-/// Searches with a chart each; of more, the tables say it.
+/// Maximum number of searches with a chart each; the tables have all of them.
 const CHARTS_MAX: usize = 24;
 
-/// Every search; none where nothing was searched for.
+/// Returns every search. `None` without any.
 pub fn section(view: &RunView) -> Option<Section> {
     let searches = &view.findings.searches;
     let first = searches.first()?;
@@ -71,7 +71,7 @@ fn name(view: &RunView, search: &SearchRecord) -> String {
     }
 }
 
-/// One row per search: where it ended.
+/// Lists where each search ended.
 fn found_table(view: &RunView) -> Table {
     let searches = &view.findings.searches;
     Table::of("Where each search ended", searches)
@@ -108,7 +108,7 @@ fn value(step: &SearchStepRecord) -> f64 {
     step.point.map_or(0.0, Point::value)
 }
 
-/// How the result of a step is to be taken.
+/// Returns the tone of a step's result.
 fn tone(result: SearchResult) -> Tone {
     match result {
         SearchResult::Pass | SearchResult::Within => Tone::Good,
@@ -143,7 +143,7 @@ fn steps_table(search: &SearchRecord) -> Table {
         .build()
 }
 
-/// Load by the number of the trial, each marked by how it came out.
+/// Draws the load over the number of the trial, each point marked by its result.
 fn chart(search: &SearchRecord) -> Option<Chart> {
     if search.steps.len() < 2 {
         return None;
@@ -213,7 +213,7 @@ fn chart(search: &SearchRecord) -> Option<Chart> {
     })
 }
 
-/// Beside a mark: the latency that decided.
+/// Returns the text beside a mark: the latency that decided.
 fn label(step: &SearchStepRecord) -> String {
     let sign = if step.at_least { "≥ " } else { "" };
     step.latency_ms

@@ -1,4 +1,4 @@
-//! What was run, on what, and how to run it again.
+//! The configuration of the run, its machines, and how to run it again.
 
 use crate::flat::flatten;
 use crate::number;
@@ -9,8 +9,7 @@ use crate::view::RunView;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What to know, how requests are sent, the nodes and the machine, then the whole
-/// resolved study.
+/// Returns notes, properties of requests, the nodes and the machine, then the whole resolved study.
 pub fn configuration(view: &RunView) -> Option<Section> {
     let mut blocks = Vec::new();
     blocks.extend(notes(view));
@@ -18,7 +17,7 @@ pub fn configuration(view: &RunView) -> Option<Section> {
     if !view.facts.is_empty() {
         blocks.push(Block::Facts(view.facts.clone()));
     }
-    // What the nodes said later, trial by trial, is in sections of its own.
+    // Settings per trial are in sections of their own.
     let told = effective::is_known(view);
     if !told {
         blocks.extend(nodes_table(view).map(Block::Table));
@@ -44,23 +43,23 @@ pub fn configuration(view: &RunView) -> Option<Section> {
     })
 }
 
-/// What was adapted, and what an import does differently here.
+/// Lists what was adapted, and what an import does differently here.
 fn notes(view: &RunView) -> Option<Block> {
     let notes = view.plan.resolved.notes.clone();
     (!notes.is_empty()).then(|| Block::List("Notes".into(), notes))
 }
 
-/// Bytes that are shown of a file: four such files are a small part of a page of 6 MB.
+/// Maximum number of bytes shown of a file: four such files are a small part of a page of 6 MB.
 const INPUT_BYTES_MAX: usize = 64 << 10;
 
-/// How the names of files end that hold data rather than words of the study.
+/// Ending of files that hold data rather than parts of the study.
 const DATA_FILE: &str = ".csv";
 
-/// The files that the study names, as they were read.
+/// Returns the files that the study names, as they were read.
 fn input_files(view: &RunView) -> Vec<Block> {
     let file = |(name, text): (&String, &String)| {
         if name.ends_with(DATA_FILE) {
-            // Keys of somebody's table are no part of a page that is passed on.
+            // Keys of a user's table must not be on a page that is shared.
             let lines = measure::number::counted(text.lines().count() as u64, "line");
             let said = format!("{lines}, which are not shown; plan.json has them.");
             return Block::Details(format!("The file {name}"), vec![Block::Text(said)]);
@@ -77,7 +76,7 @@ fn input_files(view: &RunView) -> Vec<Block> {
     view.plan.resolved.overrides.inputs.iter().map(file).collect()
 }
 
-/// The study with its defaults, without what has a place of its own.
+/// Returns the study with its defaults, without the parts that are shown elsewhere.
 fn resolved(view: &RunView) -> Vec<(String, String)> {
     let mut tree = json!(view.plan.resolved);
     if let Some(map) = tree.as_object_mut() {
@@ -89,13 +88,13 @@ fn resolved(view: &RunView) -> Vec<(String, String)> {
     flatten(&tree).into_iter().collect()
 }
 
-/// Settings in which variants differ, one column per variant; none with one variant.
+/// Returns the settings in which variants differ, one column per variant. `None` with one variant.
 pub fn what_varies(view: &RunView) -> Option<Table> {
     let names = variants(view);
     if names.len() < 2 {
         return None;
     }
-    // The first trial of each variant, all at the same place of the plan's axes.
+    // The first trial of each variant, all at the same point.
     let settings: Vec<BTreeMap<String, String>> = names
         .iter()
         .map(|name| {
@@ -112,8 +111,8 @@ pub fn what_varies(view: &RunView) -> Option<Table> {
     })
 }
 
-/// One row per key whose value is not the same in all maps, one titled column per map; none where
-/// they agree.
+/// Returns one row per key whose value differs between the maps, one titled column per map. `None`
+/// if they agree.
 pub fn difference_table(
     what: &str,
     titles: &[&str],
@@ -149,7 +148,7 @@ fn nodes_table(view: &RunView) -> Option<Table> {
         .unless_empty()
 }
 
-/// All settings of the nodes: one column if they agree everywhere, else one per node.
+/// Returns all settings of the nodes: one column if they agree everywhere, else one per node.
 fn settings_table(view: &RunView) -> Option<Table> {
     let nodes = view.nodes.iter().filter(|node| !node.settings.is_empty());
     let maps: Vec<(&str, &BTreeMap<String, String>)> =
@@ -169,7 +168,7 @@ fn settings_table(view: &RunView) -> Option<Table> {
     Some(table.build())
 }
 
-/// The command, the seed and the files.
+/// Returns the command, the seed and the files.
 pub fn rerun(view: &RunView) -> Option<Section> {
     let mut blocks = vec![
         Block::Code(view.plan.rerun.clone()),
@@ -196,7 +195,7 @@ pub fn rerun(view: &RunView) -> Option<Section> {
     })
 }
 
-/// The words of the page.
+/// Explains the words of the page.
 pub fn reading() -> Option<Section> {
     let words = [
         (

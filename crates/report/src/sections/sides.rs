@@ -1,5 +1,5 @@
-//! What each side of a comparison had on disk, beside the others: whether they were asked the same
-//! question of the same data.
+//! Compares the data on disk of each side of a comparison: whether the same question was asked of
+//! the same data.
 
 use crate::number;
 use crate::page::{Block, Cell, Table, Tone};
@@ -9,16 +9,16 @@ use analysis::VariantName;
 use std::collections::BTreeSet;
 use store::record::{CostKind, TrialFinding};
 
-/// The trials of a variant.
+/// Trials of a variant.
 struct Side<'a> {
     variant: &'a VariantName,
     trials: Vec<&'a TrialFinding>,
-    /// Versions of Cassandra that nodes had when windows began.
+    /// Versions of Cassandra on the nodes when windows began.
     releases: BTreeSet<&'a str>,
 }
 
-/// A sentence on the formats of their files and a table; none where there is one side, or nobody
-/// saw what is on disk.
+/// Returns a sentence on the formats of their files, and a table. Empty with one side, or if the
+/// disks were not read.
 pub(super) fn blocks(view: &RunView) -> Vec<Block> {
     let sides = sides(view);
     let is_seen = sides.iter().any(|side| !side.formats().is_empty());
@@ -68,7 +68,7 @@ impl Side<'_> {
         loads.map(|load| load.operations).max()
     }
 
-    /// The mean of a cost over its trials, in words.
+    /// Formats the mean of a cost over its trials.
     fn cost(&self, cost: CostKind) -> Cell {
         let known: Vec<f64> =
             self.trials.iter().filter_map(|trial| trial.costs.get(&cost).copied()).collect();

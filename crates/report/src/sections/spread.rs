@@ -1,7 +1,7 @@
-//! Whether all nodes did the same: means over the measured window, host by host, node by node.
+//! The balance between nodes: means over the measured window, host by host, node by node.
 //!
-//! A cluster is as fast as its slowest node. One that works more, or less, than the others means
-//! an uneven ring, a sick machine or a client that talks to one of them: it is said in words.
+//! A cluster is as fast as its slowest node. A node that works more, or less, than the others shows
+//! an uneven ring, a sick machine or a client that talks to one node: that is said in words.
 
 use crate::number;
 use crate::page::{Block, Cell, Section, Table, Tone};
@@ -11,34 +11,34 @@ use crate::view::{ProbeSeries, RunView, TrialView};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// The largest is at least so many times the smallest: then a sentence says so. Nodes of one
-/// ring differ by some 10 to 20 % by chance of their tokens.
+/// Ratio of the largest to the smallest from which on a sentence is written. Nodes of one ring
+/// differ by some 10 to 20 % because of their random tokens.
 const RATIO_MAX: f64 = 1.5;
-/// Trials with a table of their own, 1 kB each.
+/// Maximum number of trials with a table of their own, 1 kB each.
 const TRIALS_MAX: usize = 100;
-/// Nodes that have a column each; of more, only the ends are named.
+/// Maximum number of nodes with a column each; otherwise only the extremes are named.
 const COLUMNS_MAX: usize = 6;
-/// Places that are no part of the cluster.
+/// Places that are not part of the cluster.
 const OUTSIDE: [&str; 3] = ["machine", "client", ""];
 
 /// A quantity that all nodes or hosts should share evenly.
 struct Measure {
     name: &'static str,
-    /// All series that belong to it; those of one owner are put together.
+    /// All series that belong to it; those of one owner are combined.
     names: &'static [&'static str],
     how: Combination,
-    /// Below this mean of the largest, a ratio says nothing. In the series' scaled unit.
+    /// Mean of the largest below which a ratio is meaningless, in the series' scaled unit.
     floor: f64,
 }
 
-/// How the series of one owner become one number.
+/// Combination of the series of one owner to one number.
 #[derive(Clone, Copy, PartialEq)]
 enum Combination {
-    /// Sum of their means.
+    /// The sum of their means.
     Sum,
     /// The largest of their means: a host is as busy as its busiest disk.
     Largest,
-    /// Sum of all values by the length of the window: milliseconds stopped, in percent.
+    /// The sum of all values by the length of the window: milliseconds stopped, in percent.
     Share,
 }
 
@@ -121,7 +121,7 @@ const MEASURES: [Measure; 11] = [
 pub struct Spread {
     name: &'static str,
     unit: String,
-    /// Owner and mean, in the order of their names; two at least.
+    /// Owner and mean, ordered by name; at least two.
     values: Vec<(String, f64)>,
     floor: f64,
 }
@@ -137,7 +137,7 @@ impl Spread {
         most.expect("there are two values at least")
     }
 
-    /// The largest by the smallest; none where the smallest is nothing.
+    /// Returns largest ÷ smallest. `None` if the smallest is zero.
     fn ratio(&self) -> Option<f64> {
         (self.low().1 > 0.0).then(|| self.high().1 / self.low().1)
     }
@@ -168,7 +168,8 @@ impl Spread {
     }
 }
 
-/// The spread of every quantity that at least two hosts or nodes have in the window of a trial.
+/// Returns the spread of every quantity that at least two hosts or nodes have in the window of a
+/// trial.
 pub fn of_trial(view: &RunView, trial: &TrialView) -> Vec<Spread> {
     let Some(window) = probed::window(&probed::phases(view, trial)) else {
         return Vec::new();
@@ -179,7 +180,7 @@ pub fn of_trial(view: &RunView, trial: &TrialView) -> Vec<Spread> {
 fn spread(measure: &Measure, trial: &TrialView, window: [f64; 2]) -> Option<Spread> {
     let named = |s: &&ProbeSeries| measure.names.iter().any(|name| is_like(&s.name, name));
     let mine: Vec<&ProbeSeries> = trial.probes.iter().filter(named).collect();
-    // A host's own figure holds those of its CPUs.
+    // A host's own figure includes those of its CPUs.
     let whole = |s: &&&ProbeSeries| measure.name != "CPU of the host" || !s.place.contains('/');
     let mut found: BTreeMap<&str, f64> = BTreeMap::new();
     for series in mine.iter().filter(whole) {
@@ -222,8 +223,8 @@ fn spread(measure: &Measure, trial: &TrialView, window: [f64; 2]) -> Option<Spre
     })
 }
 
-/// What was uneven in words, the widest spread of every quantity, and every trial behind a fold;
-/// none when no quantity has two nodes.
+/// Returns the unevenness in words, the widest spread of every quantity, and every trial behind a
+/// fold. `None` if no quantity has two nodes.
 pub fn section(view: &RunView) -> Option<Section> {
     let of = |trial| (trial, of_trial(view, trial));
     let all: Vec<(&TrialView, Vec<Spread>)> =
@@ -255,7 +256,7 @@ pub fn section(view: &RunView) -> Option<Section> {
     })
 }
 
-/// One sentence for every quantity that was uneven in any trial.
+/// Returns one sentence for every quantity that was uneven in any trial.
 fn sentences(view: &RunView, all: &[(&TrialView, Vec<Spread>)]) -> Vec<Block> {
     let sentence = |measure: &Measure| {
         let (index, widest) = widest_of(measure, all)?;
@@ -276,7 +277,7 @@ fn sentences(view: &RunView, all: &[(&TrialView, Vec<Spread>)]) -> Vec<Block> {
     vec![Block::List("Uneven between the nodes".into(), uneven)]
 }
 
-/// The trial in which a quantity was spread most, of those in which it mattered.
+/// Returns the trial with the widest spread of a quantity, among those in which it mattered.
 fn widest_of<'a>(
     measure: &Measure,
     all: &'a [(&TrialView, Vec<Spread>)],
@@ -295,7 +296,7 @@ fn widest_of<'a>(
     mine.max_by(|a, b| weight(a.1).total_cmp(&weight(b.1)))
 }
 
-/// Of every quantity the trial in which it was spread most.
+/// Lists, for every quantity, the trial with the widest spread.
 fn widest(view: &RunView, all: &[(&TrialView, Vec<Spread>)]) -> Table {
     let widest = MEASURES.iter().filter_map(|measure| widest_of(measure, all));
     Table::of("The widest spread of every quantity", widest)
@@ -308,12 +309,12 @@ fn widest(view: &RunView, all: &[(&TrialView, Vec<Spread>)]) -> Table {
         .build()
 }
 
-/// Smallest or largest, with whose it is.
+/// Returns the smallest or largest value with its owner.
 fn end((name, value): &(String, f64)) -> Cell {
     Cell::new(number::small(*value)).detail(name)
 }
 
-/// Largest by smallest.
+/// Returns largest ÷ smallest.
 fn ratio(spread: &Spread) -> Cell {
     let ratio = spread.ratio().map(|ratio| number::significant(ratio, 3));
     let tone = match (spread.is_uneven(), spread.high().1 >= spread.floor) {
@@ -348,7 +349,7 @@ fn table(caption: String, spreads: &[Spread]) -> Table {
         .build()
 }
 
-/// The same for programs.
+/// Returns the same as JSON.
 pub fn json(view: &RunView, trial: &TrialView) -> Value {
     let spreads = of_trial(view, trial);
     let entry = |spread: &Spread| {

@@ -1,4 +1,4 @@
-//! The state of the data that trials began with, and what watching them cost.
+//! The state of the data that trials began with, and the cost of the probes.
 
 use crate::number;
 use crate::page::{Block, Cell, Table, Tone};
@@ -7,12 +7,12 @@ use crate::view::RunView;
 use std::collections::{BTreeMap, BTreeSet};
 use store::record::{DataRecord, ProbeRecord, TrialFinding};
 
-/// From this share of a core on, watching is a load of its own: the limit of rule V17.
+/// Share of a core from which on the probes are a load of their own: the limit of rule V17.
 const CPU_SHARE_WARN: f64 = 0.05;
-/// Fingerprints are long: this much of them tells two apart for the eye.
+/// Number of characters of a fingerprint that are shown: enough to tell two apart.
 const FINGERPRINT_CHARS: usize = 16;
 
-/// The restored snapshots; none where no trial restored one.
+/// Returns the restored snapshots. Empty if no trial restored one.
 pub fn data(view: &RunView) -> Vec<Block> {
     let restored = |t: &'_ TrialFinding| t.data.is_some();
     if !view.findings.trials.iter().any(restored) {
@@ -42,7 +42,7 @@ pub fn data(view: &RunView) -> Vec<Block> {
     blocks
 }
 
-/// By snapshot and node: every fingerprint, with the trials that had it.
+/// Fingerprints by snapshot and node, with the trials that had them.
 type Fingerprints<'a> = BTreeMap<&'a str, BTreeMap<&'a str, BTreeMap<&'a str, Vec<usize>>>>;
 
 fn fingerprints(view: &RunView) -> Fingerprints<'_> {
@@ -98,7 +98,7 @@ fn table(view: &RunView) -> Table {
         .build()
 }
 
-/// The fingerprint of the first node, and how many more there are.
+/// Returns the fingerprint of the first node, and the number of the others.
 fn fingerprint(data: &DataRecord) -> Cell {
     let Some((node, text)) = data.fingerprints.first_key_value() else {
         return Cell::absent();
@@ -113,13 +113,13 @@ fn fingerprint(data: &DataRecord) -> Cell {
     Cell::new(shown).detail(detail)
 }
 
-/// What each probe cost, all trials together; none where no probe ran.
+/// Returns the cost of each probe over all trials. Empty if no probe ran.
 pub fn probes(view: &RunView) -> Vec<Block> {
     let trials = view.findings.trials.iter();
     let all: Vec<(usize, &ProbeRecord)> =
         trials.flat_map(|t| t.probes.iter().map(|p| (t.index, p))).collect();
     let names: BTreeSet<&str> = all.iter().map(|(_, p)| p.probe.as_str()).collect();
-    // The one that every trial has is told of by rule V17.
+    // Rule V17 covers the probe that every trial has.
     if names.iter().all(|name| *name == "others") {
         return Vec::new();
     }
@@ -150,7 +150,7 @@ fn costs(by_name: &[(&str, Vec<(usize, &ProbeRecord)>)]) -> Table {
             let places: BTreeSet<&str> = all.iter().map(|(_, p)| p.place.as_str()).collect();
             number::count(places.len() as u64)
         })
-        // Files of others have no period of ours.
+        // Imported files have no period.
         .number("Every", "", |(_, all)| {
             Some(most(all, |p| p.period_s)).filter(|s| *s > 0.0).map(number::duration)
         })
@@ -185,7 +185,7 @@ fn costs(by_name: &[(&str, Vec<(usize, &ProbeRecord)>)]) -> Table {
         .build()
 }
 
-/// The share of a core that a probe took in the trial in which it took most.
+/// Returns the share of a core that a probe took, in the trial in which it took most.
 fn cpu_share(all: &[(usize, &ProbeRecord)]) -> Option<f64> {
     let mut shares: BTreeMap<usize, f64> = BTreeMap::new();
     for (trial, probe) in all {
@@ -197,10 +197,10 @@ fn cpu_share(all: &[(usize, &ProbeRecord)]) -> Option<f64> {
     shares.into_values().max_by(f64::total_cmp)
 }
 
-/// The places and trials that have a problem.
+/// Places and trials that have a problem.
 type Where<'a> = (BTreeSet<&'a str>, BTreeSet<usize>);
 
-/// Every problem once, with the trials and places that had it.
+/// Returns every problem once, with the trials and places that had it.
 fn problems(all: &[(usize, &ProbeRecord)]) -> Vec<String> {
     let mut known: BTreeMap<[&str; 2], Where<'_>> = BTreeMap::new();
     for (trial, probe) in all {

@@ -1,8 +1,8 @@
-//! The points of a sweep as charts: how much, and at what price.
+//! The points of a sweep as charts: throughput and latency.
 //!
-//! An invalid point is drawn hatched where throughput is shown and left out everywhere else. So is
-//! a saturated one: its throughput is what the target can do, and its latency how long the trial
-//! took.
+//! An invalid point is drawn hatched in charts of throughput, and left out everywhere else. So is a
+//! saturated one: its throughput is what the target can do, but its latency depends on the length
+//! of the trial.
 
 use crate::page::{Axis, Chart, Color, Dash, Panel, Scale, Series, Shape, Verdict, Xs};
 use crate::summary::{
@@ -12,7 +12,7 @@ use crate::view::RunView;
 use measure::Known;
 use store::record::QuantilesRecord;
 
-/// Bars of throughput with a line of p99.9, over the only axis.
+/// Draws bars of throughput with a line of p99.9, over the only axis.
 pub fn throughput_chart(view: &RunView, points: &[Point<'_>]) -> Option<Chart> {
     let axis = only_axis(points);
     // Without an axis each variant is one bar.
@@ -44,7 +44,7 @@ pub fn throughput_chart(view: &RunView, points: &[Point<'_>]) -> Option<Chart> {
     })
 }
 
-/// Names of the places, in the order of their numbers.
+/// Returns the names of the places, in the order of their numbers.
 fn places(points: &[Point<'_>], axis: Option<&str>, view: &RunView) -> Vec<String> {
     let mut sorted: Vec<&Point<'_>> = points.iter().collect();
     sorted.sort_by(|a, b| compare_places(a.at, b.at));
@@ -53,7 +53,7 @@ fn places(points: &[Point<'_>], axis: Option<&str>, view: &RunView) -> Vec<Strin
     names
 }
 
-/// What stands below a point's bar: its value on the axis; without an axis, its variant.
+/// Returns the text below a point's bar: its value on the axis; without an axis, its variant.
 fn place_name(point: &Point<'_>, axis: Option<&str>, view: &RunView) -> String {
     match axis.and(point.at) {
         Some(at) => axis_value(at.value()),
@@ -61,7 +61,7 @@ fn place_name(point: &Point<'_>, axis: Option<&str>, view: &RunView) -> String {
     }
 }
 
-/// Bars and line of one variant; its invalid points as hatched bars, and not in the line.
+/// Returns bars and line of one variant; its invalid points are hatched bars, and not in the line.
 fn variant_series(
     view: &RunView,
     points: &[Point<'_>],
@@ -116,7 +116,7 @@ fn variant_series(
     series
 }
 
-/// p50 and p99 of one variant against its throughput; nothing with fewer than two points.
+/// Returns p50 and p99 of one variant against its throughput. Empty with fewer than two points.
 fn tradeoff_series(view: &RunView, points: &[Point<'_>], index: usize) -> Vec<Series> {
     let of = || {
         let of = points.iter().filter(move |p| p.variant_index == index);
@@ -150,7 +150,7 @@ fn tradeoff_series(view: &RunView, points: &[Point<'_>], index: usize) -> Vec<Se
     vec![p50, p99]
 }
 
-/// Latency against throughput: where more load stops paying.
+/// Draws latency against throughput: it shows where more load stops paying.
 pub fn tradeoff_chart(view: &RunView, points: &[Point<'_>]) -> Option<Chart> {
     let of = |index: usize| tradeoff_series(view, points, index);
     let series: Vec<Series> = (0..variants(view).len()).flat_map(of).collect();

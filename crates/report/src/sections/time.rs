@@ -1,6 +1,6 @@
-//! The course of each trial: throughput, latency and errors second by second.
+//! The series of each trial: throughput, latency and errors second by second.
 //!
-//! A long run is thinned so that the page stays small. Counts of joined intervals add; of
+//! A long run is thinned so that the page stays small. Counts of joined intervals are added; of
 //! percentiles the worst is kept, since percentiles cannot be averaged. The chart says so.
 
 use crate::page::{
@@ -13,22 +13,22 @@ use crate::view::{RunView, TrialView};
 use std::collections::BTreeMap;
 use store::record::{ClientIntervalRecord, IntervalRecord, PhaseTimeRecord, Verdict};
 
-/// Places on the time axis of one trial, at most: what a screen can show.
+/// Maximum number of places on the time axis of one trial: what a screen can show.
 pub const PLACES_PER_TRIAL_MAX: usize = 900;
-/// Places on all time axes of a page: with ten series and twelve bytes a value they stay under
-/// 800 kB, so that the page stays under 6 MB beside the panels and the chart library.
+/// Maximum number of places on all time axes of a page. With ten series and twelve bytes a value
+/// they stay under 800 kB. The page then stays under 6 MB with the panels and the chart library.
 pub const PLACES_PER_PAGE_MAX: usize = 6_000;
-/// Trials with a chart, at most; with [`PLACES_PER_TRIAL_MIN`] each they still fit.
+/// Maximum number of trials with a chart; with [`PLACES_PER_TRIAL_MIN`] each they still fit.
 const TRIALS_MAX: usize = 150;
-/// Colour of the instrument, far from those of the first kinds.
+/// Colour of the client, far from those of the first kinds.
 const CLIENT_COLOR: usize = 7;
-/// Colours of who is not the client.
+/// Colours of other programs, and of silences.
 const OTHERS_COLOR: usize = 6;
 const SILENCE_COLOR: usize = 5;
-/// Fewer places than this would no longer show a course.
+/// Minimum number of places that still show a trend.
 const PLACES_PER_TRIAL_MIN: usize = 30;
 
-/// One chart per trial, to be chosen; none without intervals.
+/// Returns one chart per trial to choose from. `None` without intervals.
 pub fn section(view: &RunView) -> Option<Section> {
     let with_records = || view.trials.iter().filter(|t| !t.intervals.is_empty());
     let places = PLACES_PER_PAGE_MAX / with_records().count().clamp(1, TRIALS_MAX);
@@ -59,7 +59,7 @@ pub fn section(view: &RunView) -> Option<Section> {
     })
 }
 
-/// A trial in a list: number, variant, point, block and what is wrong with it.
+/// Names a trial in a list: number, variant, point, block and its problem.
 pub fn label(view: &RunView, index: usize) -> String {
     let trial = view.findings.trials.iter().find(|t| t.index == index);
     let planned = view.plan.trials.iter().find(|t| t.index == index);
@@ -82,7 +82,7 @@ pub fn label(view: &RunView, index: usize) -> String {
     }
 }
 
-/// Several neighbouring intervals of one kind as one.
+/// Several neighbouring intervals of one kind, joined.
 #[derive(Clone, Default)]
 struct Joined {
     t_s: f64,
@@ -119,8 +119,8 @@ fn worst(known: Option<f64>, value: f64) -> Option<f64> {
     Some(known.map_or(value, |known| known.max(value)))
 }
 
-/// The intervals of one kind, joined so that at most `places` are left, and how many a place joins
-/// at most.
+/// Returns the intervals of one kind, joined so that at most `places` are left, and the largest
+/// number of intervals in a place.
 fn join(trial: &TrialView, kind: &str, places: usize) -> (u64, Vec<Joined>) {
     let records: Vec<&IntervalRecord> = trial.intervals.iter().filter(|i| i.kind == kind).collect();
     let step = records.len().div_ceil(places).max(1);
@@ -205,7 +205,7 @@ fn panels(
         group: name.clone(),
         name,
         in_legend: true,
-        // The first in the colour of errors; others must differ from it.
+        // The first in the colour of errors; the others must differ from it.
         color: if index == 0 {
             Color::Error
         } else {
@@ -233,7 +233,7 @@ fn panels(
     panels
 }
 
-/// CPU of the workers, as a share of one core, and what others used of all CPUs.
+/// Returns the CPU of the workers, as a share of one core, and other programs' share of all CPUs.
 fn client_lines(trial: &TrialView, places: usize) -> Vec<Series> {
     let client = of_client(trial, |client| Some(client.cpu_share * 100.0));
     let mut lines = Vec::new();
@@ -253,7 +253,7 @@ fn client_lines(trial: &TrialView, places: usize) -> Vec<Series> {
     lines
 }
 
-/// How late timers were on the client's cores, and how long the target was silent.
+/// Returns the delays of timers on the client's cores, and the silences of the target.
 fn stall_lines(trial: &TrialView, places: usize) -> Vec<Series> {
     let late = of_client(trial, |client| client.hiccup_ms_max);
     let silence = of_client(trial, |client| Some(client.quiet_ms).filter(|ms| *ms > 0.0));
@@ -277,7 +277,7 @@ fn of_client(
     trial.intervals.iter().filter_map(of).collect()
 }
 
-/// A line of which joined places have the highest value; none without values.
+/// Returns a line whose joined places have the highest value. `None` without values.
 fn highest(
     name: &str,
     color: usize,
@@ -337,7 +337,7 @@ fn line(
     }
 }
 
-/// The stretches of phases that are not `measure`, and those in which something was broken.
+/// Returns the stretches of phases other than `measure`, and those of faults.
 pub fn bands(view: &RunView, trial: &TrialView) -> Vec<Band> {
     let phases = probed::phases(view, trial).into_iter();
     let band = |phase: PhaseTimeRecord| Band {
@@ -350,7 +350,7 @@ pub fn bands(view: &RunView, trial: &TrialView) -> Vec<Band> {
     phases.chain(faults::bands(view, trial.index)).collect()
 }
 
-/// The name of a phase for people.
+/// Returns the name of a phase.
 pub fn phase_name(name: &str) -> &str {
     match name {
         "warmup" => "warm-up",

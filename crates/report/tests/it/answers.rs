@@ -1,4 +1,4 @@
-//! What a matrix, a screening, a curve and a price come to, on the page.
+//! Tests a matrix, a screening, a curve and a price on the page.
 
 use crate::fixture;
 use report::{Block, Chart, RunView, html, page, text};
@@ -106,7 +106,7 @@ fn effects_stand_in_the_order_in_which_they_are_to_be_read() {
     let charts = charts(&view, "effects");
     let titles: Vec<&str> = charts.iter().map(|chart| chart.title.as_str()).collect();
     assert_eq!(titles.len(), 1 + 2 + 1, "{titles:?}");
-    // Every effect of the forest plot has its place and its name.
+    // Every effect of the forest plot has its position and its name.
     let panel = &charts[0].panels[0];
     assert_eq!(panel.left.names.len(), 5);
     let places = panel.series.iter().map(|series| series.y.len()).sum::<usize>();

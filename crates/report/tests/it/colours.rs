@@ -1,12 +1,12 @@
-//! Text can be read: every colour that text has is far enough from what is behind it.
+//! Tests that text can be read: its colour differs enough from the background.
 
 use crate::fixture;
 use report::{html, page};
 
-/// Ratio that WCAG 2.2 asks of text of ordinary size (1.4.3, level AA).
+/// Ratio that WCAG 2.2 requires for text of ordinary size (1.4.3, level AA).
 const CONTRAST_MIN: f64 = 4.5;
 
-/// The colours of a style sheet's rule, by their names.
+/// Returns the colours of a style sheet's rule, by name.
 fn colour(rule: &str, name: &str) -> [f64; 3] {
     let start = format!("--{name}: #");
     let begin = rule.find(&start).expect(name) + start.len();

@@ -1,11 +1,11 @@
-//! What operations cost: on the page of a run, and of two runs beside each other.
+//! Tests the costs of operations: on the page of a run, and in a comparison of two runs.
 
 use crate::fixture;
 use analysis::procedure::Point;
 use report::{RunView, compare, page, text};
 use store::record::{CostComparisonRecord, CostKind, CostRecord, PointRecord};
 
-/// The fixture of three blocks with two costs at 8 threads, and what they say.
+/// The fixture of three blocks with two costs at 8 threads, and their comparison.
 fn view() -> RunView {
     let mut view = fixture::run(3);
     let at = Some(Point::Threads(8));
@@ -84,7 +84,7 @@ fn two_runs_are_compared_by_what_both_know() {
     let records = compared.data["cost_comparisons"].as_array().expect("a list");
     assert!(!records.is_empty());
     for record in records {
-        // Nothing was read from a disk in the first block: there is no ratio of that.
+        // Nothing was read from a disk in the first block: there is no ratio for that.
         assert_eq!(record["cost"], "memory_bytes");
         assert!((record["ratio"].as_f64().expect("a number") - 3.0).abs() < 1e-6);
         assert_eq!(record["differs"], true);

@@ -1,4 +1,4 @@
-//! Hours under one load, and every combination of a grid, on the page.
+//! Tests hours under one load, and every combination of a grid, on the page.
 
 use crate::fixture;
 use analysis::procedure::Role;
@@ -116,7 +116,7 @@ fn hours_have_their_course_and_say_what_drifts_grows_and_coincides() {
             _ => None,
         })
         .expect("the course");
-    // Throughput, heap, and what happened.
+    // Throughput, heap, and events.
     assert_eq!((chart.panels.len(), chart.bands.len()), (3, 1));
     assert!(
         html(&page).contains("of &lt;node1&gt;"),

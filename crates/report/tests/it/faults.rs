@@ -1,4 +1,4 @@
-//! What was broken on purpose, on the page: what it did, its card, and its stretch of every chart.
+//! Tests faults on the page: the effect, the card, and the stretch in every chart.
 
 use crate::{fixture, golden};
 use report::{Band, Block, Page, Tone, markdown, page, text};
@@ -26,7 +26,7 @@ fn killed() -> FaultRecord {
     }
 }
 
-/// What was measured of it.
+/// Measurements of the fault.
 fn recovery() -> RecoveryRecord {
     let back = |left_s, back_s, watched_s| BackRecord {
         left_s: Some(left_s),
@@ -229,7 +229,7 @@ fn a_fault_has_a_card_with_what_it_did_and_a_band_on_every_course() {
             ("node-kill of node2", Tone::Bad)
         );
         assert_eq!((broken.from, broken.to), (60.2, 104.5));
-        // p99 was not seen to be as before until nobody looked any more.
+        // p99 was not seen to be normal until the end of the observation.
         assert_eq!((recovering.from, recovering.to), (104.5, 180.0));
     }
     let html = report::html(&page);
@@ -254,7 +254,7 @@ fn a_fault_has_a_card_with_what_it_did_and_a_band_on_every_course() {
     assert!(!short.contains("knows its process"), "{short}");
 }
 
-/// What the figure of the first screen says.
+/// Returns the words of the first screen's figure.
 fn said_in_figure(view: &report::RunView) -> String {
     let html = report::html(&page(view));
     let begin = html.find("class=\"glance\"").expect("a figure");
@@ -298,7 +298,7 @@ fn the_first_screen_says_what_a_fault_cost_and_whether_anything_was_lost() {
         });
         assert_says(&said_in_figure(&broken), &[expected]);
     }
-    // What one of two trials has read back is no word for both.
+    // Rows read back in one of two trials say nothing about both.
     let mut second = broken.findings.trials[0].clone();
     second.read_back = None;
     second.verify.lost = 2;
@@ -314,7 +314,7 @@ fn the_first_screen_says_what_a_fault_cost_and_whether_anything_was_lost() {
 
 #[test]
 fn what_is_not_known_of_a_fault_is_not_told() {
-    // Of a run of an earlier version, one whose begin was not seen, one never healed.
+    // A run of an earlier version, a fault without a seen begin, and one that was never healed.
     let old = FaultRecord {
         kind: "node-stop".into(),
         verdict: FaultVerdict::Mismatch,
@@ -391,7 +391,7 @@ fn published_claims_stand_beside_ours_and_are_never_confirmed() {
     assert_says(&table.foot, &["a source, on eight hosts", "not judged"]);
 }
 
-/// A stretch of a fault against trials without it.
+/// A stretch of a fault compared with trials without it.
 fn against(
     stretch: &str,
     ratios: [f64; 3],
@@ -435,7 +435,7 @@ fn a_fault_stands_beside_the_same_trials_without_it() {
         against("broken", [0.702, 1.31, 8.4], Some(1.1), [0, 218]),
         against("after", [0.991, 1.0, 1.02], None, [0, 0]),
     ];
-    // In which nothing was done.
+    // A stretch in which nothing was done.
     view.findings.without_faults[1].comparisons.remove(0);
     let page = page(&view);
     golden::keep("faults-without", &page);

@@ -33,7 +33,7 @@ fn lognormal(chance: &mut Draws, median: f64, spread: f64) -> f64 {
     median * (normal * spread).exp()
 }
 
-/// What one trial is like.
+/// Shape of one trial.
 #[derive(Clone, Copy)]
 pub struct Shape {
     pub variant: &'static str,
@@ -138,7 +138,7 @@ fn series(kinds: &[&KindInterval]) -> SeriesRecord {
         errors.add(&kind.errors);
     }
     let ops = latency.count();
-    // What was recorded stands for fifty times as much.
+    // The recorded operations stand for fifty times as many.
     let rate = 50.0 * ops as f64 / MEASURE_S as f64;
     SeriesRecord {
         ops,

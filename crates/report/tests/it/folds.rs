@@ -1,4 +1,4 @@
-//! What is below the first screen: everything, behind folds that say what is in them.
+//! Tests the page below the first screen: everything, behind folds with their summaries.
 
 use crate::{fixture, lab};
 use report::{Block, Page, html, page};

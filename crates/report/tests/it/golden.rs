@@ -1,11 +1,11 @@
-//! What the pages look like: the text whole, the HTML by its structure.
+//! Tests the pages: the text completely, the HTML by its structure.
 
 use crate::{fixture, lab};
 use analysis::procedure::Point;
 use expect_test::{expect, expect_file};
 use report::{Page, compare, html, json, page, text};
 
-/// The page's elements without the chart library, the style and the script: one line per
+/// Returns the page's elements without the chart library, the style and the script: one line per
 /// heading, table, chart and option.
 fn digest(html: &str) -> String {
     let body = html.split_once("<body>").map_or("", |(_, body)| body);
@@ -47,7 +47,7 @@ fn digest(html: &str) -> String {
     folded.into_iter().map(line).collect()
 }
 
-/// Writes the page where `CASSAY_REPORT_OUT` says, to be looked at.
+/// Writes the page to `CASSAY_REPORT_OUT`, to be looked at.
 pub fn keep(name: &str, page: &Page) {
     let Ok(folder) = std::env::var("CASSAY_REPORT_OUT") else {
         return;
@@ -122,7 +122,7 @@ fn json_is_the_findings_with_a_summary_beside_them() {
     expected.assert_eq(&best[0]["point"].to_string());
 }
 
-/// The tile and the sentence of the answer above it say the same.
+/// The tile and the sentence of the answer above it name the same point.
 #[test]
 fn the_best_point_is_the_one_that_the_findings_name() {
     let mut view = fixture::run(1);

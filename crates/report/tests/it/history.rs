@@ -1,4 +1,4 @@
-//! The history of a study, of runs that were written through the store.
+//! Tests the history of a study, from runs written through the store.
 
 use crate::fixture;
 use analysis::procedure::Point;
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use store::record::{FindingsRecord, JournalEvent, MachineFacts, PointRecord, QuantilesRecord};
 use store::{Run, RunWriter};
 
-/// What differs from run to run.
+/// Differences between runs.
 struct Told<'a> {
     ops_per_s: f64,
     cassay: &'a str,
@@ -26,7 +26,7 @@ const USUAL: Told<'_> = Told {
     verdict: "valid",
 };
 
-/// Writes a run with one point; its folder.
+/// Writes a run with one point. Returns its folder.
 fn write(results: &Path, told: &Told<'_>) -> PathBuf {
     let shapes = &fixture::shapes(1)[..1];
     let mut plan = fixture::plan(shapes);
@@ -124,7 +124,7 @@ fn a_change_is_named_with_its_run_and_what_differs_there() {
         all.iter().all(|l| l["metric"] != "p999_ms"),
         "a lower bound is no number"
     );
-    // Throughput and p99; none if the change is known.
+    // Throughput and p99; empty if the change is known.
     assert_eq!(of.regressions("").len(), 2);
     assert_eq!(of.regressions("9").len(), 0);
     let shown = text(&history(&of));

@@ -1,4 +1,4 @@
-//! The settings of the hosts: what deviates is in sight, and once; programs get all of it.
+//! Tests the settings of the hosts: deviations are in sight, and once; JSON has all of it.
 
 use crate::lab;
 use report::page;

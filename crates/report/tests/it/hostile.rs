@@ -1,5 +1,5 @@
-//! A page is made from text that others wrote: names, questions, errors. None of it may become
-//! markup, script or a terminal's command, and nothing may be loaded from anywhere.
+//! Tests pages made from untrusted text: names, questions, errors. None of it may become markup,
+//! script or a terminal's command, and nothing may be loaded from anywhere.
 
 use crate::fixture;
 use base64::Engine;
@@ -111,7 +111,7 @@ fn hostile_run() -> RunView {
     run
 }
 
-/// The hostile text in what a finding says of phases, probes and data.
+/// Puts the hostile text into a finding's phases, probes and data.
 fn spoil_lab(trial: &mut TrialFinding) {
     trial.phases = vec![PhaseTimeRecord {
         name: HOSTILE.into(),
@@ -183,7 +183,7 @@ fn hostile_nodes() -> NodesRecord {
     }
 }
 
-/// One whose record is nonsense where it can be, and has a core to draw.
+/// A machine whose record is nonsense wherever possible, with one core to draw.
 fn hostile_machine() -> MachineTopologyRecord {
     MachineTopologyRecord {
         hosts: vec![MachineHostRecord {
@@ -216,7 +216,7 @@ fn hostile_machine() -> MachineTopologyRecord {
     }
 }
 
-/// The page without the chart library, which is not ours to judge.
+/// Returns the page without the chart library, which is external.
 fn own(html: &str) -> String {
     let Some(start) = html.find("id=\"chart-library\">") else {
         return html.into();
@@ -252,7 +252,7 @@ fn figures_stay_json_and_their_text_stays_text() {
     for part in html.split("<script type=\"application/json\">").skip(1) {
         let json = part.split("</script>").next().expect("an end");
         let figure: serde_json::Value = serde_json::from_str(json).expect("a figure is JSON");
-        // plotly reads tags in names: there may be none.
+        // plotly reads tags in names: there must be none.
         for trace in figure["data"].as_array().expect("traces") {
             let name = trace["name"].as_str().unwrap_or("");
             assert!(!name.contains('<'), "{name}");
@@ -329,7 +329,7 @@ fn no_script_or_style_runs_but_our_own() {
     assert_eq!(html.matches("<style").count(), 1);
 }
 
-/// The chart library, unpacked as the page's script does it.
+/// Unpacks the chart library as the page's script does.
 fn library(html: &str) -> String {
     let mut found = html.split("id=\"chart-library\">").skip(1);
     let packed = found.next().expect("the library is there");

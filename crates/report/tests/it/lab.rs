@@ -1,7 +1,7 @@
 //! A run of three hosts as the store keeps it: nodes, settings, proofs, series of every probe,
-//! phases, restored data. Written to a folder and read back, so that the page is made of what is
-//! on disk. One second of one trial has a peak, one node works more than the others, one setting
-//! is not in effect, one pool of series is missing: the page has to say each of these.
+//! phases, restored data. It is written to a folder and read back, so that the page uses the files
+//! on disk. One second of one trial has a peak, one node works more than the others, one setting is
+//! not in effect, one pool of series is missing: the page has to show each of these.
 
 use crate::fixture::{self, Shape};
 use crate::machines;
@@ -15,9 +15,9 @@ use store::record::*;
 
 /// Seconds of loading and settling before the warm-up.
 const BEFORE_S: u64 = 90;
-/// In this second the disk of one host was full and a pause was long, in every trial.
+/// Second in which the disk of one host was full and a pause was long, in every trial.
 pub const PEAK_S: f64 = 101.0;
-/// How high: no other value of any series is like it.
+/// Height of the peak: no other value of any series is like it.
 pub const PEAK: f64 = 98.765;
 
 fn map(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
@@ -25,7 +25,7 @@ fn map(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
     pairs.iter().map(owned).collect()
 }
 
-/// The hosts and nodes of one trial; `writes` is what differs between the variants.
+/// Hosts and nodes of one trial; `writes` is the difference between the variants.
 pub fn nodes(index: usize, count: usize, writes: &str) -> NodesRecord {
     let host = |i: usize| HostRecord {
         machine: None,
@@ -146,7 +146,7 @@ fn host_settings(i: usize, trial: usize) -> Vec<HostSettingRecord> {
     ]
 }
 
-/// A wave that differs by place, so that lines can be told apart.
+/// Returns a wave that differs by place, so that lines can be told apart.
 fn wave(t_s: f64, place: usize, mean: f64) -> f64 {
     mean * (1.0 + 0.25 * (t_s / 7.0 + place as f64).sin())
 }
@@ -185,14 +185,14 @@ const JVM: [Series; 2] = [
     ("jvm.threads", "", "count", 120.0),
 ];
 
-/// The samples of one probe over `seconds`, by its name: once a second at every place.
+/// Returns the samples of one probe over `seconds`, by name: once a second at every place.
 pub fn samples(seconds: u64, count: usize) -> Vec<(&'static str, Vec<SampleRecord>)> {
     let of = |all: &[Series], owner: &str| -> Vec<SampleRecord> {
         let at = |second: u64| {
             let t_s = second as f64 + 0.37;
             let each = all.iter().flat_map(move |(name, part, unit, mean)| {
                 (1..=count).map(move |i| {
-                    // The second node has more of what piles up.
+                    // The second node has a larger backlog.
                     let more = if i == 2 && name.contains("pending") {
                         6.0
                     } else {
@@ -265,7 +265,7 @@ fn probe(name: &str, place: &str, problems: &[&str]) -> ProbeRecord {
     }
 }
 
-/// What the finding of a trial says of its lab.
+/// Completes the finding of a trial with its lab.
 pub fn complete(finding: &mut TrialFinding, measure_to_s: f64) {
     finding.phases = phases(measure_to_s);
     finding.probes = vec![
@@ -285,7 +285,7 @@ pub fn complete(finding: &mut TrialFinding, measure_to_s: f64) {
     });
 }
 
-/// Writes the run below `results`; its folder's path is that of the writer.
+/// Writes the run below `results`. The writer has its folder's path.
 pub fn write(results: &Path) -> RunWriter {
     let shapes: &[Shape] = &fixture::shapes(1)[..4];
     let trials: Vec<_> = shapes.iter().map(|s| fixture::intervals(*s, 7)).collect();
@@ -315,13 +315,13 @@ pub fn write(results: &Path) -> RunWriter {
     writer
 }
 
-/// The run as it is read back.
+/// Returns the run as it is read back.
 pub fn run() -> RunView {
     let folder = tempfile::tempdir().expect("a folder");
     let writer = write(folder.path());
     let run = store::Run::open(writer.path()).expect("the run opens");
     let mut view = RunView::read(&run).expect("the run reads");
-    // Folder and stamp are of this very moment.
+    // Folder and stamp are of the present moment.
     view.name = "vtopology/20261121T120000Z".into();
     view.folder = "results/vtopology/20261121T120000Z".into();
     view.journal.clear();

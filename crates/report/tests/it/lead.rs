@@ -1,10 +1,10 @@
-//! The figure of the first screen: there before anything else but the question, and whole.
+//! Tests the figure of the first screen: it comes first after the question, and is complete.
 
 use crate::{fixture, lab};
 use report::{RunView, html, page};
 use store::record::{Outcome, Promised, ReadBackRecord, VerifyRecord};
 
-/// The words of a page's body before its first figure, tags left out.
+/// Counts the words of a page's body before its first figure, without tags.
 fn words_before_figure(html: &str) -> usize {
     let body = &html[html.find("<body>").expect("a body")..];
     let before = &body[..body.find("<svg").expect("a figure")];
@@ -66,7 +66,7 @@ fn nothing_is_drawn_outside_of_the_figure_nor_at_a_place_that_is_no_number() {
     }
 }
 
-/// A search, of which `at` was found, with a limit of 10 ms.
+/// A search that found `at`, with a limit of 10 ms.
 fn searched() -> RunView {
     use store::record::{Point, Role, SearchOutcome, SearchRecord, SearchResult, SearchStepRecord};
     let step = |trial, rate, ms, result| SearchStepRecord {
@@ -113,7 +113,7 @@ fn a_search_shows_its_limit_what_was_found_and_how_each_trial_came_out() {
     }
 }
 
-/// Of four types of machine the trials of one answered nothing.
+/// With four types of machine, the trials of one answered nothing.
 #[test]
 fn what_was_found_for_many_variants_stands_below_each_other() {
     use store::record::SearchOutcome;
@@ -141,7 +141,7 @@ fn what_was_found_for_many_variants_stands_below_each_other() {
     assert!(!svg.contains("1,000 op/s"), "{svg}");
 }
 
-/// Reads of nothing were told on the first screen as data that had changed, which is an accusation.
+/// The first screen reported reads without a row as changed data, which is an accusation.
 #[test]
 fn only_reads_that_differed_are_said_to_have_returned_other_data() {
     let mut view = fixture::run(1);
@@ -182,8 +182,8 @@ fn reasons_of_the_first_screen_are_few_and_say_in_how_many_trials() {
     }
 }
 
-/// Lost rows stand above the figure, in the first sentences of every form of the page, and what
-/// other reads found does not sound as if all were well.
+/// Lost rows are above the figure, in the first sentences of every form of the page. The results of
+/// other reads do not sound as if all were well.
 #[test]
 fn lost_data_is_seen_before_anything_else() {
     let mut view = fixture::run(1);
@@ -229,7 +229,7 @@ fn lost_data_is_seen_before_anything_else() {
     );
 }
 
-/// Two variants of which every trial was invalid were grey dots that nobody could tell apart.
+/// Two variants with only invalid trials were indistinguishable grey dots.
 #[test]
 fn invalid_points_keep_the_colour_and_the_name_of_their_variant() {
     let mut view = fixture::run(1);

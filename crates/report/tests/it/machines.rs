@@ -1,5 +1,5 @@
-//! Machines as pictures, and what ran where on them: small and large ones, several of them, and
-//! variants that place nodes in different ways.
+//! Tests machines as pictures, with the processes on them: small and large ones, several of them,
+//! and variants that place nodes in different ways.
 
 use crate::golden::keep;
 use crate::{fixture, lab};
@@ -77,7 +77,7 @@ fn machine(host: &str, counts: Counts) -> MachineTopologyRecord {
     }
 }
 
-/// A machine of two CPUs, of which `count` stand-ins are made.
+/// A machine of two CPUs, with `count` stand-ins on it.
 pub fn small(count: usize) -> MachineTopologyRecord {
     let mut small = machine("host1", Counts(1, 1, 1, 2, 1));
     small.numa_nodes[0].memory_bytes = Some(24 << 30);
@@ -105,7 +105,7 @@ fn placement(who: &str, host: &str, cpus: &str, mems: &str) -> PlacementRecord {
     }
 }
 
-/// Nodes and client wherever the kernel likes; their threads differ from trial to trial.
+/// Nodes and client unpinned; their threads differ from trial to trial.
 pub fn all_over(count: usize, trial: usize) -> Vec<PlacementRecord> {
     let node = |number: usize| PlacementRecord {
         threads: 140 + trial,
@@ -142,13 +142,13 @@ fn run(machines: Vec<MachineTopologyRecord>, of: &dyn Fn(&str) -> Vec<PlacementR
     run
 }
 
-/// Every picture of a page.
+/// Returns every picture of a page.
 fn pictures(html: &str) -> Vec<&str> {
     let parts = html.split("<svg role=\"img\"").skip(1);
     parts.map(|part| part.split("</svg>").next().expect("an end")).collect()
 }
 
-/// How many elements of a class there are.
+/// Counts the elements of a class.
 fn count(svg: &str, class: &str) -> usize {
     let as_band = svg.matches(&format!("class=\"{class} band\"")).count();
     as_band + svg.matches(&format!("class=\"{class}\"")).count()
@@ -268,7 +268,7 @@ fn a_machine_of_384_threads_is_drawn_with_few_tiles() {
     assert!(pictures[0].len() < 40_000, "{}", pictures[0].len());
 }
 
-/// Each core differs from the one beside it: tiles of those that are alike would be thousands.
+/// Each core differs from its neighbour: tiles of equal cores would be thousands.
 #[test]
 fn a_machine_that_is_cut_up_keeps_its_picture_small() {
     let large = machine("db1", Counts(8, 4, 4, 16, 2));
@@ -373,7 +373,7 @@ fn programs_get_machines_places_and_what_is_said() {
     assert_eq!(groups[0]["says"].as_array().map(Vec::len), Some(1));
 }
 
-/// Runs of before have neither machines nor places.
+/// Older runs have neither machines nor places.
 #[test]
 fn a_run_without_machines_has_no_section() {
     let record = r#"{"format": 1, "isolation": "hosts", "nodes": [{"name": "node1",

@@ -1,4 +1,4 @@
-//! Pages of several runs, and figures as files.
+//! Tests pages of several runs, and figures as files.
 
 use crate::fixture;
 use report::{RunView, Side, compare_all, figures, html, page, text};
@@ -60,7 +60,7 @@ fn the_figures_of_a_run_stand_alone_with_plain_colours() {
     }
 }
 
-/// Whatever fonts the machine has: letters are drawn, and not left out.
+/// For any fonts of the machine: letters are drawn, and not left out.
 #[cfg(feature = "png")]
 #[test]
 fn a_picture_has_the_letters_of_its_drawing() {

@@ -1,4 +1,4 @@
-//! What the page shows of hosts, JVMs and database.
+//! Tests the panels of hosts, JVMs and database.
 
 use crate::{fixture, lab};
 use expect_test::expect_file;
@@ -9,7 +9,7 @@ fn section<'a>(page: &'a Page, id: &str) -> &'a Section {
     found.unwrap_or_else(|| panic!("no section {id}"))
 }
 
-/// The figures of the first chooser of a section.
+/// Returns the figures of the first chooser of a section.
 fn charts<'a>(page: &'a Page, id: &str) -> &'a [(String, Chart)] {
     let choice = section(page, id).blocks.iter().find_map(|block| match block {
         Block::Choice(_, charts) => Some(charts.as_slice()),
@@ -144,7 +144,7 @@ fn the_terminal_says_what_was_uneven_what_is_not_in_effect_and_what_watching_cos
     expect_file!["golden/lab.txt"].assert_eq(&text(&page(&lab::run())));
 }
 
-/// Everything was said to be in effect where nothing had been shown.
+/// The page said that everything was in effect although nothing had been shown.
 #[test]
 fn that_all_is_in_effect_is_said_only_where_all_was_seen() {
     const GOOD: &str = "was in effect: ";

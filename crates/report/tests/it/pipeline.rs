@@ -1,4 +1,4 @@
-//! What pipelines read: JUnit XML and Markdown.
+//! Tests the output for pipelines: JUnit XML and Markdown.
 
 use crate::fixture;
 use analysis::procedure::Point;
@@ -23,7 +23,7 @@ fn required(metric: &str, outcome: &str, says: &str) -> RequirementRecord {
     }
 }
 
-/// The fixture with a requirement of each outcome, of which one has text that XML cannot hold.
+/// The fixture with a requirement of each outcome, one with text that XML cannot hold.
 fn view() -> RunView {
     let mut view = fixture::run(1);
     view.findings.requirements = vec![
@@ -39,7 +39,7 @@ fn view() -> RunView {
     view
 }
 
-/// Every element with its attributes, in order.
+/// Returns every element with its attributes, in order.
 fn parsed(xml: &str) -> Vec<(String, BTreeMap<String, String>)> {
     let mut reader = Reader::from_str(xml);
     let mut elements = Vec::new();
@@ -82,7 +82,7 @@ fn junit_has_a_case_for_the_run_each_trial_and_each_requirement() {
     }
     assert_eq!(of("testcase").len(), 1 + view.plan.trials.len() + 3);
     assert_eq!(of("failure").len(), 1);
-    // What cannot be told is no failure and no pass.
+    // An undecided requirement is neither a failure nor a pass.
     assert!(of("skipped").iter().any(|(_, a)| a["message"] == "who knows"));
     let invalid = view
         .findings

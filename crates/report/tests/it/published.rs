@@ -1,5 +1,5 @@
-//! Published figures beside ours: inside or outside our interval, and whether they agree with
-//! themselves.
+//! Tests published figures beside the measured ones: inside or outside their interval, and whether
+//! they are consistent in themselves.
 
 use crate::fixture;
 use report::{html, page, text};
@@ -7,7 +7,7 @@ use store::record::{
     PublishedFailureRecord, PublishedFigureRecord, PublishedRatioRecord, PublishedRecord,
 };
 
-/// Of ten variants the four that ran first answer nothing; the ratios do.
+/// With ten variants, the four that ran first answer nothing; the ratios do.
 #[test]
 fn ratios_that_are_published_are_the_figure_and_the_cards_of_a_study_of_many_variants() {
     let mut view = fixture::run(1);

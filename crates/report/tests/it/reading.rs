@@ -1,4 +1,4 @@
-//! A run that was written through the store is the run that the page shows.
+//! Tests that a run written through the store is the run that the page shows.
 
 use crate::fixture;
 use report::{RunView, html, page};
@@ -59,7 +59,7 @@ fn a_run_on_disk_becomes_the_same_curves_and_findings() {
     assert!(html(&page(&view)).contains("class=\"plot\""));
 }
 
-/// A run of one trial with a probe; with so many bytes of other lines.
+/// A run of one trial with a probe, and `more_bytes` of other lines.
 fn with_probe(folder: &Path, more_bytes: u64) -> PathBuf {
     let shapes = &fixture::shapes(1)[..1];
     let intervals = fixture::intervals(shapes[0], 7);

@@ -1,4 +1,5 @@
-//! How requests were sent, what they came to besides time, and the notes of a run, on its page.
+//! Tests the page's sections on requests: how they were sent, their counts besides time, and the
+//! notes of a run.
 
 use crate::fixture::{self, Shape};
 use measure::{KindCount, KindCounts};
@@ -33,7 +34,7 @@ pub fn request(kind: &str) -> Value {
     })
 }
 
-/// What reads came to besides time: a page of ten rows each.
+/// Counts of reads besides time: a page of ten rows each.
 pub fn counts(shape: Shape, reads: u64) -> BTreeMap<String, KindCounts> {
     let counts = KindCounts::from([
         (KindCount::Rows, 10 * reads),
@@ -65,7 +66,7 @@ fn table<'a>(page: &'a Page, caption: &str) -> &'a Table {
     found.unwrap_or_else(|| panic!("no table {caption:?}"))
 }
 
-/// Heads and rows of a table, one line each; `!` marks what is strong.
+/// Heads and rows of a table, one line each; `!` marks strong cells.
 fn lines(table: &Table) -> Vec<String> {
     let heads: Vec<&str> = table.columns.iter().map(|c| c.title.as_str()).collect();
     let mut lines = vec![heads.join(" | ")];
@@ -193,7 +194,7 @@ fn kinds_that_were_never_executed_have_no_row() {
         table.rows.iter().map(kind).collect()
     };
     assert_eq!(kinds(&view), ["write", "read"]);
-    // Before anything was executed, all that may be are shown.
+    // Before anything was executed, all possible kinds are shown.
     view.trials.clear();
     assert_eq!(kinds(&view), ["write", "read", "delete"]);
 }
@@ -253,7 +254,7 @@ fn files_of_a_study_keep_their_lines_and_a_long_one_is_cut() {
     assert!(html.contains("overrides.seed") && !html.contains("overrides.inputs"));
 }
 
-/// Keys of somebody's table are kept with a run, and are no part of a page that is passed on.
+/// Keys of a user's table are kept with a run, but must not be on a page that is shared.
 #[test]
 fn keys_of_a_table_are_not_on_the_page() {
     let mut view = fixture::run(1);

@@ -1,4 +1,4 @@
-//! What the machine makes of more of its units, on the page.
+//! Tests the scaling of a machine over its units, on the page.
 
 use crate::fixture;
 use report::{Block, Chart, RunView, Xs, html, json, page, text};
@@ -229,16 +229,16 @@ fn a_figure_has_both_arms_with_their_ideal_lines_and_the_best_curve() {
             "usual, N times one unit",
         ]
     );
-    // What was not measured is not drawn, and what was has its interval.
+    // Unmeasured points are not drawn, and measured ones have intervals.
     assert_eq!(series[0].y.len(), 5);
     assert!(series[0].y_ci.iter().all(Option::is_some));
     assert_eq!(series[1].y, [Some(10_000.0), Some(80_000.0)]);
-    // A line begins where the first was measured: on two sockets, with three units on each.
+    // A line begins at the first measured point: on two sockets, with three units on each.
     let Xs::Numbers(units) = &series[3].x else {
         panic!("{:?}", series[3].x);
     };
     assert_eq!((units[0], units[units.len() - 1]), (6.0, 8.0));
-    // The curve goes through what it was made from.
+    // The curve goes through the points that it was made from.
     let last = |index: usize| series[index].y.last().unwrap().unwrap();
     assert!((last(2) / 39_200.0 - 1.0).abs() < 1e-3, "{}", last(2));
     assert!((last(3) / 72_000.0 - 1.0).abs() < 1e-3, "{}", last(3));
@@ -265,7 +265,7 @@ fn loads_are_apart_and_sockets_that_are_unevenly_full_have_their_own_line() {
     };
     // Two points are on two sockets: the line goes from one to the other.
     assert_eq!(line(&charts[0], "2 sockets"), Some(2));
-    // One point is on two sockets: there is no line from nowhere.
+    // One point is on two sockets: there is no line.
     assert_eq!(line(&charts[2], "2 sockets"), None);
     // No curve is called the best: the one that predicts best is drawn.
     assert!(line(&charts[1], "the Universal Scalability Law").is_some());
@@ -294,7 +294,7 @@ fn numbers_and_names_that_make_no_sense_are_shown_as_they_are() {
     odd.sockets = u32::MAX;
     odd.points[1].split = Some(Vec::new());
     odd.points[0].units = 0;
-    // A model with other coefficients than it has.
+    // A model with the wrong number of coefficients.
     odd.fits[2].coefficients.truncate(1);
     odd.fits[1].best = true;
     let view = run(vec![odd, ScaleUpRecord::default()]);

@@ -1,10 +1,10 @@
-//! Faults that end before, at and after the end of the window, and what is said of them.
+//! Tests faults that end before, at and after the end of the window, and their descriptions.
 
 use super::*;
 use crate::record::{BackRecord, StretchRecord};
 
-/// A fault of node2, injected 20 s into a window of 75 s and healed after 20 s, which was whole at
-/// this time; throughput fell, and was back as this says.
+/// A fault of node2, injected 20 s into a window of 75 s and healed after 20 s, whole at `whole_s`;
+/// throughput fell, and was back at `back_s`.
 fn fault(whole_s: Option<f64>, back_s: Option<f64>) -> FaultRecord {
     let back = |since_s: f64| BackRecord {
         left_s: Some(1.0),

@@ -1,26 +1,25 @@
-//! The encoding of a histogram in a log (HdrHistogram's V2, packed by zlib), read bucket by bucket.
+//! Decodes a histogram in a log (HdrHistogram's V2, compressed by zlib), bucket by bucket.
 //!
-//! The layout is HdrHistogram's: a cookie and a length, then, packed,
-//! a header of 40 bytes and the counts as zigzag numbers of seven bits a byte, where a negative one
-//! is so many empty buckets. Whatever is not laid out so, or has other bounds than ours, is left to
-//! the library.
+//! The layout is HdrHistogram's: a cookie and a length, then, compressed, a header of 40 bytes and
+//! the counts as zigzag numbers of seven bits a byte. A negative number is a run of empty buckets.
+//! Other layouts and other bounds are left to the library.
 
 use crate::buckets::Held;
 use flate2::{Decompress, FlushDecompress, Status};
 
-/// Cookie of a packed histogram, and that of what is in it.
+/// Cookie of a compressed histogram, and of its content.
 const PACKED: u32 = 0x1c84_9314;
 const PLAIN: u32 = 0x1c84_9313;
-/// Bytes before what is packed.
+/// Number of bytes before the compressed part.
 const OUTER_BYTES: usize = 8;
-/// Cookie, length, offset, digits, lowest and highest value, ratio.
+/// Size of the header: cookie, length, offset, digits, lowest and highest value, ratio.
 const HEADER_BYTES: usize = 40;
-/// More bytes than a histogram of ours has, however full: 45,056 buckets of at most 9 bytes.
+/// More bytes than a full histogram with cassay's bounds has: 45,056 buckets of at most 9 bytes.
 const BYTES_MAX: usize = 1 << 19;
 /// More buckets than a histogram of 64-bit values has at three digits.
 const BUCKETS_MAX: u64 = 64 << 10;
 
-/// What unpacking needs again and again.
+/// Reusable buffers for decoding.
 pub struct V2Room {
     inflate: Decompress,
     bytes: Vec<u8>,
@@ -38,7 +37,7 @@ impl Default for V2Room {
 }
 
 impl V2Room {
-    /// The buckets of an encoded histogram that hold a value, in ascending order; none if the
+    /// Returns the buckets with values of an encoded histogram, in ascending order. `None` if the
     /// library has to read it.
     pub(super) fn buckets(&mut self, encoded: &[u8]) -> Option<&[Held]> {
         let (outer, packed) = encoded.split_at_checked(OUTER_BYTES)?;
@@ -46,7 +45,7 @@ impl V2Room {
             return None;
         }
         self.inflate.reset(true);
-        // Into a slice: a vector's spare room would be zeroed anew for every histogram.
+        // Into a slice: a vector's spare capacity would be zeroed again for every histogram.
         let done = self.inflate.decompress(packed, &mut self.bytes, FlushDecompress::Finish);
         if !matches!(done, Ok(Status::StreamEnd)) {
             return None;
@@ -66,7 +65,7 @@ impl V2Room {
     }
 }
 
-/// The big-endian number at a place.
+/// Returns the big-endian number at a position.
 fn number(bytes: &[u8], at: usize) -> Option<u32> {
     let four = bytes.get(at..)?.first_chunk::<4>()?;
     Some(u32::from_be_bytes(*four))
@@ -90,11 +89,12 @@ fn counted(bytes: &[u8], held: &mut Vec<Held>) -> Option<()> {
         }
         bucket += 1;
     }
-    // Sums over kinds must hold too.
+    // Sums over kinds must fit, too.
     (total < u64::MAX / 1024).then_some(())
 }
 
-/// The next number; none at the end. The outer none: it is cut off.
+/// Returns the next number. The inner `None` is the end; the outer one means that the data is cut
+/// off.
 fn zigzag(bytes: &mut std::slice::Iter<'_, u8>) -> Option<Option<i64>> {
     let Some(first) = bytes.next() else {
         return Some(None);

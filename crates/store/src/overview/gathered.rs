@@ -1,4 +1,4 @@
-//! Gathering the overview of a trial, line by line, in constant memory.
+//! Builds the overview of a trial, line by line, in constant memory.
 
 use super::places::pack;
 use super::{
@@ -10,20 +10,21 @@ use crate::record::{FORMAT, IntervalRecord, SampleRecord};
 use measure::Bins;
 use std::collections::BTreeMap;
 
-/// Places of the course of a trial, at most: a screen shows some hundred of them. Those of 17
-/// minutes are a second each.
+/// Maximum number of places for the series of a trial: a screen shows some hundred of them. Up to
+/// 17 minutes, a place is a second.
 const COURSE_MAX: usize = 1024;
-/// Places of a series of a probe, at most: 37 kB of memory. Those of 8 minutes are a second each.
+/// Maximum number of places for a series of a probe: 37 kB of memory. Up to 8 minutes, a place is a
+/// second.
 const SERIES_MAX: usize = 512;
-/// The probe that watches who else uses the machine.
+/// Probe that watches which other programs use the machine.
 const OTHERS: &str = "others";
 
-/// What was seen of a trial so far.
+/// Data of a trial so far.
 #[derive(Debug, Default)]
 pub(crate) struct OverviewBuilder {
-    /// By kind, in the order of the lines; then by the name of the figure.
+    /// Figures by kind, in the order of the lines; then by name.
     kinds: Vec<(String, BTreeMap<String, Bins>)>,
-    /// By probe, name and place.
+    /// Series by probe, name and place.
     series: BTreeMap<String, BTreeMap<String, BTreeMap<String, Series>>>,
 }
 
@@ -99,7 +100,7 @@ impl OverviewBuilder {
         &mut self.kinds[at].1
     }
 
-    /// What is written down, with the figures of the probes in `window`, in seconds.
+    /// Returns the records, with the figures of the probes in `window`, in seconds.
     pub(crate) fn records(
         &self,
         window: Option<[f64; 2]>,
@@ -159,8 +160,8 @@ fn widened(bins: &Bins, width_s: f64) -> Bins {
     bins
 }
 
-/// Number and sum of what was read in the stretches whose middle lies in the window. A stretch with
-/// one reading is that reading.
+/// Returns number and sum of the readings in the stretches whose middle lies in the window. A
+/// stretch with one reading is that reading.
 fn in_window(bins: &Bins, window: Option<[f64; 2]>) -> (u64, f64) {
     let Some([from, to]) = window else {
         return (0, 0.0);

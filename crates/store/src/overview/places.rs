@@ -1,27 +1,27 @@
-//! Places of a series as they are packed: four 32-bit floats each, little-endian, in base64.
+//! Packs the places of a series: four 32-bit floats each, little-endian, in base64.
 //!
-//! Numbers in decimal digits would be twice as long and be read ten times as slowly; a report of
-//! 200 trials reads some ten million.
+//! Decimal digits would be twice as long and ten times as slow to read; a report of 200 trials
+//! reads some ten million numbers.
 
 use anyhow::{Context, Result, bail};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use measure::{Bin, Bins};
 
-/// What was read in one stretch of time.
+/// Values in one stretch of time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Place {
-    /// How many values; 0 for none, and then nothing else counts.
+    /// Number of values. If it is 0, the other fields do not count.
     pub count: u64,
-    /// Their mean.
+    /// Mean of the values.
     pub mean: f64,
-    /// The smallest and the largest, in the order in which they came.
+    /// Smallest and largest value, in the order in which they came.
     pub ends: [f64; 2],
 }
 
-/// Floats of a place.
+/// Number of floats in a place.
 const FLOATS: usize = 4;
-/// Bytes of a float.
+/// Number of bytes in a float.
 const FLOAT_BYTES: usize = 4;
 
 impl Place {
@@ -38,22 +38,22 @@ impl Place {
         }
     }
 
-    /// Sum of the values.
+    /// Returns the sum of the values.
     pub fn sum(&self) -> f64 {
         self.mean * self.count as f64
     }
 
-    /// The smallest value.
+    /// Returns the smallest value.
     pub fn min(&self) -> f64 {
         self.ends[0].min(self.ends[1])
     }
 
-    /// The largest value.
+    /// Returns the largest value.
     pub fn max(&self) -> f64 {
         self.ends[0].max(self.ends[1])
     }
 
-    /// Neighbours as one.
+    /// Joins neighbours to one place.
     pub(super) fn joined(places: &[Place]) -> Place {
         let mut places = places.iter().filter(|place| place.count > 0);
         let Some(first) = places.next() else {
@@ -63,7 +63,7 @@ impl Place {
             let count = all.count.saturating_add(next.count);
             let (low, high) = (all.min().min(next.min()), all.max().max(next.max()));
             let ends = [all.ends[0], all.ends[1], next.ends[0], next.ends[1]];
-            // The one of the two that came first.
+            // The one that came first.
             let is_low_first = ends.iter().find(|end| **end == low || **end == high) == Some(&low);
             Place {
                 count,
@@ -78,7 +78,7 @@ impl Place {
     }
 }
 
-/// The bins of a series, packed.
+/// Packs the bins of a series.
 pub(super) fn pack(bins: &Bins) -> String {
     let mut bytes = Vec::new();
     for (slot, bin) in bins.numbered() {
@@ -91,7 +91,7 @@ pub(super) fn pack(bins: &Bins) -> String {
     BASE64.encode(bytes)
 }
 
-/// The same back.
+/// Unpacks them.
 pub(super) fn unpack(packed: &str) -> Result<Vec<Place>> {
     let bytes = BASE64.decode(packed).context("they are not base64")?;
     let (places, rest) = bytes.as_chunks::<{ FLOATS * FLOAT_BYTES }>();

@@ -1,4 +1,4 @@
-//! Overviews as they are written, beside the lines that they are made of.
+//! Tests overviews as they are written, together with the lines that they are made of.
 
 use super::*;
 use crate::record::{
@@ -8,9 +8,9 @@ use crate::{HistogramKind, Run, RunWriter, WindowHistograms, convert};
 use measure::{Interval, KindInterval, Outcome};
 use std::path::{Path, PathBuf};
 
-/// Seconds of a trial: more than there are places.
+/// Number of seconds of a trial: more than there are places.
 const SECONDS: u64 = 1_100;
-/// When the one slow second is, and the one high reading.
+/// Time of the one slow second, and of the one high reading.
 const SLOW_S: u64 = 834;
 
 fn interval(index: u64) -> Interval {
@@ -48,7 +48,7 @@ fn sample(second: u64) -> SampleRecord {
     }
 }
 
-/// A finished run of one trial, and what the trial found.
+/// Creates a finished run of one trial. Returns its path and the trial's finding.
 fn run(folder: &Path, raw_bytes: u64) -> (PathBuf, TrialFinding) {
     let record = TrialRecord {
         slug: "00".into(),
@@ -101,7 +101,7 @@ fn the_overview_is_that_of_the_lines_and_keeps_the_one_slow_second() {
     assert_eq!((lines.len(), series.len()), (1, 1));
     assert_eq!(lines[0].places, series[0].places);
 
-    // What is lost is only where in its stretch a value was.
+    // Only the exact time of a value within its stretch is lost.
     let of_window = &written.series[0];
     let sum: f64 = (0..SECONDS).map(|second| sample(second).value).sum();
     assert_eq!((of_window.count, of_window.sum), (SECONDS, sum));
@@ -160,7 +160,7 @@ fn the_windows_histograms_are_what_the_logs_add_up_to() {
     }
 }
 
-/// Comparing all bytes of a day's lines took longer than the page may take.
+/// Comparing all bytes of a day's lines took longer than a page may take.
 #[test]
 fn of_a_long_run_all_is_compared_byte_by_byte_but_lines_that_no_page_shows() {
     let folder = tempfile::tempdir().unwrap();
@@ -177,7 +177,7 @@ fn of_a_long_run_all_is_compared_byte_by_byte_but_lines_that_no_page_shows() {
     assert!(opened.is_long);
     assert!(opened.notes.iter().any(|note| note.contains("only the lengths")));
     assert_eq!(Run::salvage(&path).unwrap().damages.len(), 1);
-    // Found when it is read.
+    // It is noticed when the file is read.
     flip("series.ndjson");
     let trial = Run::open(&path).unwrap().trial(0).unwrap().unwrap();
     let error = trial.series().unwrap_err().to_string();

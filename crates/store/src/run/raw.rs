@@ -1,4 +1,4 @@
-//! The raw lines of a run: how many there are, and who compares them with what they were.
+//! Raw lines of a run: their total size, and how they are verified.
 
 use crate::file;
 use crate::ledger;
@@ -9,19 +9,19 @@ use anyhow::Result;
 use std::fs;
 use std::path::Path;
 
-/// A run with more raw lines than this, in bytes, is long. So many are compared and read in two
-/// seconds on two cores; they are half an hour of a node with all its probes.
+/// Size of raw lines above which a run is long, bytes. That many are compared and read in two
+/// seconds on two cores; a node with all its probes writes them in half an hour.
 const RAW_BYTES_MAX: u64 = 100 << 20;
 
 /// The raw lines of a run.
 pub(super) struct Raw<'a> {
-    /// Length of all of them.
+    /// Total length, bytes.
     bytes: u64,
     sums: &'a Sums,
 }
 
 impl<'a> Raw<'a> {
-    /// Those of all trials, of which `sums` has those that have ended.
+    /// Sums up the raw lines of all trials; `sums` has those of the trials that have ended.
     pub(super) fn of(run: &Path, plan: &PlanRecord, sums: &'a Sums) -> Result<Raw<'a>> {
         let known = sums.iter().filter(|(path, _)| {
             let inner = inner_of(path);
@@ -41,14 +41,14 @@ impl<'a> Raw<'a> {
         Ok(Raw { bytes, sums })
     }
 
-    /// Whether there are so many that a page is made of the overviews.
+    /// Returns true if pages have to use the overviews.
     pub(super) fn is_long(&self) -> bool {
         self.bytes > RAW_BYTES_MAX
     }
 
-    /// How closely a file is looked at when the run is: a page of a long run is not made of the
-    /// raw lines of a trial that has an overview, and the series of that are compared when they are
-    /// read.
+    /// Returns how closely a file is verified when the run is opened. The page of a long run does
+    /// not use the raw lines of a trial that has an overview; the overview's series are verified
+    /// when they are read.
     pub(super) fn depth(&self, of_run: Depth, path: &str) -> Depth {
         let is_unshown = inner_of(path).is_some_and(|(slug, inner)| {
             let overview = ledger::prefix(slug) + file::OVERVIEW;
@@ -61,7 +61,7 @@ impl<'a> Raw<'a> {
         }
     }
 
-    /// What is to be said of it beside the numbers.
+    /// Returns a remark on the run, if it is long.
     pub(super) fn note(&self, depth: Depth) -> Option<String> {
         (depth == Depth::Shown && self.is_long()).then(|| {
             format!(
@@ -74,14 +74,14 @@ impl<'a> Raw<'a> {
     }
 }
 
-/// Whether a file in the folder of a trial holds raw lines.
+/// Returns true if a file in the folder of a trial holds raw lines.
 fn is_raw(inner: &str) -> bool {
     let is_log = inner.ends_with(".hlog") && inner != file::WINDOW;
     let is_probe = inner.strip_prefix(file::PROBES);
     is_log || is_probe.is_some_and(|rest| rest.starts_with('/')) || inner == file::INTERVALS
 }
 
-/// Folder of the trial and path in it, of a file of a trial.
+/// Returns a trial's folder and the path within it, for a file of a trial.
 fn inner_of(path: &str) -> Option<(&str, &str)> {
     let rest = path.strip_prefix(file::TRIALS)?.strip_prefix('/')?;
     rest.split_once('/')

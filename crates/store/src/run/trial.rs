@@ -1,4 +1,4 @@
-//! Reading one trial: its records, its samples, its histograms.
+//! Reads one trial: its records, its samples, its histograms.
 
 use super::{PROBE_ENDING, names_in, read_json};
 use crate::file;
@@ -15,7 +15,7 @@ use measure::{Histogram, Times};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-/// The histograms of an operation kind.
+/// Histograms of an operation kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HistogramKind {
     /// Successes from the intended start, and [`HistogramKind::LatencyCensored`].
@@ -24,14 +24,14 @@ pub enum HistogramKind {
     Service,
     /// Failures, from the intended start.
     Errors,
-    /// What nobody followed to its end, from the intended start: lower bounds.
+    /// Operations that were not followed to their ends, from the intended start: lower bounds.
     LatencyCensored,
-    /// The same, from the send.
+    /// The same operations, from the send.
     ServiceCensored,
 }
 
 impl HistogramKind {
-    /// All of them, in the order in which they are written.
+    /// All kinds, in the order in which they are written.
     pub(crate) const ALL: [HistogramKind; 5] = [
         HistogramKind::Latency,
         HistogramKind::Service,
@@ -64,19 +64,19 @@ impl HistogramKind {
 /// A trial on disk.
 #[derive(Clone, Debug)]
 pub struct Trial {
-    /// Its folder.
+    /// Folder of the trial.
     pub path: PathBuf,
-    /// Its resolved configuration.
+    /// Resolved configuration of the trial.
     pub record: TrialRecord,
-    /// Names of the probes that are the run's; none if any there are.
+    /// Names of the probes that belong to the run. `None` accepts all.
     pub(super) probes: Option<BTreeSet<String>>,
-    /// What `series.ndjson` was when it was written, if the trial has an overview.
+    /// Checksum of `series.ndjson`, if the trial has an overview.
     pub(super) series: Option<FileSum>,
 }
 
 impl Trial {
-    /// A trial in a folder that is not looked at: for who has just written there, and for tests. Of
-    /// a run, [`super::Run::trials`] gives those that are what they were.
+    /// Returns a trial in a folder without verifying it: for its writer, and for tests. For a run,
+    /// [`super::Run::trials`] returns verified trials.
     pub fn unverified(path: PathBuf, record: TrialRecord) -> Trial {
         Trial {
             path,
@@ -86,18 +86,18 @@ impl Trial {
         }
     }
 
-    /// The hosts and nodes as they were; none in runs that did not record them.
+    /// Returns the hosts and nodes of the trial. `None` in runs that did not record them.
     pub fn nodes(&self) -> Result<Option<NodesRecord>> {
         let path = self.path.join(file::NODES);
         path.exists().then(|| read_json(&path)).transpose()
     }
 
-    /// The interval lines, in order of time, one at a time.
+    /// Returns the interval lines, in order of time, one at a time.
     pub fn intervals(&self) -> Result<Lines<IntervalRecord>> {
         Lines::open(&self.path.join(file::INTERVALS))
     }
 
-    /// The names of the probes that were recorded.
+    /// Returns the names of the recorded probes.
     pub fn probes(&self) -> Result<Vec<String>> {
         let folder = self.path.join(file::PROBES);
         let names = names_in(&folder)?.into_iter();
@@ -111,22 +111,23 @@ impl Trial {
             .collect())
     }
 
-    /// The samples of one probe, one at a time.
+    /// Returns the samples of one probe, one at a time.
     pub fn samples(&self, probe: &str) -> Result<Lines<SampleRecord>> {
         let name = Name::new("probe", &format!("{probe}{PROBE_ENDING}"))?;
         Lines::open(&name.in_folder(&self.path.join(file::PROBES)))
     }
 
-    /// Its overview; none of trials that have not ended, or that an earlier version wrote.
+    /// Returns the overview. `None` for trials that have not ended, or that an earlier version
+    /// wrote.
     pub fn overview(&self) -> Result<Option<OverviewRecord>> {
         let path = self.path.join(file::OVERVIEW);
         self.series.as_ref().map(|_| read_json(&path)).transpose()
     }
 
-    /// The courses of the series of the overview, one at a time.
+    /// Returns the series of the overview, one at a time.
     ///
     /// # Errors
-    /// They are not what they were, or cannot be read.
+    /// They are damaged, or cannot be read.
     pub fn series(&self) -> Result<Lines<SeriesPlacesRecord>> {
         let expected = self.series.as_ref();
         let damage = expected.map(|e| sums::damage(&self.path, file::SERIES, e, Depth::Bytes));
@@ -143,9 +144,9 @@ impl Trial {
         Lines::open(&self.path.join(file::SERIES))
     }
 
-    /// The overview and its series made of the raw lines, in constant memory: of probes that are
-    /// in `known` nothing, and the lines of intervals only if there is none. `window` is the
-    /// measured one, in seconds.
+    /// Computes the overview and its series from the raw lines, in constant memory. Probes in
+    /// `known` are skipped, and the lines of intervals are read only if `known` is `None`. `window`
+    /// is the measured window, in seconds.
     ///
     /// # Errors
     /// A line is damaged.
@@ -172,19 +173,20 @@ impl Trial {
         Ok(gathered.records(window))
     }
 
-    /// The log of the measured window; none without an overview.
+    /// Returns the log of the measured window. `None` without an overview.
     pub(crate) fn window_log(&self) -> Result<Option<HlogReader>> {
         let log = || HlogReader::open(&self.path.join(file::WINDOW));
         self.series.as_ref().map(|_| log()).transpose()
     }
 
-    /// The histogram of `kind` over the whole of `phase` (`measure`, `warmup`, …), values in ns.
+    /// Returns the histogram of `kind` over the whole of `phase` (`measure`, `warmup`, …), values
+    /// in ns.
     pub fn histogram(&self, which: HistogramKind, phase: &str, kind: &str) -> Result<Histogram> {
         hlog::merged(&self.log_path(which), &tag_of(phase, kind), None)
     }
 
-    /// Latencies of `kind` over the whole of `phase`, from the intended start or, with `service`,
-    /// from the send. Runs of earlier versions have no lower bounds.
+    /// Returns the latencies of `kind` over the whole of `phase`, from the intended start or, with
+    /// `service`, from the send. Runs of earlier versions have no lower bounds.
     pub fn times(&self, service: bool, phase: &str, kind: &str) -> Result<Times> {
         let (all, censored) = logs_of(service);
         Ok(Times::from_logs(
@@ -193,39 +195,39 @@ impl Trial {
         ))
     }
 
-    /// Path of a histogram log, for [`hlog::merged`] over a range of time and for other tools.
+    /// Returns the path of a histogram log, for [`hlog::merged`] over a range of time and for other
+    /// tools.
     pub fn log_path(&self, which: HistogramKind) -> PathBuf {
         self.path.join(which.file_name())
     }
 
-    /// The log's lines, one at a time: an interval and a tag each (see [`hlog::Entry`]).
+    /// Returns the log's lines, one at a time: an interval and a tag each (see [`hlog::Entry`]).
     pub fn log(&self, which: HistogramKind) -> Result<HlogReader> {
         HlogReader::open(&self.log_path(which))
     }
 
-    /// All kinds of each interval together, one interval at a time: from the intended start or,
-    /// with `service`, from the send. `parts` are kinds that are parts of operations of other
-    /// kinds.
+    /// Merges all kinds of each interval, one interval at a time: from the intended start or, with
+    /// `service`, from the send. `parts` are kinds that are parts of other operations.
     pub fn together(&self, service: bool, parts: &[String]) -> Result<Together> {
         let (all, censored) = logs_of(service);
         Ok(Together::new(self.log(all)?, self.log(censored)?, parts))
     }
 
-    /// The start line as the histogram logs say it, in nanoseconds since 1970, to the millisecond;
-    /// none where nothing was recorded yet.
+    /// Returns the start line as the histogram logs give it, ns since 1970, to the millisecond.
+    /// `None` if nothing was recorded yet.
     pub fn start_unix_ns(&self) -> Result<Option<u64>> {
         let mut log = self.log(HistogramKind::Latency)?;
         log.next().transpose()?;
         Ok(log.base_unix_s().map(|seconds| (seconds * 1e3).round() as u64 * 1_000_000))
     }
 
-    /// Folder of the nodes' log files.
+    /// Returns the folder of the nodes' log files.
     pub fn logs_dir(&self) -> PathBuf {
         self.path.join(file::LOGS)
     }
 }
 
-/// The log of all values, and that of those that are lower bounds.
+/// Returns the log of all values, and that of the lower bounds among them.
 fn logs_of(service: bool) -> (HistogramKind, HistogramKind) {
     if service {
         (HistogramKind::Service, HistogramKind::ServiceCensored)

@@ -1,4 +1,4 @@
-//! Blocks that are added to a run which has come to its end.
+//! Tests blocks that are added to a finished run.
 
 use super::{findings, plan, trial};
 use crate::record::{
@@ -8,7 +8,7 @@ use crate::record::{
 use crate::{Run, RunWriter};
 use std::fs;
 
-/// What is added stands beside the plan, which stays what it was; the journal vouches for it.
+/// Additions are beside the plan, which stays as it was; the journal has their checksums.
 #[test]
 fn blocks_are_added_to_a_plan_that_stays_what_it_was() {
     let results = tempfile::tempdir().unwrap();
@@ -43,7 +43,7 @@ fn blocks_are_added_to_a_plan_that_stays_what_it_was() {
     let last = crate::last_finished(results.path(), "first").unwrap();
     assert_eq!(last.stamp, read.stamp);
     assert!(crate::last_finished(results.path(), "none").is_none());
-    // A changed promise is no promise.
+    // A changed addition is refused.
     let added = path.join("added-2.json");
     let text = fs::read_to_string(&added).unwrap();
     fs::write(&added, text.replace("\"blocks\": 2", "\"blocks\": 9")).unwrap();
@@ -51,7 +51,7 @@ fn blocks_are_added_to_a_plan_that_stays_what_it_was() {
     assert!(said.contains("added-2.json"), "{said}");
 }
 
-/// A run of a study that came out like this; its stamp.
+/// Creates a run of a study with this result. Returns its stamp.
 fn ended(
     results: &std::path::Path,
     verdict: Verdict,
@@ -70,7 +70,7 @@ fn ended(
     Run::open(run.path()).unwrap().stamp
 }
 
-/// A run that missed was the measure of the next one, so that a regression was told once and passed
+/// A run that missed was the baseline of the next one, so a regression was reported once and passed
 /// from then on.
 #[test]
 fn the_last_run_that_met_its_requirements_is_the_measure_of_the_next() {
@@ -100,7 +100,7 @@ fn the_last_run_that_met_its_requirements_is_the_measure_of_the_next() {
     }
     let none = ended(results.path(), Verdict::Valid, None);
     assert_eq!(of(None), Some((none.clone(), crate::DidWell::Met)));
-    // No run is its own measure, nor is one that came later.
+    // No run is its own baseline, nor is a later one.
     assert_eq!(of(Some(&none)), Some((met.clone(), crate::DidWell::Met)));
     assert_eq!(of(Some(&met)), Some((untold, crate::DidWell::MissedNone)));
 }

@@ -1,4 +1,4 @@
-//! A run folder, damaged in every way that comes to mind: none is read with other numbers.
+//! Tests a run folder, damaged in every imaginable way: none is read with other numbers.
 
 #[expect(dead_code, reason = "workload's file, of which this uses a part")]
 #[path = "../../../workload/src/random.rs"]
@@ -13,7 +13,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-/// How many damaged folders are read.
+/// Number of damaged folders to read.
 const SEEDS: u64 = 1000;
 
 /// Any damage can be made again from its seed.
@@ -68,7 +68,7 @@ fn finding(index: usize) -> TrialFinding {
 }
 
 /// A run of two trials, with an attempt set aside, files added after the end of a trial, and a
-/// report; finished if `is_finished`, and else interrupted after them.
+/// report; finished if `is_finished`, otherwise interrupted after them.
 fn make(results: &Path, is_finished: bool) -> RunWriter {
     let mut run = RunWriter::create(results, "study: first\n", &plan("first")).unwrap();
     run.journal(None, started()).unwrap();
@@ -93,7 +93,7 @@ fn make(results: &Path, is_finished: bool) -> RunWriter {
     run
 }
 
-/// Everything that a reader is given, but for the journal.
+/// Returns everything that a reader gets, except the journal.
 fn numbers(run: &Run) -> String {
     let mut text = String::new();
     let mut add = |value: &dyn std::fmt::Debug| writeln!(text, "{value:?}").unwrap();
@@ -121,7 +121,7 @@ fn numbers(run: &Run) -> String {
     text
 }
 
-/// All files of a folder, by path.
+/// Returns all files of a folder, by path.
 fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let names = crate::sums::files_in(folder).unwrap().into_iter();
     names
@@ -145,7 +145,7 @@ fn restore(folder: &Path, as_it_was: &BTreeMap<String, Vec<u8>>) {
     }
 }
 
-/// Damages the folder in a way that the seed chooses; says how.
+/// Damages the folder in a way that the seed chooses. Returns a description.
 fn damage(folder: &Path, whole: &BTreeMap<String, Vec<u8>>, seed: u64) -> String {
     let mut chance = Chance(Draws::sequence(seed));
     let names: Vec<&String> = whole.keys().collect();
@@ -190,7 +190,7 @@ fn damage(folder: &Path, whole: &BTreeMap<String, Vec<u8>>, seed: u64) -> String
     format!("seed {seed}: {name}: {how}")
 }
 
-/// What chance makes of a file, and how.
+/// Changes a file at random. Returns a description and the new content.
 fn changed(whole: &[u8], chance: &mut Chance) -> (&'static str, Vec<u8>) {
     let mut bytes = whole.to_vec();
     let at = chance.below(bytes.len());
@@ -223,7 +223,7 @@ fn changed(whole: &[u8], chance: &mut Chance) -> (&'static str, Vec<u8>) {
     }
 }
 
-/// Reads damaged folders; how many of them were refused, and how many read.
+/// Reads damaged folders. Returns how many were refused, and how many read.
 fn read_damaged(is_finished: bool, seeds: std::ops::Range<u64>) -> (usize, usize) {
     let results = tempfile::tempdir().unwrap();
     let folder = make(results.path(), is_finished).path().to_owned();
@@ -234,7 +234,7 @@ fn read_damaged(is_finished: bool, seeds: std::ops::Range<u64>) -> (usize, usize
         let how = damage(&folder, &as_it_was, seed);
         match Run::open(&folder) {
             Ok(run) => {
-                // What is damaged in the journal is said, and takes no trial's numbers along.
+                // Damage of the journal is reported, and does not affect any trial's numbers.
                 let is_same = numbers(&run) == expected;
                 let said = !run.notes.is_empty();
                 assert!(is_same || (!is_finished && said), "{how}");
@@ -282,7 +282,7 @@ fn read_damaged(is_finished: bool, seeds: std::ops::Range<u64>) -> (usize, usize
 #[test]
 fn of_a_thousand_damaged_folders_none_is_read_with_other_numbers() {
     let (refused, read) = read_damaged(true, 0..SEEDS);
-    // Were nothing refused, or all, the test would not test.
+    // If none were refused, or all, the test would test nothing.
     assert!(refused > 500 && read > 50, "{refused} refused, {read} read");
 }
 
@@ -292,7 +292,7 @@ fn nor_is_an_interrupted_run() {
     assert!(refused > 100 && read > 5, "{refused} refused, {read} read");
 }
 
-/// What the audit did: each was read with other numbers and no word.
+/// The audit's cases: each was read with other numbers and without a message.
 #[test]
 fn a_damaged_file_is_named_with_what_it_was_and_what_it_is() {
     let results = tempfile::tempdir().unwrap();
@@ -346,8 +346,8 @@ fn restore_all(folder: &Path, as_it_was: &BTreeMap<String, Vec<u8>>) {
     restore(folder, as_it_was);
 }
 
-/// A torn line in the middle of the journal: the findings are whole, and the run can be read, gone
-/// on with, and then read without a word but the note.
+/// A torn line in the middle of the journal: the findings are intact, and the run can be read,
+/// resumed, and then read with only the note.
 #[test]
 fn a_torn_line_of_the_journal_stops_nobody() {
     let results = tempfile::tempdir().unwrap();
@@ -372,7 +372,7 @@ fn a_torn_line_of_the_journal_stops_nobody() {
     assert!(!run.is_journal_damaged && !run.notes.is_empty());
 }
 
-/// A name in a record is followed to a folder: the audit let `report` read another run's.
+/// A name in a record is followed to a folder: the audit made `report` read another run's.
 #[test]
 fn a_name_that_leads_out_of_the_run_is_not_followed() {
     for (file, from, to) in [
@@ -382,7 +382,7 @@ fn a_name_that_leads_out_of_the_run_is_not_followed() {
     ] {
         let results = tempfile::tempdir().unwrap();
         let folder = make(results.path(), true).path().to_owned();
-        // Of an earlier version: nothing vouches for its files.
+        // A run of an earlier version: its files have no checksums.
         fs::write(folder.join("journal.ndjson"), "").unwrap();
         let path = folder.join(file);
         let text = fs::read_to_string(&path).unwrap();
@@ -412,8 +412,8 @@ fn a_folder_called_latest_stops_a_run_before_it_makes_anything() {
     assert!(!results.path().join("first").exists());
 }
 
-/// The logs of nodes are taken when they are stopped, and series of others are laid beside trials
-/// when the run ends: after the trial's finding was written.
+/// The logs of nodes are copied when the nodes stop, and external series are added when the run
+/// ends: after the trial's finding was written.
 #[test]
 fn what_is_added_to_a_finished_trial_is_vouched_for_and_the_rest_is_not_read() {
     let results = tempfile::tempdir().unwrap();
@@ -439,7 +439,7 @@ fn what_is_added_to_a_finished_trial_is_vouched_for_and_the_rest_is_not_read() {
     let path = writer.path().to_owned();
     let probes = || Run::open(&path).map(|run| run.trial(0).unwrap().unwrap().probes().unwrap());
     assert_eq!(probes().unwrap(), ["esxtop-a", "jvm"]);
-    // The same when another program takes the run up.
+    // The same when another process resumes the run.
     drop(writer);
     let mut writer = RunWriter::resume(&path).unwrap();
     writer.finish(&findings(Verdict::Valid), "0.1.0", None).unwrap();

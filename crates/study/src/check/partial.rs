@@ -1,5 +1,6 @@
-//! The parts of a study that are studies in part: variants, axes of a matrix, phases, scales. Only
-//! their own form is checked here; their keys and values are when they are laid over the study.
+//! Checks the parts of a study that are partial studies: variants, axes of a matrix, phases,
+//! scales. Only their own form is checked here. Their keys and values are checked when they are
+//! merged into the study.
 
 use super::{any, join, name};
 use crate::format;
@@ -17,8 +18,8 @@ pub(super) fn variants(node: &Node, path: &str, diagnostics: &mut Diagnostics) -
     Tree::Null
 }
 
-/// What a variant changes: only that it is sections that may be changed. Their keys are checked
-/// when they are laid over the study.
+/// Checks that a variant changes only sections that may be changed. Their keys are checked when
+/// they are merged into the study.
 fn partial(what: &str, node: &Node, diagnostics: &mut Diagnostics) {
     if !matches!(node.raw, Raw::Map(_) | Raw::Null) {
         let message = format!(
@@ -51,7 +52,7 @@ pub(super) fn matrix(node: &Node, path: &str, diagnostics: &mut Diagnostics) -> 
     Tree::Null
 }
 
-/// What a phase has of its own. The values are checked when they are laid over the study.
+/// Checks the keys that a phase sets. The values are checked when they are merged into the study.
 pub(super) fn phase(node: &Node, path: &str, diagnostics: &mut Diagnostics) -> Tree {
     if !matches!(node.raw, Raw::Map(_) | Raw::Null) {
         let what = node.describe();
@@ -63,7 +64,7 @@ pub(super) fn phase(node: &Node, path: &str, diagnostics: &mut Diagnostics) -> T
     any(node)
 }
 
-/// Refuses what does not lead to one of [`format::PHASE_PATHS`].
+/// Refuses keys that are not on the way to one of [`format::PHASE_PATHS`].
 fn phase_keys(node: &Node, phase: &str, path: &str, diagnostics: &mut Diagnostics) {
     for entry in node.entries().unwrap_or_default() {
         let whole = join(path, &entry.key);
@@ -102,7 +103,7 @@ pub(super) fn scales(node: &Node, path: &str, diagnostics: &mut Diagnostics) -> 
     Tree::Null
 }
 
-/// The entries of a mapping whose keys are names.
+/// Returns the entries of a mapping whose keys are names.
 fn named<'n>(node: &'n Node, path: &str, diagnostics: &mut Diagnostics) -> &'n [yaml::Entry] {
     let Some(entries) = node.entries() else {
         let message = format!("`{path}` is {}; it must be a mapping", node.describe());

@@ -1,4 +1,4 @@
-//! Conditions of studies, in words.
+//! Tests of how conditions of studies are described.
 
 use super::*;
 use crate::resolve::resolve;
@@ -18,7 +18,7 @@ fn check(text: &str, expect: Expect) {
     expect.assert_eq(&conditions(&study).into_iter().map(line).collect::<String>());
 }
 
-/// A matrix of 24 combinations had 24 lines for four kinds of machine.
+/// A matrix of 24 combinations used to print 24 lines for four kinds of machine.
 #[test]
 fn what_one_axis_decides_is_said_by_its_values() {
     check(
@@ -41,7 +41,7 @@ fn what_one_axis_decides_is_said_by_its_values() {
             probes: hosts processes jvm cassandra gc_log every 2s
         "#]],
     );
-    // Of variants without a matrix, those that are alike stand together.
+    // Variants without a matrix are grouped if their conditions are equal.
     check(
         "target: {local: {}}\ndata: {load: {operations: 10k}}\n\
          variants: {a: {}, b: {target: {local: {heap: 512MiB}}}, c: {}}\n\
@@ -59,6 +59,32 @@ fn what_one_axis_decides_is_said_by_its_values() {
             probes: hosts processes jvm cassandra gc_log every 1s
         "#]],
     );
+}
+
+/// The output used to be "replicas 1" for a command line with three copies in dc1.
+#[test]
+fn the_replication_of_another_tool_s_words_is_said() {
+    let of = |words: &str| {
+        let text = format!(
+            "study: s\nquestion: q\ntarget: {{local: {{}}}}\n\
+             workload: {{stress: 'write n=10 {words}'}}\n"
+        );
+        let resolved = resolve("s", &text, &Overrides::default());
+        let all = conditions(&resolved.unwrap_or_else(|why| panic!("{why}"))).into_iter();
+        let tables = all.filter(|condition| condition.about == "tables");
+        tables.map(|condition| condition.what).collect::<String>()
+    };
+    for (words, expected) in [
+        ("", "replicas 1"),
+        ("-schema 'replication(factor=3)'", "replicas 3"),
+        (
+            "-schema 'replication(strategy=NetworkTopologyStrategy,dc1=3)'",
+            "replicas dc1: 3",
+        ),
+    ] {
+        let words = words.replace('\'', "''");
+        assert_eq!(of(&words), expected);
+    }
 }
 
 #[test]

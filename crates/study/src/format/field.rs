@@ -1,11 +1,11 @@
-//! What one row of the table is: a key, its type, and what it sets.
+//! Defines one row of the table: a key, its type, and the setting that it sets.
 
 use crate::settings::Draft;
 use crate::tree::Tree;
 use cql::Consistency;
 use target::SecretSource;
 
-/// What a value may be, and what it does to the settings: each type ends with that.
+/// Type of a value; each type ends with the function that applies the value to the settings.
 #[derive(Clone, Copy, Debug)]
 pub enum Type {
     /// Any text that is not empty.
@@ -34,17 +34,17 @@ pub enum Type {
     Fault(fn(&mut Draft, target::fault::Kind)),
     /// One of these consistency levels.
     Level(&'static [Consistency], fn(&mut Draft, Consistency)),
-    /// A list of at least one; each item does what its type says.
+    /// A list of at least one item; each item is applied as its type defines.
     List(&'static Type),
-    /// Free keys, values of one type, which find their key in the draft.
+    /// Free keys with values of one type; the values find their key in the draft.
     Map(&'static Type),
-    /// Anything, handed on as it is: cassandra.yaml, parameters of a workload.
+    /// Any value, passed on unchanged: cassandra.yaml, parameters of a workload.
     Any(fn(&mut Draft, &Tree)),
     /// One of these words, or else the type.
     WordOr(&'static [Word], &'static Type),
     /// A scalar or list of the first type, or a mapping of the second.
     Either(&'static Type, &'static Type),
-    /// Fixed keys: the rows below, which come after what their section does.
+    /// Fixed keys: the rows below, which are applied after the section's own function.
     Section(fn(&mut Draft)),
     /// A name, a file, or an environment variable, never the secret itself.
     Secret(fn(&mut Draft, SecretSource)),
@@ -52,17 +52,17 @@ pub enum Type {
     Variants,
     /// Names of axes with names of values with partial studies.
     Matrix,
-    /// A partial study of what a phase may have of its own.
+    /// A partial study of the settings that a phase may change.
     Phase,
     /// Names with dotted paths and values.
     Scales,
 }
 
-/// A word, and what it does.
+/// A word, and the function that applies it.
 pub type Word = (&'static str, fn(&mut Draft));
 
 impl Type {
-    /// The words that it takes.
+    /// Returns the words that the type accepts.
     pub fn words(&self) -> Vec<&'static str> {
         match self {
             Type::Choice(words) | Type::WordOr(words, _) => {
@@ -82,12 +82,13 @@ impl Type {
 pub struct Field {
     /// Dotted path.
     pub path: &'static str,
-    /// What the value may be.
+    /// Type of the value.
     pub typ: Type,
-    /// Whether it must be there when its section is.
+    /// True if the key is required whenever its section is present.
     pub required: bool,
-    /// What holds when it is absent, as it would be written; none: nothing, or see the meaning.
+    /// Default value, as it would be written; `None` if there is no default, or if `what` explains
+    /// it.
     pub default: Option<&'static str>,
-    /// What it means.
+    /// Meaning of the key.
     pub what: &'static str,
 }

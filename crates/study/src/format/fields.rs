@@ -18,21 +18,21 @@ use row::{
 };
 use std::time::Duration;
 
-/// One of some words, each with what it sets.
+/// A choice of words, each with the value that it sets.
 macro_rules! choice {
     (|$d:ident| $key:expr; $($word:literal => $value:expr),+) => {
         Type::Choice(&[$(($word, |$d| $key = $value)),+])
     };
 }
 
-/// One for all kinds of operations, or one for each.
+/// One value for all kinds of operations, or one for each kind.
 macro_rules! of_kinds {
     ($one:expr) => {
         Type::Either(&$one, &Type::Map(&$one))
     };
 }
 
-/// Whether and how often a probe looks; `true` means `probes.period`.
+/// A probe's period, or whether it runs at all; `true` means `probes.period`.
 macro_rules! probe {
     ($key:ident) => {
         Type::WordOr(
@@ -86,7 +86,7 @@ pub const FIELDS: [&[Field]; 21] = [
     faults::FIELDS,
 ];
 
-/// The study itself.
+/// Rows of the study itself.
 const STUDY: &[Field] = &[
     required(
         "study",
@@ -112,7 +112,7 @@ const STUDY: &[Field] = &[
     ),
 ];
 
-/// What is asked, of which data, in which variants.
+/// Rows of the question, its data and its variants.
 const SECTIONS: &[Field] = &[
     // Keyspace and workload.
     with(
@@ -457,7 +457,7 @@ const SECTIONS: &[Field] = &[
     ),
 ];
 
-/// How long is measured.
+/// Rows of the measured window.
 const WINDOW: &[Field] = &[
     // Window.
     with("window", SECTION, "{}", "How long is measured."),
@@ -478,12 +478,36 @@ const WINDOW: &[Field] = &[
         "Limit of an `auto` warm-up. Whole seconds. Under 11 s no steady state can be seen.",
     ),
     with(
+        "window.first_warmup",
+        Type::WordOr(
+            &[("same", |d| d.first_warmup_ns = None)],
+            &Type::Duration(0, DAY, |d, ns| d.first_warmup_ns = Some(ns)),
+        ),
+        "same",
+        "Time before the first measured window on node processes that have just started, whose \
+         JVMs still compile; `same`: as long as `warmup`. Whole seconds. None on the null target.",
+    ),
+    with(
         "window.measure",
         Type::Duration(S, 30 * DAY, |d, ns| d.measure_ns = ns),
         "60s",
         "Length of the measured window. Whole seconds.",
     ),
-    // What it is worth.
+    with(
+        "window.until",
+        choice!(|d| d.until_faults; "measured" => false, "faults" => true),
+        "measured",
+        "What ends the window. `measured`: its length. `faults`: `after_faults` after the last \
+         fault has ended and its target is whole, and its length at the latest.",
+    ),
+    with(
+        "window.after_faults",
+        Type::Duration(0, DAY, |d, ns| d.after_faults_ns = ns),
+        "30s",
+        "How long a window with `until: faults` goes on after its last fault. Whole seconds. The \
+         report calls a recovery seen after 30 s without a difference.",
+    ),
+    // Price.
     optional(
         "price_per_hour",
         Type::Either(
@@ -539,7 +563,7 @@ const WINDOW: &[Field] = &[
     ),
 ];
 
-/// The instrument, and what is looked at and done beside.
+/// Rows of the instrument, and of probes and actions during the measurement.
 const INSTRUMENT: &[Field] = &[
     // Client.
     with("client", SECTION, "{}", "The instrument itself."),

@@ -1,6 +1,7 @@
-//! What holds of keys together: which exclude each other, which a variant or a phase may have.
+//! Defines relations between keys: which exclude each other, and which a variant or a phase may
+//! set.
 
-/// Keys that are looked for where they do not stand, and where they do.
+/// Keys that users look for in the wrong place, with their right place.
 pub const ELSEWHERE: &[(&str, &str)] = &[
     ("topology", "target.local.topology"),
     ("scale_up", "procedure.scale_up"),
@@ -26,8 +27,8 @@ pub const VARIANT_SECTIONS: &[&str] = &[
     "price_per_hour",
 ];
 
-/// What a phase may have of its own: settings that a restart of the nodes brings about, and options
-/// of tables. All else would be another cluster, or other data.
+/// Keys that a phase may set: settings that a restart of the nodes applies, and table options. Any
+/// other key would mean another cluster, or other data.
 pub const PHASE_PATHS: &[&str] = &[
     "target.local.heap",
     "target.local.gc",
@@ -39,7 +40,7 @@ pub const PHASE_PATHS: &[&str] = &[
     "keyspace.options",
 ];
 
-/// Where phases stand: a path below one of these is merged as the path behind it.
+/// Paths of phases: a path below one of these is merged as the rest of the path.
 pub const PHASES: &[&str] = &["phases.load", "phases.measure"];
 
 /// Keys that exclude each other.
@@ -47,9 +48,9 @@ pub const PHASES: &[&str] = &["phases.load", "phases.measure"];
 pub struct Exclusive {
     /// Path of the mapping.
     pub path: &'static str,
-    /// Its keys of which at most one may stand there.
+    /// Keys of the mapping of which at most one may be present.
     pub keys: &'static [&'static str],
-    /// Whether one must.
+    /// True if one of them is required.
     pub needed: bool,
 }
 
@@ -146,7 +147,7 @@ pub const EXCLUSIVE: &[Exclusive] = &[
     },
 ];
 
-/// Mappings that an override replaces whole: a mix of `{write: 1}` over `{write: 9, read: 1}`
+/// Mappings that an override replaces as a whole: a mix of `{write: 1}` over `{write: 9, read: 1}`
 /// means writes only.
 pub const REPLACED_WHOLE: &[&str] = &[
     "workload.mix",
@@ -166,7 +167,7 @@ pub const REPLACED_WHOLE: &[&str] = &[
     "target.attach.jolokia.password",
 ];
 
-/// A path as it is outside of phases: `phases.load.keyspace.name` is `keyspace.name`.
+/// Returns a path without the phase in front: `phases.load.keyspace.name` is `keyspace.name`.
 pub fn outside_phases(path: &str) -> &str {
     let behind = |phase: &&str| path.strip_prefix(*phase)?.strip_prefix('.');
     PHASES.iter().find_map(behind).unwrap_or(path)

@@ -1,6 +1,6 @@
-//! What is read here, as regular expressions: for the schemas that editors check by.
+//! Regular expressions for the numbers read here, for the schemas that editors use.
 //!
-//! They say the form and not the limits. Whatever a `parse_…` function takes, they match.
+//! They describe the form, not the limits. They match every text that a `parse_…` function accepts.
 
 use super::{BIT_RATE_UNITS, BYTE_UNITS, DURATION_UNITS};
 

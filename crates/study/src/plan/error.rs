@@ -1,27 +1,35 @@
-//! Why a study that was resolved is not planned.
+//! Reasons why a resolved study cannot be planned.
 
+use super::accord;
 use crate::rules::statements::beyond_data;
 use crate::settings::Study;
 use crate::work::Work;
+use workload::Program;
 
-/// Why a study that was resolved has no plan.
+/// Reason why a resolved study cannot be planned.
 #[derive(Debug, thiserror::Error)]
 pub enum PlanError {
     /// Its workload does not compile with its seed.
     #[error("{0}")]
     Compile(String),
-    /// It has statements that are more than data, each with its variant: the user has not said that
-    /// whoever wrote it is trusted.
+    /// It has statements that are more than data, each with its variant, and the user has not
+    /// declared the author trusted.
     #[error("{}\nhint: say --trust if you trust whoever wrote the study", .0.join("\n"))]
     Untrusted(Vec<String>),
-    /// It has statements that are not CQL, or that can be read in two ways, each with its variant
-    /// and place.
+    /// It has statements that are not CQL, or that are ambiguous, each with its variant and place.
     #[error("{}", .0.join("\n"))]
     Unreadable(Vec<String>),
+    /// It sends requests to Accord tables at consistency levels that they do not support, each with
+    /// its variant.
+    #[error("{}\nhint: write `consistency: ONE` or `QUORUM` below `workload`", .0.join("\n"))]
+    Levels(Vec<String>),
+    /// Its variants switch Accord off on nodes that hold an Accord table.
+    #[error("{0}\nhint: ask it in two studies, each with data of its own")]
+    AccordOff(String),
 }
 
-/// Refuses statements that cannot be read as Cassandra reads them; and those that are more than
-/// data, unless the study is trusted or is the user's own command line.
+/// Refuses statements that cannot be parsed as Cassandra parses them. Also refuses those that are
+/// more than data, unless the study is trusted or is the user's own command line.
 pub(super) fn only_data(study: &Study, works: &[Work]) -> Result<(), PlanError> {
     let overrides = &study.overrides;
     let is_trusted =
@@ -58,5 +66,28 @@ pub(super) fn only_data(study: &Study, works: &[Work]) -> Result<(), PlanError> 
         Err(PlanError::Untrusted(refused))
     } else {
         Ok(())
+    }
+}
+
+/// Refuses variants that switch Accord off where nodes hold an Accord table.
+pub(super) fn accord_stays(study: &Study, works: &[Work]) -> Result<(), PlanError> {
+    let programs: Vec<&Program> = works.iter().map(|work| &*work.program).collect();
+    accord::switched(&study.variants, &programs)
+        .map_or(Ok(()), |why| Err(PlanError::AccordOff(why)))
+}
+
+/// Refuses consistency levels at which the server would refuse every request.
+pub(super) fn only_levels_taken(study: &Study, works: &[Work]) -> Result<(), PlanError> {
+    let mut refused = Vec::new();
+    for (variant, work) in study.variants.iter().zip(works) {
+        let of = variant.name.named().map(|name| format!("variant {name}: ")).unwrap_or_default();
+        let of_it = accord::refused_of(&work.program).into_iter();
+        refused.extend(of_it.map(|why| format!("{of}{why}")));
+    }
+    refused.dedup();
+    if refused.is_empty() {
+        Ok(())
+    } else {
+        Err(PlanError::Levels(refused))
     }
 }

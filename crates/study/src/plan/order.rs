@@ -1,36 +1,37 @@
-//! In which order the trials of a study run.
+//! Decides the order in which the trials of a study run.
 
 use crate::settings::{Imported, Study};
 use analysis::procedure::Outlook;
 use workload::random::Draws;
 
-/// One trial before it is spelled out.
+/// One trial before its phases are planned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cell {
-    /// Number of the variant.
+    /// Index of the variant.
     pub variant: usize,
-    /// Number of the point.
+    /// Index of the point.
     pub rung: usize,
-    /// Number of the block.
+    /// Index of the block.
     pub block: usize,
 }
 
-/// Sequential: variant by variant. Interleaved: in each block every variant has its turn, so that
-/// drift of the machine falls on all of them. Variants with the same target take turns at every
-/// point; others keep their target for all their points, since a start costs more than a trial. The
-/// runs of a screening do not: with runs of one target in a row, what the machine does meanwhile
-/// would be an effect of the target's settings.
+/// Returns the order of trials. Sequential: variant by variant. Interleaved: in each block every
+/// variant has its turn, so that drift of the machine affects all of them. Variants with the same
+/// target take turns at every point; others keep their target for all their points, since a start
+/// costs more than a trial. The runs of a screening are an exception. With several runs of one
+/// target in a row, drift of the machine would look like an effect of the target's settings.
 ///
-/// Turns are counterbalanced (see [`balanced`]): chance alone gives `ab ab ba ab ab` often enough,
-/// and what comes first or second in a block then counts as a difference. The points of several
-/// blocks are too, unless a procedure decides by each over the next.
+/// Turns are counterbalanced (see [`balanced`]). Random order alone gives `ab ab ba ab ab` often
+/// enough, and an effect of the position in a block would then count as a difference. The points of
+/// several blocks are counterbalanced too, unless a procedure decides from each point about the
+/// next.
 ///
-/// Steps of another tool's words run in the order of those words, in each block, whatever the seed:
-/// each may need what the one before has made. Only what has several such rows of steps takes turns
-/// with them, row by row.
+/// Steps of another tool's commands run in the order of those commands, in each block, whatever the
+/// seed. Each step may need the data of the one before. Only several such sequences of steps take
+/// turns, sequence by sequence.
 ///
-/// Blocks that were added to a run come behind, in an order of their own: those before them stay
-/// as they were planned.
+/// Blocks that were added to a run come last, in an order of their own; earlier blocks stay as they
+/// were planned.
 pub fn order(study: &Study, outlooks: &[Outlook]) -> Vec<Cell> {
     let mut cells = of_blocks(study, outlooks, study.seed, study.repeat.blocks);
     let mut before = study.repeat.blocks;
@@ -70,7 +71,7 @@ fn of_blocks(study: &Study, outlooks: &[Outlook], seed: u64, blocks: usize) -> V
         .collect()
 }
 
-/// All points of a variant in a block, rising.
+/// Returns all points of a variant in a block, in rising order.
 fn rising(variant: usize, block: usize, outlooks: &[Outlook]) -> impl Iterator<Item = Cell> {
     (0..outlooks[variant].turns_max).map(move |rung| Cell {
         variant,
@@ -79,24 +80,24 @@ fn rising(variant: usize, block: usize, outlooks: &[Outlook]) -> impl Iterator<I
     })
 }
 
-/// What is known of each variant's points before anything is measured.
+/// Returns each variant's points, as far as they are known before anything is measured.
 pub fn outlooks(study: &Study) -> Vec<Outlook> {
     let variants = study.variants.iter();
     variants.map(|variant| variant.settings.procedure.outlook()).collect()
 }
 
-/// The turns of what shares a target.
+/// Order of the variants that share a target.
 enum Turns {
     /// Variants take turns at every point.
     Points {
-        /// The variants.
+        /// Indexes of the variants.
         group: Vec<usize>,
-        /// By block: the points in their order.
+        /// The points in their order, by block.
         rungs: Vec<Vec<usize>>,
-        /// By point and block: the variants in their order, as places in the group.
+        /// By point and block: the variants in their order, as positions in the group.
         variants: Vec<Vec<Vec<usize>>>,
     },
-    /// Chains take turns; by block, their variants in order.
+    /// Chains take turns. By block, their variants in order.
     Chains(Vec<Vec<usize>>),
 }
 
@@ -109,7 +110,7 @@ impl Turns {
             group.iter().flat_map(|chain| &chain.0).flatten().copied().collect();
         let of_group = || group.iter().map(|variant| &outlooks[*variant]);
         let rungs_max = of_group().map(|outlook| outlook.turns_max).max().unwrap_or(0);
-        // One block has nothing to be balanced with, and is easier to follow when it rises.
+        // A single block has nothing to be balanced against, and is easier to follow when it rises.
         let must_rise = blocks == 1 || of_group().any(|outlook| !outlook.any_order);
         Turns::Points {
             rungs: if must_rise {
@@ -125,7 +126,7 @@ impl Turns {
     fn of_chains(blocks: usize, group: &[Chain], chance: &mut Chance) -> Turns {
         let mut by_block = vec![Vec::new(); blocks];
         let chains = balanced(group.len(), blocks, chance);
-        // By chain, step and block: who takes turns there, in order.
+        // By chain, step and block: the variants that take turns, in order.
         let steps: Vec<Vec<Vec<Vec<usize>>>> = group
             .iter()
             .map(|chain| {
@@ -143,7 +144,7 @@ impl Turns {
         Turns::Chains(by_block)
     }
 
-    /// What is measured in a block, in order.
+    /// Returns the trials of a block, in order.
     fn cells(&self, block: usize, outlooks: &[Outlook]) -> Vec<Cell> {
         match self {
             Turns::Chains(by_block) => {
@@ -170,12 +171,12 @@ impl Turns {
     }
 }
 
-/// Steps that need each other, in their order: in each, the variants that take turns there. What is
-/// no step of an import is a chain of one.
+/// Steps that depend on each other, in their order; each step lists the variants that take turns in
+/// it. A variant that is not a step of an import is a chain of one.
 struct Chain(Vec<Vec<usize>>);
 
-/// The chains of a study, in its order. What is measured without faults beside a step takes turns
-/// with it, since it needs the same steps before.
+/// Returns the chains of a study, in its order. A variant without faults that was added beside a
+/// step takes turns with it, since it needs the same earlier steps.
 fn chains(study: &Study) -> Vec<Chain> {
     let import = |variant: usize| study.variants[variant].settings.workload.import.as_ref();
     let is_next = |last: &Imported, import: &Imported| {
@@ -204,7 +205,7 @@ fn chains(study: &Study) -> Vec<Chain> {
     chains
 }
 
-/// Whether a variant is a step of an import without its faults, which was added beside it.
+/// Returns true if a variant is a step of an import without its faults, and was added beside it.
 fn is_beside(study: &Study, step: usize, variant: usize) -> bool {
     let [step, variant] = [step, variant].map(|one| &study.variants[one]);
     variant.is_added
@@ -212,12 +213,12 @@ fn is_beside(study: &Study, step: usize, variant: usize) -> bool {
         && step.settings.without_faults() == variant.settings.without_faults()
 }
 
-/// For each block an order of so many items. In every `items` blocks in a row from the first, each
-/// item stands in each place once (a Latin square), so that over any number of blocks no item has
-/// a place more than once more than another. The squares are Williams' (1949, "Experimental designs
-/// balanced for the estimation of residual effects of treatments"): each item also follows each
-/// other equally often, in one square of an even number, in two of an odd one. Which item is which,
-/// and the order of a square's rows, are by chance.
+/// Returns for each block an order of `items` items. In every `items` consecutive blocks, each item
+/// stands in each position once (a Latin square). So over any number of blocks, an item's counts of
+/// positions differ by at most one. The squares are Williams' (1949, "Experimental designs balanced
+/// for the estimation of residual effects of treatments"). Each item also follows each other item
+/// equally often: in one square for an even number of items, in two for an odd one. The assignment
+/// of items and the order of a square's rows are random.
 pub(super) fn balanced(items: usize, blocks: usize, chance: &mut Chance) -> Vec<Vec<usize>> {
     let mut orders = Vec::with_capacity(blocks + items);
     let mut names: Vec<usize> = (0..items).collect();
@@ -242,7 +243,7 @@ pub(super) fn balanced(items: usize, blocks: usize, chance: &mut Chance) -> Vec<
     orders
 }
 
-/// 0, 1, n − 1, 2, n − 2, …: each step between neighbours is another one, modulo n.
+/// Returns 0, 1, n − 1, 2, n − 2, …: the steps between neighbours are all different, modulo n.
 fn zigzag(place: usize, items: usize) -> usize {
     match place % 2 {
         0 => (items - place / 2) % items,
@@ -263,11 +264,11 @@ fn groups_by_target(study: &Study) -> Vec<Vec<Chain>> {
     groups
 }
 
-/// Seeded, the same on every machine; only shuffles.
+/// A seeded shuffle with the same results on every machine.
 pub(super) struct Chance(pub(super) Draws);
 
 impl Chance {
-    /// Fisher and Yates. The modulo's bias is below 2^-50 for any number of variants.
+    /// Shuffles by Fisher and Yates. The modulo's bias is below 2^-50 for any number of variants.
     fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
             let other = (self.0.bits() % (last as u64 + 1)) as usize;

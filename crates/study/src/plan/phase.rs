@@ -1,4 +1,4 @@
-//! The phases of a trial, as facts.
+//! Types that describe the phases of a trial.
 
 use crate::settings::Settings;
 use analysis::procedure::Point;
@@ -6,25 +6,25 @@ use analysis::procedure::Point;
 /// One phase of a trial.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Phase {
-    /// Which one.
+    /// Kind of the phase.
     pub kind: PhaseKind,
-    /// What it does.
+    /// Work of the phase.
     pub work: PhaseWork,
     /// Expected length in seconds.
     pub seconds: f64,
 }
 
-/// What a phase does.
+/// Work of a phase.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PhaseWork {
-    /// What these words say.
+    /// Work that is described only in these words.
     Said(String),
     /// It offers load.
     Offer(Offer),
 }
 
 impl PhaseWork {
-    /// Load at a point, with the arrivals that a study asks for.
+    /// Returns load at a point, with the study's arrival process.
     pub(super) fn offer(at: Option<Point>, settings: &Settings, length: OfferLength) -> PhaseWork {
         PhaseWork::Offer(Offer {
             at,
@@ -38,51 +38,53 @@ impl PhaseWork {
 /// Load that a phase offers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Offer {
-    /// Where on the axis; none in a plan: where the procedure asks.
+    /// Point on the axis; `None` in a plan if the procedure chooses it later.
     pub at: Option<Point>,
-    /// Whether operations come like those of independent users, where they come at a rate.
+    /// True if arrivals at a rate are Poisson, like those of independent users.
     pub is_poisson: bool,
-    /// How many times as fast as they were recorded operations come; none: evenly or by chance.
+    /// Speed relative to the recording; `None` if arrivals are even or Poisson.
     pub recorded_speed: Option<f64>,
-    /// For how long.
+    /// Length of the load.
     pub length: OfferLength,
 }
 
-/// For how long load is offered.
+/// Length of offered load.
 #[derive(Clone, Debug, PartialEq)]
 pub enum OfferLength {
-    /// So long, ns.
+    /// A fixed time, ns.
     For(u64),
-    /// Until it is steady, and at most so long, ns.
+    /// Until throughput is steady, and at most this time, ns.
     UntilSteady(u64),
-    /// For so many operations, which are not counted.
+    /// Until this time after the last fault, ns, and at most the second time, ns.
+    UntilFaults(u64, u64),
+    /// A number of operations, which are not counted.
     Uncounted(u64),
-    /// As an imported step says.
+    /// The length that an imported step states.
     Step(String),
 }
 
 measure::word_enum! {
     /// The phases, in the order of a trial.
     pub enum PhaseKind {
-        /// The target is started or attached.
+        /// Starts or attaches the target.
         Target = "target",
-        /// Keyspace and tables are created or emptied.
+        /// Creates or empties keyspace and tables.
         Schema = "schema",
-        /// Rows are written.
+        /// Writes rows.
         Load = "load",
-        /// Flushes and compactions are awaited.
+        /// Waits for flushes and compactions.
         Settle = "settle",
-        /// The loaded data is kept as hard links.
+        /// Keeps the loaded data as hard links.
         Snapshot = "snapshot",
-        /// Nodes get another configuration, one after the other.
+        /// Changes the nodes' configuration, one node after the other.
         Restart = "restart",
-        /// The data is brought back to a snapshot.
+        /// Restores the data from a snapshot.
         Restore = "restore",
-        /// Load is offered, and not yet counted.
+        /// Offers load that is not yet counted.
         Warmup = "warmup",
-        /// Load is offered and counted.
+        /// Offers load that is counted.
         Measure = "measure",
-        /// Rows are read back and compared.
+        /// Reads rows back and compares them.
         Verify = "verify",
     }
 }

@@ -1,4 +1,4 @@
-//! Which trials a study becomes, and in which order.
+//! Tests of the trials that a study expands to, and of their order.
 
 use super::order::{Chance, balanced};
 use super::*;
@@ -99,8 +99,8 @@ fn a_snapshot_is_made_once_and_every_trial_begins_with_a_restore() {
     );
 }
 
-/// The trials of a ladder, in the order and with the operations of earlier versions: a run that was
-/// interrupted under one of them can be taken up again.
+/// The trials of a ladder keep the order and the operations of earlier versions, so that a run
+/// interrupted under one of them can be resumed.
 #[test]
 fn a_ladder_is_planned_whole_and_only_its_first_point_is_certain() {
     let study = study(
@@ -134,7 +134,7 @@ fn a_ladder_is_planned_whole_and_only_its_first_point_is_certain() {
     assert!(plan.estimate.seconds_least < plan.estimate.seconds);
 }
 
-/// Five runs that helped less than they can tell did not end a ladder.
+/// A ladder did not end after five runs whose improvement was below the measurable difference.
 #[test]
 fn an_imported_ladder_ends_by_the_uncertainty_of_its_runs_if_they_do() {
     for (words, expected) in [("write", Some(0.02)), ("write n=1000", None)] {
@@ -151,7 +151,7 @@ fn an_imported_ladder_ends_by_the_uncertainty_of_its_runs_if_they_do() {
     }
 }
 
-/// A procedure that finds its points on the way has turns for as many as they can be at most.
+/// A procedure that finds its points during the run has turns for the maximum number of points.
 #[test]
 fn turns_without_a_point_are_planned_where_they_will_come() {
     let study = study(
@@ -246,7 +246,7 @@ fn every_item_has_every_place_equally_often_and_follows_every_other() {
             assert!(most - least <= 1, "{context}");
             assert_eq!(counts.iter().sum::<usize>(), blocks, "{context}");
         }
-        // A whole design: one square of an even number of items, two of an odd one.
+        // A complete design: one square for an even number of items, two for an odd one.
         let whole = if items % 2 == 0 { items } else { 2 * items };
         if blocks % whole == 0 {
             let apart: BTreeSet<usize> = follows
@@ -322,8 +322,8 @@ fn the_shipped_first_look_fits_its_promises() {
     assert!(seconds(None, Some("ci")) < seconds(None, Some("laptop")));
 }
 
-/// Blocks beyond the least are planned, and not certain; those that are added come behind, in
-/// their own order, and change no name of what was there.
+/// Blocks beyond the minimum are planned, but not certain. Added blocks follow in their own order,
+/// and change no existing name.
 #[test]
 fn blocks_that_may_come_are_not_certain_and_added_ones_move_none() {
     let mut study = study(
@@ -352,7 +352,7 @@ fn blocks_that_may_come_are_not_certain_and_added_ones_move_none() {
     );
 }
 
-/// A comparison of compressors over random bytes was planned without a word.
+/// A comparison of compressors with random bytes was planned without a warning.
 #[test]
 fn what_keeps_a_question_about_storage_from_its_answer_is_warned_of() {
     let warnings = |rest: &str| {
@@ -375,7 +375,7 @@ fn what_keeps_a_question_about_storage_from_its_answer_is_warned_of() {
     );
     let compressible = "workload: {use: kv, params: {compressible: 0.7}}\n";
     assert_eq!(warnings(&format!("{compressible}{compressors}")), "");
-    // Both have the same ratio on disk unless flushes use what the table has.
+    // Both have the same ratio on disk unless flushes use the table's compressor.
     let zstd = compressors.replace("Snappy", "Zstd");
     let said = warnings(&format!("{compressible}{zstd}"));
     assert!(said.starts_with("Cassandra flushes with LZ4 where a table has ZstdCompressor"));
@@ -384,7 +384,7 @@ fn what_keeps_a_question_about_storage_from_its_answer_is_warned_of() {
         "b: {target: {local: {yaml: {flush_compression: table}}}, ",
     );
     assert_eq!(warnings(&format!("{compressible}{table}")), "");
-    // Of variants that store the same in the same way, nothing is to be said.
+    // Variants that store the same data in the same way need no message.
     let consistency = "variants: {a: {}, b: {workload: {consistency: {read: ONE}}}}\n";
     assert_eq!(
         warnings(&format!("workload: {{use: kv}}\n{consistency}")),
@@ -395,7 +395,7 @@ fn what_keeps_a_question_about_storage_from_its_answer_is_warned_of() {
     assert!(warnings(sizes).contains("differ in `workload.params`"));
 }
 
-/// The names of steps in the order in which they are measured, block by block.
+/// Returns the names of steps in the order of measurement, block by block.
 fn steps_in_order(rest: &str, seed: u64) -> Vec<String> {
     let text = format!("study: s\nquestion: q\nseed: {seed}\ntarget: {{null: {{}}}}\n{rest}");
     let study = resolve("s", &text, &Overrides::default()).unwrap();
@@ -429,7 +429,7 @@ fn steps_of_another_tool_run_in_the_order_of_its_words_whatever_the_seed() {
     }
 }
 
-/// Sides take turns as wholes: whatever one has made is there for its own next step.
+/// Sides take turns as a whole: the results of a side's step exist for its next step.
 #[test]
 fn the_sides_of_a_comparison_of_imports_take_turns_with_all_their_steps() {
     let rest = "workload: {stress: ['write n=9 -rate threads=1', 'read n=9 -rate threads=1']}\n\

@@ -1,4 +1,4 @@
-//! What the phases of a plan do, in words.
+//! Describes in words the work of a plan's phases.
 
 use crate::data_state::Preparation;
 use crate::estimate;
@@ -13,7 +13,7 @@ use std::fmt;
 use target::Target;
 use workload::Program;
 
-/// How long a step is, in words and in seconds.
+/// Returns the length of a step, in words and in seconds.
 pub(super) fn step_words(settings: &Settings, step: &Step, point: Option<Point>) -> (String, f64) {
     let of_operations = |count| estimate::of_operations(count, settings, point);
     match step.limit {
@@ -77,7 +77,7 @@ pub(super) fn load_words(settings: &Settings) -> String {
     }
 }
 
-/// How all rows are read back, and whether that proves anything.
+/// Describes how all rows are read back, and whether that proves anything.
 pub(super) fn read_back_words(levels: &Levels) -> String {
     let Levels {
         copies,
@@ -108,7 +108,7 @@ pub(super) fn restore_words(settings: &Settings) -> String {
     format!("{how}{cache}")
 }
 
-/// A target in words.
+/// Describes a target in words.
 pub fn target_words(target: &Target) -> String {
     match target {
         Target::Local(local) => format!(
@@ -164,6 +164,12 @@ impl fmt::Display for Offer {
             OfferLength::UntilSteady(max_ns) => {
                 write!(f, ", until steady, at most {}", duration(*max_ns))
             }
+            OfferLength::UntilFaults(after_ns, max_ns) => write!(
+                f,
+                ", until {} after the last fault, at most {}",
+                duration(*after_ns),
+                duration(*max_ns)
+            ),
             OfferLength::Uncounted(operations) => {
                 let count = human::format_count(*operations);
                 write!(f, ", {count} operations, not counted")

@@ -1,5 +1,5 @@
-//! What is said of a study before it runs: what was adapted, what imports do differently here,
-//! what a grid is, and what an endurance cannot see without its probes.
+//! Notes on a study before it runs: adapted settings, differences of imports, the combinations of a
+//! grid, and what an endurance run cannot see without its probes.
 
 use super::Resolved;
 use crate::settings::{Overrides, Variant};
@@ -7,7 +7,7 @@ use analysis::VariantName;
 use analysis::screen::Design;
 use target::Target;
 
-/// A sentence each.
+/// Returns the notes, a sentence each.
 pub(super) fn notes(
     resolved: &Resolved,
     overrides: &Overrides,
@@ -38,7 +38,7 @@ pub(super) fn notes(
     notes
 }
 
-/// Each note once; with the names of the sides where it does not hold for all of them.
+/// Returns each note once; with the names of the sides if it does not hold for all of them.
 fn notes_of_imports(sides: &[(VariantName, Vec<String>)]) -> Vec<String> {
     let mut notes = Vec::new();
     for note in sides.iter().flat_map(|(_, notes)| notes) {
@@ -56,7 +56,7 @@ fn notes_of_imports(sides: &[(VariantName, Vec<String>)]) -> Vec<String> {
     notes
 }
 
-/// What a grid is, in words: its combinations, and the points of each.
+/// Describes a grid: its combinations, and the points of each.
 fn grid(resolved: &Resolved) -> Option<String> {
     let first = resolved.variants.first().filter(|_| resolved.has_grid)?;
     let points = first.settings.procedure.outlook().points;
@@ -73,7 +73,7 @@ fn grid(resolved: &Resolved) -> Option<String> {
     Some(format!("a grid of {}", axes.join(" × ")))
 }
 
-/// A probe by its key, and what nobody sees without it.
+/// A probe by its key, and the observation that is missing without it.
 const WITHOUT: [(&str, &str); 4] = [
     ("processes", "whether a node's memory grows"),
     ("jvm", "whether direct buffers, open files and threads grow"),
@@ -87,7 +87,7 @@ const WITHOUT: [(&str, &str); 4] = [
     ),
 ];
 
-/// A sentence of the variants whose long trial lacks a probe.
+/// Returns a sentence if a variant with a long trial lacks a probe.
 fn unseen(variants: &[Variant]) -> Option<String> {
     let settings = variants.iter().map(|variant| &variant.settings);
     let long: Vec<_> = settings.filter(|s| s.procedure.endurance().is_some()).collect();

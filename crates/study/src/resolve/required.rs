@@ -1,11 +1,11 @@
-//! Requirements that can never be judged, or never be met: a mistake rather than a missed one.
+//! Reports requirements that can never be judged, or never be met, as mistakes of the study.
 
 use crate::settings::{Require, Variant, Where};
 use analysis::procedure::{Outlook, Point};
 use std::collections::BTreeSet;
 use yaml::{Diagnostics, Node};
 
-/// Says what is wrong with what each variant requires, each thing once.
+/// Reports the mistakes in each variant's requirements, each one once.
 pub(super) fn check(root: &Node, variants: &[Variant], out: &mut Diagnostics) {
     let mut said = BTreeSet::new();
     let own = || variants.iter().filter(|variant| !variant.is_added);
@@ -46,7 +46,7 @@ fn mistakes(variant: &Variant, variants_count: usize) -> Vec<Mistake> {
     found
 }
 
-/// Values at which no point is measured, where all points are known.
+/// Reports values at which no point is measured, if all points are known.
 fn beside_points(require: &Require, outlook: &Outlook) -> Option<Mistake> {
     let Where::Values(values) = &require.at else {
         return None;
@@ -62,7 +62,7 @@ fn beside_points(require: &Require, outlook: &Outlook) -> Option<Mistake> {
     Some((".at", message, Some(hint)))
 }
 
-/// More throughput than is offered at a rate.
+/// Reports a required throughput that is higher than the offered rate.
 fn above_rates(require: &Require, outlook: &Outlook) -> Option<Mistake> {
     let least = require.ops_per_s?;
     let is_judged = |value: f64| match &require.at {

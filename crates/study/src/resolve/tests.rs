@@ -1,4 +1,5 @@
-//! Mistakes and where they are shown; what scales, variants and the command line change.
+//! Tests of mistakes and the places where they are shown, and of changes by scales, variants and
+//! the command line.
 
 mod attached;
 mod endurance;
@@ -43,7 +44,7 @@ fn good(overrides: &Overrides) -> Study {
     resolve("s.yaml", GOOD, overrides).unwrap()
 }
 
-/// Such a ladder was planned without its end, and nobody was told.
+/// A range was once planned without its end, and no message said so.
 #[test]
 fn a_range_with_an_end_has_all_its_points_or_is_refused() {
     let with = |axis: &str| GOOD.replace("threads: [4, 8]", axis);
@@ -161,7 +162,7 @@ fn what_is_missing_and_what_comes_later_is_said() {
             s.yaml:1:1: `question` is missing
               hint: it means: The question, in words. The report answers it first.
             s.yaml:1:1: `workload` is missing
-              hint: it means: What is asked of the target.
+              hint: use, file, table, stress, nb, ycsb, easy, recorded: `cassay explain workload`
             s.yaml:1:1: `procedure` is missing
               hint: for example: procedure: {fixed: {threads: 16}}
             s.yaml:2:9: `target` needs one of `local`, `attach`, `null`
@@ -313,7 +314,7 @@ fn the_target_flag_replaces_every_variants_target_and_says_what_is_left_out() {
     assert_eq!(study.notes.len(), 1);
 }
 
-/// What the notes of a study are whose two variants run these cassandra-stress commands.
+/// Returns the notes of a study whose two variants run these cassandra-stress commands.
 fn notes_of(one: &str, other: &str) -> Vec<String> {
     let text = format!(
         "study: s\nquestion: q\ntarget: {{null: {{}}}}\nworkload: {{stress: '{one}'}}\n\

@@ -1,7 +1,7 @@
-//! What is measured beside variants with faults, if the study asks for it: the same without them.
+//! Adds variants without faults beside the variants that have them, if the study asks for it.
 //!
-//! What must hold: they differ by their faults alone. They have the study's seed and take turns in
-//! its blocks as all variants do, so that both are asked the same.
+//! A variant and its pair differ by faults alone. They have the study's seed and take turns in its
+//! blocks as all variants do, so that both get the same operations.
 
 use crate::check;
 use crate::settings::{Draft, Settings, Variant};
@@ -11,13 +11,14 @@ use yaml::{Diagnostics, Node};
 
 const PATH: &str = "repeat.without_faults";
 
-/// What it is called; of several, behind the name of the first that it belongs to.
+/// Name of the added variant; if there are several, it follows the name of the first variant that
+/// it belongs to.
 const NAME: &str = "without-faults";
 
-/// What the only side of a study is called beside it.
+/// Name of a study's only side beside it.
 const WITH: &str = "with-faults";
 
-/// Adds those that are missing.
+/// Adds the variants that are missing.
 pub(super) fn add(base: &Node, tree: &Tree, variants: &mut Vec<Variant>, out: &mut Diagnostics) {
     if !Draft::of(tree).repeat.without_faults {
         return;
@@ -68,7 +69,7 @@ fn without(variant: &Variant, settings: Settings) -> Variant {
     }
 }
 
-/// Its name is a folder, and tells it from the others.
+/// Checks that a name is a valid folder name, and unique.
 fn name(base: &Node, name: &VariantName, variants: &[Variant], out: &mut Diagnostics) {
     let why = match check::name(name.as_str()) {
         Err(why) => why,

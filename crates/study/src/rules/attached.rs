@@ -1,5 +1,5 @@
-//! What machines of an attached cluster need, and that whoever runs the study stands behind what is
-//! read and run there.
+//! Rules for the machines of an attached cluster: the keys they need, and the user's trust in what
+//! is read and run there.
 
 use super::Subject;
 use super::destination;
@@ -8,10 +8,10 @@ use std::net::IpAddr;
 use target::{NODE_PLACE, NodePlace};
 use yaml::{Diagnostics, Node, Raw};
 
-/// Where the machines stand.
+/// Path of the machines.
 const HOSTS: &str = "target.attach.hosts";
 
-/// Where addresses are translated.
+/// Path of the address translations.
 const TRANSLATED: &str = "target.attach.addresses";
 
 pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
@@ -33,8 +33,8 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     said(subject, HOSTS, hosts, out);
 }
 
-/// A bundle says who is trusted and where nodes are, which is behind a proxy: there is nothing of
-/// them but CQL.
+/// Checks keys beside a bundle: it names its CA and the proxy in front of the nodes, so they can be
+/// reached by CQL only.
 fn bundled(subject: &Subject<'_>, out: &mut Diagnostics) {
     const BUNDLE: &str = "target.attach.secure_connect_bundle";
     if !subject.wrote(BUNDLE) {
@@ -52,7 +52,7 @@ fn bundled(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Both sides of a line are addresses, and no two nodes are one.
+/// Checks that both sides of a translation are addresses, and that no address occurs twice.
 fn translated(subject: &Subject<'_>, out: &mut Diagnostics) {
     let lines = subject.node.at(TRANSLATED).and_then(Node::entries);
     let mut sides: [Vec<NodePlace>; 2] = Default::default();
@@ -80,7 +80,7 @@ fn translated(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// The items of a list; what is none is one.
+/// Returns the items of a list; any other node is a list of one.
 fn items(node: &Node) -> &[Node] {
     match &node.raw {
         Raw::List(items) => items.as_slice(),
@@ -100,7 +100,7 @@ fn addresses(host: &Node, out: &mut Diagnostics) {
     }
 }
 
-/// What is said of one machine, or of all.
+/// Checks the keys of one machine, or of all.
 fn said(subject: &Subject<'_>, path: &str, host: &Node, out: &mut Diagnostics) {
     for key in ["folder", "logs", "data"] {
         let Some(node) = host.entry(key).map(|entry| &entry.value) else {
@@ -139,7 +139,7 @@ fn control(subject: &Subject<'_>, path: &str, host: &Node, out: &mut Diagnostics
     }
 }
 
-/// All that is a word below a node.
+/// Returns every scalar below a node.
 fn words(node: &Node) -> Box<dyn Iterator<Item = &Node> + '_> {
     match &node.raw {
         Raw::List(items) => Box::new(items.iter().flat_map(words)),
@@ -148,7 +148,7 @@ fn words(node: &Node) -> Box<dyn Iterator<Item = &Node> + '_> {
     }
 }
 
-/// Whether a program takes it for a name, and for nothing else.
+/// Returns true if programs read a text as a plain name, not as an option.
 fn is_name(text: &str) -> bool {
     let plain = text.replace(NODE_PLACE, "x");
     plain.starts_with(|c: char| c.is_ascii_alphanumeric())

@@ -1,5 +1,5 @@
-//! Which Cassandra and which Java local nodes are: a release by its name, or what somebody has
-//! instead, which is looked at here, so that all of it is known before anything starts.
+//! Determines the Cassandra and Java versions of local nodes: a named release, or a build of the
+//! user's own. A build is examined here, so that everything is known before anything starts.
 
 use super::preset;
 use super::subject::Subject;
@@ -20,7 +20,7 @@ const JAVA: &str = "target.local.java";
 
 const NO_TARBALL_HINT: &str = "name a binary distribution, as apache-cassandra-5.0.9-bin.tar.gz";
 
-/// What cannot be started, and why.
+/// Setting that cannot be started, with the reason.
 struct Mistake {
     path: &'static str,
     why: String,
@@ -37,7 +37,7 @@ impl Mistake {
     }
 }
 
-/// Says what cannot be started.
+/// Reports settings that cannot be started.
 pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     if !subject.has("target.local") {
         return;
@@ -59,7 +59,8 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
         classes(&local.release, subject, out);
     }
     let settled = settled(&mut local, subject.node, subject.overrides);
-    // A file that was not fetched whole is no archive either; its digest says more.
+    // The digest comes first: an incomplete download is not a valid archive either, and the digest
+    // says more.
     mistakes.extend(compared(&local.origin).and(settled).err());
     for Mistake { path, why, hint } in mistakes {
         let message = format!("`{path}`: {why}");
@@ -68,8 +69,8 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     trust(subject, out);
 }
 
-/// Compares a distribution as one file with its digest. All of it is read for that: once, and not
-/// by every rule that asks for the release.
+/// Compares the digest of a distribution that is one file. It reads the whole file, so it runs
+/// once, and not in every rule that needs the release.
 fn compared(origin: &Origin) -> Result<(), Mistake> {
     let Origin::Tarball { file, sha256 } = origin else {
         return Ok(());
@@ -92,7 +93,7 @@ fn compared(origin: &Origin) -> Result<(), Mistake> {
     ))
 }
 
-/// Classes that tables are to have, of which a release may not have each.
+/// Checks that a release has the classes that the tables use.
 fn classes(release: &Release, subject: &Subject<'_>, out: &mut Diagnostics) {
     for path in ["keyspace.compaction.class", "keyspace.compression.class"] {
         let named = subject.node.at(path).and_then(Node::text);
@@ -103,7 +104,7 @@ fn classes(release: &Release, subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// What is a program of somebody's own needs the word of who runs it.
+/// Checks trust: a program of the user's own needs `--trust` or the command line.
 fn trust(subject: &Subject<'_>, out: &mut Diagnostics) {
     let own = subject.node.at(CASSANDRA).filter(|node| matches!(node.raw, Raw::Map(_)));
     let java = subject
@@ -128,8 +129,8 @@ fn trust(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Where a file of a study is: found from the study's folder, one of the command line from where it
-/// was given.
+/// Returns the path of a file: a study's is relative to the study's folder, one of the command line
+/// to the current folder.
 fn located(path: &Path, node: &Node, key: &str, overrides: &Overrides) -> PathBuf {
     let stands_in_study = node.at(key).is_some_and(|node| node.place.source == 0);
     match overrides.files.as_ref().filter(|_| stands_in_study) {
@@ -138,15 +139,15 @@ fn located(path: &Path, node: &Node, key: &str, overrides: &Overrides) -> PathBu
     }
 }
 
-/// Looks at what local nodes are to be started from, and writes down what it is; settings get the
-/// names of its line. What got another name, and a Java that nobody supports, a sentence each.
+/// Examines what local nodes are to be started from, records its version, and gives settings the
+/// names of its line. Returns a sentence for each renamed setting, and for an unsupported Java.
 pub fn settle(target: &mut Target, node: &Node, overrides: &Overrides) -> Vec<String> {
     let Target::Local(local) = target else {
         return Vec::new();
     };
-    // A mistake was said by the rule.
+    // The rule has reported a mistake.
     let _ = settled(local, node, overrides);
-    // All jars are read for it: once, and not by every rule that asks for the release.
+    // It reads all jars, so it runs once, and not in every rule that needs the release.
     if let Origin::Home(home) = &local.origin {
         local.build = Home::read(home).ok().and_then(|home| identified(&home));
     }
@@ -155,14 +156,14 @@ pub fn settle(target: &mut Target, node: &Node, overrides: &Overrides) -> Vec<St
     let java = match &local.java {
         None => java_majors(&local.release).first().copied(),
         Some(JavaChoice::Major(major)) => Some(*major),
-        // Its version is known when it runs.
+        // Its version is known only when it runs.
         Some(JavaChoice::Home(_)) => None,
     };
     said.extend(java.and_then(|major| java_unsupported(&local.release, major)));
     said
 }
 
-/// The same of all settings, those too that faults change on such nodes.
+/// Does the same for all settings, including those that faults change on such nodes.
 pub fn settle_all(settings: &mut Settings, node: &Node, overrides: &Overrides) -> Vec<String> {
     let mut renamed = settle(&mut settings.target, node, overrides);
     if let Target::Local(local) = &settings.target {
@@ -175,7 +176,7 @@ pub fn settle_all(settings: &mut Settings, node: &Node, overrides: &Overrides) -
     renamed
 }
 
-/// Gives settings the names that they have in a release.
+/// Renames settings to their names in a release; returns a sentence for each change.
 fn named(release: &Release, yaml: &mut Map<String, Value>) -> Vec<String> {
     let line = release.line();
     let renamed = target::yaml_renamed(line, yaml);
@@ -187,7 +188,7 @@ fn named(release: &Release, yaml: &mut Map<String, Value>) -> Vec<String> {
     renamed.into_iter().map(note).collect()
 }
 
-/// The spec with the release of what it is started from.
+/// Returns the spec with the release that its nodes are started from.
 pub(super) fn found(draft: &Draft, subject: &Subject<'_>) -> LocalSpec {
     let mut local = draft.local();
     let _ = settled(&mut local, subject.node, subject.overrides);
@@ -226,7 +227,7 @@ fn settled(local: &mut LocalSpec, node: &Node, overrides: &Overrides) -> Result<
                     "name the folder with the source",
                 ));
             }
-            // What is there already says what will be; before the first build, its plan does.
+            // An existing build has a release; before the first build, the source tree names it.
             if let Ok(found) = Home::read(home) {
                 local.release = found.release;
             } else if let Some(planned) = planned(home) {
@@ -241,13 +242,13 @@ fn settled(local: &mut LocalSpec, node: &Node, overrides: &Overrides) -> Result<
     Ok(())
 }
 
-/// What tells a home from others.
+/// Returns the identity of a home: its digest and commit.
 fn identified(home: &Home) -> Option<Box<BuildIdentity>> {
     let (digest, commit) = (home.digest().ok()?, home.commit());
     Some(Box::new(BuildIdentity { digest, commit }))
 }
 
-/// The version that a source tree will be built as, as its `build.xml` says.
+/// Returns the version that a source tree's `build.xml` will build.
 fn planned(home: &Path) -> Option<Release> {
     let text = foreign::text(FileKind::Home, home.join("build.xml")).ok()?;
     let (_, rest) = text.split_once("name=\"base.version\"")?;
@@ -255,7 +256,8 @@ fn planned(home: &Path) -> Option<Release> {
     Release::built(rest.split('"').next()?)
 }
 
-/// Refuses a Java that is not there, or that its own folder says not to fit.
+/// Refuses a Java home that does not exist, or whose `release` file names a version that does not
+/// fit.
 fn java_of(home: &Path, release: &Release) -> Result<(), Mistake> {
     let shown = home.display();
     if !home.join("bin/java").is_file() {

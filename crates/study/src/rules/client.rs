@@ -1,4 +1,4 @@
-//! What the machines of clients need, and what they say themselves.
+//! Rules for the machines of clients: the keys they need, and the keys they exclude.
 
 use super::Subject;
 use super::destination;
@@ -7,10 +7,10 @@ use super::trust::{HINT, is_own_word};
 use crate::tree::Tree;
 use yaml::{Diagnostics, Raw};
 
-/// Where the machines stand.
+/// Path of the machines.
 const MACHINES: &str = "client.machines";
 
-/// Where pods do.
+/// Path of the pods.
 const PODS: &str = "client.kubernetes";
 
 pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
@@ -23,7 +23,7 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
         Raw::List(items) => items.as_slice(),
         _ => std::slice::from_ref(node),
     };
-    // Whoever names a file stands behind what it holds.
+    // A trusted file's content is trusted too.
     let is_named = is_own_word(subject.overrides, node);
     for item in items {
         if let Some(entry) = item.entry("ssh") {
@@ -40,7 +40,7 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// What `kubectl` is given is a name, and somebody stands behind it.
+/// Checks that the arguments for `kubectl` are names, and trusted.
 fn pods(subject: &Subject<'_>, out: &mut Diagnostics) {
     let Some(node) = subject.node.at(PODS) else {
         return;
@@ -63,7 +63,8 @@ fn pods(subject: &Subject<'_>, out: &mut Diagnostics) {
     kubernetes::names(subject, PODS, &["image"], out);
 }
 
-/// Parts of a range are those of an import, and as large as the workers of their clients.
+/// Checks that `client.split: range` belongs to an import, and that the workers of every machine
+/// are stated, since the parts are proportional to them.
 fn split(subject: &Subject<'_>, out: &mut Diagnostics) {
     const SPLIT: &str = "client.split";
     if subject.text(SPLIT) != Some("range") {

@@ -1,4 +1,4 @@
-//! The state of the data: how much can be loaded where, and what can bring it back.
+//! Rules for the state of the data: how much can be loaded where, and how it can be reset.
 
 use super::subject::Subject;
 use ::yaml::Diagnostics;
@@ -45,7 +45,7 @@ fn restore(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Loads that are measured in bytes.
+/// Checks loads that are given in bytes.
 fn amount(subject: &Subject<'_>, out: &mut Diagnostics) {
     let path = "data.load.fraction";
     if subject.wrote(path) {

@@ -1,13 +1,14 @@
-//! What is said of machines that `ssh` finds: `ssh` is given what stands there, and its
-//! configuration may run a program.
+//! Rules for machines that are reached by `ssh`: the text is passed to `ssh`, whose configuration
+//! may run a program.
 
 use super::trust::HINT;
 use yaml::{Diagnostics, Node};
 
-/// What to write where a destination stands that is none.
+/// Hint for an invalid destination.
 const FORM: &str = "write HOST, USER@HOST or ssh://USER@HOST:PORT";
 
-/// Looks at one at `path`; `does` is what is done with the machine, if nobody stands behind it.
+/// Checks the destination at `path`; `does` says what is done with the machine, for an untrusted
+/// one.
 pub(super) fn check(
     is_trusted: bool,
     (path, node): (&str, &Node),

@@ -1,4 +1,5 @@
-//! Faults: what they break must be there and ours, and they end within the measured window.
+//! Rules for faults: their targets must exist and be local or declared, and they end within the
+//! measured window.
 
 use super::subject::Subject;
 use crate::human;
@@ -13,7 +14,7 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     let Some(node) = subject.node.at("faults") else {
         return;
     };
-    // In front of a study for nodes of ours, the null target leaves them out, and says so.
+    // If the null target replaces a study's own target, faults are left out with a note.
     if subject.has("target.null") && subject.target_replaced {
         return;
     }
@@ -26,7 +27,7 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     let Raw::List(items) = &node.raw else {
         return;
     };
-    // An item with a mistake has been told, and says nothing here.
+    // Mistakes in an item have been reported, and are skipped here.
     let items: Vec<Item<'_>> = items.iter().zip(&draft.faults).map(Item::of).collect();
     let ground = draft.ground();
     for item in &items {
@@ -55,7 +56,7 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// The names of what the target breaks itself, which are others than ours.
+/// Checks the names of an attached target's own faults, which must differ from the built-in ones.
 pub(super) fn commands(subject: &Subject<'_>, out: &mut Diagnostics) {
     let entries = subject.node.at("target.attach.faults");
     for entry in entries.and_then(Node::entries).unwrap_or_default() {
@@ -71,7 +72,7 @@ pub(super) fn commands(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// What a target would need that has nothing to be broken.
+/// Returns a hint if the target has nothing that a fault could break.
 fn missing(subject: &Subject<'_>, draft: &Draft) -> Option<&'static str> {
     match draft.kind {
         _ if subject.has("target.local") => None,
@@ -85,7 +86,7 @@ fn missing(subject: &Subject<'_>, draft: &Draft) -> Option<&'static str> {
     }
 }
 
-/// One item: what was written, and what it says.
+/// One item: its node, and its parsed draft.
 struct Item<'a> {
     node: &'a Node,
     draft: &'a FaultDraft,
@@ -105,7 +106,7 @@ impl<'a> Item<'a> {
         self.node.at(path).is_some()
     }
 
-    /// Whether it says when, for how long and how.
+    /// Returns true if it has a time, a length and a kind.
     fn is_whole(&self) -> bool {
         let is_said = |kind: &target::fault::Kind| kind.length.is_said();
         let has_length = self.draft.for_ns.is_some() || self.wrote("until");
@@ -113,8 +114,8 @@ impl<'a> Item<'a> {
         self.wrote("at") && !self.draft.kinds.is_empty() && lasts
     }
 
-    /// Whether its times are known without the length of the window: of an imported command line it
-    /// is known only when that has been read, or not at all.
+    /// Checks keys that need the window's length: for an imported command line it is known only
+    /// after reading it, or not at all.
     fn in_a_step(&self, out: &mut Diagnostics) {
         for key in ["until", "every", "seed"].into_iter().filter(|key| self.wrote(key)) {
             let message = format!("`faults.{key}` needs a `window`, and a command line has none");
@@ -122,7 +123,7 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// Whether its kinds are such that there are, on its target.
+    /// Checks that its target has its kinds of faults.
     fn names(&self, draft: &Draft, out: &mut Diagnostics) {
         let Some(kind) = self.node.at("kind") else {
             return;
@@ -139,7 +140,7 @@ impl<'a> Item<'a> {
         };
         for node in names {
             let text = node.text().filter(|text| draft.kind_of(text).is_none());
-            // What is no name has been told.
+            // An invalid name has been reported.
             if let Some(text) = text.filter(|text| crate::check::name(text).is_ok()) {
                 let (message, hint) = crate::check::unknown("faults.kind", text, &known);
                 out.add(&node.place, message, hint);
@@ -147,7 +148,7 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// Whether there is what its kinds break.
+    /// Checks that the target has what its kinds break.
     fn kinds(&self, draft: &Draft, ground: FaultTargets, out: &mut Diagnostics) {
         let breaks_volumes =
             |kind: &&target::fault::Kind| kind.needs.iter().any(|one| one.is_of_volumes());
@@ -188,7 +189,7 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// Whether the numbers are of nodes and hosts that there are.
+    /// Checks that its numbers refer to nodes and hosts that exist.
     fn places(&self, ground: FaultTargets, out: &mut Diagnostics) {
         let takes_all = |kind: &&target::fault::Kind| kind.place == Place::Cluster;
         if let Some(kind) = self.draft.kinds.iter().find(takes_all)
@@ -237,7 +238,7 @@ impl<'a> Item<'a> {
         self.split(hosts, out);
     }
 
-    /// Whether those that are cut are cut from somebody else.
+    /// Checks that isolated hosts are cut off from other hosts.
     fn split(&self, hosts: usize, out: &mut Diagnostics) {
         let mut kinds = self.draft.kinds.iter();
         if let Some(kind) = kinds.find(|kind| kind.place == Place::Split)
@@ -265,7 +266,7 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// Whether what is said besides can come about where it is, and before it is over.
+    /// Checks that its options can take effect at its place, and before it ends.
     fn limits(&self, ground: FaultTargets, out: &mut Diagnostics) {
         let options = &self.draft.options;
         if let (Some(leave), Some(volume)) = (options.leave_bytes, ground.volume_bytes)
@@ -333,7 +334,7 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// Whether what is said besides says something of one of its kinds, and nothing is missing.
+    /// Checks that each option belongs to one of its kinds, and that none is missing.
     fn options(&self, out: &mut Diagnostics) {
         let kinds = || self.draft.kinds.iter();
         for knob in Knob::ALL {
@@ -374,7 +375,8 @@ fn within_window(
     }
 }
 
-/// Who is broken already cannot be seen to break. Of an item that repeats, one is enough.
+/// Checks that faults do not overlap on one target: a second fault could not be observed. One
+/// report is enough for a repeating item.
 fn alone(
     items: &[Item<'_>],
     faults: &[(usize, Fault)],

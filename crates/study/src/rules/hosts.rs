@@ -1,4 +1,4 @@
-//! Local nodes and the hosts that they live on: numbers, racks, limits.
+//! Rules for local nodes and their hosts: numbers, racks, limits.
 
 use super::machines;
 use super::subject::Subject;
@@ -30,7 +30,7 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     startable(subject, out);
 }
 
-/// What no machine could start.
+/// Reports settings with which no machine could start the nodes.
 fn startable(subject: &Subject<'_>, out: &mut Diagnostics) {
     let local = super::cassandra::found(&Draft::of(subject.tree), subject);
     for refusal in target::spec_refusals(&local) {
@@ -39,7 +39,7 @@ fn startable(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// A part of the machine is so many of something.
+/// Checks that a part of the machine has both units and a count.
 fn topology(subject: &Subject<'_>, out: &mut Diagnostics) {
     const KEYS: [(&str, &str, &str); 2] = [
         ("units", "count", "add `count: 2`, or remove it"),
@@ -98,10 +98,10 @@ fn topology(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// No core has more threads.
+/// Maximum number of threads of a core.
 const THREADS_OF_CORE_MAX: u64 = 8;
 
-/// Number of local nodes, whichever way it was written.
+/// Returns the number of local nodes, in whichever way it was written.
 pub fn nodes_count(subject: &Subject<'_>) -> Option<u64> {
     subject.has("target.local").then_some(())?;
     match on_hosts(subject) {
@@ -116,7 +116,7 @@ fn on_hosts(subject: &Subject<'_>) -> Option<u64> {
     Some(shares(subject)?.iter().sum())
 }
 
-/// How many nodes each host has.
+/// Returns the number of nodes on each host.
 fn shares(subject: &Subject<'_>) -> Option<Vec<u64>> {
     let hosts = subject.count(HOSTS)?.min(format::LOCAL_NODES_MAX);
     let each = subject.count("target.local.nodes_per_host")?;
@@ -125,7 +125,7 @@ fn shares(subject: &Subject<'_>) -> Option<Vec<u64>> {
     Some((0..hosts as usize).map(of).collect())
 }
 
-/// How many nodes the host has that has most of them.
+/// Returns the largest number of nodes on one host.
 fn most(subject: &Subject<'_>) -> Option<u64> {
     if subject.wrote(HOSTS) {
         return shares(subject)?.into_iter().max();
@@ -163,7 +163,7 @@ fn racks(subject: &Subject<'_>, out: &mut Diagnostics) {
         subject.say(path, message, Some(hint), out);
         return;
     }
-    // With hosts they are dealt to hosts, not to nodes.
+    // With hosts, racks are assigned to hosts, not to nodes.
     let (Some(places), word) = (
         hosts.or_else(|| nodes_count(subject)),
         hosts.map(|_| "host"),
@@ -220,7 +220,7 @@ fn too_many_copies(
     }
 }
 
-/// What only hosts have, without any.
+/// Reports keys that only hosts have, if there are no hosts.
 fn without_hosts(subject: &Subject<'_>, out: &mut Diagnostics) {
     if subject.wrote(HOSTS) {
         return;
@@ -238,7 +238,7 @@ fn without_hosts(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Hosts that have only addresses of their own cannot be limited.
+/// Reports limits of hosts with loopback isolation, which have only addresses of their own.
 fn limits_of_loopback(subject: &Subject<'_>, out: &mut Diagnostics) {
     if subject.text("target.local.isolation") != Some("loopback") {
         return;
@@ -253,7 +253,7 @@ fn limits_of_loopback(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Limits of a volume that is not there.
+/// Reports limits of a volume that does not exist.
 fn disk(subject: &Subject<'_>, out: &mut Diagnostics) {
     let path = "target.local.host.disk";
     if subject.wrote(path) && !subject.wrote("target.local.host.volume") {
@@ -263,7 +263,7 @@ fn disk(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// A host whose memory its nodes overrun before they answer.
+/// Reports a host whose memory is too small for its nodes to start.
 fn memory(subject: &Subject<'_>, out: &mut Diagnostics) {
     let path = "target.local.host.memory";
     let (Some(memory), Some(heap), Some(nodes)) = (
@@ -287,7 +287,7 @@ fn memory(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// A volume that is full before the data is loaded.
+/// Reports a volume that is too small for the loaded data.
 fn volume(subject: &Subject<'_>, out: &mut Diagnostics) {
     let path = "data.load.bytes_per_node";
     let (Some(volume), Some(bytes), Some(nodes)) = (
@@ -310,7 +310,7 @@ fn volume(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// The collector, said twice: the JVM refuses two.
+/// Reports two choices of a collector: the JVM refuses two.
 fn collector(subject: &Subject<'_>, out: &mut Diagnostics) {
     let path = "target.local.jvm";
     let options = subject.tree.at(path).map(Tree::items).unwrap_or_default();

@@ -1,17 +1,18 @@
-//! What is said of Kubernetes: `kubectl` is given names, and runs a program where its configuration
-//! says so.
+//! Rules for Kubernetes: `kubectl` gets names as arguments, and runs a program if its configuration
+//! names one.
 
 use super::subject::Subject;
 use super::trust::{HINT, is_own_word};
 use yaml::Diagnostics;
 
-/// A cluster of others that is there.
+/// Path of an attached cluster that Kubernetes describes.
 const ATTACHED: &str = "target.attach.kubernetes";
 
-/// What describes it.
+/// Keys of the resources that describe it.
 const OWNERS: [&str; 3] = ["k8ssandra", "cass_operator", "service"];
 
-/// A cluster of others: what describes it is said once, and nothing that would say it again.
+/// Checks an attached cluster: exactly one resource describes it, and no key repeats what that one
+/// states.
 pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     let Some(node) = subject.node.at(ATTACHED) else {
         return;
@@ -52,7 +53,7 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Pods for nodes of ours: somebody stands behind them, and what they are is said once.
+/// Checks pods of local nodes: they need trust, and other keys must not describe them too.
 pub(super) fn check_node_pods(subject: &Subject<'_>, out: &mut Diagnostics) {
     const PODS: &str = "target.local.pods";
     let Some(node) = subject.node.at(PODS) else {
@@ -90,7 +91,7 @@ pub(super) fn check_node_pods(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Looks at the context, the namespace, a secret, and further names of a section.
+/// Checks the context, the namespace, a secret, and further names of a section.
 pub(super) fn names(subject: &Subject<'_>, section: &str, others: &[&str], out: &mut Diagnostics) {
     for key in ["context", "namespace", "secret"].iter().chain(others) {
         let path = format!("{section}.{key}");

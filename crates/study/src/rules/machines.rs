@@ -1,5 +1,5 @@
-//! The machines that hosts of ours are: how they are reached, where on them ours is, and what of a
-//! stand-in they have not.
+//! Rules for machines as local hosts: how they are reached, which folder cassay uses there, and
+//! which limits of stand-ins they do not have.
 
 use super::destination;
 use super::subject::Subject;
@@ -16,7 +16,7 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     let Raw::List(items) = &node.raw else {
         return;
     };
-    // Whoever names a file stands behind what it holds.
+    // A trusted file's content is trusted too.
     let is_named = is_own_word(subject.overrides, node);
     for item in items {
         let is_trusted = is_named && is_own_word(subject.overrides, item);
@@ -53,7 +53,7 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// How many nodes each machine of a study takes, as far as they say it.
+/// Returns how many nodes each machine of a study takes; `None` for a machine that does not say.
 pub(super) fn nodes(study: &Node) -> Vec<Option<u64>> {
     let Some(Raw::List(items)) = study.at(PATH).map(|node| &node.raw) else {
         return Vec::new();
@@ -61,7 +61,7 @@ pub(super) fn nodes(study: &Node) -> Vec<Option<u64>> {
     items.iter().map(|item| value(item, "nodes")?.1.parse().ok()).collect()
 }
 
-/// A number for every machine, where none is left that takes it.
+/// Reports `nodes_per_host` if every machine has its own number.
 fn shares(subject: &Subject<'_>, out: &mut Diagnostics) {
     const EACH: &str = "target.local.nodes_per_host";
     let all = nodes(subject.node);
@@ -79,7 +79,7 @@ fn value<'a>(item: &'a Node, key: &str) -> Option<(&'a Node, &'a str)> {
     Some((node, node.text()?))
 }
 
-/// What a JVM takes in a path, and a shell as one word.
+/// Checks that a folder is a path that a JVM accepts, and one word to a shell.
 fn folder(item: &Node, out: &mut Diagnostics) {
     let Some((node, text)) = value(item, "folder") else {
         return;
@@ -105,7 +105,7 @@ fn address(item: &Node, out: &mut Diagnostics) {
     }
 }
 
-/// Two hosts on one machine would share its memory and its disk.
+/// Reports a machine that is named twice: two hosts on it would share its memory and its disk.
 fn once_each(items: &[Node], out: &mut Diagnostics) {
     let mut seen: Vec<&str> = Vec::new();
     for (node, text) in items.iter().filter_map(|item| value(item, "ssh")) {

@@ -1,10 +1,10 @@
-//! Options of tables: names and values that CQL can take.
+//! Rules for table options: names and values that CQL accepts.
 
 use super::subject::Subject;
 use crate::tree::Tree;
 use ::yaml::{Diagnostics, did_you_mean};
 
-/// The options that a table of Cassandra 5.0 has, beside `compaction` and `compression`.
+/// Options of a table of Cassandra 5.0, besides `compaction` and `compression`.
 const KNOWN: &[&str] = &[
     "additional_write_policy",
     "allow_auto_snapshot",
@@ -37,7 +37,7 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// A mapping of texts, `class` among them where a class is needed.
+/// Checks a mapping of scalars, which needs a `class` unless it is switched off.
 fn map(subject: &Subject<'_>, key: &str, out: &mut Diagnostics) {
     let path = format!("keyspace.{key}");
     let Some(tree) = subject.tree.at(&path) else {
@@ -72,7 +72,8 @@ fn option(subject: &Subject<'_>, name: &str, value: &Tree, out: &mut Diagnostics
         let message = format!("`{name}` is not the name of an option: letters, digits and `_`");
         subject.say(&path, message, None, out);
     } else if !KNOWN.contains(&name) && subject.has("target.local") {
-        // An attached cluster may be of another version, or not Cassandra: it will say itself.
+        // An attached cluster may have another version, or not be Cassandra: its server will refuse
+        // the option itself.
         let message = format!("`{name}` is not an option of a table of Cassandra 5.0");
         let hint = did_you_mean(name, KNOWN.iter().copied());
         subject.say(&path, message, hint.as_deref(), out);

@@ -1,4 +1,5 @@
-//! A table that is read as it is: it must be somebody's, and nothing may be said of making it.
+//! Rules for an existing table that is read as it is: it must be on an attached cluster, and no key
+//! may create it.
 
 use super::subject::Subject;
 use crate::settings::Draft;
@@ -6,7 +7,7 @@ use ::yaml::Diagnostics;
 
 const TABLE: &str = "workload.table";
 
-/// What makes, fills or changes tables.
+/// Keys that create, fill or change tables.
 const MAKES: [&str; 6] = [
     "keyspace",
     "data.load",

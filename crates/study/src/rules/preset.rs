@@ -1,14 +1,14 @@
-//! `yaml: {use: latest}`: a file of settings that comes with Cassandra, as one word. What is
-//! written beside it holds.
+//! `yaml: {use: latest}`: selects a settings file that ships with Cassandra. Settings written
+//! beside it take precedence.
 
 use serde_json::{Map, Value};
 use target::{LocalSpec, yaml_named};
 use versions::{Line, Preset};
 
-/// The key that says which.
+/// The key that selects the file.
 pub(super) const USE: &str = "use";
 
-/// Why there is no such file in a line: what is wrong, and what to do.
+/// Returns why a line has no such file: the mistake, and the hint.
 pub(super) fn refusal(line: &Line, value: &Value) -> Option<(String, String)> {
     let words = || Preset::ALL.map(Preset::word).join(" or ");
     let Some(preset) = value.as_str().and_then(Preset::of) else {
@@ -30,14 +30,14 @@ pub(super) fn refusal(line: &Line, value: &Value) -> Option<(String, String)> {
     })
 }
 
-/// Puts the settings of the file in its place; a sentence on them. What is no such word stays: a
-/// rule refuses it.
+/// Replaces `use` by the settings of the file, and returns a note. An unknown word stays: a rule
+/// refuses it.
 pub(super) fn laid(local: &mut LocalSpec) -> Option<String> {
     let line = local.release.line();
     let preset = local.yaml.get(USE).and_then(Value::as_str).and_then(Preset::of)?;
     let settings = line.preset(preset)?;
     local.yaml.remove(USE);
-    // What is written may have the name of another line.
+    // A setting may be written with its name in another line.
     let own: Map<String, Value> = yaml_named(line, &local.yaml);
     let new: Vec<(String, Value)> =
         settings.into_iter().filter(|(key, _)| !own.contains_key(key)).collect();

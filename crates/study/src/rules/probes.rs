@@ -1,4 +1,4 @@
-//! Probes: what a target has to be read, and files and addresses of others.
+//! Rules for probes: what the target must have, and files and addresses of other programs.
 
 use super::{Subject, trust};
 use crate::inputs;

@@ -1,4 +1,4 @@
-//! Procedures: points that rise and end, bands, searches.
+//! Rules for procedures: points that rise and end, bands, searches.
 
 use super::subject::Subject;
 use crate::settings::{Draft, LADDER_POINTS_MAX};
@@ -7,7 +7,7 @@ use ::yaml::Diagnostics;
 use analysis::procedure::Endurance;
 use std::collections::BTreeSet;
 
-/// What can contradict itself in a procedure.
+/// Reports contradictions in a procedure.
 pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     for axis in ["threads", "rate"] {
         ladder(subject, axis, out);
@@ -24,7 +24,7 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     arrival(subject, out);
 }
 
-/// Windows of their own length take the place of the study's, and are made of whole seconds too.
+/// Checks an endurance run: its own windows replace the study's, and have whole seconds too.
 fn endurance(subject: &Subject<'_>, out: &mut Diagnostics) {
     let path = "procedure.endurance";
     if !subject.wrote(path) {
@@ -65,7 +65,7 @@ fn endurance(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// The last point of a search is not below its first.
+/// Checks that the last point of a search is not below its first.
 fn ends(subject: &Subject<'_>, path: &str, out: &mut Diagnostics) {
     let (from, to) = (format!("{path}.from"), format!("{path}.to"));
     let ends = subject.count(&from).zip(subject.count(&to));
@@ -142,7 +142,8 @@ fn band(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// A ladder whose end is stated has all its points, or is refused: none is left out in silence.
+/// Checks that a range with a stated end has all its points: leaving some out silently would
+/// mislead.
 fn points_max(subject: &Subject<'_>, (path, to): (&str, &str), last: u64, out: &mut Diagnostics) {
     let range = Draft::of(subject.tree).range;
     let points = range.map_or_else(Vec::new, |range| range.points(LADDER_POINTS_MAX + 1));

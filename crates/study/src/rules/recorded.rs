@@ -1,13 +1,13 @@
-//! What recorded traffic says itself, and what it needs of its target.
+//! Rules for recorded traffic: keys that it replaces, and its requirements on the target.
 
 use super::Subject;
 use crate::settings::Draft;
 use yaml::Diagnostics;
 
-/// Where a study says that its speed is to be that of the recording.
+/// Path of the speed relative to the recording.
 pub(super) const SPEED: &str = "workload.recorded.speed";
 
-/// Keys that contradict a recording; and tables that nobody would make.
+/// Reports keys that contradict a recording, and tables that no step would create.
 pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     if !subject.wrote("workload.recorded") {
         return;

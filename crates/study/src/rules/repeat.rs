@@ -1,12 +1,12 @@
-//! Blocks that are added until the study is answered: who says how many, and what is answered.
+//! Rules for blocks that are added until the study is answered: their number, and the question.
 
 use super::subject::Subject;
 use crate::screen;
 use crate::tree::Tree;
 use ::yaml::{Diagnostics, Node};
 
-/// 1. Who says how many. 2. Whether anything can be answered. 3. What is, once. 4. Whether faults
-///    have pairs.
+/// Checks, in this order: 1. the number of blocks; 2. if anything can be answered; 3. that the
+/// primary comparison is given once; 4. if faults have pairs.
 pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     if subject.text("repeat.until") == Some("answered") {
         numbers(subject, out);
@@ -24,7 +24,7 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Both trials of a pair are of one block, and at a point that is known before.
+/// Checks `without_faults`: both trials of a pair need one block, and a point known beforehand.
 fn without_faults(subject: &Subject<'_>, out: &mut Diagnostics) {
     let path = "repeat.without_faults";
     if subject.text("repeat.order") == Some("sequential") {
@@ -68,8 +68,8 @@ fn numbers(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// A comparison at one point, or of what searches find, block by block, of variants that took
-/// turns.
+/// Checks that there is a comparison: at one point, or of the results of searches, block by block,
+/// between variants that take turns.
 fn answerable(subject: &Subject<'_>, out: &mut Diagnostics) {
     let path = "repeat.until";
     let sides = subject.node.at("variants").and_then(Node::entries);

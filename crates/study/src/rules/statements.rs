@@ -1,13 +1,13 @@
-//! Which statements of a study are data, and which are more (decision 028).
+//! Decides which statements of a study are data, and which are more (decision 028).
 //!
-//! A statement is read as the server reads it, word by word without its comments, so that nothing
-//! hides behind one. What must hold: whatever changes something outside of the study's keyspace,
-//! lets somebody in, or brings code, is named; reading is none of that, for what was read is
-//! compared and shown to nobody.
+//! A statement is parsed as the server parses it, word by word without its comments, so that
+//! comments cannot hide anything. A statement is more than data if it changes something outside of
+//! the study's keyspace, grants access, or brings code. Reading is data: rows that are read are
+//! compared, and shown to no one.
 
 use cql::text::{Fault, Kind, Token};
 
-/// Objects that let somebody in or hold code, whatever is done to them.
+/// Objects that grant access or hold code, whatever the statement does to them.
 const BEYOND: [&str; 6] = [
     "aggregate",
     "function",
@@ -17,7 +17,7 @@ const BEYOND: [&str; 6] = [
     "user",
 ];
 
-/// What stands before the name of something that is changed.
+/// Words that precede the name of an object that is changed.
 const BEFORE_A_NAME: [&str; 13] = [
     "columnfamily",
     "exists",
@@ -34,11 +34,11 @@ const BEFORE_A_NAME: [&str; 13] = [
     "view",
 ];
 
-/// The first thing that a statement of a study does beyond keeping and reading data in `keyspace`,
-/// in words, if it does any.
+/// Returns in words the first action of a study's statement beyond storing and reading data in
+/// `keyspace`; `None` if there is none.
 ///
 /// # Errors
-/// The text is not CQL, or can be read in two ways.
+/// The text is not CQL, or is ambiguous.
 pub fn beyond_data(cql: &str, keyspace: &str) -> Result<Option<String>, Fault> {
     let tokens = cql::text::tokens(cql)?;
     Ok(beyond(&tokens, keyspace))
@@ -71,8 +71,8 @@ fn beyond(tokens: &[Token], keyspace: &str) -> Option<String> {
     }
 }
 
-/// Whether a value names a class that is not one of Cassandra's own. A name without a package is
-/// looked for in Cassandra's.
+/// Returns true if a value names a class that is not one of Cassandra's own. Cassandra looks for a
+/// name without a package in its own packages.
 pub fn is_foreign_class(text: &str) -> bool {
     let is_part = |part: &str| {
         let mut chars = part.chars();
@@ -83,7 +83,7 @@ pub fn is_foreign_class(text: &str) -> bool {
     text.contains('.') && text.split('.').all(is_part) && !text.starts_with("org.apache.cassandra.")
 }
 
-/// A change of a keyspace that is not the study's, in words.
+/// Describes a change of a keyspace other than the study's; `None` if it is the study's own.
 fn other_keyspace(name: &str, own: &str) -> Option<String> {
     if name == "system" || name.starts_with("system_") {
         return Some("a change of the server's own tables".to_owned());
@@ -92,7 +92,7 @@ fn other_keyspace(name: &str, own: &str) -> Option<String> {
         .then(|| format!("a change of the keyspace {name}, while the study's own is {own}"))
 }
 
-/// The keyspace of what is changed, if its name begins at `at`.
+/// Returns the keyspace of the changed object, if its name begins at `at`.
 fn changed_keyspace(tokens: &[Token], at: usize) -> Option<&str> {
     let found = name(tokens, at)?;
     let before = word(tokens, at.checked_sub(1)?)?;
@@ -106,8 +106,8 @@ fn changed_keyspace(tokens: &[Token], at: usize) -> Option<&str> {
     (BEFORE_A_NAME.contains(&before) && (is_qualified || of_keyspace)).then_some(found)
 }
 
-/// The first class in a definition that is not Cassandra's own, in words. A comment may say
-/// anything.
+/// Returns in words the first class in a definition that is not Cassandra's own. Values of
+/// `comment` are skipped, as any text is allowed there.
 fn class_in(tokens: &[Token]) -> Option<String> {
     let is_comment = |at: usize| {
         let before = at.checked_sub(2).and_then(|at| word(tokens, at));
@@ -127,7 +127,7 @@ fn word(tokens: &[Token], at: usize) -> Option<&str> {
     Some(&word.text)
 }
 
-/// A name, quoted or not.
+/// Returns a name, quoted or not.
 fn name(tokens: &[Token], at: usize) -> Option<&str> {
     let is_name = |token: &&Token| matches!(token.kind, Kind::Word | Kind::Quoted);
     Some(&tokens.get(at).filter(is_name)?.text)

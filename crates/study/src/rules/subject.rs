@@ -1,4 +1,4 @@
-//! What rules look at, and how they say what they find.
+//! Input of the rules, and how they report what they find.
 
 use crate::human;
 use crate::settings::Overrides;
@@ -6,15 +6,15 @@ use crate::tree::Tree;
 use ::yaml::{Diagnostics, Node};
 use measure::clock::SECOND_NS;
 
-/// What a rule looks at.
+/// Input of a rule.
 pub struct Subject<'a> {
-    /// The merged nodes: what was written, and where.
+    /// The merged nodes: the text as written, with its places.
     pub node: &'a Node,
     /// The same, checked.
     pub tree: &'a Tree,
-    /// Whether the target was replaced on the command line.
+    /// True if the command line replaced the target.
     pub target_replaced: bool,
-    /// What the command line says, of files and of trust too.
+    /// Settings of the command line, including files and trust.
     pub overrides: &'a Overrides,
 }
 
@@ -51,7 +51,7 @@ impl Subject<'_> {
     }
 }
 
-/// A length of whole seconds.
+/// Checks that a length is in whole seconds.
 pub(super) fn whole(subject: &Subject<'_>, path: &str, tree: &Tree, out: &mut Diagnostics) {
     let length_ns = tree.duration_ns();
     let Some(ns) = length_ns.filter(|ns| !ns.is_multiple_of(SECOND_NS)) else {

@@ -1,6 +1,6 @@
-//! A study is data, whoever wrote it: what would make it more than that is refused unless the
-//! person at the command line says otherwise. What stands on the command line is that person's own
-//! word; what stands in the study, or in the record of a run, may be a stranger's (decision 028).
+//! Trust rules: a study is data, from any author. A setting that would make it more is refused
+//! unless the person at the command line permits it. Text on the command line is that person's own;
+//! text in the study, or in the record of a run, may be a stranger's (decision 028).
 
 use super::preset::USE;
 use super::statements::is_foreign_class;
@@ -36,26 +36,26 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Where a bundle is named.
+/// Path of a bundle.
 const BUNDLE: &str = "target.attach.secure_connect_bundle";
 
-/// The keys of `tls` that name files.
+/// Keys of `tls` that name files.
 const TLS_FILES: [&str; 3] = ["ca", "cert", "key"];
 
-/// Where the programs stand that break what is not ours.
+/// Path of the programs that break an attached cluster.
 const COMMANDS: &str = "target.attach.faults";
 
-/// What they are for.
+/// Purposes of these programs.
 const PROGRAMS: [&str; 3] = ["inject", "see", "heal"];
 
-/// What to do about something that a stranger's study may not do.
+/// Hint for a setting that a stranger's study may not have.
 pub(super) const HINT: &str = "leave it out, or say --trust if you trust whoever wrote the study";
 
-/// Whether the person at the command line stands behind a node: it was written there, or all is
-/// trusted.
+/// Returns true if the person at the command line answers for a node: it was written there, or
+/// everything is trusted.
 pub fn is_own_word(overrides: &Overrides, node: &Node) -> bool {
     let is_open = overrides.files.as_ref().is_some_and(|files| files.open);
-    // Source 0 is the study; the others are the command line's, or its record.
+    // Source 0 is the study; the others come from the command line, or from its record.
     let is_written_there = node.place.source != 0 && !overrides.recorded;
     overrides.granted.trust || is_open || is_written_there
 }
@@ -108,7 +108,7 @@ fn yaml(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// The classes of tables' options: the server loads them by their names.
+/// Checks classes in table options: the server loads them by name.
 fn classes(subject: &Subject<'_>, out: &mut Diagnostics) {
     for path in ["compaction", "compression", "options"].map(|key| format!("keyspace.{key}")) {
         let entries = subject.node.at(&path).and_then(Node::entries);
@@ -133,7 +133,7 @@ fn classes(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// The programs that break, see and heal what is not ours.
+/// Checks the programs that break, observe and heal an attached cluster.
 fn programs(subject: &Subject<'_>, out: &mut Diagnostics) {
     let kinds = subject.node.at(COMMANDS).and_then(Node::entries);
     for kind in kinds.unwrap_or_default() {
@@ -180,7 +180,8 @@ fn secret(subject: &Subject<'_>, path: &str, out: &mut Diagnostics) {
     }
 }
 
-/// A file whose text goes elsewhere is beside the study, or the user's own word.
+/// Checks that a file whose text is sent elsewhere lies beside the study, or was named on the
+/// command line.
 fn file(subject: &Subject<'_>, path: &str, node: &Node, out: &mut Diagnostics) {
     let Some(name) = node.text().filter(|_| !is_own_word(subject.overrides, node)) else {
         return;
@@ -206,8 +207,8 @@ fn file(subject: &Subject<'_>, path: &str, node: &Node, out: &mut Diagnostics) {
     }
 }
 
-/// Whether an address of `probes.import` is asked without trust: this machine's, or a contact
-/// point's.
+/// Checks that an address of `probes.import` may be contacted without trust: it is this machine's,
+/// or a contact point's.
 pub(super) fn may_be_asked(subject: &Subject<'_>, node: &Node, url: &str) -> Result<(), String> {
     if is_own_word(subject.overrides, node) {
         return Ok(());
@@ -230,7 +231,8 @@ pub(super) fn may_be_asked(subject: &Subject<'_>, node: &Node, url: &str) -> Res
     ))
 }
 
-/// The host of `host`, `host:port`, `[v6]:port`; anything else stands for itself and is nobody.
+/// Returns the host of `host`, `host:port`, `[v6]:port`; any other text is returned unchanged, and
+/// matches no host.
 fn host_of(authority: &str) -> &str {
     if let Some((host, _)) = authority.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
         return host;
@@ -241,7 +243,8 @@ fn host_of(authority: &str) -> &str {
     }
 }
 
-/// Programs of a study run in its folder, those of the command line where it was given.
+/// Sets the folder that programs run in: a study's in the study's folder, those of the command line
+/// in the current folder.
 pub fn settle_programs(faults: &mut [Fault], node: &Node, overrides: &Overrides) {
     for fault in faults {
         let Means::Programs(commands) = &mut fault.kind.means else {
@@ -257,8 +260,8 @@ pub fn settle_programs(faults: &mut [Fault], node: &Node, overrides: &Overrides)
     }
 }
 
-/// Files of a study are found from its folder, those of the command line from where it was given;
-/// secrets with a name are what the command line says of them.
+/// Resolves paths and secrets: a study's files are relative to its folder, those of the command
+/// line to the current folder. Named secrets come from the command line.
 pub fn settle(target: &mut Target, node: &Node, overrides: &Overrides) {
     let Target::Attach(attach) = target else {
         return;

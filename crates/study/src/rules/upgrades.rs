@@ -1,4 +1,4 @@
-//! Rolling upgrades: to a release that is newer than what the nodes are, of nodes that there are.
+//! Rules for rolling upgrades: the release must be newer than the nodes', and the nodes must exist.
 
 use super::subject::Subject;
 use super::way_back;
@@ -34,7 +34,7 @@ fn one(item: &Node, local: &LocalSpec, registry: Registry, out: &mut Diagnostics
         out.add(&item.nearest(key).place, message, Some(hint));
     };
     let to = match item.at("to").and_then(Node::text).map(Release::of) {
-        // That it is missing, others say.
+        // Another rule reports that it is missing.
         None => return,
         Some(Err(unknown)) => return say("to", unknown.why, unknown.hint),
         Some(Ok(to)) => to,
@@ -65,7 +65,7 @@ fn one(item: &Node, local: &LocalSpec, registry: Registry, out: &mut Diagnostics
         say("to", message, "leave `target.local.java` out".to_owned());
     }
     for (key, value) in &local.yaml {
-        // By whatever name it has there.
+        // The setting may have another name in that release.
         if let Some(refused) = target::yaml_refusal((&to, &Origin::Maven), key, value) {
             say(
                 "to",
@@ -100,14 +100,14 @@ fn one(item: &Node, local: &LocalSpec, registry: Registry, out: &mut Diagnostics
     }
 }
 
-/// Whether a release is newer than another one: of a later line, or with a higher number in its
-/// own.
+/// Returns true if a release is newer than another: of a later line, or with a higher number in the
+/// same line.
 fn is_newer(to: &Release, from: &Release) -> bool {
     let key = |release: &Release| {
         let rest = release.version().strip_prefix(release.line().name).unwrap_or_default();
         let (patch, preview) = rest.split_once('-').unwrap_or((rest, ""));
         let patch: u32 = patch.trim_start_matches('.').parse().unwrap_or_default();
-        // A preview comes before the release of its number.
+        // A preview is older than the release with its number.
         let age = release.line().age();
         (age, patch, preview.is_empty(), preview.to_owned())
     };

@@ -1,9 +1,9 @@
-//! The way back of a rolling upgrade: what it cannot undo is refused.
+//! Rules for rolling an upgrade back: a change that cannot be undone is refused.
 //!
-//! A node that goes back has the files of before, and of what was written since only what others
-//! give it in a repair. So a write that N copies have acknowledged stands somewhere if fewer than N
-//! nodes go back. Of counters that is not enough: a replica adds to what it had itself, and the
-//! others believe who has added more often.
+//! A node that goes back has its files from before the upgrade. It gets later writes only from
+//! other nodes, by repair. So a write that N copies have acknowledged survives if fewer than N
+//! nodes go back. For counters that is not enough: a replica adds to its own earlier value, and the
+//! others believe the replica that has added more often.
 
 use crate::inputs::Inputs;
 use crate::read_back::{self, Acknowledged};
@@ -17,8 +17,8 @@ use target::fault::Back;
 use versions::Release;
 use workload::{Program, Stage};
 
-/// What of an upgrade from a release to another one keeps its nodes from going back, whatever they
-/// are asked.
+/// Reports what prevents nodes from going back after an upgrade between two releases, whatever the
+/// workload.
 pub(super) fn stated(
     item: &Node,
     (local, to): (&LocalSpec, &Release),
@@ -57,10 +57,10 @@ pub(super) fn stated(
     }
 }
 
-/// What of the writes of variants would be lost.
+/// Reports writes of variants that would be lost.
 pub fn check(node: &Node, variants: &[Variant], inputs: &Inputs<'_>, out: &mut Diagnostics) {
     let items = match node.at("faults").map(|faults| &faults.raw) {
-        // With other mistakes nobody knows yet what is written.
+        // With other mistakes, the writes are not known yet.
         Some(Raw::List(items)) if out.is_empty() => items.as_slice(),
         _ => return,
     };
@@ -85,7 +85,7 @@ pub fn check(node: &Node, variants: &[Variant], inputs: &Inputs<'_>, out: &mut D
     }
 }
 
-/// What is lost where so many nodes go back, and what to do; none: nothing.
+/// Returns what is lost if `count` nodes go back, and the remedy; `None` if nothing is lost.
 fn lost_by(settings: &Settings, program: &Program, count: u64) -> Option<(String, String)> {
     let copies = settings.keyspace.replication.copies();
     if copies < 2 {
@@ -123,7 +123,7 @@ fn lost_by(settings: &Settings, program: &Program, count: u64) -> Option<(String
     Some((message, hint))
 }
 
-/// Whether a program has tables of counters, and writes.
+/// Returns true if a program writes and has counter tables.
 fn counts(program: &Program) -> bool {
     let is_counter = |table: &String| {
         let tokens = text::tokens(table).unwrap_or_default();

@@ -1,28 +1,28 @@
-//! `cassandra.yaml` of local nodes: what is cassay's, and so nobody's to set.
+//! Rules for `cassandra.yaml` of local nodes: settings that cassay owns, and a study may not set.
 
 use super::preset::{self, USE};
 use super::subject::Subject;
 use crate::settings::Draft;
 use crate::tree::Tree;
 use ::yaml::{Diagnostics, Node, Raw};
-use target::{YamlRefusal, yaml_twice};
+use target::{YamlRefusal, yaml_together};
 use versions::Release;
 
-/// Keys of `cassandra.yaml` that were written somewhere.
+/// Keys of `cassandra.yaml`, with the place where a study has them.
 pub(super) struct Written<'s> {
-    /// Where, as in `target.local.yaml`.
+    /// Path, as in `target.local.yaml`.
     pub path: &'static str,
     pub node: &'s Node,
     /// The same, checked.
     pub tree: &'s Tree,
-    /// The release of the nodes that have them, where a fault upgrades nodes to it.
+    /// Release of the nodes that get these keys, if a fault upgrades nodes to it.
     pub upgraded_to: Option<Release>,
 }
 
-/// What a fault changes.
+/// Path of the settings that a fault changes.
 const OF_FAULTS: &str = "faults.yaml";
 
-/// Everywhere that such keys stand.
+/// Returns all places in a study that have such keys.
 pub(super) fn written<'s>(subject: &Subject<'s>) -> Vec<Written<'s>> {
     const OF_NODES: &str = "target.local.yaml";
     let of_nodes = subject.node.at(OF_NODES).zip(subject.tree.at(OF_NODES));
@@ -60,7 +60,7 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
         let release = written.upgraded_to.as_ref().unwrap_or(&local.release);
         let of = (release, &local.origin);
         let yaml = tree.entries().iter().map(|(key, value)| (key.clone(), value.to_json()));
-        for (key, YamlRefusal { why, hint }) in yaml_twice(release.line(), &yaml.collect()) {
+        for (key, YamlRefusal { why, hint }) in yaml_together(release.line(), &yaml.collect()) {
             out.add(&node.nearest(&key).place, why, Some(hint));
         }
         for (key, value) in tree.entries() {

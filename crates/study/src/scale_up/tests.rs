@@ -1,4 +1,4 @@
-//! What is laid out, and what is refused.
+//! Tests of how `scale_up` is expanded, and of its refusals.
 
 use crate::resolve::resolve;
 use crate::settings::{Overrides, Study};
@@ -11,7 +11,7 @@ fn study(rest: &str) -> Result<Study, String> {
     resolve("s", &text, &Overrides::default()).map_err(|out| out.to_string())
 }
 
-/// Its name, how many nodes it has, by which rule they are placed, and on which part.
+/// Name, number of nodes, placement rule, and part of the machine.
 type Placed<'s> = (&'s str, usize, Placing, Option<(Units, u32)>);
 
 fn placed(study: &Study) -> Vec<Placed<'_>> {

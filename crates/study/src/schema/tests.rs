@@ -1,4 +1,4 @@
-//! Studies against the schema, by a validator that knows nothing of cassay.
+//! Checks studies against the schema with a validator that is independent of cassay.
 
 use crate::check;
 use crate::resolve::{read, resolve};
@@ -37,7 +37,7 @@ thread_local! {
     static VALIDATOR: RefCell<Option<Validator>> = const { RefCell::new(None) };
 }
 
-/// What the schema says of a tree; none: it is a study.
+/// Returns why the schema refuses a tree; `None` if it accepts it.
 fn refusal(root: &Node) -> Option<String> {
     VALIDATOR.with_borrow_mut(|validator| {
         let validator = validator.get_or_insert_with(Validator::new);
@@ -51,8 +51,8 @@ fn refusal_of(text: &str) -> Option<String> {
     refusal(&root.unwrap_or_else(|| panic!("{none}: {text}")))
 }
 
-/// Called for every study that any test of this crate resolves, also those that are damaged at
-/// random, if it stands for itself.
+/// Called for every self-contained study that a test of this crate resolves, including those that
+/// are randomly damaged.
 pub(crate) fn must_accept(root: &Node, overrides: &Overrides) {
     let is_alone = overrides.set.is_empty()
         && overrides.target.is_none()
@@ -68,7 +68,7 @@ pub(crate) fn must_accept(root: &Node, overrides: &Overrides) {
 
 #[test]
 fn the_checked_in_schema_is_the_table() {
-    // A line for each value, without indentation: a file of the tree is small.
+    // One line per value, without indentation, because a file of the tree must be small.
     let mut text = Vec::new();
     let lines = PrettyFormatter::with_indent(b"");
     super::study()
@@ -78,7 +78,7 @@ fn the_checked_in_schema_is_the_table() {
     expect_file!["../../../../docs/schema/study.schema.json"].assert_eq(&text);
 }
 
-/// Files below a folder with this ending.
+/// Returns the files below a folder with this extension.
 fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap() {
@@ -92,7 +92,7 @@ fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
     found
 }
 
-/// The texts between quotes in a file of Rust that begin as a study does.
+/// Returns the string literals in a Rust file that begin like a study.
 fn literals(source: &str) -> Vec<String> {
     let mut found = Vec::new();
     for (at, _) in source.match_indices("study: ") {
@@ -165,7 +165,7 @@ scales:
 fn the_schema_finds_the_mistakes_that_people_make() {
     assert_eq!(refusal_of(GOOD), None);
     for (right, wrong) in [
-        // A key that there is not, and ones that are misspelt, also in a scale.
+        // An unknown key, and misspelt ones, also in a scale.
         ("repeat: {blocks", "repeat: {rounds: 2, blocks"),
         ("heap: 1GiB", "heep: 1GiB"),
         ("window: {warmup", "window: {warm_up"),
@@ -176,14 +176,14 @@ fn the_schema_finds_the_mistakes_that_people_make() {
         ("heap: 1GiB", "heap: 1Gb"),
         ("heap: 1GiB", "heap: 1024"),
         ("operations: 10k", "operations: 10kk"),
-        // A number where keys are wanted.
+        // A number instead of keys.
         ("window: {warmup: auto, measure: 1m30s}", "window: 60"),
         ("{operations: 10k}", "10k"),
-        // A word that is none of those that there are.
+        // A word that is not one of the choices.
         ("order: interleaved", "order: random"),
         ("settle: auto", "settle: yes"),
         ("consistency: one", "consistency: MOST"),
-        // Two that exclude each other, and none of them.
+        // Two keys that exclude each other, and neither of them.
         ("{sweep: {threads", "{fixed: {rate: 5}, sweep: {threads"),
         ("{use: standard1", "{file: w.yaml, use: standard1"),
         ("workload: {use: standard1", "workload: {timeout: 1s"),
@@ -194,7 +194,7 @@ fn the_schema_finds_the_mistakes_that_people_make() {
             "target: {locla: {}}",
         ),
         ("target: {local", "target: {null: {}, local"),
-        // What must be there and is not.
+        // Required keys that are missing.
         ("study: s\n", ""),
         ("target: {local: {nodes: 2, heap: 1GiB}}\n", ""),
         ("procedure: {sweep: {threads: [4, 8]}}\n", ""),
@@ -206,7 +206,7 @@ fn the_schema_finds_the_mistakes_that_people_make() {
         // Several where there is one.
         ("measure: 1m30s", "measure: [10s, 20s]"),
         ("nodes: 2", "nodes: [1, 3]"),
-        // A name that takes the place of a link of ours.
+        // A name that is reserved for a link of cassay.
         ("study: s", "study: latest"),
     ] {
         assert!(GOOD.contains(right), "{right}");
@@ -219,7 +219,8 @@ fn the_schema_finds_the_mistakes_that_people_make() {
     }
 }
 
-/// Draft-07 editors must not read anything else in it: these came later, or mean something else.
+/// Draft-07 editors must not misinterpret anything in it. These keywords are newer, or have another
+/// meaning.
 #[test]
 fn the_schema_has_only_keywords_that_editors_know() {
     let text = super::study().to_string();
@@ -233,7 +234,7 @@ fn the_schema_has_only_keywords_that_editors_know() {
     ] {
         assert!(!text.contains(&format!("\"{later}")), "{later}");
     }
-    // Draft-07 ignores whatever stands beside a reference.
+    // Draft-07 ignores the keywords beside a reference.
     fn references(value: &Value) {
         match value {
             Value::Object(map) => {

@@ -1,4 +1,4 @@
-//! The schema of what one key of a study may be.
+//! Generates the schema of one key's values.
 
 use super::{exclusions, properties, reference, whole};
 use crate::check;
@@ -6,13 +6,13 @@ use crate::format::{self, Field, Type};
 use crate::human;
 use serde_json::{Map, Value, json};
 
-/// Where the form of a variant is; no key of a study is called so.
+/// Name of the form of a variant; no key of a study has this name.
 pub(super) const VARIANT: &str = "a-variant";
 
-/// A name, as [`check`] takes it.
+/// Pattern of a name, as [`check`] accepts it.
 const NAME: &str = "^[A-Za-z0-9_][A-Za-z0-9._-]{0,63}$";
 
-/// The form of a row's value, with what the row says of it.
+/// Returns the form of a row's value, with the row's description.
 pub(super) fn of_field(field: &Field) -> Value {
     let mut form = object(form(field.path, &field.typ));
     if field.path == "study" {
@@ -39,7 +39,7 @@ fn object(value: Value) -> Map<String, Value> {
 fn form(path: &str, typ: &Type) -> Value {
     match typ {
         Type::Text(_) => json!({"type": ["string", "number", "boolean"], "pattern": "\\S"}),
-        // A version such as 5.0 is a number to an editor.
+        // To an editor, a version such as 5.0 is a number.
         Type::Name(_) => {
             json!({"type": ["string", "number", "boolean"], "pattern": NAME, "minimum": 0})
         }
@@ -52,7 +52,7 @@ fn form(path: &str, typ: &Type) -> Value {
         Type::Bytes(..) => quantity(&human::pattern::bytes(), typ),
         Type::BitRate(..) => quantity(&human::pattern::bit_rate(), typ),
         Type::Choice(_) | Type::Level(..) => choice(&typ.words()),
-        // Programs of the owner of an attached target have names of their own.
+        // Faults of an attached target's owner have names of their own.
         Type::Fault(_) => json!({"anyOf": [
             {"enum": typ.words()},
             {"type": "string", "pattern": NAME},
@@ -79,7 +79,7 @@ fn form(path: &str, typ: &Type) -> Value {
     }
 }
 
-/// A number, or a text as people write it.
+/// Returns the form of a number, or of a text as people write it.
 fn number<N: Into<Value>>(kind: &str, min: N, max: N, pattern: &str, typ: &Type) -> Value {
     json!({
         "type": [kind, "string"],
@@ -90,17 +90,17 @@ fn number<N: Into<Value>>(kind: &str, min: N, max: N, pattern: &str, typ: &Type)
     })
 }
 
-/// A number with its unit.
+/// Returns the form of a number with its unit.
 fn quantity(pattern: &str, typ: &Type) -> Value {
     json!({"type": "string", "pattern": pattern, "errorMessage": message(typ)})
 }
 
-/// What an editor says of a value that is none.
+/// Returns the message that an editor shows for an invalid value.
 fn message(typ: &Type) -> String {
     check::example(typ).unwrap_or_else(|| format!("it must be {}", check::words(typ)))
 }
 
-/// Words in small and capital letters alike; an editor offers them as they are in the table.
+/// Accepts words in small and capital letters; an editor offers them as they are in the table.
 fn choice(known: &[&str]) -> Value {
     let either = |c: char| {
         if c.is_ascii_alphabetic() {
@@ -114,13 +114,13 @@ fn choice(known: &[&str]) -> Value {
     json!({"anyOf": [{"enum": known}, {"type": "string", "pattern": pattern}]})
 }
 
-/// Words; those that an editor takes for more than words, as what it takes them for as well.
+/// Returns the words; a word that YAML reads as a boolean is accepted as a boolean too.
 fn words(known: &[&str]) -> Vec<Value> {
     let more = known.iter().filter_map(|word| word.parse::<bool>().ok()).map(Value::from);
     known.iter().map(|word| json!(word)).chain(more).collect()
 }
 
-/// Some of one type. One without brackets is a list of one, but for a section.
+/// Returns the form of a list. An item without brackets is a list of one, except for a section.
 fn list(path: &str, item: &Type) -> Value {
     let one = form(path, item);
     if matches!(item, Type::Section(_)) {
@@ -136,8 +136,8 @@ fn section(path: &str) -> Value {
         "type": ["object", "null"],
         "properties": properties(path),
     });
-    // A key `null` without quotes is no text to editors, which know it among those that must be
-    // there and not among those that may. One key has to stand there, which is as strict.
+    // An unquoted key `null` is not text to editors: they recognize it among required keys, but not
+    // among optional ones. Exactly one key is required, which is as strict.
     let has_null = format::children(path).any(|(key, _)| key == "null");
     if has_null {
         form["maxProperties"] = json!(1);
@@ -162,7 +162,7 @@ fn secret() -> Value {
     })
 }
 
-/// A mapping of names.
+/// Returns the form of a mapping of names.
 fn named(one: &Value) -> Value {
     json!({
         "type": "object",
@@ -171,7 +171,7 @@ fn named(one: &Value) -> Value {
     })
 }
 
-/// What a phase may have of its own, below a path.
+/// Returns the form of what a phase may change below a path.
 fn phase(path: &str) -> Value {
     let mut properties = Map::new();
     for (key, field) in format::children(path) {
@@ -189,7 +189,7 @@ fn phase(path: &str) -> Value {
     })
 }
 
-/// Dotted keys with values. What stands in lists has no such key.
+/// Returns the form of dotted keys with values. Keys inside lists have no such path.
 fn scale() -> Value {
     let in_list = |path: &str| {
         let lists = format::fields().filter(|field| matches!(field.typ, Type::List(_)));
@@ -199,7 +199,7 @@ fn scale() -> Value {
     let keys: Map<_, _> = known
         .map(|field| {
             let value = match field.typ {
-                // Of these a scale may leave some out, with the word `none`.
+                // A scale may leave some of these out, with the word `none`.
                 Type::Variants | Type::Matrix => json!({}),
                 _ => reference(field.path),
             };
@@ -218,7 +218,7 @@ fn scale() -> Value {
     })
 }
 
-/// Whether keys below it are not rows of the table.
+/// Returns true if the keys below it are not rows of the table.
 fn has_free_keys(typ: &Type) -> bool {
     match typ {
         Type::Map(_) | Type::Any(_) | Type::Secret(_) => true,

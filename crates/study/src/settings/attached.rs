@@ -1,38 +1,38 @@
-//! The machines of a cluster that is not ours, as a study says them: what holds for all of them
-//! once, and what one of them has of its own.
+//! The machines of an attached cluster, as a study describes them: settings for all of them, and
+//! settings of one machine.
 
 use super::Draft;
 use std::path::PathBuf;
 use target::{AttachedHost, ProcessControl, RemoteHost};
 
-/// What was said of machines of an attached cluster.
+/// Keys for the machines of an attached cluster.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct HostsDraft {
-    /// What was said of all of them.
+    /// Keys for all of them.
     pub(crate) common: HostDraft,
-    /// What was said of each.
+    /// Keys for each.
     pub(crate) each: Vec<HostDraft>,
 }
 
-/// What was said of one, or of all.
+/// Keys for one machine, or for all.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct HostDraft {
     pub(crate) ssh: String,
     pub(crate) addresses: Vec<String>,
     pub(crate) folder: Option<String>,
     pub(crate) sudo: Option<bool>,
-    /// A unit or a container.
+    /// A systemd unit or a container.
     pub(crate) control: Option<ProcessControl>,
-    /// What stops it, word by word.
+    /// Command that stops it, word by word.
     pub(crate) stop: Vec<String>,
-    /// What starts it, word by word.
+    /// Command that starts it, word by word.
     pub(crate) start: Vec<String>,
     pub(crate) logs: Option<String>,
     pub(crate) data: Option<String>,
 }
 
 impl HostsDraft {
-    /// One more.
+    /// Adds a machine.
     pub(crate) fn push(&mut self, ssh: &str) {
         self.each.push(HostDraft {
             ssh: ssh.to_owned(),
@@ -40,7 +40,7 @@ impl HostsDraft {
         });
     }
 
-    /// The one at hand.
+    /// Returns the current machine.
     pub(crate) fn one(&mut self) -> &mut HostDraft {
         if self.each.is_empty() {
             self.push("");
@@ -62,7 +62,7 @@ impl HostDraft {
 }
 
 impl Draft {
-    /// The machines of an attached cluster.
+    /// Returns the machines of an attached cluster.
     pub(crate) fn attached_hosts(&self) -> Vec<AttachedHost> {
         let common = &self.attached.common;
         let path = |own: &Option<String>, all: &Option<String>| {
@@ -75,7 +75,7 @@ impl Draft {
                 sudo: one.sudo.or(common.sudo).unwrap_or(false),
                 ..RemoteHost::default()
             },
-            // Those that are none have been told of.
+            // Invalid addresses have been reported.
             addresses: one.addresses.iter().filter_map(|text| text.parse().ok()).collect(),
             control: one.control().or_else(|| common.control()),
             logs: path(&one.logs, &common.logs),

@@ -1,27 +1,27 @@
-//! What a study varies: the axes of its matrix, and the units of a scale-up.
+//! The quantities that a study varies: the axes of its matrix, and the units of a scale-up.
 
 use topology::Units;
 
-/// An axis of a matrix: its name, and those of its values.
+/// An axis of a matrix.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Axis {
-    /// Its name.
+    /// Name of the axis.
     pub name: String,
-    /// The names of its values, the first of which the others are compared with.
+    /// Names of its values. The others are compared with the first.
     pub values: Vec<String>,
-    /// All of it, as it would be written on one line.
+    /// The whole axis, as it would be written on one line.
     pub text: String,
 }
 
-/// What a study asks of a scale-up.
+/// Settings of a scale-up.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ScaleUp {
-    /// What the machine is cut into.
+    /// Unit into which the machine is divided.
     pub units: Option<Units>,
-    /// How many of them, by value of the axis.
+    /// Number of units, by value of the axis.
     pub counts: Vec<u32>,
-    /// Whether there is a node for each of them.
+    /// True if there is a node for each unit.
     pub per_unit: bool,
-    /// Only what is done within this p99 counts, ms.
+    /// Only results within this p99 count, ms.
     pub p99_bound_ms: Option<f64>,
 }

@@ -1,67 +1,68 @@
-//! The instrument itself.
+//! Settings of the load generator.
 
 use target::Target;
 
-/// The instrument.
+/// The load generator.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Client {
-    /// The machines with a client each, or a pod for each; empty: this process offers the load.
+    /// The machines that run one client each, or one entry for each pod; if empty, this process
+    /// offers the load.
     pub machines: Vec<Machine>,
-    /// The pods that clients run in, where they do.
+    /// The pods that clients run in, if they do.
     pub kubernetes: Option<ClientPods>,
-    /// How they share a range of an imported command.
+    /// Sharing of an imported command's range between clients.
     pub split: Split,
-    /// Event loops; none: as the machine suggests.
+    /// Number of event loops; `None`: as the machine suggests.
     pub workers: Option<usize>,
-    /// CPUs for them; empty: not pinned.
+    /// CPUs for the event loops; if empty, they are not pinned.
     pub cpus: Vec<usize>,
-    /// Whether they go before other programs.
+    /// Scheduling priority of the event loops.
     pub priority: Priority,
     /// Connections from each worker to each node.
     pub connections_per_node: usize,
-    /// Time-out of an operation, ns.
+    /// Timeout of an operation, ns.
     pub timeout_ns: u64,
-    /// Limit of operations in flight at a rate.
+    /// Maximum number of operations in flight at a rate.
     pub in_flight_max: u32,
     /// Shortest time between two releases at a rate, ns.
     pub release_quantum_ns: u64,
-    /// How frames are compressed.
+    /// Compression of frames.
     pub compression: Option<cql::Compression>,
 }
 
 /// A machine that a client runs on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Machine {
-    /// As `ssh` knows it; none: this one, or a pod.
+    /// Destination for `ssh`; `None` for this machine, or for a pod.
     pub ssh: Option<String>,
-    /// Whether it is one of the pods that are made for clients.
+    /// True if it is one of the pods that are created for clients.
     pub is_pod: bool,
-    /// The folder there into which the program is put; none: the user's cache.
+    /// Remote folder for the program; `None`: the user's cache.
     pub folder: Option<String>,
-    /// Event loops there; none: as [`Client::workers`] says.
+    /// Number of event loops there; `None`: as in [`Client::workers`].
     pub workers: Option<usize>,
-    /// CPUs for them; empty: not pinned.
+    /// CPUs for them; if empty, they are not pinned.
     pub cpus: Vec<usize>,
 }
 
-/// The pods that are made for clients, one for each.
+/// The pods that are created for clients, one for each.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientPods {
-    /// The context of kubectl's configuration; none: the current one.
+    /// Context of kubectl's configuration; `None`: the current one.
     pub context: Option<String>,
-    /// The namespace; none: the context's.
+    /// Namespace; `None`: the context's.
     pub namespace: Option<String>,
-    /// How many.
+    /// Number of clients.
     pub clients: usize,
-    /// CPUs of each, requested and not exceeded, in thousandths; a worker on each whole one.
+    /// CPU request and limit of each, in thousandths; one worker runs on each whole CPU.
     pub millicpus: u32,
-    /// Memory of each, requested and not exceeded, in bytes.
+    /// Memory request and limit of each, bytes.
     pub memory_bytes: u64,
-    /// The image that they are made of.
+    /// Container image.
     pub image: String,
-    /// Whether no two may be on one node.
+    /// True if each must be on its own node.
     pub one_per_node: bool,
-    /// The machine type of the nodes that they are put on; none: any.
+    /// Machine type of the nodes to place them on; `None`: any.
     pub machine_type: Option<String>,
 }
 
@@ -81,12 +82,12 @@ impl Default for ClientPods {
 }
 
 impl ClientPods {
-    /// The event loops of each.
+    /// Returns the number of event loops of each pod.
     pub fn workers(&self) -> usize {
         (self.millicpus as usize / 1000).max(1)
     }
 
-    /// A machine for each.
+    /// Returns a machine for each pod.
     pub(crate) fn machines(&self) -> Vec<Machine> {
         let pod = Machine {
             is_pod: true,
@@ -97,10 +98,10 @@ impl ClientPods {
     }
 }
 
-/// How several clients share a range that an imported command walks through.
+/// Sharing of an imported command's range between several clients.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Split {
-    /// All walk through it together.
+    /// All walk through the range together.
     #[default]
     Stride,
     /// Each walks through a part of its own, as the tool's own clients do.
@@ -108,8 +109,8 @@ pub enum Split {
 }
 
 impl Client {
-    /// The workers of each machine, where each walks through a part of its own; empty: they do not,
-    /// or nobody has said how many workers there are.
+    /// Returns the workers of each machine, if each walks through a part of its own. Empty if they
+    /// share the range, or if the number of workers is not stated.
     pub(crate) fn range_workers(&self) -> Vec<u64> {
         if self.split == Split::Stride {
             return Vec::new();
@@ -121,7 +122,7 @@ impl Client {
 }
 
 impl Machine {
-    /// `here`, as `ssh` knows it, or `a pod`.
+    /// Returns `here`, the destination for `ssh`, or `a pod`.
     pub fn place(&self) -> &str {
         match &self.ssh {
             Some(ssh) => ssh,
@@ -131,20 +132,20 @@ impl Machine {
     }
 }
 
-/// Whether the client's workers go before other programs that want their CPUs.
+/// Scheduling priority of the client's workers relative to other programs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Priority {
-    /// Where nodes run on the same machine.
+    /// Realtime if nodes run on the same machine, otherwise normal.
     #[default]
     Auto,
-    /// Like any program.
+    /// The same priority as any program.
     Normal,
     /// Before every program of normal priority.
     Realtime,
 }
 
 impl Priority {
-    /// Whether they do, with this target.
+    /// Returns true if the workers have realtime priority with this target.
     pub fn is_realtime(self, target: &Target) -> bool {
         match self {
             Priority::Auto => target.local().is_some_and(|local| local.machines().is_empty()),

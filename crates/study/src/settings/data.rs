@@ -1,38 +1,39 @@
-//! The state of the data before a trial measures: how much, settled how, brought back how.
+//! Settings of the data before a trial: its amount, how it settles, and how it is reset.
 
 /// The state of the data.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Data {
-    /// How much the load phase writes.
+    /// Amount that the load phase writes.
     pub load: Load,
-    /// Rows that the load phase writes; 0: none. Known beforehand for [`Load::Operations`] only:
-    /// for an amount of bytes it is an estimate, from what the workload says of its rows and for
-    /// hosts that take them evenly. The run loads until the bytes are there, and compiles the
-    /// program that measures with the rows it really loaded ([`crate::work::compile_with_rows`]).
+    /// Rows that the load phase writes; 0 if it writes none. The number is exact for
+    /// [`Load::Operations`] only. For a load in bytes it is an estimate from the workload's size of
+    /// a row, and assumes that rows spread evenly over the hosts. The run loads until the bytes are
+    /// there. Then it compiles the measuring program with the rows that it really loaded
+    /// ([`crate::work::compile_with_rows`]).
     pub load_rows: u64,
-    /// Rows that operations choose among; as `load_rows` an estimate for an amount of bytes.
+    /// Rows that operations choose from; an estimate for a load in bytes, as `load_rows` is.
     pub rows: u64,
-    /// Whether those rows are there before a trial measures: loaded, or said to be present.
+    /// True if those rows exist before a trial measures: loaded, or declared present.
     pub has_rows: bool,
-    /// What is waited for after loading.
+    /// Condition to wait for after loading.
     pub settle: Settle,
-    /// Limit of settling, ns.
+    /// Time limit of settling, ns.
     pub settle_limit_ns: u64,
-    /// What brings the data back to its state before each trial.
+    /// Method of resetting the data before each trial.
     pub reset: Reset,
-    /// How a snapshot is restored.
+    /// Method of restoring a snapshot.
     pub restore: RestoreMethod,
-    /// What becomes of the page cache before a trial warms up.
+    /// Handling of the page cache before a trial warms up.
     pub page_cache: PageCache,
 }
 
 impl Data {
-    /// Whether the rows are said to be there already: nothing makes or loads them.
+    /// Returns true if the study declares the rows present: no step creates or loads them.
     pub fn is_present(&self) -> bool {
         self.has_rows && self.load == Load::None
     }
 
-    /// So many rows that are there already, and nothing done to them.
+    /// Returns settings for `rows` existing rows that no step changes.
     pub fn present(rows: u64) -> Data {
         Data {
             rows,
@@ -43,67 +44,67 @@ impl Data {
     }
 }
 
-/// How much is loaded.
+/// Amount of data to load.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Load {
-    /// Nothing: the rows are there, or none are needed.
+    /// Loads nothing: the rows exist, or none are needed.
     #[default]
     None,
-    /// This many rows.
+    /// Loads this many rows.
     Operations(u64),
-    /// Until the live data of each node has this many bytes on disk, on average.
+    /// Loads until the live data of each node has this many bytes on disk, on average.
     BytesPerNode(u64),
-    /// Until this share of the data volumes is used, on average: 0.3 is 30 % full.
+    /// Loads until this share of the data volumes is used, on average: 0.3 is 30 % full.
     Fraction(f64),
 }
 
 impl Load {
-    /// Whether it is known beforehand how many rows it takes.
+    /// Returns true if the number of rows is known beforehand.
     pub fn rows_are_known(self) -> bool {
         matches!(self, Load::None | Load::Operations(_))
     }
 }
 
-/// What is waited for after loading.
+/// Condition to wait for after loading.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Settle {
-    /// Compactions, where the target can tell when they are done.
+    /// Waits for compactions, if the target can tell when they are done.
     #[default]
     Auto,
-    /// Compactions; a target that cannot tell is refused.
+    /// Waits for compactions; a target that cannot tell is refused.
     Compactions,
-    /// Nothing is waited for.
+    /// Does not wait.
     None,
 }
 
-/// What brings the data back to its state before each trial.
+/// Method of resetting the data before each trial.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reset {
-    /// Nothing: a trial finds what the one before left.
+    /// Not at all: a trial gets the data that the previous one left.
     #[default]
     None,
-    /// The tables are emptied, and loaded again.
+    /// Empties the tables, and loads them again.
     Truncate,
-    /// A snapshot, made once after loading and settling, is restored.
+    /// Restores a snapshot, which is made once after loading and settling.
     Snapshot,
 }
 
-/// How a snapshot is restored.
+/// Method of restoring a snapshot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RestoreMethod {
-    /// The tables are emptied and the files imported, while the nodes run.
+    /// Empties the tables and imports the files, while the nodes run.
     #[default]
     Online,
-    /// The nodes are stopped, the files put in place, the nodes started.
+    /// Stops the nodes, puts the files in place, and starts the nodes.
     Offline,
 }
 
-/// What becomes of the page cache before a trial warms up.
+/// Handling of the page cache before a trial warms up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PageCache {
-    /// It stays as it is.
+    /// Leaves it unchanged.
     #[default]
     Keep,
-    /// The files' pages are dropped: the first reads come from the disk.
+    /// Drops the files' pages: the first reads come from the disk.
     Drop,
 }

@@ -1,7 +1,7 @@
-//! What a study's keys have said so far → settings.
+//! Collects the values of a study's keys, and turns them into settings.
 //!
-//! What must hold: a tree without mistakes leaves nothing of a draft as it was made, but what a
-//! study may leave out. One with mistakes gives settings too, which nobody may run.
+//! A tree without mistakes replaces every default of a draft, except for what a study may leave
+//! out. A tree with mistakes also gives settings, but they must not be run.
 
 use super::own_cassandra::OwnCassandra;
 use super::pods::KubernetesDraft;
@@ -21,7 +21,7 @@ use target::{
 use versions::Release;
 use workload::{ALL_KINDS, Tuning};
 
-/// What a study's keys have said so far.
+/// Values of a study's keys so far.
 #[derive(Clone, Debug, Default)]
 pub struct Draft {
     pub(crate) name: String,
@@ -29,7 +29,7 @@ pub struct Draft {
     pub(crate) published: Option<String>,
     pub(crate) seed: u64,
     pub(crate) repeat: Repeat,
-    /// Whether blocks are added until the study is answered, and how many.
+    /// True if blocks are added until the study is answered.
     pub(crate) answered: bool,
     pub(crate) blocks_min: usize,
     pub(crate) blocks_max: usize,
@@ -37,15 +37,16 @@ pub struct Draft {
     pub(crate) repeat_primary: Option<PrimaryMetric>,
     pub(crate) kind: Kind,
     pub(crate) local: LocalSpec,
-    /// The version that is asked for, as it was written.
+    /// The requested version, as written.
     pub(crate) release: Option<String>,
     pub(crate) own: OwnCassandra,
-    /// Racks that are dealt to the hosts in turn, or without hosts to the nodes; none: one a host.
+    /// Racks that are assigned to the hosts in turn, or to the nodes without hosts; if empty, one
+    /// for each host.
     pub(crate) racks: Vec<String>,
-    /// Of how many hosts; 0: none are said.
+    /// Number of hosts; 0 if not stated.
     pub(crate) hosts_count: usize,
     pub(crate) machines: Vec<RemoteHost>,
-    /// What an hour of each costs.
+    /// Price of each machine for an hour.
     pub(crate) machine_prices: Vec<Option<f64>>,
     pub(crate) hosts: HostsSpec,
     pub(crate) nodes_per_host: usize,
@@ -56,33 +57,38 @@ pub struct Draft {
     pub(crate) keyspace: Keyspace,
     pub(crate) workload: Workload,
     pub(crate) data: Data,
-    /// Rows that are there; 0: none are said.
+    /// Rows that are declared present; 0 if not stated.
     pub(crate) present: u64,
-    /// None: an imported command line says it itself.
+    /// `None` if an imported command line states it.
     pub(crate) procedure: Option<fn(&Draft) -> Procedure>,
     pub(crate) points: Vec<Point>,
     pub(crate) until: Option<Until>,
-    /// The least and the most p99.
+    /// Lower and upper bound of p99, ms.
     pub(crate) band_ms: Vec<f64>,
-    /// What a search keeps to.
+    /// Bound of a search.
     pub(crate) bound: Bound,
-    /// The share of what a search finds that is measured too.
+    /// Share of a search's result that is measured too.
     pub(crate) expected: Option<f64>,
-    /// How long a load is kept up.
+    /// Length of an endurance run, ns.
     pub(crate) for_ns: u64,
-    /// For how long else, before.
+    /// Other lengths, measured before it, ns.
     pub(crate) beside_ns: Vec<u64>,
-    /// Within which share its throughput is the same.
+    /// Share within which its throughput counts as equal.
     pub(crate) within: f64,
     pub(crate) poisson: bool,
     pub(crate) range: Option<Range>,
-    /// None: until steady.
+    /// `None`: until steady.
     pub(crate) warmup_ns: Option<u64>,
     pub(crate) warmup_max_ns: u64,
+    /// `None`: the same as every other warm-up.
+    pub(crate) first_warmup_ns: Option<u64>,
     pub(crate) measure_ns: u64,
+    /// True if the end of the last fault ends the window.
+    pub(crate) until_faults: bool,
+    pub(crate) after_faults_ns: u64,
     pub(crate) client: Client,
     pub(crate) verify: Verify,
-    /// Whether anything is probed; none: nothing is said.
+    /// True if probes run; `None` if not stated.
     pub(crate) probed: Option<bool>,
     pub(crate) probes: Probes,
     pub(crate) period_ns: u64,
@@ -94,13 +100,13 @@ pub struct Draft {
     pub(crate) price: Option<Price>,
     pub(crate) capacity: Option<Capacity>,
     pub(crate) scale_up: Option<ScaleUp>,
-    /// Whether the design of a screening is folded over.
+    /// True if the design of a screening is folded over.
     pub(crate) fold: bool,
-    /// The key at hand, in a mapping of free ones; else empty.
+    /// Current key in a mapping with free keys; otherwise empty.
     pub(crate) key: String,
 }
 
-/// Which target.
+/// Kind of target.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) enum Kind {
     #[default]
@@ -118,11 +124,11 @@ pub(crate) struct Series {
     pub(crate) period_ns: Option<u64>,
 }
 
-/// Points from a first one on.
+/// A range of points.
 #[derive(Clone, Debug)]
 pub(crate) struct Range {
     point: fn(u64) -> Point,
-    /// The last that there may be.
+    /// Maximum value.
     limit: u64,
     pub(crate) from: Option<u64>,
     pub(crate) to: Option<u64>,
@@ -142,13 +148,14 @@ impl Range {
         }
     }
 
-    /// Its points, ascending; the first `points_max`. One with an end that has more is a mistake
-    /// that the rules find.
+    /// Returns its points, ascending, at most `points_max`. The rules report a range with an end
+    /// that has more points.
     pub(crate) fn points(&self, points_max: usize) -> Vec<u64> {
         let to = self.to.unwrap_or(self.limit);
         let next = |point: &u64| match (self.step, self.factor) {
             (Some(step), _) => Some(point.saturating_add(step)),
-            // At least one further, or a small factor would stand still on small numbers.
+            // The next point is at least one higher, or a small factor would not move small
+            // numbers.
             (None, Some(factor)) => {
                 Some(((*point as f64 * factor).round() as u64).max(point.saturating_add(1)))
             }
@@ -160,7 +167,7 @@ impl Range {
 }
 
 impl Draft {
-    /// How often everything is measured, and which comparison that is for.
+    /// Returns the repetitions, and the primary comparison.
     pub(crate) fn repetition(&self) -> (Repeat, Primary) {
         let (mut repeat, mut primary) = (self.repeat, self.primary);
         if self.answered {
@@ -207,13 +214,13 @@ impl Draft {
         };
     }
 
-    /// What an hour of the last machine costs.
+    /// Sets the price of the last machine for an hour.
     pub(crate) fn price_of_host(&mut self, per_hour: f64) {
         self.machine_prices.pop();
         self.machine_prices.push(Some(per_hour));
     }
 
-    /// What an hour of all machines costs that are used; none if one has no price.
+    /// Returns the price of all used machines for an hour; `None` if one has no price.
     fn price_of_machines(&self) -> Option<Price> {
         let used = self.machine_prices.iter().take(self.hosts_count);
         let per_hour = used.copied().sum::<Option<f64>>()?;
@@ -259,7 +266,7 @@ impl Draft {
         import.commands.push(command.to_owned());
     }
 
-    /// The table that is read as it is.
+    /// Returns the existing table that is read as it is.
     pub(crate) fn own_table(&mut self) -> &mut OwnTable {
         self.workload.table.get_or_insert_default()
     }
@@ -269,7 +276,7 @@ impl Draft {
         self.workload.recorded.get_or_insert_default()
     }
 
-    /// Changes the kind at hand, or all of them.
+    /// Changes the current kind, or all kinds.
     pub(crate) fn tune(&mut self, change: impl FnOnce(&mut Tuning)) {
         let kind = if self.key.is_empty() {
             ALL_KINDS
@@ -281,7 +288,7 @@ impl Draft {
         self.workload.tunings.push((kind.to_owned(), tuning));
     }
 
-    /// The settings.
+    /// Returns the settings.
     pub(crate) fn settings(&self) -> Settings {
         Settings {
             target: self.target(),
@@ -292,7 +299,9 @@ impl Draft {
             poisson: self.poisson,
             window: Window {
                 warmup: self.guard.warmup(self.warmup_ns, self.warmup_max_ns),
+                first_warmup_ns: self.first_warmup_ns,
                 measure_ns: self.measure_ns,
+                after_faults_ns: self.until_faults.then_some(self.after_faults_ns),
             },
             client: self.client(),
             verify: self.verify,
@@ -305,7 +314,7 @@ impl Draft {
         }
     }
 
-    /// What a phase may have of its own.
+    /// Returns the settings that a phase may have of its own.
     pub(crate) fn phase(&self) -> Phase {
         Phase {
             target: self.target(),
@@ -333,7 +342,7 @@ impl Draft {
         let pods = self.hosts.pods.iter().flat_map(|pods| pods.numbered(count));
         let hosts = (count > 0).then(|| HostsSpec {
             count,
-            // The first of them; the rules see to it that there are enough.
+            // The first machines; the rules make sure that there are enough.
             machines: self.machines.iter().take(count).cloned().chain(pods).collect(),
             ..self.hosts.clone()
         });
@@ -346,7 +355,7 @@ impl Draft {
             hosts,
             ..self.local.clone()
         };
-        // Nodes of one host are in one rack: they fail together.
+        // Nodes of one host are in one rack, because they fail together.
         let rack = |host: usize| match self.racks.len() {
             0 => format!("rack{}", if count > 0 { host + 1 } else { 1 }),
             racks => self.racks[host % racks].clone(),
@@ -358,7 +367,8 @@ impl Draft {
         LocalSpec { racks, ..spec }
     }
 
-    /// The workload; what is said of all kinds comes first, so that a kind's own word wins.
+    /// Returns the workload. Settings for all kinds come first, so that those of a kind take
+    /// precedence.
     pub(crate) fn workload(&self) -> Workload {
         let mut workload = self.workload.clone();
         workload.tunings.sort_by_key(|(kind, _)| kind != ALL_KINDS);
@@ -368,7 +378,7 @@ impl Draft {
         workload
     }
 
-    /// The data; an amount of bytes becomes rows when the program is known: see
+    /// Returns the data settings. A load in bytes becomes rows once the program is known: see
     /// [`crate::work::estimate_rows`].
     pub(crate) fn data(&self) -> Data {
         let load_rows = match self.data.load {
@@ -394,13 +404,13 @@ impl Draft {
         points
     }
 
-    /// What `procedure.sweep` asks for.
+    /// Returns the procedure of `procedure.sweep`.
     pub(crate) fn sweep(&self) -> Procedure {
         let (points, until) = (self.points(), self.until);
         Sweep { points, until }.into()
     }
 
-    /// What `procedure.band` asks for.
+    /// Returns the procedure of `procedure.band`.
     pub(crate) fn band(&self) -> Procedure {
         let Some(range) = &self.range else {
             return Procedure::default();
@@ -417,12 +427,12 @@ impl Draft {
         })
     }
 
-    /// What `procedure.peak` asks for.
+    /// Returns the procedure of `procedure.peak`.
     pub(crate) fn peak(&self) -> Procedure {
         self.search(Search::peak)
     }
 
-    /// What `procedure.latency_target` asks for.
+    /// Returns the procedure of `procedure.latency_target`.
     pub(crate) fn latency_target(&self) -> Procedure {
         self.search(Search::latency_target)
     }
@@ -439,7 +449,7 @@ impl Draft {
         })
     }
 
-    /// What `procedure.endurance` asks for.
+    /// Returns the procedure of `procedure.endurance`.
     pub(crate) fn endurance(&self) -> Procedure {
         let point = self.points.first();
         point.map_or_else(Procedure::default, |point| {
@@ -452,7 +462,7 @@ impl Draft {
         })
     }
 
-    /// What `procedure.fixed` asks for.
+    /// Returns the procedure of `procedure.fixed`.
     pub(crate) fn fixed(&self) -> Procedure {
         let point = self.points.first();
         point.map_or_else(Procedure::default, |point| Fixed(*point).into())

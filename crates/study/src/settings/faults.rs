@@ -1,4 +1,4 @@
-//! What is broken on purpose: what was said of it, and what that comes to.
+//! Faults as a study describes them, and the faults of a trial that result.
 
 use super::Draft;
 use super::draft::Kind;
@@ -6,86 +6,86 @@ use target::NODES_COUNT_MAX;
 use target::fault::{Commands, Hit, Knob, Length, Options, Place};
 use workload::random::{Draws, lane};
 
-/// The most faults of one trial: each is written down, looked at and drawn.
+/// Maximum number of faults in a trial: each is recorded, observed and drawn.
 pub(crate) const FAULTS_MAX: usize = 1_000;
 
-/// Which stream of random numbers of a seed chooses faults.
+/// Random stream that chooses faults from a seed.
 const LANE: u64 = 12;
 
-/// Something that is broken on purpose.
+/// One fault of a trial.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fault {
-    /// What is done.
+    /// Kind of the fault.
     pub kind: target::fault::Kind,
-    /// What. None: the first replica of the partition that is asked for most, or its host where the
-    /// kind breaks hosts: which that is, the cluster says when it runs.
+    /// Its target. `None` for the first replica of the hottest partition, or its host if the kind
+    /// breaks hosts; the cluster tells which one when it runs.
     pub hit: Option<Hit>,
-    /// What else was said of it.
+    /// Its other options.
     pub options: Options,
-    /// When, after the begin of the measured window, ns.
+    /// Start after the begin of the measured window, ns.
     pub at_ns: u64,
-    /// For how long at most, ns.
+    /// Maximum length, ns.
     pub for_ns: u64,
-    /// The number of the item that says so: what one item says comes one after the other.
+    /// Index of its item in the study; faults of one item follow one another.
     pub item: usize,
 }
 
-/// What an item of `faults` says.
+/// An item of `faults`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FaultDraft {
-    /// One of these, at random.
+    /// Kinds of which one is chosen at random.
     pub kinds: Vec<target::fault::Kind>,
     pub on: FaultWhere,
-    /// The hosts from which others are cut; none: all others.
+    /// The hosts that others are cut off from; if empty, all others.
     pub from: Vec<usize>,
     pub options: Options,
     pub at_ns: u64,
-    /// None: until the window ends.
+    /// Length, ns; `None`: until the window ends.
     pub for_ns: Option<u64>,
-    /// Again and again.
+    /// Period of a repeating item, ns.
     pub every_ns: Option<u64>,
     pub seed: Option<u64>,
 }
 
-/// What an item says is broken.
+/// Target of an item.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum FaultWhere {
-    /// By number; hosts that are cut from others are named without those.
+    /// By index. Hosts that are cut off are listed without the others.
     Named(Hit),
-    /// A node or a host, whatever the kind breaks, at random.
+    /// A random node or host, depending on the kind.
     #[default]
     Any,
-    /// The first node or its host, which the others ask for the ring and the client for its map.
+    /// The seed node or its host, which other nodes ask for the ring, and the client for its map.
     Seed,
-    /// Any but that.
+    /// Any node or host except the seed.
     NotContactPoint,
-    /// The first replica of the partition that is asked for most.
+    /// The first replica of the hottest partition.
     HottestReplica,
 }
 
-/// The nodes of a target, dealt to its hosts in turn.
+/// The nodes of a target, assigned to its hosts in turn.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FaultTargets {
-    /// Those that are not ours are counted by their contact points.
+    /// Number of nodes; for an attached cluster the number of contact points.
     pub nodes: usize,
-    /// None where nodes share the machine.
+    /// Number of hosts; `None` if nodes share the machine.
     pub hosts: Option<usize>,
-    /// The size of the volume of each host; none: they have none of their own.
+    /// Size of each host's volume, bytes; `None` if hosts have no volumes of their own.
     pub volume_bytes: Option<u64>,
-    /// Whether hosts are machines of their own.
+    /// True if hosts are machines of their own.
     pub are_machines: bool,
-    /// Whether they are somebody else's: which node is where is known only when they are reached.
+    /// True for an attached cluster: the nodes of each host are known only after connecting.
     pub are_others: bool,
 }
 
 impl FaultTargets {
-    /// The host of a node; none where nodes share the machine, or nobody knows yet.
+    /// Returns the host of a node; `None` if nodes share the machine, or if it is not known yet.
     pub fn host_of(self, node: usize) -> Option<usize> {
         let hosts = self.hosts.filter(|_| !self.are_others)?;
         Some(node % hosts)
     }
 
-    /// How many there are of what a kind breaks.
+    /// Returns how many targets of a kind's sort exist.
     fn count(self, place: Place) -> usize {
         match place {
             Place::Node => self.nodes,
@@ -96,7 +96,7 @@ impl FaultTargets {
 }
 
 impl FaultDraft {
-    /// One more host that it hits.
+    /// Adds a host that it hits.
     pub fn host(&mut self, index: usize) {
         match &mut self.on {
             FaultWhere::Named(Hit::Split(all, _)) => all.push(index),
@@ -104,8 +104,8 @@ impl FaultDraft {
         }
     }
 
-    /// The faults that it comes to in a window of so long, on such a target; `seed` is the study's,
-    /// and `number` the item's.
+    /// Returns the faults of the item in a window of `window_ns` on such a target. `seed` is the
+    /// study's seed, and `number` the item's index.
     pub fn faults(
         &self,
         number: usize,
@@ -135,7 +135,7 @@ impl FaultDraft {
                     Length::Stated | Length::Task | Length::Staged => stated,
                     Length::Moment => {
                         let left_ns = window_ns.saturating_sub(at_ns);
-                        // Over before the next one of its own.
+                        // It ends before the item's next fault begins.
                         let most_ns = every_ns.unwrap_or(u64::MAX).min(kind.at_most_ns());
                         left_ns.min(most_ns)
                     }
@@ -146,7 +146,7 @@ impl FaultDraft {
         times.take(FAULTS_MAX + 1).filter_map(fault).collect()
     }
 
-    /// What it hits this time; none of a target that has nothing of the sort.
+    /// Returns the target of one fault; `None` if the cluster has no such target.
     fn hit(&self, place: Place, ground: FaultTargets, draws: &mut Draws) -> Option<Hit> {
         let count = ground.count(place);
         let index = match &self.on {
@@ -155,12 +155,12 @@ impl FaultDraft {
                 return Some(self.split(hosts.clone(), ground));
             }
             FaultWhere::Named(Hit::Split(hosts, _)) => pick(hosts, draws)?,
-            // Its host is known when it is reached.
+            // Its host is known only after connecting.
             FaultWhere::Named(Hit::Node(node)) if place == Place::Host && ground.are_others => {
                 return Some(Hit::Node(*node));
             }
             FaultWhere::Named(Hit::Node(node)) if place != Place::Node => ground.host_of(*node)?,
-            // Of a host, the first of its nodes.
+            // For a host, the first of its nodes.
             FaultWhere::Named(Hit::Node(index) | Hit::Host(index)) => *index,
             FaultWhere::Any => below(count, draws)?,
             FaultWhere::NotContactPoint => below(count.checked_sub(1)?, draws)? + 1,
@@ -187,7 +187,7 @@ impl FaultDraft {
     }
 }
 
-/// One of several, at random; none of none.
+/// Returns one of several at random; `None` if there are none.
 fn pick<T: Clone>(all: &[T], draws: &mut Draws) -> Option<T> {
     all.get(below(all.len(), draws)?).cloned()
 }
@@ -195,16 +195,16 @@ fn pick<T: Clone>(all: &[T], draws: &mut Draws) -> Option<T> {
 fn below(count: usize, draws: &mut Draws) -> Option<usize> {
     match count {
         0 => None,
-        // No number is drawn where there is nothing to choose.
+        // A single choice uses no random number.
         1 => Some(0),
         _ => Some(draws.below(count as u64) as usize),
     }
 }
 
 impl Fault {
-    /// It in words: `node-slow of node2, cpus 0.1`.
+    /// Describes the fault: `node-slow of node2, cpus 0.1`.
     pub fn words(&self) -> String {
-        // Which nodes it is done to is said by their place.
+        // The place already names the nodes.
         let knobs = Knob::ALL.iter().filter(|knob| **knob != Knob::Nodes);
         let said = knobs
             .filter_map(|knob| Some(format!(", {} {}", knob.name(), knob.said(&self.options)?)));
@@ -216,7 +216,7 @@ impl Fault {
         )
     }
 
-    /// What is hit, in words: `node2`, `all nodes`.
+    /// Describes the target: `node2`, `all nodes`.
     pub fn place(&self) -> String {
         match (&self.hit, self.kind.place) {
             (Some(Hit::Node(_)), Place::Host) => {
@@ -229,14 +229,14 @@ impl Fault {
         }
     }
 
-    /// Whether two may break one thing.
+    /// Returns true if two faults may have the same target.
     pub(crate) fn touches(&self, other: &Fault, ground: FaultTargets) -> bool {
-        // What goes through the cluster waits for all nodes, also where it changes but one of them.
+        // A task on the cluster waits for all nodes, even if it changes only one of them.
         let may_be_any =
             |fault: &Fault| matches!(fault.hit, None | Some(Hit::Nodes(_) | Hit::Cluster));
         let (ours, theirs) = (self.hosts(ground), other.hosts(ground));
         let is_node = |fault: &Fault| matches!(fault.hit, Some(Hit::Node(_)));
-        // Nobody knows yet whether it is a node of that host.
+        // It is not known yet if the node is on that host.
         let may_be_there = ground.are_others && is_node(self) != is_node(other);
         self.hit == other.hit
             || may_be_there
@@ -245,7 +245,7 @@ impl Fault {
             || ours.iter().any(|host| theirs.contains(host))
     }
 
-    /// The hosts that it touches; nodes by theirs.
+    /// Returns the hosts that it affects, including the hosts of its nodes.
     pub(crate) fn hosts(&self, ground: FaultTargets) -> Vec<usize> {
         match &self.hit {
             Some(Hit::Node(node)) => ground.host_of(*node).into_iter().collect(),
@@ -254,19 +254,19 @@ impl Fault {
             }
             Some(Hit::Host(host)) => vec![*host],
             Some(Hit::Split(of, _)) => of.clone(),
-            // It may be any, or is each.
+            // It may be any host, or affects each.
             None | Some(Hit::Cluster) => (0..ground.hosts.unwrap_or(0)).collect(),
         }
     }
 
-    /// When it is to be over, ns.
+    /// Returns its planned end, ns.
     pub fn end_ns(&self) -> u64 {
         self.at_ns.saturating_add(self.for_ns)
     }
 }
 
 impl Draft {
-    /// The one at hand.
+    /// Returns the current fault.
     pub(crate) fn fault(&mut self) -> &mut FaultDraft {
         if self.faults.is_empty() {
             self.faults.push(FaultDraft::default());
@@ -275,7 +275,7 @@ impl Draft {
         &mut self.faults[last]
     }
 
-    /// The programs at hand, by which something is broken that is not ours.
+    /// Returns the current programs for a fault of an attached cluster.
     pub(crate) fn command(&mut self) -> &mut Commands {
         if self.commands.is_empty() {
             self.commands.push(Commands::default());
@@ -284,7 +284,7 @@ impl Draft {
         &mut self.commands[last]
     }
 
-    /// The kind of a name: of those that the target names if it is not ours, or else of ours.
+    /// Returns the kind with a name: one of an attached target's own kinds, or a built-in one.
     pub(crate) fn kind_of(&self, name: &str) -> Option<target::fault::Kind> {
         match self.kind {
             Kind::Attach => {
@@ -296,7 +296,7 @@ impl Draft {
         }
     }
 
-    /// Whether a kind that is built in can be had of nodes that are not ours.
+    /// Returns true if a built-in kind is possible on the attached cluster's nodes.
     fn reaches(&self, name: &str) -> bool {
         let kind = target::fault::Kind::of(name);
         let has_agents =
@@ -311,7 +311,7 @@ impl Draft {
         })
     }
 
-    /// The names of the kinds that there are on an attached cluster.
+    /// Returns the names of the kinds that an attached cluster has.
     pub(crate) fn attached_kinds(&self) -> Vec<&str> {
         let own = self.commands.iter().map(|one| one.name.as_str());
         let built_in = target::fault::FaultName::ALL.map(target::fault::FaultName::name);
@@ -322,11 +322,11 @@ impl Draft {
         self.commands.iter().find(|one| one.name == name)
     }
 
-    /// What all items come to, by the number of their item.
+    /// Returns the faults of all items, with the index of the item.
     pub(crate) fn faults(&self) -> Vec<(usize, Fault)> {
         let ground = self.ground();
         let items = self.faults.iter().enumerate();
-        // One more than may be, so that too many are seen to be.
+        // One more than allowed, so that the rules notice when there are too many.
         let all = items.flat_map(|(number, item)| {
             let faults = item.faults(number, self.measure_ns, ground, self.seed);
             faults.into_iter().map(move |fault| (number, fault))
@@ -334,11 +334,11 @@ impl Draft {
         all.take(FAULTS_MAX + 1).collect()
     }
 
-    /// On what they are.
+    /// Returns the nodes and hosts that faults may hit.
     pub(crate) fn ground(&self) -> FaultTargets {
         if let Kind::Attach = self.kind {
             let described = &self.attached_kubernetes;
-            // How many there are, is known when the cluster is asked.
+            // The number of nodes is known only after connecting.
             let unknown = described.owner.is_some().then_some(NODES_COUNT_MAX);
             let in_sight = unknown.filter(|_| described.agents.is_some());
             return FaultTargets {

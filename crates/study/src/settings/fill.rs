@@ -1,11 +1,11 @@
-//! A checked tree → a draft, by the rows of the table: each type holds what its value does.
+//! Fills a draft from a checked tree, by the rows of the table: each type applies its value.
 
 use super::{Draft, secret_of};
 use crate::format::{self, Type};
 use crate::tree::Tree;
 
 impl Draft {
-    /// What a checked tree says.
+    /// Returns the draft of a checked tree.
     pub(crate) fn of(tree: &Tree) -> Draft {
         let mut draft = Draft::default();
         draft.section(tree, "");
@@ -75,8 +75,8 @@ impl Draft {
                 set(self);
                 self.section(tree, path);
             }
-            // Variants, phases and scales were laid over the study before it was checked; what is
-            // not of its type is a mistake, and has been said.
+            // Variants, phases and scales were merged into the study before it was checked. A value
+            // of another type is a mistake that has been reported.
             _ => {}
         }
     }

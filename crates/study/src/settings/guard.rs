@@ -1,21 +1,21 @@
-//! When load is ended because of what it does to a cluster that others use.
+//! Limits that end the load to protect a cluster that others use.
 
 use super::Warmup;
 use crate::human;
 use measure::clock::{MILLISECOND_NS, SECOND_NS};
 
-/// When the load ends before its plan does, and how slowly it begins.
+/// Limits that end the load early, and its rise at the start.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Guard {
-    /// Whether it is looked at all.
+    /// On which clusters the guard is active.
     pub when: Guarded,
-    /// What is too much.
+    /// Limits of the guard.
     pub limits: GuardLimits,
-    /// How long the load takes to rise from nothing to all of it, ns.
+    /// Time in which the load rises from nothing to its full rate, ns.
     pub rise_ns: u64,
 }
 
-/// Whether there is a guard.
+/// On which clusters the guard is active.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Guarded {
     /// On a cluster that cassay did not start and that other clients use.
@@ -27,24 +27,24 @@ pub enum Guarded {
     Never,
 }
 
-/// What is too much in a second.
+/// Limits for one second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GuardLimits {
-    /// Most p99 from the send to the answer, ms.
+    /// Maximum p99 of service time (from the send to the answer), ms.
     pub p99_ms: f64,
-    /// Most operations that fail, as a share.
+    /// Maximum share of failed operations.
     pub error_rate: f64,
 }
 
 impl GuardLimits {
-    /// The limit of p99, ns.
+    /// Returns the limit of p99, ns.
     pub fn p99_ns(&self) -> u64 {
         (self.p99_ms * MILLISECOND_NS as f64) as u64
     }
 }
 
 impl Guard {
-    /// What it does, for people.
+    /// Describes the guard for people.
     pub fn words(&self) -> String {
         format!(
             "the load rises over {}, and ends with the run after a second with a p99 above {} ms \
@@ -55,7 +55,8 @@ impl Guard {
         )
     }
 
-    /// A warm-up of so long, ns, or until steady; with a rise that is always in it: whole seconds.
+    /// Returns the warm-up: a fixed time in ns, or until steady. With an active guard it includes
+    /// the rise, in whole seconds.
     pub(crate) fn warmup(&self, fixed_ns: Option<u64>, max_ns: u64) -> Warmup {
         match (fixed_ns, self.when) {
             (Some(ns), Guarded::Always) => {

@@ -1,4 +1,4 @@
-//! The keyspace, and what its tables are set to beyond what the workload says.
+//! Settings of the keyspace, and of its tables beyond the workload's own.
 
 pub use workload::Replication;
 
@@ -7,48 +7,48 @@ use serde_json::Value;
 /// The keyspace.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Keyspace {
-    /// Name; none: the workload's own.
+    /// Name; `None`: the workload's own.
     pub name: Option<String>,
-    /// Where the replicas are.
+    /// Placement of the replicas.
     pub replication: Replication,
-    /// Whether the study says so, or nobody does.
+    /// True if the study states the replication.
     pub is_replication_stated: bool,
-    /// Whether writes go to the commit log; none: as the workload says.
+    /// True if writes go to the commit log; `None`: as the workload states.
     pub durable_writes: Option<bool>,
-    /// How its tables are compacted, `class` among it; empty: as the workload says.
+    /// Compaction options of its tables, including `class`; if empty, the workload's.
     pub compaction: Vec<(String, String)>,
-    /// How its tables are compressed; empty: as the workload says.
+    /// Compression options of its tables; if empty, the workload's.
     pub compression: Vec<(String, String)>,
     /// Other options of its tables, by name.
     pub options: Vec<(String, Value)>,
 }
 
 impl Keyspace {
-    /// As many copies as the study says, wherever they are.
+    /// Sets the number of copies, wherever they are.
     pub fn replicate(&mut self, factor: u32) {
         self.replication = Replication::Simple { factor };
         self.is_replication_stated = true;
     }
 
-    /// As many copies in a datacenter as the study says.
+    /// Sets the number of copies in a datacenter.
     pub fn replicate_in(&mut self, datacenter: &str, factor: u32) {
         self.replication.push(datacenter, factor);
         self.is_replication_stated = true;
     }
 
-    /// What stands behind `ALTER KEYSPACE … WITH`; none: there is nothing.
+    /// Returns the text after `ALTER KEYSPACE … WITH`; `None` if nothing is set.
     pub fn own_options(&self) -> Option<String> {
         self.durable_writes.map(|on| format!("durable_writes = {on}"))
     }
 
-    /// The options that the study states of the keyspace itself, by name.
+    /// Returns the options of the keyspace itself that the study states, by name.
     pub fn asked_of_itself(&self) -> Vec<(String, Value)> {
         let durable =
             self.durable_writes.map(Value::Bool).map(|on| ("durable_writes".to_owned(), on));
         durable.into_iter().collect()
     }
 
-    /// The options that the study states, by name, as its tables must have them.
+    /// Returns the table options that the study states, by name, as its tables must have them.
     pub fn asked_options(&self) -> Vec<(String, Value)> {
         let map = |name: &str, entries: &[(String, String)]| {
             let entries =
@@ -66,7 +66,8 @@ impl Keyspace {
         asked
     }
 
-    /// What stands behind `ALTER TABLE … WITH` to set the options of a table; none: there are none.
+    /// Returns the text after `ALTER TABLE … WITH` that sets a table's options; `None` if there are
+    /// none.
     pub fn table_options(&self) -> Option<String> {
         let map = |entries: &[(String, String)]| {
             let entries =
@@ -89,12 +90,12 @@ impl Keyspace {
     }
 }
 
-/// A text as CQL writes it.
+/// Quotes a text for CQL.
 fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }
 
-/// The value of an option as CQL writes it. A mapping's values are texts there, whatever they are.
+/// Formats the value of an option for CQL. Values inside a mapping are always texts.
 fn literal(value: &Value) -> String {
     match value {
         Value::Object(entries) => {

@@ -1,9 +1,9 @@
-//! What is started instead of a release, as a study has said it.
+//! A build of Cassandra that is started instead of a release, as a study describes it.
 
 use std::path::PathBuf;
 use target::Origin;
 
-/// What is started instead of a release.
+/// A build of Cassandra that is started instead of a release.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct OwnCassandra {
     pub home: Option<PathBuf>,

@@ -1,26 +1,26 @@
-//! A table that is there and is read as it is, and where its keys come from.
+//! An existing table that is read as it is, and the source of its keys.
 
 use cql::text::{Kind, tokens};
 
-/// Keys that are taken from a table unless a study says how many.
+/// Default number of keys that are taken from a table.
 pub const KEYS_DEFAULT: u64 = 10_000;
-/// Partitions that are asked for in a second meanwhile, unless it says otherwise.
+/// Default rate at which partitions are read for keys, per second.
 pub const KEYS_PER_S_DEFAULT: u64 = 1_000;
-/// Keys at most: they are kept with the run.
+/// Maximum number of keys: they are kept with the run.
 pub const KEYS_MAX: u64 = 200_000;
 
-/// A table that is read as it is.
+/// An existing table that is read as it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OwnTable {
-    /// `keyspace.table`, as the study has it.
+    /// `keyspace.table`, as written in the study.
     pub name: String,
-    /// Partitions that are taken from the ring, if no file has the keys.
+    /// Number of partitions that are taken from the ring, if no file has the keys.
     pub keys: u64,
-    /// Partitions that are asked for in a second meanwhile, at most.
+    /// Maximum rate of reading partitions for keys, per second.
     pub keys_per_s: u64,
-    /// The CSV that has the keys, beside or below the study.
+    /// CSV file with the keys, beside or below the study.
     pub file: Option<String>,
-    /// Its columns, by those of the table.
+    /// Columns of the file, by column of the table.
     pub columns: Vec<(String, String)>,
 }
 
@@ -37,8 +37,8 @@ impl Default for OwnTable {
 }
 
 impl OwnTable {
-    /// The keyspace and the table: names as CQL has them, in lower case unless they are quoted;
-    /// none if the text is not two of them with a point between.
+    /// Returns the keyspace and the table: CQL names, in lower case unless they are quoted. `None`
+    /// if the text is not two names with a point between them.
     pub fn names(&self) -> Option<(String, String)> {
         let tokens = tokens(&self.name).ok()?;
         let [keyspace, dot, table] = &tokens[..] else {
@@ -50,12 +50,12 @@ impl OwnTable {
             .then(|| (keyspace.text.clone(), table.text.clone()))
     }
 
-    /// By which name the workload that was made of the table is kept with a run.
+    /// Returns the name under which the workload made from the table is kept with a run.
     pub fn definition_file(&self) -> String {
         format!("{}.workload.yaml", self.file_stem())
     }
 
-    /// By which name the keys are kept that were taken from its ring.
+    /// Returns the name under which the keys taken from its ring are kept.
     pub fn keys_file(&self) -> String {
         format!("{}.keys.csv", self.file_stem())
     }

@@ -1,9 +1,9 @@
-//! What a study's keys have said of Kubernetes.
+//! Values of a study's keys for Kubernetes.
 
 use super::{Client, ClientPods, Draft};
 use target::{KubernetesCluster, KubernetesOwner, NodePods, PodAgents};
 
-/// What they have said of a cluster in Kubernetes.
+/// Values of the keys for a cluster in Kubernetes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct KubernetesDraft {
     pub(crate) context: Option<String>,
@@ -44,7 +44,7 @@ impl Draft {
         self.client.kubernetes.get_or_insert_default()
     }
 
-    /// Pods are machines as well.
+    /// Returns the client settings; pods count as machines.
     pub(crate) fn client(&self) -> Client {
         let pods = self.client.kubernetes.iter().flat_map(ClientPods::machines);
         Client {

@@ -1,8 +1,8 @@
-//! What is read while a trial runs, and how often.
+//! Probes that run during a trial, and their periods.
 
 use measure::clock::SECOND_NS;
 
-/// What is read while a trial runs: the period of each probe in ns; none: it is off.
+/// Probes that run during a trial: the period of each in ns; `None` if it is off.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Probes {
     /// CPU, memory, disk and network of the hosts.
@@ -11,19 +11,19 @@ pub struct Probes {
     pub processes_ns: Option<u64>,
     /// Heap, collections and safepoints of the nodes' JVMs.
     pub jvm_ns: Option<u64>,
-    /// Thread pools, compactions, caches and requests as Cassandra counts them.
+    /// Thread pools, compactions, caches and requests, as Cassandra counts them.
     pub cassandra_ns: Option<u64>,
     /// The pauses in the nodes' logs of garbage collection.
     pub gc_log_ns: Option<u64>,
-    /// Series of others, laid on the run's time axis when it ends.
+    /// Series of other programs, put on the run's time axis when it ends.
     pub import: Vec<Import>,
 }
 
-/// Period of a probe that a study says nothing of.
+/// Default period of a probe.
 pub const PERIOD_NS: u64 = SECOND_NS;
 
 impl Default for Probes {
-    /// All of them, every second.
+    /// Returns all probes with a period of a second.
     fn default() -> Probes {
         Probes {
             hosts_ns: Some(PERIOD_NS),
@@ -37,7 +37,7 @@ impl Default for Probes {
 }
 
 impl Probes {
-    /// The probes by their keys in a study, with their periods in ns; none: off.
+    /// Returns the probes by their keys in a study, with their periods in ns; `None` if off.
     pub fn periods(&self) -> [(&'static str, Option<u64>); 5] {
         [
             ("hosts", self.hosts_ns),
@@ -50,8 +50,8 @@ impl Probes {
 }
 
 impl Probes {
-    /// Only the series of others: what is left on a target that has nothing to read. None: nothing
-    /// is.
+    /// Returns only the imported series, for a target that no probe can read; `None` if there are
+    /// none.
     pub fn imports_only(self) -> Option<Probes> {
         let import = self.import;
         (!import.is_empty()).then_some(Probes {
@@ -65,22 +65,22 @@ impl Probes {
     }
 }
 
-/// Series of others.
+/// Series of other programs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Import {
     /// A CSV file of `esxtop -b`, read when the run ends.
     Esxtop {
-        /// The file as the study names it; [`crate::inputs::located`] finds it.
+        /// The file as named in the study; [`crate::inputs::located`] finds it.
         file: String,
-        /// Columns whose names contain one of these; empty: all that are known.
+        /// Columns whose names contain one of these; if empty, all known columns.
         columns: Vec<String>,
     },
     /// A file in Prometheus's text format, read when the run ends.
     PrometheusFile {
-        /// The file as the study names it; [`crate::inputs::located`] finds it.
+        /// The file as named in the study; [`crate::inputs::located`] finds it.
         file: String,
     },
-    /// An end point in Prometheus's text format, asked while the run goes on.
+    /// An endpoint in Prometheus's text format, read while the run goes on.
     PrometheusUrl {
         /// `http://…` or `https://…`
         url: String,

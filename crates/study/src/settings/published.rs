@@ -1,4 +1,4 @@
-//! A file of figures that others have published, as data.
+//! A file of published figures, as data.
 
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -7,21 +7,21 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Published {
-    /// Who published what, and when.
+    /// Author, publication and date.
     pub title: String,
-    /// Where it can be read.
+    /// Link to the publication.
     pub link: String,
-    /// The hardware and versions that the absolute figures belong to.
+    /// Hardware and versions of the absolute figures.
     pub system: String,
     /// Absolute figures.
     pub figures: Vec<Figure>,
-    /// What is expected to carry over to other machines.
+    /// Ratios that are expected to hold on other machines.
     pub ratios: Vec<Ratio>,
-    /// What it says of failures.
+    /// Statements about failures.
     pub failures: Vec<Failure>,
-    /// What it says in words.
+    /// Statements in words.
     pub claims: Vec<String>,
-    /// What cannot be derived from it.
+    /// Questions that it does not answer.
     pub unknown: Vec<String>,
 }
 
@@ -29,11 +29,11 @@ pub struct Published {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Figure {
-    /// Where it is printed: `table 5`.
+    /// Place in the publication: `table 5`.
     pub place: String,
-    /// Of what: `90/10, 540 GB per node, 200 threads per client`.
+    /// Subject: `90/10, 540 GB per node, 200 threads per client`.
     pub what: String,
-    /// Requests in flight, all clients together, where that is printed.
+    /// Requests in flight of all clients together, if printed.
     pub in_flight: Option<f64>,
     /// Operations per second.
     pub ops_per_s: Option<f64>,
@@ -47,17 +47,17 @@ pub struct Figure {
     pub p99_ms: Option<f64>,
 }
 
-/// What was published of a failure: text, which stands beside what ours did.
+/// A published statement about a failure: text that is shown beside the study's own result.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Failure {
-    /// What failed there: `host without high availability`.
+    /// The failure: `host without high availability`.
     pub fault: String,
-    /// The kinds of faults of ours that it stands beside: `[node-kill]`.
+    /// Kinds of cassay's faults that it is shown beside: `[node-kill]`.
     pub beside: Vec<String>,
-    /// The variants of ours that it is about; none: all.
+    /// The study's variants that it applies to; if empty, all.
     pub variants: Vec<String>,
-    /// What it says.
+    /// The statement.
     pub claim: String,
 }
 
@@ -65,25 +65,25 @@ pub struct Failure {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Ratio {
-    /// Of what, in words.
+    /// Subject, in words.
     pub what: String,
     /// The metric: `ops_per_s`, `latency_ms.p99`.
     pub metric: String,
-    /// The variant whose value is divided.
+    /// Variant in the numerator.
     pub of: String,
-    /// The variant that it is divided by.
+    /// Variant in the denominator.
     pub to: String,
-    /// Where on the axis: `{threads: 32}`; where there is nothing, at the peak of each.
+    /// Point of the first variant: `{threads: 32}`; if empty, the peak of each.
     pub of_at: BTreeMap<String, f64>,
-    /// The same of the other side.
+    /// Point of the second variant.
     pub to_at: BTreeMap<String, f64>,
-    /// `points`: over all points that both have, as the geometric mean of their ratios; else empty,
-    /// and the ratio is of one place.
+    /// `points`: the geometric mean of the ratios at all points that both have; otherwise empty,
+    /// and the ratio is at one point.
     pub over: String,
-    /// What was published: one number,
+    /// Published value, if it is one number.
     pub value: Option<f64>,
-    /// or the least
+    /// Published minimum of several.
     pub least: Option<f64>,
-    /// and the most of several.
+    /// Published maximum of several.
     pub most: Option<f64>,
 }

@@ -1,4 +1,4 @@
-//! Traffic that Cassandra has recorded, as a study asks for it, and as it was read.
+//! Recorded traffic: the settings of a study, and the recordings that were read.
 
 use recorded::{Choice, MEMORY_BYTES, Only, Recording, UnpackError};
 use std::collections::BTreeMap;
@@ -11,19 +11,19 @@ use std::sync::Arc;
 pub struct Recorded {
     /// Folders or files of logs, one for each node.
     pub files: Vec<String>,
-    /// The recorded course of the rate so many times as fast; none: `procedure` says the rate.
+    /// Speed relative to the recorded rate; `None` if `procedure` states the rate.
     pub speed: Option<f64>,
     /// Reads, writes or both.
     pub only: Only,
-    /// Of which keyspaces; empty: of all.
+    /// Keyspaces to include; if empty, all.
     pub keyspaces: Vec<String>,
-    /// From how long after the first record on, ns.
+    /// Start, ns after the first record.
     pub from_ns: u64,
-    /// For how long, ns; none: to the end.
+    /// Length, ns; `None`: to the end.
     pub for_ns: Option<u64>,
     /// Memory for operations and values, bytes.
     pub memory_bytes: u64,
-    /// A file of the statements that make keyspace and tables; none: they are there.
+    /// File with the statements that create keyspace and tables; `None` if they exist.
     pub schema: Option<String>,
 }
 
@@ -45,7 +45,7 @@ impl Default for Recorded {
 const MS_NS: u64 = 1_000_000;
 
 impl Recorded {
-    /// What of the logs is wanted.
+    /// Returns the selection of the logs.
     pub fn choice(&self) -> Choice {
         Choice {
             only: self.only,
@@ -56,7 +56,7 @@ impl Recorded {
         }
     }
 
-    /// What it is called among the files of a run.
+    /// Returns its name among the files of a run.
     pub fn name(&self) -> String {
         let choice = self.choice();
         let mut name = format!("recorded traffic of {}", self.files.join(", "));
@@ -79,42 +79,42 @@ impl Recorded {
     }
 }
 
-/// Recorded traffic that was read, by its digest. Each is read once.
+/// Recorded traffic that was read, by digest. Each recording is read once.
 #[derive(Clone, Default)]
 pub struct Recordings(BTreeMap<String, Arc<Recording>>);
 
 impl Recordings {
-    /// None yet.
+    /// Creates an empty set.
     pub const fn new() -> Recordings {
         Recordings(BTreeMap::new())
     }
 
-    /// Adds one.
+    /// Adds a recording.
     pub fn add(&mut self, recording: Arc<Recording>) {
         self.0.insert(recording.digest.clone(), recording);
     }
 
-    /// Adds one that was packed elsewhere, of so many bytes.
+    /// Adds a recording that was packed elsewhere, of `bytes` bytes.
     ///
     /// # Errors
-    /// It cannot be read, or is not what was packed.
+    /// It cannot be read, or differs from what was packed.
     pub fn unpack(&mut self, from: &mut dyn Read, bytes: u64) -> Result<(), UnpackError> {
         self.add(Arc::new(Recording::unpack(from, bytes)?));
         Ok(())
     }
 
-    /// That with this digest.
+    /// Returns the recording with this digest.
     pub fn get(&self, digest: &str) -> Option<&Arc<Recording>> {
         self.0.get(digest)
     }
 
-    /// All of them.
+    /// Returns all recordings.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<Recording>> {
         self.0.values()
     }
 }
 
-/// Digests say all that is offered.
+/// Equal digests mean equal operations.
 impl PartialEq for Recordings {
     fn eq(&self, other: &Recordings) -> bool {
         self.0.keys().eq(other.0.keys())

@@ -1,15 +1,15 @@
-//! Who knows which releases there are.
+//! A registry that knows which releases exist.
 
 use std::fmt;
 use versions::{Release, UnknownRelease};
 
-/// Who says whether a release is published that came out after the lists here were made, or never:
-/// `None` where nobody could be asked.
+/// Function that tells if an unlisted release has been published: `None` if the registry could not
+/// be reached.
 #[derive(Clone, Copy, Default)]
 pub struct Registry(pub Option<fn(&Release) -> Option<bool>>);
 
 impl Registry {
-    /// The refusal of a release that is said not to be there.
+    /// Returns the refusal of a release that the registry does not have.
     pub(crate) fn refusal(self, release: &Release) -> Option<UnknownRelease> {
         let is_there = || self.0.and_then(|ask| ask(release)).unwrap_or(true);
         (!release.is_known() && !is_there()).then(|| release.unpublished())
@@ -23,7 +23,7 @@ impl fmt::Debug for Registry {
 }
 
 impl PartialEq for Registry {
-    /// Who is asked is no part of a question: all say the same.
+    /// All registries are equal: which one is used does not change a study.
     fn eq(&self, _: &Registry) -> bool {
         true
     }

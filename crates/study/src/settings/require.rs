@@ -1,35 +1,35 @@
-//! What is required of a variant.
+//! Requirements of a variant.
 
-/// What is required of a variant; nothing by default.
+/// Requirements of a variant; empty by default.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Require {
-    /// Most latency of all operations, ms: median.
+    /// Upper bound on median latency of all operations, ms.
     pub p50_ms: Option<f64>,
-    /// 95th percentile.
+    /// Upper bound on the 95th percentile, ms.
     pub p95_ms: Option<f64>,
-    /// 99th percentile.
+    /// Upper bound on the 99th percentile, ms.
     pub p99_ms: Option<f64>,
-    /// 99.9th percentile.
+    /// Upper bound on the 99.9th percentile, ms.
     pub p999_ms: Option<f64>,
-    /// Most failed operations, as a share of all.
+    /// Maximum share of failed operations.
     pub error_rate: Option<f64>,
-    /// Least throughput.
+    /// Minimum throughput, op/s.
     pub ops_per_s: Option<f64>,
-    /// How good a contender is at least beside the baseline, in the primary comparison: 0.97 is at
-    /// most 3 % worse, be it throughput or latency.
+    /// Minimum quality of a contender relative to the baseline, in the primary comparison: 0.97 is
+    /// at most 3 % worse, for throughput and latency alike.
     pub ratio: Option<f64>,
-    /// The run that it may not be worse than, by name: `latest`, a tag, or a study and stamp.
+    /// Run that it must not be worse than, by name: `latest`, a tag, or a study and stamp.
     pub not_worse_than: Option<String>,
-    /// By which share it may be worse.
+    /// Share by which it may be worse.
     pub worse_by: f64,
-    /// Where it holds.
+    /// Points at which it applies.
     pub at: Where,
-    /// What counts as missed of what cannot be told.
+    /// Treatment of a requirement that the interval cannot decide.
     pub untold: Untold,
 }
 
-/// By which share a run may be worse than an earlier one unless a study says so: what runs of one
-/// machine differ by without a reason.
+/// Default share by which a run may be worse than an earlier one: runs on one machine differ by
+/// that much without a cause.
 pub const WORSE_BY_DEFAULT: f64 = 0.05;
 
 impl Default for Require {
@@ -50,25 +50,25 @@ impl Default for Require {
     }
 }
 
-/// What comes of a requirement that its interval neither meets nor misses.
+/// Treatment of a requirement whose interval contains the limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Untold {
-    /// It is missed where the number itself is beyond the limit, and else passes with a warning.
+    /// It fails if the value itself is beyond the limit; otherwise it passes with a warning.
     #[default]
     Estimate,
     /// It passes with a warning.
     Pass,
-    /// It is missed.
+    /// It fails.
     Miss,
 }
 
-/// At which points something is required.
+/// Points at which a requirement applies.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Where {
-    /// At every point where they are all known beforehand, else at the best.
+    /// At every point if all are known beforehand, otherwise at the best.
     #[default]
     Auto,
-    /// At every point that was measured.
+    /// At every measured point.
     Every,
     /// At the point that the answer names.
     Best,
@@ -77,14 +77,15 @@ pub enum Where {
 }
 
 impl Require {
-    /// Whether anything is required at points: all but the ratio, which is of two variants.
+    /// Returns true if there are requirements at points: all but the ratio, which compares two
+    /// variants.
     pub fn has_limits(&self) -> bool {
         let latency = [self.p50_ms, self.p95_ms, self.p99_ms, self.p999_ms];
         let others = [self.error_rate, self.ops_per_s];
         latency.iter().chain(&others).any(Option::is_some)
     }
 
-    /// A point more.
+    /// Adds a point.
     pub(crate) fn at_value(&mut self, value: u64) {
         match &mut self.at {
             Where::Values(values) => values.push(value),

@@ -1,9 +1,9 @@
-//! How a study writes where a secret is.
+//! The keys by which a study names the place of a secret.
 
 use crate::tree::Tree;
 use target::SecretSource;
 
-/// What makes a secret of a text under one of the keys that a study has for it.
+/// Returns the function that makes a secret from the text under one of its keys.
 pub(crate) fn secret_kind(key: &str) -> Option<fn(&str) -> SecretSource> {
     match key {
         "secret" => Some(|name| SecretSource::Named(name.to_owned())),
@@ -13,7 +13,7 @@ pub(crate) fn secret_kind(key: &str) -> Option<fn(&str) -> SecretSource> {
     }
 }
 
-/// That of a checked tree.
+/// Returns the secret of a checked tree.
 pub(crate) fn secret_of(tree: &Tree) -> Option<SecretSource> {
     let (key, text) = tree.entries().first()?;
     Some(secret_kind(key)?(text.text()?))

@@ -1,17 +1,17 @@
-//! The program of a workload file.
+//! Compiles a workload file.
 
 use crate::inputs::Inputs;
 use std::path::Path;
 use workload::{Problem, Program, Spec};
 use yaml::Diagnostics;
 
-/// Why there is no program.
+/// Reason why a workload does not compile.
 pub(super) enum Failed {
     Problems(Vec<Problem>),
     Mistakes(Diagnostics),
 }
 
-/// The program of a workload file; what it names is beside it.
+/// Compiles a workload file; the files that it names lie beside it.
 pub(super) fn compiled(
     file: &str,
     text: &str,

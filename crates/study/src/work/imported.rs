@@ -12,16 +12,16 @@ use std::sync::Arc;
 use std::time::Duration;
 use yaml::{Diagnostics, Node, Place, Raw};
 
-/// What settings come to before they are variants.
+/// Settings that become variants.
 #[derive(Debug, Default)]
 pub struct Steps {
-    /// The settings of each step, with its name; no name if the workload is no import.
+    /// The settings of each step, with its name; unnamed if the workload is not an import.
     pub steps: Vec<(Option<String>, Settings)>,
-    /// What an import does differently here, a sentence each.
+    /// Differences between the tool and cassay, a sentence each.
     pub notes: Vec<String>,
 }
 
-/// The settings of every step of an import; other settings as they are.
+/// Returns the settings of every step of an import; other settings unchanged.
 pub fn steps(settings: Settings, seed: u64, inputs: &Inputs<'_>) -> Result<Steps, Diagnostics> {
     let Some(imported) = &settings.workload.import else {
         let mut settings = settings;
@@ -38,7 +38,7 @@ pub fn steps(settings: Settings, seed: u64, inputs: &Inputs<'_>) -> Result<Steps
         if let Some(imported) = &mut settings.workload.import {
             imported.step = number;
         }
-        // What is broken is broken while the last one is measured: those before it fill tables.
+        // Faults belong to the last step; the steps before it fill tables.
         if number + 1 < import.steps.len() {
             settings.faults.clear();
         }
@@ -80,10 +80,12 @@ fn procedure(step: &Step) -> Procedure {
     }
 }
 
-/// What is known of a step's length before it runs: its duration, or nothing.
+/// Returns the window of a step: its duration, if that is known before it runs.
 fn window(step: &Step) -> Window {
     Window {
         warmup: Warmup::Fixed(0),
+        first_warmup_ns: None,
+        after_faults_ns: None,
         measure_ns: match step.limit {
             StepLimit::Duration(length) => u64::try_from(length.as_nanos()).unwrap_or(u64::MAX),
             StepLimit::Operations(_) | StepLimit::Either(..) | StepLimit::Uncertainty { .. } => 0,
@@ -91,10 +93,10 @@ fn window(step: &Step) -> Window {
     }
 }
 
-/// The import of all command lines: their steps in order, each with a name of its own.
+/// Imports all command lines: their steps in order, each with a unique name.
 ///
 /// # Errors
-/// What is wrong with the first of them that cannot be had.
+/// The mistakes in the first command line that cannot be imported.
 pub fn import(imported: &Imported, seed: u64, inputs: &Inputs<'_>) -> Result<Import, Diagnostics> {
     let mut commands = imported.commands.iter();
     let first = commands.next().map_or("", String::as_str);
@@ -120,14 +122,14 @@ pub fn import(imported: &Imported, seed: u64, inputs: &Inputs<'_>) -> Result<Imp
     Ok(all)
 }
 
-/// Has each client walk through a part of its own of what the steps walk through.
+/// Divides the range of each step between the clients.
 fn in_ranges(all: &mut Import, imported: &Imported) -> Result<(), Diagnostics> {
     let workers = &imported.range_workers;
     let needed: u64 = workers.iter().sum();
     let mut has_range = false;
     for step in &mut all.steps {
         let name = &step.name;
-        // A step that makes tables does one thing after the other.
+        // A step that creates tables runs its statements one after the other.
         let threads = least_in_flight(step.offer);
         if u64::from(threads) < needed {
             all.notes.push(format!(
@@ -165,7 +167,7 @@ fn in_ranges(all: &mut Import, imported: &Imported) -> Result<(), Diagnostics> {
     Err(refused(imported.tool, command, &why, hint))
 }
 
-/// Operations in flight when there are fewest.
+/// Returns the smallest number of operations in flight.
 fn least_in_flight(offer: Offer) -> u32 {
     match offer {
         Offer::Threads(threads) | Offer::Rate { threads, .. } => threads,
@@ -185,7 +187,7 @@ fn import_one(
     let import = imports::import(tool, &words, seed, &|name| inputs.read(name))?;
     if let Some(password) = &import.connection.password {
         inputs.hide(password.reveal());
-        // A study is kept with its run, and shown.
+        // A study is stored with its run, and shown.
         if tool.without_password(&words, password.reveal()) != words {
             return Err(refused(
                 tool,
@@ -208,7 +210,7 @@ fn refused(tool: Tool, command: &str, why: &str, hint: &str) -> Diagnostics {
     out
 }
 
-/// Faults that end later than the step that they are in: as far as its length is known.
+/// Reports faults that end after their step, if its length is known.
 pub(super) fn beyond_step(node: &Node, draft: &Draft, last: Option<&Step>, out: &mut Diagnostics) {
     let Some(StepLimit::Duration(length)) = last.map(|step| step.limit) else {
         return;
@@ -263,7 +265,7 @@ mod tests {
         let (together, _) = stress("machines: [{workers: 2}, {workers: 1}]");
         let (apart, notes) = stress(ALIKE);
         assert_ne!(apart, together);
-        // The third worker begins where the part of the first client ends.
+        // The third worker begins at the end of the first client's part.
         assert_eq!((apart[2], apart[5]), (together[200], together[201]));
         let said = "write: each of 2 clients goes through a part of its own";
         assert!(notes.iter().any(|note| note.contains(said)), "{notes:?}");

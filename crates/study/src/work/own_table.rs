@@ -1,4 +1,4 @@
-//! A table that is read as it is: its workload once it was read, and what is known of it before.
+//! Compiles the workload of an existing table, or an outline before the table was read.
 
 use super::file::{Failed, compiled};
 use crate::inputs::Inputs;
@@ -6,8 +6,8 @@ use crate::settings::{OwnTable, Study};
 use target::Target;
 use workload::{Program, Spec, table_outline};
 
-/// The program of a table: of the workload that was made of it, or, before anybody has asked the
-/// cluster, its outline.
+/// Returns the program of a table: from the workload that was made from it, or its outline before
+/// the cluster was asked.
 pub(super) fn program(
     table: &OwnTable,
     spec: &Spec,
@@ -17,13 +17,13 @@ pub(super) fn program(
     if let Some(text) = inputs.recorded_text(&file) {
         return compiled(&file, &text, spec, inputs);
     }
-    // A name that is none was said where it stands.
+    // An invalid name has been reported at its place.
     let (keyspace, name) = table.names().unwrap_or_default();
     table_outline(&keyspace, &name, &spec.mix, table.keys).map_err(Failed::Problems)
 }
 
-/// The tables of a study that nobody has read yet, each once, with the cluster that has it. Without
-/// them it can be planned, and not run.
+/// Returns the tables of a study that have not been read yet, each once, with its cluster. Without
+/// them a study can be planned, but not run.
 pub fn unread_tables(study: &Study) -> Vec<(&OwnTable, &Target)> {
     let mut unread: Vec<(&OwnTable, &Target)> = Vec::new();
     for variant in &study.variants {

@@ -9,7 +9,7 @@ use measure::number::counted;
 use target::Target;
 use workload::{Problem, Program};
 
-/// The program of recorded traffic.
+/// Returns the program of recorded traffic.
 pub(super) fn program(recorded: &Recorded, inputs: &Inputs<'_>) -> Result<Program, Problem> {
     let problem = |key: &str, message: String| Problem {
         path: vec!["recorded".to_owned(), key.to_owned()],
@@ -27,8 +27,8 @@ pub(super) fn program(recorded: &Recorded, inputs: &Inputs<'_>) -> Result<Progra
     Ok(::recorded::program(&recording, &recorded.name(), &schema))
 }
 
-/// Changes the settings by what a recording says of them; what is to be said of it, a sentence
-/// each. What is wrong with it was said where resolving checks it.
+/// Applies a recording to the settings, and returns notes on it. Resolving has reported its
+/// mistakes.
 pub(super) fn apply(
     settings: &mut Settings,
     recorded: &Recorded,
@@ -38,13 +38,13 @@ pub(super) fn apply(
         return Vec::new();
     };
     if recorded.schema.is_none() && matches!(settings.target, Target::Attach(_)) {
-        // Its tables are taken as they are.
+        // Its tables are used unchanged.
         settings.data = Data {
             load: Load::None,
             ..Data::present(0)
         };
     }
-    // Nobody has recorded what was answered.
+    // A recording has no answers to compare with.
     settings.verify.every_nth = None;
     settings.verify.sample = Sample::Rows(0);
     if let Some(speed) = recorded.speed {
@@ -53,6 +53,8 @@ pub(super) fn apply(
         settings.poisson = false;
         settings.window = Window {
             warmup: Warmup::Fixed(0),
+            first_warmup_ns: None,
+            after_faults_ns: None,
             measure_ns: window_ns(&recording, speed),
         };
     }
@@ -61,13 +63,14 @@ pub(super) fn apply(
     notes
 }
 
-/// The length of a window in which all of a recording comes once, ns. It ends with the recording,
-/// in the middle of a second; one shorter than a second goes round until that is over.
+/// Returns the length of a window that offers a whole recording once, ns. It ends with the
+/// recording, in the middle of a second. A recording shorter than a second repeats until the second
+/// is over.
 fn window_ns(recording: &Recording, speed: f64) -> u64 {
     let ns = |seconds: f64| (seconds * SECOND_NS as f64 / speed).floor() as u64;
     let exact = ns(recording.seconds());
     let in_ms = exact / MILLISECOND_NS * MILLISECOND_NS;
-    // Whole milliseconds are easier to read, if nothing comes behind them.
+    // Whole milliseconds are easier to read, if they include the last operation.
     let window = if ns(recording.last_due_s()) < in_ms {
         in_ms
     } else {
@@ -76,7 +79,7 @@ fn window_ns(recording: &Recording, speed: f64) -> u64 {
     window.max(SECOND_NS)
 }
 
-/// How much of a recording is offered, and in which time.
+/// Describes the amount and the time of the offered operations.
 fn offered(recording: &Recording, speed: f64) -> String {
     let window_s = window_ns(recording, speed) as f64 / SECOND_NS as f64;
     let all = counted(recording.operations(), "operation");
@@ -92,7 +95,7 @@ fn offered(recording: &Recording, speed: f64) -> String {
     )
 }
 
-/// What is to be said of a recording: a sentence each.
+/// Returns the notes on a recording, a sentence each.
 fn notes(recording: &Recording, settings: &Settings) -> Vec<String> {
     let mut notes = vec![format!(
         "recorded traffic: {} operations of {} kinds in {:.1} s, {:.1} op/s on average; what was \

@@ -1,4 +1,4 @@
-//! Tests of bundles: what is written comes back, and what a stranger may have changed is refused.
+//! Tests bundles: their content is read back, and modified bundles are refused.
 
 use super::*;
 use crate::lock::Pinned;
@@ -26,14 +26,14 @@ fn list_of(files: &[Pinned], version: &str) -> String {
     serde_json::to_string(&list).unwrap()
 }
 
-/// A tar of entries with types and names, as a stranger may write them.
+/// Returns a tar of entries with types and names, as an attacker may write them.
 fn tar_of(entries: &[(EntryType, &str, &str)]) -> Vec<u8> {
     let mut tar = tar::Builder::new(Vec::new());
     for (kind, name, text) in entries {
         let mut header = tar::Header::new_gnu();
         header.set_entry_type(*kind);
         header.set_size(text.len() as u64);
-        // The library refuses to write what it should be tried with.
+        // The library refuses to write the names that this test needs.
         header.as_old_mut().name[..name.len()].copy_from_slice(name.as_bytes());
         header.set_cksum();
         tar.append(&header, text.as_bytes()).unwrap();
@@ -41,7 +41,7 @@ fn tar_of(entries: &[(EntryType, &str, &str)]) -> Vec<u8> {
     tar.into_inner().unwrap()
 }
 
-/// Imports a tar of entries for a recipe of [`files`]; the error, whole.
+/// Imports a tar of entries for a recipe of [`files`], and returns the whole error.
 fn refused(entries: &[(EntryType, &str, &str)]) -> String {
     refused_bytes(&tar_of(entries))
 }

@@ -5,7 +5,7 @@ use crate::served::{Served, Way, pinned};
 
 const TEXT: &str = "what is in a jar, as long as a line";
 
-/// Fetches one file that is served in a way, with a beginning of it there already.
+/// Fetches one file that is served in a given way, when its beginning already exists.
 fn fetched(way: Way, begin: &str) -> (tempfile::TempDir, Served, Result<(), Failure>) {
     let folder = tempfile::tempdir().unwrap();
     if !begin.is_empty() {
@@ -120,7 +120,7 @@ fn each_way_not_to_bring_a_file_has_its_sentence_and_what_to_do() {
 
 #[test]
 fn a_repository_that_nobody_answers_for_is_said_with_what_may_be_set() {
-    // The port of a server that is gone.
+    // The port of a stopped server.
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}/maven", listener.local_addr().unwrap());
     drop(listener);

@@ -1,4 +1,4 @@
-//! Tests of filling a folder: who is asked, in which order, and what is put in place.
+//! Tests filling a folder: the sources, their order, and the folder that is put in place.
 
 use super::*;
 use crate::served::{Served, Way, pinned};
@@ -7,7 +7,7 @@ use rawzip::CompressionMethod;
 const SERVER: &str = "the server";
 const AGENT: &str = "an agent";
 
-/// A recipe of two files, and a cache for it.
+/// Returns a recipe of two files, and a cache for it.
 fn recipe() -> (tempfile::TempDir, Recipe) {
     let files = vec![pinned("a.jar", SERVER), pinned("b.jar", AGENT)];
     (tempfile::tempdir().unwrap(), Recipe::pinned(files))
@@ -17,7 +17,7 @@ fn served(second: Way) -> Served {
     Served::of(&[("a.jar", SERVER, Way::Well), ("b.jar", AGENT, second)])
 }
 
-/// Settings of a machine whose Maven has these files in its cache.
+/// Returns the settings of a machine with these files in its Maven cache.
 fn maven(files: &[(&str, &str)]) -> (tempfile::TempDir, Settings) {
     let local = tempfile::tempdir().unwrap();
     std::fs::create_dir(local.path().join("g")).unwrap();
@@ -31,7 +31,7 @@ fn maven(files: &[(&str, &str)]) -> (tempfile::TempDir, Settings) {
     (local, settings)
 }
 
-/// Fills the cache from a repository; what was said.
+/// Fills the cache from a repository, and returns the messages.
 fn fill_from(
     cache: &tempfile::TempDir,
     recipe: &Recipe,
@@ -82,7 +82,8 @@ fn a_fetch_that_failed_is_gone_on_with_and_asks_only_for_what_is_missing() {
     let text = format!("{:#}", filled.unwrap_err());
     assert!(text.contains("b.jar was answered with HTTP 503"), "{text}");
     assert!(!recipe.folder_in(cache.path()).exists());
-    // Whether the other one was there when the first had failed, is chance; its bytes are kept.
+    // It depends on chance whether the other file had arrived when the first failed. Its bytes are
+    // kept.
     let good = served(Way::Well);
     let before = left_over(cache.path(), &recipe);
     fill_from(&cache, &recipe, &settings, &good.address).0.unwrap();

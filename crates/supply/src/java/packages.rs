@@ -1,11 +1,11 @@
-//! How a Java is had on this system: one line for the distribution that it is.
+//! Advice on installing a Java on this system: one line per distribution.
 
 use foreign::FileKind;
 
-/// What stands for the major version in the texts below.
+/// Placeholder for the major version in the texts below.
 const MAJOR: &str = "{MAJOR}";
 
-/// Names of distributions, as `/etc/os-release` has them, and what each is told to install.
+/// Names of distributions in `/etc/os-release`, and the installation command of each.
 const PACKAGES: [(&[&str], &str); 5] = [
     (
         &["debian", "ubuntu"],
@@ -23,14 +23,14 @@ const PACKAGES: [(&[&str], &str); 5] = [
     ),
 ];
 
-/// On macOS, which has no such file.
+/// Command for macOS, which has no such file.
 const HOMEBREW: &str = "brew install openjdk@{MAJOR}";
 
-/// Where there is one for every system: newer releases of distributions have left 17 out.
+/// Source for every system. Newer releases of distributions no longer contain 17.
 const ANYWHERE: &str =
     "Temurin {MAJOR} of https://adoptium.net, unpacked below /opt or named by JAVA_HOME";
 
-/// What to do about a missing Java of a major version.
+/// Returns advice on a missing Java of a major version.
 pub(super) fn hint(major: u32) -> String {
     let texts = ["/etc/os-release", "/usr/lib/os-release"];
     let release = texts.iter().find_map(|path| foreign::text(FileKind::System, path).ok());
@@ -45,8 +45,8 @@ pub(super) fn hint(major: u32) -> String {
     said.replace(MAJOR, &major.to_string())
 }
 
-/// What the distribution of an `os-release` is told to install: by its own name, then by those of
-/// the distributions that it is made from.
+/// Returns the installation command for the distribution in an `os-release`: by its own name, then
+/// by the names of the distributions from which it is derived.
 fn command_of(release: &str) -> Option<&'static str> {
     let value = |key: &str| {
         let line = release.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
@@ -55,7 +55,7 @@ fn command_of(release: &str) -> Option<&'static str> {
     let (own, like) = (value("ID"), value("ID_LIKE"));
     let mut names = std::iter::once(own.as_str()).chain(like.split_whitespace());
     names.find_map(|name| {
-        // openSUSE's have a second word each: opensuse-leap, opensuse-tumbleweed.
+        // Names of openSUSE have a second word: opensuse-leap, opensuse-tumbleweed.
         let begin = name.split('-').next().unwrap_or_default();
         let row = PACKAGES.iter().find(|(names, _)| names.contains(&begin));
         row.map(|(_, command)| *command)

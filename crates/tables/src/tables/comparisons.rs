@@ -1,4 +1,4 @@
-//! `comparisons`: variants beside each other, as `findings.json` has them.
+//! `comparisons`: pairwise comparisons of variants, as in `findings.json`.
 
 use super::source::Source;
 use crate::column::Table;
@@ -67,7 +67,7 @@ pub(super) fn table<'r>() -> Table<'r, &'r ComparisonRecord> {
     sure(table)
 }
 
-/// How sure it is.
+/// Adds the columns about the certainty of the result.
 fn sure<'r>(table: Table<'r, &'r ComparisonRecord>) -> Table<'r, &'r ComparisonRecord> {
     table
         .whole(

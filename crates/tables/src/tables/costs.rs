@@ -1,4 +1,4 @@
-//! `point_costs` and `costs`: what operations cost the target, of points and of trials.
+//! `point_costs` and `costs`: the costs of operations for the target, by point and by trial.
 
 use super::source::Source;
 use crate::column::Table;
@@ -8,20 +8,20 @@ use crate::head::{self, Head};
 use anyhow::Result;
 use store::record::{CostKind, CostRecord, PointRecord};
 
-/// A cost of a trial.
+/// Cost of a trial.
 pub(super) struct CostRow {
     head: Head,
     cost: CostKind,
     value: f64,
 }
 
-/// A cost of a point.
+/// Cost of a point.
 pub(super) struct PointCostRow<'r> {
     point: &'r PointRecord,
     cost: &'r CostRecord,
 }
 
-/// What the column of the name says: the unit of the value stands in it.
+/// Meaning of the name column; the name contains the unit of the value.
 const NAME: &str = "Which cost, with its unit: `server_cpu_ms_per_op`, `disk_bytes_per_row`, ….";
 
 pub(super) fn table<'r>() -> Table<'r, CostRow> {

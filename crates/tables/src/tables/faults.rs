@@ -1,4 +1,4 @@
-//! `faults`: what was broken on purpose, when, and what it did.
+//! `faults`: the injected faults, with their times and effects.
 
 use super::source::Source;
 use crate::column::Table;
@@ -8,7 +8,7 @@ use crate::head::{self, Head};
 use anyhow::Result;
 use store::record::FaultRecord;
 
-/// A fault of a trial.
+/// Fault of a trial.
 pub(super) struct FaultRow<'r> {
     head: Head,
     fault: &'r FaultRecord,
@@ -60,7 +60,7 @@ pub(super) fn table<'r>() -> Table<'r, FaultRow<'r>> {
         )
 }
 
-/// When what of it happened.
+/// Adds the times of the fault's events.
 fn moments<'r>(table: Table<'r, FaultRow<'r>>) -> Table<'r, FaultRow<'r>> {
     let at = |row: &FaultRow<'_>, t_s: Option<f64>| t_s.and_then(|t_s| row.head.at(t_s));
     let since = |row: &FaultRow<'_>, t_s: Option<f64>| t_s.and_then(|t_s| row.head.in_window(t_s));

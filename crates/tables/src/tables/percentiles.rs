@@ -13,17 +13,17 @@ use store::{HistogramKind, Trial, WindowHistograms};
 
 /// Values per halving of the distance to 1: about a hundred for a million operations.
 const TICKS: u32 = 5;
-/// Nanoseconds of a millisecond.
+/// Nanoseconds in a millisecond.
 const MS_NS: f64 = 1e6;
 
-/// A point of a curve.
+/// Point of a curve.
 pub(super) struct PercentileRow {
     head: Head,
     kind: String,
     clock: &'static str,
     quantile: f64,
     value_ms: f64,
-    /// Whether it is only known to be at least so long.
+    /// True if the value is only a lower bound.
     is_bound: bool,
 }
 

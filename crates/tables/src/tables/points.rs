@@ -1,4 +1,4 @@
-//! `points`: the blocks of each variant at each point together, as `findings.json` has them.
+//! `points`: each variant at each point, with its blocks combined, as in `findings.json`.
 
 use super::source::Source;
 use crate::column::Table;

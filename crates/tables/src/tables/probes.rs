@@ -1,7 +1,7 @@
-//! `probes`: what hosts, processes, JVMs and the database reported, a reading a row.
+//! `probes`: readings of hosts, processes, JVMs and the database, one per row.
 //!
-//! A day of three nodes has fifty million readings. Of a long run a row is a stretch of time
-//! instead, as the run keeps them for its page: its mean, its smallest and its largest value.
+//! A day of three nodes has fifty million readings. For a long run a row is therefore a stretch of
+//! time, as the run keeps it for its page: its mean, its smallest and its largest value.
 
 use super::source::Source;
 use crate::column::Table;
@@ -13,13 +13,13 @@ use std::rc::Rc;
 use store::record::SampleRecord;
 use store::{SeriesPlacesRecord, Trial};
 
-/// A reading, or the readings of a stretch of time.
+/// Reading, or the readings of a stretch of time.
 pub(super) struct ProbeRow {
     head: Rc<Head>,
     t_s: f64,
-    /// How long the stretch is; none of a reading.
+    /// Length of the stretch, s; `None` for a single reading.
     length_s: Option<f64>,
-    /// What it is of, shared by all rows of a series.
+    /// Series of the reading, shared by all of its rows.
     series: Rc<Series>,
     readings: u64,
     mean: f64,

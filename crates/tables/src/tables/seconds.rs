@@ -1,8 +1,8 @@
-//! `seconds` and `client`: the course of every trial, an interval (a second) at a time, and the
-//! instrument beside it.
+//! `seconds` and `client`: the course of every trial by interval (one second), and the figures of
+//! the instrument.
 //!
-//! The figures of each kind stand in the lines of intervals. Those of all kinds together come from
-//! the histogram logs, which are read beside the lines by a thread for each of the two clocks.
+//! The figures of each kind are in the interval lines. Those of all kinds together come from the
+//! histogram logs. A thread for each of the two clocks reads a log in parallel with the lines.
 
 use super::source::Source;
 use crate::column::Table;
@@ -19,14 +19,14 @@ use std::thread;
 use store::Trial;
 use store::record::{ClientIntervalRecord, QuantilesRecord};
 
-/// The name of all kinds together.
+/// Name of the row for all kinds together.
 pub(super) const ALL: &str = "all";
 /// Intervals that a log may be read ahead of the lines.
 const AHEAD: usize = 256;
-/// Begins of an interval in its two files differ by less, in seconds: one has three digits.
+/// Maximum difference between the begins of an interval in its two files, s: one has three digits.
 const SAME_S: f64 = 0.0011;
 
-/// When it was.
+/// Time of an interval.
 #[derive(Clone, Debug)]
 struct When {
     head: Rc<Head>,
@@ -35,7 +35,7 @@ struct When {
     phase: String,
 }
 
-/// An interval of a kind, or of all.
+/// Interval of a kind, or of all kinds.
 pub(super) struct SecondRow {
     when: When,
     kind: String,
@@ -45,13 +45,13 @@ pub(super) struct SecondRow {
     service: Option<QuantilesRecord>,
 }
 
-/// An interval of the instrument.
+/// Interval of the instrument.
 pub(super) struct ClientRow {
     when: When,
     client: ClientIntervalRecord,
 }
 
-/// The columns that both tables have.
+/// Adds the columns that both tables have.
 fn interval<'r, R: 'r>(
     table: Table<'r, R>,
     when: impl for<'a> Fn(&'a R) -> &'a When + Copy + 'r,
@@ -147,7 +147,7 @@ pub(super) fn client_table<'r>() -> Table<'r, ClientRow> {
     counts(table)
 }
 
-/// What happened to operations before they were sent, and to connections.
+/// Adds the counts of events of operations before the send, and of connections.
 fn counts<'r>(table: Table<'r, ClientRow>) -> Table<'r, ClientRow> {
     let count = |row: &ClientRow, which: ClientCount| Some(row.client.counts[which]);
     let ops = "operations";
@@ -196,7 +196,7 @@ pub(super) fn write(source: &Source<'_>, out: &Folder) -> Result<Vec<Written>> {
                 let (to, from) = sync_channel(AHEAD);
                 let together = trial.together(service, &head.parts)?;
                 threads.spawn(move || {
-                    // Nobody listens any more when writing has failed.
+                    // The receiver is gone if writing has failed.
                     let mut sent = together.map_while(|one| to.send(one).ok());
                     while sent.next().is_some() {}
                 });
@@ -209,11 +209,11 @@ pub(super) fn write(source: &Source<'_>, out: &Folder) -> Result<Vec<Written>> {
     Ok([course.seconds.end()?, course.client.end()?].concat())
 }
 
-/// The figures of all kinds together, in order of time.
+/// Figures of all kinds together, in order of time.
 struct Sums(Peekable<std::sync::mpsc::IntoIter<Result<(f64, QuantilesRecord)>>>);
 
 impl Sums {
-    /// Those of the interval that begins then; none where the log has none.
+    /// Returns the figures of the interval that begins at `t_s`; `None` if the log has none.
     fn at(&mut self, t_s: f64) -> Result<Option<QuantilesRecord>> {
         loop {
             let reached = |next: &Result<(f64, QuantilesRecord)>| match next {
@@ -230,14 +230,14 @@ impl Sums {
     }
 }
 
-/// The two tables, a row at a time.
+/// The two tables, written row by row.
 struct Course {
     seconds: Files<'static, SecondRow>,
     client: Files<'static, ClientRow>,
 }
 
 impl Course {
-    /// A row for each line, and one for all kinds of an interval behind those.
+    /// Writes a row for each line and, after the lines of an interval, a row for all kinds.
     fn of_trial(&mut self, trial: &Trial, head: &Rc<Head>, clocks: &mut [Sums; 2]) -> Result<()> {
         let mut sum: Option<SecondRow> = None;
         for line in trial.intervals()? {

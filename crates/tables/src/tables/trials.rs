@@ -1,5 +1,5 @@
-//! `trials`, `kinds` and `errors`: what each trial found, of all operations, of each kind, and what
-//! failed.
+//! `trials`, `kinds` and `errors`: the results of each trial for all operations, for each kind, and
+//! for failures.
 
 use super::source::Source;
 use crate::column::Table;
@@ -10,13 +10,13 @@ use crate::quantiles::{self, Clock};
 use anyhow::Result;
 use store::record::{SeriesRecord, TrialFinding};
 
-/// A trial that has ended.
+/// Trial that has ended.
 pub(super) struct TrialRow<'r> {
     head: Head,
     found: &'r TrialFinding,
 }
 
-/// A kind of operation of it.
+/// Kind of operation of a trial.
 pub(super) struct KindRow<'r> {
     head: Head,
     found: &'r TrialFinding,
@@ -24,7 +24,7 @@ pub(super) struct KindRow<'r> {
     series: &'r SeriesRecord,
 }
 
-/// A way of failing.
+/// Outcome of failed operations, with their number.
 pub(super) struct ErrorRow<'r> {
     head: Head,
     outcome: &'r str,
@@ -52,7 +52,7 @@ pub(super) fn table<'r>() -> Table<'r, TrialRow<'r>> {
     client(counted(table))
 }
 
-/// What it was for, what came of it, and when it was.
+/// Adds the purpose, the verdict and the times of the trial.
 fn asked<'r>(table: Table<'r, TrialRow<'r>>) -> Table<'r, TrialRow<'r>> {
     table
         .words(
@@ -85,7 +85,7 @@ fn asked<'r>(table: Table<'r, TrialRow<'r>>) -> Table<'r, TrialRow<'r>> {
         })
 }
 
-/// What operations came to besides time.
+/// Adds the counts of operations.
 fn counted<'r>(table: Table<'r, TrialRow<'r>>) -> Table<'r, TrialRow<'r>> {
     let ops = "operations";
     table
@@ -142,7 +142,7 @@ fn counted<'r>(table: Table<'r, TrialRow<'r>>) -> Table<'r, TrialRow<'r>> {
         )
 }
 
-/// The instrument.
+/// Adds the figures of the client.
 fn client<'r>(table: Table<'r, TrialRow<'r>>) -> Table<'r, TrialRow<'r>> {
     table
         .number(

@@ -1,5 +1,5 @@
-//! Tables of runs that are written through the store, read back from both formats and compared with
-//! what the findings say.
+//! Tests tables of runs that are written through the store: they are read back from both formats
+//! and compared with the findings.
 
 mod run;
 
@@ -10,7 +10,7 @@ use std::path::Path;
 use store::Run;
 use tables::{ExportRequest, Exported, Format, document, export};
 
-/// Rows of a table, each by the names of its columns; what is empty is not there.
+/// Rows of a table, each by the names of its columns, without empty cells.
 type Rows = Vec<BTreeMap<String, String>>;
 
 fn exported(run: &Path, formats: &[Format]) -> Exported {
@@ -99,7 +99,7 @@ fn all_kinds_of_a_second_together_have_the_percentiles_of_their_histograms_added
     let measured: Rows = all.iter().filter(|row| row["phase"] == "measure").cloned().collect();
     let ok: f64 = measured.iter().map(|row| number(row, "ok")).sum();
     assert_eq!(ok, findings.trials[0].all.ops as f64, "parts are in no sum");
-    // 60 of 2 ms and 40 of 8 ms: the median of one kind, the p95 of the other.
+    // 60 of 2 ms and 40 of 8 ms: the median is that of one kind, the p95 that of the other.
     let (second, window_s) = (&measured[0], number(&measured[0], "window_s"));
     assert!((number(second, "p50_ms") - 2.0).abs() < 0.01, "{second:?}");
     assert!((number(second, "p95_ms") - 8.0).abs() < 0.01, "{second:?}");
@@ -118,7 +118,7 @@ fn all_kinds_of_a_second_together_have_the_percentiles_of_their_histograms_added
         at.ends_with('Z') && at.len() == "2026-11-20T23:29:09.123456Z".len(),
         "{at}"
     );
-    // A second in which nothing ended has no percentiles; it has a count of 0.
+    // A second in which no operation ended has no percentiles and a count of 0.
     let still = &measured[2];
     assert_eq!(number(still, "ok"), 0.0);
     assert!(
@@ -158,7 +158,7 @@ fn what_every_table_holds_is_documented() {
     expect_file!["../../../../docs/tables.md"].assert_eq(&document());
 }
 
-/// Cell by cell: what one format leaves empty is NULL in the other.
+/// Cell by cell: an empty cell of one format is NULL in the other.
 #[cfg(feature = "parquet")]
 #[test]
 fn parquet_holds_what_csv_holds() {

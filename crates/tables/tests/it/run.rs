@@ -1,5 +1,6 @@
-//! A run of one trial, written through the store: a second of warm-up and three of measurement, of
-//! which the last is still. Two kinds of operation, and reads that are parts of one of them.
+//! A run of one trial, written through the store: a second of warm-up and three of measurement, the
+//! last of them without operations. It has two kinds of operation, and reads that are parts of one
+//! of them.
 
 use measure::{Interval, KindInterval, Times};
 use std::collections::BTreeMap;
@@ -17,13 +18,13 @@ pub const KINDS: [&str; 3] = ["change", "read", "write"];
 
 /// A run on disk.
 pub struct Made {
-    /// Goes with its folder.
+    /// Folder of the run; dropping it deletes the run.
     pub folder: TempDir,
     pub path: PathBuf,
     pub findings: FindingsRecord,
 }
 
-/// A run that has come to its end.
+/// Returns a run that has finished.
 pub fn made() -> Made {
     let (folder, mut run) = begun();
     let mut writer = trial(&mut run);
@@ -39,7 +40,7 @@ pub fn made() -> Made {
     }
 }
 
-/// One that was stopped in its trial.
+/// Returns a run that was stopped in its trial.
 pub fn interrupted() -> Made {
     let (folder, mut run) = begun();
     let mut writer = trial(&mut run);
@@ -69,7 +70,7 @@ fn begun() -> (TempDir, RunWriter) {
     (folder, run)
 }
 
-/// A name that a spreadsheet might take for more than it is.
+/// A name that a spreadsheet might interpret as a formula.
 fn variant() -> VariantName {
     "=1+2,\"a\"\nb".into()
 }
@@ -132,7 +133,7 @@ fn fill(writer: &mut TrialWriter) -> TrialFinding {
 }
 
 fn found(started_unix_ns: u64, [latency, service]: [&Times; 2]) -> TrialFinding {
-    // Some that nobody followed to its end.
+    // Some operations that were not followed to their end.
     let mut bounds = Times::default();
     let mut one = measure::Histogram::new();
     one.record(9_000_000);

@@ -1,24 +1,24 @@
-//! A fault that a study names itself, of a cluster that is not ours: a program breaks, another
-//! sees it, a third one heals.
+//! A fault that a study defines itself, for an attached cluster. One program injects it, another
+//! observes it, and a third one heals it.
 
 use super::properties::DataLoss;
 use crate::invocation::Invocation;
 use std::time::Duration;
 
-/// A fault that a study names, and the programs that it is made of.
+/// A fault that a study defines, and its programs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Commands {
     /// Its name.
     pub name: String,
-    /// What breaks: it ends with 0 when it has.
+    /// Program that injects the fault; exits with 0 on success.
     pub inject: Invocation,
-    /// What sees: it ends with 0 if it is broken, with 1 if it is whole, and with anything else if
-    /// nobody can look.
+    /// Program that observes the fault. It exits with 0 if the fault is present, with 1 if it is
+    /// healed, and with any other code if it cannot tell.
     pub see: Invocation,
-    /// What heals: it ends with 0 when it has, also if nothing was broken.
+    /// Program that heals the fault; exits with 0 on success, also if there was no fault.
     pub heal: Invocation,
-    /// How long it may take to be seen whole again.
+    /// Time limit until the fault is seen as healed.
     pub within: Duration,
-    /// What the node may lose by it.
+    /// Data that the node may lose by it.
     pub loses: DataLoss,
 }

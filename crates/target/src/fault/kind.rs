@@ -1,4 +1,4 @@
-//! What kinds of faults there are to choose from, and what a study can say of one.
+//! Kinds of faults, and the options that a study can give to one.
 
 use super::commands::Commands;
 use super::kinds::FaultName;
@@ -15,29 +15,29 @@ use std::time::Duration;
 pub struct Kind {
     /// Its name, as in a study and in records.
     pub name: Cow<'static, str>,
-    /// What carries it out.
+    /// Its implementation.
     pub means: Means,
-    /// What it does, in words.
+    /// Its effect, in words.
     pub what: Cow<'static, str>,
-    /// What a target must be able to do for it.
+    /// Abilities that the target must have.
     pub needs: &'static [Ability],
-    /// What it hits.
+    /// Kind of place that it hits.
     pub place: Place,
-    /// What can be said of it besides.
+    /// Options that it accepts.
     pub takes: &'static [Knob],
-    /// What has to be said of it.
+    /// Options that it requires.
     pub must: &'static [Knob],
-    /// How long it holds.
+    /// Its duration.
     pub length: Length,
-    /// Whether processes end of it: their nodes are away until it is healed.
+    /// True if processes end: their nodes are away until it is healed.
     pub takes_away: bool,
-    /// What nodes may lose by it.
+    /// Data that nodes may lose by it.
     pub loses: DataLoss,
-    /// How long it may take to be seen whole again.
+    /// Time limit until it is seen as healed.
     pub healed_within: Duration,
 }
 
-/// What carries out a kind of fault.
+/// Implementation of a kind of fault.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Means {
     /// It is built in.
@@ -46,14 +46,14 @@ pub enum Means {
     Programs(Commands),
 }
 
-/// How long a fault may take to be seen whole again by which no process ends.
+/// Time limit until a fault that ends no process is seen as healed.
 const HEALED_WITHIN: Duration = Duration::from_secs(60);
 
-/// How long a fault may take that is healed as soon as it was seen: a node drains meanwhile.
+/// Time limit of a fault that is healed as soon as it was seen: a node drains meanwhile.
 const MOMENT: Duration = Duration::from_secs(60);
 
 impl Kind {
-    /// One that holds as long as a study says, takes nothing, and loses nothing.
+    /// Creates a kind that holds as long as a study says, has no options, and loses nothing.
     pub(crate) const fn new(
         name: FaultName,
         place: Place,
@@ -75,13 +75,13 @@ impl Kind {
         }
     }
 
-    /// The same, of which something can be said.
+    /// Returns it with optional options.
     pub(crate) const fn taking(mut self, knobs: &'static [Knob]) -> Kind {
         self.takes = knobs;
         self
     }
 
-    /// The same, of which something has to be said, and more can be.
+    /// Returns it with required options, and optional ones.
     pub(crate) const fn demanding_of(
         mut self,
         must: &'static [Knob],
@@ -91,38 +91,38 @@ impl Kind {
         self
     }
 
-    /// The same, of which something has to be said.
+    /// Returns it with required options.
     pub(crate) const fn demanding(mut self, knobs: &'static [Knob]) -> Kind {
         (self.takes, self.must) = (knobs, knobs);
         self
     }
 
-    /// The same, of another length.
+    /// Returns it with another duration.
     pub(crate) const fn lasting(mut self, length: Length) -> Kind {
         self.length = length;
         self
     }
 
-    /// The same, by which processes end.
+    /// Returns it marked as ending processes.
     pub(crate) const fn taking_away(mut self) -> Kind {
         self.takes_away = true;
         self
     }
 
-    /// The same, by which nodes may lose something.
+    /// Returns it with data that nodes may lose.
     pub(crate) const fn losing(mut self, what: DataLoss) -> Kind {
         self.loses = what;
         self
     }
 
-    /// The same, that may take longer to be seen whole again.
+    /// Returns it with another time limit for healing.
     pub(crate) const fn whole_within(mut self, limit: Duration) -> Kind {
         self.healed_within = limit;
         self
     }
 
-    /// Whether it breaks a host's volume in the one way at a time that there is: all but slowing it
-    /// down.
+    /// Returns true if it occupies a host's volume, which takes one fault at a time: all volume
+    /// faults except slowing it down.
     pub fn takes_volume(&self) -> bool {
         let needs = |ability| self.needs.contains(&ability);
         let ways = [
@@ -135,18 +135,18 @@ impl Kind {
         ways.into_iter().any(needs) || (needs(Ability::Volume) && !needs(Ability::DiskLimit))
     }
 
-    /// For how long it is meant to hold at the most where nothing is stated, ns.
+    /// Returns its maximum duration if none is stated, ns.
     pub fn at_most_ns(&self) -> u64 {
         MOMENT.as_nanos() as u64
     }
 
-    /// Whether it changes who is in the ring, or leaves a node nothing but what others have: there
-    /// has to be another one.
+    /// Returns true if it needs another node. It does if it changes the members of the ring, or
+    /// leaves only the copies on other nodes.
     pub fn needs_others(&self) -> bool {
         matches!(self.loses, DataLoss::Copy | DataLoss::HandedOver)
     }
 
-    /// Those of what was said that say something of it.
+    /// Returns the part of `said` that applies to this kind.
     #[must_use]
     pub fn options(&self, said: &Options) -> Options {
         let takes = |knob| self.takes(knob);
@@ -181,7 +181,8 @@ impl Kind {
         }
     }
 
-    /// The kind as what was said of it makes it: an upgrade that is taken back holds until then.
+    /// Returns the kind as modified by its options: an upgrade that is rolled back holds until
+    /// then.
     #[must_use]
     pub fn with(self, said: &Options) -> Kind {
         match said.back {
@@ -197,8 +198,8 @@ impl Kind {
         }
     }
 
-    /// What the command line has to name before it is done to a node that is not ours; none if it
-    /// is done to nodes of ours alone.
+    /// Returns the actions that the command line must allow before it is applied to an attached
+    /// node. `None` if it is applied to managed nodes only.
     pub fn acts(&self) -> Option<&'static [NodeAct]> {
         let Means::BuiltIn(name) = self.means else {
             return None;
@@ -224,25 +225,25 @@ impl Kind {
         }
     }
 
-    /// Whether it ends the pod of a node, and all that runs in it, agents of ours too.
+    /// Returns true if it ends the pod of a node with all its processes, agents included.
     pub fn ends_pods(&self) -> bool {
         self.needs.contains(&Ability::PodControl)
     }
 
-    /// Whether `knob` says something of it.
+    /// Returns true if it accepts `knob`.
     pub fn takes(&self, knob: Knob) -> bool {
         self.takes.contains(&knob)
     }
 }
 
 impl From<&Commands> for Kind {
-    /// The kind of faults that they are.
+    /// Returns the kind of these programs.
     fn from(commands: &Commands) -> Kind {
         Kind {
             name: Cow::Owned(commands.name.clone()),
             means: Means::Programs(commands.clone()),
             what: Cow::Owned(format!("{} is run", commands.inject)),
-            // Of a cluster that is not ours nothing is needed but them.
+            // On an attached cluster only the programs are needed.
             needs: &[],
             place: Place::Node,
             takes: &[],

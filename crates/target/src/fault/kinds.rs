@@ -1,5 +1,5 @@
-//! All kinds of faults, as data: what each does to what, what it needs and takes, and what nodes
-//! may lose by it.
+//! All kinds of faults, as data: effect and target of each, its requirements and options, and the
+//! data that nodes may lose by it.
 
 use super::kind::Kind;
 use super::options::Knob;
@@ -7,21 +7,21 @@ use super::properties::{DataLoss, Length, Place};
 use crate::ability::Ability;
 use std::time::Duration;
 
-/// How long a node may take to start, on a busy machine with a commit log to replay.
+/// Time limit of a node's start, on a busy machine with a commit log to replay.
 pub const STARTED_WITHIN: Duration = Duration::from_secs(180);
 
-/// How long a pod may take to come back with its node: it ends in order, is scheduled, its volume
-/// is attached and its node starts.
+/// Time limit for a pod to come back with its node: it ends in order, is scheduled, its volume is
+/// attached and its node starts.
 pub const POD_BACK_WITHIN: Duration = Duration::from_secs(600);
 
-/// How long a node may take to come into a ring without streaming: it waits for 25 s, starts on a
-/// busy machine, and may have to be started again.
+/// Time limit for a node to enter a ring without streaming: it waits for 25 s, starts on a busy
+/// machine, and may have to be started again.
 pub const ENTERED_WITHIN: Duration = Duration::from_secs(300);
 
-/// What has to be said of an upgrade.
+/// Required options of an upgrade.
 const UPGRADE_MUST: &[Knob] = &[Knob::To];
 
-/// All that can be said of it.
+/// All options of an upgrade.
 const UPGRADE_TAKES: &[Knob] = &[
     Knob::To,
     Knob::Drain,
@@ -31,7 +31,7 @@ const UPGRADE_TAKES: &[Knob] = &[
     Knob::Yaml,
 ];
 
-/// The rows of [`KINDS`], and an enum of their names.
+/// Defines the rows of [`KINDS`], and an enum of their names.
 macro_rules! kinds {
     ($(
         $name:ident = $word:literal, $place:ident,
@@ -238,7 +238,7 @@ kinds! {
 }
 
 impl Kind {
-    /// The one of that name.
+    /// Returns the kind of this name.
     pub fn of(name: &str) -> Option<Kind> {
         KINDS.iter().find(|kind| kind.name == name).cloned()
     }

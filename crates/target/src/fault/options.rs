@@ -1,4 +1,4 @@
-//! What can be said of a fault besides.
+//! Options of a fault.
 
 use crate::hidden::names_secret;
 use crate::host::DiskSpec;
@@ -7,88 +7,88 @@ use std::time::Duration;
 use versions::Release;
 
 measure::word_enum! {
-    /// Something that can be said of a fault.
+    /// Name of an option of a fault.
     pub enum Knob {
         /// CPU time that is left, in cores.
         Cpus = "cpus",
-        /// What a volume does in a second.
+        /// Limits of a volume's operations and bytes per second.
         Disk = "disk",
-        /// What is left free of a volume, in bytes.
+        /// Free space that is left on a volume, in bytes.
         Leave = "leave",
-        /// The share of packets that is lost.
+        /// Share of packets that is dropped.
         Loss = "loss",
-        /// What a link carries, in bit/s.
+        /// Rate limit of a link, in bit/s.
         Rate = "rate",
-        /// How much later packets arrive.
+        /// Additional delay of packets.
         Delay = "delay",
-        /// How far a clock is off.
+        /// Offset of a clock.
         By = "by",
-        /// After how long nodes are started on another host.
+        /// Time after which nodes are started on another host.
         Ha = "ha",
         /// Keys of `cassandra.yaml` with other values.
         Yaml = "yaml",
-        /// The release that nodes run afterwards.
+        /// Release that nodes run afterwards.
         To = "to",
-        /// Whether nodes write what they have in memory to files before they end.
+        /// True if nodes write their memtables to files before they end.
         Drain = "drain",
-        /// Whether files get the newest format that the nodes write.
+        /// True if files are rewritten in the newest format that the nodes write.
         UpgradeSstables = "upgrade_sstables",
-        /// Which nodes alone.
+        /// Restriction to some nodes.
         Nodes = "nodes",
-        /// What brings nodes back to what they were.
+        /// Way in which nodes return to their earlier state.
         Back = "back",
     }
 }
 
 measure::word_enum! {
-    /// What brings nodes that were upgraded back to the release that they were.
+    /// Way in which upgraded nodes return to their earlier release.
     #[derive(Default)]
     pub enum Back {
-        /// Nothing: they stay what they are.
+        /// No rollback: they keep the new release.
         #[default]
         Never = "never",
-        /// Their files as they were before the upgrade.
+        /// Rollback to their files from before the upgrade.
         Snapshot = "snapshot",
     }
 }
 
-/// What was said of a fault, by its [`Knob`]s.
+/// Values of the options, by their [`Knob`]s.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Options {
-    /// [`Knob::Cpus`].
+    /// Value of [`Knob::Cpus`].
     pub cpus: Option<f64>,
-    /// [`Knob::Disk`].
+    /// Value of [`Knob::Disk`].
     pub disk: DiskSpec,
-    /// [`Knob::Leave`].
+    /// Value of [`Knob::Leave`].
     pub leave_bytes: Option<u64>,
-    /// [`Knob::Loss`], 0 to 1.
+    /// Value of [`Knob::Loss`], 0 to 1.
     pub loss: Option<f64>,
-    /// [`Knob::Rate`].
+    /// Value of [`Knob::Rate`].
     pub rate_bits_per_s: Option<u64>,
-    /// [`Knob::Delay`].
+    /// Value of [`Knob::Delay`].
     pub delay: Option<Duration>,
-    /// [`Knob::Via`].
+    /// Value of [`Knob::By`].
     pub by: Option<Duration>,
-    /// [`Knob::Ha`].
+    /// Value of [`Knob::Ha`].
     pub ha_after: Option<Duration>,
-    /// On which host, by its index; none: the next one.
+    /// Index of the host for these nodes. `None`: the next one.
     pub ha_on: Option<usize>,
-    /// [`Knob::Yaml`]; empty: nothing was said.
+    /// Value of [`Knob::Yaml`]; empty if not given.
     pub yaml: Map<String, Value>,
-    /// [`Knob::To`].
+    /// Value of [`Knob::To`].
     pub to: Option<Release>,
-    /// [`Knob::Drain`]; none: they do.
+    /// Value of [`Knob::Drain`]. `None`: they drain.
     pub drain: Option<bool>,
-    /// [`Knob::UpgradeSstables`].
+    /// Value of [`Knob::UpgradeSstables`].
     pub upgrade_sstables: bool,
-    /// [`Knob::Nodes`], by their indexes; empty: all.
+    /// Value of [`Knob::Nodes`], by their indexes; empty: all.
     pub nodes: Vec<usize>,
-    /// [`Knob::Back`].
+    /// Value of [`Knob::Back`].
     pub back: Back,
 }
 
 impl Options {
-    /// Something that shows on a cluster that nobody uses, for every [`Knob`] that must be said.
+    /// Returns a value for every required [`Knob`] whose effect shows on an idle cluster.
     pub fn tried() -> Options {
         Options {
             disk: DiskSpec {
@@ -100,7 +100,7 @@ impl Options {
             rate_bits_per_s: Some(1_000_000),
             delay: Some(Duration::from_millis(50)),
             by: Some(Duration::from_secs(60)),
-            // Twice what every node of ours has, and nothing that is missed.
+            // Twice the value of every managed node, and without harm.
             yaml: Map::from_iter([("hinted_handoff_throttle".to_owned(), "2048KiB".into())]),
             to: versions::LINES.last().map(|line| line.release()),
             ..Options::default()
@@ -109,7 +109,7 @@ impl Options {
 }
 
 impl Knob {
-    /// What was said, in words; none: nothing.
+    /// Returns the value in words. `None` if it was not given.
     pub fn said(self, options: &Options) -> Option<String> {
         let seconds = |time: Duration| format!("{} s", time.as_secs_f64());
         match self {

@@ -1,74 +1,75 @@
-//! What kinds of faults differ in, and what one hits.
+//! Properties in which kinds of faults differ, and the part of a cluster that one hits.
 
 use std::fmt;
 
-/// What a kind of fault hits.
+/// Kind of place that a fault hits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// A node.
     Node,
     /// A host, with all its nodes.
     Host,
-    /// Hosts, against others.
+    /// Hosts, separated from other hosts.
     Split,
     /// All nodes, one after the other.
     Cluster,
 }
 
-/// What a node may lose by a fault.
+/// Data that a node may lose by a fault.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DataLoss {
     /// No data is lost.
     #[default]
     Nothing,
-    /// What was in the memory of its process.
+    /// Data in the memory of its process.
     Memory,
-    /// What was not synced to its disk.
+    /// Data that was not synced to its disk.
     Unsynced,
-    /// Its copy of everything: others have theirs.
+    /// All its replicas: other nodes keep theirs.
     Copy,
-    /// Its copy, where there are no more nodes than copies: otherwise others have it before.
+    /// Its replicas, if there are no more nodes than replicas: otherwise other nodes receive them
+    /// before.
     HandedOver,
-    /// The order of writes to which it gives their times.
+    /// The order of writes that it timestamps.
     Order,
 }
 
-/// How long a fault holds.
+/// Duration of a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Length {
-    /// As long as the study says.
+    /// Duration stated in the study.
     Stated,
     /// It is healed as soon as it was seen.
     Moment,
-    /// Until what it does is done, and no longer than the study says.
+    /// Until its task is done, and no longer than the study states.
     Task,
-    /// As long as the study says, from when it was brought about, which takes a while.
+    /// Duration stated in the study, from the end of the injection, which takes a while.
     Staged,
 }
 
 impl Length {
-    /// Whether a study says how long it is, at the most.
+    /// Returns true if a study states its maximum duration.
     pub fn is_said(self) -> bool {
         self != Length::Moment
     }
 
-    /// Whether it does something that takes it a while.
+    /// Returns true if it performs a task that takes a while.
     pub fn works(self) -> bool {
         matches!(self, Length::Task | Length::Staged)
     }
 }
 
-/// What is hit: nodes and hosts by their index, from 0. In words they are counted from 1: `node2`,
-/// `host1 from host2 and host3`, `node1 and node2`, `all nodes`.
+/// Part of a cluster that is hit: nodes and hosts by their index, from 0. In words they are counted
+/// from 1: `node2`, `host1 from host2 and host3`, `node1 and node2`, `all nodes`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Hit {
     /// A node.
     Node(usize),
     /// A host.
     Host(usize),
-    /// Hosts, against others.
+    /// Hosts, separated from other hosts.
     Split(Vec<usize>, Vec<usize>),
-    /// Some of the nodes, in the order in which they have their turn.
+    /// Some of the nodes, in the order of their turns.
     Nodes(Vec<usize>),
     /// All nodes.
     Cluster,
@@ -81,8 +82,8 @@ impl fmt::Display for Hit {
 }
 
 impl Hit {
-    /// What a kind hits that goes through the cluster: these of its nodes; all where none is
-    /// named.
+    /// Returns the hit of a kind that proceeds through the cluster: these nodes, or all if `nodes`
+    /// is empty.
     #[must_use]
     pub fn cluster(nodes: &[usize]) -> Hit {
         match nodes {
@@ -91,7 +92,7 @@ impl Hit {
         }
     }
 
-    /// In words, where hosts have names of their own.
+    /// Returns it in words, for hosts that have names of their own.
     pub fn words(&self, name: impl Fn(usize) -> String) -> String {
         let names = |all: &[usize]| {
             let names: Vec<String> = all.iter().map(|host| name(*host)).collect();
@@ -108,7 +109,7 @@ impl Hit {
         }
     }
 
-    /// The hosts of both sides; of one that has none, nothing.
+    /// Returns the hosts of both sides; both empty for a hit without sides.
     pub fn sides(&self) -> (Vec<usize>, Vec<usize>) {
         match self {
             Hit::Split(of, from) => (of.clone(), from.clone()),
@@ -116,7 +117,7 @@ impl Hit {
         }
     }
 
-    /// The node or the host that is hit.
+    /// Returns the index of the node or host that is hit.
     pub fn node(&self) -> usize {
         match self {
             Hit::Node(index) | Hit::Host(index) => *index,

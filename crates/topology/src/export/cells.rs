@@ -1,26 +1,27 @@
-//! Parts of an instance in the numbers of a guest: which vCPUs, from which nodes, how much memory.
+//! Parts of an instance as a guest counts them: vCPUs, host nodes and memory of each NUMA cell.
 
 use crate::cpuset::CpuSet;
 use crate::plan::Instance;
 
 /// A NUMA cell of a guest.
 pub struct GuestCell {
-    /// Its first vCPU.
+    /// First vCPU.
     pub first: u32,
-    /// How many vCPUs it has; at least one.
+    /// Number of vCPUs, at least one.
     pub count: u32,
-    /// OS numbers of the host's nodes that its memory comes from.
+    /// OS numbers of the host's nodes that provide its memory.
     pub nodes: CpuSet,
-    /// Its memory in units of the format.
+    /// Memory in units of the format.
     pub units: u64,
 }
 
-/// The CPUs of an instance as a set.
+/// Returns the CPUs of an instance as a set.
 pub fn cpus(instance: &Instance) -> CpuSet {
     instance.cpus.iter().copied().collect()
 }
 
-/// The nodes that an instance's memory comes from: where no memory is known, those of its CPUs.
+/// Returns the nodes that provide an instance's memory. If no memory is known, returns the nodes of
+/// its CPUs.
 pub fn memory_nodes(instance: &Instance) -> CpuSet {
     if instance.memory.is_empty() {
         instance.nodes.iter().copied().collect()
@@ -29,8 +30,8 @@ pub fn memory_nodes(instance: &Instance) -> CpuSet {
     }
 }
 
-/// The cells of a guest with virtual nodes of these sizes. Their memory adds up to that of the
-/// instance in whole units.
+/// Returns the cells of a guest with virtual nodes of these sizes. Their memory adds up to the
+/// memory of the instance in whole units.
 pub fn guest_cells(instance: &Instance, vnuma: &[u32], unit_bytes: u64) -> Vec<GuestCell> {
     let all = instance.memory_bytes.unwrap_or(0) / unit_bytes;
     let vcpus = vnuma.iter().map(|&count| u64::from(count)).sum::<u64>();
@@ -65,7 +66,8 @@ pub fn guest_cells(instance: &Instance, vnuma: &[u32], unit_bytes: u64) -> Vec<G
     cells
 }
 
-/// The nodes of the cells that these vCPUs are in; where that says nothing, all of the instance.
+/// Returns the nodes of the cells that contain these vCPUs, or all nodes of the instance if no cell
+/// does.
 fn nodes_of(instance: &Instance, first: u32, count: u32) -> CpuSet {
     let (mut start, mut nodes) = (0, CpuSet::default());
     for cell in &instance.cells {

@@ -1,7 +1,9 @@
-//! VirtualMachineConfigSpec of the vSphere API in its JSON form, where an object names its type.
+//! Writes a VirtualMachineConfigSpec of the vSphere API in its JSON form, where an object names its
+//! type.
 //!
-//! With hardware version 20 the cores per socket are 0: vSphere 8 chooses them at power-on. Below,
-//! 0 is refused and the number is written. Either way the number of the plan stands in guestinfo.
+//! With hardware version 20, the cores per socket are 0: vSphere 8 chooses them at power-on.
+//! Earlier versions refuse 0, so the number itself is written. In both cases guestinfo holds the
+//! number of the plan.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +17,7 @@ use crate::error::ReadError;
 use crate::plan::Instance;
 use crate::request::Profile;
 
-/// What the plan expects of the automatic choice.
+/// Key of the cores per socket that the plan expects from the automatic choice.
 const PER_SOCKET: &str = "guestinfo.cassay.coresPerSocket";
 
 pub fn write(source: &Source, instance: &Instance) -> Result<String, ExportError> {

@@ -1,10 +1,11 @@
-//! Which CPUs the kubelet would give the pods of a plan. Its static policy lets nobody name them:
-//! it takes them, pod by pod, from the node that the topology manager chose, in an order of its own
-//! (whole packages and nodes, then L3 groups, then cores, then threads, the fullest first).
+//! Predicts the CPUs that the kubelet would give to the pods of a plan. Under its static policy,
+//! pods cannot name CPUs. The kubelet takes the CPUs, pod by pod, from the node that the topology
+//! manager chose. It has its own order: whole packages and nodes, then L3 groups, then cores, then
+//! threads, the fullest first.
 //!
-//! Simulated is what Kubernetes 1.34 does with the options that we write. It orders cores by their
-//! lowest CPU, as is done here, and L3 groups by the id of the cache, which is not known here: they
-//! are ordered by their lowest CPU as well.
+//! The simulation follows Kubernetes 1.34 with the options that cassay writes. Kubernetes orders
+//! cores by their lowest CPU, and so does the simulation. Kubernetes orders L3 groups by the id of
+//! the cache, which is not known here; the simulation orders them by their lowest CPU as well.
 
 use crate::cpuset::CpuSet;
 use crate::export::placement::housekeeping;
@@ -14,11 +15,11 @@ use crate::machine::Machine;
 /// A pod that would run on other CPUs than planned.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Difference {
-    /// The instance.
+    /// Number of the instance.
     pub instance: u32,
     /// CPUs of the plan.
     pub planned: CpuSet,
-    /// CPUs that the kubelet would give; `None`: it would refuse the pod.
+    /// CPUs that the kubelet would give. `None` if it would refuse the pod.
     pub predicted: Option<CpuSet>,
 }
 
@@ -38,8 +39,9 @@ impl std::fmt::Display for Difference {
     }
 }
 
-/// The CPUs of each instance's pod when they are started in order on an empty node; `None` where
-/// the kubelet would refuse one, also for want of memory beside what is reserved of each node.
+/// Returns the CPUs of each instance's pod when the pods start in order on an empty node. `None` if
+/// the kubelet would refuse the pod, also if the memory beside the reserve of each node is too
+/// small.
 pub fn kubelet_order(source: &Source) -> Vec<Option<CpuSet>> {
     let (machine, plan) = (source.machine, source.plan);
     let reserved = source.options.reserved_memory_bytes;
@@ -65,7 +67,7 @@ pub fn kubelet_order(source: &Source) -> Vec<Option<CpuSet>> {
     predicted
 }
 
-/// Where the kubelet would do otherwise than planned.
+/// Returns the instances for which the kubelet would choose other CPUs than planned.
 pub fn differences(source: &Source) -> Vec<Difference> {
     let predicted = kubelet_order(source);
     let pairs = source.plan.instances.iter().zip(predicted);
@@ -82,9 +84,10 @@ fn cpus_of_nodes(machine: &Machine, nodes: &[usize]) -> CpuSet {
     machine.cpus_of(&cores.collect::<Vec<_>>())
 }
 
-/// The nodes the topology manager would align a pod to: the fewest that could ever hold it (more is
-/// refused), of these the closest to one another, then the lowest. Several nodes are tried as runs
-/// of neighbours in the machine's order only, which is where the closest are.
+/// Returns the nodes to which the topology manager would align a pod. They are the fewest nodes
+/// that could ever hold it (the kubelet refuses more), among these the closest to one another, then
+/// the lowest. Several nodes are tried only as runs of neighbours in the machine's order, because
+/// the closest nodes are there.
 fn hint(
     machine: &Machine,
     free: &CpuSet,
@@ -123,7 +126,7 @@ fn take_memory(memory: &mut [Option<u64>], nodes: &[usize], mut bytes: u64) {
     }
 }
 
-/// CPUs being taken for one pod.
+/// State of the selection of CPUs for one pod.
 struct Take<'a> {
     machine: &'a Machine,
     free: CpuSet,
@@ -131,7 +134,7 @@ struct Take<'a> {
     needed: usize,
 }
 
-/// What is taken whole.
+/// Levels of the machine that are taken whole.
 #[derive(Clone, Copy)]
 enum Level {
     Package,
@@ -150,7 +153,7 @@ impl<'a> Take<'a> {
         }
     }
 
-    /// Levels from the widest down, then single threads.
+    /// Takes CPUs from the widest level down, then single threads.
     fn all(mut self) -> Option<CpuSet> {
         if self.needed == 0 || self.needed > self.free.len() {
             return None;
@@ -183,7 +186,7 @@ impl<'a> Take<'a> {
         self.free.intersection(set)
     }
 
-    /// All parts of a level that are free altogether and are not more than is needed.
+    /// Takes all parts of a level that are entirely free and not larger than the number needed.
     fn take_whole(&mut self, level: Level) {
         for part in self.ordered(level) {
             let is_free = part.is_subset(&self.free) && !part.is_empty();
@@ -193,7 +196,8 @@ impl<'a> Take<'a> {
         }
     }
 
-    /// Whole groups as long as they are needed, then a part of the first that holds the rest.
+    /// Takes whole groups while they are needed, then a part of the first group that holds the
+    /// rest.
     fn take_l3(&mut self) {
         let machine = self.machine;
         let average = |parts: usize| machine.pus.len().checked_div(parts).unwrap_or(0).max(1);
@@ -212,8 +216,8 @@ impl<'a> Take<'a> {
         }
     }
 
-    /// What is free of a group's first cores, as many as whole ones would do; of an odd number all
-    /// but the last CPU.
+    /// Returns the free CPUs of a group's first cores, for as many cores as the need fills. If the
+    /// need is odd, the last CPU is left out.
     fn part_of(&self, free: &CpuSet, in_core: usize) -> CpuSet {
         let machine = self.machine;
         let core = |cpu: u32| machine.pu_of(cpu).map(|pu| machine.pus[pu].core);
@@ -227,8 +231,9 @@ impl<'a> Take<'a> {
         part.iter().take(part.len() - usize::from(is_over)).collect()
     }
 
-    /// The parts of a level: those of the fullest package first, in it those of the fullest node
-    /// (nodes before packages where they are wider), then by their own free CPUs, then by number.
+    /// Returns the parts of a level in order. Parts of the fullest package come first, within it
+    /// those of the fullest node (nodes before packages if nodes are wider). After that, their own
+    /// free CPUs decide, then their number.
     fn ordered(&self, level: Level) -> Vec<CpuSet> {
         let machine = self.machine;
         let one = |cores: &[usize]| (cores.first().copied(), machine.cpus_of(cores));
@@ -259,7 +264,7 @@ impl<'a> Take<'a> {
         keyed.into_iter().map(|(_, cpus)| cpus).collect()
     }
 
-    /// Free CPUs of these cores, and the lowest of their CPUs.
+    /// Returns the number of free CPUs of these cores and the lowest of their CPUs.
     fn rank(&self, cores: &[usize]) -> (usize, Option<u32>) {
         let cpus = self.machine.cpus_of(cores);
         (self.free_of(&cpus).len(), cpus.first())
@@ -271,8 +276,8 @@ mod tests {
     use super::*;
     use crate::fixture::{Counts, Numbering, Shape};
 
-    /// What takeByTopologyNUMAPacked of Kubernetes 1.34.1 answered, which agreed with this in all
-    /// of 23,684 random cases. Cores that are half taken already count among the first of a group.
+    /// Answers of takeByTopologyNUMAPacked of Kubernetes 1.34.1, which agreed with this code in all
+    /// of 23,684 random cases. Half-taken cores already count among the first cores of a group.
     #[test]
     fn cpus_are_taken_in_the_order_of_kubernetes() {
         for (counts, numbering, needed, free, taken) in [

@@ -1,9 +1,10 @@
-//! Kubernetes: the configuration of a node's kubelet, and a Guaranteed pod for each instance.
+//! Writes the configuration of a node's kubelet, and a Guaranteed pod for each instance.
 //!
-//! A pod cannot name CPUs. The plan's own stand in its annotations, and `kubelet_order` says which
-//! the kubelet would give it. What the kubelet wants of a configuration: reserved memory of the
-//! nodes that adds up to what is reserved and evicted; integer CPUs that equal the limits; whole
-//! cores, where it is told to give only whole ones.
+//! A pod cannot name CPUs. Its annotations hold the CPUs of the plan, and `kubelet_order` predicts
+//! the CPUs that the kubelet would give it. The configuration meets the kubelet's conditions. The
+//! reserved memory of the nodes adds up to the reserves plus the eviction threshold. The numbers of
+//! CPUs are integers and equal the limits. If the kubelet gives only whole cores, the pods have
+//! whole cores.
 
 use yaml::{Diagnostics, Limits, SourceText};
 
@@ -14,10 +15,10 @@ use crate::cpuset::CpuSet;
 use crate::error::ReadError;
 use crate::plan::Instance;
 
-/// Memory below which the kubelet evicts pods: its own default.
+/// Free memory below which the kubelet evicts pods, by its own default.
 const EVICTION_BYTES: u64 = 100 << 20;
 
-/// More NUMA nodes than this the kubelet takes only when told so.
+/// Largest number of NUMA nodes that the kubelet accepts without an option.
 const NODES_DEFAULT_MAX: usize = 8;
 
 const LIMITS: Limits = Limits {
@@ -59,7 +60,7 @@ pub fn write_kubelet(source: &Source) -> Result<String, ExportError> {
     Ok(out)
 }
 
-/// Whether every instance has both threads of each of its cores.
+/// Returns true if every instance has both threads of each of its cores.
 pub fn has_whole_cores(source: &Source) -> bool {
     let threads = source.machine.threads_per_core().max(1) as usize;
     let is_whole = |instance: &Instance| {
@@ -70,8 +71,8 @@ pub fn has_whole_cores(source: &Source) -> bool {
     source.plan.instances.iter().all(is_whole)
 }
 
-/// The managers of memory: what is reserved of the nodes is the sum of what is reserved for the
-/// kubelet and the system and of what eviction keeps.
+/// Writes the settings of the memory managers. The reserve of the nodes is the sum of the reserves
+/// for the kubelet and the system and of the eviction threshold.
 fn memory(source: &Source) -> String {
     let has_memory = |bytes: Option<u64>| bytes.is_some_and(|bytes| bytes > 0);
     let nodes = source.machine.nodes.iter().filter(|node| has_memory(node.memory_bytes));
@@ -115,7 +116,7 @@ pub fn write_pod(source: &Source, instance: &Instance) -> Result<String, ExportE
     ));
     let in_order: Vec<String> = instance.cpus.iter().map(u32::to_string).collect();
     let nodes = cells::memory_nodes(instance);
-    // `$(NAME)` would be another variable's value, and `$$` is a dollar.
+    // `$(NAME)` would expand to another variable's value; `$$` stands for a dollar.
     let options = text::options(instance).join(" ").replace('$', "$$");
     let size = format!(
         "cpu: \"{}\"\n        memory: \"{bytes}\"\n",
@@ -194,7 +195,7 @@ pub fn read_pod(text: &str) -> Result<Placement, ReadError> {
             && number("resources.requests.cpu") == number("resources.limits.cpu")
             && number("resources.requests.memory") == memory_bytes
     };
-    // Which CPUs an ordinary pod gets, the kubelet says.
+    // The kubelet decides which CPUs an ordinary pod gets.
     if !cpus.as_ref().is_none_or(is_guaranteed) {
         return Err(wrong(
             "YAML",
@@ -211,7 +212,7 @@ pub fn read_pod(text: &str) -> Result<Placement, ReadError> {
     })
 }
 
-/// Bytes of an amount of memory as Kubernetes writes it: `8Gi`, `512M`, `1073741824`.
+/// Parses an amount of memory as Kubernetes writes it (`8Gi`, `512M`, `1073741824`) into bytes.
 fn quantity(text: &str) -> Option<u64> {
     let end = text.find(|c: char| !c.is_ascii_digit());
     let (number, unit) = text.split_at(end.unwrap_or(text.len()));
@@ -230,7 +231,7 @@ fn quantity(text: &str) -> Option<u64> {
     number.parse::<u64>().ok()?.checked_mul(scale)
 }
 
-/// The options in the container's environment.
+/// Returns the JVM options in the container's environment.
 fn options_of(container: &yaml::Node) -> Option<Vec<String>> {
     let yaml::Raw::List(variables) = &container.at("env")?.raw else {
         return None;
@@ -238,5 +239,5 @@ fn options_of(container: &yaml::Node) -> Option<Vec<String>> {
     let is_ours =
         |node: &&yaml::Node| node.at("name").and_then(|name| name.text()) == Some("JVM_EXTRA_OPTS");
     let value = variables.iter().find(is_ours)?.at("value")?.text()?;
-    Some(systemd::words(&value.replace("$$", "$")))
+    Some(systemd::words_of(&value.replace("$$", "$")))
 }

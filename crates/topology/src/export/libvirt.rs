@@ -1,7 +1,8 @@
-//! Domain XML of libvirt: where vCPUs, emulator and memory of a VM run, and what the guest sees of
-//! it. The order of vCPUs is that of libvirt: threads of a core follow one another.
+//! Writes the domain XML of libvirt: where the vCPUs, the emulator and the memory of a VM run, and
+//! the topology that the guest sees. The order of vCPUs is libvirt's: the threads of a core follow
+//! one another.
 //!
-//! `clusters` is left out of the topology: it is 1, which is the default, and schemas before
+//! The topology leaves out `clusters`. Its value is 1, which is the default, and schemas before
 //! libvirt 10.1 do not know it.
 
 use std::fmt::Write;
@@ -17,16 +18,17 @@ use crate::error::ReadError;
 use crate::machine::Machine;
 use crate::plan::Instance;
 
-/// libvirt counts memory in KiB.
+/// Unit in which libvirt counts memory: KiB.
 pub const MEMORY_UNIT_BYTES: u64 = 1024;
 
-/// Ours, in the metadata: what libvirt has no place for.
+/// Namespace of cassay's own metadata, for values for which libvirt has no place.
 const NAMESPACE: &str = "urn:cassay:placement";
 
-/// More nodes than the largest domain has: 512 vCPUs and 64 cells that name one another.
+/// Maximum number of XML nodes, more than the largest domain has: 512 vCPUs and 64 cells that name
+/// one another.
 const XML_NODES_MAX: u32 = 100_000;
 
-/// More vCPUs than a domain can have: 16 bits in libvirt's schema.
+/// Maximum number of vCPUs, more than a domain can have: 16 bits in libvirt's schema.
 const VCPUS_MAX: u32 = 65_535;
 
 pub fn write(source: &Source, instance: &Instance) -> Result<String, ExportError> {
@@ -104,8 +106,8 @@ fn metadata(out: &mut String, source: &Source, instance: &Instance) {
     line(out, 1, "</metadata>");
 }
 
-/// Huge pages where every node of the instance has enough for all who are there; memory that is
-/// neither merged nor swapped in any case.
+/// Writes the memory backing. It uses huge pages if every node of the instance has enough for all
+/// instances on it. The memory is never merged or swapped.
 fn backing(out: &mut String, source: &Source, cells: &[GuestCell]) {
     line(out, 1, "<memoryBacking>");
     if let Some(kib) = huge_page_kib(source, cells) {
@@ -123,8 +125,8 @@ fn backing(out: &mut String, source: &Source, cells: &[GuestCell]) {
     line(out, 1, "</memoryBacking>");
 }
 
-/// The largest page of which the instance's nodes have enough for the memory of all instances on
-/// them, and of which each cell is a multiple.
+/// Returns the largest page size of which the instance's nodes have enough pages for all instances
+/// on them, and of which each cell is a multiple.
 fn huge_page_kib(source: &Source, cells: &[GuestCell]) -> Option<u64> {
     let nodes: CpuSet = cells.iter().flat_map(|cell| cell.nodes.iter()).collect();
     let wanted = |node: u32| {
@@ -141,7 +143,7 @@ fn huge_page_kib(source: &Source, cells: &[GuestCell]) -> Option<u64> {
         })
     };
     let known = source.machine.nodes.iter().flat_map(|node| &node.hugepages);
-    // 2 MiB is the smallest huge page of x86; hwloc counts the ordinary pages beside them.
+    // 2 MiB is the smallest huge page of x86. hwloc also lists the ordinary pages.
     let mut sizes: Vec<u64> =
         known.map(|pages| pages.page_bytes).filter(|&b| b >= 2 << 20).collect();
     sizes.sort_unstable();
@@ -154,7 +156,8 @@ fn huge_page_kib(source: &Source, cells: &[GuestCell]) -> Option<u64> {
     size.map(|bytes| bytes / MEMORY_UNIT_BYTES)
 }
 
-/// vCPUs one to one; emulator and I/O thread on the housekeeping, if there is one.
+/// Pins vCPUs one to one, and the emulator and the I/O thread to the housekeeping CPUs if there are
+/// any.
 fn pinning(out: &mut String, source: &Source, instance: &Instance, cpus: &CpuSet) {
     let kept = if source.plan.housekeeping.is_empty() {
         CpuSet::default()
@@ -191,7 +194,7 @@ fn numa_tuning(out: &mut String, instance: &Instance, cells: &[GuestCell]) {
     line(out, 1, "</numatune>");
 }
 
-/// Cells, and between several of them the host's distances.
+/// Writes the cells and, if there are several, the host's distances between them.
 fn numa_cells(out: &mut String, machine: &Machine, cells: &[GuestCell]) {
     line(out, 2, "<numa>");
     for (id, cell) in cells.iter().enumerate() {
@@ -217,8 +220,8 @@ fn numa_cells(out: &mut String, machine: &Machine, cells: &[GuestCell]) {
     line(out, 2, "</numa>");
 }
 
-/// The host's distance between the first nodes of two cells, as libvirt takes it: 10 to 254, of
-/// which 10 is for a cell to itself.
+/// Returns the host's distance between the first nodes of two cells, within libvirt's range of 10
+/// to 254. 10 is reserved for the distance of a cell to itself.
 fn distance(machine: &Machine, from: &GuestCell, to: &GuestCell) -> u32 {
     let index = |cell: &GuestCell| {
         let first = cell.nodes.first()?;
@@ -271,7 +274,7 @@ pub fn read(text: &str) -> Result<Placement, ReadError> {
         memory_bytes: at(root, &["memory"]).map(read_memory).transpose()?,
         rack: ours.and_then(|ours| ours.attribute("rack")).map(plain),
         jvm: ours.map(options),
-        reserved: None,
+        ..Placement::default()
     })
 }
 
@@ -281,12 +284,24 @@ fn at<'a, 'b>(root: Node<'a, 'b>, path: &[&str]) -> Option<Node<'a, 'b>> {
     })
 }
 
+/// Parses a list of numbers and ranges from left to right. `^` removes numbers: `1-4,^3,6`.
 fn set(text: &str) -> Result<CpuSet, ReadError> {
-    CpuSet::parse_list(text).map_err(|what| wrong("libvirt XML", what))
+    let mut set = CpuSet::default();
+    for part in text.split(',') {
+        let part = part.trim();
+        let (part, is_out) = part.strip_prefix('^').map_or((part, false), |part| (part, true));
+        let numbers = CpuSet::parse_list(part).map_err(|what| wrong("libvirt XML", what))?;
+        if is_out {
+            set = set.difference(&numbers);
+        } else {
+            set.extend(numbers.iter());
+        }
+    }
+    Ok(set)
 }
 
-/// One CPU for each vCPU, in the order of the vCPUs, where each is pinned to one; else all that
-/// they may run on, or none if nothing says so.
+/// Returns one CPU per vCPU, in the order of the vCPUs, if each vCPU is pinned to one CPU.
+/// Otherwise returns all CPUs on which they may run, or `None` if the file does not restrict them.
 fn read_pins(root: Node, vcpus: u32) -> Result<Option<Vec<u32>>, ReadError> {
     let all = at(root, &["vcpu"])
         .and_then(|node| node.attribute("cpuset"))
@@ -341,7 +356,7 @@ fn read_guest(root: Node, vcpus: u32) -> Result<Option<Guest>, ReadError> {
     }))
 }
 
-/// Bytes of `<memory unit='…'>`; without a unit KiB.
+/// Reads the bytes of `<memory unit='…'>`; the default unit is KiB.
 fn read_memory(node: Node) -> Result<u64, ReadError> {
     let number: Option<u64> = node.text().and_then(|text| text.trim().parse().ok());
     let unit = match node.attribute("unit").unwrap_or("KiB") {
@@ -352,6 +367,12 @@ fn read_memory(node: Node) -> Result<u64, ReadError> {
         "M" | "MiB" => 1 << 20,
         "GB" => 1_000_000_000,
         "G" | "GiB" => 1 << 30,
+        "TB" => 1_000_000_000_000,
+        "T" | "TiB" => 1 << 40,
+        "PB" => 1_000_000_000_000_000,
+        "P" | "PiB" => 1 << 50,
+        "EB" => 1_000_000_000_000_000_000,
+        "E" | "EiB" => 1 << 60,
         _ => 0,
     };
     let bytes = number.and_then(|number| number.checked_mul(unit));

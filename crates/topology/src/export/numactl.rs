@@ -1,5 +1,5 @@
-//! A shell script that starts an instance under numactl, and lines for cassandra-env.sh. Every
-//! value is one quoted word; nothing of the plan is expanded by the shell.
+//! Writes a shell script that starts an instance under numactl, and lines for cassandra-env.sh.
+//! Every value is one quoted word, so the shell expands nothing of the plan.
 
 use super::text::{self, wrong};
 use super::{ExportError, Placement, Source, cells, header, systemd};
@@ -7,17 +7,28 @@ use crate::cpuset::CpuSet;
 use crate::error::ReadError;
 use crate::plan::Instance;
 
-/// Where the script keeps the rack, for whoever writes cassandra-rackdc.properties.
+/// Variable that holds the rack, for the script that writes cassandra-rackdc.properties.
 const RACK: &str = "CASSAY_RACK";
 
-/// Whether the plan spreads the memory rather than binds it.
+/// Options of numactl that take a list of CPUs or nodes, long and short, from its manual (numactl
+/// 2.0.18).
+const TAKES_LIST: [(&str, &str); 6] = [
+    ("--physcpubind", "-C"),
+    ("--cpunodebind", "-N"),
+    ("--membind", "-m"),
+    ("--interleave", "-i"),
+    ("--weighted-interleave", "-w"),
+    ("--preferred", "-p"),
+];
+
+/// Returns true if the plan interleaves the memory instead of binding it.
 pub fn is_interleaved(instance: &Instance) -> bool {
     let arguments = &instance.jvm.numactl;
     arguments.iter().any(|argument| argument.starts_with("--interleave"))
 }
 
-/// The arguments of numactl: never empty, since the start script takes nothing for
-/// `--interleave=all`.
+/// Returns the arguments of numactl. They are never empty, because the start script replaces an
+/// empty value with `--interleave=all`.
 pub fn arguments(instance: &Instance) -> Vec<String> {
     let nodes = cells::memory_nodes(instance);
     let policy = if is_interleaved(instance) {
@@ -31,7 +42,8 @@ pub fn arguments(instance: &Instance) -> Vec<String> {
     ]
 }
 
-/// A word as the shell takes it literally. `plain` text has no NUL, which is all that fails.
+/// Quotes a word so that the shell takes it literally. Quoting fails only for NUL, and `plain` text
+/// contains none.
 fn quoted(text: &str) -> String {
     let text = text::plain(text);
     let quoted = shlex::try_quote(&text).map(|quoted| quoted.into_owned());
@@ -69,17 +81,23 @@ pub fn read(text: &str) -> Result<Placement, ReadError> {
             ["export", setting] => match setting.split_once('=') {
                 Some((RACK, rack)) => placement.rack = Some(rack.to_owned()),
                 Some(("JVM_EXTRA_OPTS", options)) => {
-                    placement.jvm = Some(systemd::words(options));
+                    placement.jvm = Some(systemd::words_of(options));
                 }
                 _ => {}
             },
-            ["exec", "numactl", ref arguments @ ..] | ["numactl", ref arguments @ ..] => {
+            ["exec", program, ref arguments @ ..] | [program, ref arguments @ ..]
+                if program.rsplit('/').next() == Some("numactl") =>
+            {
                 read_arguments(arguments, &mut placement)?;
             }
             _ => {}
         }
     }
-    if placement.cpus.is_some() || placement.memory_nodes.is_some() {
+    let says = placement.cpus.is_some()
+        || placement.cpus_of_nodes.is_some()
+        || placement.memory_nodes.is_some()
+        || placement.interleaves_all;
+    if says {
         Ok(placement)
     } else {
         Err(wrong(
@@ -89,15 +107,37 @@ pub fn read(text: &str) -> Result<Placement, ReadError> {
     }
 }
 
+/// Reads the options up to the command: long and short names, with `=` or a blank before the value.
 fn read_arguments(arguments: &[&str], placement: &mut Placement) -> Result<(), ReadError> {
-    for argument in arguments.iter().take_while(|argument| **argument != "--") {
-        let set = |list: &str| CpuSet::parse_list(list).map_err(|what| wrong("script", what));
-        match argument.split_once('=') {
-            Some(("--physcpubind" | "-C", list)) => {
-                placement.cpus = Some(set(list)?.iter().collect())
+    let set = |list: &str| CpuSet::parse_list(list).map_err(|what| wrong("script", what));
+    let mut rest = arguments.iter();
+    while let Some(argument) = rest.next() {
+        let (name, joined) = match argument.split_once('=') {
+            Some((name, value)) if name.starts_with("--") => (name, Some(value)),
+            _ => (*argument, None),
+        };
+        // `-N1` means `-N 1`.
+        let (name, joined) = match name.char_indices().nth(2) {
+            Some((at, _)) if !name.starts_with("--") && name.starts_with('-') => {
+                (&name[..at], Some(&name[at..]))
             }
-            Some(("--membind" | "--interleave", list)) => placement.memory_nodes = Some(set(list)?),
-            _ => {}
+            _ => (name, joined),
+        };
+        if !name.starts_with('-') || name == "--" {
+            break;
+        }
+        let Some(option) = TAKES_LIST.iter().find(|(long, short)| name == *long || name == *short)
+        else {
+            continue;
+        };
+        let list = joined.or_else(|| rest.next().copied()).unwrap_or_default();
+        match (option.0, list) {
+            ("--physcpubind", "all") | ("--cpunodebind", "all") => {}
+            ("--physcpubind", list) => placement.cpus = Some(set(list)?.iter().collect()),
+            ("--cpunodebind", list) => placement.cpus_of_nodes = Some(set(list)?),
+            ("--membind", "all") => {}
+            ("--interleave" | "--weighted-interleave", "all") => placement.interleaves_all = true,
+            (_, list) => placement.memory_nodes = Some(set(list)?),
         }
     }
     Ok(())

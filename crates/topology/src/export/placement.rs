@@ -1,4 +1,4 @@
-//! What a file of an export says of the placement, and what of it a format can say at all.
+//! The placement in an exported file, and the parts of a placement that a format can express.
 
 use crate::cpuset::CpuSet;
 use crate::export::cells;
@@ -6,26 +6,31 @@ use crate::export::text;
 use crate::plan::{Instance, Plan, VirtualTopology};
 use crate::request::Profile;
 
-/// What one file says. What its format cannot say is `None`.
+/// Placement in one file. Fields that its format cannot express are `None`.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct Placement {
-    /// CPUs of the instance: in the order of its vCPUs, or ascending where the format has a set.
+    /// CPUs of the instance, in the order of its vCPUs, or ascending if the format has a set.
     pub cpus: Option<Vec<u32>>,
-    /// OS numbers of the nodes its memory comes from.
+    /// OS numbers of the nodes whose CPUs the instance has, if the file names nodes instead of
+    /// CPUs.
+    pub cpus_of_nodes: Option<CpuSet>,
+    /// True if its memory is interleaved over all nodes of the machine.
+    pub interleaves_all: bool,
+    /// OS numbers of the nodes that provide its memory.
     pub memory_nodes: Option<CpuSet>,
-    /// What the guest sees.
+    /// Hardware that the guest sees.
     pub guest: Option<Guest>,
-    /// Its memory in bytes.
+    /// Memory, bytes.
     pub memory_bytes: Option<u64>,
     /// Its rack.
     pub rack: Option<String>,
-    /// Options of its JVM; as words where the format has words.
+    /// Options of its JVM, as words if the format has words.
     pub jvm: Option<Vec<String>>,
     /// CPUs of the host that instances do not have.
     pub reserved: Option<CpuSet>,
 }
 
-/// Virtual hardware without its caches, which no format names one by one.
+/// Virtual hardware without its caches, which no format lists individually.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Guest {
     /// Virtual sockets.
@@ -40,7 +45,7 @@ pub struct Guest {
     pub vnuma: Vec<u32>,
 }
 
-/// What of a placement a format can say.
+/// Parts of a placement that a format can express.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Carries {
     /// Its CPUs.
@@ -49,51 +54,51 @@ pub struct Carries {
     pub memory_nodes: bool,
     /// Its virtual hardware.
     pub guest: GuestCarried,
-    /// Its memory, in whole units of so many bytes, rounded down.
+    /// Unit of its memory, bytes. Memory is rounded down to whole units.
     pub memory_unit_bytes: Option<u64>,
     /// Its rack.
     pub rack: bool,
     /// The options of its JVM.
     pub jvm: bool,
-    /// What is kept free.
+    /// CPUs that instances do not have.
     pub reserved: ReservedCarried,
 }
 
-/// How a format names CPUs.
+/// Ways in which a format names CPUs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CpusCarried {
-    /// Not at all.
+    /// The format does not name CPUs.
     No,
     /// As a set.
     Set,
-    /// One for each vCPU.
+    /// One CPU for each vCPU.
     Ordered,
 }
 
-/// Whose virtual hardware a format describes.
+/// Source of the virtual hardware that a format describes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum GuestCarried {
     /// The format describes no virtual hardware.
     No,
-    /// That of a pinned guest.
+    /// The hardware of a pinned guest.
     Pinned,
-    /// That of vSphere 7 where the wish asks for it, otherwise of vSphere 8.
+    /// The hardware of vSphere 7 if the request asks for it, otherwise of vSphere 8.
     Vsphere,
 }
 
-/// Which CPUs that no instance has a format names.
+/// CPUs without an instance that a format names.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ReservedCarried {
     /// The format names none of them.
     No,
-    /// All of them.
+    /// All CPUs without an instance.
     NotGiven,
-    /// Those of the housekeeping; without one, all.
+    /// Housekeeping CPUs or, without housekeeping, all CPUs without an instance.
     Housekeeping,
 }
 
 impl Carries {
-    /// A format that can say nothing of a placement.
+    /// A format that cannot express any part of a placement.
     pub const NOTHING: Carries = Carries {
         cpus: CpusCarried::No,
         memory_nodes: false,
@@ -103,7 +108,7 @@ impl Carries {
         jvm: false,
         reserved: ReservedCarried::No,
     };
-    /// The rack and the options of the JVM.
+    /// A format that carries the rack and the JVM options.
     pub const RACK_AND_JVM: Carries = Carries {
         rack: true,
         jvm: true,
@@ -112,7 +117,8 @@ impl Carries {
 }
 
 impl Placement {
-    /// What a file for this instance (`None`: for the host) says when its format carries so much.
+    /// Returns the placement that a file for this instance (`None` for the host) contains if its
+    /// format carries these parts.
     pub fn planned(plan: &Plan, instance: Option<&Instance>, carries: Carries) -> Placement {
         let mut placement = Placement {
             rack: carries.rack.then(|| text::plain(&plan.rack)),
@@ -159,7 +165,7 @@ impl Guest {
     }
 }
 
-/// What vSphere shows: of the version that the wish names, or of 8.
+/// Returns the hardware that vSphere shows: version 7 if the request names it, otherwise version 8.
 pub(crate) fn vsphere(plan: &Plan) -> &VirtualTopology {
     match plan.wish.profile {
         Profile::Vsphere7 => &plan.vsphere7,
@@ -167,13 +173,13 @@ pub(crate) fn vsphere(plan: &Plan) -> &VirtualTopology {
     }
 }
 
-/// All CPUs that no instance has.
+/// Returns all CPUs that no instance has.
 pub(crate) fn not_given(plan: &Plan) -> CpuSet {
     let kept = plan.housekeeping.iter().flat_map(|node| node.cpus.iter());
     kept.chain(plan.idle.iter()).collect()
 }
 
-/// The CPUs of the housekeeping; without one, all that no instance has.
+/// Returns the housekeeping CPUs or, without housekeeping, all CPUs that no instance has.
 pub(crate) fn housekeeping(plan: &Plan) -> CpuSet {
     let kept: CpuSet = plan.housekeeping.iter().flat_map(|node| node.cpus.iter()).collect();
     if kept.is_empty() {

@@ -1,5 +1,6 @@
-//! The rack line of cassandra-rackdc.properties. All instances of a machine have the same rack, so
-//! that no two replicas are on it; the data centre is the cluster's, and not ours to name.
+//! Writes the rack line of cassandra-rackdc.properties. All instances of a machine have the same
+//! rack, so that no two replicas are on one machine. The data centre belongs to the cluster and is
+//! not written here.
 
 use std::fmt::Write;
 
@@ -15,8 +16,8 @@ pub fn write(source: &Source) -> Result<String, ExportError> {
     ))
 }
 
-/// As Java's Properties take it, which are read as ISO 8859-1: `\` and what is not ASCII as
-/// `\u` and four digits; in a value also the space that would be lost at its start.
+/// Escapes text for Java's Properties, which are read as ISO 8859-1. `\` and non-ASCII characters
+/// become `\u` and four digits, and in a value also a leading space, which would be lost.
 fn ascii(text: &str, is_value: bool) -> String {
     let mut escaped = String::new();
     for (index, c) in text.chars().enumerate() {

@@ -1,12 +1,13 @@
-//! Drop-ins of systemd. The cpuset of the control group is what binds; affinity and memory policy
-//! are set as well, for a kernel or container without cpusets. `AllowedMemoryNodes` is what makes
-//! the start script's `--interleave=all` harmless, since "all" is all of the current cpuset.
+//! Writes drop-ins of systemd. The cpuset of the control group enforces the placement. Affinity and
+//! memory policy are set as well, for a kernel or container without cpusets. `AllowedMemoryNodes`
+//! makes the start script's `--interleave=all` harmless, because "all" means all nodes of the
+//! current cpuset.
 //!
-//! Instances are in a slice of their own: as children of system.slice they would be confined to
-//! what that slice is left with.
+//! Instances are in a slice of their own: as children of system.slice they would be confined to the
+//! CPUs left to that slice.
 
 use super::placement::not_given;
-use super::text::{self, read_systemd, wrong};
+use super::text::{self, read_systemd, systemd_words, wrong};
 use super::{ExportError, Placement, Source, cells, header, numactl};
 use crate::cpuset::CpuSet;
 use crate::error::ReadError;
@@ -61,10 +62,37 @@ pub fn write_slice(source: &Source) -> Result<String, ExportError> {
     Ok(out)
 }
 
-/// The settings of a unit as they stand: key and value of each line.
-fn settings(text: &str) -> impl Iterator<Item = (&str, &str)> {
-    let lines = text.lines().map(str::trim).filter(|line| !line.starts_with(['#', ';', '[']));
-    lines.filter_map(|line| line.split_once('='))
+/// Returns the settings of a unit in file order: key and value of each line, without the blanks
+/// that systemd ignores around `=`. A backslash at the end of a line continues it.
+fn settings(text: &str) -> Vec<(String, String)> {
+    let mut settings = Vec::new();
+    let mut begun = String::new();
+    for line in text.lines().map(str::trim) {
+        if line.starts_with(['#', ';']) {
+            continue;
+        }
+        if let Some(head) = line.strip_suffix('\\') {
+            begun += head;
+            begun.push(' ');
+            continue;
+        }
+        let whole = std::mem::take(&mut begun) + line;
+        if let Some((key, value)) = whole.split_once('=').filter(|_| !whole.starts_with('[')) {
+            settings.push((key.trim().to_owned(), value.trim().to_owned()));
+        }
+    }
+    settings
+}
+
+/// Merges one line into a list that may take several lines. An empty line clears the list.
+fn merge(into: &mut Option<CpuSet>, value: &str) -> Result<(), ReadError> {
+    let numbers = set(value)?;
+    if value.is_empty() {
+        *into = None;
+    } else {
+        into.get_or_insert_default().extend(numbers.iter());
+    }
+    Ok(())
 }
 
 fn set(text: &str) -> Result<CpuSet, ReadError> {
@@ -73,29 +101,31 @@ fn set(text: &str) -> Result<CpuSet, ReadError> {
 
 pub fn read(text: &str) -> Result<Placement, ReadError> {
     let mut placement = Placement::default();
+    let (mut allowed, mut affinity) = (None, None);
+    let (mut allowed_nodes, mut mask) = (None, None);
     for (key, value) in settings(text) {
-        match key {
-            // The group's limits hold whatever the process is told besides.
-            "AllowedCPUs" => placement.cpus = Some(set(value)?.iter().collect()),
-            "CPUAffinity" if value != "numa" => {
-                let cpus = || set(value).map(|set| set.iter().collect());
-                placement.cpus = Some(placement.cpus.take().map_or_else(cpus, Ok)?);
-            }
-            "AllowedMemoryNodes" => placement.memory_nodes = Some(set(value)?),
-            "NUMAMask" if value != "all" => {
-                let nodes = placement.memory_nodes.take();
-                placement.memory_nodes = Some(nodes.map_or_else(|| set(value), Ok)?);
-            }
-            "Rack" => placement.rack = read_systemd(value),
+        match key.as_str() {
+            "AllowedCPUs" => merge(&mut allowed, &value)?,
+            "CPUAffinity" if value != "numa" => merge(&mut affinity, &value)?,
+            "AllowedMemoryNodes" => merge(&mut allowed_nodes, &value)?,
+            "NUMAMask" if value != "all" => merge(&mut mask, &value)?,
+            "Rack" => placement.rack = read_systemd(&value),
             "Environment" => {
-                let value = read_systemd(value).unwrap_or_default();
-                if let Some(options) = value.strip_prefix("JVM_EXTRA_OPTS=") {
-                    placement.jvm = Some(words(options));
+                let words = systemd_words(&value).ok_or_else(|| {
+                    wrong("systemd unit", format!("a quote in {value:?} does not end"))
+                })?;
+                let mut options =
+                    words.iter().filter_map(|word| word.strip_prefix("JVM_EXTRA_OPTS="));
+                if let Some(options) = options.next_back() {
+                    placement.jvm = Some(words_of(options));
                 }
             }
             _ => {}
         }
     }
+    // The limits of the control group override the other settings.
+    placement.cpus = allowed.or(affinity).map(|cpus: CpuSet| cpus.iter().collect());
+    placement.memory_nodes = allowed_nodes.or(mask);
     if text.lines().any(|line| line.trim() == "[Service]") {
         Ok(placement)
     } else {
@@ -104,15 +134,24 @@ pub fn read(text: &str) -> Result<Placement, ReadError> {
 }
 
 pub fn read_slice(text: &str) -> Result<Placement, ReadError> {
-    let cpus = settings(text).find(|(key, _)| *key == "AllowedCPUs");
-    let (_, cpus) = cpus.ok_or_else(|| wrong("systemd unit", "it sets no AllowedCPUs"))?;
+    let mut allowed = None;
+    let settings = settings(text);
+    let values = settings.iter().filter(|(key, _)| key == "AllowedCPUs");
+    let mut is_set = false;
+    for (_, value) in values {
+        is_set = true;
+        merge(&mut allowed, value)?;
+    }
+    if !is_set {
+        return Err(wrong("systemd unit", "it sets no AllowedCPUs"));
+    }
     Ok(Placement {
-        reserved: Some(set(cpus)?),
+        reserved: Some(allowed.unwrap_or_default()),
         ..Placement::default()
     })
 }
 
-/// Options as cassandra-env.sh takes them apart: at spaces.
-pub fn words(text: &str) -> Vec<String> {
+/// Splits options at spaces, as cassandra-env.sh does.
+pub fn words_of(text: &str) -> Vec<String> {
     text.split(' ').filter(|word| !word.is_empty()).map(str::to_owned).collect()
 }

@@ -1,11 +1,11 @@
-//! Text as each format wants it. Names are data: nothing in them may end a line, a quote or a
-//! value, or be expanded by whoever reads the file.
+//! Escapes text for each format. Names are data: no character in them may end a line, a quote or a
+//! value, or be expanded by the reader of the file.
 
 use crate::error::ReadError;
 use crate::plan::Instance;
 
-/// Without what some format cannot hold or would take for the end of a line: control characters,
-/// Unicode's line ends, byte order marks and non-characters become `-`.
+/// Replaces with `-` the characters that some format cannot hold or takes for a line end: control
+/// characters, Unicode's line ends, byte order marks and non-characters.
 pub fn plain(text: &str) -> String {
     let keeps = |c: char| {
         !c.is_control()
@@ -17,12 +17,13 @@ pub fn plain(text: &str) -> String {
     text.chars().map(|c| if keeps(c) { c } else { '-' }).collect()
 }
 
-/// The options of an instance's JVM, as [`plain`] text.
+/// Returns the options of an instance's JVM, as [`plain`] text.
 pub fn options(instance: &Instance) -> Vec<String> {
     instance.jvm.options.iter().map(|option| plain(option)).collect()
 }
 
-/// Letters, digits, `.`, `_` and `-` of at most 60 characters, starting with a letter or digit.
+/// Converts text to a file name: letters, digits, `.`, `_` and `-`, at most 60 characters, starting
+/// with a letter or digit.
 pub fn file_name(text: &str) -> String {
     let keeps = |c: char| c.is_ascii_alphanumeric() || ".-_".contains(c);
     let name: String = text.chars().take(60).map(|c| if keeps(c) { c } else { '-' }).collect();
@@ -32,12 +33,12 @@ pub fn file_name(text: &str) -> String {
     }
 }
 
-/// As [`file_name`], in the lower case and without the `_` and `..` that names in DNS lack.
+/// Like [`file_name`], but in lower case and without `_` and `.`, which DNS labels cannot contain.
 pub fn dns_name(text: &str) -> String {
     file_name(&text.to_ascii_lowercase()).replace(['_', '.'], "-")
 }
 
-/// For the text and the attributes of XML.
+/// Escapes text for the text and the attributes of XML.
 pub fn xml(text: &str) -> String {
     let mut escaped = String::new();
     for c in plain(text).chars() {
@@ -53,17 +54,18 @@ pub fn xml(text: &str) -> String {
     escaped
 }
 
-/// For a comment of XML, which `--` would end.
+/// Escapes text for a comment of XML, which `--` would end.
 pub fn xml_comment(text: &str) -> String {
     plain(text).replace('-', "\u{2010}")
 }
 
-/// A string of JSON, which is one of YAML too, with its quotes.
+/// Returns a JSON string, which is also a YAML string, with its quotes.
 pub fn json(text: &str) -> String {
     serde_json::Value::from(plain(text)).to_string()
 }
 
-/// A value of a .vmx file with its quotes; what would end it is `|` and two hexadecimal digits.
+/// Returns a value of a .vmx file with its quotes. Special characters become `|` and two
+/// hexadecimal digits.
 pub fn vmx(text: &str) -> String {
     let mut quoted = "\"".to_owned();
     for c in plain(text).chars() {
@@ -75,7 +77,7 @@ pub fn vmx(text: &str) -> String {
     quoted + "\""
 }
 
-/// What [`vmx`] made, without its quotes; `None` if it is no such value.
+/// Decodes the output of [`vmx`], without its quotes. `None` if the text is not such a value.
 pub fn read_vmx(text: &str) -> Option<String> {
     let inner = text.strip_prefix('"')?.strip_suffix('"')?;
     let mut bytes = Vec::new();
@@ -93,7 +95,7 @@ pub fn read_vmx(text: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// A word of a systemd unit in quotes: escapes as in C, and `%` doubled, which would be a
+/// Quotes a word for a systemd unit, with escapes as in C. `%` is doubled, because it would start a
 /// specifier.
 pub fn systemd(text: &str) -> String {
     let mut quoted = "\"".to_owned();
@@ -107,7 +109,7 @@ pub fn systemd(text: &str) -> String {
     quoted + "\""
 }
 
-/// What [`systemd`] made, without its quotes; a bare word as it is.
+/// Decodes the output of [`systemd`], without its quotes. A bare word stays as it is.
 pub fn read_systemd(text: &str) -> Option<String> {
     let Some(inner) = text.strip_prefix('"') else {
         return Some(text.to_owned());
@@ -124,7 +126,30 @@ pub fn read_systemd(text: &str) -> Option<String> {
     Some(plain)
 }
 
-/// The error of a text that is not what it should be.
+/// Splits a systemd setting into words by its syntax: at blanks outside quotes, with escapes as in
+/// C and `%%` for `%`. `None` if a quote does not end.
+pub fn systemd_words(text: &str) -> Option<Vec<String>> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut quote = None;
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            _ if Some(c) == quote => quote = None,
+            '"' | '\'' if quote.is_none() => {
+                quote = Some(c);
+                word.get_or_insert_default();
+            }
+            c if c.is_whitespace() && quote.is_none() => words.extend(word.take()),
+            '\\' | '%' => word.get_or_insert_default().push(chars.next()?),
+            c => word.get_or_insert_default().push(c),
+        }
+    }
+    words.extend(word);
+    quote.is_none().then_some(words)
+}
+
+/// Returns the error for text that is not valid in its format.
 pub fn wrong(format: &str, what: impl Into<String>) -> ReadError {
     ReadError::new(
         format,

@@ -1,9 +1,9 @@
-//! Options of a VM in its .vmx file.
+//! Writes the options of a VM in its .vmx file.
 //!
-//! Cores per socket are always written, and as a number: a tool that leaves them out sets 1, and
-//! so switches off what vSphere 8 would choose itself. VMs are tied to nodes with
-//! `numa.nodeAffinity` and never with `sched.cpu.affinity`, which takes them out of the NUMA
-//! scheduler. The format has no CPUs and no comments.
+//! Cores per socket are always written, and as a number. A tool that leaves them out sets 1, which
+//! turns off the automatic choice of vSphere 8. VMs are tied to nodes with `numa.nodeAffinity` and
+//! never with `sched.cpu.affinity`, which removes them from the NUMA scheduler. The format has no
+//! CPUs and no comments.
 
 use std::collections::BTreeMap;
 
@@ -16,13 +16,13 @@ use crate::plan::{Instance, VirtualTopology};
 use crate::request::{Profile, Unit};
 use crate::shape::split_from;
 
-/// ESXi takes memory in MiB that are a multiple of 4.
+/// Unit of memory: ESXi accepts multiples of 4 MiB.
 pub const MEMORY_UNIT_BYTES: u64 = 4 << 20;
 
-/// More vCPUs than any version gives a VM; 8.0 gives 768.
+/// Maximum number of vCPUs, more than any version gives a VM. Version 8.0 gives 768.
 pub const VCPUS_MAX: u32 = 4096;
 
-/// Our keys, which the guest can read and ESXi leaves alone.
+/// Key of cassay, which the guest can read and ESXi ignores.
 pub const RACK: &str = "guestinfo.cassay.rack";
 pub const JVM: &str = "guestinfo.cassay.jvm";
 
@@ -54,7 +54,7 @@ pub fn write(source: &Source, instance: &Instance) -> Result<String, ExportError
     Ok(lines.iter().map(line).collect())
 }
 
-/// Memory in MiB.
+/// Returns the memory in MiB.
 pub fn memory_mib(instance: &Instance) -> Result<u64, ExportError> {
     let units = instance.memory_bytes.unwrap_or(0) / MEMORY_UNIT_BYTES;
     match units {
@@ -69,7 +69,7 @@ pub fn memory_mib(instance: &Instance) -> Result<u64, ExportError> {
     }
 }
 
-/// What the API has no field for: its `extraConfig`.
+/// Returns the options for which the API has no field: its `extraConfig`.
 pub fn extra(source: &Source, instance: &Instance) -> Vec<(String, String)> {
     let guest = vsphere(source.plan);
     let nodes: Vec<String> =
@@ -91,8 +91,8 @@ pub fn extra(source: &Source, instance: &Instance) -> Vec<(String, String)> {
     extra
 }
 
-/// vCPUs of a virtual node, under the key that this version has for it. 8.0 wants equal nodes
-/// where they are named; uneven ones are the most that a node may have.
+/// Returns the vCPUs of a virtual node, with this version's key for it. 8.0 requires equal nodes if
+/// they are named. For uneven nodes, the key sets the largest size that a node may have.
 fn vnuma_size(source: &Source, guest: &VirtualTopology) -> (&'static str, u32) {
     let largest = guest.vnuma.iter().copied().max().unwrap_or(1);
     let is_even = guest.vnuma.iter().all(|&size| size == largest);
@@ -121,15 +121,21 @@ pub fn read(text: &str) -> Result<Placement, ReadError> {
     placement(&values, "memSize", "numvcpus", "cpuid.coresPerSocket")
 }
 
-/// The placement of a VM's options; the keys of memory, vCPUs and cores per socket are given.
+/// Returns the placement in a VM's options. The caller passes the keys of memory, vCPUs and cores
+/// per socket.
 pub fn placement(
     values: &BTreeMap<String, String>,
     memory: &str,
     vcpus: &str,
     per_socket: &str,
 ) -> Result<Placement, ReadError> {
+    // Products of VMware write both `memSize` and `memsize`.
+    let get = |key: &str| {
+        let found = values.iter().find(|(found, _)| found.eq_ignore_ascii_case(key));
+        found.map(|(_, value)| value)
+    };
     let number = |key: &str| {
-        let value = values.get(key).map_or("", String::as_str);
+        let value = get(key).map_or("", String::as_str);
         let number = value.parse::<u32>().ok().filter(|&number| number > 0);
         number.ok_or_else(|| {
             wrong(
@@ -138,13 +144,15 @@ pub fn placement(
             )
         })
     };
-    let vcpus = number(vcpus)?;
-    // One core a socket is what an ordinary VM has that says nothing.
-    let per_socket = if values.contains_key(per_socket) {
-        number(per_socket)?
-    } else {
-        1
+    // A VM whose file does not state them has one vCPU, and one core per socket.
+    let number_or_1 = |key: &str| {
+        if get(key).is_some() {
+            number(key)
+        } else {
+            Ok(1)
+        }
     };
+    let (vcpus, per_socket) = (number_or_1(vcpus)?, number_or_1(per_socket)?);
     if vcpus > VCPUS_MAX || vcpus % per_socket != 0 {
         return Err(wrong(
             "vSphere",
@@ -152,16 +160,16 @@ pub fn placement(
         ));
     }
     let sizes = ["numa.vcpu.coresPerNode", "numa.vcpu.maxPerVirtualNode"];
-    let said = sizes.into_iter().find(|key| values.contains_key(*key));
+    let said = sizes.into_iter().find(|key| get(key).is_some());
     let size = said.map_or(Ok(vcpus), number)?;
     let parts = vcpus.div_ceil(size);
-    let affinity = values.get("sched.cpu.affinity").filter(|list| *list != "all");
+    let affinity = get("sched.cpu.affinity").filter(|list| *list != "all");
     let cpus = affinity
         .map(|list| CpuSet::parse_list(list))
         .transpose()
         .map_err(|what| wrong("vSphere", what))?;
-    let nodes = values.get("numa.nodeAffinity").map(|list| CpuSet::parse_list(list));
-    let jvm = (0..).map_while(|index| values.get(&format!("{JVM}.{index}")).cloned());
+    let nodes = get("numa.nodeAffinity").map(|list| CpuSet::parse_list(list));
+    let jvm = (0..).map_while(|index| get(&format!("{JVM}.{index}")).cloned());
     Ok(Placement {
         cpus: cpus.map(|cpus| cpus.iter().collect()),
         memory_nodes: nodes.transpose().map_err(|what| wrong("vSphere", what))?,
@@ -173,7 +181,7 @@ pub fn placement(
             vnuma: split_from(vcpus, parts, parts),
         }),
         memory_bytes: Some(u64::from(number(memory)?) << 20),
-        rack: values.get(RACK).cloned(),
+        rack: get(RACK).cloned(),
         jvm: Some(jvm.collect()),
         ..Placement::default()
     })

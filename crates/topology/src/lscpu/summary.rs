@@ -1,6 +1,6 @@
-//! The summary of `lscpu -J`. It counts cores and caches without saying which CPUs they have, so
-//! the usual numbering is assumed: within a node, the first threads of all cores come first, and
-//! what belongs together has neighbouring numbers.
+//! Reads the summary of `lscpu -J`. It counts cores and caches without listing their CPUs. The
+//! usual numbering is therefore assumed: within a node, the first threads of all cores come first,
+//! and related CPUs have neighbouring numbers.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use super::plain;
 use crate::cpuset::CpuSet;
 use crate::raw::{Raw, RawCache, RawNode};
 
-/// How deep lscpu nests its fields, with room.
+/// Maximum nesting depth of fields, with some margin.
 const DEPTH_MAX: usize = 8;
 
 pub(super) fn raw(fields: &[Value], place: &str) -> Result<Raw, String> {
@@ -66,7 +66,7 @@ fn flatten(fields: &[Value], depth: usize, known: &mut BTreeMap<String, String>)
     }
 }
 
-/// Cores, packages and L3 groups by the usual numbering, and what of that is assumed.
+/// Infers cores, packages and L3 groups from the usual numbering, and notes the assumptions.
 fn conclude(known: &BTreeMap<String, String>, raw: &mut Raw) {
     let count = |name: &str| known.get(name).and_then(|text| text.parse::<usize>().ok());
     let at_most = |count: usize| count.clamp(1, raw.online.len().max(1));
@@ -99,14 +99,15 @@ fn conclude(known: &BTreeMap<String, String>, raw: &mut Raw) {
     raw.notes.push("lscpu says nothing of memory, distances and devices".to_owned());
 }
 
-/// The cores in order, in `count` parts that are as equal as can be.
+/// Splits the cores, in order, into `count` parts as equal as possible.
 fn parts(cores: &[CpuSet], count: usize) -> Vec<CpuSet> {
     let at = |part: usize| part * cores.len() / count;
     let sets = (0..count).map(|part| &cores[at(part)..at(part + 1)]);
     sets.map(|part| part.iter().flat_map(CpuSet::iter).collect()).collect()
 }
 
-/// `84 MiB (2 instances)`: all of them together. Without the count nothing is known of any.
+/// Parses `84 MiB (2 instances)` as the size of all caches together. Without the count, the size of
+/// each cache is unknown.
 fn cache(text: &str) -> (Option<u64>, Option<usize>) {
     let mut words = text.split_whitespace();
     let number = words.next().and_then(|word| word.parse::<f64>().ok());

@@ -1,4 +1,4 @@
-//! What is wrong with a wish, or what it lacks here, and what would fit instead.
+//! Checks a request, and explains what is missing and what would fit instead.
 
 use crate::machine::Machine;
 use crate::place::Pool;
@@ -6,12 +6,12 @@ use crate::plan::Infeasible;
 use crate::planner::{fits, fits_as_wished};
 use crate::request::{Collector, PlacementRequest};
 
-/// No machine has room for more, and each takes its place in every search.
+/// Maximum number of instances. No machine has room for more, and each takes time in every search.
 const INSTANCES_MAX: u32 = 4096;
-/// Sizes that are tried for a hint; below, the hint says so.
+/// Maximum number of sizes to try for a hint. Below this, the hint says so.
 const TRIES_MAX: u32 = 96;
 
-/// Refuses what no machine could do.
+/// Refuses requests that no machine could fulfil.
 pub(super) fn check(machine: &Machine, wish: &PlacementRequest) -> Result<(), Infeasible> {
     let refuse = |what: String, hint: &str| {
         Err(Infeasible {
@@ -58,7 +58,7 @@ pub(super) fn check(machine: &Machine, wish: &PlacementRequest) -> Result<(), In
     Ok(())
 }
 
-/// What lacks, and what would fit.
+/// Explains what is missing, and what would fit.
 pub(super) fn explain(machine: &Machine, wish: &PlacementRequest) -> Infeasible {
     let threads = Pool::of(machine, wish.smt, false, |_| true).threads();
     let asked = u64::from(wish.instances) * u64::from(wish.vcpus);
@@ -105,7 +105,7 @@ pub(super) fn explain(machine: &Machine, wish: &PlacementRequest) -> Infeasible 
     }
 }
 
-/// The most vCPUs that so many instances can have, up to `from`.
+/// Returns the largest number of vCPUs, up to `from`, that this number of instances can have.
 pub(super) fn vcpus_max(
     machine: &Machine,
     wish: &PlacementRequest,
@@ -124,7 +124,7 @@ pub(super) fn vcpus_max(
     })
 }
 
-/// The most vCPUs with everything that is wished for, on whole cores.
+/// Returns the largest number of vCPUs with which the whole request fits on whole cores.
 pub(super) fn vcpus_with_housekeeping(machine: &Machine, wish: &PlacementRequest) -> Option<u32> {
     vcpus_max(machine, wish, wish.vcpus.saturating_sub(1), fits_as_wished)
 }

@@ -1,4 +1,4 @@
-//! From a placement to the plan: what each instance gets, in numbers of the OS.
+//! Makes the plan from a placement: the resources of each instance, in OS numbers.
 
 mod memory;
 mod reasons;
@@ -49,7 +49,8 @@ pub(super) fn plan(machine: &Machine, wish: &PlacementRequest, attempt: Attempt)
     plan
 }
 
-/// Machines in one rack are taken to fail together; a rack per machine keeps replicas apart.
+/// Returns the rack of a host. Machines in one rack are assumed to fail together, so a rack per
+/// machine keeps replicas apart.
 fn rack(host: &str) -> String {
     let plain = |c: char| {
         if c.is_ascii_alphanumeric() || "-_.".contains(c) {
@@ -118,7 +119,7 @@ fn instance(
     }
 }
 
-/// The cells in numbers of the OS.
+/// Returns the cells in OS numbers.
 fn cells(machine: &Machine, attempt: &Attempt, placed: &[Placed]) -> Vec<Cell> {
     let units = &attempt.pool.units;
     let cell = |cell: &Placed| {
@@ -134,7 +135,7 @@ fn cells(machine: &Machine, attempt: &Attempt, placed: &[Placed]) -> Vec<Cell> {
     placed.iter().map(cell).collect()
 }
 
-/// The nodes that a JVM sees: the machine's for a process, the guest's own in a VM.
+/// Returns the nodes that a JVM sees: the machine's for a process, the guest's own in a VM.
 fn nodes_seen(plan: &Plan, own: &CpuSet, pinned: &VirtualTopology) -> CpuSet {
     match plan.wish.profile {
         Profile::None => own.clone(),
@@ -144,7 +145,7 @@ fn nodes_seen(plan: &Plan, own: &CpuSet, pinned: &VirtualTopology) -> CpuSet {
     }
 }
 
-/// Threads of a core where all have the same number; otherwise 1, which claims nothing.
+/// Returns the threads per core if all cores have the same number, otherwise 1.
 fn common_threads(attempt: &Attempt) -> u32 {
     let mut counts = attempt.pool.units.iter().map(|unit| unit.cpus.len() as u32);
     let first = counts.next().unwrap_or(1);
@@ -155,7 +156,7 @@ fn common_threads(attempt: &Attempt) -> u32 {
     }
 }
 
-/// vCPUs of each L3 of each cell, in order.
+/// Returns the vCPUs of each L3 of each cell, in order.
 fn l3_parts(machine: &Machine, cells: &[Cell]) -> Vec<u32> {
     let mut parts: Vec<u32> = Vec::new();
     for cell in cells {
@@ -173,7 +174,7 @@ fn l3_parts(machine: &Machine, cells: &[Cell]) -> Vec<u32> {
     parts
 }
 
-/// The least that any placement costs: instances that no package or node can hold any more.
+/// Returns the lower bounds of the costs: the instances that no package or node can hold.
 fn bounds(wish: &PlacementRequest, attempt: &Attempt) -> Bounds {
     let pool = &attempt.pool;
     let held = |place: fn(&crate::place::Unit) -> usize| {
@@ -181,7 +182,7 @@ fn bounds(wish: &PlacementRequest, attempt: &Attempt) -> Bounds {
         for unit in &pool.units {
             threads.entry(place(unit)).or_default().push(unit.cpus.len() as u32);
         }
-        // Largest cores first: as few as possible for each instance.
+        // Takes the largest cores first, so that each instance needs as few as possible.
         let count = |mut cores: Vec<u32>| {
             cores.sort_unstable_by(|one, two| two.cmp(one));
             let (mut count, mut sum) = (0u32, 0);

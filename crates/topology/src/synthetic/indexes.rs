@@ -1,16 +1,16 @@
-//! OS numbers in the synthetic notation: a list (`0,2,1,3`), loops (`2*56:1*2`, the fastest first:
-//! step*count) or names of levels (`numa:core`).
+//! Parses OS numbers in the synthetic notation: a list (`0,2,1,3`), loops (`2*56:1*2`, step*count,
+//! the fastest first) or names of levels (`numa:core`).
 
 use super::{Kind, Level, kind};
 use crate::cpuset::CPU_NUMBERS_MAX;
 
-/// The OS numbers of all objects of a level, in order.
+/// Returns the OS numbers of all objects of a level, in order.
 pub(super) fn of_level(levels: &[Level], depth: usize) -> Result<Vec<u32>, String> {
     let level = &levels[depth];
     numbers(level.attributes.indexes.as_deref(), levels, level.width)
 }
 
-/// The OS numbers that `text` gives to `total` objects; without it, in order from 0.
+/// Returns the OS numbers that `text` gives to `total` objects. Without a text, they count from 0.
 pub(super) fn numbers(
     text: Option<&str>,
     levels: &[Level],
@@ -49,7 +49,7 @@ fn list(text: &str) -> Result<Vec<u32>, String> {
     all.ok_or_else(|| format!("indexes={text} has a number that is none below {CPU_NUMBERS_MAX}"))
 }
 
-/// Step and count of each loop, the fastest first.
+/// Returns step and count of each loop, the fastest first.
 fn loops(text: &str, levels: &[Level], total: usize) -> Result<Vec<(usize, usize)>, String> {
     if text.starts_with(|c: char| c.is_ascii_digit()) {
         let parsed = text.split(':').map(|part| {
@@ -81,7 +81,7 @@ fn loops(text: &str, levels: &[Level], total: usize) -> Result<Vec<(usize, usize
     Ok(loops.collect())
 }
 
-/// hwloc's formula: number j = Σ ((j ÷ step) mod count) × (product of the counts before).
+/// Applies hwloc's formula: number j = Σ ((j ÷ step) mod count) × (product of the counts before).
 fn interleaved(loops: &mut Vec<(usize, usize)>, total: usize) -> Option<Vec<u32>> {
     let counted = loops.iter().try_fold(1usize, |product, &(_, count)| product.checked_mul(count));
     let counted = counted.filter(|&counted| counted > 0)?;

@@ -1,4 +1,4 @@
-//! Network cards and drives of a /sys tree, and the nodes they are near to.
+//! Reads network cards and drives of a /sys tree, and the nodes they are near.
 
 use super::Files;
 use crate::machine::{Device, DeviceKind};
@@ -17,7 +17,7 @@ pub(super) fn read(files: &Files<'_>, raw: &mut Raw) {
     }
 }
 
-/// `None` for what is no hardware: it has no `device`, or is a partition of one that has.
+/// Reads a device. `None` if it is not hardware: it has no `device`, or is a partition.
 fn device(files: &Files<'_>, folder: &str, kind: DeviceKind, name: String) -> Option<Device> {
     let path = files.sys(&format!("{folder}/{name}"));
     let is_partition = files.tree.read(&format!("{path}/partition")).is_some();

@@ -1,5 +1,5 @@
-//! Which CPUs and nodes may be used: the cpuset of the reader's control group (v2, v1 or the older
-//! cpuset file system) and the affinity of the reader itself.
+//! Reads which CPUs and nodes may be used: from the cpuset of the reader's control group (v2, v1 or
+//! the older cpuset file system) and from the affinity of the reader itself.
 
 use super::Files;
 use crate::cpuset::CpuSet;
@@ -33,7 +33,7 @@ pub(super) fn read(files: &Files<'_>, raw: &mut Raw) -> Result<(), ReadError> {
         nodes = narrower(nodes, group_nodes);
         break;
     }
-    // A set that names nothing that is there is not of this machine.
+    // A set without any member that exists here is not of this machine.
     raw.allowed = cpus.filter(|set| !set.is_disjoint(&raw.online));
     let numbers: CpuSet = raw.nodes.iter().map(|node| node.os).collect();
     raw.allowed_nodes = nodes.filter(|set| !set.is_disjoint(&numbers));
@@ -62,7 +62,8 @@ impl Files<'_> {
         CpuSet::parse_list(value).ok()
     }
 
-    /// Where the reader's control group may be, the surest first, relative to the tree.
+    /// Returns the possible folders of the reader's control group, the most certain first, relative
+    /// to the tree.
     fn group_folders(&self) -> Vec<String> {
         let root = self.proc.strip_suffix("proc").unwrap_or("");
         let mut paths = Vec::new();
@@ -78,7 +79,7 @@ impl Files<'_> {
         }
         let cpuset = self.read_proc("self/cpuset").unwrap_or_default();
         paths.push(cpuset.trim().trim_matches('/').to_owned());
-        // In a container the path may be that of the host while the files are its own.
+        // In a container, the path may be that of the host while the files are the container's.
         paths.push(String::new());
         let mut mounts = Vec::new();
         let table = self.read_proc("mounts").or_else(|| self.read_proc("self/mounts"));

@@ -1,4 +1,4 @@
-//! NUMA nodes of a /sys tree: CPUs, memory, huge pages, memory-side caches, distances.
+//! Reads the NUMA nodes of a /sys tree: CPUs, memory, huge pages, memory-side caches, distances.
 
 use super::{Files, bytes_of};
 use crate::cpuset::CpuSet;
@@ -84,7 +84,8 @@ fn node(files: &Files<'_>, os: u32) -> Result<RawNode, ReadError> {
     })
 }
 
-/// `MemTotal` of meminfo, which is in kB of 1024 bytes; of a node or of the machine.
+/// Returns `MemTotal` of a node's or the machine's meminfo in bytes. The file counts in kB of 1024
+/// bytes.
 fn total(text: &str) -> Option<u64> {
     let line = text.lines().find(|line| line.contains("MemTotal:"))?;
     let value = line.split("MemTotal:").nth(1)?.split_whitespace().next()?;

@@ -1,15 +1,16 @@
-//! Distances between NUMA nodes in hwloc's XML: `distances2` since version 2, numbers in pieces of
-//! text; `distances` before, relative to a base.
+//! Reads the distances between NUMA nodes in hwloc's XML: `distances2` since version 2, with
+//! numbers in pieces of text; `distances` before, relative to a base.
 
 use roxmltree::Node;
 
 use crate::raw::{NODES_MAX, RawNode};
 
-/// In the `kind` of a matrix: its values are latencies (hwloc's
+/// Bit in the `kind` of a matrix: its values are latencies (hwloc's
 /// HWLOC_DISTANCES_KIND_MEANS_LATENCY).
 const MEANS_LATENCY: u64 = 4;
 
-/// Numbers of the nodes, and a row for each; `None` where there is no such matrix that is whole.
+/// Returns the numbers of the nodes, and a row for each. `None` if there is no complete matrix of
+/// this kind.
 pub(super) fn read(root: Node<'_, '_>, nodes: &[RawNode]) -> Option<(Vec<u32>, Vec<Vec<u32>>)> {
     let of_nodes = |element: &Node<'_, '_>| {
         let kind = element.attribute("kind").and_then(|kind| kind.parse::<u64>().ok());
@@ -61,7 +62,7 @@ fn before_2(old: Node<'_, '_>, nodes: &[RawNode]) -> Option<(Vec<u32>, Vec<Vec<u
         .take(NODES_MAX * NODES_MAX)
         .map(|cell| Some((cell.attribute("value")?.parse::<f64>().ok()? * base).round() as u32))
         .collect();
-    // Rows are in logical order, which is that of the nodes in the file.
+    // Rows are in logical order, which is the order of the nodes in the file.
     let mut numbers: Vec<u64> = nodes.iter().map(|node| u64::from(node.os)).collect();
     numbers.sort_unstable();
     table(numbers, values?)

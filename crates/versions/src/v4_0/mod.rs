@@ -2,7 +2,7 @@
 
 use crate::line::{Formats, Line};
 
-/// What to do about a setting of the old protocol.
+/// Advice on a setting of the old protocol.
 const THRIFT: &str = "remove it: Thrift is gone, and CQL has the ports and threads";
 
 pub(crate) static LINE: Line = Line {

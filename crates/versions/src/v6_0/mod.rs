@@ -2,7 +2,7 @@
 
 use crate::line::{Formats, Line, Presets};
 
-/// What to do about a check that is always made.
+/// Advice on a check that is now always made.
 const METADATA: &str = "remove it: every request is checked by the cluster's metadata";
 
 pub(crate) static LINE: Line = Line {

@@ -1,10 +1,10 @@
-//! Trials with planted losses, and what is said of them first.
+//! Tests with planted losses: the first sentences must describe them.
 
 use super::*;
 use measure::Missed;
 use store::record::{Outcome, RuleRecord, ViolationRecord};
 
-/// A trial that V14 speaks against, or for.
+/// A trial with this result of V14.
 fn trial(block: usize, result: Outcome) -> TrialFinding {
     TrialFinding {
         index: block,
@@ -56,7 +56,7 @@ fn lost_rows_are_counted_and_the_first_are_named() {
         ]
     );
     assert_eq!(first_row(&all).map(|one| one.row), Some(3));
-    // Of several trials those that lost any are named.
+    // Only the trials that lost rows are named.
     let mixed = ReadBackRecord {
         rows: 100,
         wrong: 1,

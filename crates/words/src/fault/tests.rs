@@ -1,10 +1,10 @@
-//! Faults of known effect, and what is said of them.
+//! Tests the sentences for faults of known effect.
 
 use super::*;
 use store::record::{BackRecord, DipRecord, ReturnsRecord};
 
-/// A fault of node2 that took this share of throughput, in a window of which 40 s were left when it
-/// was whole; after it throughput was back in so many seconds, or not at all.
+/// A fault of node2 that took this share of throughput, with 40 s of the window left after the
+/// healing. Throughput was back after `back_s` seconds, or not at all.
 fn fault(depth: f64, back_s: Option<f64>, failed: u64) -> FaultRecord {
     let errors = [("overloaded".to_owned(), failed)];
     let back = BackRecord {
@@ -40,7 +40,7 @@ fn fault(depth: f64, back_s: Option<f64>, failed: u64) -> FaultRecord {
     }
 }
 
-/// The same with p99 before and while it was on, ms.
+/// Adds p99 before and during the fault, ms.
 fn slowed(one: FaultRecord, [before, during]: [f64; 2]) -> FaultRecord {
     let mut one = one;
     let found = one.recovery.as_mut().unwrap();
@@ -89,8 +89,8 @@ fn a_few_faults_have_a_sentence_each_with_what_they_cost_first() {
     );
 }
 
-/// Four faults at a rate: the sentence that spoke of throughput alone said that all was normal,
-/// while p99 was not.
+/// Four faults at a rate: a sentence about throughput alone said that all was normal, while p99 was
+/// not.
 #[test]
 fn many_faults_at_a_rate_begin_with_latency_and_end_with_one_count() {
     let mut faults = vec![
@@ -99,7 +99,7 @@ fn many_faults_at_a_rate_begin_with_latency_and_end_with_one_count() {
         slowed(fault(0.3, Some(2.0), 2), [50.0, 52.0]),
         slowed(fault(0.9, None, 1000), [51.0, 1041.0]),
     ];
-    // Of the second one p99 was not as before, and of the third nobody could see it.
+    // For the second fault p99 was not as before, and for the third it could not be measured.
     let not_back = BackRecord {
         left_s: Some(1.0),
         back_s: None,
@@ -146,7 +146,7 @@ fn that_all_was_as_before_is_said_only_where_it_was_after_every_fault() {
     );
 }
 
-/// Of five trials that were read back one had no fault, and its rows were left out of the sum.
+/// One of five trials that were read back had no fault, and its rows were left out of the sum.
 #[test]
 fn all_rows_that_were_read_back_are_counted() {
     let read = || store::record::ReadBackRecord {

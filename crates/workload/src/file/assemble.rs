@@ -1,4 +1,4 @@
-//! The sections of a workload file, put together: kinds, statements, groups, mix, load stage.
+//! Assembles the sections of a workload file: kinds, statements, groups, mix, load stage.
 
 use std::sync::Arc;
 
@@ -20,21 +20,21 @@ use cql::template::BATCH_ENTRIES_MAX;
 use cql::text::quoted_name;
 use yaml::{Node, Place, Raw, did_you_mean};
 
-/// Rows whose sizes are averaged: enough to be right within a percent or two.
+/// Number of rows whose sizes are averaged: enough for an error of a percent or two.
 const ESTIMATED_ROWS: u64 = 500;
 
-/// Statements and groups as they come about.
+/// Statements and groups built so far.
 #[derive(Default)]
 struct Built {
     statements: Vec<Statement>,
     groups: Vec<Group>,
     group_of: Vec<usize>,
-    /// Per named statement, its first one.
+    /// First statement of each named statement.
     leads: Vec<u16>,
 }
 
 impl<'a> File<'a, '_> {
-    /// The program, unless something is wrong and reported.
+    /// Builds the program, unless mistakes were reported.
     pub(super) fn program(&mut self, name: &str) -> Option<(Program, StatementPlaces)> {
         self.check_keys(self.root, &KEYS, "a workload file");
         self.root.entries()?;
@@ -75,7 +75,7 @@ impl<'a> File<'a, '_> {
         let mut built = self.build(&named, &sizes, verify.as_ref().map(|(index, _)| *index));
         let verify_kind = match &verify {
             Some((index, _)) => *index,
-            // Without a checked read, the verify stage reads what there is to read.
+            // Without a checked read, the verify stage uses any read.
             None => named.iter().position(|named| named.parts[0].verb == Verb::Select)?,
         };
         let load_lead = built.load(&named, &load, verify_kind);
@@ -104,7 +104,7 @@ impl<'a> File<'a, '_> {
         Some((program, StatementPlaces::of(tables.places, &named)))
     }
 
-    /// The CSV that the file names; no other file of somebody else's is read.
+    /// Reads the CSV that the file names; it may name no other file.
     fn csv(&mut self) -> Option<Option<Csv>> {
         let Some(node) = self.root.at("csv") else {
             return Some(None);
@@ -120,7 +120,7 @@ impl<'a> File<'a, '_> {
         }
     }
 
-    /// How many rows the study asks for; those of a CSV are its records.
+    /// Returns the number of rows that the study asks for; for a CSV, its number of records.
     fn row_count(&mut self, csv: Option<&Csv>) -> u64 {
         if let Some(csv) = csv {
             return csv.rows();
@@ -140,7 +140,7 @@ impl<'a> File<'a, '_> {
         statements.any(|entry| entry.value.at("rows").and_then(Node::text) == Some("new"))
     }
 
-    /// Which statements the load stage executes.
+    /// Returns the statements that the load stage executes.
     fn load(&mut self, named: &[Named]) -> Vec<usize> {
         let Some(node) = self.root.at("load") else {
             return Vec::new();
@@ -169,7 +169,7 @@ impl<'a> File<'a, '_> {
         load
     }
 
-    /// The statement that a node names.
+    /// Returns the statement that a node names.
     pub(super) fn name_of(&mut self, node: &'a Node, named: &[Named], what: &str) -> Option<usize> {
         let text = self.text_of(node, what)?;
         let found = named.iter().position(|named| named.name == text);
@@ -180,14 +180,14 @@ impl<'a> File<'a, '_> {
         found
     }
 
-    /// Whether the file has a statement of that name, even if it has mistakes of its own.
+    /// Returns true if the file has a statement of that name, even one with mistakes.
     fn is_statement(&self, name: &str) -> bool {
         let statements = self.root.at("statements");
         statements.is_some_and(|statements| statements.entry(name).is_some())
             || self.is_misspelt("statements")
     }
 
-    /// The weight of every statement.
+    /// Returns the weight of every statement.
     fn weights(&mut self, named: &[Named]) -> Option<Vec<f64>> {
         let mut stated: Vec<(String, Option<f64>, Place)> = Vec::new();
         if !self.spec.mix.is_empty() {
@@ -242,7 +242,7 @@ impl<'a> File<'a, '_> {
         Some(weights)
     }
 
-    /// How the main stage chooses rows.
+    /// Returns the distribution of rows in the main stage.
     fn rows(&mut self, rows: u64) -> Written {
         let uniform = Written {
             shape: Shape::Uniform,
@@ -277,7 +277,7 @@ impl<'a> File<'a, '_> {
         }
     }
 
-    /// How many rows an operation of each statement has.
+    /// Returns the number of rows per operation of each statement.
     fn sizes(&mut self, named: &[Named]) -> Option<Vec<Sampler>> {
         let one = Written {
             shape: Shape::Fixed,
@@ -371,11 +371,11 @@ impl<'a> File<'a, '_> {
 }
 
 impl Built {
-    /// The first statement of the load stage. Several follow on each other, as copies: in the main
-    /// stage each is alone.
+    /// Returns the first statement of the load stage. Several are chained, as copies: in the main
+    /// stage each is separate.
     fn load(&mut self, named: &[Named], load: &[usize], verify_kind: usize) -> u16 {
         let [_, _, ..] = load else {
-            // What loads nothing reads, if it is asked to load.
+            // A workload that loads nothing reads instead, if it is asked to load.
             return self.leads[load.first().copied().unwrap_or(verify_kind)];
         };
         let first = self.statements.len() as u16;
@@ -435,7 +435,7 @@ fn schema(tables: &Tables, keyspace: &str, keyspaces: (String, String)) -> Schem
     }
 }
 
-/// The mean of what the load stage binds per row.
+/// Returns the mean number of bytes that the load stage binds per row.
 fn row_bytes(named: &[Named], load: &[usize], rows: u64) -> u64 {
     let mut out = Vec::new();
     let (mut total, count) = (0, rows.min(ESTIMATED_ROWS));

@@ -1,8 +1,8 @@
-//! A workload file that compiles, with the places of all that a server has a say in: what it
-//! refuses is a mistake like ours, and is shown where it stands.
+//! A compiled workload file with the places of all that a server may refuse: a refusal becomes a
+//! mistake, and is shown at its place.
 //!
-//! What must hold: a statement goes to another keyspace whole or not at all. It names no keyspace
-//! but the workload's, which was checked when it was read.
+//! A statement is moved to another keyspace completely, or not at all. It names no keyspace but the
+//! workload's, which was checked when it was parsed.
 
 use cql::value::CqlType;
 use yaml::{Diagnostics, Place, SourceText};
@@ -12,11 +12,11 @@ use crate::expectation::is_taken;
 use crate::program::Program;
 use crate::schema::{self, Token};
 
-/// Where the parts of a program stand.
+/// Places of the parts of a program.
 pub(super) struct StatementPlaces {
-    /// Of the schema's statements.
+    /// Places of the schema's statements.
     schema: Vec<Place>,
-    /// Of the program's statements. Copies that only the load stage has come after them.
+    /// The program's statements. Copies for the load stage come after them.
     statements: Vec<Written>,
 }
 
@@ -41,13 +41,13 @@ impl StatementPlaces {
     }
 }
 
-/// A statement as it stands in the file.
+/// A statement, and its place in the file.
 struct Written {
     place: Place,
     markers: Vec<Marker>,
 }
 
-/// A marker, and what its values are made as.
+/// A marker, and the type of its values.
 struct Marker {
     name: String,
     typ: CqlType,
@@ -63,9 +63,9 @@ pub struct Checked {
 
 /// The statements of a workload file in a keyspace.
 pub struct Placed {
-    /// What makes its tables, types and indexes, in this order.
+    /// Statements that create its tables, types and indexes, in this order.
     pub schema: Vec<String>,
-    /// Each statement once, numbered as [`Checked::refuse`] wants it.
+    /// Each statement once, with the numbers of [`Checked::refuse`].
     pub statements: Vec<String>,
 }
 
@@ -82,24 +82,24 @@ impl Checked {
         }
     }
 
-    /// What it compiles to.
+    /// Returns the compiled program.
     pub fn program(&self) -> &Program {
         &self.program
     }
 
-    /// What it compiles to, for who needs no places.
+    /// Returns the compiled program, without the places.
     pub fn into_program(self) -> Program {
         self.program
     }
 
-    /// Its statements, in its own keyspace or in another one.
+    /// Returns its statements, in its own keyspace or in another one.
     pub fn placed(&self, keyspace: &str) -> Placed {
         let own = self.program.keyspace();
         let moved = |cql: &str| {
             if keyspace == own {
                 cql.to_owned()
             } else {
-                // What has been compiled has been read.
+                // A compiled statement has been parsed.
                 schema::moved(cql, own, keyspace).expect("a statement that was read before")
             }
         };
@@ -111,27 +111,27 @@ impl Checked {
         }
     }
 
-    /// No mistakes yet, in the file's sources.
+    /// Creates diagnostics without mistakes, for the file's sources.
     pub fn no_mistakes(&self) -> Diagnostics {
         Diagnostics::new(self.sources.clone())
     }
 
-    /// Adds that the server refuses a statement of the schema, in its words.
+    /// Adds the server's refusal of a schema statement, in its words.
     pub fn refuse_schema(&self, number: usize, words: &str, out: &mut Diagnostics) {
         if let Some(place) = self.places.schema.get(number) {
             out.add(place, words, None);
         }
     }
 
-    /// Adds that the server refuses a statement, in its words.
+    /// Adds the server's refusal of a statement, in its words.
     pub fn refuse(&self, number: usize, words: &str, out: &mut Diagnostics) {
         if let Some(written) = self.places.statements.get(number) {
             out.add(&written.place, words, None);
         }
     }
 
-    /// Adds every marker of a statement that the server binds to a type which the values are not
-    /// made as. Such a value is refused when it is sent, or worse, taken for another one.
+    /// Reports every marker of a statement whose type on the server differs from that of its
+    /// values. Such a value is refused when it is sent, or, worse, misinterpreted.
     pub fn compare(&self, number: usize, takes: &[CqlType], out: &mut Diagnostics) {
         let Some(written) = self.places.statements.get(number) else {
             return;
@@ -155,8 +155,8 @@ impl Checked {
     }
 }
 
-/// A keyspace that is not the workload's: what happens there is not what is measured, and whose it
-/// is nobody knows.
+/// Reports a keyspace other than the workload's: its contents would not be measured, and it may
+/// belong to another application.
 pub(super) fn strange_keyspace(tokens: &[Token], own: &str) -> Option<(usize, String, String)> {
     let mut named = schema::keyspaces(tokens).into_iter();
     let named = named.find(|named| named.text != own)?;

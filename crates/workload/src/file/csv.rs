@@ -1,15 +1,15 @@
-//! The CSV that a workload file names: keys that somebody has, one record for each row.
+//! The CSV that a workload file names: a user's keys, one record for each row.
 
 use super::literal;
 use cql::value::CqlType;
 use std::collections::HashSet;
 
-/// A CSV with a line of names above its records.
+/// A CSV with a header line.
 #[derive(Debug)]
 pub(super) struct Csv {
-    /// The file, as the workload names it.
+    /// Path, as written in the workload.
     pub(super) file: String,
-    /// The names of its columns.
+    /// Names of its columns.
     names: Vec<String>,
     records: Vec<csv::StringRecord>,
 }
@@ -18,13 +18,14 @@ impl Csv {
     /// Reads a CSV (RFC 4180: commas, quotes where needed).
     ///
     /// # Errors
-    /// It has no names, no record, or one of another number of cells: a sentence with the line.
+    /// A sentence with the line, if it has no header, no record, or a record with another number of
+    /// cells.
     pub(super) fn read(file: &str, text: &str) -> Result<Csv, String> {
         let mut reader = csv::ReaderBuilder::new().from_reader(text.as_bytes());
         let names = reader.headers().map_err(|error| format!("{file}: {error}"))?;
         let names: Vec<String> = names.iter().map(|name| name.trim().to_owned()).collect();
         let records = reader.records().collect::<Result<Vec<_>, _>>().map_err(|error| {
-            // The library names the line.
+            // The library's message contains the line.
             format!("{file}: {error}")
         })?;
         if records.is_empty() {
@@ -39,20 +40,21 @@ impl Csv {
         })
     }
 
-    /// How many records it has; at least one.
+    /// Returns the number of records; at least one.
     pub(super) fn rows(&self) -> u64 {
         self.records.len() as u64
     }
 
-    /// The names of its columns.
+    /// Returns the names of its columns.
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
         self.names.iter().map(String::as_str)
     }
 
-    /// The values of a column, as a type has them.
+    /// Returns the values of a column, as a type.
     ///
     /// # Errors
-    /// There is no such column, or a cell is no value of the type: a sentence with the line.
+    /// A sentence with the line, if there is no such column, or if a cell is not a value of the
+    /// type.
     pub(super) fn cells(&self, name: &str, typ: &CqlType) -> Result<Cells, String> {
         let Some(column) = self.names.iter().position(|known| known == name) else {
             return Err(format!(
@@ -78,7 +80,7 @@ impl Csv {
     }
 }
 
-/// The cells of a column as bytes of a type.
+/// The cells of a column, as bytes of a type.
 #[derive(Debug, Default)]
 pub(super) struct Cells {
     bytes: Vec<u8>,
@@ -91,7 +93,7 @@ impl Cells {
         self.ends.push(self.bytes.len());
     }
 
-    /// The cell of row n; after the last one comes the first.
+    /// Returns the cell of row n; after the last cell it starts again.
     #[inline]
     pub(super) fn at(&self, n: u64) -> &[u8] {
         let place = (n % self.ends.len() as u64) as usize;
@@ -99,13 +101,13 @@ impl Cells {
         &self.bytes[begin..self.ends[place]]
     }
 
-    /// Whether no two are the same.
+    /// Returns true if all cells are different.
     pub(super) fn is_unique(&self) -> bool {
         let mut seen = HashSet::with_capacity(self.ends.len());
         (0..self.ends.len() as u64).all(|n| seen.insert(self.at(n)))
     }
 
-    /// Bytes of the longest.
+    /// Returns the size of the longest cell, bytes.
     pub(super) fn bytes_max(&self) -> u64 {
         let all = (0..self.ends.len() as u64).map(|n| self.at(n).len());
         all.max().unwrap_or(0) as u64

@@ -1,12 +1,12 @@
-//! The language of values: `uniform(1..100)`, `text(gaussian(10..200), compressible=0.5)`,
-//! `list(uuid, 3)`. Reads the text only; what it can be used for depends on the column.
+//! Parses value expressions: `uniform(1..100)`, `text(gaussian(10..200), compressible=0.5)`,
+//! `list(uuid, 3)`. It only parses the text; the column determines which ones are valid.
 
 use yaml::did_you_mean;
 
-/// Nesting beyond this is no value that anybody meant, and reading recurses.
+/// Maximum nesting: deeper values do not occur in practice, and parsing recurses.
 const DEPTH_MAX: usize = 16;
 
-/// What is wrong with an expression.
+/// A mistake in an expression.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Wrong {
     pub(super) message: String,
@@ -32,22 +32,22 @@ impl Wrong {
     }
 }
 
-/// An expression and where it begins.
+/// An expression and its position.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Expr {
     pub(super) at: usize,
-    /// As it is written.
+    /// The text as written.
     pub(super) text: String,
     pub(super) form: Form,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Form {
-    /// A number, a range of numbers, a time span: begins with a digit or a sign.
+    /// A number, a range of numbers, or a time span: begins with a digit or a sign.
     Number,
     /// A text in single quotes, without them.
     Text(String),
-    /// A name, with the arguments in parentheses if there are any.
+    /// A name, with arguments in parentheses if there are any.
     Call {
         name: String,
         arguments: Vec<Argument>,
@@ -56,13 +56,13 @@ pub(super) enum Form {
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Argument {
-    /// What stands before its `=`; a colon does as well, where YAML lets it stand.
+    /// The name before its `=`, or before a colon, if YAML permits one.
     pub(super) name: Option<String>,
     pub(super) value: Expr,
 }
 
 impl Expr {
-    /// The function's name; empty for a literal.
+    /// Returns the function's name; empty for a literal.
     pub(super) fn name(&self) -> &str {
         match &self.form {
             Form::Call { name, .. } => name,
@@ -70,7 +70,7 @@ impl Expr {
         }
     }
 
-    /// The function's arguments.
+    /// Returns the function's arguments.
     pub(super) fn arguments(&self) -> &[Argument] {
         match &self.form {
             Form::Call { arguments, .. } => arguments,
@@ -79,7 +79,7 @@ impl Expr {
     }
 }
 
-/// Reads a whole text as one expression.
+/// Parses a whole text as one expression.
 pub(super) fn parse(text: &str) -> Result<Expr, Wrong> {
     let mut reader = Reader { text, at: 0 };
     let expr = reader.expr(0)?;
@@ -94,7 +94,8 @@ pub(super) fn parse(text: &str) -> Result<Expr, Wrong> {
     Ok(expr)
 }
 
-/// The named arguments of a call, of which only `known` are allowed; the others by position.
+/// Returns a call's positional arguments, and its named ones in the order of `known`, which lists
+/// the permitted names.
 pub(super) fn split<'a>(
     expr: &'a Expr,
     known: &[&str],
@@ -141,7 +142,7 @@ impl Reader<'_> {
         found
     }
 
-    /// Letters, digits and what numbers and ranges are made of.
+    /// Reads letters, digits and the other characters of numbers and ranges.
     fn word(&mut self) -> &str {
         let rest = &self.text[self.at..];
         let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-' | '+');
@@ -185,7 +186,7 @@ impl Reader<'_> {
         })
     }
 
-    /// The rest of a number or range: blanks may stand around its dots.
+    /// Reads the rest of a number or range: there may be blanks around its dots.
     fn number(&mut self) -> Form {
         let mark = self.at;
         self.skip_blanks();
@@ -201,7 +202,7 @@ impl Reader<'_> {
         Form::Number
     }
 
-    /// The text up to the closing quote; two quotes are one.
+    /// Reads the text up to the closing quote; a doubled quote is one.
     fn quoted(&mut self, start: usize) -> Result<String, Wrong> {
         let mut text = String::new();
         loop {

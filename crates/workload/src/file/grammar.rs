@@ -1,7 +1,7 @@
-//! The clauses of a statement, in the order that CQL has them, and the columns that they name.
+//! Checks the clauses of a statement, in CQL's order, and the columns that they name.
 //!
-//! A reader of structure: what values may be is left to Cassandra, but a word that no clause begins
-//! with is a slip of the finger that would else be found when the run has already begun.
+//! It checks the structure only: Cassandra checks the values. A word that begins no clause is a
+//! typing error that would otherwise be found only during the run.
 //!
 //! Long because each clause has its reader here.
 
@@ -9,25 +9,26 @@ use super::statement::Verb;
 use crate::schema::{Kind, Table, Token};
 use yaml::did_you_mean;
 
-/// What a statement names.
+/// Columns that a statement names.
 #[derive(Debug, Default)]
 struct Clauses {
-    /// Every column that stands for itself, with its offset.
+    /// Every column that is named as a column, with its offset.
     columns: Vec<(String, usize)>,
-    /// Those that are compared by `=` or IN in the WHERE, or that an INSERT lists.
+    /// Columns that are compared by `=` or IN in the WHERE, or that an INSERT lists.
     fixed: Vec<String>,
-    /// Those that an UPDATE sets or an INSERT lists.
+    /// Columns that an UPDATE sets or an INSERT lists.
     set: Vec<String>,
-    /// Whether an INSERT takes its columns from a text of JSON.
+    /// True if an INSERT takes its columns from a JSON text.
     is_json: bool,
-    /// Where the rows are named: the WHERE, or the list of columns.
+    /// Offset of the clause that identifies rows: the WHERE, or the list of columns.
     rows_at: Option<usize>,
 }
 
-/// What is wrong: its offset, a sentence, what to do.
+/// A mistake: its offset, message, hint.
 pub(super) type Fault = (usize, String, Option<String>);
 
-/// Whether the clauses are CQL's, the columns are the table's, and a write says which row it is of.
+/// Checks that the clauses are CQL's, that the columns are the table's, and that a write identifies
+/// its row.
 pub(super) fn check(tokens: &[Token], verb: Verb, table: &Table) -> Result<(), Vec<Fault>> {
     let found = clauses(tokens, verb).map_err(|fault| vec![fault])?;
     let unknown: Vec<Fault> = found
@@ -49,7 +50,7 @@ pub(super) fn check(tokens: &[Token], verb: Verb, table: &Table) -> Result<(), V
     let column = |name: &String| table.column(name);
     let set: Vec<usize> = found.set.iter().filter_map(column).collect();
     let values = || set.iter().filter(|&&column| !table.is_key(column));
-    // What all rows of a partition share needs no row.
+    // A write of static columns alone needs no clustering columns.
     let shared = values().next().is_some() && values().all(|&at| table.columns[at].is_static);
     let one_row = verb != Verb::Delete && !shared;
     let clustering = if one_row { &table.clustering[..] } else { &[] };
@@ -69,7 +70,7 @@ pub(super) fn check(tokens: &[Token], verb: Verb, table: &Table) -> Result<(), V
     Err(vec![(found.rows_at.unwrap_or(0), message, Some(hint))])
 }
 
-/// Reads the clauses of a statement whose table is there.
+/// Parses the clauses of a statement whose table exists.
 fn clauses(tokens: &[Token], verb: Verb) -> Result<Clauses, Fault> {
     let mut reader = Reader {
         tokens,
@@ -85,7 +86,7 @@ fn clauses(tokens: &[Token], verb: Verb) -> Result<Clauses, Fault> {
     Ok(reader.found)
 }
 
-/// What values are followed by, so that it is none of them.
+/// Words that may follow values, and so are not values.
 const AFTER_VALUES: [&str; 12] = [
     "and", "where", "if", "using", "group", "order", "per", "limit", "allow", "with", "set", "from",
 ];
@@ -122,7 +123,7 @@ impl Reader<'_> {
         found
     }
 
-    /// What stands here is none of what can.
+    /// Reports that the current word cannot be here.
     fn fault<T>(&self, expected: &[&str]) -> Result<T, Fault> {
         let expected: Vec<String> = expected.iter().map(|word| word.to_uppercase()).collect();
         let known = || expected.iter().map(String::as_str);
@@ -155,7 +156,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A name, as it is in the table, with its offset.
+    /// Reads a name, as in the table, with its offset.
     fn name(&mut self) -> Result<(String, usize), Fault> {
         let is_name = |token: &&Token| match token.kind {
             Kind::Word => !token.text.starts_with(|c: char| c.is_ascii_digit()),
@@ -178,7 +179,7 @@ impl Reader<'_> {
         Ok(name)
     }
 
-    /// From an opening parenthesis to behind the one that closes it.
+    /// Skips from an opening parenthesis to after its closing one.
     fn balanced(&mut self) -> Result<(), Fault> {
         let mut depth = 0;
         while let Some(token) = self.token() {
@@ -209,7 +210,7 @@ impl Reader<'_> {
                 self.at += 1
             }
             if self.is(",") || self.is_word("from") {
-                // A name alone, perhaps with another name for it.
+                // A name alone, optionally with an alias.
                 let alone = self.at - item == 1;
                 let renamed = self.tokens.get(item + 1).is_some_and(|t| t.text == "as");
                 let first = &self.tokens[item];
@@ -309,7 +310,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// An element of a collection, or a field.
+    /// Reads an element of a collection, or a field.
     fn part_of_column(&mut self) -> Result<(), Fault> {
         if self.is("[") {
             return self.balanced();
@@ -320,7 +321,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Clauses in their order, each at most once, to the end.
+    /// Reads clauses in their order, each at most once, to the end.
     fn tail(&mut self, clauses: &[&str]) -> Result<(), Fault> {
         let (mut left, mut may_go_on) = (clauses, false);
         loop {
@@ -359,7 +360,7 @@ impl Reader<'_> {
                 "if" if self.word("exists") => {}
                 "if" => self.relations(false)?,
                 "using" => self.using()?,
-                // Options of an index: they are the server's.
+                // Options of an index: the server checks them.
                 _ => self.at = self.tokens.len(),
             }
             may_go_on = matches!(clause, "where" | "using" | "if");
@@ -453,7 +454,7 @@ impl Reader<'_> {
         self.term()
     }
 
-    /// A value: constants, markers, calls, collections and sums of them.
+    /// Reads a term: constants, markers, calls, collections and sums of them.
     fn term(&mut self) -> Result<(), Fault> {
         loop {
             while self.symbol("+") || self.symbol("-") {}

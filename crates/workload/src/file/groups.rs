@@ -1,15 +1,15 @@
-//! Rows in groups of different sizes, as partitions have different numbers of rows.
+//! Groups of rows with different sizes, as partitions have different numbers of rows.
 
-/// Sizes that come one after the other, and again from the first: row n belongs to a group, and has
-/// a place in it.
+/// Group sizes, used in sequence and repeated: row n belongs to a group, and has a position in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Groups {
-    /// Where each group ends, in rows from the first of the first.
+    /// End of each group, in rows from the start of the first.
     ends: Vec<u64>,
 }
 
 impl Groups {
-    /// Groups of these sizes; none if there are none, one is 0, or all together are too many.
+    /// Creates groups of these sizes; `None` if there are none, one is 0, or the total is too
+    /// large.
     pub(super) fn new(sizes: &[u64]) -> Option<Groups> {
         let mut end = 0u64;
         let mut ends = Vec::with_capacity(sizes.len());
@@ -20,12 +20,12 @@ impl Groups {
         (!ends.is_empty()).then_some(Groups { ends })
     }
 
-    /// Rows of all groups together.
+    /// Returns the total number of rows.
     fn rows(&self) -> u64 {
         self.ends.last().copied().unwrap_or(1)
     }
 
-    /// The number of the group that a row belongs to, and its place in the group, both from 0.
+    /// Returns the number of a row's group, and its position in the group, both from 0.
     pub(super) fn of(&self, row: u64) -> (u64, u64) {
         let (round, within) = (row / self.rows(), row % self.rows());
         let group = self.ends.partition_point(|end| *end <= within);
@@ -34,7 +34,7 @@ impl Groups {
         (groups.wrapping_add(group as u64), within - begin)
     }
 
-    /// The largest place in a group, from 0.
+    /// Returns the largest position in a group, from 0.
     pub(super) fn place_max(&self) -> u64 {
         let begins = [0].into_iter().chain(self.ends.iter().copied());
         let sizes = self.ends.iter().zip(begins).map(|(end, begin)| end - begin);

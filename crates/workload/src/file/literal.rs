@@ -1,4 +1,4 @@
-//! Constants of a workload file as the bytes of a CQL value; days, times and spans of time.
+//! Converts constants of a workload file to bytes of CQL values; also days, times and time spans.
 
 use std::net::IpAddr;
 
@@ -7,7 +7,7 @@ use cql::value::{CqlType, Value, append_varint, days_since_1970};
 
 const MS_PER_DAY: i64 = 86_400_000;
 
-/// The text of a constant, with or without quotes.
+/// Returns the text of a constant, with or without quotes.
 fn text_of(expr: &Expr) -> Option<&str> {
     match &expr.form {
         Form::Text(text) => Some(text),
@@ -17,8 +17,8 @@ fn text_of(expr: &Expr) -> Option<&str> {
     }
 }
 
-/// The bytes of a cell of a CSV as a value of a type. Any type may be written as its bytes: `0x`
-/// and pairs of hexadecimal digits; a text that begins so is meant by its letters.
+/// Converts a CSV cell to a value of a type. Any type but text may be written as its bytes: `0x`
+/// and pairs of hexadecimal digits.
 pub(super) fn cell(text: &str, typ: &CqlType) -> Option<Vec<u8>> {
     if !matches!(typ, CqlType::Text | CqlType::Ascii)
         && let Some(bytes) = blob(text)
@@ -30,7 +30,7 @@ pub(super) fn cell(text: &str, typ: &CqlType) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// The bytes of a constant of a type.
+/// Converts a constant to bytes of a type.
 pub(super) fn bytes(expr: &Expr, typ: &CqlType) -> Result<Vec<u8>, Wrong> {
     let found = text_of(expr).and_then(|text| value(text, typ));
     let Some(value) = found else {
@@ -71,7 +71,7 @@ fn value(text: &str, typ: &CqlType) -> Option<Value> {
     })
 }
 
-/// `0x` and pairs of hexadecimal digits.
+/// Parses `0x` and pairs of hexadecimal digits.
 fn blob(text: &str) -> Option<Vec<u8>> {
     hexadecimal(text.strip_prefix("0x")?)
 }
@@ -114,7 +114,8 @@ fn decimal(text: &str) -> Option<Value> {
     })
 }
 
-/// Numbers with `y`, `mo`, `w`, `d`, `h`, `m`, `s`, `ms`, `us` or `ns` behind, without blanks.
+/// Parses numbers with `y`, `mo`, `w`, `d`, `h`, `m`, `s`, `ms`, `us` or `ns` after them, without
+/// blanks.
 fn duration(text: &str) -> Option<Value> {
     let (mut months, mut days, mut nanoseconds) = (0i32, 0i32, 0i64);
     let mut rest = text;
@@ -152,7 +153,7 @@ fn duration(text: &str) -> Option<Value> {
     })
 }
 
-/// `2024-01-31`, with a time of day in UTC if there is a `T` or blank: ms since 1970.
+/// Parses `2024-01-31`, with a time of day in UTC after a `T` or blank; returns ms since 1970.
 fn instant_ms(text: &str) -> Option<i64> {
     let (day, time) = text.split_once(['T', ' ']).unwrap_or((text, ""));
     let mut parts = day.split('-').map(|part| part.parse::<u32>().ok());
@@ -161,7 +162,7 @@ fn instant_ms(text: &str) -> Option<i64> {
         return None;
     }
     let days = days_since_1970(year.into(), month.into(), day.into())?;
-    // As cqlsh writes UTC, and as everybody else does.
+    // cqlsh's form of UTC, and the usual ones.
     let zones = ["Z", "+0000", "+00:00"];
     let time = zones.into_iter().find_map(|zone| time.strip_suffix(zone)).unwrap_or(time);
     let ms = if time.is_empty() {
@@ -172,7 +173,7 @@ fn instant_ms(text: &str) -> Option<i64> {
     Some(days * MS_PER_DAY + ms)
 }
 
-/// `12:30`, `12:30:59` or `12:30:59.250`.
+/// Parses `12:30`, `12:30:59` or `12:30:59.250`.
 fn time_of_day_ms(text: &str) -> Option<i64> {
     let (clock, fraction) = text.split_once('.').unwrap_or((text, "0"));
     let mut parts = clock.split(':').map(|part| part.parse::<u32>().ok());
@@ -181,7 +182,7 @@ fn time_of_day_ms(text: &str) -> Option<i64> {
     if parts.next().is_some() || hour > 23 || minute > 59 || second > 59 {
         return None;
     }
-    // What is finer than a millisecond must be nothing: cqlsh writes three digits more.
+    // Digits beyond milliseconds must be zero: cqlsh writes three more.
     let (fraction, finer) = fraction.split_at_checked(3).unwrap_or((fraction, ""));
     if !finer.bytes().all(|digit| digit == b'0') {
         return None;
@@ -190,10 +191,10 @@ fn time_of_day_ms(text: &str) -> Option<i64> {
     Some(i64::from((hour * 60 + minute) * 60 + second) * 1000 + i64::from(ms))
 }
 
-/// A point in time, in ms since 1970: a date in quotes, or the number itself.
+/// Parses a point in time, in ms since 1970: a date in quotes, or the number itself.
 pub(super) fn time_ms(expr: &Expr) -> Result<i64, Wrong> {
     let text = text_of(expr).unwrap_or_default();
-    // Beyond the year 9999 nobody can read it any more.
+    // The last millisecond of the year 9999: later dates cannot be written in four digits.
     const MS_MAX: i64 = 253_402_300_799_999;
     let number = text.parse().ok().filter(|ms| (0..=MS_MAX).contains(ms));
     number.or_else(|| instant_ms(text)).ok_or_else(|| {
@@ -202,7 +203,7 @@ pub(super) fn time_ms(expr: &Expr) -> Result<i64, Wrong> {
     })
 }
 
-/// A span of time in ms: `1s`, `250ms`, `5m`, `1h`, `1d`.
+/// Parses a time span in ms: `1s`, `250ms`, `5m`, `1h`, `1d`.
 pub(super) fn span_ms(expr: &Expr) -> Result<i64, Wrong> {
     let text = expr.text.as_str();
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());

@@ -1,4 +1,5 @@
-//! The keys of a value that say which number it is made from, and how often there is none.
+//! Reads the keys of a value for the number that it is made from, and for the share of missing
+//! values.
 
 use super::File;
 use super::groups::Groups;
@@ -9,7 +10,8 @@ use std::sync::Arc;
 use yaml::{Node, Raw};
 
 impl<'a> File<'a, '_> {
-    /// `divide` and `modulo`, `groups` or `within` of a value; `None` is a mistake that is said.
+    /// Reads `divide` and `modulo`, `groups` or `within` of a value; `None` means a reported
+    /// mistake.
     pub(super) fn made_from(&mut self, node: &'a Node) -> Option<MadeFrom> {
         let (divide, modulo) = (self.stride(node, "divide")?, self.stride(node, "modulo")?);
         let grouped = [
@@ -49,7 +51,7 @@ impl<'a> File<'a, '_> {
         made
     }
 
-    /// `missing` of a value: the share of the numbers that have none.
+    /// Reads `missing` of a value: the share of numbers without one.
     pub(super) fn missing(&mut self, node: &'a Node) -> Option<f64> {
         let Some(share) = node.at("missing") else {
             return Some(0.0);
@@ -65,7 +67,7 @@ impl<'a> File<'a, '_> {
         found
     }
 
-    /// A whole number from 1; `Some(None)`: there is none.
+    /// Reads a whole number from 1; `Some(None)` if the key is absent.
     fn stride(&mut self, node: &'a Node, key: &str) -> Option<Option<u64>> {
         let Some(number) = node.at(key) else {
             return Some(None);

@@ -1,4 +1,4 @@
-//! A value of a workload file, before it is known for which column it is made.
+//! A value of a workload file, before its column is known.
 
 use super::expr::{Expr, Wrong};
 use super::groups::Groups;
@@ -14,30 +14,30 @@ use yaml::Place;
 pub(super) struct Value {
     pub(super) expr: Expr,
     pub(super) per: Per,
-    /// Stated by the file, where the text of a statement does not say it.
+    /// Type stated in the file, if the text of a statement does not determine it.
     pub(super) typ: Option<CqlType>,
-    /// Where the expression begins.
+    /// Place of the expression.
     pub(super) place: Place,
     pub(super) seed: u64,
-    /// Which number it is made from, if not that of its row or operation.
+    /// Number that it is made from, if not that of its row or operation.
     pub(super) made_from: MadeFrom,
-    /// Share of the numbers that have no value.
+    /// Share of the numbers without a value.
     pub(super) missing: f64,
 }
 
-/// Which number a value is made from.
+/// Number that a value is made from.
 #[derive(Clone, Debug)]
 pub(super) enum MadeFrom {
-    /// Its row's or operation's own.
+    /// The row's or operation's own number.
     Itself,
-    /// Divided, and then modulo, as [`Gen::Every`] has them.
+    /// Its own number, divided, and then modulo, as in [`Gen::Every`].
     Every(u64, Option<u64>),
-    /// That of its group, or the place in it.
+    /// The number of its group, or its position in the group.
     Group(Arc<Groups>, GroupedBy),
 }
 
 impl Value {
-    /// Its generator for values of a type, made from such numbers.
+    /// Returns its generator for values of a type, made from such numbers.
     pub(super) fn generator(&self, typ: &CqlType, numbers: Numbers<'_>) -> Result<Gen, Wrong> {
         let made = self.whole_generator(typ, numbers)?;
         if self.missing == 0.0 {
@@ -49,7 +49,7 @@ impl Value {
         })
     }
 
-    /// As [`Value::generator`], of those numbers that have a value.
+    /// Returns the same as [`Value::generator`], for numbers that have a value.
     fn whole_generator(&self, typ: &CqlType, numbers: Numbers<'_>) -> Result<Gen, Wrong> {
         let up_to = |last: Option<u64>| {
             let numbers = Numbers { last, ..numbers };

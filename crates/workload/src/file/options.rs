@@ -1,4 +1,4 @@
-//! What a workload file says about a statement besides its text.
+//! Options of a statement in a workload file, besides its text.
 
 use super::File;
 use super::expr;
@@ -51,7 +51,7 @@ impl<'a> File<'a, '_> {
         }
     }
 
-    /// One of a few words; `None` when it is not said, or is another, which is reported.
+    /// Returns one of a few words; `None` if it is absent, or another word, which is reported.
     fn one_of<T: Copy>(&mut self, node: &'a Node, key: &str, known: &[(&str, T)]) -> Option<T> {
         let found = node.at(key)?;
         let text = self.text_of(found, key)?;
@@ -79,7 +79,7 @@ impl<'a> File<'a, '_> {
         None
     }
 
-    /// A whole number from 1 to what an int of the protocol holds.
+    /// Returns a whole number from 1 up to the maximum of an int in the protocol.
     fn whole(&mut self, node: &'a Node, key: &str) -> Option<u32> {
         let found = node.at(key)?;
         let text = self.text_of(found, key)?;
@@ -92,7 +92,7 @@ impl<'a> File<'a, '_> {
         number
     }
 
-    /// What the options say must fit to what the statement is.
+    /// Checks that the options match the statement.
     pub(super) fn check_statement(&mut self, named: &Named, tables: &[Table]) {
         let (options, name) = (&named.options, &named.name);
         let reads = named.parts.iter().any(|part| part.verb == Verb::Select);

@@ -1,9 +1,9 @@
-//! Where a word of a scalar stands in the file that it was read from.
+//! Finds the place of a word of a scalar in the file.
 
 use yaml::{Node, Place};
 
-/// Where offset `at` of a scalar's text stands in the file. Quotes and block scalars move it: then
-/// it is found by counting how often the word there has come before.
+/// Returns the place in the file of offset `at` in a scalar's text. Quotes and block scalars shift
+/// it: then the word is found by counting its earlier occurrences.
 pub(super) fn place_in(file: &str, node: &Node, at: usize) -> Place {
     let (Some(slice), Some(text)) = (file.get(node.place.span.clone()), node.text()) else {
         return node.place.clone();
@@ -15,7 +15,7 @@ pub(super) fn place_in(file: &str, node: &Node, at: usize) -> Place {
         from + end.next().map_or(rest.len(), |(at, _)| at)
     };
     let Some(word) = text.get(at..).filter(|rest| !rest.is_empty()) else {
-        // The text ends too early: its last character is where to look.
+        // The text ends too early: its last character is the place.
         let end = node.place.span.end;
         let last = slice.trim_end().chars().next_back().map_or(0, char::len_utf8);
         let end = end - (slice.len() - slice.trim_end().len());

@@ -1,4 +1,5 @@
-//! An expression and a CQL type make a generator, or a message that says why they do not fit.
+//! Turns an expression and a CQL type into a generator, or into a message that explains why they do
+//! not match.
 
 use super::csv::Csv;
 use super::expr::{Argument, Expr, Form, Wrong, split};
@@ -13,14 +14,15 @@ use cql::value::{CqlType, fixed_bytes};
 use std::sync::Arc;
 use yaml::did_you_mean;
 
-/// What Cassandra's commit log takes with its default segment size, less the rest of the row.
+/// Maximum size of a value: the limit of Cassandra's commit log with its default segment size, less
+/// the rest of the row.
 pub(super) const BYTES_MAX: u64 = 16_000_000;
-/// Elements of a collection: Cassandra warns and slows down well before.
+/// Maximum number of elements of a collection: Cassandra warns and slows down well before.
 const ELEMENTS_MAX: u64 = 65_535;
-/// 2024-01-01: where times begin when nothing else is said.
+/// 2024-01-01: default start of times.
 const START_MS_DEFAULT: i64 = 1_704_067_200_000;
 
-/// Every function of values.
+/// All functions of values.
 pub(super) const FUNCTIONS: [&str; 23] = [
     "row",
     "hash",
@@ -47,16 +49,16 @@ pub(super) const FUNCTIONS: [&str; 23] = [
     "column",
 ];
 
-/// What the number that a value is made from can be.
+/// Properties of the numbers that values are made from.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Numbers<'a> {
-    /// The largest one; `None`: there is no bound (operations, rows that are added).
+    /// The largest number; `None` if there is no bound (operations, rows that are added).
     pub(super) last: Option<u64>,
-    /// The CSV whose records the rows are.
+    /// The CSV whose records are the rows.
     pub(super) csv: Option<&'a Csv>,
 }
 
-/// The generator of an expression for values of a type.
+/// Returns the generator of an expression for values of a type.
 pub(super) fn resolve(expr: &Expr, typ: &CqlType, numbers: Numbers<'_>) -> Result<Gen, Wrong> {
     match &expr.form {
         Form::Number | Form::Text(_) => constant(expr, typ),
@@ -200,7 +202,7 @@ fn number(expr: &Expr, typ: &CqlType, numbers: Numbers<'_>) -> Result<Gen, Wrong
                 return Err(Wrong::new(expr.at, message));
             }
             let sampler = sampler(moved.as_ref().unwrap_or(expr), (0, i64::MAX as u64))?;
-            // All of it below 0 is below the largest value of every type.
+            // A range that is entirely below 0 is below the largest value of every type.
             let last = sampler.range().1.checked_add_signed(from).unwrap_or(0);
             (Number::Draw(from, sampler), Some(last))
         }
@@ -219,14 +221,14 @@ fn number(expr: &Expr, typ: &CqlType, numbers: Numbers<'_>) -> Result<Gen, Wrong
         CqlType::Decimal => (As::Decimal, u64::MAX),
         CqlType::Float => (As::Float, u64::MAX),
         CqlType::Double => (As::Double, u64::MAX),
-        // A day's number is 32 bits around 1970.
+        // A day is a 32-bit number around 1970.
         CqlType::Date => (As::Day, i32::MAX as u64),
         CqlType::Inet if is_hash => return Ok(Gen::Inet),
         CqlType::Uuid if is_hash => return Ok(Gen::Uuid),
         CqlType::Boolean if is_hash => return Ok(Gen::Boolean { share: 0.5 }),
         _ => return Err(unfit(expr, typ)),
     };
-    // Scattered bits are cut to any width of integers, but not every number is a time of day.
+    // Hashes are cut to any width of integers, but not every number is a time of day.
     if is_hash && !matches!(typ, CqlType::Time) || last.unwrap_or(u64::MAX) <= max {
         return Ok(Gen::Number(number, written));
     }
@@ -235,7 +237,7 @@ fn number(expr: &Expr, typ: &CqlType, numbers: Numbers<'_>) -> Result<Gen, Wrong
     Err(Wrong::new(expr.at, message).hint("cut it off: row(modulo=1000), uniform(0..100)"))
 }
 
-/// `row(from=0, divide=1, modulo=n)` and its largest value.
+/// Reads `row(from=0, divide=1, modulo=n)`; also returns its largest value.
 fn row(expr: &Expr, numbers: Numbers<'_>) -> Result<(Number, Option<u64>), Wrong> {
     let (positional, named) = split(expr, &["from", "divide", "modulo"])?;
     if let Some(extra) = positional.first() {
@@ -281,7 +283,7 @@ fn real(expr: &Expr, typ: &CqlType) -> Result<Gen, Wrong> {
     let parse = |text: &str| {
         let whole = signed(text).map(|number| number as f64);
         let number = whole.or_else(|| text.trim().parse().ok());
-        // Decimals have two digits after the point in 64 bits.
+        // Decimals have two digits after the point, in 64 bits.
         number.filter(|number| number.abs() <= 1e15)
     };
     match (parse(from), parse(to)) {
@@ -290,7 +292,7 @@ fn real(expr: &Expr, typ: &CqlType) -> Result<Gen, Wrong> {
     }
 }
 
-/// The size and the random part of a text or blob.
+/// Returns the size and the random part of a text or blob.
 fn sized(expr: &Expr) -> Result<(Sizes, usize), Wrong> {
     let (positional, named) = split(expr, &["compressible", "size"])?;
     let size = match (positional[..].first(), named[1], positional.len()) {
@@ -327,7 +329,7 @@ fn boolean(expr: &Expr, typ: &CqlType) -> Result<Gen, Wrong> {
     }
 }
 
-/// `column(user_id)`: the cells of a column of the file's CSV.
+/// Reads `column(user_id)`: the cells of a column of the file's CSV.
 fn column(expr: &Expr, typ: &CqlType, numbers: Numbers<'_>) -> Result<Gen, Wrong> {
     let Some(csv) = numbers.csv else {
         let message = "column takes its values from a CSV, and here is none";
@@ -349,7 +351,7 @@ fn column(expr: &Expr, typ: &CqlType, numbers: Numbers<'_>) -> Result<Gen, Wrong
     Ok(Gen::Cell(Arc::new(cells)))
 }
 
-/// `start` and `step` in milliseconds.
+/// Reads `start` and `step`, in milliseconds.
 fn times(expr: &Expr) -> Result<(i64, i64), Wrong> {
     let (positional, named) = split(expr, &["start", "step"])?;
     if let Some(extra) = positional.first() {
@@ -364,7 +366,7 @@ fn times(expr: &Expr) -> Result<(i64, i64), Wrong> {
 fn collection(expr: &Expr, name: &str, typ: &CqlType, numbers: Numbers<'_>) -> Result<Gen, Wrong> {
     let (positional, _) = split(expr, &[])?;
     let size = |expr: &Expr| Sizes::read(expr, (0, ELEMENTS_MAX));
-    // Within a collection values are made from the place of the element.
+    // Inside a collection, values are made from the position of the element.
     let places = Numbers {
         last: Some(ELEMENTS_MAX),
         csv: None,

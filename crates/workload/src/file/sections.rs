@@ -1,4 +1,4 @@
-//! The sections `schema`, `values` and `statements` of a workload file, read.
+//! Reads the sections `schema`, `values` and `statements` of a workload file.
 
 use std::collections::BTreeMap;
 
@@ -31,13 +31,13 @@ const STATEMENT_KEYS: [&str; 10] = [
 const VALUE_KEYS: [&str; 10] = [
     "is", "words", "by", "per", "type", "divide", "modulo", "groups", "within", "missing",
 ];
-/// Kinds that the engine counts apart at most.
+/// Maximum number of kinds that the engine distinguishes.
 const STATEMENTS_MAX: usize = crate::mix::KINDS_MAX;
 
-/// What `schema` makes.
+/// Result of `schema`.
 #[derive(Default)]
 pub(super) struct Tables {
-    /// Statements in their order, qualified, and where each begins.
+    /// Statements in order, qualified, and the place of each.
     pub(super) create: Vec<String>,
     pub(super) places: Vec<Place>,
     pub(super) tables: Vec<Table>,
@@ -52,7 +52,7 @@ pub(super) struct Named {
     pub(super) options: Options,
 }
 
-/// What the file says about a statement besides its text.
+/// Options of a statement in the file, besides its text.
 #[derive(Default)]
 pub(super) struct Options {
     pub(super) is_write: Option<bool>,
@@ -185,7 +185,7 @@ impl<'a> File<'a, '_> {
         values
     }
 
-    /// Says what is wrong with an expression that begins at a place.
+    /// Reports a mistake in an expression that begins at a place.
     pub(super) fn wrong(&mut self, place: &Place, wrong: Wrong) {
         let start = (place.span.start + wrong.at).min(place.span.end);
         let place = Place {
@@ -257,7 +257,7 @@ impl<'a> File<'a, '_> {
         }
     }
 
-    /// Where a scalar's text stands, without its quotes.
+    /// Returns the place of a scalar's text, without its quotes.
     pub(super) fn inside(&self, node: &Node) -> Place {
         let mut place = node.place.clone();
         let slice = self.text.get(place.span.clone()).unwrap_or_default();
@@ -267,7 +267,7 @@ impl<'a> File<'a, '_> {
         place
     }
 
-    /// `words: [a, b]` as the function of that name.
+    /// Converts `words: [a, b]` to the function of that name.
     fn words(&mut self, node: &'a Node, by: Option<&'a Node>) -> Option<Expr> {
         let Raw::List(items) = &node.raw else {
             let message = format!("words is a list, not {}", node.describe());
@@ -304,7 +304,7 @@ impl<'a> File<'a, '_> {
 
     fn cql_type(&mut self, node: &'a Node, types: &[UdtType]) -> Option<CqlType> {
         let text = self.text_of(node, "type")?;
-        // The type of a column is read as that of a table's.
+        // The type of a column is parsed like one of a table.
         let table = format!("CREATE TABLE t (k int PRIMARY KEY, v {text})");
         match schema::parse(&table, types) {
             Ok(Defined::Table(mut table)) if table.columns.len() == 2 => {
@@ -380,8 +380,8 @@ impl<'a> File<'a, '_> {
     }
 }
 
-/// Whether a statement makes what goes with its keyspace. Roles, functions and the like would
-/// outlive it, and a workload from somewhere else may not make them.
+/// Returns true if a statement creates an object that belongs to its keyspace. Roles, functions and
+/// the like would outlive it, and an untrusted workload may not create them.
 fn makes_tables(tokens: &[schema::Token]) -> bool {
     let words: Vec<&str> = tokens.iter().take(3).map(|t| t.text.as_str()).collect();
     match words.as_slice() {
@@ -392,7 +392,7 @@ fn makes_tables(tokens: &[schema::Token]) -> bool {
     }
 }
 
-/// The statement with IF NOT EXISTS, so that a second run finds what the first has made.
+/// Adds IF NOT EXISTS to the statement, so that a second run accepts the objects of the first.
 fn if_not_exists(cql: &str) -> String {
     let tokens = schema::tokens(cql).unwrap_or_default();
     let is_noun = |text: &str| ["table", "columnfamily", "type", "index", "view"].contains(&text);
@@ -409,7 +409,7 @@ fn if_not_exists(cql: &str) -> String {
     format!("{} IF NOT EXISTS{}", &cql[..end], &cql[end..])
 }
 
-/// The seed of a value: its draws depend on its name, not on its place in the file.
+/// Returns the seed of a value: its draws depend on its name, not on its place in the file.
 fn seed_of(entry: &Entry, seed: u64) -> u64 {
     entry.key.bytes().fold(lane(seed, lanes::CONTENTS), |seed, byte| {
         lane(seed, u64::from(byte))

@@ -1,4 +1,4 @@
-//! How long values are: drawn from a distribution, or one of a list of sizes.
+//! Sizes of values: drawn from a distribution, or from a list of sizes.
 
 use super::expr::{Expr, Form, Wrong};
 use crate::distribution::{self, Sampler, Shape, Written};
@@ -6,7 +6,7 @@ use crate::params::whole_number;
 use crate::random::Draws;
 use std::sync::Arc;
 
-/// The function that chooses from a list.
+/// Name of the function that chooses from a list.
 pub(super) const ONE_OF: &str = "one_of";
 
 /// Sizes of texts, blobs and collections.
@@ -14,12 +14,12 @@ pub(super) const ONE_OF: &str = "one_of";
 pub(super) enum Sizes {
     /// From a distribution.
     Drawn(Sampler),
-    /// Each of these is as likely as the others; at least one.
+    /// Each of these is equally likely; at least one.
     OneOf(Arc<[u64]>),
 }
 
 impl Sizes {
-    /// Reads a size: a number, a range, a distribution with a range, or `one_of(3, 8, 20)`.
+    /// Parses a size: a number, a range, a distribution with a range, or `one_of(3, 8, 20)`.
     pub(super) fn read(expr: &Expr, limits: (u64, u64)) -> Result<Sizes, Wrong> {
         if expr.name() != ONE_OF {
             return sampler(expr, limits).map(Sizes::Drawn);
@@ -45,7 +45,7 @@ impl Sizes {
         Ok(Sizes::OneOf(sizes.into()))
     }
 
-    /// The size of value `n`.
+    /// Draws the size of value `n`.
     #[inline]
     pub(super) fn draw(&self, n: u64, draws: &mut Draws) -> u64 {
         match self {
@@ -60,7 +60,7 @@ impl Sizes {
         }
     }
 
-    /// The smallest and the largest.
+    /// Returns the smallest and the largest size.
     pub(super) fn range(&self) -> (u64, u64) {
         match self {
             Sizes::Drawn(sampler) => sampler.range(),
@@ -72,9 +72,9 @@ impl Sizes {
     }
 }
 
-/// A distribution with a range.
+/// Parses a distribution with a range.
 pub(super) fn sampler(expr: &Expr, limits: (u64, u64)) -> Result<Sampler, Wrong> {
-    // A range alone is meant to be uniform.
+    // A range alone means a uniform distribution.
     let text = if matches!(expr.form, Form::Number) && expr.text.contains("..") {
         format!("uniform({})", expr.text)
     } else {

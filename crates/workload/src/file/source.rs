@@ -1,5 +1,5 @@
-//! What a workload file is at run time: groups of statements with the generators of what they
-//! bind, and the cursor that turns operations into bytes.
+//! A workload file at run time: groups of statements with the generators of their bound values, and
+//! the cursor that turns operations into bytes.
 
 use std::sync::Arc;
 
@@ -12,10 +12,10 @@ use crate::source::{OperationEncoder, OperationSource};
 use cql::response::RawRows;
 use cql::token::murmur3;
 
-/// Keeps what is drawn per operation in the load stage apart from the main stage.
+/// Separates the draws per operation in the load stage from those in the main stage.
 const LOAD_SEED: u64 = 0x6C6F_6164_0000_0001;
 
-/// What a value is a function of, besides the seed.
+/// Number that a value is a function of, besides the seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Per {
     Row,
@@ -28,7 +28,7 @@ pub(super) struct Bound {
     pub(super) generate: Gen,
     pub(super) seed: u64,
     pub(super) per: Per,
-    /// Whether it is compared or written as a column of the partition key.
+    /// True if it is compared with, or written to, a column of the partition key.
     pub(super) in_partition_key: bool,
 }
 
@@ -37,27 +37,28 @@ pub(super) struct Bound {
 pub(super) struct Part {
     pub(super) statement: u16,
     pub(super) bound: Vec<Bound>,
-    /// Which of `bound` are the partition key, in its order; empty: there is no single partition.
+    /// Indexes in `bound` of the partition key, in its order; empty if there is no single
+    /// partition.
     pub(super) key: Vec<usize>,
 }
 
-/// What an operation sends together: one statement, or a batch.
+/// Statements that an operation sends together: one statement, or a batch.
 #[derive(Clone, Debug)]
 pub(super) struct Group {
     pub(super) parts: Vec<Part>,
     /// Rows per operation.
     pub(super) size: Sampler,
     pub(super) size_seed: u64,
-    /// Whether all rows of an operation go to the partition of the first.
+    /// True if all rows of an operation go to the partition of the first.
     pub(super) same_partition: bool,
 }
 
-/// What a checked read must return.
+/// Expected result of a checked read.
 #[derive(Debug)]
 pub(super) struct Expected {
     /// The read.
     pub(super) statement: u16,
-    /// Per column of the result.
+    /// For each column of the result, its generator and seed.
     pub(super) cells: Vec<(Gen, u64)>,
 }
 
@@ -67,9 +68,9 @@ pub(super) struct FileSource {
     /// Rows that the load stage writes.
     pub(super) rows: u64,
     pub(super) groups: Vec<Group>,
-    /// Per statement, its group.
+    /// For each statement, its group.
     pub(super) group_of: Vec<usize>,
-    /// Whether the mix deletes anything.
+    /// True if the mix deletes rows.
     pub(super) deletes: bool,
     pub(super) expected: Option<Expected>,
     pub(super) row_bytes: u64,
@@ -85,7 +86,7 @@ struct FileCursor {
     group: usize,
     size: u64,
     token: Option<i64>,
-    /// Room for keys and expected cells.
+    /// Buffer for keys and expected cells.
     scratch: Vec<u8>,
 }
 
@@ -133,8 +134,8 @@ impl Bound {
 }
 
 impl FileCursor {
-    /// The row of an entry: rows of a batch follow on each other, and after the last loaded row
-    /// comes the first.
+    /// Returns the row of an entry: rows of a batch are consecutive, and the first loaded row
+    /// follows the last one.
     fn row(&self, index: u64) -> u64 {
         let key = self.operation.key;
         if index == 0 || key >= self.source.rows {
@@ -143,7 +144,8 @@ impl FileCursor {
         (key + index) % self.source.rows
     }
 
-    /// The number that values per operation are made from: every row of a batch has its own.
+    /// Returns the number that values per operation are made from: every row of a batch has its
+    /// own.
     fn operation_number(&self, index: u64) -> u64 {
         let group = &self.source.groups[self.group];
         let stride = group.size.range().1;
@@ -222,7 +224,7 @@ impl OperationEncoder for FileCursor {
         }
     }
 
-    /// Judges the one row, cell by cell, against what the load stage wrote.
+    /// Compares the single row, cell by cell, with the row that the load stage wrote.
     fn check(&mut self, rows: &RawRows) -> Check {
         let Some(expected) = &self.source.expected else {
             return Check::Unknown;

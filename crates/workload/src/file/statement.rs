@@ -1,5 +1,5 @@
-//! One CQL statement of a workload file: its markers become generators, and what it does to which
-//! table is read from its text.
+//! Parses one CQL statement of a workload file: its markers become generators, and its text
+//! determines the kind of statement and its table.
 
 use std::collections::BTreeMap;
 
@@ -15,15 +15,15 @@ use crate::schema::{self, Kind, Marker, Table, Token};
 use cql::value::CqlType;
 use yaml::{Node, Place};
 
-/// What statements are read with.
+/// Context in which statements are parsed.
 pub(super) struct Context<'a> {
     pub(super) tables: &'a [Table],
-    /// Whether the schema has mistakes, so that a table may be missing for that.
+    /// True if the schema has mistakes, so that a table may be missing because of them.
     pub(super) is_incomplete: bool,
     pub(super) values: &'a BTreeMap<String, Value>,
-    /// The section that the values come from: a value with a mistake is there, and only there.
+    /// The section of the values: it also contains values with mistakes.
     pub(super) written: Option<&'a Node>,
-    /// Whether that section is there under a wrong name.
+    /// True if that section is present under a misspelt name.
     pub(super) has_lost_values: bool,
     pub(super) keyspace: &'a str,
     pub(super) rows: Numbers<'a>,
@@ -31,7 +31,7 @@ pub(super) struct Context<'a> {
     pub(super) text: &'a str,
 }
 
-/// What a statement does.
+/// Kind of statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verb {
     Select,
@@ -40,22 +40,22 @@ pub(super) enum Verb {
     Delete,
 }
 
-/// A marker, with the column that it is for.
+/// A marker, with its column.
 #[derive(Clone, Debug)]
 pub(super) struct Bind {
     pub(super) value: String,
     pub(super) column: Option<String>,
-    /// Whether it is written to the column or equal to it in the WHERE.
+    /// True if it is written to the column, or equal to it in the WHERE.
     pub(super) is_equal: bool,
-    /// What its values are made as.
+    /// Type of its values.
     pub(super) typ: CqlType,
     pub(super) place: Place,
 }
 
-/// A statement, read.
+/// A parsed statement.
 #[derive(Clone, Debug)]
 pub(super) struct Read {
-    /// With `?` for markers and the keyspace before the table.
+    /// Text with `?` for markers, and with the keyspace before the table.
     pub(super) cql: String,
     pub(super) place: Place,
     pub(super) verb: Verb,
@@ -63,19 +63,19 @@ pub(super) struct Read {
     pub(super) table: usize,
     pub(super) binds: Vec<Bind>,
     pub(super) bound: Vec<Bound>,
-    /// As [`super::source::Part::key`].
+    /// The same as [`super::source::Part::key`].
     pub(super) key: Vec<usize>,
     pub(super) conditional: bool,
     pub(super) idempotent: bool,
     pub(super) expires: bool,
-    /// The columns that it writes, by markers or constants.
+    /// Columns that it writes, by markers or constants.
     pub(super) writes: Vec<String>,
-    /// Names between SELECT and FROM; `None`: not only names.
+    /// Names between SELECT and FROM; `None` if there is anything else.
     pub(super) selected: Option<Vec<String>>,
 }
 
 impl Read {
-    /// Whether it reads a partition that a CSV names: somebody has said that it is there.
+    /// Returns true if it reads a partition that a CSV names: the user states that it exists.
     pub(super) fn is_by_csv(&self) -> bool {
         let is_cell = |&at: &usize| matches!(self.bound[at].generate, Gen::Cell(_));
         self.verb == Verb::Select && !self.key.is_empty() && self.key.iter().all(is_cell)
@@ -89,7 +89,7 @@ pub(super) struct Mistake {
     pub(super) hint: Option<String>,
 }
 
-/// Reads the statement in `node`.
+/// Parses the statement in `node`.
 pub(super) fn read(node: &Node, context: &Context) -> Result<Read, Vec<Mistake>> {
     let text = node.text().unwrap_or_default();
     let mistake = |at: usize, message: String, hint: Option<String>| {
@@ -107,7 +107,7 @@ pub(super) fn read(node: &Node, context: &Context) -> Result<Read, Vec<Mistake>>
     let (verb, table_name, table_at) = verb_and_table(&tokens, context.keyspace)
         .map_err(|(at, message, hint)| mistake(at, message, hint))?;
     let table = table_of(&table_name, context).map_err(|wrong| match wrong {
-        // What is wrong with the schema has been said, and this may be the table.
+        // The schema's mistakes were reported, and one of them may be about this table.
         None => Vec::new(),
         Some((message, hint)) => mistake(table_at, message, hint),
     })?;
@@ -160,7 +160,7 @@ pub(super) fn read(node: &Node, context: &Context) -> Result<Read, Vec<Mistake>>
     })
 }
 
-/// An INSERT of another number of values than of columns.
+/// Reports an INSERT with different numbers of values and columns.
 fn counts_differ(tokens: &[Token]) -> Option<String> {
     let (columns, values) = schema::insert_counts(tokens).filter(|(c, v)| c != v)?;
     Some(format!(
@@ -168,7 +168,8 @@ fn counts_differ(tokens: &[Token]) -> Option<String> {
     ))
 }
 
-/// The index of a table; why there is none, unless a mistake in the schema may be the reason.
+/// Returns the index of a table, or a message; without a message if a mistake in the schema may be
+/// the reason.
 fn table_of(name: &str, context: &Context) -> Result<usize, Option<(String, Option<String>)>> {
     let found = context.tables.iter().position(|table| table.name == name);
     found.ok_or_else(|| {
@@ -193,7 +194,7 @@ fn has(tokens: &[Token], word: &str) -> bool {
 /// Names of markers, with their offsets.
 type Names = Vec<(String, usize)>;
 
-/// The names of the markers, and the text with `?` in their place.
+/// Returns the names of the markers, and the text with `?` in their place.
 fn markers_out(text: &str, tokens: &[Token]) -> Result<(Names, String), (usize, String)> {
     let (mut names, mut plain, mut copied) = (Vec::new(), String::new(), 0);
     for (index, token) in tokens.iter().enumerate() {
@@ -217,7 +218,7 @@ fn markers_out(text: &str, tokens: &[Token]) -> Result<(Names, String), (usize, 
 
 type TableFault = (usize, String, Option<String>);
 
-/// What the statement does, and the name of its table with its offset.
+/// Returns the kind of statement, and the name of its table with its offset.
 fn verb_and_table(tokens: &[Token], keyspace: &str) -> Result<(Verb, String, usize), TableFault> {
     let first = tokens.first().map_or("", |token| token.text.as_str());
     let (verb, before) = match first {
@@ -265,7 +266,7 @@ fn verb_and_table(tokens: &[Token], keyspace: &str) -> Result<(Verb, String, usi
     }
 }
 
-/// The partition key's markers, in its order; none unless all its columns have one.
+/// Returns the partition key's markers, in order; empty unless all its columns have one.
 fn key(table: &Table, binds: &[Bind]) -> Vec<usize> {
     let columns = table.partition_key.iter();
     let found: Option<Vec<usize>> = columns
@@ -279,7 +280,7 @@ fn key(table: &Table, binds: &[Bind]) -> Vec<usize> {
     found.unwrap_or_default()
 }
 
-/// Whether sending it twice is the same as once, as far as its text tells.
+/// Returns true if executing it twice equals executing it once, judging by its text.
 fn is_idempotent(tokens: &[Token], verb: Verb, table: &Table) -> bool {
     if verb == Verb::Select {
         return true;
@@ -293,7 +294,7 @@ fn is_idempotent(tokens: &[Token], verb: Verb, table: &Table) -> bool {
     !(has(tokens, "if") || calls || adds || is_counter && verb == Verb::Update)
 }
 
-/// The columns that an INSERT lists or an UPDATE sets.
+/// Returns the columns that an INSERT lists or an UPDATE sets.
 fn writes(tokens: &[Token], verb: Verb) -> Vec<String> {
     let is_name = |token: &&Token| matches!(token.kind, Kind::Word | Kind::Quoted);
     let names = |tokens: &[Token]| -> Vec<String> {
@@ -306,7 +307,8 @@ fn writes(tokens: &[Token], verb: Verb) -> Vec<String> {
     };
     match verb {
         Verb::Insert => names(&tokens[between(&|t| is(t, "("), &|t| is(t, ")"))]),
-        // Too many names rather than too few: `a = a + ?` names one twice, a constant is none.
+        // Too many names rather than too few: `a = a + ?` names a column twice, and a constant is
+        // not a name.
         Verb::Update => names(&tokens[between(&|t| is_word(t, "set"), &|t| is_word(t, "where"))]),
         Verb::Select | Verb::Delete => Vec::new(),
     }
@@ -363,7 +365,7 @@ impl Binder<'_> {
             if self.context.has_lost_values
                 || written.is_some_and(|values| values.entry(name).is_some())
             {
-                // Its mistake is reported where it stands.
+                // Its mistake is reported at its place.
                 return;
             }
             let known = self.context.values.keys().map(String::as_str);
@@ -442,7 +444,7 @@ impl Binder<'_> {
         });
     }
 
-    /// The type that a marker takes; a mistake if the text does not tell.
+    /// Returns the type of a marker's values; reports a mistake if the text does not determine it.
     fn type_of(&mut self, marker: &Marker, before: &[Token], at: usize) -> Option<CqlType> {
         let name = match marker {
             Marker::Int => return Some(CqlType::Int),

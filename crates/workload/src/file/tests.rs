@@ -1,4 +1,4 @@
-//! The example file, every mistake with its place, and what generators promise.
+//! Tests the example file, every mistake with its place, and the guarantees of generators.
 //!
 //! Long because each mistake is a line of one table.
 
@@ -36,7 +36,7 @@ fn program(text: &str) -> Arc<Program> {
     Arc::new(made.unwrap_or_else(|mistakes| panic!("{mistakes}")))
 }
 
-/// The values of an operation's entries, apart.
+/// Returns the values of an operation's entries separately.
 fn values(program: &Arc<Program>, stage: Stage, n: u64) -> Vec<Vec<Vec<u8>>> {
     let mut generator = program.generator(stage);
     generator.begin(n);
@@ -104,7 +104,8 @@ fn a_logged_batch_writes_one_order_to_both_tables() {
         let [order, by_customer] = &entries[..] else {
             panic!("{} entries", entries.len());
         };
-        // id, customer, placed, total of the first; customer, placed, id, total of the second.
+        // id, customer, placed, total of the first statement; customer, placed, id, total of the
+        // second.
         let same = [&order[1], &order[2], &order[0], &order[4]];
         assert_eq!(
             same.map(Vec::as_slice),
@@ -225,14 +226,14 @@ fn the_study_replaces_keyspace_mix_values_and_rows() {
     assert!(mistakes.contains("the study's params.w:1:1"), "{mistakes}");
 }
 
-/// Changes the small file, and says where what is wrong with it must be found.
+/// Changes the small file, and returns its mistakes with their places.
 fn mistakes(from: &str, to: &str) -> String {
     assert!(SMALL.contains(from), "{from}");
     let made = compile_file("w.yaml", &SMALL.replacen(from, to, 1), &spec(), &no_files);
     made.map_or_else(|mistakes| mistakes.to_string(), |_| "nothing".to_owned())
 }
 
-/// What is replaced in the small file, by what, and the mistake that it makes.
+/// The text to replace in the small file, its replacement, and the resulting mistake.
 const MISTAKES: [(&str, &str, &str); 38] = [
     (
         "keyspace: k",

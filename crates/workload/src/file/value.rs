@@ -1,5 +1,5 @@
-//! Generators of single values: a seed and a number in, the bytes of a cell out. Pure; nothing is
-//! kept from one value to the next.
+//! Generators of single values: they turn a seed and a number into the bytes of a cell. They are
+//! pure: no state is kept between values.
 
 use super::csv::Cells;
 use super::groups::Groups;
@@ -10,10 +10,10 @@ use crate::random::{Draws, GOLDEN, lane, mix};
 use cql::value::{append_varint, time_uuid, uuid_ticks};
 use std::sync::Arc;
 
-/// What stands for the length of a value that is not bound at all.
+/// Length that stands for an unset value.
 const UNSET: i32 = -2;
 
-/// The characters of random texts: 64, so that 6 bits choose one.
+/// The characters of random texts: 64, so that 6 bits select one.
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.";
 
 /// A whole number.
@@ -25,15 +25,15 @@ pub(super) enum Number {
         divide: u64,
         modulo: Option<u64>,
     },
-    /// 64 scattered bits; different numbers have different ones.
+    /// 64 scattered bits, different for different numbers.
     Hash,
-    /// The first of the range, which may be below 0, and the distance from it.
+    /// The start of the range, which may be below 0, and the distance from it.
     Draw(i64, Sampler),
     /// Milliseconds since 1970.
     Time { start_ms: i64, step_ms: i64 },
 }
 
-/// How a whole number is written.
+/// Encoding of a whole number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum As {
     /// Two's complement of 1, 2, 4 or 8 bytes.
@@ -43,11 +43,11 @@ pub(super) enum As {
     Decimal,
     Float,
     Double,
-    /// Milliseconds since 1970 to a day.
+    /// Milliseconds since 1970, encoded as a day.
     DayOfTime,
     /// Days since 1970.
     Day,
-    /// Milliseconds to nanoseconds within a day.
+    /// Milliseconds, encoded as nanoseconds within a day.
     TimeOfTime,
 }
 
@@ -82,24 +82,24 @@ pub(super) enum Gen {
         share: f64,
     },
     Inet,
-    /// The same bytes always.
+    /// Always the same bytes.
     Fixed(Vec<u8>),
-    /// The value of another number: `divide` numbers in a row have the same one, and after
-    /// `modulo` different ones they begin again.
+    /// The value of another number: `divide` consecutive numbers share one, and after `modulo`
+    /// different ones they repeat.
     Every {
         of: Box<Gen>,
         divide: u64,
         modulo: Option<u64>,
     },
-    /// The value of the number of a group, or of a place in it.
+    /// The value of a group's number, or of a position in the group.
     Grouped {
         of: Box<Gen>,
         groups: Arc<Groups>,
         by: GroupedBy,
     },
-    /// The cells of a column of a CSV, one after the other.
+    /// The cells of a CSV column, in sequence.
     Cell(Arc<Cells>),
-    /// Nothing, in a share of all numbers; else the value.
+    /// Unset for a share of all numbers; otherwise the value.
     Sometimes {
         of: Box<Gen>,
         missing: f64,
@@ -116,7 +116,7 @@ pub(super) enum Gen {
     },
     /// Tuples and user-defined types.
     Tuple(Vec<Gen>),
-    /// Elements without their lengths if they have a fixed one.
+    /// Elements; without their lengths if the lengths are fixed.
     Vector {
         of: Box<Gen>,
         count: u32,
@@ -124,12 +124,12 @@ pub(super) enum Gen {
     },
 }
 
-/// What of a group a value is made from.
+/// Number within a group that a value is made from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum GroupedBy {
-    /// Its number: all rows of a group share the value.
+    /// The group's number: all rows of a group share the value.
     Group,
-    /// The place in it, from 0.
+    /// The position in the group, from 0.
     Place,
 }
 
@@ -172,7 +172,7 @@ impl Gen {
         out[start..start + 4].copy_from_slice(&length.to_be_bytes());
     }
 
-    /// Appends the bytes of the value with number `n` under the seed of its name.
+    /// Appends the bytes of the value of number `n`, under the seed of its name.
     pub(super) fn append(&self, seed: u64, n: u64, out: &mut Vec<u8>) {
         let draws = || Draws::new(seed, n);
         match self {
@@ -190,8 +190,8 @@ impl Gen {
             }
             Gen::Uuid => {
                 let high = mix(n.wrapping_add(seed));
-                // One bit-mixed number would lose bits to the version: the other half keeps all
-                // but two of the number's own.
+                // One mixed number would lose bits to the version: the other half keeps all but two
+                // of the number's own.
                 let low = mix(high ^ n.wrapping_mul(GOLDEN));
                 out.extend_from_slice(&(high & !0xF000 | 0x4000).to_be_bytes());
                 out.extend_from_slice(&(low >> 2 | 0x8000_0000_0000_0000).to_be_bytes());
@@ -203,7 +203,7 @@ impl Gen {
             Gen::Boolean { share } => out.push(u8::from(draws().unit() < *share)),
             Gen::Inet => {
                 let bits = mix(n.wrapping_add(seed)) as u32;
-                // 10.0.0.0/8: addresses that belong to nobody.
+                // 10.0.0.0/8: private addresses.
                 out.extend_from_slice(&(bits >> 8 | 10 << 24).to_be_bytes());
             }
             Gen::Fixed(bytes) => out.extend_from_slice(bytes),
@@ -226,23 +226,23 @@ impl Gen {
         }
     }
 
-    /// Whether the number has no value at all.
+    /// Returns true if the number has no value.
     fn is_missing(&self, seed: u64, n: u64) -> bool {
         match self {
-            // Under a seed of its own: the value's draws begin with its size.
+            // With a separate seed, because the value's draws begin with its size.
             Gen::Sometimes { missing, .. } => Draws::new(lane(seed, 0), n).unit() < *missing,
             _ => false,
         }
     }
 
-    /// Whether some numbers have no value.
+    /// Returns true if some numbers have no value.
     pub(super) fn may_be_missing(&self) -> bool {
         matches!(self, Gen::Sometimes { .. })
     }
 
     fn append_collection(&self, seed: u64, n: u64, out: &mut Vec<u8>) {
         let count = |size: &Sizes| size.draw(n, &mut Draws::new(lane(seed, 0), n));
-        // Elements draw under seeds of their own: by place in the value and by number.
+        // Elements draw under separate seeds, by position in the value and by number.
         let element = |place: u64| lane(seed, 1 + place) ^ mix(n.wrapping_mul(GOLDEN));
         match self {
             Gen::List { of, size } => {
@@ -280,7 +280,7 @@ impl Gen {
         }
     }
 
-    /// Whether different numbers are sure, or as good as sure, to have different values.
+    /// Returns true if different numbers certainly, or almost certainly, have different values.
     pub(super) fn is_unique(&self) -> bool {
         let long = |size: &Sizes, random: usize| {
             // 16 random characters hold 96 bits.
@@ -304,7 +304,7 @@ impl Gen {
         }
     }
 
-    /// The groups whose numbers, or places in which, all have different values.
+    /// Returns the groups whose numbers, or positions in which, all have different values.
     pub(super) fn grouped(&self) -> Option<(&Groups, GroupedBy)> {
         match self {
             Gen::Grouped { of, groups, by } => of.is_unique().then_some((&**groups, *by)),
@@ -312,7 +312,7 @@ impl Gen {
         }
     }
 
-    /// Whether all rows of these groups share the value.
+    /// Returns true if all rows of these groups share the value.
     pub(super) fn is_same_in_group(&self, groups: &Groups) -> bool {
         match self {
             Gen::Fixed(_) => true,
@@ -325,19 +325,19 @@ impl Gen {
         }
     }
 
-    /// How many numbers in a row share a value, if any two others have different ones.
+    /// Returns how many consecutive numbers share a value, if all others have different ones.
     pub(super) fn divided(&self) -> Option<u64> {
         let (divide, modulo) = self.stride()?;
         modulo.is_none().then_some(divide)
     }
 
-    /// After how many numbers values come again, if those between all differ.
+    /// Returns after how many numbers values repeat, if those before all differ.
     pub(super) fn modulo(&self) -> Option<u64> {
         let (divide, modulo) = self.stride()?;
         modulo.filter(|_| divide == 1)
     }
 
-    /// Whether numbers with the same quotient by `divide` have the same value.
+    /// Returns true if numbers with the same quotient by `divide` have the same value.
     pub(super) fn is_same_within(&self, divide: Option<u64>) -> bool {
         let own = match self {
             Gen::Fixed(_) => return true,
@@ -358,7 +358,7 @@ impl Gen {
         }
     }
 
-    /// Bytes of its largest value, without its length.
+    /// Returns the size of its largest value in bytes, without its length field.
     pub(super) fn bytes_max(&self) -> u64 {
         let of = |size: &Sizes, each: u64| size.range().1.saturating_mul(each).saturating_add(4);
         match self {
@@ -381,7 +381,7 @@ impl Gen {
     }
 }
 
-/// An element of a vector whose elements have no fixed length: its length as an unsigned vint.
+/// Appends a vector element of variable length: its length is an unsigned vint.
 fn append_counted(of: &Gen, seed: u64, n: u64, out: &mut Vec<u8>) {
     let mut bytes = Vec::new();
     of.append(seed, n, &mut bytes);
@@ -441,10 +441,10 @@ fn append_real(real: f64, written: As, out: &mut Vec<u8>) {
     }
 }
 
-/// A version 1 UUID; the clock sequence and node come from `bits`, so that two of one millisecond
-/// differ.
+/// Appends a version 1 UUID; the clock sequence and node come from `bits`, so that two in one
+/// millisecond differ.
 fn append_timeuuid(ms: i64, bits: u64, out: &mut Vec<u8>) {
-    // The variant in the two highest bits; the multicast bit says that no card has this node.
+    // The variant is in the two highest bits; the multicast bit marks the node as random.
     let low = bits & 0x3FFF_FFFF_FFFF_FFFF | 0x8000_0100_0000_0000;
     out.extend_from_slice(&time_uuid(uuid_ticks(ms), low));
 }

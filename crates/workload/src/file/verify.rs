@@ -1,5 +1,5 @@
-//! Which read can be checked: one row by its whole primary key, of whose columns every write of
-//! the workload writes the same function of the row as the load stage does.
+//! Decides if a read can be checked. It must read one row by its whole primary key, and every write
+//! of the workload must give its columns the same function of the row as the load stage does.
 
 use super::File;
 use super::groups::Groups;
@@ -11,11 +11,11 @@ use crate::schema::Table;
 use cql::value::CqlType;
 use yaml::Place;
 
-/// Per column that a checked read returns, its generator and seed.
+/// For each column of a checked read, its generator and seed.
 type Cells = Vec<(Gen, u64)>;
 
 impl<'a> File<'a, '_> {
-    /// The statement that `verify` names, and what it must return.
+    /// Returns the statement that `verify` names, and its expected result.
     pub(super) fn verify(
         &mut self,
         named: &[Named],
@@ -43,7 +43,7 @@ impl<'a> File<'a, '_> {
             return None;
         }
         if !self.out.is_empty() {
-            // What is wrong already would only be said again in other words.
+            // Earlier mistakes would only be reported again in other words.
             return None;
         }
         let table = &tables.tables[read.table];
@@ -63,7 +63,7 @@ impl<'a> File<'a, '_> {
     }
 }
 
-/// What the load stage writes to the columns that the read returns.
+/// Returns the values that the load stage writes to the columns of the read.
 fn expected(read: &Read, table: &Table, named: &[Named], load: &[usize]) -> Result<Cells, String> {
     if read.verb != Verb::Select {
         return Err("it reads nothing".to_owned());
@@ -130,7 +130,7 @@ fn expected(read: &Read, table: &Table, named: &[Named], load: &[usize]) -> Resu
     cells.collect()
 }
 
-/// Whether all rows of a partition write the same `value` to the static column `name`.
+/// Checks that all rows of a partition write the same `value` to the static column `name`.
 fn shared(
     read: &Read,
     table: &Table,
@@ -166,7 +166,7 @@ fn shared(
     ))
 }
 
-/// Whether no two rows have the same values of all these generators.
+/// Returns true if no two rows have the same values of all these generators.
 fn are_unique(keys: &[&Gen]) -> bool {
     let divided = keys.iter().filter_map(|key| key.divided());
     let mut rests = keys.iter().filter_map(|key| key.modulo());
@@ -176,20 +176,20 @@ fn are_unique(keys: &[&Gen]) -> bool {
         others.any(|(other, by)| *by == GroupedBy::Place && *other == groups)
     };
     let mut groups = grouped.iter().filter(|(_, by)| *by == GroupedBy::Group);
-    // Rows of the same quotient are fewer than the divisor and follow on each other.
+    // Rows with the same quotient are consecutive, and fewer than the divisor.
     keys.iter().any(|key| key.is_unique())
         || divided.min().is_some_and(|divide| rests.any(|modulo| modulo >= divide))
         || groups.any(|(groups, _)| has_place(groups))
 }
 
-/// The marker that a statement has for a column.
+/// Returns the marker of a statement for a column.
 fn written<'a>(read: &'a Read, column: &str) -> Option<(&'a Bind, &'a Bound)> {
     let pairs = read.binds.iter().zip(&read.bound);
     let mut pairs = pairs.filter(|(bind, _)| bind.is_equal);
     pairs.find(|(bind, _)| bind.column.as_deref() == Some(column))
 }
 
-/// Whether no write takes away or changes what the read returns.
+/// Checks that no write removes or changes what the read returns.
 fn undisturbed(
     (read, table): (&Read, &Table),
     named: &[Named],
@@ -241,8 +241,8 @@ fn undisturbed(
     Ok(())
 }
 
-/// The key column that a write binds otherwise than the read does, if there is one: it then writes
-/// the values of one row to another. A write of static columns alone needs no clustering columns.
+/// Returns a key column that a write binds differently from the read: such a write puts the values
+/// of one row into another. A write of static columns alone needs no clustering columns.
 fn other_key<'t>(read: &Read, table: &'t Table, part: &Read) -> Option<&'t str> {
     let mut columns = table.columns.iter().enumerate();
     let is_of_rows = columns.any(|(index, column)| {

@@ -1,4 +1,4 @@
-//! Values that are one of a list.
+//! Values that are chosen from a list.
 
 use super::expr::{Expr, Form, Wrong, split};
 use super::literal;
@@ -7,10 +7,11 @@ use crate::distribution::{self, Sampler, Shape, Written};
 use crate::params::whole_number;
 use cql::value::CqlType;
 
-/// Shares of words together.
+/// Maximum sum of the words' shares.
 const SHARES_MAX: u64 = 10_000;
 
-/// `words(a, 'b c', by=zipf)` or `words(a, b, shares='3 1')`: constants of the column's type.
+/// Parses `words(a, 'b c', by=zipf)` or `words(a, b, shares='3 1')`: constants of the column's
+/// type.
 pub(super) fn words(expr: &Expr, typ: &CqlType) -> Result<Gen, Wrong> {
     let (positional, named) = split(expr, &["by", "shares"])?;
     let words = positional
@@ -32,7 +33,7 @@ pub(super) fn words(expr: &Expr, typ: &CqlType) -> Result<Gen, Wrong> {
     Ok(Gen::Words { words, pick })
 }
 
-/// Each word as often as its share says: whole numbers, one for each word.
+/// Repeats each word as often as its share says: whole numbers, one for each word.
 fn repeated(words: Vec<Vec<u8>>, shares: &Expr) -> Result<Vec<Vec<u8>>, Wrong> {
     let text = match &shares.form {
         Form::Text(text) => text,
@@ -56,7 +57,7 @@ fn repeated(words: Vec<Vec<u8>>, shares: &Expr) -> Result<Vec<Vec<u8>>, Wrong> {
         .collect())
 }
 
-/// How one of `count` is chosen.
+/// Returns the distribution over `count` words.
 fn choice(by: Option<&Expr>, count: u64) -> Result<Sampler, Wrong> {
     let written = match by {
         None => Written {

@@ -1,20 +1,20 @@
-//! How often a server counts a statement: what its own counts are held against.
+//! Predicts how often a server counts a statement, for comparison with the server's own counts.
 //!
-//! Cassandra counts a write once for each table that a request writes, and a read once for each
-//! partition that is asked for and once for each page of a range. What cannot be known from the
-//! text alone is said, so that nobody is accused of a difference that nobody can explain.
+//! Cassandra counts a write once for each table that a request writes. It counts a read once for
+//! each requested partition, and once for each page of a range. Statements whose count cannot be
+//! derived from the text are named, so that an unexplained difference is not reported as an error.
 
 use super::qualify::name_after;
 use super::{Kind, Token, tokens};
 use crate::program::{Program, Statement};
 
-/// Aggregates; the server reads their rows page by page, and tells nobody how many pages.
+/// Aggregates: the server reads their rows page by page, and does not report the number of pages.
 const AGGREGATES: [&str; 5] = ["avg", "count", "max", "min", "sum"];
 
-/// Tables that the engine can tell apart in one request, by a bit each.
+/// Maximum number of tables that the engine distinguishes in one request, by a bit each.
 const TABLES_MAX: usize = 64;
 
-/// Whether a write has a condition (`IF …`), so that its result says if it was applied.
+/// Returns true if a write has a condition (`IF …`), so that its result tells if it was applied.
 pub fn is_conditional(cql: &str) -> bool {
     let tokens = tokens(cql).unwrap_or_default();
     let is_word = |token: &Token, word: &str| token.kind == Kind::Word && token.text == word;
@@ -24,8 +24,8 @@ pub fn is_conditional(cql: &str) -> bool {
 }
 
 impl Statement {
-    /// The table that it reads or writes, as its text names it with its keyspace; `None` for what
-    /// is no single read or write.
+    /// Returns the table that it reads or writes, with its keyspace, as in its text; `None` if it
+    /// is not a single read or write.
     pub fn table(&self) -> Option<String> {
         let tokens = tokens(&self.cql).ok()?;
         let verb = tokens.first()?.text.as_str();
@@ -39,7 +39,7 @@ impl Statement {
         Some(parts.iter().map(|token| token.text.as_str()).collect())
     }
 
-    /// Why the server's count of this statement cannot be told beforehand.
+    /// Returns the reason why the server's count of this statement cannot be predicted.
     fn uncountable(&self) -> Option<String> {
         let tokens = tokens(&self.cql).ok()?;
         let is_word = |number: usize, word: &str| {
@@ -67,7 +67,8 @@ impl Statement {
 }
 
 impl Program {
-    /// Why what the server counts cannot be told from what the client asked; `None`: it can.
+    /// Returns the reason why the server's counts cannot be derived from the client's; `None` if
+    /// they can.
     pub fn uncountable(&self) -> Option<String> {
         let mut tables: Vec<_> = self.statements.iter().filter_map(Statement::table).collect();
         tables.sort_unstable();

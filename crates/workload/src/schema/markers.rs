@@ -1,23 +1,23 @@
-//! Which column each bind marker of a statement belongs to, read from its text.
+//! Finds the column of each bind marker of a statement from its text.
 
 use super::{Fault, Kind, Table, Token, tokens};
 
-/// What a bind marker stands for.
+/// Meaning of a bind marker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Marker {
     /// The value of a column, compared or written.
     Column(String),
     /// `LIMIT ?`, `PER PARTITION LIMIT ?`, `TTL ?`: an int.
     Int,
-    /// `token(k) > ?`: a token of the partitioner that everybody has.
+    /// `token(k) > ?`: a token of the default partitioner.
     Token,
     /// `TIMESTAMP ?`: microseconds since 1970.
     Timestamp,
-    /// The text does not say.
+    /// The text does not determine it.
     Unknown,
 }
 
-/// The markers of a statement in bind order: `?` and `:name`.
+/// Returns the markers of a statement in bind order: `?` and `:name`.
 pub fn markers(cql: &str) -> Result<Vec<Marker>, Fault> {
     let tokens = tokens(cql)?;
     let inserted = inserted(&tokens);
@@ -37,9 +37,9 @@ pub fn markers(cql: &str) -> Result<Vec<Marker>, Fault> {
     Ok(markers)
 }
 
-/// Whether a statement's WHERE gives every column of the partition key of `table` by `= ?`. The
-/// rows of any other read may be of any partition: by an index or a scan, in the order of tokens or
-/// of a vector's neighbours.
+/// Returns true if a statement's WHERE gives every column of the partition key of `table` by `= ?`.
+/// Any other read may return rows of any partition: by an index or a scan, in the order of tokens
+/// or of a vector's neighbours.
 pub fn binds_partition(cql: &str, table: &Table) -> bool {
     let tokens = tokens(cql).unwrap_or_default();
     let Some(start) = tokens.iter().position(|token| is_word(token, "where")) else {
@@ -65,7 +65,8 @@ fn is_word(token: &Token, word: &str) -> bool {
     token.kind == Kind::Word && token.text == word
 }
 
-/// How many columns an INSERT names, and how many values it gives; none for other statements.
+/// Returns the number of columns that an INSERT names, and of values that it gives; `None` for
+/// other statements.
 pub fn insert_counts(tokens: &[Token]) -> Option<(usize, usize)> {
     let is_insert = tokens.first().is_some_and(|token| is_word(token, "insert"));
     let values = tokens.iter().position(|token| is_word(token, "values"))?;
@@ -88,7 +89,8 @@ pub fn insert_counts(tokens: &[Token]) -> Option<(usize, usize)> {
     is_insert.then(|| Some((list(0)?, list(values)?)))?
 }
 
-/// The markers in the VALUES of an INSERT: index of the token, and the column of its position.
+/// Returns the markers in the VALUES of an INSERT: index of the token, and the column of its
+/// position.
 fn inserted(tokens: &[Token]) -> Vec<(usize, String)> {
     if !tokens.first().is_some_and(|token| is_word(token, "insert")) {
         return Vec::new();
@@ -127,10 +129,10 @@ fn inserted(tokens: &[Token]) -> Vec<(usize, String)> {
     found
 }
 
-/// What the tokens before a marker say of it.
+/// Returns the meaning of a marker from the tokens before it.
 fn before(tokens: &[Token]) -> Marker {
     let mut rest = tokens;
-    // `IN (?, ?)` and `token(?)`: what stands before the parenthesis decides.
+    // For `IN (?, ?)` and `token(?)` the text before the parenthesis decides.
     let mut position = 0;
     let open = rest.iter().rposition(|token| is(token, "(") || is(token, ")"));
     if let Some(open) = open
@@ -184,7 +186,7 @@ fn before(tokens: &[Token]) -> Marker {
     }
 }
 
-/// The column of a position in the `token(…)` on the other side of the comparison.
+/// Returns the column at a position in the `token(…)` on the other side of the comparison.
 fn token_column(tokens: &[Token], position: usize) -> Marker {
     let Some(open) = tokens.iter().rposition(|token| is(token, "(")) else {
         return Marker::Unknown;

@@ -1,4 +1,4 @@
-//! What stands behind `WITH` in the statements that make keyspaces and tables.
+//! Parses the options after `WITH` in statements that create keyspaces and tables.
 
 use super::{Kind, Token, tokens};
 
@@ -11,8 +11,8 @@ pub enum OptionValue {
     Map(Vec<(String, String)>),
 }
 
-/// The options of a `CREATE KEYSPACE` or `CREATE TABLE`, each with its value. What is no option
-/// with a value (`CLUSTERING ORDER BY`, `COMPACT STORAGE`) and what cannot be read is left out.
+/// Returns the options of a `CREATE KEYSPACE` or `CREATE TABLE`, each with its value. Omits clauses
+/// without a value (`CLUSTERING ORDER BY`, `COMPACT STORAGE`), and those that cannot be parsed.
 pub fn options(cql: &str) -> Vec<(String, OptionValue)> {
     let tokens = tokens(cql).unwrap_or_default();
     let Some(with) = with_of(&tokens) else {
@@ -38,7 +38,7 @@ fn is(token: &Token, symbol: &str) -> bool {
     token.kind == Kind::Symbol && token.text == symbol
 }
 
-/// Where the `WITH` of the statement is, which is in no bracket.
+/// Returns the position of the statement's `WITH`, outside of brackets.
 fn with_of(tokens: &[Token]) -> Option<usize> {
     let mut depth = 0;
     tokens.iter().position(|token| {
@@ -55,7 +55,7 @@ fn depth_of(token: &Token) -> i32 {
     }
 }
 
-/// The number of tokens before the next `AND`, or to the end; none: nothing is left.
+/// Returns the number of tokens before the next `AND`, or to the end; `None` if no tokens are left.
 fn end_of_option(tokens: &[Token]) -> Option<usize> {
     let mut depth = 0;
     let end = tokens.iter().position(|token| {
@@ -84,7 +84,7 @@ fn pair(tokens: &[Token]) -> Option<(String, String)> {
         .flatten()
 }
 
-/// One text or word, or the pieces of a number such as `-0.5`.
+/// Returns one text or word, or the pieces of a number such as `-0.5`.
 fn plain(value: &[Token]) -> Option<String> {
     let is_piece = |token: &Token| {
         token.kind == Kind::Word || is(token, ".") || is(token, "-") || is(token, "+")

@@ -1,9 +1,9 @@
-//! The keyspaces that a statement names: put before tables that have none, found, and replaced.
+//! Adds, finds and replaces the keyspaces that a statement names.
 
 use super::{Fault, Kind, Token, tokens};
 use cql::text::quoted_name;
 
-/// Words before the name of a table, type or view.
+/// Words that precede the name of a table, type or view.
 const BEFORE: [&str; 9] = [
     "from",
     "into",
@@ -16,7 +16,7 @@ const BEFORE: [&str; 9] = [
     "on",
 ];
 
-/// The statement with `keyspace` before every table that has none.
+/// Returns the statement with `keyspace` before every unqualified table.
 pub fn qualify(cql: &str, keyspace: &str) -> Result<String, Fault> {
     let tokens = tokens(cql)?;
     let mut out = String::new();
@@ -39,7 +39,7 @@ pub fn qualify(cql: &str, keyspace: &str) -> Result<String, Fault> {
     Ok(out)
 }
 
-/// The keyspaces that stand before the tables, types and views of a statement.
+/// Returns the keyspaces before the tables, types and views of a statement.
 pub fn keyspaces(tokens: &[Token]) -> Vec<&Token> {
     let verb = tokens.first().map_or("", |token| token.text.as_str());
     let names = (0..tokens.len()).filter_map(|number| name_after(tokens, number, verb));
@@ -47,7 +47,7 @@ pub fn keyspaces(tokens: &[Token]) -> Vec<&Token> {
     names.filter(is_qualified).map(|name| &tokens[name]).collect()
 }
 
-/// The table that a statement reads or writes, behind its keyspace if it names one.
+/// Returns the table that a statement reads or writes, with its keyspace if it names one.
 pub fn named_table(tokens: &[Token]) -> Option<(Option<&str>, &str)> {
     let is_word = |at: usize, word: &str| {
         let token = tokens.get(at);
@@ -63,8 +63,8 @@ pub fn named_table(tokens: &[Token]) -> Option<(Option<&str>, &str)> {
     }
 }
 
-/// The statement with the keyspace `to` wherever it names `from`: before tables, and in what
-/// defines them also before the types of columns.
+/// Returns the statement with the keyspace `to` in place of `from`: before tables, and in
+/// definitions also before the types of columns.
 pub fn moved(cql: &str, from: &str, to: &str) -> Result<String, Fault> {
     let tokens = tokens(cql)?;
     let before_tables: Vec<usize> = keyspaces(&tokens).iter().map(|token| token.at).collect();
@@ -84,20 +84,20 @@ pub fn moved(cql: &str, from: &str, to: &str) -> Result<String, Fault> {
     Ok(out)
 }
 
-/// The token that is a table's name, when `number` is a word that stands before one.
+/// Returns the token that is a table's name, if `number` is a word that precedes one.
 pub fn name_after(tokens: &[Token], number: usize, verb: &str) -> Option<usize> {
     let word = &tokens[number];
     if word.kind != Kind::Word || !BEFORE.contains(&word.text.as_str()) {
         return None;
     }
-    // `update` and `truncate` are verbs; `on`, `type`, `table` and `view` belong to schema only:
-    // a column may have such a name.
+    // `update` and `truncate` are verbs; `on`, `type`, `table` and `view` belong to schema only: a
+    // column may have such a name.
     let fits = match word.text.as_str() {
         "update" | "truncate" => number == 0,
         "from" | "into" => !(verb == "update" && number > 0),
-        // At most CREATE CUSTOM INDEX IF NOT EXISTS name stands before it.
+        // At most CREATE CUSTOM INDEX IF NOT EXISTS name precedes it.
         "on" => verb == "create" && number < 8,
-        // The fifth word may be a column already.
+        // The fifth word may already be a column.
         _ => matches!(verb, "create" | "alter" | "drop" | "truncate") && number < 4,
     };
     let mut next = number + 1;

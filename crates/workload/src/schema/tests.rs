@@ -1,4 +1,4 @@
-//! What statements say, and what cannot be read of them.
+//! Tests of parsing statements, and of errors in them.
 
 use super::*;
 

@@ -1,11 +1,11 @@
-//! What a few numbers keep of a distribution of sizes: its mean exactly, its shape nearly.
+//! Summarizes a distribution of sizes by a few numbers: its mean exactly, its shape approximately.
 
-/// So many sizes stand for all of them, each as likely as the others.
+/// Number of sizes that represent all of them, each equally likely.
 pub(super) const BINS: usize = 24;
 
-/// Divides weighed sizes into bins of the same weight, and gives the mean of each, in ascending
-/// order: equally likely, they have the mean of all. Fewer bins than asked for where all sizes are
-/// the same; none without a size.
+/// Divides weighted sizes into bins of equal weight, and returns the mean of each, in ascending
+/// order: if they are equally likely, they have the overall mean. Returns fewer bins than `count`
+/// if all sizes are equal, and an empty list without sizes.
 pub(super) fn bins(sizes: &[(f64, f64)], count: usize) -> Vec<f64> {
     let mut sorted: Vec<(f64, f64)> = sizes.iter().copied().filter(|(_, w)| *w > 0.0).collect();
     sorted.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -36,8 +36,8 @@ pub(super) fn bins(sizes: &[(f64, f64)], count: usize) -> Vec<f64> {
     means
 }
 
-/// Whole numbers with the mean of the bins, as nearly as whole numbers have it: what rounding takes
-/// from one is given to the next.
+/// Returns whole numbers with the mean of the bins, as nearly as possible: rounding errors are
+/// carried over to the next number.
 pub(super) fn whole(means: &[f64], least: u64) -> Vec<u64> {
     let mut carried = 0.0;
     means

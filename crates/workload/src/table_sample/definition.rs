@@ -1,46 +1,46 @@
-//! The workload file that reads a table as it is.
+//! Generates the workload file that reads a table as it is.
 
 use super::yaml_text::{block, quoted, word};
 use super::{ColumnRole, TableSample};
 use cql::text::quoted_name;
 use cql::value::Value;
 
-/// Kinds of operations on a table that is there: a row by its whole primary key, a partition, the
-/// first page of one. Of a table without clustering columns a partition is a row.
+/// Kinds of operations on an existing table: a row by its whole primary key, a partition, the first
+/// page of a partition. In a table without clustering columns a partition is a row.
 pub const OUTLINE_KINDS: [&str; 3] = ["row", "partition", "page"];
 
-/// Rows that are fetched at once of a whole partition: the default of drivers.
+/// Page size for a whole partition, in rows: the default of drivers.
 const PARTITION_PAGE_ROWS: u32 = 5000;
-/// Rows of a page that is read by itself, as a list on a screen is.
+/// Rows of a single page, like those of a list on a screen.
 const PAGE_ROWS: u32 = 100;
 
-/// Columns of the table by their index, each with the column of a CSV that has its values.
+/// Columns of the table by index, each with the CSV column that has its values.
 type CsvColumns = Vec<(usize, String)>;
 
-/// Where the keys come from.
+/// Source of the keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeySource<'a> {
-    /// Those of the sample, in a file of this name, which [`TableSample::keys_csv`] writes.
+    /// Keys of the sample, in a file with this name, which [`TableSample::keys_csv`] writes.
     Sample {
-        /// The file.
+        /// Name of the file.
         file: &'a str,
     },
-    /// Those of a CSV that somebody has.
+    /// Keys of a user's CSV.
     Csv {
-        /// The file.
+        /// Name of the file.
         file: &'a str,
-        /// Its columns, by the table's; others have the table's names.
+        /// CSV columns by the table's columns; others have the table's names.
         columns: &'a [(String, String)],
-        /// The names of all of its columns.
+        /// Names of all its columns.
         names: &'a [String],
     },
 }
 
 impl TableSample {
-    /// A workload file that reads the table, by its keys.
+    /// Returns a workload file that reads the table, by its keys.
     ///
     /// # Errors
-    /// A CSV lacks a column of the partition key: a sentence with the way out.
+    /// A sentence with a remedy, if a CSV lacks a column of the partition key.
     pub fn definition(&self, keys: KeySource<'_>) -> Result<String, String> {
         let (file, columns) = self.keyed_columns(keys)?;
         let markers = self.markers();
@@ -82,8 +82,8 @@ impl TableSample {
         Ok(text + &format!("mix: {{{usual}: 1}}\n"))
     }
 
-    /// The file of the keys, and which of its columns each column of the primary key has, as far as
-    /// it has one.
+    /// Returns the file of the keys, and for each column of the primary key the CSV column with its
+    /// values, if there is one.
     fn keyed_columns<'a>(&self, keys: KeySource<'a>) -> Result<(&'a str, CsvColumns), String> {
         let mut all = self.partition_key();
         all.extend(self.clustering());
@@ -131,13 +131,13 @@ impl TableSample {
         key.into_iter().map(|at| self.columns[at].name.as_str()).collect()
     }
 
-    /// `SELECT` of all columns by some.
+    /// Returns a `SELECT` of all columns, by the columns of `by`.
     pub(super) fn select(&self, by: &[usize], markers: &[String]) -> String {
         let all: Vec<usize> = (0..self.columns.len()).collect();
         self.select_columns(&all, by, markers)
     }
 
-    /// `SELECT` of some columns by some.
+    /// Returns a `SELECT` of some columns, by the columns of `by`.
     pub(super) fn select_columns(
         &self,
         columns: &[usize],
@@ -154,7 +154,7 @@ impl TableSample {
         )
     }
 
-    /// `"a" = :a AND "b" = :b`.
+    /// Returns `"a" = :a AND "b" = :b`.
     pub(super) fn equal(&self, columns: &[usize], markers: &[String]) -> String {
         let one = |at: &usize| {
             format!(
@@ -166,10 +166,11 @@ impl TableSample {
         columns.iter().map(one).collect::<Vec<_>>().join(" AND ")
     }
 
-    /// The keys of the sample as a CSV: one record for each partition, with the row that is read.
+    /// Returns the keys of the sample as a CSV: one record for each partition, with the row that is
+    /// read.
     ///
     /// # Panics
-    /// Never: what is written to memory can be.
+    /// Never: writing to memory cannot fail.
     pub fn keys_csv(&self) -> String {
         let mut key = self.partition_key();
         key.extend(self.clustering());
@@ -188,18 +189,18 @@ impl TableSample {
     }
 }
 
-/// The names of the columns of a CSV.
+/// Returns the names of a CSV's columns.
 ///
 /// # Errors
-/// It has none: a sentence with the file.
+/// A sentence with the file, if it has no header.
 pub fn csv_columns(file: &str, text: &str) -> Result<Vec<String>, String> {
     let mut reader = csv::ReaderBuilder::new().from_reader(text.as_bytes());
     let names = reader.headers().map_err(|error| format!("{file}: {error}"))?;
     Ok(names.iter().map(|name| name.trim().to_owned()).collect())
 }
 
-/// A value as a cell of a CSV that a workload file reads: texts, whole numbers and UUIDs as people
-/// write them, all others by their bytes.
+/// Formats a value as a CSV cell that a workload file reads: texts, whole numbers and UUIDs in
+/// their usual form, all others by their bytes.
 fn cell_text(value: &Value) -> String {
     match value {
         Value::Text(text) => text.clone(),

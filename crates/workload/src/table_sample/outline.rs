@@ -1,5 +1,5 @@
-//! A table that is read as it is, before anybody has asked it for its columns and keys: what kinds
-//! of operations there will be, and nothing that could be sent.
+//! Outline of an existing table before its columns and keys were read: the kinds of operations, and
+//! no statement that could be sent.
 
 use super::definition::OUTLINE_KINDS;
 use crate::generator::{Check, Operation};
@@ -9,11 +9,11 @@ use crate::spec::Problem;
 use cql::response::RawRows;
 use std::sync::Arc;
 
-/// The program of a table of which only the name is known. It has no statement: whoever runs it
-/// must have read the table before.
+/// Returns the program of a table of which only the name is known. It has no statement: the table
+/// must be read before the program is run.
 ///
 /// # Errors
-/// The mix weighs kinds that there are not.
+/// The mix has unknown kinds.
 pub fn table_outline(
     keyspace: &str,
     table: &str,
@@ -48,7 +48,7 @@ pub fn table_outline(
     Ok(program.with_tables(&name, tables, schema, rows))
 }
 
-/// The operations of a table that nobody has read.
+/// The operations of a table that has not been read.
 #[derive(Debug)]
 struct Unread;
 

@@ -1,5 +1,6 @@
-//! Values like those of a column, as an expression of a workload file: their sizes, how far they
-//! compress, their range if they are numbers, how often they repeat; never themselves.
+//! Describes a column's values as an expression of a workload file: their sizes, how well they
+//! compress, their range if they are numbers, how often they repeat. The values themselves are
+//! never included.
 
 use super::bins::{BINS, bins, whole};
 use super::yaml_text::word;
@@ -9,24 +10,24 @@ use cql::value::{CqlType, Value};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-/// As many different values at most are a list to choose from.
+/// Maximum number of different values for a list to choose from.
 const WORDS_MAX: usize = 50;
-/// And each was seen so often on average, or they may only look like few.
+/// Minimum mean number of occurrences of each: otherwise there may only seem to be few.
 const SEEN_MIN: usize = 8;
-/// What the shares in such a list add up to: one is right within a thousandth.
+/// Sum of the shares in such a list: each is right within a thousandth.
 const PLACES: f64 = 1000.0;
-/// What is compressed to see how far values do: a chunk of Cassandra's tables.
+/// Amount that is compressed to measure compression, bytes: a chunk of Cassandra's tables.
 const CHUNK_BYTES: usize = 16 << 10;
-/// Elements of collections that are looked at.
+/// Maximum number of examined elements of collections.
 const ELEMENTS_MAX: usize = 4000;
-/// Numbers beyond it are not written as `real`.
+/// Maximum number that is written as `real`.
 const REAL_MAX: f64 = 1e15;
 
-/// Values that a column has, each with its weight; none is null.
+/// Values of a column, each with its weight; without nulls.
 pub(super) type Cells<'a> = [(&'a Value, f64)];
 
-/// An expression for values like these. `squeeze` scales the part of texts and blobs that does not
-/// compress: 1 is as the values by themselves do.
+/// Returns an expression for similar values. `squeeze` scales the incompressible part of texts and
+/// blobs: with 1 they compress like the values.
 pub(super) fn expression(cells: &Cells<'_>, typ: &CqlType, squeeze: f64) -> Option<String> {
     if let Some(words) = few(cells, typ) {
         return Some(words);
@@ -76,7 +77,7 @@ fn tuple<'t>(
     ))
 }
 
-/// The values of a field of tuples or user-defined types, as far as they have one.
+/// Returns the values of a field of tuples or user-defined types, where present.
 pub(super) fn fields_at<'a>(cells: &Cells<'a>, place: usize) -> Vec<(&'a Value, f64)> {
     let of = |value: &'a Value| match value {
         Value::Tuple(fields) => fields.get(place),
@@ -87,7 +88,7 @@ pub(super) fn fields_at<'a>(cells: &Cells<'a>, place: usize) -> Vec<(&'a Value, 
     fields.filter(|(value, _)| !value.is_null()).collect()
 }
 
-/// A list to choose from, where few different values come again and again.
+/// Returns a list to choose from, if there are only a few different values, which repeat.
 fn few(cells: &Cells<'_>, typ: &CqlType) -> Option<String> {
     let kind = match typ {
         CqlType::Text | CqlType::Ascii => Made::Letters,
@@ -128,22 +129,22 @@ fn few(cells: &Cells<'_>, typ: &CqlType) -> Option<String> {
     ))
 }
 
-/// What stands for a value in a list to choose from.
+/// Placeholder for a value in a list to choose from.
 #[derive(Clone, Copy)]
 enum Made {
-    /// Letters, as many.
+    /// The same number of letters.
     Letters,
-    /// Its rank among all.
+    /// Its rank among all values.
     Rank,
 }
 
-/// So many letters, others for each rank.
+/// Returns `count` letters, different for each rank.
 fn letters(count: usize, rank: u64) -> String {
     let letter = |at: u64| char::from(b'a' + (mix(rank << 32 | at) % 26) as u8);
     (0..count as u64).map(letter).collect()
 }
 
-/// `text(one_of(3, 8, 20), compressible=0.4)`.
+/// Returns an expression such as `text(one_of(3, 8, 20), compressible=0.4)`.
 fn sized(function: &str, cells: &Cells<'_>, squeeze: f64) -> String {
     let length = |value: &Value| {
         let mut bytes = Vec::new();
@@ -159,7 +160,7 @@ fn sized(function: &str, cells: &Cells<'_>, squeeze: f64) -> String {
     format!("{function}({size}, compressible={:.2})", 1.0 - random)
 }
 
-/// How much LZ4 leaves of a chunk of values one after the other.
+/// Returns the share that LZ4 leaves of a chunk of consecutive values.
 fn random_share(cells: &Cells<'_>) -> f64 {
     let mut bytes = Vec::with_capacity(CHUNK_BYTES);
     for (value, _) in cells {
@@ -174,7 +175,7 @@ fn random_share(cells: &Cells<'_>) -> f64 {
     (lz4_block_bytes(&bytes) as f64 / bytes.len() as f64).min(1.0)
 }
 
-/// A size: one number, or one of several.
+/// Returns a size: one number, or one of several.
 fn one_of(sizes: &[(f64, f64)]) -> String {
     let sizes = whole(&bins(sizes, BINS), 0);
     match sizes[..] {
@@ -201,7 +202,7 @@ fn counts(cells: &Cells<'_>) -> String {
     one_of(&sizes)
 }
 
-/// Elements of lists, sets and vectors; keys of maps.
+/// Returns the elements of lists, sets and vectors, and keys of maps.
 fn elements<'a>(cells: &Cells<'a>) -> Vec<(&'a Value, f64)> {
     let mut all: Vec<(&Value, f64)> = Vec::new();
     for (value, weight) in cells {
@@ -219,7 +220,7 @@ fn elements<'a>(cells: &Cells<'a>) -> Vec<(&'a Value, f64)> {
     all
 }
 
-/// Values of maps.
+/// Returns the values of maps.
 fn mapped<'a>(cells: &Cells<'a>) -> Vec<(&'a Value, f64)> {
     let entries = |value: &'a Value| match value {
         Value::Map(entries) => entries.as_slice(),
@@ -244,13 +245,13 @@ fn boolean(cells: &Cells<'_>) -> String {
     )
 }
 
-/// Addresses of the longer kind where most are of it.
+/// Returns IPv6 addresses if most values are, otherwise IPv4.
 fn inet(cells: &Cells<'_>) -> String {
     let long = cells.iter().filter(|(v, _)| matches!(v, Value::Inet(IpAddr::V6(_)))).count();
     if long * 2 <= cells.len() {
         return "inet".to_owned();
     }
-    // The block that is kept for documentation.
+    // The block that is reserved for documentation.
     let one = |n: u64| word(&format!("2001:db8::{:x}:{:x}", mix(n) & 0xFFFF, n + 1));
     format!("words({})", (0..32).map(one).collect::<Vec<_>>().join(", "))
 }
@@ -277,13 +278,13 @@ fn real(cells: &Cells<'_>, typ: &CqlType) -> String {
     format!("real({}..{})", short(from), short(to))
 }
 
-/// A number with four digits that mean something: where a range ends matters no more than that.
+/// Rounds a number to four significant digits: the ends of a range need no more.
 fn short(number: f64) -> f64 {
-    // What is written with digits can be read again.
+    // Formatted digits can be parsed again.
     format!("{number:.3e}").parse().unwrap_or(number)
 }
 
-/// Whole numbers of the range that was seen.
+/// Returns whole numbers in the observed range.
 fn number(cells: &Cells<'_>, typ: &CqlType) -> String {
     let Some((from, to)) = range(cells) else {
         return "uniform(0..100)".to_owned();
@@ -297,8 +298,8 @@ fn number(cells: &Cells<'_>, typ: &CqlType) -> String {
     }
 }
 
-/// The smallest and the largest, as workload files number them: days since 1970, nanoseconds since
-/// midnight.
+/// Returns the smallest and the largest value, in a workload file's units: days since 1970,
+/// nanoseconds since midnight.
 pub(super) fn range(cells: &Cells<'_>) -> Option<(i64, i64)> {
     let number = |value: &Value| match value {
         Value::Varint(bytes) => signed(bytes),
@@ -306,7 +307,7 @@ pub(super) fn range(cells: &Cells<'_>) -> Option<(i64, i64)> {
         Value::Timestamp(ms) | Value::Time(ms) => Some(*ms),
         other => other.as_i64(),
     };
-    // The smallest number of all has no positive counterpart, which ranges need.
+    // The smallest number has no positive counterpart, which ranges need.
     let numbers: Vec<i64> = cells
         .iter()
         .filter_map(|(value, _)| number(value))
@@ -315,7 +316,7 @@ pub(super) fn range(cells: &Cells<'_>) -> Option<(i64, i64)> {
     Some((*numbers.iter().min()?, *numbers.iter().max()?))
 }
 
-/// A number of at most eight bytes of two's complement.
+/// Returns a two's complement number of at most eight bytes.
 fn signed(bytes: &[u8]) -> Option<i64> {
     let first = *bytes.first()?;
     if bytes.len() > 8 {

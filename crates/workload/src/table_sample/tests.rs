@@ -1,4 +1,4 @@
-//! A made-up table of all types, whose twin must be like it, and the file that reads it.
+//! Tests a made-up table of all types, its twin, and the file that reads it.
 
 use super::*;
 use crate::file::{compile_file, no_files};
@@ -21,7 +21,7 @@ const CLUSTERING: ColumnRole = ColumnRole::Clustering {
     is_descending: true,
 };
 
-/// Words as a person writes them, so many characters.
+/// Returns prose of this length in characters.
 fn prose(n: u64, length: u64) -> Value {
     const WORDS: [&str; 8] = [
         "order ",
@@ -51,7 +51,7 @@ fn uuid(n: u64) -> Value {
     Value::Uuid(bytes)
 }
 
-/// A table of many types whose partitions have 1 to 200 rows.
+/// Returns a table with many types, whose partitions have 1 to 200 rows.
 fn orders() -> TableSample {
     let columns = vec![
         column("customer", "uuid", ColumnRole::Partition),
@@ -117,6 +117,8 @@ fn orders() -> TableSample {
             "compression".to_owned(),
             "{'class': 'org.apache.cassandra.io.compress.LZ4Compressor'}".to_owned(),
         )],
+        transactions: None,
+        checked: Vec::new(),
         partitions: (0..600).map(partition).collect(),
     }
 }
@@ -151,7 +153,7 @@ fn the_file_that_reads_a_table_asks_for_keys_that_were_seen() {
         row.cql
     );
     assert_eq!(program.statements()[2].pages_max, Some(1));
-    // Every key that is asked for is one of the sample's, with the row that was chosen.
+    // Every requested key is one of the sample, with the chosen row.
     let mut generator = program.generator(Stage::Main);
     for n in 0..200 {
         let operation = generator.begin(n);
@@ -188,7 +190,7 @@ fn keys_of_a_csv_of_ones_own_are_taken_by_name() {
     let text = of(&columns).unwrap();
     let csv = "id,Region,x\n1b4e28ba-2fa1-4d2b-883f-0016d3cca427,eu,1\n";
     let program = compiled(&text, csv);
-    // Without the clustering columns no single row can be asked for.
+    // Without the clustering columns, single rows cannot be requested.
     let kinds: Vec<&str> = program.kinds().iter().map(|kind| kind.name.as_str()).collect();
     assert_eq!(kinds, ["partition", "page"]);
     assert!(of(&[]).unwrap_err().contains("c.csv has no column customer"));
@@ -217,7 +219,7 @@ fn a_twin_has_the_sizes_and_the_ratio_of_its_table() {
         "{}",
         twin.text
     );
-    // Of a thousand rows no two have the same key.
+    // All of a thousand rows have different keys.
     let mut generator = program.generator(Stage::Load);
     let mut keys = std::collections::HashSet::new();
     for n in 0..1000 {

@@ -1,5 +1,6 @@
-//! The workload file that makes a table like another: the same columns, partitions of the same
-//! sizes, values as long that compress as far, and none of the other table's own.
+//! Generates the workload file that creates a similar table. It has the same columns, partitions of
+//! the same sizes, and values of the same length and compressibility, but no value of the original
+//! table.
 
 use super::bins::{bins, whole};
 use super::shape::expression;
@@ -15,41 +16,41 @@ use cql::text::quoted_name;
 use cql::value::{CqlType, Value};
 use std::sync::Arc;
 
-/// So many sizes of partitions stand for all: the largest is the mean of the largest fiftieth.
+/// Number of partition sizes that represent all: the largest is the mean of the largest fiftieth.
 const PARTITION_SIZES: usize = 50;
-/// What is compressed at once: a chunk of Cassandra's tables by default.
+/// Amount that is compressed at once, bytes: Cassandra's default chunk of a table.
 const CHUNK_BYTES: usize = 16 << 10;
-/// Chunks whose mean is taken.
+/// Maximum number of chunks whose mean is taken.
 const CHUNKS_MAX: usize = 16;
-/// Halvings after which the part that does not compress is known to a thousandth.
+/// Number of bisection steps after which the incompressible part is known to a thousandth.
 const HALVINGS: usize = 12;
-/// How much more of texts and blobs may have to be random than they are by themselves, since other
-/// columns of the twin may compress better than the table's.
+/// Maximum factor on the random part of texts and blobs. The part may have to be larger than the
+/// values' own, since other columns of the twin may compress better than the table's.
 const SQUEEZE_MAX: f64 = 3.0;
-/// A column that has a value nearly always has it always.
+/// Share of missing values below which a column counts as always having a value.
 const MISSING_MIN: f64 = 0.002;
 
-/// A workload file that makes a table like another, and what it was made to be like.
+/// A workload file that creates a similar table, with the similarity reached.
 #[derive(Clone, Debug)]
 pub struct Twin {
-    /// The file.
+    /// Text of the file.
     pub text: String,
     /// Mean bytes of keys and values in a row, of the table and of its twin.
     pub row_bytes: [f64; 2],
-    /// What LZ4 leaves of the values beside the key, as a share, of the table and of its twin.
+    /// Share that LZ4 leaves of the non-key values, of the table and of its twin.
     pub compressed: [f64; 2],
-    /// Mean rows of a partition, as far as they were counted, and of its twin.
+    /// Mean number of rows of a partition, as far as they were counted, and of its twin.
     pub partition_rows: [f64; 2],
-    /// Columns that the twin has without values: nobody knows how to make their types.
+    /// Columns that have no values in the twin, because their types cannot be generated.
     pub without: Vec<String>,
 }
 
 impl TableSample {
-    /// The workload file of a twin.
+    /// Returns the workload file of a twin.
     ///
     /// # Errors
-    /// A type cannot be read, or the file that was made does not compile, which is a mistake of
-    /// ours: a sentence.
+    /// A sentence, if a type cannot be parsed, or if the generated file does not compile, which is
+    /// a bug of cassay.
     pub fn twin(&self) -> Result<Twin, String> {
         let types = self.column_types()?;
         let builder = Builder {
@@ -77,7 +78,7 @@ impl TableSample {
         })
     }
 
-    /// Sizes of partitions that come one after the other; none where each has one row.
+    /// Returns the sizes of partitions in sequence; `None` if each has one row.
     fn groups(&self) -> Option<Vec<u64>> {
         if self.clustering().is_empty() {
             return None;
@@ -85,7 +86,7 @@ impl TableSample {
         let sizes = self.partitions.iter().map(|one| (one.rows_count.max(1) as f64, 1.0));
         let sizes = bins(&sizes.collect::<Vec<_>>(), PARTITION_SIZES);
         let mut sizes = whole(&sizes, 1);
-        // Large ones are not neighbours: whoever loads a part of the rows has some of each.
+        // Large ones are spread out, so that a part of the rows contains some of each size.
         let mut keyed: Vec<(u64, u64)> =
             sizes.drain(..).enumerate().map(|(at, size)| (mix(at as u64), size)).collect();
         keyed.sort_unstable();
@@ -93,8 +94,8 @@ impl TableSample {
         sizes.iter().any(|size| *size > 1).then_some(sizes)
     }
 
-    /// Mean bytes of keys and values in a row: rows of large partitions count for those that were
-    /// not read.
+    /// Returns the mean bytes of keys and values in a row: rows of large partitions also count for
+    /// those that were not read.
     fn row_bytes(&self) -> f64 {
         let (mut bytes, mut rows) = (0.0, 0.0);
         for partition in &self.partitions {
@@ -109,7 +110,7 @@ impl TableSample {
 }
 
 impl SampledPartition {
-    /// For how many rows each that was read stands.
+    /// Returns the number of rows that each sampled row represents.
     fn weight(&self) -> f64 {
         self.rows_count.max(1) as f64 / self.rows.len().max(1) as f64
     }
@@ -129,14 +130,14 @@ struct Builder<'a> {
 }
 
 impl Builder<'_> {
-    /// The file whose values compress to such a share, and its program.
+    /// Returns the file whose values compress to this share, and its program.
     fn like(&self, compressed: f64) -> Result<(String, Arc<Program>), String> {
         let key_columns = self.sample.partition_key().len() + self.sample.clustering().len();
         let made = |squeeze: f64| self.compiled(squeeze);
         let share = |program: &Arc<Program>| program_compressed_share(program, key_columns);
         let (mut low, mut high) = (0.0, SQUEEZE_MAX);
         let [least, most] = [made(low)?, made(high)?];
-        // Where no text or blob can be squeezed, all are the same.
+        // If no text or blob can be squeezed, all are equal.
         if share(&most.1) - share(&least.1) < 0.01 {
             return made(1.0);
         }
@@ -151,7 +152,7 @@ impl Builder<'_> {
         made((low + high) / 2.0)
     }
 
-    /// The file, with a read that is checked if there can be one, and its program.
+    /// Returns the file, with a checked read if possible, and its program.
     fn compiled(&self, squeeze: f64) -> Result<(String, Arc<Program>), String> {
         let compile =
             |text: &str| compile_file("twin", text, &Spec::new("", 100_000, 1), &no_files);
@@ -256,7 +257,7 @@ impl Builder<'_> {
         )
     }
 
-    /// Whether what was written to a column can be compared with what is read.
+    /// Returns true if a column's values can be compared with those that are read.
     fn can_be_checked(&self, at: usize) -> bool {
         let is_ordered_by_server = matches!(
             self.types[at],
@@ -267,14 +268,15 @@ impl Builder<'_> {
             && self.missing(at) < MISSING_MIN
     }
 
-    /// Columns that get no values.
+    /// Returns the columns without values.
     fn without(&self) -> Vec<String> {
         let columns = self.sample.columns.iter().enumerate();
         let without = columns.filter(|(at, _)| self.value(*at, 1.0).is_none());
         without.map(|(_, column)| column.name.clone()).collect()
     }
 
-    /// How a column is made; none if nobody knows how, or if it never has a value.
+    /// Returns the generator of a column; `None` if its type cannot be generated, or if it never
+    /// has a value.
     fn value(&self, at: usize, squeeze: f64) -> Option<String> {
         let cells = self.cells(at);
         let typ = &self.types[at];
@@ -315,22 +317,23 @@ impl Builder<'_> {
         }
     }
 
-    /// Whether a column is the one that makes all partitions different: the first that can.
+    /// Returns true if a column is the one that makes all partitions different: the first that can.
     fn is_carrier(&self, at: usize) -> bool {
         let key = self.sample.partition_key();
         let can = |column: &&usize| unique(&self.cells(**column), &self.types[**column]).is_some();
         key.iter().find(can) == Some(&at)
     }
 
-    /// The clustering column that makes all rows of a partition different: the last that can.
+    /// Returns the clustering column that makes all rows of a partition different: the last that
+    /// can.
     fn places(&self) -> Option<usize> {
         self.groups.as_ref()?;
         let can = |at: &usize| by_place(&self.cells(*at), &self.types[*at]).is_some();
         self.sample.clustering().into_iter().rfind(can)
     }
 
-    /// The values of a column that were seen, each with the rows that it stands for. Those of a
-    /// whole partition stand for one.
+    /// Returns the sampled values of a column, each with the number of rows that it represents.
+    /// Values of a whole partition represent one.
     fn cells(&self, at: usize) -> Vec<(&Value, f64)> {
         let role = self.sample.columns[at].role;
         let is_shared = matches!(role, ColumnRole::Partition | ColumnRole::Static);
@@ -348,7 +351,7 @@ impl Builder<'_> {
         all.filter(|(value, _)| !value.is_null()).collect()
     }
 
-    /// The share of rows without a value of a column.
+    /// Returns the share of rows without a value of a column.
     fn missing(&self, at: usize) -> f64 {
         let (mut missing, mut all) = (0.0, 0.0);
         for partition in &self.sample.partitions {
@@ -369,8 +372,8 @@ impl Builder<'_> {
     }
 }
 
-/// Whether values of a clustering column differ by their row rather than by their place: those that
-/// are nowhere the same in real tables.
+/// Returns true if values of a clustering column differ by row rather than by position: those that
+/// repeat nowhere in real tables.
 fn is_scattered(typ: &CqlType, cells: &[(&Value, f64)]) -> bool {
     match typ {
         CqlType::Uuid | CqlType::Timeuuid | CqlType::Timestamp => true,
@@ -381,8 +384,8 @@ fn is_scattered(typ: &CqlType, cells: &[(&Value, f64)]) -> bool {
     }
 }
 
-/// What LZ4 leaves of chunks of rows, as a share. Cells of a row are `[int length][bytes]`; so many
-/// first ones are left out.
+/// Returns the share that LZ4 leaves of chunks of rows. Cells of a row are `[int length][bytes]`;
+/// the first `without` cells are left out.
 fn compressed_share(rows: impl Iterator<Item = Vec<u8>>, without: usize) -> f64 {
     let mut chunk = Vec::with_capacity(CHUNK_BYTES * 2);
     let (mut before, mut after, mut count) = (0, 0, 0);
@@ -404,7 +407,7 @@ fn compressed_share(rows: impl Iterator<Item = Vec<u8>>, without: usize) -> f64 
     after as f64 / before.max(1) as f64
 }
 
-/// The bytes behind so many cells.
+/// Returns the bytes after the first `cells` cells.
 fn behind(mut row: &[u8], cells: usize) -> &[u8] {
     for _ in 0..cells {
         let Some((length, rest)) = row.split_first_chunk::<4>() else {
@@ -422,7 +425,7 @@ fn row_bytes(row: &[Value]) -> Vec<u8> {
     bytes
 }
 
-/// As [`compressed_share`], of the rows of a program.
+/// Does the same as [`compressed_share`] for the rows of a program.
 fn program_compressed_share(program: &Arc<Program>, key_columns: usize) -> f64 {
     let mut generator = program.generator(Stage::Load);
     let rows = (0..program.rows()).map(|n| {
@@ -434,7 +437,7 @@ fn program_compressed_share(program: &Arc<Program>, key_columns: usize) -> f64 {
     compressed_share(rows, key_columns)
 }
 
-/// Mean bytes of keys and values in the first rows.
+/// Returns the mean bytes of keys and values in the first rows.
 fn program_row_bytes(program: &Arc<Program>) -> f64 {
     const ROWS: u64 = 5000;
     let mut generator = program.generator(Stage::Load);

@@ -1,18 +1,18 @@
-//! Primary keys of a table like another: partitions that are all different, rows that are in each,
-//! as many as the other table has them.
+//! Primary keys of a similar table: different partitions, and the rows in each, in the same numbers
+//! as in the original.
 
 use super::shape::{Cells, expression, fields_at, range};
 use super::yaml_text::quoted;
 use cql::value::CqlType;
 
-/// Milliseconds between rows where nothing is known.
+/// Default time between rows, ms.
 const STEP_MS: i64 = 1000;
-/// Where times begin where nothing is known: 2024-01-01.
+/// Default start of times: 2024-01-01.
 const START_MS: i64 = 1_704_067_200_000;
-/// A random text of this many characters is as good as sure to be another for each number.
+/// Number of characters from which on a random text is almost certainly different for each number.
 const UNIQUE_CHARACTERS: f64 = 16.0;
 
-/// A value for each number, all different, like those of a column; if the type can have them.
+/// Returns different values for all numbers, similar to those of a column, if the type permits.
 pub(super) fn unique(cells: &Cells<'_>, typ: &CqlType) -> Option<String> {
     let length = mean_length(cells);
     Some(match typ {
@@ -22,7 +22,7 @@ pub(super) fn unique(cells: &Cells<'_>, typ: &CqlType) -> Option<String> {
         CqlType::Text | CqlType::Ascii if length >= UNIQUE_CHARACTERS => {
             format!("text({})", length.round())
         }
-        // Digits, as many as the texts have characters, where they leave room for many rows.
+        // Digits, as many as the texts have characters, if they allow for many rows.
         CqlType::Text | CqlType::Ascii => digits(length),
         CqlType::Blob if length >= UNIQUE_CHARACTERS => format!("blob({})", length.round()),
         CqlType::Blob | CqlType::Varint => "row".to_owned(),
@@ -34,7 +34,7 @@ pub(super) fn unique(cells: &Cells<'_>, typ: &CqlType) -> Option<String> {
     })
 }
 
-/// A value for each place in a partition, from 0, all different.
+/// Returns different values for all positions in a partition, from 0.
 pub(super) fn by_place(cells: &Cells<'_>, typ: &CqlType) -> Option<String> {
     let from = range(cells).map_or(0, |(from, _)| from.max(0));
     Some(match typ {
@@ -45,7 +45,7 @@ pub(super) fn by_place(cells: &Cells<'_>, typ: &CqlType) -> Option<String> {
     })
 }
 
-/// Field by field: the first that can be different is.
+/// Builds a tuple field by field: the first field that can be unique is.
 fn tuple<'t>(cells: &Cells<'_>, types: impl Iterator<Item = &'t CqlType>) -> Option<String> {
     let mut is_unique = false;
     let mut fields = Vec::new();
@@ -68,22 +68,22 @@ fn mean_length(cells: &Cells<'_>) -> f64 {
     bytes.len() as f64 / cells.len().max(1) as f64
 }
 
-/// `row(from=10000000)`: numbers of so many digits.
+/// Returns `row(from=10000000)`: numbers with this many digits.
 fn digits(length: f64) -> String {
-    // Nine digits are the least: a billion rows must not run into the next length.
+    // At least nine digits: a billion rows must not overflow into the next length.
     let places = (length.round() as u32).clamp(9, 18);
     format!("row(from={})", 10u64.pow(places - 1))
 }
 
-/// Times from the first that was seen on.
+/// Returns times from the first observed one.
 fn times(cells: &Cells<'_>) -> String {
     let first = range(cells).map_or(START_MS, |(from, _)| from);
-    // What a workload file takes: 1970 to 9999.
+    // The range that a workload file accepts: 1970 to 9999.
     let start = first.clamp(0, 253_402_300_799_999);
     format!("timestamp(start={start}, step={STEP_MS}ms)")
 }
 
-/// A value of a workload file, with the keys that go with its expression.
+/// Formats a value of a workload file, with the keys beside its expression.
 pub(super) fn value(expression: &str, more: &[(&str, String)]) -> String {
     if more.is_empty() {
         return quoted(expression);

@@ -1,6 +1,6 @@
-//! Texts as YAML and as expressions of a workload file have them.
+//! Formats texts for YAML, and for expressions of a workload file.
 
-/// A text in YAML's double quotes, whatever it holds.
+/// Puts a text in YAML's double quotes, with escapes.
 pub(super) fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
     for c in text.chars() {
@@ -15,13 +15,13 @@ pub(super) fn quoted(text: &str) -> String {
     out
 }
 
-/// A text in the single quotes of an expression.
+/// Puts a text in the single quotes of an expression.
 pub(super) fn word(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }
 
-/// A CQL statement as an entry of a list or mapping: behind `|`, on a line of its own, indented by
-/// so many blanks.
+/// Formats a CQL statement as an entry of a list or mapping: after `|`, on lines of its own,
+/// indented by `indent` blanks.
 pub(super) fn block(cql: &str, indent: usize) -> String {
     let blanks = " ".repeat(indent);
     let lines: Vec<String> = cql.lines().map(|line| format!("{blanks}{line}")).collect();

@@ -1,4 +1,4 @@
-//! Workloads that are accounted for: rows that are deleted, counters, registers.
+//! Tests workloads with full accounting: deleted rows, counters, registers.
 
 use crate::checks::body;
 use crate::{program, spec_with};
@@ -6,7 +6,7 @@ use cql::response::RawRows;
 use std::collections::BTreeSet;
 use workload::{Check, Generator, Operation, RegisterRequest, Stage};
 
-/// The values that an operation binds, as numbers; those that are none are left out.
+/// Returns the values that an operation binds and that are numbers.
 fn bound(generator: &mut Generator) -> Vec<i64> {
     let mut out = Vec::new();
     generator.append_values(&mut out);

@@ -1,4 +1,4 @@
-//! The hot path allocates nothing, counted per thread by an allocator that counts.
+//! Tests that the hot path allocates nothing, by a counting allocator per thread.
 
 use std::cell::Cell;
 

@@ -1,4 +1,4 @@
-//! What a read must return: right, missing, stale, wrong and unknown are told apart.
+//! Tests the verdicts on reads: right, missing, stale, wrong and unknown.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ const NAMES: [&str; 6] = [
     "kv",
 ];
 
-/// A RESULT of kind Rows without metadata.
+/// Returns a RESULT of kind Rows without metadata.
 pub(crate) fn body(rows: &[Cells]) -> Vec<u8> {
     let columns = rows.first().map_or(1, Vec::len);
     let mut body = Vec::new();
@@ -43,7 +43,7 @@ pub(crate) fn check(generator: &mut Generator, operation: Operation, rows: &[Cel
     )
 }
 
-/// The values that a stage's operation `n` writes.
+/// Returns the values that a stage's operation `n` writes.
 pub(crate) fn written(program: &Arc<Program>, stage: Stage, n: u64) -> Vec<Vec<u8>> {
     let mut generator = program.generator(stage);
     let operation = generator.begin(n);
@@ -57,7 +57,7 @@ fn some(values: &[Vec<u8>]) -> Cells {
     values.iter().cloned().map(Some).collect()
 }
 
-/// The row as `SELECT` returns it, for the values that an operation writes.
+/// Returns the row as `SELECT` returns it, for the values that an operation writes.
 pub(crate) fn row(program: &Program, values: &[Vec<u8>]) -> Cells {
     match program.name() {
         "standard1" => some(&values[..values.len() - 1]),
@@ -245,7 +245,7 @@ fn an_inserted_row_that_is_absent_is_unknown() {
     assert_eq!(check(&mut main, beyond, &[]), Check::Unknown);
 }
 
-/// The operation of the main stage that reads `cycle` or a later one of its machine and sensor.
+/// Returns the loaded rows in the partition of `cycle`, the newest first.
 fn iot_partition(program: &Arc<Program>, cycle: u64, cycles: u64) -> Vec<Cells> {
     let first = written(program, Stage::Load, cycle);
     let mut rows: Vec<Cells> = (0..cycles)
@@ -279,7 +279,7 @@ fn an_iot_read_takes_any_newest_rows_of_its_partition_and_nothing_else() {
     assert_eq!(check(&mut main, operation, &unordered), Check::Wrong);
     let stranger = iot_partition(&program, 56, 200);
     assert_eq!(check(&mut main, operation, &stranger[..1]), Check::Wrong);
-    // Fewer rows than the limit are all there are: the cycle's own row must be among them.
+    // Fewer rows than the limit are all rows, so the cycle's own row must be among them.
     let own = written(&program, Stage::Load, 55)[2].clone();
     let others: Vec<Cells> = rows
         .iter()
@@ -292,8 +292,8 @@ fn an_iot_read_takes_any_newest_rows_of_its_partition_and_nothing_else() {
     assert_eq!(check(&mut main, unwritten, &[]), Check::Unknown);
 }
 
-/// A partition of cql-tabular with 12 loaded rows, of which a read asks for the first ones in the
-/// order of their text: 0, 1, 10, 11, 2, …
+/// A partition of cql-tabular with 12 loaded rows. A read requests the first ones in the order of
+/// their text: 0, 1, 10, 11, 2, …
 #[test]
 fn a_row_of_a_partition_that_is_left_out_is_missing_and_rows_in_another_order_are_wrong() {
     let mut spec = spec_with("cql-tabular", &[], &[("read", 1.0)]);

@@ -1,11 +1,10 @@
-//! Values of which a share compresses away: how far LZ4 takes them, and that they are verified.
+//! Tests compressible values: their size with LZ4, and their verification.
 
 use crate::checks::{check, row, written};
 use crate::{program, spec_with};
 use workload::{Check, Stage};
 
-/// LZ4 leaves the random share, and up to eight bytes per pattern of 64 for where it begins and
-/// ends.
+/// LZ4 leaves the random share, and up to eight bytes per pattern of 64 for its beginning and end.
 #[test]
 fn what_is_asked_to_compress_away_does() {
     for (use_, size) in [("kv", "value_size"), ("standard1", "column_size")] {
@@ -23,7 +22,7 @@ fn what_is_asked_to_compress_away_does() {
     }
 }
 
-/// A write of kv binds a key of 16 bytes and a value; a deletion the key alone.
+/// A write of kv binds a key of 16 bytes and a value, a deletion only the key.
 #[test]
 fn what_a_write_writes_is_counted_without_the_lengths_before_it() {
     let bytes = |mix: &[(&str, f64)]| {
@@ -62,7 +61,7 @@ fn compressible_values_are_verified_as_random_ones_are() {
             let operation = verify.begin(n);
             let right = row(&program, &written(&program, Stage::Load, operation.key));
             let mut broken = right.clone();
-            // The last byte is one of those that compress.
+            // The last byte belongs to the compressible ones.
             let last = broken.last_mut().and_then(Option::as_mut).and_then(|cell| cell.last_mut());
             *last.expect("a value") ^= 1;
             assert_eq!(check(&mut verify, operation, &[right]), Check::Right);

@@ -6,11 +6,11 @@ use crate::{program, spec, spec_with};
 
 const OPERATIONS: u64 = 1000;
 
-/// What to do when this fails. If you did not mean to change what workloads generate, you have
-/// broken it: data written by earlier versions no longer verifies, and results no longer compare.
-/// If you did mean it, say so in CHANGELOG.md, and copy the new fingerprints from the failure
-/// message. The bytes of `standard1` are cassandra-stress's and those of `cql-iot`'s machines,
-/// stations and times are NoSQLBench's: they may never change for their load stage.
+/// If this fails and you did not mean to change what workloads generate, you have broken it: data
+/// written by earlier versions no longer verifies, and results no longer compare. If you did mean
+/// it, say so in CHANGELOG.md, and copy the new fingerprints from the failure message. The bytes of
+/// `standard1` are cassandra-stress's, and those of `cql-iot`'s machines, stations and times are
+/// NoSQLBench's: they may never change for their load stage.
 #[test]
 fn the_generated_bytes_are_those_of_earlier_versions() {
     let specs = [

@@ -1,4 +1,4 @@
-//! The workloads from the outside: what the engine and the study rely on.
+//! Tests the workloads from the outside: the behaviour that the engine and the study rely on.
 
 mod accounts;
 mod allocations;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use workload::{ParamValue, Program, Spec, compile};
 
-/// A spec without parameters: 1000 rows, the workload's default mix.
+/// Returns a spec without parameters: 1000 rows, the workload's default mix.
 pub(crate) fn spec(use_: &str) -> Spec {
     Spec {
         epoch: 3,
@@ -22,7 +22,7 @@ pub(crate) fn spec(use_: &str) -> Spec {
     }
 }
 
-/// As [`spec`], with text parameters and a mix.
+/// Like [`spec`], with text parameters and a mix.
 pub(crate) fn spec_with(use_: &str, params: &[(&str, &str)], mix: &[(&str, f64)]) -> Spec {
     let mut spec = spec(use_);
     for (name, value) in params {
@@ -37,7 +37,7 @@ pub(crate) fn program(spec: &Spec) -> Arc<Program> {
     Arc::new(compile(spec).unwrap_or_else(|problems| panic!("{problems:#?}")))
 }
 
-/// The bodies `[int length][bytes]` in `bytes`.
+/// Returns the bodies of the `[int length][bytes]` in `bytes`.
 pub(crate) fn values(mut bytes: &[u8]) -> Vec<&[u8]> {
     let mut values = Vec::new();
     while let Some((length, rest)) = bytes.split_first_chunk::<4>() {
@@ -49,7 +49,7 @@ pub(crate) fn values(mut bytes: &[u8]) -> Vec<&[u8]> {
     values
 }
 
-/// Breaks a line into lines of about 80 characters, so that expectations can be read.
+/// Breaks a line into lines of about 80 characters, so that expectations are readable.
 pub(crate) fn wrapped(line: &str) -> String {
     let mut text = String::new();
     let mut column = 0;

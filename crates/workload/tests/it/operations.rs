@@ -1,4 +1,4 @@
-//! Operations are a pure function of seed and number, and follow the mix and the distribution.
+//! Tests that operations are a pure function of seed and number, and follow mix and distribution.
 
 use proptest::prelude::*;
 use workload::{Spec, Stage};
@@ -154,7 +154,7 @@ fn latest_reads_crowd_around_the_newest_row_and_only_touch_inserted_windows() {
     );
 }
 
-/// The share of the first `ranks` of zipf(0.99), averaged over two sizes that bracket the test's.
+/// Returns the share of the first `ranks` of zipf(0.99), averaged over two sizes around the test's.
 fn exact_share(ranks: u64, low: u64, high: u64) -> f64 {
     let sum = |count: u64| (1..=count).map(|k| (k as f64).powf(-0.99)).sum::<f64>();
     let share = |count| sum(ranks) / sum(count);

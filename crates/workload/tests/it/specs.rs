@@ -1,11 +1,11 @@
-//! Mistakes in a spec: all of them at once, each with its path, its limit and a way out.
+//! Tests mistakes in a spec: all are reported at once, each with its path, its limit and a hint.
 
 use expect_test::{Expect, expect};
 use workload::{ParamValue, Problem, Replication, Spec, compile, names};
 
 use crate::{spec, spec_with, wrapped};
 
-/// Every mistake of a spec on a line of its own.
+/// Returns every mistake of a spec on its own line.
 fn mistakes(spec: &Spec) -> String {
     let problems = compile(spec).map(|_| ()).expect_err("the spec has mistakes");
     let line = |problem: Problem| {
@@ -217,7 +217,7 @@ fn every_named_workload_compiles_as_its_reference_describes_it() {
             if is_file {
                 continue;
             }
-            // Writing a default down must not change anything.
+            // Stating a default explicitly must not change anything.
             let written = compile(&spec_with(named.name, &[(param, default)], &[])).unwrap();
             let [a, b] = [written, compile(&spec(named.name)).unwrap()].map(std::sync::Arc::new);
             assert_eq!(a.fingerprint(100), b.fingerprint(100), "{param}");

@@ -1,4 +1,4 @@
-//! Schemas and statements, as the server sees them.
+//! Tests schemas and statements against the server's rules.
 
 use expect_test::{Expect, expect};
 use workload::{Replication, Spec};

@@ -1,4 +1,4 @@
-//! The script is run, with every shell that this machine has, on archives that are made up.
+//! Runs the script with every shell of this machine, on made-up archives.
 
 use super::*;
 use crate::dist::archive::{self, Contents, Packed};
@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// Shells that call themselves POSIX; `sh` is one of them everywhere.
+/// POSIX shells; `sh` is one of them everywhere.
 const SHELLS: [&[&str]; 4] = [&["sh"], &["dash"], &["busybox", "sh"], &["bash", "--posix"]];
 
-/// A folder with a release in it, and one to install into. It is removed when it is dropped.
+/// A folder with a release, and one as the destination. Both are removed when this is dropped.
 struct Place {
     root: PathBuf,
 }
@@ -30,7 +30,7 @@ impl Place {
         self.root.join(name).display().to_string()
     }
 
-    /// Makes a release of this machine's processor with one more file, `more`.
+    /// Makes a release for this machine's processor with one additional file, `more`.
     fn release(&self, number: &str, more: &str) {
         let one = ours();
         let mut contents = Contents::new();
@@ -50,7 +50,7 @@ impl Place {
         std::fs::write(self.path(&format!("release/{NAME}")), script).unwrap();
     }
 
-    /// Runs the script; what it said, or what was said when it failed.
+    /// Runs the script, and returns its output, or the error.
     fn run(&self, shell: &[&str], arguments: &[&str]) -> Result<String> {
         let script = self.path(&format!("release/{NAME}"));
         let words = [&shell[1..], &[script.as_str()][..], arguments].concat();
@@ -61,7 +61,7 @@ impl Place {
         process::output_with(shell[0], &words, &own)
     }
 
-    /// Every path below `to` with its permissions and its text; `/` alone for folders.
+    /// Returns every path below `to` with its permissions and its text, `/` for folders.
     fn below(&self, to: &str) -> BTreeMap<String, (u32, String)> {
         fn walk(folder: &Path, root: &Path, found: &mut BTreeMap<String, (u32, String)>) {
             for entry in std::fs::read_dir(folder).unwrap() {
@@ -244,7 +244,7 @@ fn other_systems_are_told_why_and_what_to_do() {
     }
 }
 
-/// A download that ended too early must not have done half of it.
+/// A truncated download must not do half of the installation.
 #[test]
 fn a_script_that_was_cut_off_anywhere_does_nothing() {
     let place = Place::new("cut");

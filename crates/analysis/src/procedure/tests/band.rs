@@ -1,4 +1,4 @@
-//! A band, approached from either side.
+//! Tests a band, approached from either side.
 
 use super::*;
 

@@ -1,8 +1,8 @@
-//! One point for hours: its turns, and their windows.
+//! Tests one point for hours: its turns, and their windows.
 
 use super::*;
 
-/// Another number for each role.
+/// Returns a different number for each role.
 pub(super) fn number_of(role: Role) -> u64 {
     match role {
         Role::Probe => 0,
@@ -47,7 +47,7 @@ fn the_turns_of_an_endurance_have_windows_of_their_own_and_come_whatever_fails()
         seen.push(SeenTrial { point, role, found });
     }
     assert_eq!(procedure.next(&seen), Next::Answer(Answer::Complete));
-    // Of others a hold is three times as long as what the study says.
+    // In other procedures a hold is three times as long as the study's window.
     let fixed = Procedure::from(Fixed(Point::Threads(8)));
     assert_eq!(fixed.window_ns(Role::Hold, 60), 180);
     assert_eq!(fixed.window_ns(Role::Probe, 60), 60);

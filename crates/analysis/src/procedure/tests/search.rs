@@ -1,9 +1,10 @@
-//! Searches for the most load within a bound: their paths, their answers, and how near they come.
+//! Tests searches for the highest load within a bound: their paths, their answers, and their
+//! precision.
 
 use super::*;
 
 /// p99 of 1 ÷ (1 − r/100) ms at r op/s, as [`Server`] has it from 3 ms on: the bound of 10 times
-/// the least is met at nine tenths of what the server can do.
+/// the least is met at nine tenths of the server's limit.
 const SERVER: Server = Server {
     service_ms: 1.0 / 3.0,
     ops_per_s: 100_000.0,
@@ -39,7 +40,7 @@ pub(super) fn any() -> impl Strategy<Value = Search> {
     })
 }
 
-/// `1000 pass, 2000 fail, hold 1400 pass`, and the answer.
+/// For example `1000 pass, 2000 fail, hold 1400 pass`, and the answer.
 fn path(procedure: &Search, server: &Server) -> String {
     let procedure = Procedure::from(procedure.clone());
     let next = |seen: &[SeenTrial]| procedure.next(seen);
@@ -91,8 +92,8 @@ fn a_search_goes_down_where_its_begin_is_too_much_and_says_where_it_gave_up() {
     expected.assert_eq(&path(&peak(10_000, 70_000), &SERVER));
 }
 
-/// The same rates pass and fail, as on a machine that other programs interrupt: what is said is
-/// what all trials together say.
+/// The same rates pass and fail, as on a machine that other programs interrupt: the answer uses all
+/// trials together.
 #[test]
 fn a_search_that_nothing_held_says_between_which_loads_the_most_is() {
     let seen = |rate: u64, role: Role, p99_ms: f64| SeenTrial {
@@ -167,7 +168,7 @@ fn a_share_of_what_was_found_is_measured_once() {
         at 81 threads the median was 10.1 ms
     "#]];
     expected.assert_eq(&path(&search, &CALM));
-    // Where nothing is found there is nothing to take a share of.
+    // The share needs a result.
     let slow = Server {
         service_ms: 40.0,
         ..CALM
@@ -175,7 +176,7 @@ fn a_share_of_what_was_found_is_measured_once() {
     assert!(!path(&search, &slow).contains("expected"));
 }
 
-/// What is next after probes that came to this.
+/// Returns the next step after probes with these results.
 fn after(found: &[TrialOutcome]) -> Next {
     let search = peak(1000, 100_000);
     let mut seen: Vec<SeenTrial> = Vec::new();
@@ -202,7 +203,7 @@ fn each_thing_that_a_load_must_keep_to_fails_a_probe() {
     assert_eq!(after(&[fine()]), next(2000));
     let mut many: Vec<TrialOutcome> = vec![fine(); 6];
     many[0].latency_ms.p99.value = Known::Exactly(10.1);
-    // That nobody saw the end of, it is not within anything.
+    // A lower bound within the limit does not keep to it.
     many[1].latency_ms.p99.value = Known::AtLeast(2.0);
     many[2].shortfall = 0.011;
     many[3].error_share = 0.0011;
@@ -271,13 +272,13 @@ fn a_client_at_its_limit_ends_a_search_and_a_disturbance_does_when_it_comes_agai
     assert_eq!(after(&[fine(), disturbed()]), again);
     assert_eq!(after(&[fine(), disturbed(), disturbed()]), again);
     let thrice = [fine(), disturbed(), disturbed(), disturbed()];
-    // What was kept all the same shows that more may be: on to the next.
+    // The kept bound shows that more may be possible: on to the next.
     let on = Next::Measure(vec![Ask::probe(Point::Rate(4000))]);
     assert_eq!(after(&thrice), on);
 }
 
-/// A machine on which others take up to nine tenths of the CPU for most of the time, and which is
-/// said to be shared. Latency suffers from them at every load, throughput where it is scarce.
+/// A machine on which other programs take up to nine tenths of the CPU for most of the time, and
+/// which is declared as shared. Latency suffers at every load, throughput only if CPU is scarce.
 #[test]
 fn on_a_busy_machine_the_range_that_is_found_holds_the_planted_peak() {
     let searches = 400;
@@ -296,7 +297,7 @@ fn on_a_busy_machine_the_range_that_is_found_holds_the_planted_peak() {
             seen.push(disturbed_trial(ask, &mut chance));
         };
         let (low, high) = match (ending.at(), ending.range()) {
-            // As near as a search of a calm server comes.
+            // As near as a search on a calm server comes.
             (Some(at), _) => (at.value() * 0.98, at.value() * 1.02),
             (None, Some(range)) => (
                 range.always.map_or(0.0, Point::value),
@@ -312,13 +313,13 @@ fn on_a_busy_machine_the_range_that_is_found_holds_the_planted_peak() {
     assert!(f64::from(told) >= 0.5 * searches as f64, "{told}");
 }
 
-/// A trial of [`SERVER`] beside others, who come and go within its window.
+/// A trial of [`SERVER`] together with other programs that come and go within its window.
 fn disturbed_trial(ask: Ask, chance: &mut Chance) -> SeenTrial {
     let mut trial = SERVER.trial(ask);
     let others = (chance.uniform() * 1.2).min(0.9);
     let found = trial.found.as_mut().expect("it fails nowhere");
     let rate = ask.point.value();
-    // They take throughput, but for the seconds in which they are away.
+    // They take throughput, except in the seconds in which they are idle.
     let left = SERVER.ops_per_s * (1.0 - (others - 0.2).max(0.0));
     found.ops_per_s = rate.min(left);
     found.best_ops_per_s = rate.min(SERVER.ops_per_s * (1.0 - 0.1 * chance.uniform()));
@@ -330,8 +331,9 @@ fn disturbed_trial(ask: Ask, chance: &mut Chance) -> SeenTrial {
     trial
 }
 
-/// A client that shares its machine with the target is late when that is full: the search goes on
-/// below, and only where nothing but the client is above what it finds the client is the limit.
+/// A client that shares its machine with the target is late when the machine is full: the search
+/// goes on below. The client is the limit only if every load above the result fails because of the
+/// client.
 #[test]
 fn what_the_client_could_not_offer_is_too_much_and_no_limit_of_the_target() {
     let search = peak(1000, 100_000);
@@ -362,8 +364,7 @@ fn what_the_client_could_not_offer_is_too_much_and_no_limit_of_the_target() {
     assert_eq!(outcome(Next::Answer(by_client)), SearchOutcome::ClientLimit);
 }
 
-/// A probe saw by chance what does not hold: it is lowered until something holds twice, and given
-/// up after a sixth.
+/// A probe passed by chance: the load is lowered until one holds twice, and given up after a sixth.
 #[test]
 fn what_does_not_hold_is_lowered_and_never_bisected_again() {
     let search = peak(1000, 1_000_000);
@@ -404,8 +405,8 @@ fn what_does_not_hold_is_lowered_and_never_bisected_again() {
     );
 }
 
-/// The table of the research: at a noise of 5 % of p99, bisection with two holds is within 3 % of
-/// what was planted in nineteen of twenty searches, and a further hold confirms it in 95 %.
+/// The table of the research, at a noise of 5 % of p99. In nineteen of twenty searches, bisection
+/// with two holds is within 3 % of the planted peak. A further hold confirms it in 95 %.
 #[test]
 fn a_planted_peak_is_found_through_noise_and_a_further_hold_confirms_it() {
     const SEARCHES: u64 = 1500;
@@ -446,6 +447,6 @@ fn a_planted_peak_is_found_through_noise_and_a_further_hold_confirms_it() {
     let share = |count: u64| count as f64 / SEARCHES as f64;
     assert!(share(near) >= 0.95, "{}", share(near));
     assert!(share(confirmed) >= 0.95, "{}", share(confirmed));
-    // Each hold is three of them.
+    // Each hold counts as three of them.
     assert!(units / SEARCHES <= 22, "{}", units / SEARCHES);
 }

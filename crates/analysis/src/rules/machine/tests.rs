@@ -1,4 +1,4 @@
-//! Who else was there, on evidence that is healthy but for one thing.
+//! Tests other programs, on evidence that is healthy except for one thing.
 
 use super::super::Outcome::{Fail, Pass, Unknown, Warn};
 use super::super::tests::{after, healthy};
@@ -32,7 +32,7 @@ fn rule(evidence: &Evidence, limits: &Limits, id: &str) -> (Outcome, String) {
     (rule.outcome, rule.detail)
 }
 
-/// V18 of a laptop after one change, with what is said first.
+/// V18 of a laptop after one change, with the first sentence.
 fn v18(change: impl FnOnce(&mut Machine, &mut Evidence)) -> (Outcome, String) {
     let (mut machine, mut evidence) = (laptop(), healthy());
     evidence.window.wait_ns = Some(evidence.window.cpu_ns);
@@ -71,7 +71,8 @@ fn a_laptop_that_is_used_is_suspect_and_invalid_only_where_client_or_nodes_wait(
     );
 }
 
-/// Nodes on the client's cores make it wait too: that is what is measured, and accuses nobody.
+/// Nodes on the client's cores make it wait too: that is measured on purpose, and accuses no
+/// program.
 #[test]
 fn waiting_for_the_nodes_is_not_laid_to_others() {
     let busy = |others: f64, nodes: f64| CpuUse {
@@ -139,7 +140,7 @@ fn what_cannot_be_read_or_told_apart_accuses_nobody_and_says_why() {
     }
 }
 
-/// The limits follow the window: 2 s of silence in a window of 10 s were no more than a limit.
+/// The limits follow the window: 2 s of silence in a window of 10 s only reached a limit.
 #[test]
 fn a_client_that_was_stopped_is_found_in_closed_loops_too() {
     for (stall_s, together_s, expected) in [
@@ -210,7 +211,7 @@ fn a_silence_of_the_target_is_told_from_slow_answers_and_from_an_absent_client()
         assert_eq!(outcome, expected, "{detail}");
     }
     let mut slow = healthy();
-    // Its answers take some two milliseconds; those of this one take that long.
+    // Its responses take some two milliseconds; those of this one take that long.
     slow.window.quiet_longest_s = 4.0 * slow.window.latency_median_s();
     let low = Limits {
         quiet_s: [0.001, 0.001],
@@ -220,7 +221,7 @@ fn a_silence_of_the_target_is_told_from_slow_answers_and_from_an_absent_client()
     assert_eq!((outcome, detail.contains("take that long")), (Pass, true));
 }
 
-/// A drain of seconds belongs to no window: its CPU time was set against the window's length.
+/// A drain of seconds belongs to no window: its CPU time was related to the window's length.
 #[test]
 fn the_drain_has_no_part_in_shares_of_the_window() {
     let mut window = Window::default();
@@ -269,7 +270,7 @@ fn a_ceiling_that_varies_is_not_trusted_where_it_decides() {
 
 #[test]
 fn a_client_that_fills_cores_of_its_own_is_the_limit_whatever_the_ceiling_says() {
-    // Of ten seconds on one core.
+    // In ten seconds on one core.
     for (cpu_s, expected) in [(8.0, None), (9.0, Some(Warn)), (9.9, Some(Fail))] {
         let full = |e: &mut Evidence, is_shared: bool| {
             (e.window.cpu_ns, e.shares_cores) = ((cpu_s * 1e9) as u64, is_shared);
@@ -277,7 +278,7 @@ fn a_client_that_fills_cores_of_its_own_is_the_limit_whatever_the_ceiling_says()
         let (verdict, bad) = after(|e| full(e, false));
         assert_eq!(bad.first().map(|rule| rule.1), expected, "{cpu_s}");
         assert_eq!(verdict == Verdict::Valid, expected.is_none());
-        // Where nodes use them too, it uses what they leave.
+        // If nodes use them too, it uses what they leave.
         assert_eq!(after(|e| full(e, true)).1, vec![]);
     }
 }

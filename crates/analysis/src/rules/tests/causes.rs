@@ -1,8 +1,8 @@
-//! What the nodes say of themselves, beside what they did.
+//! Tests that the nodes' own reports are shown with the errors.
 
 use super::*;
 
-/// A full volume was said to be an overload.
+/// A full volume was reported as an overload.
 #[test]
 fn what_the_nodes_tell_stands_beside_the_errors_that_it_explains() {
     let cause = "node1: its data volume was full";
@@ -18,7 +18,7 @@ fn what_the_nodes_tell_stands_beside_the_errors_that_it_explains() {
     }
 }
 
-/// What fails of it is what the trial is about.
+/// Failures of a fault are what the trial is about.
 #[test]
 fn a_time_out_while_something_is_broken_on_purpose_only_warns() {
     for (faults, expected) in [

@@ -1,9 +1,9 @@
-//! V1 and V6 on work that falls off the end of the window.
+//! Tests V1 and V6 on operations beyond the end of the window.
 
 use super::*;
 use measure::ClientCount;
 
-/// What V1 and V6 say of 20,000 operations that ended of `scheduled`.
+/// Returns how V1 and V6 judge 20,000 operations that ended of `scheduled`.
 fn judged(scheduled: f64, change: impl FnOnce(&mut Window)) -> [Outcome; 2] {
     let mut evidence = healthy();
     evidence.offered = Some(Offered {
@@ -18,8 +18,8 @@ fn judged(scheduled: f64, change: impl FnOnce(&mut Window)) -> [Outcome; 2] {
     })
 }
 
-/// A limit in flight once hid it: nothing was late for another reason, and what ended after the
-/// window counted as if it had been sent in it.
+/// A limit in flight once hid it: nothing was late for another reason, and operations that ended
+/// after the window counted as sent in it.
 #[test]
 fn what_a_limit_in_flight_holds_back_beyond_the_window_is_no_pass() {
     let sent_after = judged(20_000.0, |window| {
@@ -67,7 +67,7 @@ fn what_was_never_sent_must_be_among_the_lower_bounds() {
     assert_eq!(complete, Fail);
 }
 
-/// What is due in a window: all combinations of how long it is and what ends it.
+/// Operations due in a window: all combinations of its length and its end.
 #[test]
 fn what_was_scheduled_is_what_was_due_whatever_ends_the_window() {
     for (rate, span_s, count, due) in [
@@ -81,7 +81,7 @@ fn what_was_scheduled_is_what_was_due_whatever_ends_the_window() {
         (1000, 1.9991, Some(2000), 2000.0),
         (1000, 0.9992, Some(1000), 1000.0),
         (1, 60.0, Some(1), 1.0),
-        // By whichever comes first, and it was the time.
+        // By whichever comes first, and here it is the time.
         (1000, 2.0, Some(5000), 2000.0),
     ] {
         let offered = Offered::of(rate, span_s, count, false);

@@ -1,4 +1,4 @@
-//! What rules say, in words that stand alone.
+//! Tests that the rules' details can stand alone.
 
 use super::*;
 

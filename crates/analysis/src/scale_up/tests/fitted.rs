@@ -1,9 +1,9 @@
-//! Curves whose truth is known: coefficients, their intervals, and which is the best.
+//! Tests curves whose truth is known: coefficients, their intervals, and the choice of the best.
 
 use super::*;
 
-/// The points of known units on each socket, by block; what is off each place and each block as
-/// logarithms.
+/// Points with known units on each socket, by block; the deviations of each place and each block
+/// are logarithms.
 fn made(
     (model, truth): (Model, &[f64]),
     splits: &[&[u32]],
@@ -57,7 +57,7 @@ fn points_that_no_block_binds_to_the_others_are_in_no_curve() {
     let fit = fit_of(&found, Model::Amdahl).unwrap();
     assert_eq!(fit.points, 4);
     near(fit.coefficients[0].value, 0.05, 1e-6);
-    // Each point in a block of its own: nothing is known of one against another.
+    // Each point in a block of its own: none can be compared with another.
     for (at, point) in points.iter_mut().enumerate() {
         point.ops_per_s = vec![None; 5];
         point.ops_per_s[at] = Some(X1);
@@ -70,8 +70,8 @@ fn points_that_no_block_binds_to_the_others_are_in_no_curve() {
     assert_eq!(fit_of(&found, Model::Amdahl), Err(few));
 }
 
-/// With trials as the only observations the truth was held in about half. Of four blocks none are
-/// drawn again, which takes its time and does not see what places are off.
+/// With trials as the only observations, about half of the intervals held the truth. With four
+/// blocks nothing is resampled, which takes time and does not see the deviations of places.
 #[test]
 fn what_places_are_off_a_curve_is_in_its_intervals() {
     let splits: [&[u32]; 4] = [&[1], &[2], &[4], &[4, 4]];
@@ -130,7 +130,7 @@ fn a_curve_by_itself_is_compared_with_nothing() {
     assert!(said.contains(only), "{said}");
 }
 
-/// The upper end of κ was sought up to 1 only, and then lay below what was found.
+/// The upper end of κ was sought up to 1 only, and then lay below the estimate.
 #[test]
 fn an_interval_holds_what_was_found_however_large() {
     let splits: [&[u32]; 4] = [&[1], &[2], &[3], &[4]];
@@ -148,7 +148,7 @@ fn an_interval_holds_what_was_found_however_large() {
 
 #[test]
 fn an_interval_that_nothing_ends_has_no_upper_end() {
-    // Without one unit by itself, κ without end is a shape like others: 1 ÷ (N − 1).
+    // Without one unit by itself, unlimited κ is a shape like others: 1 ÷ (N − 1).
     let splits: [&[u32]; 4] = [&[2], &[3], &[4], &[5]];
     let off = |place: usize, block: usize| [0.01, -0.01, 0.005][(place + block) % 3];
     let points = made((Model::Usl, &[0.0, 30.0]), &splits, off, 3);
@@ -160,7 +160,7 @@ fn an_interval_that_nothing_ends_has_no_upper_end() {
     assert!(!said.contains("NaN"), "{said}");
 }
 
-/// N* of such points was 0, with 0 ÷ 0 op/s there, which made a record that nobody could read.
+/// N* of such points was 0, with 0 ÷ 0 op/s there, which made an unreadable record.
 #[test]
 fn throughput_that_sinks_from_the_first_unit_on_has_no_peak_that_is_no_number() {
     let machine = Machine {
@@ -181,7 +181,7 @@ fn throughput_that_sinks_from_the_first_unit_on_has_no_peak_that_is_no_number() 
     );
 }
 
-/// In how many of so many machines the interval of each coefficient of a model holds its truth.
+/// Returns for how many machines the interval of each coefficient holds the truth.
 fn covered((model, truth): (Model, &[f64]), blocks: usize, runs: u64) -> Vec<f64> {
     let mut held = vec![0; truth.len()];
     for seed in 0..runs {
@@ -206,7 +206,7 @@ fn coefficients_covered(cases: [(usize, u64); 3]) {
         for (model, truth) in models {
             let held = covered((model, truth), blocks, runs);
             println!("{model:?}, {blocks} blocks: {held:?}");
-            // 95 %, less three standard errors; wider than they say they may be.
+            // 95 %, less three standard errors; the intervals may be wider than stated.
             let least = 0.95 - 3.0 * (0.95 * 0.05 / runs as f64).sqrt();
             assert!(
                 held.iter().all(|held| *held >= least),

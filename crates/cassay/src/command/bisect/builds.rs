@@ -1,4 +1,4 @@
-//! The builds of a bisection, in their order: versions by their names, or a file.
+//! The builds of a bisection, in order: names of versions, or a file.
 
 use anyhow::{Context, Result, bail, ensure};
 use foreign::FileKind;
@@ -6,20 +6,20 @@ use std::path::Path;
 use versions::Release;
 use yaml::{Diagnostics, Limits, Node, Raw, SourceText};
 
-/// What stands for a revision in a file that has a command for all of them.
+/// Placeholder for a revision, in a file with one command for all of them.
 const REVISION: &str = "{revision}";
 
-/// A build: what it lays over the study.
+/// A build: the partial study that selects it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Build {
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// A partial study, as YAML on one line.
     pub over: String,
 }
 
 impl Build {
-    /// It as a variant of a study.
+    /// Returns it as a variant of a study.
     pub fn variant(&self) -> String {
         format!("'{}': {}", self.name, self.over)
     }
@@ -37,7 +37,8 @@ impl Build {
 /// Reads a list of versions, or a file.
 ///
 /// # Errors
-/// A version is none, the file cannot be read, or is of another form; fewer than two builds.
+/// A version is unknown, the file cannot be read or has another form, or there are fewer than two
+/// builds.
 pub fn read(text: &str) -> Result<Vec<Build>> {
     let path = Path::new(text);
     let builds = if path.is_file() {
@@ -92,7 +93,7 @@ fn of_file(name: &str, text: &str) -> Result<Vec<Build>> {
     }
 }
 
-/// `revisions`, each of which a command makes a folder of.
+/// Reads `revisions`, with the command that builds the folder of each.
 fn of_revisions(name: &str, root: &Node) -> Result<Vec<Build>> {
     let items = match root.at("revisions").map(|revisions| &revisions.raw) {
         Some(Raw::List(items)) => items.as_slice(),
@@ -110,7 +111,7 @@ fn of_revisions(name: &str, root: &Node) -> Result<Vec<Build>> {
     );
     let of_revision = |item: &Node| {
         let revision = item.text().with_context(|| format!("{name}: a revision is a text"))?;
-        // It becomes a part of commands and paths.
+        // It becomes part of commands and paths.
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
         ensure!(
             revision.chars().all(is_plain) && !revision.starts_with('-'),

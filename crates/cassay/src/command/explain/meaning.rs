@@ -1,43 +1,45 @@
-//! One meaning of one name, and how it is shown.
+//! One meaning of a name, and how it is shown.
 
 use crate::terminal;
 use serde_json::{Value, json};
 
 measure::word_enum! {
-    /// What it is that has a meaning.
+    /// Kind of thing that has a meaning.
     #[derive(PartialOrd, Ord)]
     pub(super) enum About {
+        /// A word of reports and of the terminal.
+        Word = "word",
         /// A rule by which a trial is judged.
         Rule = "rule",
-        /// A key of a study.
-        Key = "key",
-        /// A figure in files and reports.
-        Figure = "figure",
-        /// A word that is used throughout.
-        Word = "word",
+        /// Result of a command.
+        Exit = "exit code",
         /// A kind of fault.
         Fault = "fault",
-        /// How a command ended.
-        Exit = "exit code",
+        /// A key of a study.
+        Key = "key",
+        /// A term that the page of numbers defines.
+        Term = "term",
+        /// A figure in files and reports.
+        Figure = "figure",
     }
 }
 
-/// One meaning of one name.
+/// One meaning of a name.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Meaning {
     pub(super) about: About,
-    /// As it is written where it stands.
+    /// The name, as it is written.
     pub(super) name: String,
-    /// What else finds it.
+    /// Other names that find it.
     pub(super) also: Vec<String>,
-    /// What it means.
+    /// The explanation.
     pub(super) text: String,
-    /// More of it, each with what it is.
+    /// Additional texts, each with a label.
     pub(super) more: Vec<(String, String)>,
 }
 
 impl Meaning {
-    /// One that has no more to it.
+    /// Creates a meaning without additional texts.
     pub(super) fn new(about: About, name: impl Into<String>, text: impl Into<String>) -> Meaning {
         Meaning {
             about,
@@ -48,7 +50,7 @@ impl Meaning {
         }
     }
 
-    /// For programs.
+    /// Formats it as JSON.
     pub(super) fn to_json(&self) -> Value {
         let more = self.more.iter().map(|(what, text)| (what.clone(), json!(text)));
         json!({
@@ -59,7 +61,7 @@ impl Meaning {
         })
     }
 
-    /// For people.
+    /// Formats it for people.
     pub(super) fn lines(&self) -> String {
         let mut lines = format!("{} ({})\n", self.name, self.about);
         lines += &indented(&self.text, 2);
@@ -70,9 +72,9 @@ impl Meaning {
     }
 }
 
-/// A text in lines that fit the terminal, each so far in.
+/// Wraps a text to the terminal, with an indentation.
 pub(super) fn indented(text: &str, columns: usize) -> String {
-    // Longer lines are hard to read, however wide the terminal.
+    // Longer lines are hard to read, even on a wide terminal.
     let width = terminal::columns().clamp(40, 100);
     let (mut lines, mut line) = (String::new(), String::new());
     for word in text.split_whitespace() {

@@ -1,21 +1,24 @@
-//! Meanings from the pages that define them.
+//! Reads meanings from the pages that define them.
 //!
-//! Their tables and the begins of their paragraphs are read, so that the page stays the one place
-//! where a number is defined.
+//! It reads tables and beginnings of paragraphs, so that the page stays the only place where a
+//! number is defined.
 
 use super::meaning::{About, Meaning};
 use store::record::{rule_names, rule_title};
 
-/// What every number means.
+/// The page that defines the numbers.
 const NUMBERS: &str = include_str!("../../../../../docs/measurement.md");
 
-/// Where the vocabulary stands.
+/// The vocabulary of the developers.
 const VOCABULARY: &str = include_str!("../../../../../AGENTS.md");
 
-/// Where it is told at length.
+/// The glossary for users.
+const GLOSSARY: &str = include_str!("../../../../../docs/glossary.md");
+
+/// Page with the full explanation.
 const PAGE: &str = "docs/measurement.md";
 
-/// The rules of validity.
+/// Returns the rules of validity.
 pub(super) fn rules() -> Vec<Meaning> {
     let rows: Vec<Vec<&str>> = NUMBERS.lines().filter_map(cells).collect();
     let of = |rule: &'static str| {
@@ -39,7 +42,7 @@ pub(super) fn rules() -> Vec<Meaning> {
     rule_names().map(of).collect()
 }
 
-/// The figures that the tables of the page define.
+/// Returns the figures that the page's tables define.
 pub(super) fn figures() -> Vec<Meaning> {
     let mut found = Vec::new();
     for row in NUMBERS.lines().filter_map(cells) {
@@ -51,7 +54,7 @@ pub(super) fn figures() -> Vec<Meaning> {
             rest.iter().filter(|cell| !cell.is_empty()).map(|c| plain(c)).collect();
         for name in names.iter().filter(|name| !name.starts_with('-')) {
             let mut meaning = Meaning::new(About::Figure, *name, text.join("; "));
-            // "release lag: sent − intended" is what `lag_us` is called.
+            // "release lag: sent − intended" is the name of `lag_us`.
             let called = text.first().and_then(|text| text.split_once(": "));
             let is_name = |word: &&str| word.len() < 24 && !word.contains('`');
             meaning
@@ -64,30 +67,36 @@ pub(super) fn figures() -> Vec<Meaning> {
     found
 }
 
-/// The words of the vocabulary, and those that the page defines where they stand first.
+/// Returns the words of the glossary and the vocabulary.
 pub(super) fn words() -> Vec<Meaning> {
-    let mut found = Vec::new();
     let from_there = VOCABULARY.split("## Vocabulary").nth(1).unwrap_or_default();
     let table = from_there.split("\n## ").next().unwrap_or_default();
-    for row in table.lines().filter_map(cells) {
-        if let [word, meaning] = row[..]
+    let mut found: Vec<Meaning> = Vec::new();
+    for row in GLOSSARY.lines().chain(table.lines()).filter_map(cells) {
+        // Each page has a header row.
+        if let [word, text] = row[..]
             && word != "word"
+            && found.iter().all(|one| !one.name.eq_ignore_ascii_case(word))
         {
-            found.push(Meaning::new(About::Word, word, plain(meaning)));
-        }
-    }
-    for (bold, text) in begins() {
-        let is_rule = rule_names().any(|rule| bold.split(", ").any(|name| name == rule));
-        if !is_rule {
-            let mut meaning = Meaning::new(About::Word, bold, text);
-            meaning.more.push(("defined in".to_owned(), PAGE.to_owned()));
-            found.push(meaning);
+            found.push(Meaning::new(About::Word, word, plain(text)));
         }
     }
     found
 }
 
-/// Paragraphs and items that begin with bold words: those, and the whole text.
+/// Returns the terms that the page of numbers defines in bold.
+pub(super) fn terms() -> Vec<Meaning> {
+    let is_rule = |bold: &str| rule_names().any(|rule| bold.split(", ").any(|name| name == rule));
+    let all = begins().into_iter().filter(|(bold, _)| !is_rule(bold));
+    let of = |(bold, text)| {
+        let mut meaning = Meaning::new(About::Term, bold, text);
+        meaning.more.push(("defined in".to_owned(), PAGE.to_owned()));
+        meaning
+    };
+    all.map(of).collect()
+}
+
+/// Returns paragraphs and items that begin with bold words: those words, and the whole text.
 fn begins() -> Vec<(String, String)> {
     let mut found: Vec<(String, String)> = Vec::new();
     let mut is_open = false;
@@ -107,7 +116,7 @@ fn begins() -> Vec<(String, String)> {
     found
 }
 
-/// The cells of a row of a table.
+/// Returns the cells of a table row.
 fn cells(line: &str) -> Option<Vec<&str>> {
     let inner = line
         .strip_prefix("| ")?
@@ -117,13 +126,13 @@ fn cells(line: &str) -> Option<Vec<&str>> {
     (!cells[0].starts_with("---")).then_some(cells)
 }
 
-/// The name between backticks.
+/// Returns the name between backticks.
 fn ticked(cell: &str) -> Option<&str> {
     let name = cell.strip_prefix('`')?.strip_suffix('`')?;
     (!name.contains('`')).then_some(name)
 }
 
-/// A text without what only a page shows: bold words, and where links lead.
+/// Removes Markdown from a text: bold markers, and targets of links.
 fn plain(text: &str) -> String {
     let text = text.replace("**", "");
     let mut out = String::new();

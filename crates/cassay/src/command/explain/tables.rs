@@ -1,4 +1,4 @@
-//! Meanings from the tables that the program works by, and from its records.
+//! Reads meanings from the tables that the program works by, and from its records.
 
 use super::meaning::{About, Meaning};
 use crate::command::schema;
@@ -8,7 +8,7 @@ use serde_json::Value;
 use study::{format, reference};
 use target::fault::KINDS;
 
-/// Every key of a study.
+/// Returns every key of a study.
 pub(super) fn keys() -> Vec<Meaning> {
     let of = |field: &'static format::Field| {
         let mut meaning = Meaning::new(About::Key, field.path, field.what);
@@ -28,7 +28,7 @@ pub(super) fn keys() -> Vec<Meaning> {
     format::fields().map(of).collect()
 }
 
-/// Every field of findings and intervals, with the names that their mappings have.
+/// Returns every field of findings and intervals, with the names that their mappings have.
 pub(super) fn figures() -> Result<Vec<Meaning>> {
     let mut found: Vec<Meaning> = Vec::new();
     for (text, file) in [
@@ -44,7 +44,7 @@ pub(super) fn figures() -> Result<Vec<Meaning>> {
     Ok(found)
 }
 
-/// Fields with what they are; of those that mean the same in several places, one.
+/// Adds the fields of an object; a field with the same meaning in several places is added once.
 fn of_object(form: &Value, file: &str, found: &mut Vec<Meaning>) {
     let of = form["description"].as_str().unwrap_or(file);
     for (name, field) in form["properties"].as_object().into_iter().flatten() {
@@ -71,7 +71,7 @@ fn of_object(form: &Value, file: &str, found: &mut Vec<Meaning>) {
     }
 }
 
-/// Every kind of fault that is built in.
+/// Returns every built-in kind of fault.
 pub(super) fn faults() -> Vec<Meaning> {
     let of = |kind: &target::fault::Kind| {
         let mut meaning = Meaning::new(About::Fault, kind.name.clone(), kind.what.clone());
@@ -90,7 +90,7 @@ pub(super) fn faults() -> Vec<Meaning> {
     KINDS.iter().map(of).collect()
 }
 
-/// Every exit code.
+/// Returns every exit code.
 pub(super) fn exits() -> Vec<Meaning> {
     let of = |exit: Exit| Meaning::new(About::Exit, exit.code().to_string(), exit.what());
     Exit::ALL.map(of).into()

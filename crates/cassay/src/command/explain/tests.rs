@@ -1,10 +1,10 @@
-//! Each kind of thing is found by what a user reads of it, and its text is the one of its table.
+//! Tests that each kind of thing is found by its name in reports, with the text of its table.
 
 use super::*;
 
 fn texts(wanted: &str) -> String {
     let all = all().unwrap();
-    // Not in lines: where they break depends on the terminal.
+    // Not by line, because line breaks depend on the terminal.
     let text = |one: &&Meaning| {
         let more = one.more.iter().map(|(what, text)| format!("{what}: {text}"));
         format!(
@@ -35,10 +35,12 @@ fn what_a_user_reads_is_found_by_its_name() {
         ("release lag", "from the intended start to the send"),
         ("lag_us", "release lag: sent"),
         ("service time", "ended − sent"),
-        ("suspect", "A rule warned"),
+        ("suspect", "something disturbed them"),
         ("Closed loop", "in flight, always"),
         ("net-loss", "packets"),
         ("3", "the run is invalid"),
+        ("exit 3", "the run is invalid"),
+        ("exit code 3", "the run is invalid"),
     ] {
         let texts = texts(wanted);
         assert!(texts.contains(part), "{wanted}: {texts}");
@@ -56,20 +58,73 @@ fn every_rule_says_what_it_asks_and_when_it_warns_or_fails() {
             rule.name
         );
         let judges = heads.contains(&"warns") || heads.contains(&"fails");
-        // One client process has one clock; and what is not declared is only unknown.
+        // One client process has one clock, and undeclared settings are only unknown.
         let is_lenient = ["V5", "V16"].contains(&rule.name.as_str());
         assert!(judges || is_lenient, "{}: {heads:?}", rule.name);
     }
 }
 
-/// A field without a comment would be missing here, and in the schema.
+/// A field without a comment would be missing here and in the schema.
 #[test]
 fn every_figure_of_the_records_has_a_meaning() {
     let schema = crate::command::schema::parsed(crate::command::schema::FINDINGS).unwrap();
     let forms = schema["$defs"].as_object().unwrap().values().chain([&schema]);
     for (name, field) in forms.flat_map(|form| form["properties"].as_object()).flatten() {
-        // As an older form is read: `at_least` stands in the description of its whole.
+        // An older form: the description of the containing object covers `at_least`.
         let is_said = field["description"].is_string() || name == "at_least";
         assert!(is_said, "{name} has no comment");
+    }
+}
+
+/// `explain` shows the glossary entry of a word first, and no field of a file.
+#[test]
+fn the_words_of_a_first_screen_are_explained_before_the_fields_of_files() {
+    let all = all().unwrap();
+    for word in [
+        "throughput",
+        "op/s",
+        "p50",
+        "p99",
+        "p99.9",
+        "latency",
+        "verdict",
+        "valid",
+        "suspect",
+        "invalid",
+        "trial",
+        "block",
+        "variant",
+        "point",
+        "run",
+        "window",
+        "warm-up",
+        "lag",
+        "faster",
+        "slower",
+        "equivalent",
+        "inconclusive",
+        "in flight",
+        "closed loop",
+        "rate",
+        "scatter",
+        "error",
+        "interval",
+        "results",
+        "ports",
+        "limits",
+        "exit code",
+        "target",
+        "measured share",
+        "fault",
+        "recovery",
+        "lost",
+        "cost",
+        "requirement",
+        "peak",
+    ] {
+        let found = for_people(find(&all, word));
+        let first = found.first().unwrap_or_else(|| panic!("`{word}` is not explained"));
+        assert_eq!(first.about, About::Word, "{word}");
+        assert!(first.text.len() > 20, "{word}: {}", first.text);
     }
 }

@@ -1,5 +1,5 @@
-//! Profiles of cassandra-stress that leave their table to the cluster: its own definition is read
-//! and put into the profile that is kept with the run.
+//! Handles cassandra-stress profiles without a table definition: reads the definition from the
+//! cluster, and puts it into the profile that is kept with the run.
 
 use super::{Secret, attach_text};
 use crate::command::{dirs, reach};
@@ -12,19 +12,19 @@ use study::inputs::Inputs;
 use study::settings::{Granted, Overrides};
 use yaml::Diagnostics;
 
-/// Profiles that are whole now, and what is to be said of them.
+/// Completed profiles, and notes on them.
 #[derive(Debug, Default)]
 pub(super) struct Defined {
-    /// By the names that the command line gives them.
+    /// Profiles, by their names on the command line.
     pub profiles: BTreeMap<String, String>,
-    /// A sentence each.
+    /// Notes, a sentence each.
     pub notes: Vec<String>,
-    /// Profiles of which the cluster was asked in vain, with what it answered.
+    /// Profiles whose table the cluster did not define, with its answer.
     pub absent: BTreeMap<String, String>,
 }
 
 impl Defined {
-    /// Mistakes, where those of a definition that is missing say what the cluster answered.
+    /// Adds the cluster's answer to mistakes about a missing definition.
     pub(super) fn told(&self, mut mistakes: Diagnostics) -> Diagnostics {
         for mistake in &mut mistakes.list {
             let source = mistakes.sources.get(mistake.place.source);
@@ -41,8 +41,8 @@ impl Defined {
     }
 }
 
-/// Those of the files that were `read` which have no definition of their table, with the cluster's.
-/// What cannot be had is left as it is: then the mistake is said where it stands.
+/// Completes the files among `read` that lack a table definition with the cluster's own. A file
+/// stays unchanged if there is no definition: then the mistake is reported at its place.
 ///
 /// # Errors
 /// The cluster that the words name cannot be reached.
@@ -77,7 +77,7 @@ pub(super) fn of_cluster(
     Ok(all)
 }
 
-/// What the cluster says of a profile's table.
+/// Reads the cluster's definition of a profile's table.
 fn described(
     name: &str,
     undefined: &Undefined,

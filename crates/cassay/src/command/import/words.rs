@@ -1,11 +1,11 @@
-//! Mistakes in the study that is written for a command line, shown in the command line: the user
-//! has never seen the study.
+//! Maps mistakes in the study that is written for a command line to the command line, because the
+//! user has never seen the study.
 
 use std::ops::Range;
 use yaml::{Diagnostics, Place, SourceText};
 
-/// The same mistakes, where those in the written study, which is the first source, point into the
-/// command line: at the word that has the value in question, or else at all of it.
+/// Returns the same mistakes. Mistakes in the written study, which is the first source, point into
+/// the command line. They point at the word with the value in question, or else at all of it.
 pub(super) fn in_words(mistakes: &Diagnostics, command_line: &str) -> Diagnostics {
     let mut sources = mistakes.sources.clone();
     let Some(written) = sources.first_mut() else {
@@ -37,7 +37,7 @@ pub(super) fn in_words(mistakes: &Diagnostics, command_line: &str) -> Diagnostic
     mapped
 }
 
-/// Where a value stands, if it stands in one place only.
+/// Returns the place of a value, if it occurs only once.
 fn word(line: &str, value: &str) -> Option<Range<usize>> {
     let parts = |c: char| c.is_whitespace() || "=,()'\"".contains(c);
     let mut places = line.match_indices(value).filter_map(|(at, _)| {
@@ -61,7 +61,7 @@ mod tests {
         for (value, expected) in [
             ("5000", "5000"),
             ("'b'", "b"),
-            // It stands there twice, or not at all.
+            // The value occurs twice, or not at all.
             ("5", line),
             ("x", line),
             ("client", line),

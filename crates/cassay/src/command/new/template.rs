@@ -1,30 +1,39 @@
-//! The templates of studies, as data: their texts, and what is asked of who wants one.
+//! The templates of studies, as data: their texts and questions.
 
-use super::text::Place;
+use super::compare;
+use super::place::Place;
+use std::collections::BTreeMap;
 
 /// A study with gaps.
 #[derive(Debug)]
 pub struct Template {
     /// Its name, which the study has too.
     pub name: &'static str,
-    /// What it answers.
+    /// The question that it answers.
     pub what: &'static str,
-    /// Its text. `<key>` is the answer to the question about that key. A line that begins with
-    /// `null|`, `local|`, `attach|` or several of them is only of these targets.
+    /// Its text. `<key>` stands for the answer to the question about that key. A line that begins
+    /// with `null|`, `local|`, `attach|` or several of them is only for these targets.
     pub text: &'static str,
-    /// What is asked, beside the target.
+    /// Questions, besides the target.
     pub questions: &'static [Question],
 }
 
 impl Template {
-    /// Whether it can be asked of a target: a table that is there is on a cluster that is there.
+    /// Returns true if it supports a target: an existing table is on an attached cluster.
     pub fn takes(&self, place: &Place) -> bool {
         !self.text.contains("table:") || matches!(place, Place::Attach(_))
     }
 
-    /// The target of who names none.
+    /// Returns true if its questions are about two sides.
+    pub fn compares(&self) -> bool {
+        self.text.contains("<side.baseline>")
+    }
+
+    /// Returns the default target.
     pub fn usual_place(&self) -> Place {
-        if self.takes(&Place::Null) {
+        if self.compares() {
+            Place::Local
+        } else if self.takes(&Place::Null) {
             Place::Null
         } else {
             Place::Attach("127.0.0.1:9042".to_owned())
@@ -32,15 +41,35 @@ impl Template {
     }
 }
 
-/// One question.
+/// A question to the user.
 #[derive(Debug)]
 pub struct Question {
-    /// The key of the study that it is about.
+    /// Key of the study that it is about.
     pub key: &'static str,
-    /// What is asked.
-    pub asks: &'static str,
-    /// The answer of who gives none.
-    pub default: &'static str,
+    /// Text of the question; empty if it depends on the target.
+    asks: &'static str,
+    /// Default answer; empty if it depends on earlier answers.
+    default: &'static str,
+}
+
+impl Question {
+    /// Returns the question for this target.
+    pub fn asked(&self, place: &Place) -> String {
+        if self.key == compare::WHAT {
+            compare::asks(place)
+        } else {
+            self.asks.to_owned()
+        }
+    }
+
+    /// Returns the default answer after these answers.
+    pub fn usual(&self, place: &Place, answers: &BTreeMap<&'static str, String>) -> String {
+        if self.default.is_empty() {
+            compare::default(self.key, place, answers)
+        } else {
+            self.default.to_owned()
+        }
+    }
 }
 
 const fn ask(key: &'static str, asks: &'static str, default: &'static str) -> Question {
@@ -58,7 +87,7 @@ const MIX: Question = ask(
     "{write: 1, read: 1}",
 );
 
-/// All of them.
+/// All templates.
 pub const TEMPLATES: &[Template] = &[
     Template {
         name: "peak",
@@ -76,21 +105,18 @@ pub const TEMPLATES: &[Template] = &[
     },
     Template {
         name: "compare",
-        what: "two sides that take turns: settings, collectors, compression",
+        what: "two sides that take turns: compressors, collectors, heaps, settings, versions",
         text: include_str!("templates/compare.yaml"),
         questions: &[
-            ask(
-                "variants.contender.keyspace.compression.class",
-                "Which compressor is compared with LZ4Compressor?",
-                "ZstdCompressor",
-            ),
+            // The question and the defaults depend on the target and on the first answer.
+            ask(compare::WHAT, "", ""),
+            ask("baseline", "Which value has the first side?", ""),
+            ask("contender", "And the second?", ""),
             ask(
                 "procedure.fixed.threads",
                 "How many operations are to be in flight?",
                 "32",
             ),
-            ask("repeat.blocks", "How often is each side measured?", "4"),
-            ROWS,
         ],
     },
     Template {

@@ -1,4 +1,4 @@
-//! Every template with every target is a study that can be planned, and says what it is about.
+//! Tests that every template with every target is a study that can be planned, with comments.
 
 use super::*;
 
@@ -6,14 +6,14 @@ fn places() -> [Place; 3] {
     ["null", "local", "attach:10.0.0.1:9042"].map(|text| Place::parse(text).unwrap())
 }
 
-fn defaults(template: &Template) -> Answers {
-    let questions = template.questions.iter();
-    questions.map(|question| (question.key, question.default.to_owned())).collect()
-}
-
 fn plans(template: &Template) {
     for place in places().into_iter().filter(|place| template.takes(place)) {
-        let text = text(template, &place, &defaults(template), Path::new("x.yaml"));
+        let text = text(
+            template,
+            &place,
+            &usual_answers(template, &place),
+            Path::new("x.yaml"),
+        );
         let resolved = resolve::resolve(template.name, &text, &Overrides::default());
         let study = resolved.unwrap_or_else(|mistakes| panic!("{mistakes}\n{text}"));
         assert_eq!(study.name, template.name);
@@ -21,7 +21,7 @@ fn plans(template: &Template) {
         assert!(!plan.trials.is_empty(), "{text}");
         let gap = text.lines().find(|line| line.contains('<') && line.contains('>'));
         assert_eq!(gap, None, "what is not answered");
-        // Of each thing that is set, something is said nearby.
+        // Each setting has a comment nearby.
         let comments = text.lines().filter(|line| line.trim_start().starts_with('#'));
         assert!(comments.count() >= 5, "{text}");
     }
@@ -40,7 +40,7 @@ fn a_table_that_is_there_is_on_a_cluster_that_is_there() {
     assert!(own.takes(&own.usual_place()));
 }
 
-/// With the target: who is asked more goes away.
+/// This includes the question about the target. Users who are asked more questions give up.
 #[test]
 fn a_template_asks_at_most_five_questions_and_uses_every_answer() {
     assert_eq!(TEMPLATES.len(), 8);
@@ -68,5 +68,76 @@ fn a_target_is_one_of_three_and_its_address_stays_between_its_quotes() {
         "attach:a b",
     ] {
         assert!(Place::parse(wrong).is_err(), "{wrong}");
+    }
+}
+
+/// Every subject of a target has sides with names, rows that compress if that matters, and a plan
+/// without warnings.
+#[test]
+fn what_can_be_compared_of_a_target_is_a_study_without_a_warning() {
+    let compare = template("compare").unwrap();
+    let made = |place: &Place, words: &[(&'static str, &str)]| {
+        let mut answers: Answers =
+            words.iter().map(|(key, value)| (*key, (*value).to_owned())).collect();
+        complete(compare, place, &mut answers);
+        compare::check(place, &answers).map_err(|why| why.to_string())?;
+        Ok::<_, String>(text(compare, place, &answers, Path::new("x.yaml")))
+    };
+    let [null, local, attach] = places();
+    for (place, words, names) in [
+        (&local, vec![("compare", "compressor")], ["lz4", "zstd"]),
+        (&attach, vec![], ["lz4", "zstd"]),
+        (&local, vec![("compare", "collector")], ["g1", "zgc"]),
+        (
+            &local,
+            vec![("compare", "heap")],
+            ["heap-1gib", "heap-2gib"],
+        ),
+        (
+            &local,
+            vec![("compare", "version")],
+            ["cassandra-4.1", "cassandra-5.0"],
+        ),
+        (&null, vec![], ["200us", "220us"]),
+        (
+            &local,
+            vec![
+                ("compare", "concurrent_writes"),
+                ("baseline", "32"),
+                ("contender", "64"),
+            ],
+            ["concurrent_writes-32", "concurrent_writes-64"],
+        ),
+    ] {
+        let text = made(place, &words).unwrap();
+        let resolved = resolve::resolve("compare", &text, &Overrides::default());
+        let study = resolved.unwrap_or_else(|mistakes| panic!("{mistakes}\n{text}"));
+        let own: Vec<&str> = study.variants.iter().map(|one| one.name.as_str()).collect();
+        assert_eq!(own, names);
+        let plan = study::plan::plan(&study).unwrap();
+        assert_eq!(plan.warnings, Vec::<String>::new(), "{text}");
+    }
+    for (place, words, part) in [
+        (
+            &local,
+            vec![("compare", "concurrent_writes")],
+            "--set baseline=VALUE",
+        ),
+        (&attach, vec![("compare", "heap")], "--target local"),
+        (&null, vec![("compare", "compressor")], "--target local"),
+        (
+            &local,
+            vec![("compare", "concurent_writes")],
+            "did you mean `concurrent_writes`",
+        ),
+        (&local, vec![("compare", "colour")], "What is compared?"),
+        (
+            &local,
+            vec![("compare", "heap"), ("baseline", "2GiB")],
+            "two that differ",
+        ),
+    ] {
+        let why = made(place, &words).unwrap_err();
+        assert!(why.contains(part), "{why}");
     }
 }

@@ -1,4 +1,4 @@
-//! What a snapshot holds beside what came of it, as text and for programs.
+//! Formats the comparison of a snapshot with its restored or imported data, as text and as JSON.
 
 use crate::args::Common;
 use crate::terminal;
@@ -7,7 +7,7 @@ use measure::number::{bytes, count};
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// Shows what was exported.
+/// Prints an export.
 pub fn show_export(export: &Export, to: &Path, common: &Common) {
     let node = |node: &::cluster::ExportedNode| {
         json!({
@@ -46,7 +46,7 @@ pub fn show_export(export: &Export, to: &Path, common: &Common) {
     terminal::data(&text);
 }
 
-/// Shows what was imported, beside what was exported.
+/// Prints an import, beside the export.
 pub fn show_import(imported: &Imported, common: &Common) {
     if common.json {
         return terminal::json(&json!({
@@ -74,7 +74,7 @@ pub fn show_import(imported: &Imported, common: &Common) {
     ));
 }
 
-/// Both sides of each table; what is the same is said once.
+/// Formats both sides of each table; equal values are printed once.
 pub fn text(all: &Comparison, origin: &str) -> String {
     let mut text = String::new();
     for (node, was, is) in &all.fingerprints {
@@ -115,7 +115,7 @@ fn words(contents: &TableContents) -> String {
     )
 }
 
-/// For programs.
+/// Formats a comparison as JSON.
 pub fn to_json(all: &Comparison) -> Value {
     let row = |row: &ComparedTable| {
         json!({

@@ -1,4 +1,4 @@
-//! How the nodes of clusters are, as a table for people and as JSON.
+//! Shows the state of clusters' nodes, as a table for people and as JSON.
 
 use crate::args::Common;
 use crate::terminal;
@@ -8,21 +8,21 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// One cluster, as it is shown.
+/// Status of one cluster.
 pub struct ClusterStatus {
-    /// Its id, or the contact point of somebody else's.
+    /// Its id, or the contact point of an attached cluster.
     id: String,
-    /// Whether it outlives its command; somebody else's always does.
+    /// True if it outlives its command; always true for an attached cluster.
     keep: bool,
-    /// Its folder on this machine, where it is ours.
+    /// Its folder on this machine, for a local cluster.
     folder: Option<PathBuf>,
     nodes: Vec<Member>,
-    /// How to log in, where it is ours and asks for it.
+    /// Login of a local cluster with authentication.
     login: Option<Login>,
     overview: Overview,
 }
 
-/// What is known of a node before anybody asks it.
+/// Properties of a node that are known without contacting it.
 struct Member {
     name: String,
     host: String,
@@ -34,13 +34,13 @@ struct Member {
 }
 
 impl ClusterStatus {
-    /// Whether it is known who owns the keyspace.
+    /// Returns true if the ownership of the keyspace is known.
     pub fn has_keyspace(&self, name: &str) -> bool {
         self.overview.owned.contains_key(name)
     }
 }
 
-/// A cluster on this machine.
+/// Returns the status of a local cluster.
 pub fn of_kept(cluster: &KeptCluster, keyspace: Option<&str>) -> ClusterStatus {
     let member = |node: &::cluster::kept::KeptNode| Member {
         name: node.name.clone(),
@@ -61,7 +61,7 @@ pub fn of_kept(cluster: &KeptCluster, keyspace: Option<&str>) -> ClusterStatus {
     }
 }
 
-/// A cluster that somebody else runs.
+/// Returns the status of an attached cluster.
 pub fn of_attached(cluster: &Cluster, point: &str, keyspace: Option<&str>) -> ClusterStatus {
     let member = |node: &::cluster::NodeInfo| Member {
         name: node.name.clone(),
@@ -82,7 +82,7 @@ pub fn of_attached(cluster: &Cluster, point: &str, keyspace: Option<&str>) -> Cl
     }
 }
 
-/// Shows clusters, and on stderr what could not be learnt of them.
+/// Prints the status of clusters, and on stderr what could not be read.
 pub fn show(clusters: &[ClusterStatus], common: &Common) {
     for cluster in clusters {
         for problem in &cluster.overview.problems {
@@ -128,13 +128,13 @@ fn text(cluster: &ClusterStatus) -> String {
     title + &login.unwrap_or_default() + &table(cluster) + &more
 }
 
-/// Columns of who owns keyspaces: a line has room for a few.
+/// Maximum number of ownership columns: a line has room for a few.
 const OWNERS_MAX: usize = 4;
 
-/// Keyspaces that are spread over the nodes alike, and the share of each node.
+/// Keyspaces with the same distribution over the nodes, and the share of each node.
 type Owners<'s> = (Vec<&'s str>, &'s BTreeMap<String, f64>);
 
-/// Keyspaces by how they are spread, most of them first.
+/// Groups keyspaces by their distribution, the largest group first.
 fn owners(overview: &Overview) -> Vec<Owners<'_>> {
     let mut alike: Vec<Owners<'_>> = Vec::new();
     for (name, shares) in &overview.owned {
@@ -147,7 +147,7 @@ fn owners(overview: &Overview) -> Vec<Owners<'_>> {
     alike
 }
 
-/// What a column of owners is called: `Owns shop`, `Owns shop + 64`.
+/// Returns the title of an ownership column: `Owns shop`, `Owns shop + 64`.
 fn owners_title((names, _): &Owners<'_>) -> String {
     match names.as_slice() {
         [] => "Owns".to_owned(),
@@ -156,7 +156,7 @@ fn owners_title((names, _): &Owners<'_>) -> String {
     }
 }
 
-/// What the columns do not show; empty if they show all.
+/// Describes what the columns omit; empty if they show everything.
 fn more_words(keyspaces: usize, owners: Vec<Owners<'_>>) -> String {
     let shown: usize = owners.iter().take(OWNERS_MAX).map(|(names, _)| names.len()).sum();
     let alike = owners.iter().any(|(names, _)| names.len() > 1);
@@ -172,7 +172,7 @@ fn more_words(keyspaces: usize, owners: Vec<Owners<'_>>) -> String {
 
 fn table(cluster: &ClusterStatus) -> String {
     let overview = &cluster.overview;
-    // Without a keyspace to count copies of, the ranges themselves are what a node owns.
+    // Without a keyspace whose copies can be counted, a node owns its primary ranges.
     let owned: Vec<Owners<'_>> = if overview.owned.is_empty() {
         vec![(Vec::new(), &overview.primary)]
     } else {
@@ -207,8 +207,8 @@ fn table(cluster: &ClusterStatus) -> String {
     terminal::table(&rows, &is_right)
 }
 
-/// The state, and in words what two letters cannot say: what the others say of a node of ours whose
-/// process is gone may be a while old.
+/// Returns the state, and words for what two letters cannot express: the other nodes' view of a
+/// local node whose process has ended may be old.
 fn state_words(member: &Member, state: &NodeState, is_ours: bool) -> String {
     match (member.pid, state.answers) {
         (Some(_), false) => format!("{} does not answer", state.state),
@@ -257,7 +257,7 @@ fn to_json(cluster: &ClusterStatus) -> Value {
 mod tests {
     use super::*;
 
-    /// A line for a node has no room for sixty-six columns.
+    /// The line of a node has no room for sixty-six columns.
     #[test]
     fn keyspaces_that_are_owned_alike_share_a_column_and_few_are_shown() {
         let shares = |share: f64| BTreeMap::from([("node1".to_owned(), share)]);

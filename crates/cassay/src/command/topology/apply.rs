@@ -1,5 +1,5 @@
-//! `cassay topology apply`: the nodes of a kept cluster get other places on its machine, and what
-//! came of it is asked of the kernel and of the JVMs.
+//! `cassay topology apply`: moves the nodes of a kept cluster to other places on its machine, and
+//! verifies the result with the kernel and the JVMs.
 
 use crate::args::{ApplyArgs, Common, PlacingArgs};
 use crate::exit::Exit;
@@ -9,7 +9,7 @@ use anyhow::Result;
 use serde_json::{Value, json};
 use target::Topology;
 
-/// What the arguments ask for.
+/// Returns the topology of the arguments.
 pub fn asked(args: &PlacingArgs) -> Topology {
     Topology {
         placing: args.topology,
@@ -21,7 +21,7 @@ pub fn asked(args: &PlacingArgs) -> Topology {
     }
 }
 
-/// Does it. An error exit if something that was asked for is seen not to be in effect.
+/// Runs the command. Returns an error exit if a requested setting is not in effect.
 pub fn apply(args: &ApplyArgs, common: &Common) -> Result<Exit> {
     let say = &mut |text: &str| terminal::say(text);
     let mut cluster = kept::open(&super::dirs()?, args.cluster.cluster.as_deref(), say)?;
@@ -43,7 +43,8 @@ pub fn apply(args: &ApplyArgs, common: &Common) -> Result<Exit> {
     Ok(exit(&proofs))
 }
 
-/// What nobody shows may be as it was asked for: many a key of `cassandra.yaml` is never shown.
+/// A setting that cannot be observed may be in effect: many keys of `cassandra.yaml` cannot be read
+/// back.
 fn exit(proofs: &[Proof]) -> Exit {
     let failed = |proof: &Proof| matches!(proof.effect, Effect::NotInEffect(_));
     if proofs.iter().any(failed) {
@@ -143,7 +144,8 @@ fn in_words(cluster: &Cluster, places: &[NodePlace], proofs: &[Proof]) -> String
 mod tests {
     use super::*;
 
-    /// A cluster with a key that the server does not show could never be placed without an error.
+    /// Otherwise a cluster with a key that the server does not show could never be placed without
+    /// an error.
     #[test]
     fn only_what_is_seen_not_to_be_in_effect_is_an_error() {
         let proof = |effect: Effect| Proof {

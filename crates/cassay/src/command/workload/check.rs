@@ -1,4 +1,4 @@
-//! `cassay workload check`: what a workload file would do, and what a server says of it.
+//! `cassay workload check`: shows what a workload file would do, and the server's answer to it.
 
 use super::{beside, program, spec};
 use crate::args::{CheckArgs, Common};
@@ -13,7 +13,7 @@ use std::sync::Arc;
 use workload::{Program, Stage};
 use yaml::Diagnostics;
 
-/// Compiles a workload file, has it prepared if a target is given, and says what it would do.
+/// Compiles a workload file, prepares it on a target if one is given, and prints what it would do.
 pub fn run(args: &CheckArgs, common: &Common) -> Result<Exit> {
     let name = args.file.display().to_string();
     let Some(target) = &args.target else {
@@ -37,7 +37,7 @@ pub fn run(args: &CheckArgs, common: &Common) -> Result<Exit> {
     Ok(tell(&program, Some(&prepared), common))
 }
 
-/// The file's program, and what the target says of it.
+/// Returns the file's program, and the target's answers.
 fn prepared(
     args: &CheckArgs,
     name: &str,
@@ -63,7 +63,7 @@ fn prepared(
     Ok(Ok((Arc::new(checked.into_program()), prepared)))
 }
 
-/// Says what a program would do, and who has prepared it.
+/// Prints what a program would do, and which node prepared it.
 fn tell(program: &Arc<Program>, prepared: Option<&Prepared>, common: &Common) -> Exit {
     if common.json {
         terminal::json(&to_json(program, prepared))
@@ -127,8 +127,8 @@ fn text(program: &Arc<Program>) -> String {
     text
 }
 
-/// The kind of a statement. Those that only the load stage has are copies of several that follow on
-/// each other for each row.
+/// Returns the kind of a statement. Statements of the load stage alone are copies of several that
+/// run in sequence for each row.
 fn kind(program: &Arc<Program>, number: usize) -> &str {
     let first = usize::from(program.generator(Stage::Load).begin(0).statement);
     let statements = program.statements();

@@ -1,4 +1,4 @@
-//! `cassay workload recorded`: what query logs hold, and what of it can be offered again.
+//! `cassay workload recorded`: shows the content of query logs, and how much of it can be replayed.
 
 use crate::args::{Common, RecordedArgs};
 use crate::exit::Exit;
@@ -9,7 +9,7 @@ use measure::number;
 use recorded::{Choice, KindCount, LogRead, Recording, Why};
 use serde_json::{Value, json};
 
-/// Says what was recorded.
+/// Prints what was recorded.
 pub fn run(args: &RecordedArgs, common: &Common) -> Result<Exit> {
     let named = args.files.iter().map(|path| (path.display().to_string(), path.clone()));
     let recording = recorded::read(&named.collect::<Vec<_>>(), Choice::default())

@@ -1,4 +1,4 @@
-//! `cassay workload twin`: a workload file that makes a table like one that is there.
+//! `cassay workload twin`: writes a workload file that creates a table like an existing one.
 
 use crate::args::{Common, TwinArgs};
 use crate::command::{dirs, reach};
@@ -40,10 +40,17 @@ pub fn run(args: &TwinArgs, common: &Common) -> Result<Exit> {
     let sample = reader.read(&target, &table, &mut |text| terminal::say(text))?;
     let twin = sample.twin().map_err(|why| anyhow!("{why}"))?;
     write(args, &twin, common)?;
+    if !sample.checked.is_empty() {
+        terminal::say(&format!(
+            "note: {} has CHECK constraints on {}, which its twin does not have",
+            args.table,
+            sample.checked.join(", ")
+        ));
+    }
     Ok(Exit::Done)
 }
 
-/// Writes the file, and says how near the twin is.
+/// Writes the file, and prints how similar the twin is.
 fn write(args: &TwinArgs, twin: &Twin, common: &Common) -> Result<()> {
     if let Some(to) = &args.to {
         std::fs::write(to, &twin.text).with_context(|| format!("write {}", to.display()))?;

@@ -1,10 +1,10 @@
-//! A node asked by its MBean agent, not by way of the program under test.
+//! Queries a node through its MBean agent, independently of the program under test.
 
 use base64::Engine;
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// The settings of the agent of `node1` of the one cluster in a folder.
+/// Returns the settings of the agent of `node1` of the only cluster in a folder.
 pub fn settings(clusters: &Path) -> String {
     let folders = std::fs::read_dir(clusters).expect("the folder of clusters");
     let mut paths = folders.filter_map(Result::ok).map(|entry| entry.path());
@@ -20,8 +20,8 @@ pub fn of(settings: &str, name: &str) -> String {
     found.next().expect("a setting").1.to_owned()
 }
 
-/// Has `node1` of the one cluster in a folder do something by its StorageService, and gives what it
-/// says.
+/// Calls an operation of the StorageService on `node1` of the only cluster in a folder, and returns
+/// the result.
 pub fn told(clusters: &Path, operation: &str, arguments: &[Value]) -> Value {
     let text = settings(clusters);
     let of = |name: &str| of(&text, name);

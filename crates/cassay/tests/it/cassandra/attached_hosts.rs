@@ -1,9 +1,9 @@
-//! A real node that cassay did not start, on a machine behind sshd: it is probed, its logs are
-//! kept, it is restarted under load, and it runs again when the command that has stopped it is
-//! killed.
+//! Tests a real node that cassay did not start, on a machine behind sshd. The node is probed, its
+//! logs are kept, and it is restarted under load. It runs again after the command that stopped it
+//! is killed.
 //!
-//! It is made by `target up` in another folder; from then on a script stops and starts it, as its
-//! owner's unit would, in the words that the kernel has of it.
+//! `target up` creates it in another folder. From then on a script stops and starts it, as its
+//! owner's unit would, with the command line that the kernel reports.
 
 use super::{Kept, jvms, up};
 use crate::program::{Lab, Said, Started, skip, wait_until};
@@ -35,7 +35,7 @@ probes: {period: 1s}
 faults: FAULTS
 ";
 
-/// The node, and the machine that it is on. What serves in the end is killed with it.
+/// The node and its machine. The process that finally serves requests is killed with it.
 struct Theirs<'a> {
     lab: &'a Lab,
     machines: Machines,
@@ -78,7 +78,7 @@ impl<'a> Theirs<'a> {
             all.map(|word| quoted(&String::from_utf8_lossy(word))).collect()
         };
         let folder = fs::read_link(format!("/proc/{pid}/cwd")).unwrap();
-        // Whoever clears up after agents ends what has their mark.
+        // The cleanup after agents kills processes with their mark, so it is removed here.
         let is_theirs = |one: &String| !one.starts_with("'CASSAY_");
         let environment: Vec<String> =
             words(read("environ")).into_iter().filter(is_theirs).collect();
@@ -142,7 +142,7 @@ impl<'a> Theirs<'a> {
 
 impl Drop for Theirs<'_> {
     fn drop(&mut self) {
-        // Its agent ends what it has started itself, and knows nothing of what came after.
+        // Its agent ends only the processes that it started itself, not later ones.
         for pid in jvms(self.lab) {
             if let Some(process) = Identity::of(pid as u32) {
                 process.signal(Signal::KILL);
@@ -152,7 +152,7 @@ impl Drop for Theirs<'_> {
     }
 }
 
-/// A word that a shell takes as it is.
+/// Quotes a word so that a shell takes it literally.
 fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
@@ -193,7 +193,7 @@ fn it_is_seen_and_restarted_under_load_by_what_its_owner_restarts_it_with() {
         on.contains(nodes["nodes"][0]["name"].as_str().unwrap()),
         "settings of the process"
     );
-    // What came to its log is its second start, and not the first.
+    // Its log contains the second start, and not the first.
     let name = nodes["nodes"][0]["name"].as_str().unwrap();
     let log = read(&theirs.trial().join("logs").join(name).join("system.log"));
     assert_eq!(log.matches("Startup complete").count(), 1, "{log}");

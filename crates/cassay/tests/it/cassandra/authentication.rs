@@ -1,4 +1,5 @@
-//! Clusters that ask for a password: who gets in, and where the password is not.
+//! Tests clusters with authentication: which logins succeed, and that files do not contain the
+//! password.
 
 use super::folders;
 use crate::program::{HANG_LIMIT, Lab};
@@ -8,7 +9,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use target::Secret;
 
-/// The password of the one cluster of a lab, from its file.
+/// Returns the password of the only cluster of a lab, from its file.
 pub fn password(lab: &Lab) -> String {
     let names = folders(lab);
     assert_eq!(names.len(), 1, "one cluster: {names:?}");
@@ -20,7 +21,7 @@ pub fn password(lab: &Lab) -> String {
     text.trim_end().to_owned()
 }
 
-/// How a user gets in.
+/// Returns the login of a user.
 pub fn access(user: &str, password: &str) -> Access {
     let credentials = Credentials {
         user: user.to_owned(),
@@ -29,8 +30,8 @@ pub fn access(user: &str, password: &str) -> Access {
     Access::new(Some(credentials), None)
 }
 
-/// Nobody gets in without the password, nor as the role that every Cassandra begins with; with it
-/// one is asked nothing more.
+/// Checks that access requires the password, also for Cassandra's default role, and that the
+/// password alone is enough.
 #[track_caller]
 pub fn assert_closed(node: SocketAddr, password: &str) {
     let refused = |access: &Access| {
@@ -60,7 +61,7 @@ pub fn assert_closed(node: SocketAddr, password: &str) {
     assert_eq!(roles[2], load, "the load is an ordinary user");
 }
 
-/// No file below a folder has the text in it.
+/// Checks that no file below a folder contains the text.
 #[track_caller]
 pub fn assert_in_no_file(folder: &Path, text: &str) {
     for entry in std::fs::read_dir(folder).expect("a folder") {
@@ -74,7 +75,7 @@ pub fn assert_in_no_file(folder: &Path, text: &str) {
     }
 }
 
-/// No command line of a process has the text in it.
+/// Checks that no process has the text in its command line.
 #[track_caller]
 pub fn assert_in_no_command_line(pids: &[i32], text: &str) {
     for pid in pids {

@@ -1,4 +1,4 @@
-//! Nodes that are restarted with another configuration, and say themselves what is in effect.
+//! Tests nodes that are restarted with another configuration, and report their settings.
 
 use super::{authentication, dirs, small};
 use crate::program::{HANG_LIMIT, Lab, is_of_line};
@@ -10,7 +10,7 @@ fn map(value: Value) -> Map<String, Value> {
     value.as_object().expect("an object").clone()
 }
 
-/// A node with as small a heap as the lab's others.
+/// Returns a node with as small a heap as the others of the lab.
 fn periodic() -> LocalSpec {
     LocalSpec {
         yaml: map(json!({"commitlog_sync": "periodic", "commitlog_sync_period": "5s"})),
@@ -26,7 +26,7 @@ fn closed(spec: LocalSpec) -> LocalSpec {
     }
 }
 
-/// The same with what a study changes most often, in all notations.
+/// Returns the same node with the settings that studies change most often, in all notations.
 fn batch() -> LocalSpec {
     LocalSpec {
         heap_bytes: 640 << 20,
@@ -108,9 +108,9 @@ fn a_node_is_restarted_with_another_configuration_and_proves_it() {
     other.yaml.insert("num_tokens".into(), json!(4));
     let error = cluster.reconfigure(&other, Restarts::InTurn, say).unwrap_err().to_string();
     assert!(error.starts_with("num_tokens cannot be changed"), "{error}");
-    // What was not asked for is not what is in effect.
+    // A setting that was not requested is not in effect.
     other = to.clone();
-    other.yaml.insert("hinted_handoff_enabled".into(), json!("never heard of"));
+    other.yaml.insert("role_manager".into(), json!("never.heard.of.It"));
     let error = format!(
         "{:#}",
         cluster.reconfigure(&other, Restarts::InTurn, say).unwrap_err()
@@ -172,8 +172,8 @@ fn a_kept_cluster_is_worked_on_by_a_later_command_and_goes_on() {
     super::assert_nothing_is_left(&lab);
 }
 
-/// A guardrail binds ordinary users only: the load is one where nodes ask for a password, and
-/// nowhere else is a guardrail said to be in effect.
+/// Guardrails apply only to ordinary users. The load is an ordinary user only if nodes require a
+/// password, and only then is a guardrail reported as in effect.
 #[test]
 #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
 fn a_guardrail_binds_the_load_of_nodes_that_ask_for_a_password() {
@@ -215,15 +215,15 @@ fn a_guardrail_binds_the_load_of_nodes_that_ask_for_a_password() {
 mod long {
     use super::*;
 
-    /// Settings that say where a node is and who may enter it: cassay writes those, or another
-    /// value would keep the node from starting.
+    /// Settings for the position of a node and for access to it. cassay writes these, or another
+    /// value would prevent the node from starting.
     const OF_THE_NODE: [&str; 22] = [
         "address",
         "allocate_tokens",
         "authenticator",
         "authorizer",
         "auto_bootstrap",
-        // 6.0-alpha2 shows it and refuses it in `cassandra.yaml`.
+        // 6.0-alpha2 shows it, but refuses it in `cassandra.yaml`.
         "available_processors",
         "cidr",
         "cluster_name",
@@ -253,8 +253,8 @@ mod long {
         }
     }
 
-    /// A node is asked to be just as it shows itself: then everything is in effect, in whatever
-    /// notation the server shows it.
+    /// Configures a node with exactly the values that it shows. All of them must be reported as in
+    /// effect, in any notation of the server.
     #[test]
     #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
     fn a_node_that_is_asked_for_all_that_it_shows_has_it_in_effect() {

@@ -1,18 +1,18 @@
-//! Runs that do not end by themselves: no way out leaves a JVM or a folder behind.
+//! Tests runs that are ended from outside: no JVM and no folder remains.
 
 use super::{POINT, assert_nothing_is_left, folders, jvms, start_with_stand_in};
 use crate::program::{Lab, Started, wait_until};
 use rustix::process::{Pid, Signal, kill_process};
 use std::time::Duration;
 
-/// [`POINT`] with a window that no signal comes too late for.
+/// Returns [`POINT`] with a window that is longer than any delay of a signal.
 fn long_point() -> String {
     let long = POINT.replace("measure: 6s", "measure: 600s");
     assert_ne!(long, POINT);
     long
 }
 
-/// The study, running, and in its measured window.
+/// Starts the study, and waits for its measured window.
 fn measuring(lab: &Lab) -> Started {
     let mut run = lab.start(&["run", "study.yaml"]);
     run.wait_for("· measure:");
@@ -33,7 +33,7 @@ fn after_kill_9_no_jvm_and_no_folder_is_left() {
     assert_eq!(status.json(), serde_json::json!([]));
 }
 
-/// Nobody is told to clear anything: agents end what they began.
+/// Waits until everything is gone without a cleanup command: agents clean up after themselves.
 #[track_caller]
 fn wait_until_nothing_is_left(lab: &Lab) {
     wait_until("nothing is left", || {
@@ -98,7 +98,7 @@ fn a_node_that_dies_makes_the_trial_invalid_and_the_run_ends() {
     assert!(run.report().is_some());
 }
 
-/// The process is the same one at the end, and no answer says why it came late.
+/// The process keeps running, and the late answers do not state the reason.
 #[test]
 #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
 fn a_node_that_somebody_stops_is_named_with_its_seconds() {
@@ -110,7 +110,7 @@ fn a_node_that_somebody_stops_is_named_with_its_seconds() {
         }
     };
     signal_all(Signal::STOP);
-    // As long as somebody looks with a debugger, and shorter than any time-out.
+    // As long as a debugger session, and shorter than any timeout.
     measure::clock::sleep(Duration::from_secs(5));
     signal_all(Signal::CONT);
     run.end().ended_with(3);

@@ -1,26 +1,41 @@
-//! Studies of two equal sides on real nodes: how often they are called different, and whether one
+//! Audits studies of two equal sides on real nodes: how often they are called different, and if one
 //! side is favoured.
 
+use super::Kept;
 use crate::program::{Lab, command};
 use serde_json::Value;
 use std::process::{Child, Stdio};
 
-/// Two equal sides on one node, until the primary comparison is answered.
+/// Two equal sides on one node, until the primary comparison is answered. The node is kept and
+/// warm. While its JVM compiles, blocks vary so much that no study could detect a difference.
 const EQUAL: &str = "\
 study: equal
 question: Are equal sides called different?
-target: {local: {nodes: 1, heap: 1GiB, class_sharing: true}}
+target: {attach: {contact_points: [ADDRESS]}}
 keyspace: {replication: 1}
 workload: {use: kv, mix: {write: 1, read: 1}, consistency: ONE}
-data: {load: {operations: 20k}, settle: compactions}
+data: {load: {operations: 20k}, settle: none}
 procedure: {fixed: {threads: 8}}
 variants: {a: {}, b: {}}
-repeat: {until: answered, min: 4, max: 8, primary: ops_per_s}
-window: {warmup: 2s, measure: 3s}
+repeat: {until: answered, min: 4, max: 6, primary: ops_per_s}
+window: {warmup: 1s, measure: 2s}
 verify: {reads: none, sample: 0}
 ";
 
-/// A null target beside one that takes a tenth longer.
+/// The load that warms the node.
+const WARM: &str = "\
+study: warm
+question: Is the node warm?
+target: {attach: {contact_points: [ADDRESS]}}
+keyspace: {replication: 1}
+workload: {use: kv, mix: {write: 1, read: 1}, consistency: ONE}
+data: {load: {operations: 20k}, settle: none}
+procedure: {fixed: {threads: 8}}
+window: {warmup: 0s, measure: 100s}
+verify: {reads: none, sample: 0}
+";
+
+/// A null target beside one that is a tenth slower.
 const PLANTED: &str = "\
 study: planted
 question: Is the slow one found?
@@ -32,7 +47,7 @@ repeat: {until: answered, min: 4, max: 8, primary: ops_per_s}
 window: {warmup: 0s, measure: 1s}
 ";
 
-/// A program that wants one CPU half of the time, until it is dropped.
+/// A program that uses one CPU half of the time, until it is dropped.
 struct Neighbour(Child);
 
 impl Neighbour {
@@ -51,20 +66,40 @@ impl Drop for Neighbour {
     }
 }
 
-/// How many studies there are of each kind: as many as `CASSAY_AUDIT_STUDIES` says.
+/// Returns the number of studies of each kind, from `CASSAY_AUDIT_STUDIES`.
 fn studies_count(usual: u64) -> u64 {
     let said = std::env::var("CASSAY_AUDIT_STUDIES").ok().and_then(|text| text.parse().ok());
     said.unwrap_or(usual)
 }
 
-/// Verdict and ratio of the primary comparison of each study.
-fn compared(study: &str, count: u64, say: &mut dyn FnMut(String)) -> Vec<(String, f64)> {
+/// Permissions of the studies on the kept node.
+const ALLOWED: [&str; 2] = ["--allow", "create=cassay"];
+
+/// Returns a kept node that has compiled the code for the studies.
+fn warm(lab: &Lab) -> Kept<'_> {
+    let up = ["target", "up", "--heap", "1GiB", "--json"];
+    let up = lab.cassay(&up).ended_with(0).json();
+    let kept = Kept(lab);
+    let address = up[0]["nodes"][0]["address"].as_str().expect("an address");
+    for (name, study) in [("study.yaml", EQUAL), ("warm.yaml", WARM)] {
+        lab.write(name, &study.replace("ADDRESS", address));
+    }
+    lab.cassay(&["run", "warm.yaml", "--allow", "create=cassay"]).measured(lab);
+    kept
+}
+
+/// Returns verdict and ratio of the primary comparison of each study.
+fn compared(
+    lab: &Lab,
+    more: &[&str],
+    count: u64,
+    say: &mut dyn FnMut(String),
+) -> Vec<(String, f64)> {
     let mut all = Vec::new();
     for seed in 1..=count {
-        let lab = Lab::with(study);
         let seed = seed.to_string();
-        let said = lab.cassay(&["run", "study.yaml", "--json", "--seed", &seed]);
-        let findings = said.json();
+        let run = ["run", "study.yaml", "--json", "--seed", &seed];
+        let findings = lab.cassay(&[&run, more].concat()).json();
         let comparisons = findings["comparisons"].as_array().expect("a list");
         let primary = comparisons.iter().find(|one| one["primary"] == true).expect("one");
         let verdict = primary["verdict"].as_str().expect("a word").to_owned();
@@ -80,7 +115,7 @@ fn compared(study: &str, count: u64, say: &mut dyn FnMut(String)) -> Vec<(String
     all
 }
 
-/// The chance of `successes` or more of `count` at a probability.
+/// Returns the probability of at least `successes` out of `count`.
 fn at_least(successes: u64, count: u64, probability: f64) -> f64 {
     let chance = |k: u64| {
         let ways = (0..k).fold(1.0, |ways, i| ways * (count - i) as f64 / (i + 1) as f64);
@@ -89,7 +124,7 @@ fn at_least(successes: u64, count: u64, probability: f64) -> f64 {
     (successes..=count).map(chance).sum()
 }
 
-/// Fails if more are different than 5 % could bring about, or one side is favoured.
+/// Fails if there are more differences than chance allows at 5 %, or if one side is favoured.
 fn assert_fair(all: &[(String, f64)], say: &mut dyn FnMut(String)) {
     let of = |word: &str| all.iter().filter(|(verdict, _)| verdict == word).count() as u64;
     let (different, count) = (of("faster") + of("slower"), all.len() as u64);
@@ -114,15 +149,20 @@ mod long {
     #[ignore = "long: cargo xtask audit"]
     fn audit_of_fifty_studies_of_equal_sides_on_a_quiet_node() {
         let say = &mut |line: String| println!("{line}");
-        let all = compared(EQUAL, studies_count(50), say);
+        let lab = Lab::new();
+        let _kept = warm(&lab);
+        let all = compared(&lab, &ALLOWED, studies_count(50), say);
         assert_fair(&all, say);
     }
 
     #[test]
     #[ignore = "long: cargo xtask audit"]
     fn audit_of_twenty_studies_of_equal_sides_beside_a_neighbour() {
+        let lab = Lab::new();
+        let _kept = warm(&lab);
         let _neighbour = Neighbour::start();
-        let all = compared(EQUAL, studies_count(20), &mut |line| println!("{line}"));
+        let say = &mut |line: String| println!("{line}");
+        let all = compared(&lab, &ALLOWED, studies_count(20), say);
         let is_different =
             |(verdict, _): &&(String, f64)| verdict == "faster" || verdict == "slower";
         assert_eq!(all.iter().filter(is_different).count(), 0, "{all:?}");
@@ -132,8 +172,10 @@ mod long {
     #[ignore = "long: cargo xtask audit"]
     fn audit_of_a_tenth_that_is_planted_beside_a_neighbour() {
         let _neighbour = Neighbour::start();
-        let all = compared(PLANTED, studies_count(20), &mut |line| println!("{line}"));
-        // Never equal, and never the other way round.
+        let lab = Lab::with(PLANTED);
+        let say = &mut |line: String| println!("{line}");
+        let all = compared(&lab, &[], studies_count(20), say);
+        // Never equal, and never reversed.
         let is_wrong =
             |(verdict, _): &&(String, f64)| verdict == "faster" || verdict == "equivalent";
         assert_eq!(all.iter().filter(is_wrong).count(), 0, "{all:?}");
@@ -148,11 +190,12 @@ mod long {
 fn chances_of_counts_are_those_of_the_binomial_distribution() {
     assert!((at_least(0, 10, 0.3) - 1.0).abs() < 1e-12);
     assert!((at_least(10, 10, 0.5) - 0.5_f64.powi(10)).abs() < 1e-12);
-    // Tables: three or more of fifty at 5 %.
+    // From tables: three or more of fifty at 5 %.
     assert!((at_least(3, 50, 0.05) - 0.4595).abs() < 1e-3);
 }
 
-/// The name of a value in a record, so that a renamed one fails here and not in an hour.
+/// Checks the names of values in a record, so that a renamed one fails here at once and not after
+/// an hour.
 #[test]
 fn a_comparison_has_the_values_that_the_audits_read() {
     let schema = include_str!(concat!(

@@ -1,13 +1,13 @@
-//! Nodes that are broken on purpose while they are measured.
+//! Tests faults of nodes during a measurement.
 
 use super::{assert_nothing_is_left, only_trial};
 use crate::program::Lab;
 use serde_json::Value;
 use store::record::{FaultRecord, IntervalRecord};
 
-/// Two nodes, each with all of the data: whoever is there can answer. The rate is low, since
-/// this asks whether a node answers and not how fast, and hosts of other tests, which weigh
-/// more, leave a cold node a sixth of a core.
+/// Two nodes, each with all of the data: either can answer. The rate is low, since this tests that
+/// a node answers, not how fast. Hosts of other tests have more weight and leave a cold node a
+/// sixth of a core.
 const BROKEN: &str = "\
 study: broken
 question: Does load go on while a node is silent?
@@ -22,7 +22,7 @@ verify: {reads: none, sample: 0}
 faults:
 ";
 
-/// That something was answered within a fault.
+/// Asserts that operations succeeded during a fault.
 #[track_caller]
 fn assert_answered(lab: &Lab, fault: &FaultRecord) {
     let run = lab.run();
@@ -35,7 +35,7 @@ fn assert_answered(lab: &Lab, fault: &FaultRecord) {
     assert!(answered, "{fault:#?}\n{within:#?}");
 }
 
-/// Runs the study with some faults: what came of them.
+/// Runs the study with some faults, and returns their records.
 pub(super) fn run(lab: &Lab) -> (Value, Vec<FaultRecord>) {
     let said = lab.cassay(&["run", "study.yaml", "--json"]).measured(lab);
     assert_nothing_is_left(lab);
@@ -85,7 +85,7 @@ fn a_node_is_paused_under_load_and_seen_silent_and_back_while_the_other_answers(
         evidence.contains("the kernel calls its process T"),
         "{evidence}"
     );
-    // What was on its way to the node timed out, and the other one answered.
+    // Requests in flight to the node timed out, and the other node answered.
     assert!(
         trial["errors"]["client_timeout"].as_u64() > Some(0),
         "{trial:#}"
@@ -93,7 +93,7 @@ fn a_node_is_paused_under_load_and_seen_silent_and_back_while_the_other_answers(
     assert_answered(&lab, paused);
     let steps_path = lab.run().path.join("trials/00-rate-40/faults.ndjson");
     let all_steps = std::fs::read_to_string(steps_path).unwrap();
-    // A busy machine may have let it wait before.
+    // On a busy machine, there may be steps of waiting before.
     let steps = all_steps.lines().filter(|line| !line.contains("\"waiting\""));
     assert_eq!(steps.count(), 5);
     for event in ["fault_injecting", "fault_healing"] {

@@ -1,4 +1,4 @@
-//! Nodes on hosts of their own: racks follow hosts, limits are felt inside, and whatever way a
+//! Tests nodes on hosts of their own: racks follow hosts, and limits apply inside. However a
 //! command ends, no process, link, mount, loop device or control group is left. Needs root.
 
 use super::{HEAP, Kept, assert_nothing_is_left, dirs, jvms, small, start_with_stand_in};
@@ -27,7 +27,7 @@ const UP: [&str; 13] = [
     "--json",
 ];
 
-/// Why this machine does not let us make hosts, if it does not.
+/// Returns the reason why this machine does not allow emulated hosts, if it does not.
 pub(crate) fn refusal() -> Option<String> {
     let needed = [
         Ability::Hosts,
@@ -40,7 +40,7 @@ pub(crate) fn refusal() -> Option<String> {
     Some(format!("{}: {}", able.ability, able.detail))
 }
 
-/// What a cluster's `state.json` says.
+/// Returns a cluster's `state.json`.
 fn state(lab: &Lab) -> Option<Value> {
     let folder = std::fs::read_dir(lab.clusters()).ok()?.next()?.ok()?.path();
     let text = std::fs::read_to_string(folder.join("state.json")).ok()?;
@@ -51,7 +51,7 @@ fn id_of(state: &Value) -> &str {
     state["id"].as_str().expect("an id")
 }
 
-/// What of a cluster's hosts can be seen on the machine.
+/// Returns the traces of a cluster's hosts on the machine.
 fn traces(lab: &Lab, state: &Value) -> Vec<String> {
     let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
     let folder = lab.clusters().display().to_string();
@@ -146,7 +146,7 @@ fn three_hosts_have_a_rack_and_limits_each_and_end_without_a_trace() {
     assert_all_is_gone(&lab, &state);
 }
 
-/// What the cluster was started as, by the arguments of [`UP`].
+/// Returns the spec of the cluster, from the arguments of [`UP`].
 fn spec_of(state: &Value) -> LocalSpec {
     let hosts = target::HostsSpec {
         count: 3,

@@ -1,8 +1,8 @@
-//! Texts that our reader of CQL cuts, beside the lexer in the jar of each line: where a comment, a
-//! name or a text ends must be the same for both.
+//! Compares cassay's CQL tokens with those of the lexer in each line's jar. A comment, a name or a
+//! text must end at the same place for both.
 //!
-//! What must hold: a text that our reader accepts is the same to the server, and nothing that a
-//! server accepts is refused, but for what can be read in two ways. Nothing is executed.
+//! A text that cassay accepts means the same to the server. A text that a server accepts is refused
+//! only if it is ambiguous. Nothing is executed.
 
 use super::{dirs_with, line};
 use cql::text::{tokens, without_comments};
@@ -14,7 +14,7 @@ use versions::{LINES, Release};
 /// Texts for each lexer.
 const TEXTS_COUNT: usize = 6_000;
 
-/// Read-only pieces of statements and all that begins or ends a comment, a name or a text.
+/// Read-only pieces of statements, and everything that begins or ends a comment, a name or a text.
 const PIECES: [&str; 34] = [
     "SELECT v FROM a",
     "SELECT",
@@ -52,7 +52,7 @@ const PIECES: [&str; 34] = [
     "\r\n",
 ];
 
-/// Characters of texts that only quotes and comments may have.
+/// Characters that only quoted texts and comments may contain.
 const RARE: [&str; 6] = ["é", "\u{a0}", "\u{2028}", "\u{c}", "\u{1f600}", "_"];
 
 /// A text, made of its number.
@@ -81,17 +81,30 @@ fn text(number: u64) -> String {
     made
 }
 
-/// The answers of a release's own lexer, one for each text: the places of all characters of tokens,
-/// in units of UTF-16; `None` where the lexer refuses the text.
+/// Returns the answers of a release's own lexer, one for each text: the places of all characters of
+/// tokens, in units of UTF-16. `None` if the lexer refuses the text.
 fn cut_by_server(release: &Release, texts: &[String]) -> Vec<Option<Vec<usize>>> {
     let cache = dirs_with(std::path::Path::new("unused")).cache;
-    let supply = supply::resolve(&cache, (release, &target::Origin::Maven), &mut |_| ());
-    let source = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/tests/it/cassandra/Tokens.java"
+    let said = answered(&cache, release, "Tokens.java", texts);
+    let answers: Vec<_> = said.lines().map(places).collect();
+    assert_eq!(answers.len(), texts.len());
+    answers
+}
+
+/// Returns the answers of a test program to texts, run with the jars of a release.
+pub(in crate::cassandra) fn answered(
+    cache: &std::path::Path,
+    release: &Release,
+    program: &str,
+    texts: &[String],
+) -> String {
+    let supply = supply::resolve(cache, (release, &target::Origin::Maven), &mut |_| ());
+    let source = format!(
+        "{}/tests/it/cassandra/{program}",
+        env!("CARGO_MANIFEST_DIR")
     );
     let mut command = crate::program::command("java");
-    command.args(["-cp", &supply.expect("jars").classpath, source]);
+    command.args(["-cp", &supply.expect("jars").classpath, &source]);
     command.stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut java = command.spawn().expect("java");
     let mut input = String::new();
@@ -100,14 +113,11 @@ fn cut_by_server(release: &Release, texts: &[String]) -> Vec<Option<Vec<usize>>>
         input.push('\n');
     }
     let mut stdin = java.stdin.take().expect("a pipe");
-    stdin.write_all(input.as_bytes()).expect("Java reads");
-    drop(stdin);
+    let writer = std::thread::spawn(move || stdin.write_all(input.as_bytes()));
     let output = java.wait_with_output().expect("Java ends");
+    writer.join().expect("a thread").expect("Java reads");
     assert!(output.status.success(), "java: {}", output.status);
-    let said = String::from_utf8(output.stdout).expect("numbers");
-    let answers: Vec<_> = said.lines().map(places).collect();
-    assert_eq!(answers.len(), texts.len());
-    answers
+    String::from_utf8(output.stdout).expect("text")
 }
 
 fn places(line: &str) -> Option<Vec<usize>> {
@@ -119,15 +129,15 @@ fn places(line: &str) -> Option<Vec<usize>> {
     (line != "refused").then(|| line.split_whitespace().flat_map(places).collect())
 }
 
-/// The places of all characters of tokens, in units of UTF-16: numbers are cut more finely here
-/// than there.
+/// Returns the places of all characters of tokens, in units of UTF-16. Numbers are split more
+/// finely here than in Cassandra's lexer.
 fn ours(text: &str) -> Option<Vec<usize>> {
     let tokens = tokens(text).ok()?.into_iter();
     let units = |at: usize| text[..at].encode_utf16().count();
     Some(tokens.flat_map(|token| units(token.at)..units(token.end)).collect())
 }
 
-/// Whether our reader refuses a text on purpose that the server accepts.
+/// Returns true if cassay refuses a text on purpose that the server accepts.
 fn is_refused_on_purpose(text: &str) -> bool {
     let fault = tokens(text).expect_err("it is refused");
     fault.message.contains("for other programs") || fault.message.contains("some programs")
@@ -162,7 +172,7 @@ fn compare(release: &Release) {
     for (text, theirs) in sent.iter().zip(cut_by_server(release, &sent)) {
         let Some(theirs) = theirs else { continue };
         assert_eq!(ours(text), Some(theirs.clone()), "{release}: {text:?}");
-        // Outside of tokens are blanks, and no comment.
+        // Outside tokens there are only blanks, and no comment.
         let units: Vec<u16> = text.encode_utf16().collect();
         let mut outside = (0..units.len()).filter(|at| theirs.binary_search(at).is_err());
         assert!(

@@ -1,5 +1,5 @@
-//! Nodes on machines behind real sshds: started, loaded, measured and watched there by agents that
-//! are ordinary users; whatever way a run ends, nothing is left but jars.
+//! Tests nodes on machines behind real sshds: unprivileged agents start, load, measure and observe
+//! them there. However a run ends, only jars are left.
 
 use super::{POINT, only_trial};
 use crate::program::{Said, Started, skip, wait_until};
@@ -7,8 +7,8 @@ use crate::ssh::sshd::{Machine, Machines, missing};
 use serde_json::Value;
 use std::fs;
 
-/// Machines that have addresses of their own, though they are all this one: the same ports are free
-/// on each.
+/// Starts machines with addresses of their own. All are this machine, so the same ports are free on
+/// each.
 fn machines(names: &[&str], block: u8) -> Machines {
     let mut all = Machines::new();
     let mut file = "machines:\n".to_owned();
@@ -24,7 +24,7 @@ fn machines(names: &[&str], block: u8) -> Machines {
     all
 }
 
-/// What runs there, and what lies in the folder of cassay.
+/// Returns the processes there, and the content of cassay's folder.
 fn left(machines: &Machines, name: &str) -> (Vec<u32>, Vec<String>) {
     let entries = fs::read_dir(machines.home(name).join("nodes")).into_iter().flatten().flatten();
     let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
@@ -54,7 +54,7 @@ fn a_cluster_on_a_machine_stays_is_found_again_and_broken_and_goes_with_its_cont
     assert_eq!(found[0]["clusters"][0]["running"], true, "{found:#}");
     let broken = cassay(&["fault", "test", "node-kill", "--json"]).ended_with(0);
     assert!(broken.to_string().contains("confirmed"), "{broken}");
-    // What runs is nobody's to clean away.
+    // Cleaning leaves running nodes alone.
     cassay(&["hosts", "clean", "lab.yaml"])
         .ended_with(0)
         .says(&["runs there and is left"]);
@@ -72,7 +72,7 @@ fn a_cluster_on_a_machine_stays_is_found_again_and_broken_and_goes_with_its_cont
     });
 }
 
-/// What is too long for the gate.
+/// Tests that are too long for the gate.
 mod long {
     use super::*;
 
@@ -118,8 +118,8 @@ mod long {
         }
     }
 
-    /// What was asked, done and found is the same, whichever kind of host it is. Figures are those
-    /// of their hosts, and are shown.
+    /// A study has the same plan, steps and findings on either kind of host. Figures are those of
+    /// their hosts, and are shown.
     #[test]
     #[ignore = "starts a real Cassandra, twice: cargo xtask audit"]
     fn audit_a_study_comes_to_the_same_on_machines_as_on_stand_ins() {
@@ -142,7 +142,7 @@ mod long {
             let trials = findings["trials"].as_array().unwrap();
             let told = |trial: &Value| {
                 eprintln!("{more:?}: p50 {}", trial["all"]["latency_ms"]["p50"]);
-                // What races with a write cannot be judged, which is chance.
+                // A read that races with a write cannot be judged; how many do is random.
                 let rows = &trial["verify"];
                 assert!(rows["checked"].as_u64() > Some(2000), "{rows}");
                 let lost = ["missing", "stale", "wrong"].map(|key| rows[key].clone());

@@ -1,4 +1,4 @@
-//! Nodes that are placed on a part of their machine, and what the kernel and their JVMs say of it.
+//! Tests nodes that are placed on a part of their machine, as the kernel and their JVMs report it.
 
 use super::{Kept, dirs, small, up};
 use crate::program::{Lab, skip};
@@ -7,7 +7,7 @@ use serde_json::Value;
 use target::{HostsSpec, Isolation, LocalSpec, Placing, Restarts, Target, Topology};
 use topology::Units;
 
-/// The CPUs of this machine that may be used; tests need two.
+/// Returns the usable CPUs of this machine. Tests need two.
 fn cpus() -> Option<Vec<u32>> {
     let all: Vec<u32> = Whereabouts::own().unwrap().all_cpus().iter().collect();
     (all.len() > 1).then_some(all)
@@ -38,7 +38,7 @@ fn a_node_on_one_core_shows_it_in_all_threads_and_in_its_jvm_until_it_is_undone(
     };
     let lab = Lab::new();
     let say = &mut |text: &str| eprintln!("{text}");
-    // With groups where this machine has them, and by what threads inherit.
+    // With control groups if this machine has them, and through inherited affinity.
     for isolation in [Isolation::Auto, Isolation::Loopback] {
         let spec = one_core(isolation);
         let mut cluster = cluster::start(&Target::Local(spec.clone()), &dirs(&lab), say).unwrap();
@@ -58,7 +58,7 @@ fn a_node_on_one_core_shows_it_in_all_threads_and_in_its_jvm_until_it_is_undone(
         assert!(places[0].found.cpus.keys().eq([&expected]), "{places:?}");
         let client = cluster.client_cpus().expect("what the node leaves");
         assert!(client.iter().all(|cpu| !taken.contains(cpu)));
-        // Undone, it has all of them again.
+        // After the placement is undone, it has all CPUs again.
         let free = LocalSpec {
             topology: Topology::default(),
             ..spec
@@ -126,7 +126,7 @@ verify: {reads: none}
 repeat: {blocks: 2}
 ";
 
-/// What is too long for the gate.
+/// Tests that are too long for the gate.
 mod long {
     use super::*;
 
@@ -138,7 +138,7 @@ mod long {
             return;
         }
         let lab = Lab::with(SCALE_UP);
-        // A short window beside other tests may be invalid: what is found is there all the same.
+        // A short window beside other tests may be invalid. The results are recorded in any case.
         lab.cassay(&["run", "study.yaml"]).measured(&lab);
         let findings = lab.run().findings.expect("findings");
         let findings = serde_json::to_value(findings).unwrap();

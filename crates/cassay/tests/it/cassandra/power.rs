@@ -1,11 +1,12 @@
-//! A host that loses its power under writes that one node acknowledges: what a periodic commit log
-//! has not synced is lost, is found, and may be. Needs root.
+//! Tests a host that loses its power under writes that one node acknowledges. Writes that a
+//! periodic commit log had not synced are lost. The run finds them and accepts the loss. Needs
+//! root.
 
 use super::hosts::refusal;
 use super::only_trial;
 use crate::program::{Lab, skip};
 
-/// A host of two is off for a while, and has no replica elsewhere of what is on it.
+/// One of two hosts is off for a while, and its data has no other replica.
 const STUDY: &str = "\
 study: power
 question: What is lost of what one node acknowledged, when its power goes?
@@ -29,7 +30,7 @@ fn a_loss_of_power_loses_what_was_not_synced_and_that_is_found_and_allowed() {
         return skip(&why);
     }
     let lab = Lab::with(STUDY);
-    // What half of the requests meet while their only replica is off makes it what it is.
+    // Half of the requests fail while their only replica is off, which decides the verdict.
     let said = lab.cassay(&["run", "study.yaml", "--json"]);
     let trial = only_trial(&said);
     let fault = &trial["faults"][0];
@@ -37,7 +38,7 @@ fn a_loss_of_power_loses_what_was_not_synced_and_that_is_found_and_allowed() {
     let back = &trial["read_back"];
     let count = |name: &str| back[name].as_u64().unwrap_or(0);
     assert!(count("writes_acknowledged") > 1000, "{back:#}");
-    // Two hundred operations a second, half of them on a node that has not synced for seconds.
+    // 200 operations per second, half of them on a node that has not synced for seconds.
     assert!(count("lost") + count("stale") > 0, "{back:#}");
     for never in ["wrong", "resurrected", "unread"] {
         assert_eq!(count(never), 0, "{never}: {back:#}");

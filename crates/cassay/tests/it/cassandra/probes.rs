@@ -1,6 +1,5 @@
-//! What a node says of itself while it works: by MBean and by its collector's log where it is ours,
-//! by the agent's port and password where it is somebody else's, by CQL alone where there is
-//! nothing more.
+//! Tests the readings of a working node. A local node is read by MBean and by its GC log, an
+//! attached node by the agent's port and password, or by CQL alone if there is no agent.
 
 use super::{dirs, small};
 use crate::program::{HANG_LIMIT, Lab, is_line_since};
@@ -11,10 +10,10 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 use target::{Ability, Allow, AttachSpec, JolokiaAccess, SecretSource, Target};
 
-/// So many rows are written and read, one by one, while the probes look.
+/// Number of rows that are written and read one by one while the probes run.
 const ROWS: u64 = 2000;
 
-/// Every probe of a node, five looks a second.
+/// Returns every probe of a node, five readings a second.
 fn every_probe() -> ProbeSpec {
     let period = Some(Duration::from_millis(200));
     ProbeSpec {
@@ -37,11 +36,11 @@ fn start(spec: &Target, lab: &Lab) -> Cluster {
 /// Readings of one series, in the order of time.
 type Series = Vec<(u64, f64)>;
 
-/// Writes and reads rows between two looks at least, and gives what was seen meanwhile.
+/// Writes and reads rows between two readings, and returns all readings of this time.
 fn watch(cluster: &Cluster) -> BTreeMap<String, Series> {
     let probes = cluster.probe(&every_probe(), "watched", &["rows"]).unwrap();
     let mut seen: Vec<Reading> = Vec::new();
-    // Looks that begin from now on: what was read before may wait to be taken still.
+    // Waits for new readings: earlier ones may still be queued.
     let mut await_looks = |count: usize| {
         let from_ns = clock::now_ns();
         let looks = |seen: &[Reading]| {
@@ -79,8 +78,8 @@ fn watch(cluster: &Cluster) -> BTreeMap<String, Series> {
     series
 }
 
-/// What a rate has counted: each of its values is of the time since the look before. The first one
-/// of a counter that came with its first use has no value before it, but a look there was.
+/// Returns the total of a rate: each value covers the time since the reading before. A counter that
+/// appears with its first use has no earlier value, but there was a reading.
 fn counted(series: &BTreeMap<String, Series>, name: &str) -> u64 {
     let rate = &series[name];
     let looks = series["clients.connected"].iter().map(|(at_ns, _)| *at_ns);
@@ -99,8 +98,9 @@ fn last(series: &BTreeMap<String, Series>, name: &str) -> f64 {
     values.last().expect("a series without values").1
 }
 
-/// Every row is counted, once. Not to the row: a rate is over the time between two looks, which is
-/// known less exactly the busier the machine is, and `more` is what the server may do for itself.
+/// Checks that every row is counted once. The limits are not exact: a rate covers the time between
+/// two readings, which is less exact on a busy machine. `more` is the number of operations that the
+/// server may do for itself.
 #[track_caller]
 fn assert_counted(series: &BTreeMap<String, Series>, name: &str, more: u64) {
     let count = counted(series, name);
@@ -108,7 +108,7 @@ fn assert_counted(series: &BTreeMap<String, Series>, name: &str, more: u64) {
     assert!(range.contains(&count), "{name}: {count}, not in {range:?}");
 }
 
-/// What both ways must agree on: the node counts what was done to it.
+/// Asserts that the node counts its operations, however it is read.
 #[track_caller]
 fn assert_operations_are_counted(series: &BTreeMap<String, Series>) {
     for name in [
@@ -118,10 +118,12 @@ fn assert_operations_are_counted(series: &BTreeMap<String, Series>) {
         assert_counted(series, name, ROWS / 100);
     }
     for name in ["client_request.Write.ops/s", "client_request.Read.ops/s"] {
-        // By MBean they are of all keyspaces: the server asks itself something now and then.
+        // Through MBeans they cover all keyspaces, and the server itself makes requests now and
+        // then.
         assert_counted(series, name, ROWS / 2);
     }
-    // The statements of the looks themselves are counted here too. As a table they are since 4.1.
+    // The statements of the readings themselves are counted as well. As a table, the counts exist
+    // since 4.1.
     if is_line_since("4.1") || series.contains_key("jvm.threads") {
         assert!(counted(series, "cql.regular/s") >= 2 * ROWS);
     }
@@ -168,7 +170,7 @@ fn probes_of_a_node_of_ours_count_what_is_done_to_it_and_see_its_pauses() {
     for name in ["compactions.pending", "gossip.unreachable"].into_iter().chain(hints) {
         assert_eq!(last(&series, name), 0.0, "{name}");
     }
-    // The server writes down things of its own, now and then.
+    // The server itself writes now and then.
     assert_counted(&series, "commit_log.completed/s", ROWS / 2);
     let mean = series["client_request.Write.mean"].iter().map(|(_, value)| *value);
     assert!(
@@ -178,7 +180,7 @@ fn probes_of_a_node_of_ours_count_what_is_done_to_it_and_see_its_pauses() {
     );
     assert!(series["safepoint.stopped"].iter().all(|(_, ms)| *ms >= 0.0));
 
-    // The same node, as somebody else's.
+    // The same node, as an attached one.
     let clusters = std::fs::read_dir(lab.clusters()).unwrap();
     let files = clusters.map(|entry| entry.unwrap().path().join("node1/conf/jolokia.properties"));
     let file = files.into_iter().find(|file| file.is_file());
@@ -225,7 +227,7 @@ fn with_its_password_an_attached_node_shows_as_much(
     let series = watch(&theirs);
     assert_operations_are_counted(&series);
     assert_the_jvm_is_seen(&series, (512 << 20) as f64);
-    // Settling has flushed the rows of before.
+    // Settling has flushed the earlier rows.
     assert_eq!(last(&series, "table.rows.live_sstables"), 1.0);
     assert!(last(&series, "table.rows.live_disk_space") > 1000.0);
     series
@@ -242,7 +244,7 @@ fn with_a_wrong_password_it_says_so(attach: &AttachSpec, password: &std::path::P
     assert!(!shown.contains("not-the-password"), "{shown}");
 }
 
-/// From 6.0 on, metrics are tables as well: the same series of the same things.
+/// From 6.0 on, metrics are also tables: they give the same series.
 fn by_cql_alone_its_metrics_are_what_its_mbeans_are(
     attach: &AttachSpec,
     by_mbeans: &BTreeMap<String, Series>,
@@ -282,12 +284,12 @@ fn by_cql_alone_its_metrics_are_what_its_mbeans_are(
     ] {
         assert_eq!(last(&series, same), last(by_mbeans, same), "{same}");
     }
-    // The same clock: a percentile in other units would be a thousand times as much.
+    // The units must match: a percentile in other units would differ by a factor of a thousand.
     for near in ["client_request.Write.p99", "client_request.Write.mean"] {
         let ratio = last(&series, near) / last(by_mbeans, near);
         assert!((0.02..50.0).contains(&ratio), "{near}: {ratio}");
     }
-    // Of the JVM, of gossip, or only there while something waits.
+    // Series of the JVM, of gossip, or present only while tasks wait.
     let others = [
         "jvm.",
         "safepoint",
@@ -296,7 +298,7 @@ fn by_cql_alone_its_metrics_are_what_its_mbeans_are(
         "commit_log.waiting_on",
     ];
     let is_elsewhere = |name: &&String| others.iter().any(|other| name.starts_with(other));
-    // A statistic of requests is there while there are some: the server itself scans now and then.
+    // A statistic of requests exists only with requests, and the server itself scans now and then.
     let is_idle = |name: &&String| {
         let kind = name.strip_suffix(".mean").or(name.strip_suffix(".p99"));
         let rate = kind.map(|kind| format!("{kind}.ops/s"));
@@ -333,8 +335,8 @@ fn by_cql_alone_operations_are_seen_and_the_rest_is_named(attach: &AttachSpec, l
     );
 }
 
-/// A background compaction of a file whose bytes are others throws what nobody waits for; a table
-/// that somebody creates is a change of the cluster.
+/// A background compaction of a corrupted file throws an exception that no caller catches. A table
+/// that another client creates is a schema change.
 #[test]
 #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
 fn exceptions_that_nothing_caught_and_changes_of_the_schema_are_told() {

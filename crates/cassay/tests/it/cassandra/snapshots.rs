@@ -1,6 +1,6 @@
-//! Data that is put away comes back the same, however it is brought back, and however often.
+//! Tests that restored data equals the saved data, with every method, and repeatedly.
 //!
-//! One cluster of two nodes serves all: what takes long is its start.
+//! One cluster of two nodes serves all tests, because its start takes long.
 
 use super::{Kept, agent, assert_nothing_is_left, dirs, up};
 use crate::program::{Lab, Said, Started, wait_until};
@@ -13,12 +13,12 @@ use target::{Allow, AttachSpec, JolokiaAccess, SecretSource, Target};
 
 const ROWS_COUNT: i32 = 2000;
 
-/// Rows of one statement: far below the server's limit of 16 MiB for a frame.
+/// Rows per statement, far below the server's limit of 16 MiB for a frame.
 const BATCH_ROWS: i32 = 100;
 
 const SETTLE_LIMIT: Duration = crate::program::HANG_LIMIT;
 
-/// The kept cluster; no other command can work on it until this is dropped.
+/// Opens the kept cluster. No other command can use it until this is dropped.
 fn open(lab: &Lab) -> Cluster {
     kept::open(&dirs(lab), None, &mut |_| ()).expect("the kept cluster opens")
 }
@@ -70,7 +70,7 @@ fn spoil(cluster: &Cluster, turn: i32) {
     session.query_at(&batch(&statements), cql::Consistency::All).unwrap();
 }
 
-/// Every node has every row as it was loaded, and no other.
+/// Checks that every node has exactly the loaded rows.
 #[track_caller]
 fn assert_rows_are_whole(cluster: &Cluster) {
     for node in cluster.nodes() {
@@ -101,7 +101,7 @@ fn restore(cluster: &mut Cluster, name: &str, how: RestoreHow) -> Restored {
     cluster.snapshot_restore(name, how, &mut |_| ()).unwrap()
 }
 
-/// What came back is what was put away, on each node.
+/// Asserts that the restored data equals the snapshot on each node.
 #[track_caller]
 fn assert_is(restored: &Restored, snapshot: &Snapshot) {
     assert_eq!(restored.fingerprints.len(), snapshot.nodes.len());
@@ -155,7 +155,7 @@ fn data_comes_back_the_same_online_offline_and_attached() {
     assert_nothing_is_left(&lab);
 }
 
-/// How often what is repeated is repeated: `cargo xtask cassandra --rounds 10` soaks.
+/// Returns the number of repetitions: `cargo xtask cassandra --rounds 10` soaks.
 fn rounds() -> i32 {
     let asked = std::env::var("CASSAY_SOAK");
     asked.map_or(2, |text| text.parse().expect("a number of rounds"))
@@ -173,7 +173,7 @@ fn cached_data_can_be_dropped(cluster: &Cluster) {
     }
 }
 
-/// A cluster that is not ours, in which its table may be written to and emptied.
+/// Attaches to a cluster, with permission to write to its table and truncate it.
 fn theirs(lab: &Lab, spec: AttachSpec) -> Cluster {
     let cluster = cluster::start(&Target::Attach(spec), &dirs(lab), &mut |_| ()).unwrap();
     cluster.permit(Permit {
@@ -183,7 +183,7 @@ fn theirs(lab: &Lab, spec: AttachSpec) -> Cluster {
     cluster
 }
 
-/// The same cluster, as somebody sees it who has only its addresses and a password.
+/// Tests the same cluster as an attached one, with only its addresses and a password.
 fn attached(lab: &Lab, ours: &Cluster) {
     let text = agent::settings(&lab.clusters());
     let of = |key: &str| agent::of(&text, key);
@@ -228,7 +228,7 @@ fn attached(lab: &Lab, ours: &Cluster) {
     );
 }
 
-/// A study that restores what it has loaded before each of its trials.
+/// A study that restores its loaded data before each of its trials.
 const RESTORING: &str = "\
 study: restoring
 question: What is left of a restore that is killed?
@@ -244,8 +244,8 @@ window: {warmup: 0s, measure: 1s}
 verify: {reads: none, sample: 0}
 ";
 
-/// Somebody else's cluster compacts again when whoever restores there is killed meanwhile, and
-/// keeps no snapshot of theirs.
+/// An attached cluster compacts again after a restore there is killed, and keeps no snapshot of the
+/// restore.
 fn a_cluster_of_others_is_as_it_was_though_who_restores_is_killed(lab: &Lab, ours: &Cluster) {
     let text = agent::settings(&lab.clusters());
     lab.write("password", &agent::of(&text, "password"));
@@ -254,7 +254,7 @@ fn a_cluster_of_others_is_as_it_was_though_who_restores_is_killed(lab: &Lab, our
         .replace("PORT", &agent::of(&text, "port"))
         .replace("USER", &agent::of(&text, "user"));
     lab.write("restoring.yaml", &study);
-    // What the server calls the status is true where they are disabled.
+    // The server's status is true if compactions are disabled.
     let is_on = || {
         let arguments = [json!("keyspace1"), json!(["standard1"])];
         let operation = "getAutoCompactionStatus(java.lang.String,[Ljava.lang.String;)";
@@ -272,7 +272,7 @@ fn a_cluster_of_others_is_as_it_was_though_who_restores_is_killed(lab: &Lab, our
     run.kill();
     wait_until("they are on", is_on);
     wait_until("no snapshot is left", || snapshots().is_empty());
-    // What was begun goes on: it loads anew, and takes what it takes with it.
+    // The resumed run loads again, and removes its own snapshot.
     let mut command = lab.command(&["resume", "latest", allow, "--trust", "--json"]);
     command.env("CASSAY_SHARED_MACHINE", "1");
     let resumed = Said::of(command.output().unwrap());
@@ -287,7 +287,8 @@ fn a_cluster_of_others_is_as_it_was_though_who_restores_is_killed(lab: &Lab, our
     ours.session().unwrap().execute_schema("DROP KEYSPACE keyspace1").unwrap();
 }
 
-/// The folders of a keyspace's snapshots that a restore of others has taken, on each node.
+/// Returns the folders of a keyspace's snapshots that restores of an attached cluster have taken,
+/// on each node.
 fn snapshots_below(folder: &Path, keyspace: &str) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let folders = entries.map(|entry| entry.path()).filter(|path| path.is_dir());
@@ -306,7 +307,7 @@ fn snapshots_below(folder: &Path, keyspace: &str) -> Vec<PathBuf> {
     folders.flat_map(below).collect()
 }
 
-/// Leveled compaction that is switched off counts what it would have to do, and never begins.
+/// Disabled leveled compaction counts its pending work, but never begins.
 fn compactions_that_nobody_begins_are_stalled(cluster: &Cluster) {
     let mut session = cluster.session().unwrap();
     let options = |enabled: bool| {
@@ -328,7 +329,7 @@ fn compactions_that_nobody_begins_are_stalled(cluster: &Cluster) {
             session.query(&insert).unwrap();
         }
     };
-    // Of one SSTable alone, leveled compaction would begin nothing even if it might.
+    // With a single SSTable, leveled compaction would not start even if it were enabled.
     write(0..30);
     let flushed = cluster.settle("k", &["wide"], Duration::ZERO, &mut |_| ());
     assert_eq!(flushed.unwrap().outcome, SettleOutcome::Timeout);
@@ -356,13 +357,14 @@ fn the_command_finds_a_damaged_file(lab: &Lab) {
     let mut bytes = std::fs::read(&data).unwrap();
     let middle = bytes.len() / 2;
     bytes[middle] ^= 1;
-    // A file of its own: the table's, which is linked to the same one, stays as it is.
+    // A separate file: the table's own, a hard link to the same one, must stay unchanged.
     std::fs::remove_file(&data).unwrap();
     std::fs::write(&data, bytes).unwrap();
     let said = lab.cassay(&["snapshot", "verify", "loaded", "--json"]).ended_with(1);
     said.says(&["node2", "is damaged: its CRC-32 is", "Data.db"]);
     assert_eq!(said.json()[0]["whole"], true);
-    // It was once imported all the same. Refused, it changes nothing: the rows are still there.
+    // Earlier versions imported it nevertheless. A refusal changes nothing: the rows are still
+    // there.
     for how in [
         &["snapshot", "restore", "loaded"][..],
         &["snapshot", "restore", "loaded", "--offline"],

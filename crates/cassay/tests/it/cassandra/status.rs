@@ -1,4 +1,4 @@
-//! How nodes are, and who owns what, against the server's own arithmetic.
+//! Compares the shown state and ownership of nodes with the server's own figures.
 
 use super::{Kept, agent, authentication, dirs, small};
 use crate::program::{HANG_LIMIT, Lab, is_of_line, wait_until};
@@ -9,11 +9,11 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use target::{Authentication, LocalSpec};
 
-/// The server's shares are sums of floats that it has rounded to six digits, one for each of a
-/// node's token ranges: 16 tokens of one's own, and those of two other nodes.
+/// Rounding error of a share. The server adds floats rounded to six digits, one for each token
+/// range of a node: 16 tokens of its own, and those of two other nodes.
 const ROUNDING: f64 = 48.0 * 1e-6;
 
-/// Three nodes in two racks: the one that is alone in its rack has more than the others.
+/// Three nodes in two racks: the only node of a rack has more than the others.
 const KEYSPACES: [(&str, &str); 4] = [
     (
         "simple1",
@@ -35,7 +35,7 @@ fn make_keyspaces(node: SocketAddr, access: &Access) {
     }
 }
 
-/// What the server says that each address owns, by the agent of node 1.
+/// Returns the share that each address owns, as reported by the agent of node 1.
 fn owned_by_server(lab: &Lab, keyspace: &str) -> BTreeMap<String, f64> {
     let operation = "effectiveOwnership(java.lang.String)";
     let answer = agent::told(&lab.clusters(), operation, &[json!(keyspace)]);
@@ -63,7 +63,7 @@ fn assert_shares(what: &str, ours: &BTreeMap<String, f64>, server: &BTreeMap<Str
 #[test]
 #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
 fn states_and_owned_shares_are_the_servers_own() {
-    // Before that clients are shown no gossip, and roles are asked of one replica.
+    // Before this version, clients see no gossip, and roles are read from one replica.
     if !is_of_line("4.1") {
         return;
     }
@@ -71,7 +71,7 @@ fn states_and_owned_shares_are_the_servers_own() {
     let _kept = Kept(&lab);
     let spec = LocalSpec {
         racks: ["r1", "r1", "r2"].map(str::to_owned).to_vec(),
-        // One that asks for a password lets its owner in when a node is down, too.
+        // A cluster with a password accepts its owner even when a node is down.
         authentication: Authentication::Password,
         ..small(3)
     };
@@ -116,7 +116,8 @@ fn owned_shares_are_the_servers_own(lab: &Lab, cluster: &Cluster) {
     );
 }
 
-/// Whether a process is gone, or a zombie. One that is being taken down has lost its command line.
+/// Returns true if a process has ended, or is a zombie. A process that is ending has no command
+/// line any more.
 fn has_ended(pid: i32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"));
     let state = |stat: &str| stat.rsplit_once(") ")?.1.chars().next();
@@ -129,7 +130,7 @@ fn a_node_that_does_not_answer_is_down_and_the_table_still_stands(lab: &Lab) {
         lab.cassay(&words).ended_with(0).json()[0].clone()
     };
     let mut now = Value::Null;
-    // A node that the machine has no CPU for does not answer in time, and is rightly said not to.
+    // A node that gets no CPU does not answer in time, and is rightly reported as down.
     let mut wait_for_states = |more: &[&str], wanted: [&str; 3]| {
         wait_until(&wanted.join(" "), || {
             now = status(more);
@@ -140,7 +141,7 @@ fn a_node_that_does_not_answer_is_down_and_the_table_still_stands(lab: &Lab) {
     let nodes = wait_for_states(&[], ["UN", "UN", "UN"])["nodes"].clone();
     let pid = nodes[1]["pid"].as_i64().expect("a process") as i32;
     kill_process(Pid::from_raw(pid).expect("a process"), Signal::KILL).expect("a signal");
-    // Until the kernel has taken it down, it is rightly said to be there.
+    // Until the kernel has removed the process, it is rightly reported as running.
     wait_until("an end of the node", || has_ended(pid));
 
     let now = wait_for_states(&["--keyspace", "simple1"], ["UN", "DN", "UN"]);

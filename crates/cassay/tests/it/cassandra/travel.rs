@@ -1,5 +1,5 @@
-//! A snapshot leaves its cluster, outlives it, and is the data of another one: the same rows, the
-//! same SSTables, by the fingerprint that was exported.
+//! Tests that a snapshot leaves its cluster, outlives it, and becomes the data of another one: the
+//! same rows and SSTables, by the exported fingerprint.
 
 use super::{Kept, assert_nothing_is_left, dirs, up};
 use crate::program::{Lab, is_line_since};
@@ -10,14 +10,14 @@ use std::path::Path;
 
 const ROWS_COUNT: i32 = 600;
 
-/// Rows of one statement: far below the server's limit of 16 MiB for a frame.
+/// Rows per statement, far below the server's limit of 16 MiB for a frame.
 const BATCH_ROWS: i32 = 100;
 
 fn open(lab: &Lab) -> Cluster {
     kept::open(&dirs(lab), None, &mut |_| ()).expect("the kept cluster opens")
 }
 
-/// Rows in two SSTables on each node, each row on one of them.
+/// Writes rows to two SSTables on each node, each row to one of them.
 fn load(cluster: &Cluster) {
     let mut session = cluster.session().unwrap();
     for statement in [
@@ -101,10 +101,10 @@ fn an_exported_snapshot_is_the_same_data_in_another_cluster() {
             "{table}"
         );
     }
-    // Each row is in one SSTable of one node, so that what these count are the rows.
+    // Each row is in one SSTable of one node, so these counts are numbers of rows.
     let rows_of = |node: &Value| node["tables"][0]["rows"].as_u64();
     let counted: Option<u64> = exported["nodes"].as_array().unwrap().iter().map(rows_of).sum();
-    // In files of 6.0 they stand behind what only the table's types can measure.
+    // In files of 6.0, the count comes after data whose length only the table's types determine.
     let is_countable = !is_line_since("6.0");
     assert_eq!(counted, is_countable.then_some(ROWS_COUNT as u64));
     lab.cassay(&["snapshot", "export", "full", "--to", to])

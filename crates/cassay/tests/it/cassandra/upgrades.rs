@@ -1,21 +1,21 @@
-//! Nodes that are brought to another release while they serve.
+//! Tests nodes that are upgraded to another release while they serve.
 
 use super::faults::{assert_confirmed, run};
 use super::{assert_nothing_is_left, folders, jvms};
 use crate::program::{Lab, line, wait_until};
 
-/// The line before the one that is tested, and that one.
+/// Returns the tested line and the one before it.
 fn lines() -> [&'static versions::Line; 2] {
     let lines = versions::LINES;
     let to = line().map_or(versions::DEFAULT, |line| {
         versions::Line::of(&line).expect("a line")
     });
-    // The first one has none before it: it is where the upgrade begins.
+    // The first line has none before it. It is where the upgrade begins.
     let at = to.age().max(1);
     [lines[at - 1], lines[at]]
 }
 
-/// Two nodes of the line before the one that is tested, which each write and each read asks both.
+/// Returns two nodes of the line before the tested one. Each write and each read involves both.
 fn upgraded(nodes: &str) -> String {
     let [from, to] = lines().map(|line| line.name);
     let mode = match to {
@@ -55,7 +55,7 @@ fn nodes_are_upgraded_under_load_and_nothing_acknowledged_is_lost() {
         "node2 was ended",
         "2 of 2 nodes are Cassandra",
         "they agree on the schema",
-        // 4.1 writes the format of 4.0; the others write one of their own.
+        // 4.1 writes the format of 4.0; the others have their own.
         match lines()[1].name {
             "4.1" => "nothing was rewritten",
             "5.0" => "of oa",
@@ -69,35 +69,47 @@ fn nodes_are_upgraded_under_load_and_nothing_acknowledged_is_lost() {
     assert_nothing_is_left(&lab);
 }
 
-#[test]
-#[ignore = "starts a real Cassandra: cargo xtask cassandra"]
-fn kill_9_in_the_middle_of_an_upgrade_leaves_nothing() {
-    killed_when(&upgraded(", nodes: [2]"), "fault_injecting");
+/// Kills in each phase of a fault, for `cargo xtask kills`. The gate has one for each signal, in
+/// `endings.rs`.
+mod kills {
+    use super::*;
+
+    #[test]
+    #[ignore = "starts a real Cassandra: cargo xtask kills"]
+    fn kill_9_in_the_middle_of_an_upgrade_leaves_nothing() {
+        killed_when(&upgraded(", nodes: [2]"), "fault_injecting");
+    }
+
+    #[test]
+    #[ignore = "starts a real Cassandra: cargo xtask kills"]
+    fn kill_9_in_the_middle_of_a_way_back_leaves_nothing() {
+        killed_when(&long::canary(), "fault_healing");
+    }
+
+    /// Checks that a run that is killed when this event is in its journal leaves nothing.
+    fn killed_when(study: &str, begins: &str) {
+        let lab = Lab::with(study);
+        let mut run = lab.start(&["run", "study.yaml"]);
+        run.wait_for("· measure:");
+        wait_until(&format!("{begins} is written down"), || {
+            lab.journaled(begins, Some(0)) == 1
+        });
+        run.kill();
+        wait_until("nothing is left", || {
+            jvms(&lab).is_empty() && folders(&lab).is_empty()
+        });
+        let said = lab.cassay(&["list", "--json"]).ended_with(0);
+        assert_eq!(said.json()[0]["state"], "interrupted");
+    }
 }
 
-/// A run that is killed when this stands in its journal leaves nothing.
-fn killed_when(study: &str, begins: &str) {
-    let lab = Lab::with(study);
-    let mut run = lab.start(&["run", "study.yaml"]);
-    run.wait_for("· measure:");
-    wait_until(&format!("{begins} is written down"), || {
-        lab.journaled(begins, Some(0)) == 1
-    });
-    run.kill();
-    wait_until("nothing is left", || {
-        jvms(&lab).is_empty() && folders(&lab).is_empty()
-    });
-    let said = lab.cassay(&["list", "--json"]).ended_with(0);
-    assert_eq!(said.json()[0]["state"], "interrupted");
-}
-
-/// What is too long for the gate.
+/// Tests that are too long for the gate.
 mod long {
     use super::*;
 
-    /// Three nodes of the line before the one that is tested, of which the first is upgraded,
-    /// watched for some seconds, and goes back.
-    fn canary() -> String {
+    /// Returns a study with three nodes of the line before the tested one. The first is upgraded,
+    /// watched for some seconds, and rolled back.
+    pub(super) fn canary() -> String {
         let [from, to] = lines().map(|line| line.name);
         format!(
             "study: canary
@@ -131,7 +143,7 @@ faults:
         let [before, after] = lines();
         let (from, to) = (before.pinned, after.pinned);
         let compared = match before.name {
-            // It has no table of what was compared.
+            // This version has no table of what was compared.
             "4.0" => "which no other node shows",
             _ => "node2 and node3 compared",
         };
@@ -148,18 +160,12 @@ faults:
         assert!(are_said && places.is_sorted(), "{places:?}: {evidence}");
         assert_eq!(trial["verify"]["missing"], 0, "{trial:#}");
         assert_eq!(trial["verify"]["wrong"], 0, "{trial:#}");
-        // What comes after it begins when it is back and repaired.
+        // The period after it begins when the node is back and repaired.
         let recovery = upgrade.recovery.as_ref().expect("what it did to the load");
         assert!(
             recovery.during.is_some() && recovery.after.is_some(),
             "{recovery:#?}"
         );
         assert_nothing_is_left(&lab);
-    }
-
-    #[test]
-    #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
-    fn kill_9_in_the_middle_of_a_way_back_leaves_nothing() {
-        killed_when(&canary(), "fault_healing");
     }
 }

@@ -1,4 +1,4 @@
-//! A cluster that somebody else runs in Kubernetes: attached to, loaded, broken and healed.
+//! Tests an attached cluster in Kubernetes: loaded, broken and healed.
 
 use super::theirs::Theirs;
 use super::{Field, STUDY, assert_gone_in_time, kubectl, left, texts};
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 const TARGET: &str = "{attach: {kubernetes: {context: admin, service: db, secret: db-superuser}}}";
 
-/// What is found of a pod's faults, beside the words of who looked.
+/// Evidence of a pod's faults, with the words of the observer.
 const BROKEN: &str = "\
 study: broken
 question: What do faults of pods cost?
@@ -25,7 +25,7 @@ fn broken() -> Lab {
     Lab::with(&BROKEN.replace("TARGET", TARGET))
 }
 
-/// That each fault of a run was seen by others and healed, and what was seen of it last.
+/// Asserts that each fault of a run was observed and healed; returns the last evidence of each.
 #[track_caller]
 fn confirmed(findings: &Value) -> Vec<String> {
     let faults = findings["faults"].as_array().expect("faults");
@@ -36,9 +36,9 @@ fn confirmed(findings: &Value) -> Vec<String> {
     each.collect()
 }
 
-/// It is found, entered and loaded from pods; with agents in its containers its processes are in
-/// sight, one is paused and one cut off by a network policy, and both are seen. Its password is
-/// nowhere.
+/// The cluster is found, entered and loaded from pods. With agents in its containers, its processes
+/// are visible. One is paused, another is isolated by a network policy, and both faults are
+/// detected. Its password appears nowhere.
 #[test]
 #[ignore = "needs a Kubernetes: cargo xtask kubernetes"]
 fn a_cluster_is_attached_to_by_its_service_and_its_secret() {
@@ -93,8 +93,8 @@ fn a_cluster_is_attached_to_by_its_service_and_its_secret() {
     wait_until("no network policy is left", || left().is_empty());
 }
 
-/// A pod that is killed, and one whose machine is drained, come back with other addresses: load,
-/// control and the next trial follow them, and nothing is lost.
+/// A killed pod, and a pod whose machine is drained, come back with other addresses. Load, control
+/// and the next trial follow them, and nothing is lost.
 #[test]
 #[ignore = "needs a Kubernetes: cargo xtask kubernetes"]
 fn pods_that_are_taken_away_come_back_and_are_followed() {
@@ -132,9 +132,9 @@ fn pods_that_are_taken_away_come_back_and_are_followed() {
         "{seen:?}"
     );
     for trial in findings["trials"].as_array().expect("trials") {
-        // Every row that was read back is there.
+        // Every row that was read back exists.
         assert_ne!(rule(trial, "V14")["result"], "fail", "{trial:#}");
-        // That a node has another address is no change of its configuration.
+        // A new address of a node is not a change of its configuration.
         let environment = rule(trial, "V11").to_string();
         assert!(!environment.contains("settings changed"), "{environment}");
         let ok = trial["operations"]["ok"].as_u64();
@@ -147,7 +147,7 @@ fn pods_that_are_taken_away_come_back_and_are_followed() {
     );
     theirs.assert_untold(&lab, &said);
 
-    // Its owner restarts all of it in its own way.
+    // Its operator restarts all of it in its own way.
     let said = lab.cassay(&[
         "run",
         "study.yaml",
@@ -162,7 +162,7 @@ fn pods_that_are_taken_away_come_back_and_are_followed() {
     assert!(seen[0].contains(by), "{seen:?}");
 }
 
-/// The load goes on, and the next trial knows where the node is.
+/// The load continues, and the next trial knows the node's new address.
 #[test]
 #[ignore = "needs a Kubernetes: cargo xtask kubernetes"]
 fn a_pod_that_somebody_else_deletes_is_followed() {
@@ -177,7 +177,7 @@ fn a_pod_that_somebody_else_deletes_is_followed() {
         "--set=window={warmup: 1s, measure: 30s}",
         "--set=repeat.blocks=2",
     ]);
-    // Of the load there are fewer.
+    // There are fewer intervals of the load.
     run.wait_until("it measures", || lines(&lab, "intervals.ndjson").len() >= 8);
     kubectl(&["delete", "pod", "db-0", "--grace-period=1"]);
     let said = run.end();
@@ -187,7 +187,7 @@ fn a_pod_that_somebody_else_deletes_is_followed() {
     assert_ne!(rule(&trials[1], "V14")["result"], "fail", "{trials:#}");
 }
 
-/// What was broken there heals without us: a network policy goes, a machine takes pods again.
+/// Faults heal without cassay: a network policy is removed, a machine accepts pods again.
 #[test]
 #[ignore = "needs a Kubernetes: cargo xtask kubernetes"]
 fn what_is_broken_there_is_healed_whoever_is_killed() {

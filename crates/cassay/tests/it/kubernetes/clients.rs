@@ -1,4 +1,5 @@
-//! Clients in pods: what they do together is what one does, and what becomes of a pod is said.
+//! Tests clients in pods: together they do the same as one client, and failures of a pod are
+//! reported.
 
 use super::{Field, TRUST, assert_gone_of_each, kubectl, left, running, texts};
 use crate::null_target::fleet::{counts, lines};
@@ -73,7 +74,7 @@ fn a_verb_that_is_missing_is_told_by_the_plan() {
         said.stderr
     );
     with(&rbac, "plan").ended_with(0);
-    // The role is enough for a run.
+    // The role is sufficient for a run.
     with(&rbac, "run").measured(&field.lab);
     wait_until("nothing of ours is left there", || left().is_empty());
 }
@@ -120,7 +121,7 @@ fn nothing_stays_of_a_command_that_was_killed() {
     assert_gone_of_each(start, |lab| !lines(lab, "clients.ndjson").is_empty());
 }
 
-/// What a pod cannot be made of is said in a sentence, and nothing is left.
+/// A pod that cannot be created is reported in a sentence, and nothing is left.
 #[test]
 #[ignore = "needs a Kubernetes: cargo xtask kubernetes"]
 fn a_pod_that_cannot_run_is_told_of() {

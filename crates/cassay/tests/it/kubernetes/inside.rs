@@ -1,9 +1,10 @@
-//! A run within the cluster.
+//! Tests a run inside the cluster.
 
 use super::{image, kubectl, left};
 use crate::program::{Lab, wait_until};
 
-/// A study runs in a pod, is shown while it does, and comes home; it goes on when nobody looks.
+/// A study runs in a pod, is shown meanwhile, and its results are copied back; it continues without
+/// a viewer.
 #[test]
 #[ignore = "needs a Kubernetes: cargo xtask kubernetes"]
 fn a_study_runs_within_the_cluster_and_comes_home() {

@@ -1,4 +1,4 @@
-//! Nodes of ours in pods.
+//! Tests local nodes in pods.
 
 use super::{NODES, assert_gone_of_each, java_image, kubectl, left, make};
 use crate::null_target::fleet::lines;
@@ -6,7 +6,7 @@ use crate::null_target::rule;
 use crate::program::{Lab, command, wait_until};
 use serde_json::json;
 
-/// A class of volumes with two that can be claimed, and a machine type.
+/// A storage class with two volumes, and a machine type.
 struct Storage<'a>(&'a Lab);
 
 const CLASS: &str = "folders";
@@ -25,7 +25,7 @@ impl Storage<'_> {
             std::fs::create_dir_all(&folder).expect("a folder for a volume");
             let (image, folder_text) = (lab.path().join(number), folder.to_string_lossy());
             let image = image.to_string_lossy();
-            // A disk of its own, which can be full.
+            // A separate disk, which can be full.
             for words in [
                 &["truncate", "-s", "3G", &image][..],
                 &["mkfs.ext4", "-q", &image],
@@ -49,7 +49,7 @@ impl Storage<'_> {
         Storage(lab)
     }
 
-    /// Whether a folder of a volume has something in it.
+    /// Returns true if a folder of a volume is not empty.
     fn is_used(&self, number: usize) -> bool {
         let folder = self.0.path().join(format!("volume-{number}"));
         let entries = std::fs::read_dir(folder).expect("a volume").flatten();
@@ -67,14 +67,14 @@ impl Drop for Storage<'_> {
         kubectl(&["delete", "storageclass", CLASS]);
         for number in [1, 2] {
             let folder = self.0.path().join(format!("volume-{number}"));
-            // What holds it ends with its pod.
+            // Processes that use it end with their pod.
             let _ = command("umount").arg("-l").arg(folder).status();
         }
     }
 }
 
-/// Two nodes of ours in pods, with claimed volumes and on machines of a type: started, loaded,
-/// snapshotted and restored, paused, cut off and out of room, and gone with their claims.
+/// Two local nodes run in pods, with claimed volumes and on machines of a type. They are started,
+/// loaded, snapshotted, restored, paused, cut off and filled up, and removed with their claims.
 #[test]
 #[ignore = "needs a Kubernetes: cargo xtask kubernetes"]
 fn nodes_of_ours_run_in_pods_and_are_restored() {
@@ -117,7 +117,7 @@ fn nodes_of_ours_run_in_pods_and_are_restored() {
     });
 }
 
-/// Nodes go like clients, however far they have come.
+/// Nodes are removed like clients, at whatever phase.
 #[test]
 #[ignore = "needs a Kubernetes: cargo xtask kubernetes"]
 fn nothing_stays_of_nodes_whose_command_was_killed() {
@@ -134,7 +134,7 @@ fn nothing_stays_of_nodes_whose_command_was_killed() {
         (lab, started)
     };
     for lab in assert_gone_of_each(start, |lab| !lines(lab, "intervals.ndjson").is_empty()) {
-        // The next command finds nothing that it would have to clear, and says nothing of it.
+        // The next command has nothing to clean up, and prints no error.
         let said = lab.cassay(&["target", "status"]).ended_with(0);
         assert!(!said.stderr.contains("error"), "{}", said.stderr);
     }

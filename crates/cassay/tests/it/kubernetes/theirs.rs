@@ -1,5 +1,5 @@
-//! A cluster that somebody else runs in Kubernetes: a StatefulSet of plain Cassandra, which is the
-//! containers' own program and keeps its data on a volume, behind a service and beside a secret.
+//! An external cluster in Kubernetes: a StatefulSet of plain Cassandra. It is the containers' main
+//! process, keeps its data on a volume, and has a service and a secret.
 
 use super::{java_image, kubectl, make};
 use crate::program::{HANG_LIMIT, Lab, Said, command, wait_until};
@@ -9,8 +9,8 @@ use std::net::SocketAddr;
 use std::path::Path;
 use target::Secret;
 
-/// What each container does: it writes what its node is told, offers a metric beside it, and
-/// becomes it. Who are there is in a folder that they share, in the place of names.
+/// Start script of each container: it writes the node's configuration, serves a metric, and becomes
+/// the node. The nodes find each other in a shared folder instead of by name.
 const START: &str = r#"
 mkdir -p /data/conf /data/tmp
 echo $POD_IP > /seeds/$POD_NAME
@@ -72,15 +72,15 @@ httpd -p 9000 -h /tmp/www
 exec java "$@" -cp '/jars/*' org.apache.cassandra.service.CassandraDaemon
 "#;
 
-/// The cluster, as long as this is held.
+/// The cluster, which exists while this value is held.
 pub struct Theirs {
     password: String,
     lab: Lab,
 }
 
 impl Theirs {
-    /// Two nodes that are ready, a user of their own and a secret with his password. Their
-    /// containers share process ids with their pods, or each node is its container's first process.
+    /// Creates two ready nodes, a database user and a secret with its password. Their containers
+    /// share process ids with their pods, or each node is its container's first process.
     pub fn new(shares_ids: bool) -> Theirs {
         let lab = Lab::new();
         let theirs = Theirs {
@@ -158,7 +158,7 @@ impl Theirs {
             "metadata": {"name": "db", "namespace": "default"},
             "spec": {
                 "clusterIP": "None", "selector": {"app": "db"},
-                // As operators do, also that of an agent that is not there.
+                // As operators do, including the port of an agent that does not exist.
                 "ports": [
                     {"name": "native", "port": 9042}, {"name": "prometheus", "port": 9103},
                     {"name": "metrics", "port": 9000},
@@ -173,7 +173,7 @@ impl Theirs {
         vec![set, service, secret]
     }
 
-    /// Where its ready nodes answer, in their order.
+    /// Returns the CQL addresses of its ready nodes, in order.
     pub fn ready(&self) -> Vec<SocketAddr> {
         let each =
             "{range .items[?(@.status.containerStatuses[0].ready==true)]}{.status.podIP} {end}";
@@ -192,7 +192,7 @@ impl Theirs {
             None,
         );
         let mut opened = None;
-        // The first user is made a moment after the first answer.
+        // The first user is created a moment after the first answer.
         wait_until("it lets its owner in", || {
             opened = Session::open(at, &access, HANG_LIMIT).ok();
             opened.is_some()
@@ -200,7 +200,7 @@ impl Theirs {
         opened.expect("a session")
     }
 
-    /// That the password is in no file of a lab, in nothing that a command has said, and in no
+    /// Asserts that the password is in no file of a lab, in no output of a command, and in no
     /// object but its secret.
     #[track_caller]
     pub fn assert_untold(&self, lab: &Lab, said: &Said) {
@@ -213,7 +213,7 @@ impl Theirs {
 
 impl Drop for Theirs {
     fn drop(&mut self) {
-        // Without what makes it again, and not in order: nobody needs its data.
+        // The owners go first, and in no particular order: the data is not needed.
         let names = ["statefulset/db", "service/db", "secret/db-superuser"];
         for words in [
             &[&["delete", "--ignore-not-found"], &names[..]].concat()[..],
@@ -224,7 +224,7 @@ impl Drop for Theirs {
     }
 }
 
-/// Every text of a lab's results, and of a command.
+/// Returns all text in a lab's results, and in the output of a command.
 fn all_texts(lab: &Lab, said: &Said) -> String {
     let mut text = said.stdout.clone() + &said.stderr;
     let mut folders = vec![lab.path().to_owned()];

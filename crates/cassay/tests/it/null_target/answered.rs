@@ -1,9 +1,9 @@
-//! Studies that end when they are answered, and blocks that are added to a run.
+//! Tests studies that end when they are answered, and blocks that are added to a run.
 
 use crate::program::Lab;
 use serde_json::Value;
 
-/// A null target beside a slower one.
+/// Returns a study of a null target beside a slower one.
 fn pair(latencies_ms: [u32; 2], repeat: &str) -> String {
     let [fast, slow] = latencies_ms;
     format!(
@@ -22,7 +22,7 @@ window: {{warmup: 0s, measure: 1s}}
     )
 }
 
-/// Four times as slow: seen long before the last block, whatever the machine does besides.
+/// Four times as slow, which is seen long before the last block, whatever the machine's load.
 const FAR: [u32; 2] = [4, 16];
 
 fn primary(findings: &Value) -> &Value {
@@ -67,7 +67,7 @@ fn a_study_ends_when_it_is_answered_and_says_after_how_many_blocks() {
     lab.cassay(&["resume"]).ended_with(0).says(&["nothing is left to do"]);
     let shown = lab.cassay(&["show"]).ended_with(0).stdout;
     assert!(shown.contains("HOW THE EVIDENCE GREW"), "{shown}");
-    // Another look at what is answered is refused.
+    // Adding blocks to an answered comparison is refused.
     let refused = lab.cassay(&["resume", "--more", "2"]).ended_with(1);
     refused.says(&["has its answer", "cassay run study.yaml"]);
     let plan = lab.cassay(&["plan", "study.yaml"]).ended_with(0).stdout;
@@ -84,7 +84,7 @@ fn blocks_are_added_to_a_run_and_its_intervals_say_so() {
     let found = lab.cassay(&more).ended_with(0).json();
     let primary = primary(&found);
     assert_eq!(primary["looks"]["how"], "anytime", "{primary:#}");
-    // A machine that has other work may cost one of them a trial.
+    // Other work on the machine may invalidate a trial.
     assert_eq!(primary["blocks_planned"], 6, "{primary:#}");
     let answer = found["answer"][0].as_str().unwrap();
     assert!(answer.contains("4 blocks were added to the 2"), "{answer}");
@@ -104,7 +104,8 @@ fn blocks_are_added_to_a_run_and_its_intervals_say_so() {
     assert!(report.contains("anytime-valid"), "{report}");
 }
 
-/// Two equal null targets: half of the studies bound by the machine, half by a stated latency.
+/// Two equal null targets. In half of the studies the machine limits them, in the other half a
+/// stated latency.
 const EQUAL: &str = "\
 study: equal
 question: Are equal targets called different?
@@ -116,8 +117,8 @@ repeat: {until: answered, min: 4, max: 12, primary: ops_per_s}
 window: {warmup: 0s, measure: 1s}
 ";
 
-/// Real studies, a quarter of an hour of them. Of forty at 3 % more than four are called different
-/// once in 150 times.
+/// Real studies, which take a quarter of an hour. Of forty at 3 %, more than four are called
+/// different once in 150 times.
 #[test]
 #[ignore = "long: cargo xtask audit"]
 fn audit_of_forty_real_studies_of_equal_targets() {
@@ -144,7 +145,7 @@ fn audit_of_forty_real_studies_of_equal_targets() {
     assert!(different <= 4, "{verdicts:?}");
 }
 
-/// Which trials have ended, each as often as it has, and what they came to.
+/// Returns the finished trials, each as often as it finished, and their results.
 fn came_to(lab: &Lab) -> (Vec<String>, String, u64) {
     let run = lab.run();
     let ended = |trial: &&store::record::TrialRecord| {
@@ -161,12 +162,13 @@ fn came_to(lab: &Lab) -> (Vec<String>, String, u64) {
     )
 }
 
-/// kill -9 at ten moments of one study, which is resumed each time: the trials and the answer of
-/// one that nobody has touched. Half a minute, and as long again.
+/// kill -9 at ten moments of one study, which is resumed each time: the trials and the answer equal
+/// those of an undisturbed run. It takes half a minute, and as long again.
 #[test]
 #[ignore = "long: cargo xtask audit"]
 fn audit_of_a_study_that_is_killed_at_ten_moments_and_resumed() {
-    // A tenth slower, at the latency that both state: told at the first look, after eight blocks.
+    // A tenth slower, at the latency that both state: answered at the first evaluation, after eight
+    // blocks.
     let near = pair(
         [20, 22],
         "{until: answered, min: 8, max: 12, primary: ops_per_s}",
@@ -194,9 +196,9 @@ fn audit_of_a_study_that_is_killed_at_ten_moments_and_resumed() {
     assert_eq!((trials, verdict, blocks), came_to(&untouched));
 }
 
-/// What a latency costs depends on the capacity, and the other way round: 8 threads at 4 ms do 2000
-/// a second, and at 16 ms 500. One answer after the other, of a millisecond each, they do 1000 and
-/// 8 ÷ 17 ms. The size of a page matters to no write.
+/// The effect of a latency depends on the capacity, and the other way round: 8 threads at 4 ms do
+/// 2000 op/s, and at 16 ms 500. One answer after the other, of a millisecond each, they do 1000 and
+/// 8 ÷ 17 ms. The page size does not affect writes.
 const PLANTED: &str = "\
 study: planted
 question: Do latency and capacity act on each other?
@@ -210,8 +212,8 @@ repeat: {blocks: 5}
 window: {warmup: 1s, measure: 2s}
 ";
 
-/// Of a real matrix on the null target an interaction that is there is named first, with its size;
-/// one that is not there is not.
+/// In a real matrix on the null target, an existing interaction is named first, with its size; a
+/// missing one is not named.
 #[test]
 #[ignore = "long: cargo xtask audit"]
 fn audit_of_an_interaction_that_is_planted() {

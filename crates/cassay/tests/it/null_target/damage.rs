@@ -1,7 +1,7 @@
-//! Results that are damaged, disks that are full, readers that have gone: seen by the program.
+//! Tests damaged results, full disks and closed readers, through the program.
 //!
-//! That a thousand kinds of damage are seen is shown beside the store; here, that every command
-//! takes its door.
+//! The store's own tests show that it detects a thousand kinds of damage. These tests show that
+//! every command reads runs through it.
 
 use super::{POINT, started_measuring};
 use crate::program::{Lab, Said, command};
@@ -21,7 +21,7 @@ procedure: {sweep: {threads: [1, 2]}}
 window: {warmup: 0s, measure: 1s}
 ";
 
-/// The files of a folder, with what stands in them.
+/// Returns the files of a folder with their contents.
 fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut files = BTreeMap::new();
     for entry in fs::read_dir(folder).unwrap() {
@@ -47,8 +47,8 @@ fn halve(path: &Path) {
     fs::write(path, &bytes[..bytes.len() / 2]).unwrap();
 }
 
-/// Each would otherwise be waited for, or read without an end, by every command that looks at the
-/// folder of results.
+/// Otherwise every command that looks at the folder of results would wait for each of them, or read
+/// it without end.
 #[test]
 fn what_stands_where_the_journal_should_be_is_not_waited_for() {
     let lab = Lab::with(TWO);
@@ -152,7 +152,7 @@ fn a_torn_line_of_the_journal_is_said_and_read_around() {
     said.says(&["journal.ndjson line"]);
 }
 
-/// The program with a stdout that takes nothing.
+/// Runs the program with a stdout that accepts no data.
 fn into_full_disk(lab: &Lab, arguments: &[&str]) -> Said {
     let full = fs::OpenOptions::new().write(true).open("/dev/full");
     let mut command = lab.command(arguments);
@@ -189,7 +189,7 @@ fn what_could_not_be_printed_is_an_error_and_a_reader_that_has_gone_is_not() {
     assert_eq!(said.stderr, "");
 }
 
-/// The runtime puts `/dev/null` in its place, where everything is written well.
+/// The runtime replaces it with `/dev/null`, to which every write succeeds.
 #[test]
 fn a_closed_stdout_takes_nothing_and_dev_null_all() {
     let lab = Lab::new();
@@ -206,8 +206,8 @@ fn a_closed_stdout_takes_nothing_and_dev_null_all() {
     }
 }
 
-/// A limit on the size of files, instead of a full disk: it needs no root. The report is larger
-/// than it, all the rest is smaller.
+/// A limit on the size of files replaces a full disk, because it needs no root. Only the report is
+/// larger than the limit.
 #[test]
 fn a_report_that_had_no_room_is_written_by_resume() {
     let lab = Lab::with(POINT);

@@ -1,13 +1,13 @@
-//! Hours under one load, in seconds: a course that is planted is found, and none where none is.
+//! Tests endurance runs of some seconds: a planted drift is found, and none without one.
 //!
-//! What is planted is so large, and what does not matter so wide, that a busy machine turns neither
-//! into the other. It may leave both open, which is right of it: what is found of how small a drift
-//! is simulated in `analysis`.
+//! The planted drift is so large, and the tolerated one so wide, that a busy machine cannot confuse
+//! them. It may leave both undecided, which is correct. `analysis` simulates how small a drift can
+//! be found.
 
 use crate::program::Lab;
 use serde_json::Value;
 
-/// Twenty-four blocks of a second, and two seconds beside them.
+/// Runs twenty-four blocks of one second, and two seconds beside them.
 fn endured(drift: &str) -> (Value, String) {
     let lab = Lab::with(&format!(
         "study: hours\nquestion: Does it hold?\ntarget: {{null: {{capacity: 200{drift}}}}}\n\
@@ -44,7 +44,7 @@ fn rate(findings: &Value) -> &Value {
     rate.expect("throughput drifts or does not")
 }
 
-/// Whether the machine was too busy to tell a course, which then is the one that is planted.
+/// Returns true if the machine was too busy to decide; otherwise the trend is the planted one.
 fn is_open(rate: &Value, planted: &str) -> bool {
     let course = rate["course"].as_str().expect("a course");
     assert!([planted, "untold"].contains(&course), "{rate:#}");

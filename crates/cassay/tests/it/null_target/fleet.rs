@@ -1,5 +1,5 @@
-//! Load that several clients share: what they do together is what one does, and what happens to one
-//! of them is said.
+//! Tests a load that several clients share: together they do the same as one client, and failures
+//! of one are reported.
 
 use super::{POINT, rule};
 use crate::program::{Lab, Said, Started, command, skip, wait_until};
@@ -8,7 +8,7 @@ use serde_json::Value;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-/// The settings of a trial at a rate that every machine keeps, with so many seconds.
+/// Returns the settings of a trial of `seconds` seconds, at a rate that every machine keeps.
 pub(crate) fn at_a_rate(seconds: u64) -> Vec<String> {
     let sets = [
         "procedure.fixed={rate: 600}".to_owned(),
@@ -31,12 +31,12 @@ fn run(lab: &Lab, machines: &str, seconds: u64) -> Said {
     lab.cassay(&arguments)
 }
 
-/// The one trial of a run that measured.
+/// Returns the only trial of a valid run.
 fn trial(lab: &Lab, machines: &str) -> Value {
     run(lab, machines, 2).measured(lab).json()["trials"][0].clone()
 }
 
-/// How many operations of each kind there were, whatever their outcome.
+/// Returns the number of operations of each kind, whatever their outcome.
 pub(crate) fn counts(trial: &Value) -> Vec<(String, u64)> {
     let kinds = trial["kinds"].as_object().expect("kinds");
     let count = |kind: &Value| {
@@ -57,8 +57,8 @@ fn two_clients_do_together_what_one_process_does() {
         ("[{workers: 3}, here]", &["client1", "client2"]),
     ] {
         let together = trial(&lab, machines);
-        // Every operation of the schedule, of the same kinds, and the server has counted them all:
-        // the rows that were loaded as well.
+        // Every operation of the schedule has the same kind, and the server has counted all of
+        // them, including the loaded rows.
         assert_eq!(counts(&together), counts(&alone), "{together:#}");
         assert_eq!(
             together["server"]["writes"],
@@ -82,17 +82,17 @@ fn two_clients_do_together_what_one_process_does() {
     }
 }
 
-/// What stands in a file of the newest run's one trial, by lines; nothing where it is not there.
+/// Returns the lines of a file in the newest run's only trial; empty if it does not exist.
 pub(crate) fn lines(lab: &Lab, name: &str) -> Vec<Value> {
     let runs = lab.path().join("results/latest/trials");
     let trials = std::fs::read_dir(runs).into_iter().flatten().flatten();
     let texts = trials.filter_map(|trial| std::fs::read_to_string(trial.path().join(name)).ok());
     let lines = texts.flat_map(|text| text.lines().map(str::to_owned).collect::<Vec<_>>());
-    // The last one may not be whole yet.
+    // The last line may be incomplete.
     lines.filter_map(|line| serde_json::from_str(&line).ok()).collect()
 }
 
-/// Clients compare what they would ask with what the controller would, before they begin.
+/// Before they begin, clients compare their operations with the controller's.
 #[test]
 fn clients_with_a_range_each_write_it_once_together() {
     let lab = Lab::with(
@@ -112,7 +112,7 @@ fn clients_with_a_range_each_write_it_once_together() {
 
 #[test]
 fn a_closed_loop_of_three_is_shared_by_two_clients_as_two_and_one() {
-    // Rows would be loaded with more in flight.
+    // Loading rows would use more operations in flight.
     let lab = Lab::with(&POINT.replace("data: {load: {operations: 1k}}\n", ""));
     let sets = [
         "procedure.fixed={threads: 3}",
@@ -136,7 +136,7 @@ fn a_closed_loop_of_three_is_shared_by_two_clients_as_two_and_one() {
     }
 }
 
-/// A run of two clients that has measured for some seconds, and their process ids.
+/// Returns a run of two clients that has measured for some seconds, and their process ids.
 fn begun(lab: &Lab) -> (Started, [u32; 2]) {
     let sets = at_a_rate(60);
     let mut arguments = vec![
@@ -192,7 +192,7 @@ fn a_client_that_is_killed_ends_the_trial_and_is_named() {
     let detail = judged["detail"].as_str().unwrap_or_default();
     assert!(detail.starts_with("client2 (here) has ended"), "{detail}");
     assert_eq!(trial["verdict"], "invalid");
-    // What came until then is kept.
+    // The intervals until then are kept.
     assert!(trial["ops_total"].as_u64() > Some(0), "{trial:#}");
     wait_until_gone(clients);
 }
@@ -220,7 +220,7 @@ fn clients_end_with_a_controller_that_is_killed() {
     wait_until_gone(clients);
 }
 
-/// A `ssh` that runs what it is told on this machine, in a time namespace of its own.
+/// An `ssh` that runs its command on this machine, in a time namespace of its own.
 const ELSEWHEN: &str = "#!/bin/sh\nfor last; do :; done\n\
     exec unshare --time --monotonic 1000 --boottime 1000 --fork --kill-child sh -c \"$last\"\n";
 

@@ -1,5 +1,4 @@
-//! A grid by the program: planned in words, run as the matrix and the sweep that it is, and shown
-//! in rows and columns.
+//! Tests a grid: planned in words, run as a matrix and a sweep, and shown in rows and columns.
 
 use crate::program::Lab;
 

@@ -1,10 +1,10 @@
-//! Workload files and other tools' command lines, from words to results, on the null target.
+//! Tests workload files and other tools' command lines, from words to results, on the null target.
 
 use crate::program::{Lab, Said};
 use measure::KindCount;
 use serde_json::Value;
 
-/// A profile of one counter, whose inserts are batches of several partitions.
+/// A profile with one counter, whose inserts are batches of several partitions.
 const PROFILE: &str = "\
 keyspace: k
 keyspace_definition: |
@@ -69,7 +69,7 @@ fn a_profile_runs_by_its_partitions_and_says_what_the_tool_says() {
         assert!(said.stdout.contains(line), "{line}: {said}");
     }
     assert!(said.stdout.ends_with("END\n"), "{said}");
-    // The same run has left our own folder.
+    // The same run has left a cassay results folder.
     let run = lab.run();
     let trial = &run.findings.expect("findings").trials[0];
     assert_eq!(
@@ -118,7 +118,7 @@ fn ycsb_s_lines_are_printed_and_a_read_modify_write_is_also_its_parts() {
     }
 }
 
-/// As reports of several clients have them: beside what is true of all operations.
+/// As in reports of several clients: in addition to the values over all operations.
 #[test]
 fn of_several_clients_the_means_of_their_percentiles_are_printed_too() {
     let lab = Lab::new();
@@ -144,7 +144,7 @@ fn of_several_clients_the_means_of_their_percentiles_are_printed_too() {
         let rest = line.split_once(": ").expect("a figure").1.trim();
         rest.split(' ').next().expect("a figure").parse().expect("a number")
     };
-    // What scripts look for is there once, and is that of all.
+    // Figures that scripts look for occur once, and cover all operations.
     assert!(
         figure("Latency 99th percentile") <= figure("Latency max"),
         "{said}"
@@ -182,7 +182,7 @@ fn of_several_clients_the_means_of_their_percentiles_are_printed_too() {
     }
 }
 
-/// Other clients leave what was due and never sent out of one output or all.
+/// Other clients omit operations that were due and never sent from one output or all.
 #[test]
 fn what_was_due_and_never_sent_stands_in_every_output() {
     let lab = Lab::new();
@@ -194,7 +194,7 @@ fn what_was_due_and_never_sent_stands_in_every_output() {
         "-rate",
         "threads=1",
     ];
-    // Suspect or invalid, as the target or a busy machine holds it back.
+    // Suspect or invalid, because the target or a busy machine limits it.
     let said = on_null(&lab, &[&words[..], &["fixed=9000000/s"]].concat());
     assert!(said.stdout.contains("never sent"), "{said}");
     let run = lab.run();
@@ -230,7 +230,7 @@ fn what_was_due_and_never_sent_stands_in_every_output() {
     }
 }
 
-/// A section of no operation has no mean: YCSB itself divides by zero there.
+/// A section without operations has no mean: YCSB itself divides by zero there.
 #[test]
 fn sections_without_an_operation_say_nothing_that_is_no_number() {
     let lab = Lab::new();
@@ -260,7 +260,7 @@ fn ycsb_s_exportfile_and_exporter_take_the_lines() {
         .iter()
         .find(|row| row["metric"] == "READ" && row["measurement"] == "Operations");
     assert_eq!(reads.map(|row| &row["value"]), Some(&950.into()));
-    // A path that cannot be written loses nothing.
+    // A path that is not writable loses no results.
     let more = ["exportfile=no/such/folder", "-s"];
     let said = on_null(&lab, &[&words[..], &more].concat()).measured(&lab);
     assert!(said.stdout.contains("[READ], Operations, 950"), "{said}");
@@ -296,7 +296,7 @@ fn words_with_mistakes_start_nothing_and_a_password_is_written_nowhere() {
         !said.stdout.contains("topsecret") && !said.stderr.contains("topsecret"),
         "{said}"
     );
-    // In a file of properties, and as a word of which the command line has others.
+    // In a properties file, and as an option among others on the command line.
     let user = "recordcount=9\ncassandra.username=me\ncassandra.password=topsecret\n";
     lab.write("properties", user);
     let words = ["ycsb", "load", "-P", "properties"];
@@ -309,7 +309,7 @@ fn words_with_mistakes_start_nothing_and_a_password_is_written_nowhere() {
             .filter(|word| !word.is_empty())
             .collect();
     on_null(&lab, &words).measured(&lab);
-    // A word of its own, behind an option of one letter.
+    // As a separate word after an option of one letter.
     let words = ["easy", "run", "KeyValue", "-n", "9", "-P", "topsecret"];
     let said = on_null(&lab, &words).measured(&lab);
     assert!(!said.to_string().contains("topsecret"), "{said}");
@@ -369,7 +369,7 @@ fn a_study_s_own_workload_file_lies_beside_it_and_is_kept_with_the_run() {
     );
 }
 
-/// How often the program has said this on stderr.
+/// Returns how often the program printed this on stderr.
 fn times(said: &Said, text: &str) -> usize {
     said.stderr.matches(text).count()
 }
@@ -394,7 +394,7 @@ fn what_an_import_does_differently_is_said_once_planned_and_reported() {
         let notes = run.plan.resolved.notes.concat();
         assert!(notes.contains(NOTE), "{notes}");
         let html = std::fs::read_to_string(run.path.join("report.html")).expect("a report");
-        // The page's own text, with code as such; the plan is not in it a second time.
+        // The page's own text, with code marked up. The plan does not repeat it.
         let marked = NOTE.replace("`-graph`", "<code>-graph</code>");
         let count = html.matches(&marked).count() + html.matches(NOTE).count();
         assert_eq!(count, 1, "in the report of {words:?}");
@@ -414,7 +414,7 @@ fn workload_files_are_checked_and_sampled() {
     );
     let said = lab.cassay(&["workload", "sample", "own.yaml", "--rows", "2"]);
     assert!(said.ended_with(0).stdout.contains("1 write"));
-    // What only the load stage executes is not taken for a kind of the mix.
+    // Statements of the load stage alone do not count as a kind of the mix.
     let twice = OWN.replace("load: write", "load: [write, write]");
     lab.write("own.yaml", &twice);
     let said = lab.cassay(&["workload", "check", "own.yaml"]).ended_with(0);
@@ -428,7 +428,7 @@ fn workload_files_are_checked_and_sampled() {
     assert!(said.stderr.contains("own.yaml:5:"), "{said}");
 }
 
-/// A workload file of NoSQLBench: a schema, rows with a map, and reads of them.
+/// A NoSQLBench workload file: a schema, rows with a map, and reads of them.
 const NB: &str = "\
 scenarios:
   default:

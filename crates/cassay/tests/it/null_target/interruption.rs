@@ -1,4 +1,4 @@
-//! Runs that end before their end: what is done stays done, and the rest can be done later.
+//! Tests runs that end early: finished trials stay finished, and the rest can be done later.
 
 use super::started_measuring;
 use crate::program::{Lab, Started};
@@ -15,7 +15,7 @@ procedure: {sweep: {threads: [1, 2, 4]}}
 window: {warmup: 0s, measure: 1s}
 ";
 
-/// Of `slow` every request times out: its ladder ends after the first of its three trials, and the
+/// Every request of `slow` times out: its ladder ends after the first of its three trials, and the
 /// plan's trials 1 and 2 are left out. Those of `fine` come after it.
 const ENDS_EARLY: &str = "\
 study: ladder
@@ -30,16 +30,17 @@ repeat: {order: sequential}
 window: {warmup: 0s, measure: 1s}
 ";
 
-/// Windows in seconds: the next one is for a machine so busy that the signal came after the last.
+/// Window lengths in seconds. The next one is tried if a busy machine delivered the signal after
+/// the last window.
 const WINDOWS_S: [u32; 4] = [1, 5, 25, 125];
 
-/// A run of [`LADDER`] that was ended in its second trial, and what ending it gave.
+/// Ends a run of [`LADDER`] in its second trial. Returns the lab, and the result of ending it.
 fn ended_in_its_second_trial<T>(end: impl Fn(Started) -> T) -> (Lab, T) {
     ended_in(LADDER, (1, 1), end)
 }
 
-/// A run of `study` that was ended in the trial with this index, after so many had finished, and
-/// what ending it gave.
+/// Starts a run of `study`, and ends it in the trial with this index, after `before` trials have
+/// finished; returns the result of ending it.
 fn ended_in<T>(
     study: &str,
     (index, before): (usize, usize),
@@ -57,7 +58,7 @@ fn ended_in<T>(
     panic!("no signal came within {WINDOWS_S:?} s");
 }
 
-/// The state of an interrupted run whose first trial was finished; its finding is returned.
+/// Checks the state of an interrupted run whose first trial was finished, and returns its finding.
 fn interrupted(lab: &Lab) -> Value {
     let list = lab.cassay(&["list", "--json"]).ended_with(0).json();
     assert_eq!(list.as_array().map(Vec::len), Some(1));
@@ -70,7 +71,7 @@ fn interrupted(lab: &Lab) -> Value {
     serde_json::to_value(&run.trial_findings()[0]).unwrap()
 }
 
-/// Resumes, and sees that only the trials that were left were done.
+/// Resumes the run, and checks that only the remaining trials were run.
 fn resumed(lab: &Lab, first: &Value) {
     let findings = lab.cassay(&["resume", "--json"]).ended_with(0).json();
     let trials = findings["trials"].as_array().unwrap();
@@ -85,7 +86,8 @@ fn resumed(lab: &Lab, first: &Value) {
     let run = lab.run();
     assert_eq!(run.state, store::RunState::Finished);
     assert!(run.report().is_some());
-    // The half trial was done anew: its intervals are those of one window, which goes forward.
+    // The interrupted trial was repeated: its intervals are those of one window, with increasing
+    // times.
     let trial = run.trial(1).unwrap().unwrap();
     let intervals = trial.intervals().unwrap();
     let starts: Vec<f64> = intervals
@@ -125,8 +127,8 @@ fn kill_9_leaves_a_run_that_resume_takes_up() {
     resumed(&lab, &first);
 }
 
-/// What a ladder has ended with is on disk: a resume replays it, and neither does what was left out
-/// nor says for ever that it is still to be done.
+/// The end of a ladder is on disk. A resume replays it: it does not run trials that were left out,
+/// and does not report them as missing.
 #[test]
 fn a_ladder_that_ended_before_kill_9_stays_ended() {
     let (lab, ()) = ended_in(ENDS_EARLY, (4, 2), Started::kill);
@@ -142,8 +144,8 @@ fn a_ladder_that_ended_before_kill_9_stays_ended() {
     lab.cassay(&["resume"]).ended_with(0).says(&["nothing is left to do"]);
 }
 
-/// The plan on disk is the promise; a study that would be planned in another way cannot go on. Nor
-/// can a run that somebody writes.
+/// A run continues only with the plan on disk: a study with a different plan cannot be resumed, nor
+/// can a run that is still being written.
 #[test]
 fn a_running_run_and_one_whose_plan_was_changed_are_not_resumed() {
     let lab = Lab::with(&LADDER.replace("measure: 1s", "measure: 600s"));

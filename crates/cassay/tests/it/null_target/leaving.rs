@@ -1,4 +1,4 @@
-//! A run that leaves: as tables and figures for other programs, and on pages beside other runs.
+//! Tests exports of a run: tables and figures for other programs, and pages about several runs.
 
 use crate::program::{Lab, command, skip};
 use std::fs;
@@ -68,7 +68,7 @@ fn a_run_leaves_as_tables_figures_and_pages_and_a_damaged_one_does_not() {
     assert!(!export.exists(), "nothing of a damaged run leaves");
 }
 
-/// Runs the Python of the documents where there is one with pandas.
+/// Runs the documentation's Python code, if there is a Python with pandas.
 fn in_a_notebook(export: &Path) {
     let python = std::env::var("CASSAY_PYTHON").unwrap_or_else(|_| "python3".into());
     let can = command(&python).args(["-c", "import pandas, pyarrow"]).output();

@@ -1,4 +1,4 @@
-//! What a finished run leaves on disk: every field, every file, and a report that stands alone.
+//! Tests the files of a finished run: every field, every file, and a self-contained report.
 
 use super::{assert_counts_agree, rule};
 use crate::cli::SMALL;
@@ -7,11 +7,11 @@ use serde_json::Value;
 use std::sync::OnceLock;
 use store::{HistogramKind, Run, RunState};
 
-/// One run for all tests of this module: they only read it, or write beside it.
+/// Returns one run for all tests of this module, which only read it or write beside it.
 fn finished() -> &'static (Lab, Said) {
     static FINISHED: OnceLock<(Lab, Said)> = OnceLock::new();
     FINISHED.get_or_init(|| {
-        // Below cargo's own folder, since nothing is dropped that is static.
+        // Below cargo's own folder, since static values are never dropped.
         let lab = Lab::kept("finished", SMALL);
         let said = lab.cassay(&["run", "study.yaml", "--json"]).measured(&lab);
         (lab, said)
@@ -22,7 +22,8 @@ fn run() -> Run {
     finished().0.run()
 }
 
-/// Fields of `findings.json`, with their types. `[]` and `{}`: of each entry; `?`: or null.
+/// Fields of `findings.json` with their types. `[]` and `{}` stand for each entry, `?` for an
+/// optional null.
 const FINDINGS: &[(&str, &str)] = &[
     ("format", "count"),
     ("study", "text"),
@@ -105,7 +106,7 @@ const QUANTILES: &[(&str, &str)] = &[
     ("max", "number"),
 ];
 
-/// The values at a path, each with its own path. A missing field is a null.
+/// Returns the values at a path, each with its own path. A missing field is null.
 fn values<'a>(value: &'a Value, path: &str, at: String) -> Vec<(String, &'a Value)> {
     if path.is_empty() {
         return vec![(at, value)];
@@ -183,7 +184,7 @@ fn what_is_printed_is_what_stands_in_the_file() {
     let mut printed = finished().1.json();
     let text = std::fs::read_to_string(run().path.join("findings.json")).unwrap();
     let mut file: Value = serde_json::from_str(&text).unwrap();
-    // Checksums are of use beside the files that they are of.
+    // Checksums are useful only beside their files.
     assert!(file.as_object_mut().unwrap().remove("files").is_some());
     let printed = printed.as_object_mut().unwrap();
     for key in ["run", "report"] {
@@ -202,7 +203,7 @@ fn figures_are_those_of_a_run_that_took_place() {
             all["ops"].as_f64().unwrap(),
             trial["seconds"].as_f64().unwrap(),
         );
-        // A client that gets a hundredth of a CPU has taken place as well.
+        // A client that gets a hundredth of a CPU must pass as well.
         assert!(ops > 10.0 && (0.9..1.5).contains(&seconds), "{trial:#}");
         let rate = all["ops_per_s"].as_f64().unwrap();
         assert!((rate * seconds / ops - 1.0).abs() < 0.01, "{trial:#}");
@@ -221,11 +222,12 @@ fn figures_are_those_of_a_run_that_took_place() {
         for clock in ["latency_ms", "service_ms"] {
             let order = ["p50", "p95", "p99", "p999", "max"].map(|q| all[clock][q].as_f64());
             assert!(order.is_sorted() && order[0] > Some(0.0), "{order:?}");
-            // By completion and by intended time: what was in flight at either end differs.
+            // One counts by completion, the other by intended time, so operations in flight at
+            // either end differ.
             let [count, ops] = [&all[clock]["count"], &all["ops"]].map(|n| n.as_u64().unwrap());
             assert!(count.abs_diff(ops) <= 4, "{trial:#}");
         }
-        // A closed loop: an operation is due when it is sent.
+        // In a closed loop, an operation is due when it is sent.
         assert_eq!(trial["due_never_sent"], 0);
         assert_eq!(
             trial["verify"]["checked"], 0,
@@ -309,8 +311,8 @@ fn a_report_stands_alone_in_one_small_file() {
     ] {
         assert!(html.contains(part), "{part}");
     }
-    // Nothing is loaded. Inside the chart library's own text are addresses that it would load
-    // maps from; what the page itself says is outside of that script.
+    // No external resource is loaded. The chart library's text contains addresses of maps, but the
+    // rest of the page contains none.
     let page = without_scripts(&html);
     assert!(page.len() > 10_000 && page.len() < html.len() / 2);
     for opening in ["src=\"", "src='", "href=\"", "href='", "url(", "@import"] {
@@ -369,7 +371,7 @@ fn a_run_is_found_by_every_name_it_has() {
     assert!(list.contains(&format!("{id}  finished")), "{list}");
 }
 
-/// Somebody brings what another tool has recorded after the run is over.
+/// Another tool's recording is added after the run has ended.
 #[test]
 fn a_file_of_another_tool_is_laid_beside_a_run_that_has_ended() {
     let lab = Lab::with(SMALL);
@@ -383,7 +385,7 @@ fn a_file_of_another_tool_is_laid_beside_a_run_that_has_ended() {
     assert!(said.stdout.contains("1 series, 2 points"), "{said}");
     let report = std::fs::read_to_string(run.report().expect("a report")).unwrap();
     assert!(report.contains("power_watts"));
-    // The run is whole, and what was laid beside it is vouched for.
+    // The run is complete, and the added file is covered by its checksums.
     lab.cassay(&["show", "latest"]).ended_with(0);
     let again = lab.cassay(&["import", "latest", file]).ended_with(1);
     again.says(&["was laid beside"]);

@@ -1,11 +1,11 @@
-//! How requests are sent, and what they came to besides time, from a study to plan and report.
+//! Tests options of requests and their counts, from a study to plan and report.
 
 use crate::program::Lab;
 use measure::KindCount;
 use serde_json::json;
 
-/// One of a hundred answers is an error that did nothing, so any operation may be tried again;
-/// half of the answers take longer than speculation waits.
+/// One in a hundred answers is an error without effect, so any operation may be retried. Half of
+/// the answers take longer than the speculation delay.
 const STUDY: &str = "\
 study: requests
 question: How are requests sent?

@@ -1,8 +1,8 @@
-//! The full screen in a terminal of its own: taken while a run goes on, and given back however it
+//! Tests the full screen in a terminal of its own: taken during a run, and restored however the run
 //! ends.
 //!
-//! `script` (util-linux) makes the terminal and a shell is in it, which asks `stty` how the
-//! keyboard is set before and after.
+//! `script` (util-linux) creates the terminal with a shell in it, which reads the keyboard settings
+//! with `stty` before and after.
 
 use crate::program::{Lab, command, skip, wait_until};
 use std::io::{Read, Write};
@@ -19,14 +19,14 @@ procedure: {sweep: {threads: [1, 2]}}
 window: {warmup: 0s, measure: 2s}
 ";
 
-/// Two trials that nobody waits for.
+/// Two trials that are interrupted before they end.
 const ENDLESS: &str = "window.measure=10m";
 
-/// What takes the screen, and what gives it back.
+/// Escape sequences that take and restore the screen.
 const TAKEN: &str = "\x1b[?1049h";
 const GIVEN_BACK: &str = "\x1b[?1049l";
 
-/// The shell's part: it outlives Ctrl-C, and says how all ended.
+/// The shell script: it survives Ctrl-C, and prints how everything ended.
 const SHELL: &str = r#"trap : INT
 before=$(stty -g)
 sh -c 'echo $$ > pid; exec "$CASSAY" run study.yaml --set "$WINDOW"'
@@ -43,7 +43,7 @@ struct Terminal {
 }
 
 impl Terminal {
-    /// Runs the study with a window of such a length.
+    /// Runs the study with a window of this length.
     fn start(lab: &Lab, window: &str) -> Terminal {
         let mut script = command("script");
         script
@@ -66,7 +66,7 @@ impl Terminal {
         let reader = std::thread::spawn(move || {
             let mut bytes = [0; 4096];
             let mut whole = Vec::new();
-            // A terminal that is closed is read with an error.
+            // Reading from a closed terminal fails.
             while let Ok(count @ 1..) = output.read(&mut bytes) {
                 whole.extend_from_slice(&bytes[..count]);
                 *to.lock().unwrap() = String::from_utf8_lossy(&whole).into_owned();
@@ -89,7 +89,7 @@ impl Terminal {
         self.keyboard.flush().unwrap();
     }
 
-    /// What stands in the terminal when all has ended: what was said after the screen was left.
+    /// Returns the terminal's content at the end: the messages after the screen was left.
     fn end(mut self) -> String {
         self.wait_for("ended with");
         drop(self.keyboard);
@@ -104,7 +104,7 @@ impl Terminal {
     }
 }
 
-/// Whether there is something to make a terminal with.
+/// Returns true if the program that creates a terminal is installed.
 fn has_script() -> bool {
     let is_there = command("script").arg("--version").output().is_ok();
     if !is_there {
@@ -127,7 +127,7 @@ fn ctrl_c_gives_the_terminal_back_and_says_how_to_go_on() {
     assert!(after.contains("ended with 130"), "{after}");
 }
 
-/// What each says of itself comes while it offers load, and goes with it.
+/// A client's figures appear while it offers load, and disappear afterwards.
 #[test]
 fn each_of_several_clients_has_a_line_while_they_offer_load() {
     if !has_script() {
@@ -155,11 +155,11 @@ fn sigterm_gives_the_terminal_back_the_first_time_and_the_second() {
     let pid = std::fs::read_to_string(lab.path().join("pid")).unwrap();
     let pid = rustix::process::Pid::from_raw(pid.trim().parse().unwrap()).unwrap();
     for _ in 0..2 {
-        // The first may have ended it already.
+        // The first signal may already have ended it.
         let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
     }
     let after = terminal.end();
-    // By its own code, or by the signal.
+    // By its own exit code, or by the signal.
     assert!(["130", "143"].iter().any(|code| after.contains(&format!("ended with {code}"))));
 }
 

@@ -1,9 +1,9 @@
-//! A screening by the program, and the study that confirms what it chose.
+//! Tests a screening, and the study that confirms its choice.
 
 use crate::program::Lab;
 
-/// What the first setting does is seen on any machine, a busy one too: a hundred times slower. The
-/// others do nothing that would be.
+/// The first setting has an effect that shows on any machine, even a busy one: a hundred times
+/// slower. The others have none that would show.
 const SCREENING: &str = "\
 study: which
 question: Which setting slows it down?

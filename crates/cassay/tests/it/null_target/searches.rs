@@ -1,7 +1,7 @@
-//! Searches by the program: what they ask for runs, is taken note of, and is told.
+//! Tests searches: the points that they ask for are run, recorded and shown.
 //!
-//! How near a search comes is seen to by `cargo xtask searches`. Here bounds are so far away that
-//! they are kept, or broken, on any machine.
+//! `cargo xtask searches` tests how precise a search is. Here bounds are so far away that they
+//! hold, or are broken, on any machine.
 
 use crate::program::Lab;
 use serde_json::Value;
@@ -23,7 +23,7 @@ fn steps(search: &Value) -> Vec<String> {
     steps.map(step).collect()
 }
 
-/// An hour is kept whatever the machine does.
+/// A limit of an hour is kept on any machine.
 #[test]
 fn what_a_search_asks_for_is_measured_and_told() {
     let lab = Lab::with(&study(
@@ -50,7 +50,7 @@ fn what_a_search_asks_for_is_measured_and_told() {
     assert!(shown.contains("Where each search ended"), "{shown}");
 }
 
-/// An answer takes 1 ms at least, alone or not.
+/// An answer always takes at least 1 ms.
 #[test]
 fn a_search_goes_down_to_one_thread_and_says_that_there_is_nothing() {
     let lab = Lab::with(&study(

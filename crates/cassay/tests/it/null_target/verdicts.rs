@@ -1,9 +1,9 @@
-//! Verdicts on targets whose truth is planted: what they say is what is so.
+//! Tests verdicts on targets with planted behaviour: they report what was planted.
 
 use super::rule;
 use crate::program::Lab;
 
-/// A target that answers each operation after 400 ms, and keeps up with whatever is asked.
+/// A target that answers each operation after 400 ms, and sustains any rate.
 const SLOW: &str = "\
 study: slow
 question: Does a slow target keep up?
@@ -20,7 +20,7 @@ fn a_slow_target_that_answers_all_keeps_up_without_a_warm_up_too() {
     let lab = Lab::with(SLOW);
     let run = lab.cassay(&["run", "study.yaml", "--json"]).measured(&lab);
     let findings = run.json();
-    // No point where the machine, having other work, left no trial that can be believed.
+    // There is no point if other work on the machine left no valid trial.
     assert_ne!(findings["points"][0]["saturated"], true, "{findings:#}");
     assert!(!run.stdout.contains("keep up"), "{run}");
 }
@@ -34,7 +34,7 @@ fn a_rate_that_ends_by_its_count_is_scheduled_as_many_operations_as_it_has() {
     let findings = lab.cassay(&words).measured(&lab).json();
     let rule = rule(&findings["trials"][0], "V1");
     let detail = rule["detail"].as_str().unwrap();
-    // A client that others held up was late besides.
+    // If other work delayed the client, it was also late.
     let is_late_only = !detail.contains("scheduled");
     assert!(
         is_late_only || detail.starts_with("100 % of the 600 scheduled requests"),
@@ -47,7 +47,7 @@ fn a_requirement_that_every_operation_misses_is_missed_however_short_the_window_
     let lab = Lab::with(&SLOW.replace("measure: 3s", "measure: 2s").replace("400ms", "2ms"));
     let required = "require={p99_ms: 1}";
     let run = lab.cassay(&["run", "study.yaml", "--set", required, "--json"]);
-    // On a machine that has other work the trial may not be believed, and nothing is judged.
+    // If other work on the machine made the trial invalid, nothing is judged.
     if run.code != Some(4) {
         run.measured(&lab);
         return;
@@ -56,7 +56,7 @@ fn a_requirement_that_every_operation_misses_is_missed_however_short_the_window_
     assert_eq!(required["outcome"], "missed", "{required}");
 }
 
-/// A workload for a keyspace that its cluster has, with a binding where it is used.
+/// A workload for a keyspace that its cluster has, with a binding at its use.
 const KV: &str = "\
 scenarios:
   default:
@@ -80,7 +80,7 @@ fn a_workload_for_a_keyspace_that_is_there_needs_no_statement_that_makes_it() {
     assert!(run.stderr.contains("threads=20x is 200 here"), "{run}");
 }
 
-/// A second of it is enough to know, and nothing is offered to the target after that.
+/// One second of it is enough, and no load is offered to the target after that.
 #[test]
 fn a_guard_ends_the_load_and_the_run_where_it_is_too_much() {
     let lab = Lab::with(&format!(
@@ -100,7 +100,7 @@ fn a_load_that_is_guarded_has_risen_before_anything_is_measured() {
     let trial = &run.json()["trials"][0];
     let warmup_s = trial["warmup"]["seconds"].as_f64().unwrap();
     assert!(warmup_s > 1.9, "{warmup_s} s");
-    // Of a rate that is there at once half a thousand would be due in each second.
+    // At full rate from the start, five hundred would be due in each second.
     let recorded = lab.run().trial(0).unwrap().expect("the trial");
     let lines = recorded.intervals().unwrap().map(Result::unwrap);
     let of_warmup = lines.filter(|line| line.phase == "warmup");

@@ -1,4 +1,4 @@
-//! What is done to the client while it measures is in the verdict.
+//! Tests that disturbances of the client during a measurement appear in the verdict.
 
 use super::{POINT, rule};
 use crate::program::{Lab, Started, wait_until};
@@ -7,11 +7,11 @@ use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::time::Duration;
 
-/// How long the client is stopped, of a window of ten seconds: a sixth more than the limit of V4
+/// Time that the client is stopped, in a window of ten seconds: a sixth more than the limit of V4
 /// for windows of half a minute.
 const STOPPED: Duration = Duration::from_millis(1500);
 
-/// Intervals of the newest run's window that are on disk.
+/// Returns the number of intervals in the newest run's window that are on disk.
 fn intervals_measured(lab: &Lab) -> usize {
     let results = lab.path().join("results");
     let trial = store::find(&results, "latest").and_then(|run| run.trial(0));
@@ -23,37 +23,38 @@ fn intervals_measured(lab: &Lab) -> usize {
     measured.filter(|one| one.client.is_some()).count()
 }
 
-/// Stopped for 1.5 s of 10 s in a closed loop, it told of 15 % too little, and the trial was valid:
-/// no operation was late, since none was due before another had ended.
+/// A client in a closed loop was stopped for 1.5 s of 10 s. It reported 15 % too little throughput,
+/// and the trial counted as valid. No operation was late, since none was due before another had
+/// ended.
 #[test]
 fn a_client_that_is_stopped_within_its_window_makes_the_trial_invalid() {
     let lab = Lab::with(POINT);
     let mut command = lab.command(&["run", "study.yaml", "--json", "--set", "window.measure=10s"]);
-    // Whoever says that a machine is shared is only warned.
+    // If the machine is declared as shared, there is only a warning.
     command.env_remove("CASSAY_SHARED_MACHINE");
     let run = Started::new(command);
     wait_until("within the window", || intervals_measured(&lab) > 0);
     run.pause(STOPPED);
     let said = run.end().ended_with(3);
-    // The last interval of a phase is told as its own, not as the next phase's.
-    let told = |phase: &str| said.stderr.contains(&format!("· {phase} 1"));
+    // The last interval of a phase is reported as its own, not as the next phase's.
+    let told = |phase: &str| said.stderr.contains(&format!("· {phase} "));
     assert!(told("measure") && !told("drain"), "{}", said.stderr);
     let findings = said.json();
     let trial = &findings["trials"][0];
     let judged = rule(trial, "V4");
     assert_eq!(judged["result"], "fail", "{trial:#}");
     let longest_ms = trial["client"]["stall_ms_longest"].as_f64();
-    // To the three digits of a histogram.
+    // Within the three digits of a histogram.
     assert!(longest_ms >= Some(1490.0), "{trial:#}");
     assert!(
         trial["client"]["stalled_share"].as_f64() >= Some(0.14),
         "{trial:#}"
     );
-    // Nobody answered meanwhile, and that was not the target's doing.
+    // There were no answers meanwhile, but not because of the target.
     assert_eq!(rule(trial, "V19")["result"], "pass", "{trial:#}");
 }
 
-/// An end point was accepted by the plan, and then never asked.
+/// An endpoint was accepted by the plan, and then never queried.
 #[test]
 fn on_the_null_target_the_series_of_others_are_still_read() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -1,5 +1,5 @@
-//! A cluster that cassay did not start, and the machine of its node behind sshd: the null target,
-//! which a script of the machine's user starts and stops.
+//! Tests an attached cluster with its node's machine behind sshd: the null target, which a script
+//! of the machine's user starts and stops.
 
 use super::sshd::{Machine, Machines, USER, missing, script};
 use crate::program::{Said, Started, skip, wait_until};
@@ -13,8 +13,8 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 
-/// Its faults come in their order, each when the one before it is over. What is asked of a node
-/// that is away fails before it is back.
+/// The faults come in order, each after the previous one has ended. A request to a node that is
+/// away fails before the node is back.
 const STUDY: &str = "\
 study: theirs
 question: What is seen of a node that is not ours, and does it come back?
@@ -39,17 +39,17 @@ faults: FAULTS
 const ALL: &str = "[{at: 2s, kind: node-pause, for: 3s}, {at: 8s, kind: node-kill, for: 3s}, \
                    {at: 16s, kind: node-stop, for: 3s}, {at: 28s, kind: node-restart}]";
 
-/// What its log says when it is stopped.
+/// Message in its log when it is stopped.
 const MEMORY: &str = "java.lang.OutOfMemoryError";
 
-/// The node, and the machine that it is on. Dropping it ends it.
+/// The node and its machine. Dropping this ends it.
 struct Theirs {
     machines: Machines,
     address: SocketAddr,
 }
 
 impl Theirs {
-    /// One that runs, and a study with such faults.
+    /// Starts a node, and a study with these faults.
     fn start(faults: &str) -> Theirs {
         Theirs::start_as(USER, faults)
     }
@@ -69,7 +69,7 @@ impl Theirs {
             program.display(),
             address.port()
         );
-        // It is told which node is meant.
+        // The command gets the address of the node.
         let stop = format!(
             "test \"$1\" = 127.0.0.1 || exit 3\necho {MEMORY} >> {0}/logs/system.log\n\
              cd {0}/node && read pid < pid && kill $pid\n\
@@ -111,7 +111,7 @@ impl Theirs {
         fs::read_to_string(self.machines.home("db1").join("node").join(file)).unwrap_or_default()
     }
 
-    /// How often it was started.
+    /// Returns how often it was started.
     fn starts(&self) -> usize {
         self.node("starts").lines().count()
     }
@@ -132,7 +132,7 @@ impl Theirs {
         serde_json::from_str(&text).unwrap()
     }
 
-    /// Waits until nothing of ours is on the machine but the program.
+    /// Waits until only cassay's program is left on the machine.
     fn wait_until_left(&self) {
         self.machines.wait_until_left("db1");
         let state = self.machines.home("db1").join(".local/state/cassay");
@@ -148,7 +148,7 @@ impl Drop for Theirs {
     }
 }
 
-/// Where this machine cannot do what a test needs, that is said and the test ends.
+/// Skips the test with a message if this machine lacks something that it needs.
 macro_rules! needs_sshd {
     () => {
         if let Some(why) = missing() {
@@ -240,6 +240,14 @@ fn its_machine_and_process_are_seen_its_logs_are_kept_and_it_comes_back_each_tim
     theirs.wait_until_left();
 }
 
+/// Returns the result of V11 without the host's readings: unknown, or a warning if a hypervisor
+/// stole 2 % of the CPU time.
+fn unseen_or_stolen(detail: &str) -> &'static str {
+    let before = detail.split_once(" % of the CPU time stolen").map_or("", |(before, _)| before);
+    let stolen: f64 = before.rsplit(' ').next().unwrap_or("").parse().unwrap_or(0.0);
+    if stolen >= 2.0 { "warn" } else { "unknown" }
+}
+
 #[test]
 fn a_machine_that_is_lost_is_a_named_gap_and_what_came_before_is_here() {
     needs_sshd!();
@@ -289,7 +297,11 @@ fn a_machine_that_is_lost_is_a_named_gap_and_what_came_before_is_here() {
         let rules = trials[trial]["rules"].as_array().unwrap();
         rules.iter().find(|rule| rule["rule"] == id).unwrap().clone()
     };
-    assert_eq!(rule(1, "V11")["result"], "unknown", "{said}");
+    let same = rule(1, "V11");
+    let detail = same["detail"].to_string();
+    let unseen = "cannot be judged: what the host has seen of 127.0.0.1 on db1 is lost";
+    assert!(detail.contains(unseen), "{said}");
+    assert_eq!(same["result"], unseen_or_stolen(&detail), "{said}");
     let lost = "the logs of 127.0.0.1 on db1 are lost";
     let tells = [0, 1].map(|trial| rule(trial, "V15")["detail"].to_string().contains(lost));
     assert_eq!(tells, [false, true], "{said}");
@@ -308,7 +320,7 @@ fn a_machine_that_is_lost_is_a_named_gap_and_what_came_before_is_here() {
     lab.cassay(&["list"]).ended_with(0);
 }
 
-/// Who is killed while the node is stopped.
+/// Process that is killed while the node is stopped.
 #[derive(Clone, Copy, Debug)]
 enum Killed {
     Command,
@@ -318,7 +330,7 @@ enum Killed {
 }
 
 impl Theirs {
-    /// The processes whose words have `part`, and do not have `but`.
+    /// Returns the processes whose command lines contain `part`, but not `but`.
     fn with_words(part: &str, but: &str) -> Vec<Identity> {
         let fits = |process: &Identity| {
             let words = host::process::command_line(process.pid).unwrap_or_default().join(" ");
@@ -328,7 +340,7 @@ impl Theirs {
         all.filter(fits).collect()
     }
 
-    /// The agent on its machine, and its guard.
+    /// Returns the agents on its machine, and their guards.
     fn agents(&self) -> (Vec<Identity>, Vec<Identity>) {
         let all = self.machines.running("db1").into_iter().filter_map(Identity::of);
         let is_guard = |process: &Identity| {
@@ -356,7 +368,7 @@ impl Theirs {
             }
             Killed::Agent => kill(agents),
             Killed::AgentAndGuard => {
-                // It would have another one at once.
+                // Otherwise it would start another one at once.
                 agents.iter().for_each(|agent| agent.signal(Signal::STOP));
                 kill(guards);
                 kill(agents);
@@ -365,7 +377,8 @@ impl Theirs {
     }
 }
 
-/// Lets a run stop the node, and kills somebody; what the command says then, if it was let be.
+/// Lets a run stop the node, and kills a process; returns the command's output, if it was not
+/// killed.
 fn stopped_and_killed(theirs: &Theirs, who: Killed) -> Option<Said> {
     let before = theirs.process();
     let allow = "--allow=create=keyspace1,restart";
@@ -374,7 +387,7 @@ fn stopped_and_killed(theirs: &Theirs, who: Killed) -> Option<Said> {
         before.is_some_and(|before| !before.alive())
     });
     theirs.kill(who);
-    // Where agent and guard are gone, it would wait for the node as long as one may take to start.
+    // Without agent and guard, the command would wait for the node until the start timeout.
     if matches!(who, Killed::Command | Killed::AgentAndGuard) {
         run.kill();
         return None;
@@ -413,8 +426,8 @@ fn when_agent_and_guard_were_killed_the_next_command_starts_it_and_says_so() {
     theirs.wait_until_left();
 }
 
-/// What looks after it, as a study has it, and the program that does so, which knows its own name
-/// for it and nothing else. `is_up` ends with 0 if it runs.
+/// Supervisors of the node, as a study names them, with a program that plays the supervisor: it
+/// knows only its own name for the node. `is_up` ends with 0 if the node runs.
 const KEEPERS: [(&str, &str, &str); 2] = [
     (
         "{systemd: 'theirs@{node}'}",

@@ -1,5 +1,6 @@
-//! Clients of one load behind real sshds: together they do what one does, and whatever happens to
-//! one of them or on the way to it, the verdict says of which and when, and nothing goes on there.
+//! Tests clients of one load behind real sshds: together they do the same as one client. If a
+//! client or its connection fails, the verdict says which one and when, and no process remains
+//! there.
 
 use super::sshd::{Machine, Machines, missing};
 use crate::null_target::fleet::{at_a_rate, counts, lines, signal};
@@ -11,7 +12,7 @@ use std::fs;
 
 const CLIENTS: [&str; 2] = ["load1", "load2"];
 
-/// Two machines for clients, and the study.
+/// Returns two machines for clients, and the study.
 fn machines() -> Machines {
     let mut machines = Machines::new();
     for name in CLIENTS {
@@ -21,7 +22,7 @@ fn machines() -> Machines {
     machines
 }
 
-/// The study with two clients there, two workers each.
+/// Returns the arguments for the study with two clients there, with two workers each.
 fn arguments(settings: &[String]) -> Vec<String> {
     let words = ["run", "study.yaml", "--json", "--trust", "--set"].map(str::to_owned);
     let both = CLIENTS.map(|name| format!("{{ssh: {name}, workers: 2}}"));
@@ -33,8 +34,8 @@ fn texts(arguments: &[String]) -> Vec<&str> {
     arguments.iter().map(String::as_str).collect()
 }
 
-/// How many operations are due in a window that begins a second after the load is a figure of its
-/// schedule: of Poisson's times each worker has its own.
+/// The number of operations that are due in a window, which begins a second after the load, is a
+/// property of the schedule. For Poisson arrivals each worker has its own times.
 #[test]
 fn clients_over_ssh_do_what_one_client_with_their_workers_does() {
     if let Some(why) = missing() {
@@ -68,7 +69,7 @@ fn clients_over_ssh_do_what_one_client_with_their_workers_does() {
         assert_eq!(rule(&together, id)["result"], "pass", "{together:#}");
     }
     assert_ne!(rule(&together, "V5")["result"], "fail", "{together:#}");
-    // The merged histogram has each client's operations once.
+    // The merged histogram contains each client's operations once.
     let clients = together["clients"].as_array().expect("clients");
     let places: Vec<&str> = clients.iter().filter_map(|one| one["place"].as_str()).collect();
     assert_eq!(places, CLIENTS);
@@ -85,7 +86,7 @@ fn clients_over_ssh_do_what_one_client_with_their_workers_does() {
     );
 }
 
-/// A run that has measured for some seconds.
+/// Returns a run that has measured for some seconds.
 fn begun(machines: &Machines) -> Started {
     let arguments = arguments(&at_a_rate(60));
     let mut started = Started::new(machines.command(&texts(&arguments)));
@@ -97,15 +98,22 @@ fn begun(machines: &Machines) -> Started {
     started
 }
 
-/// Until when a client was heard of, in seconds since the load began.
+/// Returns the time until which a client was heard, in seconds since the load at a rate began. The
+/// tables are filled before that, in a closed loop, which has no lag.
 fn heard_until_s(machines: &Machines, client: &str) -> f64 {
     let seconds = lines(&machines.lab, "clients.ndjson").into_iter();
-    let own = seconds.filter(|one| one["client"] == client);
-    let ends = own.filter_map(|one| Some(one["t_s"].as_f64()? + one["seconds"].as_f64()?));
-    ends.fold(0.0, f64::max)
+    let own: Vec<[f64; 2]> = seconds
+        .filter(|one| one["client"] == client && one["lag_p99_us"].as_f64() > Some(0.0))
+        .filter_map(|one| Some([one["t_s"].as_f64()?, one["seconds"].as_f64()?]))
+        .collect();
+    let began_s = own.iter().map(|[t_s, _]| *t_s).fold(f64::INFINITY, f64::min);
+    let end_s = own.iter().map(|[t_s, seconds]| t_s + seconds).fold(0.0, f64::max);
+    assert!(end_s > began_s, "{client} was not heard of at its rate");
+    end_s - began_s
 }
 
-/// The run ends as invalid, says so much of the client, and when: `before_s` is when it was there.
+/// Checks that the run ends as invalid, with these words about the client, and the time. The client
+/// was there at `before_s`.
 #[track_caller]
 fn assert_lost(said: &Said, words: &str, before_s: f64) {
     let trial = said.json()["trials"][0].clone();
@@ -114,7 +122,7 @@ fn assert_lost(said: &Said, words: &str, before_s: f64) {
     assert_eq!(judged["result"], "fail", "{trial:#}");
     let detail = judged["detail"].as_str().unwrap_or_default();
     assert!(detail.starts_with(words), "{detail}");
-    // All that is said of a trial counts from its window, once that has begun.
+    // All times of a trial count from its window, once that has begun.
     let at_s: Option<f64> = detail.split_once(" s after the ").and_then(|(head, tail)| {
         let since_s: f64 = head.rsplit(' ').next()?.parse().ok()?;
         let warmup_s = trial["warmup"]["seconds"].as_f64()?;
@@ -131,11 +139,11 @@ fn assert_lost(said: &Said, words: &str, before_s: f64) {
         at_s.is_some_and(|at_s| at_s >= before_s - 0.1),
         "{before_s} s: {detail}"
     );
-    // What came until then is kept.
+    // The intervals until then are kept.
     assert!(trial["ops_total"].as_u64() > Some(0), "{trial:#}");
 }
 
-/// A process by the name of its program, its parent, and a word of its command line.
+/// Returns a process by the name of its program, its parent, and a word of its command line.
 fn process(program: &str, parent: u32, word: &str) -> u32 {
     let all = fs::read_dir("/proc").expect("processes").flatten();
     let mut pids = all.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
@@ -189,7 +197,7 @@ fn a_client_whose_ssh_stands_still_is_missed_and_nothing_stays_on_either_side() 
     }
 }
 
-/// A process that is let go on when the test ends, however it ends.
+/// A stopped process, which continues when the test ends in any way.
 struct Stopped(u32);
 
 impl Stopped {
@@ -207,7 +215,7 @@ impl Drop for Stopped {
     }
 }
 
-/// The connection stays open: no end of it tells anybody. The far side has its lease alone.
+/// The connection stays open, so no side sees its end. The far side only has its lease.
 #[test]
 fn a_client_whose_link_falls_silent_ends_by_its_lease_and_is_named() {
     if let Some(why) = missing() {
@@ -221,7 +229,7 @@ fn a_client_whose_link_falls_silent_ends_by_its_lease_and_is_named() {
     let before_s = heard_until_s(&machines, "client2");
     let session = parent_of(client).expect("a client has a session of sshd");
     let stopped = Stopped::of(session);
-    // Nobody has closed anything: neither this side, which goes on, nor the session.
+    // Neither this side, which goes on, nor the session has closed the connection.
     machines.wait_until_left("load2");
     let said = started.end().ended_with(3);
     assert_lost(&said, "client2 (load2) was not heard of for", before_s);

@@ -1,4 +1,4 @@
-//! Frames of the protocol, as a client and a server write them.
+//! Protocol frames, as a client and a server write them.
 
 use super::Texts;
 use cql::Version::V4;

@@ -1,31 +1,31 @@
-//! A structure as the server shows it: the text that Java makes of maps, lists and classes with
-//! parameters, such as `{default=TrieMemtable{shards=4}, other=[a, b]}`.
+//! Parses structured settings as the server shows them: Java's text form of maps, lists and classes
+//! with parameters, such as `{default=TrieMemtable{shards=4}, other=[a, b]}`.
 //!
-//! What must hold: a value is compared with the value of its own key and with nothing else. A text
-//! in which that cannot be found says nothing, neither yes nor no.
+//! Invariants: a value is compared only with the value of its own key. If that cannot be found in a
+//! text, the result is neither yes nor no.
 
 use super::{plain, same};
 use serde_json::Value;
 
-/// Deeper than any setting of the server goes; the text is not ours.
+/// Maximum nesting, deeper than any setting of the server: the text is foreign input.
 const DEPTH_MAX: usize = 16;
 
-/// What stands in a text.
+/// Parsed text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Text {
     Plain(String),
     Map(Vec<(String, Text)>),
     List(Vec<Text>),
-    /// A name with parameters behind it.
+    /// Class name followed by parameters.
     Class(String, Vec<(String, Text)>),
 }
 
-/// Whether `row` says what `value` asks for; `None` where it does not tell.
+/// Returns true if `row` shows the requested `value`. `None` if the text is not conclusive.
 pub(super) fn says(value: &Value, row: &str) -> Option<bool> {
     if !value.is_object() && !value.is_array() {
         return Some(same(&plain(value), row));
     }
-    // Since 6.0 structures are JSON.
+    // Since 6.0, structures are shown as JSON.
     if let Ok(shown) = serde_json::from_str::<Value>(row) {
         return Some(stands_in(value, &shown));
     }
@@ -34,13 +34,13 @@ pub(super) fn says(value: &Value, row: &str) -> Option<bool> {
     reader.rest.is_empty().then(|| holds(value, &text))?
 }
 
-/// Whether all that was asked for stands in what is shown, which may have more.
+/// Returns true if everything requested is in `shown`, which may contain more.
 fn stands_in(value: &Value, shown: &Value) -> bool {
     match (value, shown) {
         (Value::Object(map), Value::Object(shown)) => map
             .iter()
             .all(|(key, value)| shown.get(key).is_some_and(|shown| stands_in(value, shown))),
-        // A class or its parameters are written as a list of one.
+        // A class or its parameters are written as a list of one element.
         (Value::Array(list), Value::Object(_)) if list.len() == 1 => stands_in(&list[0], shown),
         (Value::Array(list), Value::Array(shown)) => {
             let stands = |value: &Value| shown.iter().any(|shown| stands_in(value, shown));
@@ -58,7 +58,7 @@ fn holds(value: &Value, text: &Text) -> Option<bool> {
         })),
         (Value::Object(map), Text::Class(name, parameters)) => class(map, name, parameters),
         (Value::Object(map), Text::Plain(name)) => class(map, name, &[]),
-        // A class or its parameters are written as a list of one.
+        // A class or its parameters are written as a list of one element.
         (Value::Array(list), shown) if matches!(list.as_slice(), [Value::Object(_)]) => match shown
         {
             Text::List(shown) if shown.len() == 1 => holds(&list[0], &shown[0]),
@@ -66,7 +66,7 @@ fn holds(value: &Value, text: &Text) -> Option<bool> {
             shown => holds(&list[0], shown),
         },
         (Value::Array(list), Text::List(shown)) if list.len() != shown.len() => Some(false),
-        // Some lists are sets to the server, which gives them an order of its own.
+        // The server treats some lists as sets, and orders them in its own way.
         (Value::Array(list), Text::List(shown)) => {
             all(list.iter().map(|value| among(value, shown)))
         }
@@ -76,7 +76,7 @@ fn holds(value: &Value, text: &Text) -> Option<bool> {
     }
 }
 
-/// Whether one of a list holds: certain only if one does, or none can.
+/// Checks a value against the elements of a list. Certain only if one matches or none can.
 fn among(value: &Value, shown: &[Text]) -> Option<bool> {
     let found: Vec<Option<bool>> = shown.iter().map(|text| holds(value, text)).collect();
     if found.contains(&Some(true)) {
@@ -88,7 +88,7 @@ fn among(value: &Value, shown: &[Text]) -> Option<bool> {
     }
 }
 
-/// A class with its parameters, by the two keys that say them in `cassandra.yaml`.
+/// Compares a class with parameters, given by its two keys in `cassandra.yaml`.
 fn class(
     wanted: &serde_json::Map<String, Value>,
     name: &str,
@@ -101,7 +101,7 @@ fn class(
     }))
 }
 
-/// One that does not hold decides, then one that is not told.
+/// Combines results: a mismatch decides, then an unknown.
 fn all(each: impl Iterator<Item = Option<bool>>) -> Option<bool> {
     let mut told = Some(true);
     for one in each {
@@ -119,7 +119,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// The next value; `None` if the text has another form.
+    /// Parses the next value. `None` if the text has another form.
     fn text(&mut self, depth: usize) -> Option<Text> {
         if depth > DEPTH_MAX {
             return None;
@@ -145,7 +145,7 @@ impl Reader<'_> {
         Some(Text::Plain(name))
     }
 
-    /// Entries until the closing brace.
+    /// Parses entries until the closing brace.
     fn map(&mut self, depth: usize) -> Option<Vec<(String, Text)>> {
         let mut map = Vec::new();
         while !self.takes('}') {
@@ -161,7 +161,7 @@ impl Reader<'_> {
         Some(map)
     }
 
-    /// Passes a comma by, or stays before what closes.
+    /// Consumes a comma, or stops before the closing character.
     fn separator(&mut self, close: char) -> Option<()> {
         if self.takes(',') {
             self.rest = self.rest.trim_start();
@@ -186,7 +186,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    /// "1" was once proved by "10", and by any other place of the text that has a 1 in it.
+    /// "1" was once matched by "10", and by any other occurrence of 1 in the text.
     #[test]
     fn a_value_is_compared_with_that_of_its_own_key_and_whole() {
         let row = "{default=TrieMemtable{shards=10, seed=1}, other=SkipListMemtable, l=[a, b]}";

@@ -1,5 +1,5 @@
-//! Nodes on machines of their own: each machine is planned by itself, for the nodes that it has,
-//! and nothing there is kept for a client.
+//! Placement of nodes on remote machines. Each machine is planned separately for its nodes, and no
+//! CPUs are reserved for a client.
 
 use super::{Layout, Placement};
 use anyhow::{Context, Result};
@@ -7,10 +7,11 @@ use target::{LocalSpec, Seat, Topology};
 use topology::Machine;
 
 impl Layout {
-    /// Of the nodes of a spec, which are dealt to `machines` in turn, each with its host's name.
+    /// Plans the nodes of a spec, which are dealt to `machines` in turn. Each machine comes with
+    /// its host name.
     ///
     /// # Errors
-    /// One has not the CPUs or the memory.
+    /// A machine lacks CPUs or memory.
     pub fn of_machines(spec: &LocalSpec, machines: &[(String, Machine)]) -> Result<Layout> {
         let (seats, shares) = (spec.seats(), spec.nodes_of_hosts());
         let mut all = Layout::default();
@@ -54,8 +55,7 @@ fn renamed(mut placement: Placement, index: usize) -> Placement {
     placement
 }
 
-/// A sentence with other numbers of nodes: `node1`, as the planner of one machine counts them, is
-/// what all call it.
+/// Renumbers the nodes in a sentence: the planner of one machine counts its own nodes from `node1`.
 fn with_numbers(sentence: &str, index_of: impl Fn(usize) -> usize) -> String {
     const WORD: &str = "node";
     let mut parts = sentence.split(WORD);

@@ -1,16 +1,16 @@
-//! The part of a machine that its nodes have.
+//! Part of a machine that its nodes use.
 
 use topology::Units;
 
-/// The part of a machine that nodes have, as it came out.
+/// Part of a machine that nodes use, as planned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PartUsed {
-    /// What it is counted in.
+    /// Unit of the counts.
     pub units: Units,
-    /// Units on each socket that has some, in order.
+    /// Units on each used socket, in order.
     pub split: Vec<u32>,
-    /// Units that fill one socket of the machine.
+    /// Units of a whole socket of the machine.
     pub units_per_socket: u32,
-    /// Sockets of the machine.
+    /// Number of sockets of the machine.
     pub sockets: u32,
 }

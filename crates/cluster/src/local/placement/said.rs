@@ -1,19 +1,20 @@
-//! The planner's word on the nodes of a study, in sentences about them: where each is, what that
-//! costs and what speaks against it. What it says of guests, of heaps and of racks is not of them.
+//! Describes a plan in sentences about the study's nodes: locations, costs and warnings. The
+//! planner's remarks on guests, heaps and racks are left out.
 
 use super::Placement;
 use measure::number::counted;
 use topology::{CpuSet, Instance, Plan};
 
-/// Where that is so of the machine itself. To the planner the machine is what nodes may have.
+/// Warning if nodes use every CPU of the machine itself. The planner knows only the nodes' part of
+/// it.
 pub(super) const NONE_LEFT: &str =
     "nodes have every CPU: none is left for interrupts, the system and the client";
 
-/// What the planner says where whole cores did not suffice.
+/// Planner's warning if whole cores did not suffice.
 const SHARED: &str = "cores are shared by several instances";
 
-/// How the planner's own sentences begin or end that are said otherwise here, since they count from
-/// 0 what is called `node1`, or take the nodes' part of the machine for all of it.
+/// Parts of planner warnings that are rephrased here. They count nodes from 0 instead of `node1`,
+/// or take the nodes' part of the machine for the whole.
 const SAID_OTHERWISE: [&str; 4] = [
     "every CPU is given out",
     SHARED,
@@ -21,7 +22,8 @@ const SAID_OTHERWISE: [&str; 4] = [
     "have memory on nodes that they have no CPUs on",
 ];
 
-/// Of nodes that were planned; `collector` is the name of theirs if the planner does not know it.
+/// Describes planned nodes. `collector` is the name of their collector if the planner does not know
+/// it.
 pub(super) fn of_plan(plan: &Plan, nodes: &[Placement], collector: Option<&str>) -> Vec<String> {
     let both: Vec<(&Instance, &Placement)> = plan.instances.iter().zip(nodes).collect();
     let mut said: Vec<String> = both.iter().map(|(one, node)| of_node(one, node)).collect();
@@ -34,7 +36,7 @@ pub(super) fn of_plan(plan: &Plan, nodes: &[Placement], collector: Option<&str>)
         let those = both.iter().filter(|(one, _)| is_so(one));
         those.map(|(_, node)| node.confinement.name.as_str()).collect::<Vec<_>>()
     };
-    // Homes that overlap share cores, too, but were asked for.
+    // Overlapping NUMA nodes share cores too, but on request.
     if plan.warnings.iter().any(|warning| warning.contains(SHARED)) {
         let count = plan.costs.shared_cores;
         let are = if count == 1 { "is" } else { "are" };
@@ -73,7 +75,7 @@ fn of_node(instance: &Instance, node: &Placement) -> String {
     )
 }
 
-/// Why memory is where it is: each reason once, with its nodes where there are several reasons.
+/// Explains the placement of memory: each reason once, with its nodes if reasons differ.
 fn of_memory(both: &[(&Instance, &Placement)], collector: Option<&str>) -> Vec<String> {
     let mut reasons: Vec<(String, Vec<&str>)> = Vec::new();
     for (instance, node) in both {

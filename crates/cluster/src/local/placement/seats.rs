@@ -1,25 +1,25 @@
-//! What the client has of the machine that nodes run on, too: what is kept free for it before they
-//! are placed, and what they leave.
+//! CPUs of the client on a machine that it shares with nodes: those reserved before the nodes are
+//! planned, and those that nodes leave free.
 
 use super::Layout;
 use target::{LocalSpec, Placing};
 use topology::{CpuSet, Machine, Part, Units};
 
-/// From so many L3 groups on the client gets one of its own.
+/// Number of L3 groups from which on the client gets a whole group.
 const L3_GROUPS_FOR_CLIENT: usize = 4;
 
-/// Of fewer it gets every so-manieth core.
+/// With fewer groups, the client gets one of this many cores.
 const CORES_FOR_CLIENT: usize = 4;
 
-/// What is kept free for the client on `machine`, of which only what hosts may use may be used,
-/// before nodes are planned; so many CPUs it has `beside` already, which no host may use.
+/// Returns the CPUs of `machine` to reserve for the client before nodes are planned. It has
+/// `beside` CPUs already, which no host may use.
 pub(super) fn reserved(spec: &LocalSpec, machine: &Machine, beside: usize) -> CpuSet {
     let wish = &spec.topology;
     let none = CpuSet::default();
     let cores = machine.parts(Units::Cores);
     if let Some(count) = wish.client {
         let mut kept = CpuSet::default();
-        // The last ones, whole cores each.
+        // Takes whole cores from the end.
         for core in cores.iter().rev() {
             if beside + kept.len() >= count as usize {
                 break;
@@ -30,7 +30,7 @@ pub(super) fn reserved(spec: &LocalSpec, machine: &Machine, beside: usize) -> Cp
         }
         return kept;
     }
-    // What is asked for may need all; what it leaves is the client's.
+    // The requested CPUs may be all of them. The client gets the rest.
     let floats = matches!(wish.placing, Placing::None | Placing::OneSocketPerVcpu);
     if wish.cpus.is_some() || wish.part.is_some() || floats || beside > 0 {
         return none;
@@ -48,8 +48,8 @@ pub(super) fn reserved(spec: &LocalSpec, machine: &Machine, beside: usize) -> Cp
 }
 
 impl Layout {
-    /// Gives the client what nodes leave: under another L3, or else on other cores, or else on
-    /// other threads; where that is as many CPUs as it is to have.
+    /// Gives the client `wanted` CPUs that nodes leave free: under another L3 cache, else on other
+    /// cores, else on other threads.
     pub(super) fn seat_client(&mut self, machine: &Machine, taken: &CpuSet, wanted: usize) {
         let allowed = machine.allowed_cpus();
         let beside = [
@@ -85,8 +85,8 @@ impl Layout {
     }
 }
 
-/// Whether what is known as L3 groups are such. Where the machine does not say it, the cores of a
-/// NUMA node stand for one.
+/// Returns true if the L3 groups are real. If the kernel does not report L3 caches, the cores of a
+/// NUMA node count as one group.
 fn tells_l3(machine: &Machine) -> bool {
     let allowed = machine.allowed_cpus();
     let groups = machine.l3.iter();
@@ -94,12 +94,13 @@ fn tells_l3(machine: &Machine) -> bool {
     used.all(|group| group.is_real)
 }
 
-/// CPUs in the order in which workers take them: a thread of each core, then the second ones.
+/// Returns CPUs in the order in which workers use them: a thread of each core, then the second
+/// threads.
 fn in_turn(machine: &Machine, cpus: &CpuSet) -> Vec<u32> {
     let cores = machine.only(cpus).parts(Units::Cores);
     let threads = |core: &Part| core.cpus.iter().enumerate().collect::<Vec<_>>();
     let mut all: Vec<(usize, u32)> = cores.iter().flat_map(threads).collect();
-    // Stable: cores stay in their order.
+    // The sort is stable, so cores keep their order.
     all.sort_by_key(|(thread, _)| *thread);
     all.into_iter().map(|(_, cpu)| cpu).collect()
 }

@@ -1,34 +1,34 @@
-//! How the nodes of a cluster are placed, for those who show it and those who keep off their CPUs.
+//! Placement of a cluster's nodes, for display and to keep the client off their CPUs.
 
 use super::part::PartUsed;
 use crate::cluster::Cluster;
 use crate::local::Nodes;
 
 impl Cluster {
-    /// What the client has of the machine beside nodes that are placed, in a sentence.
+    /// Describes the client's CPUs beside placed nodes, in a sentence.
     pub fn client_sentence(&self) -> Option<&str> {
         self.local()?.layout().of_client.as_deref()
     }
 
-    /// How its nodes are placed and why, a sentence each. Nothing where nothing is said of it.
+    /// Describes the placement of the nodes, one sentence each. Empty without placement.
     pub fn placement_sentences(&self) -> &[String] {
         let layout = self.local().map(Nodes::layout);
         layout.map_or(&[], |layout| &layout.sentences)
     }
 
-    /// The part of their machine that its nodes have; none: all of it.
+    /// Returns the part of the machine that the nodes use. `None` for the whole machine.
     pub fn part(&self) -> Option<&PartUsed> {
         self.local()?.layout().part.as_ref()
     }
 
-    /// The CPUs that are kept for the client, where nodes are placed.
+    /// Returns the CPUs of the client if nodes are placed.
     pub fn client_cpus(&self) -> Option<Vec<usize>> {
         let layout = self.local().map(Nodes::layout)?;
         let cpus = layout.client.as_ref()?;
         Some(cpus.iter().map(|cpu| *cpu as usize).collect())
     }
 
-    /// The CPUs that its nodes are confined to; empty where one of them is not.
+    /// Returns the CPUs that the nodes are confined to. Empty if a node is not confined.
     pub fn taken_cpus(&self) -> Vec<usize> {
         let Some(layout) = self.local().map(Nodes::layout) else {
             return Vec::new();

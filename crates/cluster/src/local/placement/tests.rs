@@ -1,4 +1,4 @@
-//! Plans of nodes on the machine where this is developed, and on those of the sources.
+//! Plans for the development machine and for published machine topologies.
 
 mod client;
 
@@ -11,7 +11,7 @@ fn set(list: &str) -> CpuSet {
     CpuSet::parse_list(list).unwrap()
 }
 
-/// One socket of two cores, one thread each: where this is developed.
+/// The development machine: one socket of two cores with one thread each.
 fn small() -> Machine {
     let shape = Shape::regular(Counts(1, 1, 1, 2, 1), Numbering::Block, 16);
     shape.machine().unwrap()
@@ -231,8 +231,8 @@ fn on_hosts(spec: LocalSpec, host: HostSpec) -> LocalSpec {
     }
 }
 
-/// A JVM that is not told a number counts no more CPUs than its host has the time of; that it
-/// counted 2 of 56 was taken for a placement that is not in effect.
+/// A JVM without a CPU count counts at most its host's CPU quota. It counted 2 of 56, which was
+/// mistaken for a placement that is not in effect.
 #[test]
 fn who_is_not_told_a_number_of_cpus_counts_the_quota_of_its_host() {
     let host = HostSpec {
@@ -288,7 +288,7 @@ fn six_cores() -> Machine {
     shape.machine().unwrap()
 }
 
-/// `auto` had given nodes the very cores that housekeeping keeps free.
+/// `auto` gave nodes the very cores that were reserved for housekeeping.
 #[test]
 fn no_node_has_the_cores_of_housekeeping() {
     let topology = Topology {
@@ -304,11 +304,11 @@ fn no_node_has_the_cores_of_housekeeping() {
     assert!(all.iter().all(|cpus| cpus.len() == 54), "{all:?}");
     assert_eq!(layout.nodes[0].processors, 54);
     let layout = Layout::of(&spec(2, topology), &six_cores()).unwrap();
-    // A core for housekeeping, and one, the last, for the client.
+    // One core for housekeeping, and the last one for the client.
     assert_eq!(layout.taken().len(), 8, "{:?}", cpus(&layout));
 }
 
-/// The share had been one of all CPUs: "12 of 12 CPUs and yet do not fit".
+/// The share was calculated from all CPUs: "12 of 12 CPUs and yet do not fit".
 #[test]
 fn the_share_that_nobody_names_fits_beside_housekeeping_and_on_one_thread_of_each_core() {
     let part = Some((Units::Cores, 6));
@@ -354,7 +354,7 @@ fn the_share_that_nobody_names_fits_beside_housekeeping_and_on_one_thread_of_eac
             }
         }
     }
-    // Homes are shared, whatever housekeeping leaves of them.
+    // NUMA nodes are shared, even with CPUs reserved for housekeeping.
     let topology = Topology {
         placing: Placing::Auto,
         cpus: Some(7),
@@ -381,7 +381,7 @@ fn what_is_given_out_more_than_once_is_never_short_by_a_bit() {
     }
 }
 
-/// The reason said that memory is interleaved, and the kernel was told to bind it.
+/// The reason said that memory is interleaved, but the kernel was told to bind it.
 #[test]
 fn memory_takes_turns_on_several_nodes_where_the_collector_knows_none() {
     let topology = Topology {
@@ -416,7 +416,7 @@ fn memory_takes_turns_on_several_nodes_where_the_collector_knows_none() {
 
 #[test]
 fn each_reason_of_memory_is_said_once_and_of_whom_it_is() {
-    // Three of 18 cores on two sockets of 28: the third is on both.
+    // Three nodes of 18 cores on two sockets of 28: the third one is on both.
     let topology = Topology {
         cpus: Some(36),
         ..placed(Placing::Pinned)
@@ -439,7 +439,7 @@ fn each_reason_of_memory_is_said_once_and_of_whom_it_is() {
     );
 }
 
-/// The planner calls node1 instance 0, and what nodes may have the machine.
+/// The planner counts instances from 0, and takes the nodes' part for the machine.
 #[test]
 fn sentences_are_about_the_nodes_and_the_real_machine() {
     let said = |nodes: usize, topology: Topology, machine: &Machine| {
@@ -467,7 +467,7 @@ fn sentences_are_about_the_nodes_and_the_real_machine() {
         shared.contains("1 core is shared by several nodes"),
         "{shared}"
     );
-    // Beside two of 18 cores, a socket of 28 has 10 left: the third node is on both.
+    // Beside two nodes of 18 cores, each socket of 28 has 10 left, so the third node is on both.
     let wide = Topology {
         cpus: Some(36),
         ..placed(Placing::Pinned)

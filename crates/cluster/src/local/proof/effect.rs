@@ -1,37 +1,37 @@
-//! What came of looking whether something that was asked for is in effect.
+//! Results of checking if a requested setting is in effect.
 
-/// One thing that was asked for, and what a node says of it.
+/// A requested setting, and its value on a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Proof {
     /// Name of the node.
     pub node: String,
-    /// A key of `cassandra.yaml` with dots where the server flattens it, an option of the JVM
+    /// Setting: a key of `cassandra.yaml` with dots where the server flattens it, a JVM option
     /// without its value, `heap`, `collector`, `class_sharing`, a host's `cpus`, `cpu_quota`,
-    /// `memory`, `volume`, `link_rate`, `link_delay`, or an option of a table: `standard1
+    /// `memory`, `volume`, `link_rate`, `link_delay`, or a table option: `standard1
     /// compaction.class`.
     pub key: String,
-    /// What was asked for.
+    /// Requested value.
     pub wanted: String,
-    /// What came of looking.
+    /// Result of the check.
     pub effect: Effect,
-    /// Where was looked.
+    /// Source of the value in effect.
     pub source: &'static str,
 }
 
-/// What came of looking whether something that was asked for is in effect. There is no fourth
-/// case: what nobody has seen is never counted as seen.
+/// Result of checking a setting. There is no fourth case: an unseen value never counts as seen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// It is; as it is shown.
+    /// The requested value is in effect, as shown here.
     InEffect(String),
-    /// Something else is: what.
+    /// This other value is in effect.
     NotInEffect(String),
-    /// Nobody tells: why.
+    /// The value is not visible, for this reason.
     NotShown(String),
 }
 
 impl Effect {
-    /// What is shown, judged; `None` is not shown, because of `why`.
+    /// Converts a shown value, with the result of the comparison. `None` means not visible, because
+    /// of `why`.
     pub(in crate::local) fn of(shown: Option<(String, bool)>, why: &str) -> Effect {
         match shown {
             Some((shown, true)) => Effect::InEffect(shown),
@@ -40,7 +40,7 @@ impl Effect {
         }
     }
 
-    /// What is in effect, whether or not it is what was asked for; none where nobody tells.
+    /// Returns the value in effect, requested or not. `None` if it is not visible.
     pub fn shown(&self) -> Option<&str> {
         match self {
             Effect::InEffect(shown) | Effect::NotInEffect(shown) => Some(shown),
@@ -48,7 +48,7 @@ impl Effect {
         }
     }
 
-    /// Whether it was seen to be in effect.
+    /// Returns true if the requested value was seen in effect.
     pub fn is_proved(&self) -> bool {
         matches!(self, Effect::InEffect(_))
     }

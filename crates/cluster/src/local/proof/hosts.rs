@@ -1,5 +1,5 @@
-//! Whether a host is limited as it was asked to be: CPUs and memory as the JVM inside counts by
-//! them, its disk, its link and its volume as the kernel has them.
+//! Verifies the limits of a host: CPUs and memory as the JVM inside counts them; disk, link and
+//! volume from the kernel.
 
 use super::effect::{Effect, Proof};
 use super::seen::{CONTAINER, NO_AGENT, NodeReport};
@@ -15,10 +15,10 @@ const LINK: &str = "rtnetlink";
 const DISK: &str = "control group";
 const DEVICE: &str = "/sys/dev/block";
 
-/// The link of a node's host, and the device that the node's data is on.
+/// Verifies the link of a node's host, and the device of the node's data.
 ///
 /// # Errors
-/// The kernel does not tell them.
+/// The kernel does not report them.
 pub(super) fn proofs(limits: &HostSpec, host: &Host, node: &LocalNode) -> Result<Vec<Proof>> {
     let name = &node.layout.name;
     let has_link = limits.link.rate_bits_per_s.is_some() || limits.link.delay.is_some();
@@ -40,7 +40,7 @@ pub(super) fn proofs(limits: &HostSpec, host: &Host, node: &LocalNode) -> Result
     Ok(proofs)
 }
 
-/// What is wanted, and what the kernel has, if it limits that at all.
+/// Compares a requested limit with the kernel's, if it has one.
 fn limit_proof(
     (node, source): (&str, &'static str),
     key: &str,
@@ -89,14 +89,14 @@ fn link_proofs(limits: &HostSpec, found: &BTreeMap<String, String>, node: &str) 
 }
 
 fn volume(wanted: u64, found: Option<u64>) -> Effect {
-    // An image is made of whole sectors.
+    // An image consists of whole sectors.
     let judged = found.map(|found| (format!("{found} bytes"), found == wanted / 512 * 512));
     Effect::of(judged, "the node's folder is on no block device")
 }
 
 impl NodeReport {
-    /// What the JVM inside a host counts by, beside the host's limits; of a node with a group of
-    /// its own that is the group's CPUs, `own`, and not those of the host around it.
+    /// Verifies the JVM's view of the host's limits. For a node with a cgroup of its own, the CPUs
+    /// are those of the cgroup, `own`, not those of the host around it.
     pub(super) fn host_proofs(
         &self,
         host: &HostSpec,
@@ -131,16 +131,16 @@ impl NodeReport {
             let cores = number("cpu_quota")
                 .zip(number("cpu_period"))
                 .map(|(quota, period)| quota / period);
-            // The kernel takes whole microseconds of a period of 100 ms.
+            // The kernel stores whole microseconds of a period of 100 ms.
             let holds = cores.is_some_and(|cores| (cores - quota).abs() < 1e-4);
-            // Without a quota it says so in words.
+            // Without a quota, the JVM reports a text.
             let found = cores.map(|cores| cores.to_string()).or_else(|| fact("cpu_quota"));
             proofs.push(proof("cpu_quota", quota.to_string(), found, holds));
         }
         if let Some(bytes) = host.memory_bytes {
             let found = fact("memory_limit_in_bytes");
             let shown = found.as_deref().and_then(compare::container_bytes);
-            // The kernel rounds down to pages, the JVM shows KiB.
+            // The kernel rounds down to pages, and the JVM shows KiB.
             let holds = shown.is_some_and(|shown| shown.abs_diff(bytes) < 65_536);
             let found = found.map(|text| text.replace(" k", " KiB"));
             proofs.push(proof(
@@ -194,8 +194,8 @@ mod tests {
         assert_eq!(brief(&free.host_proofs(&host, None, "node1")), expected);
     }
 
-    /// Every trial of a study with both `host.cpus` and `topology: pinned` had said that its
-    /// hosts' CPUs are not in effect.
+    /// Every trial of a study with both `host.cpus` and `topology: pinned` reported that its hosts'
+    /// CPUs are not in effect.
     #[test]
     fn a_node_that_is_placed_counts_the_cpus_of_its_own_group_and_not_its_hosts() {
         let host = HostSpec {

@@ -1,5 +1,5 @@
-//! Whether nodes run where they were to: on which CPUs, thread by thread, and on whose memory, as
-//! the kernel has it; and how many CPUs the JVM counts.
+//! Verifies the placement of nodes from the kernel's view: CPUs of every thread, and NUMA nodes of
+//! the memory. Also verifies the JVM's CPU count.
 
 use super::effect::{Effect, Proof};
 use super::seen::{JVM, NO_AGENT, NodeReport};
@@ -16,23 +16,23 @@ use topology::CpuSet;
 const STATUS: &str = "/proc/PID/task/*/status";
 const MAPS: &str = "/proc/PID/numa_maps";
 
-/// Where a node runs and has its memory.
+/// CPUs and memory location of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodePlace {
-    /// Its name.
+    /// Name of the node.
     pub node: String,
-    /// Its host.
+    /// Name of its host.
     pub host: String,
-    /// What the kernel says.
+    /// Kernel's report.
     pub found: Whereabouts,
 }
 
 impl Cluster {
-    /// Where its nodes that run are on their machines, as the kernel says; of an attached cluster
-    /// those whose processes are in sight there.
+    /// Returns the CPUs and memory location of the running nodes, from the kernel. For an attached
+    /// cluster, of the nodes whose processes are visible.
     ///
     /// # Errors
-    /// The agent of a host of ours does not tell.
+    /// The agent of a managed host does not report it.
     pub fn places(&self) -> Result<Vec<NodePlace>> {
         self.local().map_or_else(|| Ok(self.attached_places()), Nodes::places)
     }
@@ -53,17 +53,17 @@ impl Cluster {
 }
 
 impl Nodes {
-    /// See [`Cluster::places`].
+    /// Implements [`Cluster::places`].
     fn places(&self) -> Result<Vec<NodePlace>> {
         let running = self.all().iter().filter(|node| node.process.is_some());
         running.map(place).collect()
     }
 }
 
-/// Where a node runs, as the kernel says.
+/// Returns the CPUs and memory location of a node, from the kernel.
 ///
 /// # Errors
-/// It does not run, or the kernel cannot be asked.
+/// It does not run, or the kernel cannot be queried.
 pub(super) fn place(node: &LocalNode) -> Result<NodePlace> {
     let name = &node.layout.name;
     let process = node.process.with_context(|| format!("{name} does not run"))?;
@@ -75,7 +75,7 @@ pub(super) fn place(node: &LocalNode) -> Result<NodePlace> {
     })
 }
 
-/// What was asked for, beside what the kernel says.
+/// Compares the requested placement with the kernel's report.
 pub(super) fn proofs(placement: &Placement, place: &NodePlace) -> Vec<Proof> {
     of(placement, &place.found, &place.node)
 }
@@ -117,7 +117,7 @@ fn of(placement: &Placement, found: &Whereabouts, node: &str) -> Vec<Proof> {
             let told = !found.policy_bytes.is_empty();
             let bytes = found.policy_bytes.get(&wanted).copied().unwrap_or(0);
             let all: u64 = found.policy_bytes.values().sum();
-            // Ranges that are mapped from files keep the policy of their file.
+            // Ranges that are mapped from files keep the policy of the file.
             let shown = format!("{wanted} for {} of {} MiB", bytes >> 20, all >> 20);
             let judged = told.then_some((shown, bytes * 2 > all));
             let effect = Effect::of(judged, "this kernel has no numa_maps");
@@ -127,15 +127,15 @@ fn of(placement: &Placement, found: &Whereabouts, node: &str) -> Vec<Proof> {
     proofs
 }
 
-/// The NUMA nodes of all threads in words, and whether each reaches all of these. The kernel may
-/// name more of them than the machine has.
+/// Lists the NUMA nodes permitted to the threads. True if each thread may use all `wanted` ones.
+/// The kernel may name more nodes than the machine has.
 fn reached(found: &BTreeMap<CpuSet, usize>, wanted: &CpuSet) -> Option<(String, bool)> {
     let (shown, _) = judged(found, wanted);
     let holds = found.keys().all(|nodes| wanted.is_subset(nodes));
     (!found.is_empty()).then_some((shown, holds))
 }
 
-/// The CPUs of all threads in words, and whether each has just these.
+/// Lists the CPUs of all threads. True if each thread has exactly the `wanted` ones.
 fn judged(found: &BTreeMap<CpuSet, usize>, wanted: &CpuSet) -> (String, bool) {
     let counted = |(cpus, threads): (&CpuSet, &usize)| match threads {
         1 => format!("{cpus} for 1 thread"),
@@ -145,8 +145,8 @@ fn judged(found: &BTreeMap<CpuSet, usize>, wanted: &CpuSet) -> (String, bool) {
     (words.join(", "), found.keys().eq([wanted]))
 }
 
-/// Whether memory may come from these nodes alone: by the group of the process, or by the policy
-/// that it was started with. Where there is no group, and no policy is told, nobody knows.
+/// Checks that memory can only come from these NUMA nodes: by the cgroup of the process, or by the
+/// memory policy that it was started with. `None` if neither is visible.
 fn bound(found: &Whereabouts, nodes: &CpuSet) -> Option<(String, bool)> {
     let (mut shown, by_group) = judged(&found.memory_nodes, nodes);
     if !by_group && found.policy_bytes.is_empty() {
@@ -165,14 +165,14 @@ fn bound(found: &Whereabouts, nodes: &CpuSet) -> Option<(String, bool)> {
         .sum();
     let all: u64 = found.resident_bytes.values().sum();
     if beyond > 0 {
-        // Pages of shared files are where who read them first had them.
+        // Pages of shared files stay on the NUMA node of their first reader.
         shown = format!("{shown}; {} of {} MiB elsewhere", beyond >> 20, all >> 20);
     }
     Some((shown, (by_group || by_policy) && beyond * 5 <= all))
 }
 
 impl NodeReport {
-    /// What follows from where a node runs in its JVM.
+    /// Verifies what the JVM derives from its placement.
     pub(super) fn placed_proofs(
         &self,
         placement: &Placement,
@@ -278,7 +278,7 @@ mod tests {
         assert!(last(&Whereabouts::default()).ends_with('?'));
     }
 
-    /// The group of a start before, whose memory was bound, would go on being so.
+    /// A cgroup of an earlier start with bound memory would remain bound.
     #[test]
     fn who_may_have_memory_anywhere_is_kept_off_no_node() {
         let mut wanted = placement("0", Memory::Anywhere);

@@ -1,5 +1,5 @@
-//! Whether the nodes hold each other to be up. A cluster of which one node is down in the eyes of
-//! another answers with fewer replicas, keeps hints, and streams them later.
+//! Verifies that the nodes consider each other up. If a node considers another one down, the
+//! cluster answers from fewer replicas, writes hints, and delivers them later.
 
 use super::effect::{Effect, Proof};
 use crate::local::node::LocalNode;
@@ -7,14 +7,14 @@ use measure::clock::{self, Deadline};
 use serde_json::Value;
 use std::time::Duration;
 
-/// How long they may take to see each other again: gossip goes round once a second, and what was
-/// down is up for the failure detector some rounds later.
+/// Time limit for all nodes to be up again. Gossip runs once a second, and the failure detector
+/// takes some rounds to consider a restarted node up.
 const LIMIT: Duration = Duration::from_secs(20);
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
 const SOURCE: &str = "org.apache.cassandra.db:type=StorageService UnreachableNodes";
 
-/// What a node says of all others of its ring; none of a node that is alone.
+/// Checks a node's view of all others in its ring. `None` if the node is alone.
 pub(super) fn proof(node: &LocalNode, all: &[LocalNode]) -> Option<Proof> {
     if all.len() < 2 {
         return None;

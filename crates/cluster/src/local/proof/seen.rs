@@ -1,5 +1,5 @@
-//! What a node shows of itself, asked once: its settings from the server's virtual table, flags,
-//! properties and the machine's size from the JVM; and what that proves.
+//! Report of a node, queried once: settings from the server's virtual table; flags, properties and
+//! machine size from the JVM. Also the proofs that follow from it.
 
 use super::effect::{Effect, Proof};
 use crate::access::Access;
@@ -15,27 +15,26 @@ use std::time::Duration;
 use target::{Collector, LocalSpec, hidden};
 use versions::{Line, Release};
 
-/// What one node says of itself.
+/// Configuration that one node reports.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NodeConfiguration {
-    /// Its name.
+    /// Name of the node.
     pub node: String,
-    /// Version of Cassandra; empty where it does not tell.
+    /// Cassandra version. Empty if the node does not report it.
     pub version: String,
-    /// `system_views.settings`; empty where it cannot be read.
+    /// Rows of `system_views.settings`. Empty if not readable.
     pub settings: BTreeMap<String, String>,
-    /// Flags of the JVM that are not its defaults, with their origin behind the value where it is
-    /// not the command line: `2 (ergonomic)`; and the threads of its collector. Empty where the JVM
-    /// cannot be asked.
+    /// JVM flags that differ from the defaults, and the collector's threads. An origin other than
+    /// the command line follows the value: `2 (ergonomic)`. Empty if the JVM cannot be queried.
     pub flags: BTreeMap<String, String>,
-    /// The JVM and what it takes its machine for: `version`, `processors`, `memory`, and the facts
-    /// of its container by the names that it gives them.
+    /// JVM facts and its view of the machine: `version`, `processors`, `memory`, and its container
+    /// facts under the JVM's own names.
     pub jvm: BTreeMap<String, String>,
 }
 
 impl Proof {
-    /// The settings that a node of a line shows in `system_views.settings`, beside those that were
-    /// asked for in `cassandra.yaml`.
+    /// Compares the requested `cassandra.yaml` keys with the `system_views.settings` of a node of
+    /// `line`.
     pub fn of_yaml(
         yaml: &Map<String, Value>,
         shown: &BTreeMap<String, String>,
@@ -48,7 +47,7 @@ impl Proof {
                 *row = line.shown_with_unit(key, row);
             }
         }
-        // A number under such a name is taken as it is shown: in the unit of before.
+        // A number under such a key is compared as the server shows it, in the older unit.
         let whole = |key: &str, value: &Value| match value {
             Value::Number(number) => {
                 let text = line.shown_with_unit(key, &number.to_string());
@@ -58,7 +57,7 @@ impl Proof {
         };
         let keys = yaml.iter();
         let all = keys.flat_map(|(key, value)| compare::yaml(key, &whole(key, value), &shown));
-        // Nothing there is the server's default: everybody.
+        // An empty value is the server's default: access for everyone.
         let class = ["authenticator", "authenticator.class_name"];
         let mut classes = class.iter().filter_map(|key| shown.get(*key)).peekable();
         let is_open = classes.peek().is_some()
@@ -80,7 +79,7 @@ impl Proof {
     }
 }
 
-/// Why a guardrail that the server shows is not in effect for the load.
+/// Reason if a visible guardrail has no effect on the load.
 const GUARDRAIL_BINDS_NOBODY: &str = "a guardrail binds ordinary users only, and nodes without \
                                       authentication take every client for a superuser";
 
@@ -91,26 +90,26 @@ const ARGUMENTS: &str = "Runtime.InputArguments";
 pub(super) const CONTAINER: &str = "VM.info";
 const MAPPED: &str = "VM.info";
 pub(super) const JVM: &str = "JVM";
-/// The fact of a JVM that names the archives of classes that it has mapped.
+/// JVM fact with the mapped class data archives.
 const ARCHIVES: &str = "class_archives";
-/// What is shown of an option that should be there and is not.
+/// Displayed value of a missing option.
 const ABSENT: &str = "absent";
 pub(super) const NO_AGENT: &str = "the JVM cannot be asked: no agent";
 
-/// How long the settings may take to be read.
+/// Time limit for reading the settings.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// What a node shows.
+/// Report of a node.
 #[derive(Clone, Debug, Default)]
 pub(super) struct NodeReport {
     settings: BTreeMap<String, String>,
-    /// What the JVM says; none without an agent.
+    /// JVM part of the report. `None` without an agent.
     pub(super) jvm: Option<Jvm>,
 }
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Jvm {
-    /// All flags.
+    /// All flags by name.
     flags: BTreeMap<String, Flag>,
     properties: BTreeMap<String, String>,
     arguments: Vec<String>,
@@ -132,7 +131,7 @@ pub(super) fn see(node: &LocalNode, access: &Access) -> Result<NodeReport> {
 const RUNTIME: &str = "java.lang:type=Runtime";
 const SYSTEM: &str = "java.lang:type=OperatingSystem";
 
-/// What a JVM is, and what it takes its machine for.
+/// Reads version and machine facts of a JVM.
 ///
 /// # Errors
 /// The agent does not answer.
@@ -186,7 +185,7 @@ impl NodeReport {
     pub(super) fn configuration(self, node: &str, release: &Release) -> NodeConfiguration {
         let jvm = self.jvm.unwrap_or_default();
         let flag = |(name, flag): (String, Flag)| {
-            // The JVM reckons this one from its CPUs, and calls it a default all the same.
+            // The JVM derives this flag from its CPUs, but reports its origin as default.
             let is_told = flag.origin != "default" || name == "ParallelGCThreads";
             is_told.then(|| (name, flag.with_origin()))
         };
@@ -225,7 +224,7 @@ impl NodeReport {
         let line = spec.release.line();
         proofs.extend(Proof::of_yaml(&yaml, &self.settings, node, line));
         for (index, option) in spec.jvm_options.iter().enumerate() {
-            // The last of several wins, and is the one that must be in effect.
+            // The last of repeated options wins, so only that one is verified.
             let key = |option: &str| self.option(option, node).key;
             let later = &spec.jvm_options[index + 1..];
             if !later.iter().any(|other| key(other) == key(option)) {
@@ -235,7 +234,7 @@ impl NodeReport {
         proofs
     }
 
-    /// Which collector runs.
+    /// Verifies the collector in use.
     fn collector_proof(&self, wanted: Collector, node: &str) -> Proof {
         let found = self.jvm.as_ref().map(|jvm| {
             let is_on = |one: &&Collector| {
@@ -255,7 +254,7 @@ impl NodeReport {
         }
     }
 
-    /// Whether the archive of the server's classes is mapped, beside Java's own.
+    /// Verifies that the archive of the server's classes is mapped, in addition to Java's own.
     fn sharing_proof(&self, node: &str) -> Proof {
         let judged = self.jvm.as_ref().map(|jvm| {
             let mapped = jvm.facts.get(ARCHIVES).map_or("", String::as_str);
@@ -274,7 +273,7 @@ impl NodeReport {
         }
     }
 
-    /// The proof of one option of the JVM.
+    /// Verifies one JVM option.
     pub(super) fn option(&self, option: &str, node: &str) -> Proof {
         let (key, wanted, parsed) = jvm_key(option);
         let (shown, source) = match &self.jvm {
@@ -295,7 +294,7 @@ impl NodeReport {
 }
 
 impl Jvm {
-    /// What is shown of an option, whether it is what was asked for, and where it stands.
+    /// Returns the value of an option, the comparison's result, and the source.
     fn option(&self, option: &str, wanted: &str, parsed: &JvmOption<'_>) -> ShownSetting {
         match parsed {
             JvmOption::Flag(name, _) => match self.flags.get(*name) {
@@ -303,7 +302,7 @@ impl Jvm {
                     let holds = compare::flag_holds(name, wanted, &flag.value);
                     (flag.with_origin(), holds, FLAGS)
                 }
-                // Flags that are locked are not listed.
+                // Locked flags are not listed.
                 None => self.argument(option, wanted),
             },
             JvmOption::Property(name, value) => {
@@ -316,7 +315,7 @@ impl Jvm {
         }
     }
 
-    /// An option that only shows as it was given.
+    /// Looks up an option that is only visible in the argument list.
     fn argument(&self, option: &str, wanted: &str) -> ShownSetting {
         let given = self.arguments.iter().any(|argument| argument == option);
         let shown = if given { wanted } else { ABSENT };
@@ -324,7 +323,7 @@ impl Jvm {
     }
 }
 
-/// Keeps secrets out of a proof, which is compared already: whether it holds stays.
+/// Masks secrets in a proof that was already compared; its result stays.
 fn hide(mut proof: Proof) -> Proof {
     let is_said = |value: &str| [ABSENT, "given"].contains(&value);
     let mask = |value: &mut String| {
@@ -343,7 +342,7 @@ fn hide(mut proof: Proof) -> Proof {
     proof
 }
 
-/// Key, wanted value and kind of an option.
+/// Returns key, requested value and kind of an option.
 fn jvm_key(option: &str) -> (String, String, JvmOption<'_>) {
     let parsed = compare::jvm_option(option);
     let (key, wanted) = match &parsed {
@@ -354,7 +353,7 @@ fn jvm_key(option: &str) -> (String, String, JvmOption<'_>) {
     (key, wanted, parsed)
 }
 
-/// What is shown, whether it is what was asked for, and where it stands.
+/// Shown value, true if it is the requested one, and the source.
 type ShownSetting = (String, bool, &'static str);
 
 #[cfg(test)]
@@ -376,7 +375,7 @@ pub(super) mod tests {
         }
     }
 
-    /// `key: effective yes`, a line each.
+    /// Formats proofs as `key: value yes`, one line each.
     pub(in crate::local::proof) fn brief(proofs: &[Proof]) -> Vec<String> {
         let line = |one: &Proof| match &one.effect {
             Effect::InEffect(shown) => format!("{}: {shown} yes", one.key),

@@ -1,4 +1,4 @@
-//! Whether the tables have the options that were asked for, as each node's own schema has them.
+//! Verifies table options from each node's own schema.
 
 mod replication;
 
@@ -18,18 +18,17 @@ const KEYSPACES: &str = "system_schema.keyspaces";
 /// Options of a table or keyspace, by column.
 type Columns = BTreeMap<String, Value>;
 
-/// An option of tables or of a keyspace, as CQL has it behind `WITH`.
+/// Option of tables or of a keyspace, as written after `WITH` in CQL.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SchemaOption {
-    /// `compaction`, `gc_grace_seconds` …
+    /// Name of the option: `compaction`, `gc_grace_seconds` …
     pub name: String,
-    /// What was asked for; of a mapping, each entry is looked for by itself.
+    /// Requested value. Entries of a map are checked one by one.
     pub value: Json,
 }
 
 impl Cluster {
-    /// Of each of the tables, by its name, the options that were asked for beside what every node's
-    /// schema says of them.
+    /// Compares the requested options of each table, by table name, with every node's schema.
     ///
     /// # Errors
     /// A node does not answer, or has no such table.
@@ -41,7 +40,7 @@ impl Cluster {
         of_tables(self, keyspace, tables)
     }
 
-    /// What each node says of the options of a keyspace itself.
+    /// Compares the requested options of a keyspace with every node's schema.
     ///
     /// # Errors
     /// As [`Cluster::table_proofs`].
@@ -50,7 +49,7 @@ impl Cluster {
     }
 }
 
-/// See [`Cluster::table_proofs`].
+/// Implements [`Cluster::table_proofs`].
 fn of_tables(
     cluster: &Cluster,
     keyspace: &str,
@@ -66,14 +65,14 @@ fn of_tables(
     proofs(cluster, &rows)
 }
 
-/// See [`Cluster::keyspace_proofs`].
+/// Implements [`Cluster::keyspace_proofs`].
 fn of_keyspace(cluster: &Cluster, keyspace: &str, options: &[SchemaOption]) -> Result<Vec<Proof>> {
     let is_it = format!("keyspace_name = {}", literal(keyspace));
     proofs(cluster, &[(keyspace, KEYSPACES, is_it, options)])
 }
 
-/// Rows that show options: whose, of which table of the schema, which of its rows, and which
-/// options were asked for.
+/// Query for options: name of the table or keyspace, schema table, condition for its rows, and
+/// requested options.
 type OptionRows<'a> = (&'a str, &'static str, String, &'a [SchemaOption]);
 
 fn proofs(cluster: &Cluster, rows: &[OptionRows<'_>]) -> Result<Vec<Proof>> {
@@ -105,7 +104,7 @@ fn columns(session: &mut Session, source: &str, is_it: &str) -> Result<Columns> 
     Ok(found.columns.into_iter().zip(row).collect())
 }
 
-/// One proof for a plain option, one for each entry of a mapping.
+/// Returns one proof for a plain option, or one for each entry of a map.
 fn of_option(
     node: &str,
     (whose, source): (&str, &'static str),
@@ -153,7 +152,7 @@ fn of_option(
     }
 }
 
-/// A plain value as it is written; none of what is no plain value.
+/// Formats a plain value. `None` for other values.
 fn in_words(value: &Value) -> Option<String> {
     match value {
         Value::Text(text) => Some(text.clone()),
@@ -164,8 +163,8 @@ fn in_words(value: &Value) -> Option<String> {
     }
 }
 
-/// An entry of an option that is a mapping. The server has names of its own for some that it was
-/// told by another, and does not write down what goes without saying.
+/// Returns an entry of a map option. The server renames some entries, and does not store those that
+/// follow from others.
 fn entry_of(option: &str, key: &str, shown: &BTreeMap<String, String>) -> Option<String> {
     if let Some(found) = shown.get(key) {
         return Some(found.clone());

@@ -1,4 +1,4 @@
-//! The role of a cluster of ours, made once its nodes are up, and the server's own shut out.
+//! Creates cassay's role in a managed cluster once its nodes are up, and disables the default one.
 
 use super::{LOAD_USER, USER, access};
 use crate::access::{Access, Credentials};
@@ -13,17 +13,17 @@ use std::cell::Cell;
 use std::time::Duration;
 use target::{Authentication, Secret};
 
-/// The role that the server makes by itself, and its password.
+/// Default role of the server, which is also its password.
 const DEFAULT: &str = "cassandra";
 
-/// How long an attempt to log in may take: the server hashes the password with 2^10 rounds.
+/// Time limit of a login: the server hashes the password with 2^10 rounds.
 const ATTEMPT: Duration = Duration::from_secs(5);
 
-/// Makes our role and shuts the server's own out, on all nodes of a ring that has just come up;
-/// nothing to do for a cluster that is open.
+/// Creates our role and disables the default one, on all nodes of a ring that has just come up.
+/// Does nothing for an open cluster.
 ///
 /// # Errors
-/// A node dies, the deadline passes, or somebody else has made a role meanwhile.
+/// A node dies, the deadline passes, or another client has created a role meanwhile.
 pub(in crate::local) fn set_up(
     nodes: &mut [LocalNode],
     access: &Access,
@@ -36,7 +36,7 @@ pub(in crate::local) fn set_up(
     let count = nodes.len();
     let is_made = Cell::new(false);
     let make = |node: &LocalNode| {
-        // What is written while a node is held to be down comes to it late.
+        // A node that is considered down gets writes late.
         ready::all_live(node, count)?;
         make_role(node, credentials, &is_made)?;
         let mut ours = open(node, access)?;
@@ -56,8 +56,8 @@ pub(in crate::local) fn set_up(
     refuse_strangers(&nodes[0], access)
 }
 
-/// Our role, made as the server's own. It is asked for only once it may be there: the server
-/// remembers for two seconds that there was none.
+/// Creates our role as the default role. Our own login is tried only once the role may exist,
+/// because the server caches for two seconds that it does not.
 fn make_role(node: &LocalNode, credentials: &Credentials, is_made: &Cell<bool>) -> Result<()> {
     if is_made.get() {
         return Ok(());
@@ -69,7 +69,7 @@ fn make_role(node: &LocalNode, credentials: &Credentials, is_made: &Cell<bool>) 
              AND LOGIN = true"
         )
     };
-    // Of hexadecimal digits, so that nothing of it has to be escaped.
+    // The password consists of hexadecimal digits, so it needs no escaping.
     session.query_secret(&role(credentials.password.reveal()), &role("***"))?;
     let load = |password: &str| {
         format!(
@@ -84,7 +84,7 @@ fn make_role(node: &LocalNode, credentials: &Credentials, is_made: &Cell<bool>) 
     Ok(())
 }
 
-/// Whether nobody gets in as the server's own role.
+/// Checks that the default role cannot log in.
 fn refuses_default(node: &LocalNode) -> Result<()> {
     let refusal = match open(node, &default_access()) {
         Ok(_) => bail!("it lets the role {DEFAULT} in"),
@@ -97,7 +97,7 @@ fn refuses_default(node: &LocalNode) -> Result<()> {
     }
 }
 
-/// For a second or two everybody could have come in as the server's own role, and made another.
+/// For a second or two, any client could log in as the default role and create another one.
 fn refuse_strangers(node: &LocalNode, access: &Access) -> Result<()> {
     let roles = open(node, access)?.query("SELECT role FROM system_auth.roles")?;
     let names = roles.rows.iter().flatten().filter_map(|name| name.as_str());
@@ -113,7 +113,7 @@ fn refuse_strangers(node: &LocalNode, access: &Access) -> Result<()> {
     )
 }
 
-/// The way in of the load.
+/// Returns the access of the load.
 fn load_access(access: &Access) -> Access {
     let credentials = access.load_credentials().map(|(user, password)| Credentials {
         user,
@@ -133,7 +133,7 @@ fn open(node: &LocalNode, access: &Access) -> Result<Session> {
     Session::open(node.cql_address(), access, ATTEMPT)
 }
 
-/// What a client without a password is told, where one was asked for.
+/// Verifies that the node demands a password from a client without one.
 ///
 /// # Errors
 /// The node does not answer.

@@ -1,4 +1,4 @@
-//! What nodes are configured by, on a layout that is made up.
+//! Tests of node configurations, on a made-up layout.
 
 use super::*;
 
@@ -29,7 +29,7 @@ fn map(value: Value) -> Map<String, Value> {
     value.as_object().unwrap().clone()
 }
 
-/// What each node owns of 2^64, and whose the tokens are, in their order.
+/// Returns each node's share of 2^64, and the owner of each token in token order.
 fn owned(ring: &[Vec<i64>]) -> (Vec<u128>, Vec<usize>) {
     let nodes = ring.iter().enumerate();
     let mut all: Vec<(i64, usize)> = nodes
@@ -64,7 +64,7 @@ fn one_node_more_owns_what_each_of_the_others_then_owns() {
         let (owned, order) = owned(&ring);
         assert_eq!(order.len(), (nodes + 1) * tokens as usize);
         let share = (1u128 << 64) as f64 / (nodes + 1) as f64;
-        // Who gives up one slice more than others has less by so much.
+        // A node that gives up one slice more than others owns that much less.
         let one = match tokens % nodes as u64 {
             0 => 0.0,
             _ => 1.0 / tokens as f64,
@@ -131,7 +131,7 @@ fn overrides_replace_ours() {
     assert!(!settings.contains_key("commitlog_sync_period"));
 }
 
-/// A line that does not start with a setting says so only when its node dies.
+/// A line reports an unknown setting only when its node dies.
 #[test]
 fn every_setting_of_ours_is_one_that_the_line_has() {
     for line in versions::LINES {
@@ -157,7 +157,7 @@ fn every_setting_of_ours_is_one_that_the_line_has() {
     assert_eq!(settings["commitlog_sync_period_in_ms"], 10_000);
 }
 
-/// A seed would join without asking anybody for its data.
+/// A seed would join without streaming its data.
 #[test]
 fn a_node_that_joins_streams_and_is_no_seed_of_its_own() {
     let batch = map(json!({"commitlog_sync": "batch"}));

@@ -1,13 +1,13 @@
-//! Lines as JVMs have written them, and logs that grow, begin anew and are torn.
+//! Tests with real lines of JVMs, and with logs that grow, are recreated or are cut off.
 
 use super::*;
 use std::fs::File;
 use std::io::Write;
 
-/// When the first line of the sample was written: 2026-11-21T09:09:32Z.
+/// Time of the sample's first line: 2026-11-21T09:09:32Z.
 const SAMPLE_UNIX_NS: u64 = 1_795_252_172 * SECOND_NS;
 
-/// Begin of the lines of the sample, a time after it in milliseconds.
+/// Returns a line of the sample, written `milliseconds` after its beginning.
 fn line(milliseconds: u64, tags: &str, text: &str) -> String {
     let (seconds, rest) = (32 + milliseconds / 1000, milliseconds % 1000);
     format!("[2026-11-21T09:09:{seconds}.{rest:03}+0000][0.989s][info][{tags}] {text}\n")
@@ -60,7 +60,7 @@ fn the_pauses_of_g1_are_told_apart() {
             "GC(8) Pause Full (System.gc()) 90M->20M(512M) 98.7ms",
             pause("full", 98.7, Some(20.0)),
         ),
-        // What is no pause, or none with a time.
+        // Lines that are not pauses, or have no duration.
         (
             "gc,start    ",
             "GC(0) Pause Young (Normal) (G1 Evacuation Pause)",
@@ -82,13 +82,13 @@ fn pauses_of_the_other_collectors_are_told_from_their_cycles() {
     let collected = Some(Event::Collected { heap });
     let (gc, phases) = ("gc          ", "gc,phases   ");
     for (tags, text, event) in [
-        // Parallel
+        // Parallel collector
         (
             gc,
             "GC(2) Pause Young (Allocation Failure) 186M->116M(466M) 74.602ms",
             pause("young", 74.602, Some(116.0)),
         ),
-        // ZGC, and with generations
+        // ZGC, without and with generations
         (
             phases,
             "GC(13) Pause Mark Start 0.036ms",
@@ -105,7 +105,7 @@ fn pauses_of_the_other_collectors_are_told_from_their_cycles() {
             collected,
         ),
         (gc, "Allocation Stall (MutationStage-3) 12.5ms", stall),
-        // Shenandoah
+        // Shenandoah collector
         (
             gc,
             "GC(1) Pause Init Mark (unload classes) 0.24ms",
@@ -150,7 +150,11 @@ fn safepoints_of_java_11_17_and_21_say_how_long_all_stood_still() {
             stopped_ms,
         };
         let found = parse(&line(0, "safepoint   ", text));
-        assert_eq!(found, Some((SAMPLE_UNIX_NS, event)), "{text}");
+        assert_eq!(
+            found,
+            Some((Written::Wall(SAMPLE_UNIX_NS), event)),
+            "{text}"
+        );
     }
     for text in [
         "Safepoint \"Cleanup\", Total: soon ns",
@@ -179,6 +183,44 @@ fn a_log_as_cassandra_s_own_settings_have_it_has_levels_and_no_tags() {
     assert_eq!(line(safepoint), Some(event));
 }
 
+/// `-Xlog` decorations depend on its arguments, and newer JDKs append CPU times to a pause.
+#[test]
+fn decorations_come_in_any_order_and_cpu_times_behind() {
+    let text = "GC(7) Pause Young (Normal) (G1 Evacuation Pause) 24M->8M(64M) 3.120ms";
+    let cpu = format!("{text} User=0.01s Sys=0.00s Real=0.00s");
+    let wall = Written::Wall(SAMPLE_UNIX_NS);
+    let uptime = Written::Uptime(8_775_659 * MILLISECOND_NS);
+    for (decorations, text, written) in [
+        ("[2026-11-21T09:09:32.000+0000][info][gc]", &*cpu, wall),
+        ("[8775.659s][info][gc]", text, uptime),
+        ("[8775659ms][info][gc   ]", text, uptime),
+        (
+            "[3.127s][2026-11-21T09:09:32.000+0000][info][gc]",
+            text,
+            wall,
+        ),
+        ("[1795252172000ms][db1][4711][info ]", text, wall),
+    ] {
+        let found = parse(&format!("{decorations} {text}"));
+        let event = pause("young", 3.12, Some(8.0)).expect("one");
+        assert_eq!(found, Some((written, event)), "{decorations}");
+    }
+    assert_eq!(parse(&format!("[infs][info][gc] {text}")), None);
+    assert_eq!(parse(&format!("[info][gc] {text}")), None, "it has no time");
+}
+
+/// Pauses in a log without wall times were left out.
+#[test]
+fn uptimes_count_from_a_start_that_the_newest_line_tells() {
+    let mut logs = Logs::new();
+    logs.append("gc.log", "");
+    assert_eq!(logs.pauses(), []);
+    let remark =
+        |uptime: &str| format!("[{uptime}s][info][gc] GC(4) Pause Remark 15M->15M(512M) 1.5ms\n");
+    logs.append("gc.log", &(remark("7.250") + &remark("8.000")));
+    assert_eq!(logs.pauses(), [seen(-750, 1.5), seen(0, 1.5)]);
+}
+
 #[test]
 fn times_are_read_in_any_zone_and_nonsense_is_not() {
     for (text, expected) in [
@@ -204,7 +246,7 @@ fn times_are_read_in_any_zone_and_nonsense_is_not() {
     }
 }
 
-/// A folder of logs, and a reader whose wall clock says `SAMPLE_UNIX_NS` at 100 s.
+/// A folder of logs, and a reader whose wall clock shows `SAMPLE_UNIX_NS` at 100 s.
 struct Logs {
     folder: tempfile::TempDir,
     reader: GcLog,
@@ -227,7 +269,8 @@ impl Logs {
         file.write_all(text.as_bytes()).unwrap();
     }
 
-    /// Name, time from `NOW_NS` in milliseconds and value of what one look reads.
+    /// Returns name, time relative to `NOW_NS` in milliseconds, and value of each reading in one
+    /// sample.
     fn look(&mut self) -> Vec<(String, i64, f64)> {
         let mut out = Out::new();
         out.begin("gc_log", NOW_NS);
@@ -241,7 +284,7 @@ impl Logs {
         out.readings().iter().map(seen).collect()
     }
 
-    /// Only the pauses of one look.
+    /// Returns only the pauses of one sample.
     fn pauses(&mut self) -> Vec<(String, i64, f64)> {
         let mut all = self.look();
         all.retain(|(name, ..)| name.starts_with("gc.pause."));
@@ -249,7 +292,7 @@ impl Logs {
     }
 }
 
-/// A pause so many milliseconds before `SAMPLE_UNIX_NS`, or after it where negative.
+/// Returns a pause written `before_ms` milliseconds before `SAMPLE_UNIX_NS`.
 fn remark(before_ms: u64, ms: f64) -> String {
     let milliseconds = 60_000 - before_ms;
     let (seconds, rest) = (milliseconds / 1000 - 28, milliseconds % 1000);
@@ -286,7 +329,7 @@ fn a_node_that_is_started_again_is_followed_into_its_next_log() {
     assert_eq!(logs.look(), []);
     logs.append("gc-1.log", &remark(700, 2.0));
     logs.append("gc-2.log", &remark(600, 3.0));
-    // Files of one instant are told apart by name; a later change makes no difference to these.
+    // Files of the same time are ordered by name, and a later change of one does not reorder these.
     assert_eq!(logs.pauses(), [seen(-700, 2.0), seen(-600, 3.0)]);
     logs.append("gc-2.log", &remark(500, 4.0));
     assert_eq!(logs.pauses(), [seen(-500, 4.0)]);
@@ -323,7 +366,7 @@ fn safepoints_are_summed_and_no_reading_is_of_the_future() {
     };
     logs.append("gc-1.log", &safepoint(500_000, 1_000_000));
     logs.append("gc-1.log", &safepoint(1_500_000, 3_000_000));
-    // The wall clock was put back since this was written.
+    // The wall clock was set back after this line was written.
     logs.append("gc-1.log", &line(5000, "gc", "GC(4) Pause Remark 1.0ms"));
     let expected = [
         ("gc.pause.remark", 1.0),

@@ -1,4 +1,4 @@
-//! An export may come from anybody: each thing that it must not say is refused by its name.
+//! Tests with untrusted exports: each forbidden content is refused with its location.
 
 use super::*;
 use crate::snapshot::manifest::SstableRecord;
@@ -9,7 +9,7 @@ pub(in crate::snapshot) const SCHEMA: [&str; 2] = [
     "CREATE TABLE k.t (a int PRIMARY KEY)",
 ];
 
-/// An SSTable whose data is `data`.
+/// Returns an SSTable with this data.
 fn sstable(prefix: &str, data: &[u8]) -> SstableRecord {
     let digest = crc32fast::hash(data);
     let text = digest.to_string();
@@ -30,8 +30,8 @@ fn sstable(prefix: &str, data: &[u8]) -> SstableRecord {
     }
 }
 
-/// An export of nodes with these tokens; each has an SSTable that is as [`super::super::layout`]'s
-/// tests write it, with the node's name in it.
+/// Returns an export of nodes with these tokens. Each node has one SSTable in the form of
+/// [`super::super::layout`]'s tests, with the node's name as data.
 pub(in crate::snapshot) fn export(nodes: &[(&str, &[i64])]) -> Export {
     let node = |(name, tokens): &(&str, &[i64])| {
         let schema = SCHEMA.map(str::to_owned).to_vec();
@@ -85,7 +85,7 @@ fn what_was_written_is_read() {
     assert_eq!(read.bytes(), bytes as u64);
 }
 
-/// The first table of the first node; the name of its first file.
+/// JSON pointers to the first table of the first node, and to the name of its first file.
 const TABLE: &str = "/nodes/0/manifest/tables/0";
 const NAME: &str = "/nodes/0/manifest/tables/0/sstables/0/files/0/name";
 
@@ -99,7 +99,7 @@ fn check(cases: &[(&str, Value, &str)]) {
     }
 }
 
-/// Each pointer into the file with what somebody may have put there, and what is said of it.
+/// JSON pointers with a manipulated value, and the expected message.
 #[test]
 fn names_that_lead_elsewhere_are_refused() {
     let (no_node, no_file) = ("is no name of a node", "no name of a file");

@@ -1,17 +1,16 @@
-//! Parts that come from a node's host and go to another's, and what somebody may have done to them
-//! in between.
+//! Tests of parts that move from one node's host to another's, and of manipulations in between.
 
 use super::*;
 use crate::snapshot::exported::tests::{SCHEMA, export};
 use crate::snapshot::{export as out, layout};
 use std::os::unix::fs::symlink;
 
-/// A node's folder with a snapshot of one table with an index, and its agent.
+/// Creates a node's folder with a snapshot of one table with an index, and its agent.
 fn node(root: &Path) -> (host::Agent, Manifest) {
     let host = agent::in_thread(root).unwrap();
     let folder = manifest::folder(root, "s");
     let table = manifest::table_folder(&folder, "k", "t");
-    // Several pieces, the last of them a short one.
+    // Several pieces, the last one shorter.
     layout::tests::write(
         &table,
         "nb-1-big-",
@@ -27,7 +26,7 @@ fn node(root: &Path) -> (host::Agent, Manifest) {
     (host, manifest)
 }
 
-/// Such a snapshot brought out to a folder; what was exported.
+/// Exports such a snapshot to a folder, and returns its description.
 fn brought_out(root: &Path, to: &Path) -> ExportedNode {
     let (host, manifest) = node(root);
     let place = NodeFiles::of_test(&host, root);
@@ -75,7 +74,7 @@ fn a_part_arrives_as_it_left_and_is_a_snapshot_of_its_new_name() {
     );
     let file = |root: &Path| std::fs::read(root.join("k/t/.by_city/nb-1-big-Data.db")).unwrap();
     assert_eq!(file(&making), file(&manifest::folder(here.path(), "s")));
-    // Again, over what a killed command has left.
+    // Again, over the leftover of a killed command.
     brought_in(to, &part, between.path()).unwrap();
 }
 
@@ -115,7 +114,7 @@ fn a_file_that_is_damaged_missing_longer_or_a_link_is_named() {
     );
     std::fs::remove_file(&path).unwrap();
     assert!(why().contains("nb-1-big-TOC.txt"), "{}", why());
-    // As long as the file, and with its bytes: it is the link that is refused.
+    // Same size and bytes as the file: it is refused because it is a link.
     std::fs::write(&secret, "x").unwrap();
     symlink(&secret, &path).unwrap();
     assert!(why().contains("no link of it is followed"), "{}", why());
@@ -149,7 +148,7 @@ fn formats_that_a_version_cannot_read_are_refused_before_anything_is_copied() {
         ("db", "5.0.8", false),
         ("pa", "5.0.8", false),
         ("lb", "5.0.8", false),
-        // A version that nobody knows here says itself what it does not read.
+        // A version of an unknown line reports by itself what it cannot read.
         ("pa", "7.0.0", true),
     ] {
         let found = formats_fit(&with(format), version);

@@ -1,19 +1,20 @@
-//! What `esxtop -b` (or `resxtop -b`) of a VMware host has written: CSV in the format of Windows's
-//! performance data helper.
+//! Reads the output of `esxtop -b` (or `resxtop -b`) of a VMware host: CSV in the format of
+//! Windows's Performance Data Helper.
 //!
-//! The first line names the columns: first `(PDH-CSV 4.0) (UTC)(0)`, the format with the zone of
-//! the times and by how many minutes UTC is ahead of it, then `\\host\Object(instance)\Counter`,
-//! thousands of them. Each other line begins with its time, `05/15/2018 02:13:06`. All cells are
-//! quoted. A tool that was killed leaves half a last line, which is no error.
+//! The first line names the columns. It begins with `(PDH-CSV 4.0) (UTC)(0)`: the format, the zone
+//! of the times, and the minutes by which UTC is ahead of it. Then come thousands of names
+//! `\\host\Object(instance)\Counter`. Each other line begins with its time, `05/15/2018 02:13:06`.
+//! All cells are quoted. A tool that was killed leaves half a last line, which is not an error.
 
-use super::{Filter, Point, Room, Series};
+use super::{Filter, Point, Room, Series, with_hint};
 use anyhow::{Context, Result, bail, ensure};
 use foreign::FileKind;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
+use std::collections::HashSet;
 use std::path::Path;
 
-/// What is taken when nobody says what: whether a machine had what it was promised, its memory, its
+/// Columns to take if none are named: CPU that the machine was promised and got, its memory, its
 /// adapters and its network. The many groups of the hypervisor itself are left out.
 const USUAL: [&str; 19] = [
     r"\physical cpu(_total)\% util time",
@@ -37,27 +38,35 @@ const USUAL: [&str; 19] = [
     r"\network port(*)\% received packets dropped",
 ];
 
-/// Groups of the hypervisor itself, beside those that are called `name.number`.
+/// Groups of the hypervisor itself, besides those of its processes, `hostd.2098765`.
 const SYSTEM_GROUPS: [&str; 8] = [
     "idle", "system", "helper", "drivers", "ft", "vmotion", "init", "host",
 ];
 
-/// One column that is kept.
+/// Minimum number of digits after the name of a hypervisor's process: ESXi counts worlds from
+/// 32,768 on. The name of a VM that ends in a host number, an address or a version has fewer.
+const WORLD_DIGITS_MIN: usize = 5;
+
+/// Objects that only VMs have.
+const OF_VMS: [&str; 2] = ["Vcpu", "Virtual Disk"];
+
+/// Column that is kept.
 struct Column {
     index: usize,
     series: Series,
 }
 
-/// Reads the columns of an `esxtop -b` file that one of `columns` matches (pieces between `*`, in
-/// their order); those that are usually wanted when it is empty.
+/// Reads the columns of an `esxtop -b` file that match one of `columns` (pieces between `*`, in
+/// their order). If it is empty, reads the usual ones.
 ///
 /// # Errors
-/// The file cannot be read, is not of this format, has a line that is not like the others, or no
-/// column matches.
+/// The file cannot be read, is not of this format, has a line unlike the others, or no column
+/// matches.
 pub fn read_esxtop(path: &Path, columns: &[String]) -> Result<Vec<Series>> {
     let file = foreign::open(FileKind::Series, path)
         .with_context(|| format!("read {}", path.display()))?;
-    read(file, columns).with_context(|| format!("{}", path.display()))
+    let found = read(file, columns).with_context(|| format!("{}", path.display()));
+    found.map_err(|error| with_hint(path, error))
 }
 
 fn read(file: impl std::io::Read, wanted: &[String]) -> Result<Vec<Series>> {
@@ -70,7 +79,7 @@ fn read(file: impl std::io::Read, wanted: &[String]) -> Result<Vec<Series>> {
     let mut columns = choose(&names, wanted)?;
     let mut room = Room::default();
     room.series(columns.len())?;
-    // Half a line is the last one, if there is one.
+    // Only the last line may be cut off.
     let mut half: Option<(u64, usize)> = None;
     while reader.read_byte_record(&mut row)? {
         let line = row.position().map_or(0, csv::Position::line);
@@ -103,7 +112,7 @@ fn take(
     for column in columns {
         let cell = cell(column.index);
         let text = cell.trim();
-        // A counter that had no value then, for its machine was off.
+        // The counter had no value at that time, because its machine was off.
         if text.is_empty() {
             continue;
         }
@@ -119,9 +128,9 @@ fn take(
     Ok(())
 }
 
-/// By how many minutes UTC is ahead of the file's times, from `(PDH-CSV 4.0) (UTC)(0)`.
+/// Returns the minutes by which UTC is ahead of the file's times, from `(PDH-CSV 4.0) (UTC)(0)`.
 fn utc_ahead(first: &str) -> Result<i64> {
-    // Some editors and shells put a mark of the encoding before it.
+    // Some editors and shells put a byte order mark before it.
     let first = first.trim_start_matches('\u{feff}');
     let rest = first.strip_prefix("(PDH-CSV 4.0)").with_context(|| {
         let shown: String = first.chars().take(40).collect();
@@ -132,7 +141,7 @@ fn utc_ahead(first: &str) -> Result<i64> {
     })?;
     let minutes = rest.trim_end().rsplit_once('(').and_then(|(_, rest)| rest.strip_suffix(')'));
     match minutes.map(str::parse) {
-        // A day is more than any zone.
+        // No zone is more than a day off.
         Some(Ok(minutes)) if (-1440..=1440).contains(&minutes) => Ok(minutes),
         _ => bail!("{first:?} does not end with the minutes that UTC is ahead, as `(0)` does"),
     }
@@ -146,7 +155,7 @@ fn time(text: &str, ahead_minutes: i64) -> Result<u64> {
     u64::try_from(ns).ok().with_context(|| format!("{text:?} is before 1970"))
 }
 
-/// The columns that are kept.
+/// Returns the columns to keep.
 fn choose(names: &[String], wanted: &[String]) -> Result<Vec<Column>> {
     let usual = wanted.is_empty();
     let filter = if usual {
@@ -154,12 +163,15 @@ fn choose(names: &[String], wanted: &[String]) -> Result<Vec<Column>> {
     } else {
         Filter::new(wanted)
     };
+    let parts = names.iter().filter_map(|name| Parts::of(name));
+    let of_vms = parts.filter(|parts| OF_VMS.contains(&parts.object));
+    let vms: HashSet<&str> = of_vms.map(|parts| parts.name()).collect();
     let mut columns = Vec::new();
     for (index, name) in names.iter().enumerate().skip(1) {
         let Some(parts) = Parts::of(name).filter(|_| filter.wants(name)) else {
             continue;
         };
-        if usual && parts.is_system_group() {
+        if usual && parts.is_system_group() && !vms.contains(parts.name()) {
             continue;
         }
         columns.push(Column {
@@ -205,14 +217,29 @@ impl<'a> Parts<'a> {
         })
     }
 
-    /// Whether this is a group of the hypervisor itself: `1:system`, `2098:hostd.2098765`.
+    /// Returns the name within the instance: of the group in `28868:cassandra-1`, of the VM in
+    /// `28868:cassandra-1:28869:vmx` and `cassandra-1:scsi0:0`.
+    fn name(&self) -> &'a str {
+        let has_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+        let rest = match self.instance.split_once(':') {
+            Some((number, rest)) if has_number(number) => rest,
+            _ => self.instance,
+        };
+        if self.object.starts_with("Group ") {
+            return rest;
+        }
+        rest.split_once(':').map_or(rest, |(name, _)| name)
+    }
+
+    /// Returns true if this looks like a group of the hypervisor itself: `1:system`,
+    /// `2098:hostd.2098765`.
     fn is_system_group(&self) -> bool {
         if !self.object.starts_with("Group ") {
             return false;
         }
-        let name = self.instance.split_once(':').map_or(self.instance, |(_, name)| name);
+        let name = self.name();
         let numbered = name.rsplit_once('.').is_some_and(|(_, number)| {
-            !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
+            number.len() >= WORLD_DIGITS_MIN && number.bytes().all(|byte| byte.is_ascii_digit())
         });
         numbered || SYSTEM_GROUPS.contains(&name)
     }
@@ -231,7 +258,7 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// The unit that a counter's name tells.
+/// Returns the unit that a counter's name tells.
 fn unit(counter: &str) -> &'static str {
     let per_second = counter.ends_with("/sec");
     if counter.starts_with('%') {
@@ -310,6 +337,35 @@ mod tests {
         assert_eq!(series[0].points[0].unix_ns, 1_526_350_386_000_000_000);
     }
 
+    /// VMs named after a host, an address or a version were taken for processes of the hypervisor.
+    #[test]
+    fn vms_whose_names_end_in_a_number_are_no_processes_of_the_hypervisor() {
+        let column = |object: &str| format!(",\"\\\\esx1\\{object}\\% Used\"");
+        let groups = [
+            "Group Cpu(1:db.1)",
+            "Group Cpu(2:192.0.2.5)",
+            "Group Cpu(3:db-5.0)",
+            "Group Cpu(4:db.20261)",
+            "Group Cpu(5:vpxa.2099001)",
+            "Group Cpu(6:idle)",
+        ];
+        let mut text = "\"(PDH-CSV 4.0) (UTC)(0)\"".to_owned();
+        groups.iter().for_each(|group| text += &column(group));
+        text += &column("Virtual Disk(db.20261:scsi0:0)");
+        text += "\n\"05/15/2018 02:13:06\",\"1\",\"1\",\"1\",\"1\",\"1\",\"1\",\"1\"\n";
+        let series = imported(&text, &[]).unwrap();
+        let places: Vec<&str> = series.iter().map(|one| one.place.as_str()).collect();
+        assert_eq!(
+            places,
+            [
+                "esx1/1:db.1",
+                "esx1/2:192.0.2.5",
+                "esx1/3:db-5.0",
+                "esx1/4:db.20261"
+            ]
+        );
+    }
+
     #[test]
     fn columns_that_are_asked_for_are_read_and_no_others() {
         let row = "\"05/15/2018 02:13:06.250\",\"1\",\"2\",\"3\",\"4\",\"5\",\"6\",\"7\"\n";
@@ -370,7 +426,7 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn no_text_panics(rows in "[ -~\n]{0,200}") {
-            // Whether it is taken is not the question here.
+            // The text may be accepted or refused: it must not panic.
             let _ = imported(&rows, &[]);
             let _ = imported(&format!("{HEADER}{rows}"), &[]);
         }

@@ -1,15 +1,15 @@
-//! Prometheus's text format: one sample a line, `name{label="value",…} value time`.
+//! Reads Prometheus's text format: one sample a line, `name{label="value",…} value time`.
 //!
 //! Version 0.0.4 has times in milliseconds; OpenMetrics, which ends with `# EOF`, has them in
-//! seconds. A small strict parser of our own: the libraries for it skip lines that they do not
-//! understand, so that a broken file would be an empty chart.
+//! seconds. This is a small strict parser: the existing libraries skip lines that they do not
+//! understand, so a broken file would become an empty chart.
 //!
 //! Counters become rates, since only their growth says something about a run. The buckets of
 //! histograms are left out unless they are asked for.
 
 mod sample;
 
-use super::{Filter, Point, Room, Series, read_text};
+use super::{Filter, Point, Room, Series, read_text, with_hint};
 use anyhow::{Context, Result, bail, ensure};
 use foreign::FileKind;
 use sample::{Kind, Sample};
@@ -18,27 +18,28 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
-/// The longest line: labels are some hundred bytes.
+/// Maximum length of a line: labels are some hundred bytes.
 const LINE_BYTES_MAX: u64 = 1 << 20;
 
-/// The longest text of one scrape: the largest exporters give a tenth of it.
+/// Maximum length of one scrape: the largest exporters give a tenth of it.
 pub(super) const SCRAPE_BYTES_MAX: u64 = 16 << 20;
 
-/// What is read from a text.
+/// Samples of a text.
 #[derive(Debug, Default)]
 pub(super) struct Exposition {
     kinds: HashMap<String, Kind>,
     samples: Vec<Sample>,
 }
 
-/// Reads a file in Prometheus's text format whose samples have times, or a folder of scrapes, one
-/// in each file: a sample without a time is as old as its file. The place is the label `instance`,
-/// or else the file's name. Taken are the metrics whose name and labels one of `metrics` matches
-/// (pieces between `*`, in their order); all but the buckets of histograms when it is empty.
+/// Reads a file in Prometheus's text format whose samples have times, or a folder with one scrape
+/// per file. In a folder, a sample without a time has the time of its file. The place is the label
+/// `instance`, or else the file's name. Takes the metrics whose name and labels match one of
+/// `metrics` (pieces between `*`, in their order). If it is empty, takes all except the buckets of
+/// histograms.
 ///
 /// # Errors
-/// A file cannot be read or a line of it is not of the format (the message has its number), a
-/// single file has a sample without time, or no metric matches.
+/// A file cannot be read, or a line of it is malformed (the message has its number). Or a single
+/// file has a sample without time, or no metric matches.
 pub fn read_prometheus(path: &Path, metrics: &[String]) -> Result<Vec<Series>> {
     let filter = Filter::new(metrics);
     let place = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
@@ -58,7 +59,8 @@ pub fn read_prometheus(path: &Path, metrics: &[String]) -> Result<Vec<Series>> {
     } else {
         collected
             .add_file(path, &filter)
-            .with_context(|| format!("{}", path.display()))?;
+            .with_context(|| format!("{}", path.display()))
+            .map_err(|error| with_hint(path, error))?;
     }
     let series = collected.series();
     ensure!(
@@ -74,13 +76,13 @@ pub fn read_prometheus(path: &Path, metrics: &[String]) -> Result<Vec<Series>> {
     Ok(series)
 }
 
-/// Nanoseconds of a unit of the times: seconds in OpenMetrics, else milliseconds.
+/// Returns the nanoseconds of the times' unit: seconds in OpenMetrics, else milliseconds.
 fn unit_ns(is_open_metrics: bool) -> f64 {
     if is_open_metrics { 1e9 } else { 1e6 }
 }
 
-/// Hands on each line of a file, without the blanks around it; those without anything in them are
-/// left out. An error says the line's number.
+/// Passes on each line of a file, trimmed; blank lines are left out. An error names the line's
+/// number.
 fn for_each_line(path: &Path, mut take: impl FnMut(usize, &str) -> Result<()>) -> Result<()> {
     let mut file = BufReader::new(foreign::open(FileKind::Samples, path)?);
     let mut line = Vec::new();
@@ -102,7 +104,7 @@ fn for_each_line(path: &Path, mut take: impl FnMut(usize, &str) -> Result<()>) -
     Ok(())
 }
 
-/// The files of a folder by their names, which usually have the time.
+/// Returns the files of a folder by name, which usually contains the time.
 fn scrapes(folder: &Path) -> Result<Vec<std::path::PathBuf>> {
     let context = || format!("read {}", folder.display());
     let mut files = Vec::new();
@@ -117,7 +119,7 @@ fn scrapes(folder: &Path) -> Result<Vec<std::path::PathBuf>> {
     Ok(files)
 }
 
-/// Series in the making: by name with labels and place.
+/// Series that are being collected, by name with labels and by place.
 struct Collected {
     place: String,
     series: BTreeMap<(String, String), Raw>,
@@ -139,7 +141,7 @@ impl Collected {
         }
     }
 
-    /// Adds the samples of one text; `age` is the time of those that have none.
+    /// Adds the samples of one text. `age` is the time of samples that have none.
     fn add(&mut self, exposition: Exposition, age: Option<u64>, filter: &Filter) -> Result<()> {
         for sample in &exposition.samples {
             self.add_sample(&exposition, sample, age, filter)
@@ -148,8 +150,8 @@ impl Collected {
         Ok(())
     }
 
-    /// Adds the samples of a file, line by line: what is held is what is kept of them. It is read
-    /// twice, since what a metric is and what its times count may stand behind it.
+    /// Adds the samples of a file, line by line, and keeps only the selected ones. The file is read
+    /// twice, since the kind of a metric and the unit of its times may follow it.
     fn add_file(&mut self, path: &Path, filter: &Filter) -> Result<()> {
         let (mut known, mut is_open_metrics) = (Exposition::default(), false);
         for_each_line(path, |_, line| {
@@ -220,7 +222,8 @@ impl Collected {
     }
 }
 
-/// Growth per second, at the later of each two points; none where a counter has started anew.
+/// Returns the growth per second, at the later of each two points. Pairs in which a counter
+/// restarted are left out.
 fn rates(points: &[Point]) -> Vec<Point> {
     let rate = |pair: &[Point]| {
         let seconds = (pair[1].unix_ns - pair[0].unix_ns) as f64 / 1e9;
@@ -233,18 +236,20 @@ fn rates(points: &[Point]) -> Vec<Point> {
     points.windows(2).filter_map(rate).collect()
 }
 
-/// A sample as a series of ours.
+/// Sample with the name, place and unit of its series.
 pub(super) struct Described {
     pub name: String,
     pub place: String,
     pub unit: &'static str,
-    /// The value only grows, and its rate is what is put.
+    /// True if the value only grows, so that its rate is used.
     pub counter: bool,
 }
 
 impl Exposition {
+    /// Parses a text.
+    ///
     /// # Errors
-    /// A line is not of the format.
+    /// A line is malformed.
     pub fn parse(text: &str) -> Result<Exposition> {
         let unit_ns = unit_ns(text.trim_end().ends_with("# EOF"));
         let mut found = Exposition::default();
@@ -261,7 +266,7 @@ impl Exposition {
         Ok(found)
     }
 
-    /// Each sample as a series of ours with its value; those that are not wanted are left out.
+    /// Returns each sample with its series and its value; unwanted samples are left out.
     pub fn described(&self, place: &str, filter: &Filter) -> Vec<(Described, f64)> {
         let one = |sample: &Sample| Some((self.describe(sample, place, filter)?, sample.value));
         self.samples.iter().filter_map(one).collect()
@@ -319,7 +324,7 @@ impl Exposition {
     }
 }
 
-/// The unit that a metric's name tells, by the custom of its community.
+/// Returns the unit that a metric's name tells by Prometheus's naming conventions.
 fn unit(name: &str, rate: bool) -> &'static str {
     let name = name.strip_suffix("_total").unwrap_or(name);
     let name = name.strip_suffix("_sum").unwrap_or(name);
@@ -466,7 +471,7 @@ latency_seconds_sum 1.5 2000
     proptest::proptest! {
         #[test]
         fn no_text_panics(text in "([a-z_#{}\"\\\\=, 0-9.+-]|é|\n){0,120}") {
-            // Whether it is taken is not the question here.
+            // The text may be accepted or refused: it must not panic.
             let _ = series(&text, &[]);
         }
     }

@@ -1,7 +1,7 @@
-//! An end point in Prometheus's text format, asked while a run goes on.
+//! Scrapes an endpoint in Prometheus's text format during a run.
 //!
-//! Only what the study names is asked: no redirect is followed and no proxy of the environment is
-//! used. Time and length are limited, since it is somebody else's program.
+//! Only the endpoint that the study names is asked: no redirect is followed and no proxy of the
+//! environment is used. Time and length are limited, since it is an external program.
 
 use super::Filter;
 use super::prometheus::{Exposition, SCRAPE_BYTES_MAX};
@@ -14,13 +14,14 @@ use std::time::Duration;
 use ureq::unversioned::resolver::{ResolvedSocketAddrs, Resolver};
 use ureq::unversioned::transport::{DefaultConnector, NextTimeout};
 
-/// The longest that one answer may take: the JMX exporter needs seconds for a large schema.
+/// Maximum time of one response: the JMX exporter needs seconds for a large schema.
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// The most series of one scrape: an exporter gives some thousands, of which a report shows few.
+/// Maximum number of series of one scrape: an exporter gives some thousands, few of which a report
+/// shows.
 const SERIES_COUNT_MAX: usize = 5_000;
 
-/// One end point.
+/// An endpoint.
 pub struct Scrape {
     url: String,
     place: String,
@@ -30,7 +31,7 @@ pub struct Scrape {
 }
 
 impl Scrape {
-    /// `metrics` as for [`super::read_prometheus`].
+    /// Makes a scraper for `url`; `metrics` as for [`super::read_prometheus`].
     ///
     /// # Errors
     /// The address is not one of plain HTTP.
@@ -53,8 +54,8 @@ impl Scrape {
         })
     }
 
-    /// That of a node of this name, at `address` or where its node has moved to; `metrics` as for
-    /// [`super::read_prometheus`].
+    /// Makes a scraper for the node of this name, at `address` or at its current address if it has
+    /// moved; `metrics` as for [`super::read_prometheus`].
     pub fn of_node(node: &str, address: SocketAddr, metrics: &[String], moves: &Moves) -> Scrape {
         Scrape {
             url: format!("http://{address}/metrics"),
@@ -69,7 +70,7 @@ impl Scrape {
         }
     }
 
-    /// Host and port: the place of series that name none.
+    /// Returns host and port: the place of series that name none.
     pub fn place(&self) -> &str {
         &self.place
     }
@@ -109,7 +110,7 @@ impl Scrape {
             let (Some(before), Some(now)) = (before.get(&key), counters.get(&key)) else {
                 continue;
             };
-            // A counter that has started anew has no rate.
+            // A counter that has restarted has no rate.
             if now >= before {
                 out.put(&key.0, &key.1, unit, (now - before) / seconds);
             }
@@ -126,7 +127,7 @@ fn config() -> ureq::config::Config {
         .build()
 }
 
-/// Finds the addresses of a name as all of cassay does.
+/// Resolves names as the rest of cassay does.
 #[derive(Debug)]
 struct BySystem;
 

@@ -1,4 +1,4 @@
-//! The effects of made-up matrices, and what is said of them.
+//! Tests the effects of made-up matrices, and the sentences about them.
 
 use super::super::{findings, made};
 use expect_test::{Expect, expect};
@@ -19,7 +19,8 @@ const MATRIX: &str = "matrix:\n  heap: {small: {}, large: {client: {timeout: 9s}
                       sync: {periodic: {}, batch: {verify: {reads: none}}}\n";
 const FIXED: &str = "procedure: {fixed: {threads: 32}}";
 
-/// A run in which a cell at a point does so much, but for a noise that is the same in every test.
+/// A run in which `did` gives the throughput of a cell at a point, with a noise that is the same in
+/// every test.
 fn run(study: &Study, did: impl Fn(&[usize], f64) -> f64, noise: f64) -> FindingsRecord {
     let trials = made::trials(study, |trial| {
         let wobble = trial.one_of([0.0, 1.0, -1.0, 0.5, -0.5]) * noise;
@@ -83,7 +84,7 @@ fn a_planted_interaction_is_named_first() {
     );
 }
 
-/// Whoever may stop at any look has looked more than once: the same five blocks say less.
+/// A study that may stop at any look has looked more than once: the same five blocks say less.
 #[test]
 fn effects_of_a_study_that_ends_when_it_is_answered_hold_over_all_looks() {
     let once = study(5, &format!("{MATRIX}{FIXED}"));
@@ -191,7 +192,7 @@ fn at_a_rate_it_is_the_tail_and_of_several_points_one_is_primary() {
         seen.collect::<Vec<_>>(),
         [("latency_ms.p99", false), ("latency_ms.p99", true)]
     );
-    // Each family pays for its own number.
+    // Each family is adjusted for its own number.
     let p = |at: usize| {
         let e = &found.effects[at].effects[2];
         e.p_adjusted.unwrap() / e.p.unwrap()

@@ -1,7 +1,7 @@
-//! `require.not_worse_than`: the points of a run beside those of an earlier one.
+//! `require.not_worse_than`: compares the points of a run with those of an earlier one.
 //!
-//! Runs do not take turns, so their interval is wider than that of variants of one run: the
-//! variance between runs is part of it.
+//! Runs do not take turns, so their interval is wider than that of variants of one run: it includes
+//! the variance between runs.
 
 use super::{EarlierNumbers, Number, Required, how_good};
 use analysis::procedure::Point;
@@ -15,10 +15,10 @@ use store::record::{Bound, FindingsRecord, PointRecord, RequirementRecord, Trial
 use store::{DidWell, Run};
 use study::settings::{Study, Untold, Variant, Where};
 
-/// How the last run of the same study is called.
+/// Name of the last run of the same study.
 const LATEST: &str = "latest";
 
-/// A metric that may not be worse: its words, how it is compared, and where it stands.
+/// Metric that may not get worse: its words, its comparison, and its value.
 type Watched = (&'static str, Metric, fn(&TrialFinding) -> Known);
 
 const THROUGHPUT: Watched = ("throughput", Metric::THROUGHPUT, |trial| {
@@ -28,11 +28,11 @@ const P99: Watched = ("p99 latency", Metric::LATENCY, |trial| {
     trial.all.latency_ms.p99
 });
 
-/// Sees that the run is there which a study names; what is to be said where it asks for `latest`
-/// and there is none yet, which is fine.
+/// Checks that the run exists which a study names. Returns a message if the study names `latest`
+/// and there is no such run yet, which is allowed.
 ///
 /// # Errors
-/// There is none of this name, or it has no findings.
+/// There is no run of this name, or it has no findings.
 pub fn look_for_earlier(study: &Study, results: &Path) -> Result<Option<String>> {
     let names = study.variants.iter().filter_map(named);
     for name in names.filter(|name| *name != LATEST) {
@@ -45,15 +45,15 @@ fn named(variant: &Variant) -> Option<&str> {
     variant.settings.require.not_worse_than.as_deref()
 }
 
-/// An earlier run, and what is said of why it is this one.
+/// An earlier run, and a sentence on why it was chosen.
 struct Earlier {
     run: Run,
     says: Option<String>,
 }
 
-/// The earlier run of this name: by its tag, its study and stamp, or the last of the same study
-/// that met its requirements; none if there is no such last one. `before` is the stamp of the run
-/// that is compared with it.
+/// Returns the earlier run of this name: by its tag, by its study and stamp, or the last run of the
+/// same study that met its requirements. `None` if there is no such last run. `before` is the stamp
+/// of the run to compare with it.
 fn earlier(
     study: &Study,
     name: &str,
@@ -68,7 +68,7 @@ fn earlier(
             }),
         );
     }
-    // A name, and no path: a study reads nothing else.
+    // A name, not a path: a study reads nothing else.
     if name.starts_with('/') || name.split('/').any(|part| part == "..") {
         bail!("`require.not_worse_than: {name}` is a path; it is the name of a run or a tag");
     }
@@ -81,7 +81,7 @@ fn earlier(
     Ok(Some(Earlier { run, says: None }))
 }
 
-/// Which run `latest` is, in a sentence.
+/// Says which run `latest` is.
 fn which(run: &Run, well: DidWell) -> String {
     let did = match well {
         DidWell::Met => "met its requirements",
@@ -94,8 +94,8 @@ fn name_of(run: &Run) -> String {
     format!("{}/{}", run.plan.study, run.stamp)
 }
 
-/// Adds to the findings of the run at `path` what came of the requirement to be no worse than an
-/// earlier one.
+/// Adds to the findings of the run at `path` the records of the requirement to be no worse than an
+/// earlier run.
 ///
 /// # Errors
 /// The earlier run cannot be read; nothing is added then.
@@ -121,7 +121,7 @@ pub fn lay_earlier_beside(study: &Study, found: &mut FindingsRecord, path: &Path
     Ok(())
 }
 
-/// That there is nothing to compare a run with.
+/// Says that there is no run to compare with.
 fn none_is_good(study: &Study) -> String {
     format!(
         "No earlier run of {} met its requirements and may be believed, so this one is compared \
@@ -130,8 +130,8 @@ fn none_is_good(study: &Study) -> String {
     )
 }
 
-/// What came of a variant beside an earlier run of this name: the findings of that run, and of this
-/// one.
+/// Returns the records of a variant compared with an earlier run of this name: the findings of that
+/// run, and of this one.
 pub(super) fn beside(
     variant: &Variant,
     name: String,
@@ -149,7 +149,7 @@ pub(super) fn beside(
 /// A variant of a run, and an earlier run.
 struct Beside<'a> {
     variant: &'a Variant,
-    /// The earlier run's study and stamp.
+    /// Study and stamp of the earlier run.
     name: String,
     now: &'a FindingsRecord,
     before: &'a FindingsRecord,
@@ -169,8 +169,8 @@ impl Beside<'_> {
         here.flat_map(|point| self.at(point)).collect()
     }
 
-    /// What is watched at a point: throughput where it was not offered, p99 where it does not only
-    /// say how long more was offered than could be done.
+    /// Compares the metrics of a point: throughput, unless it was offered as a rate; and p99,
+    /// unless the point is saturated, where latency only grows with time.
     fn at(&self, point: &PointRecord) -> Vec<RequirementRecord> {
         let is_same =
             |other: &&PointRecord| other.variant == point.variant && other.point == point.point;
@@ -203,7 +203,7 @@ impl Beside<'_> {
         let compared = values
             .as_ref()
             .and_then(|[before, now]| analysis::compare_unpaired(before, now, *metric).ok());
-        // Their quotient is the ratio, which is of geometric means.
+        // Their quotient is the ratio, which is one of geometric means.
         let means = values
             .as_ref()
             .filter(|_| compared.is_some())
@@ -214,8 +214,8 @@ impl Beside<'_> {
             (None, None) => undecided("the earlier run has no such point"),
             (Some(_), None) => undecided("one of the two has no trial there that may be believed"),
         };
-        // Where there is an interval, the number by itself decides nothing: of two runs that are
-        // alike every other one is the slower.
+        // With an interval, the estimate alone decides nothing: of two equal runs, one is always
+        // slower.
         let require = &self.variant.settings.require;
         let untold = match require.untold {
             Untold::Estimate if number.ci95.is_some() => Untold::Pass,
@@ -247,7 +247,7 @@ impl Beside<'_> {
     }
 }
 
-/// How good it is beside the earlier run: more is better, whatever the metric.
+/// Returns how good the run is compared with the earlier one: more is better, for every metric.
 fn number(compared: &Comparison, is_latency: bool) -> Number {
     let bounded = "one of the two is only known to be beyond a bound";
     Number {
@@ -267,13 +267,13 @@ fn undecided(why: &'static str) -> Number {
     }
 }
 
-/// The geometric mean of values, of lower bounds by what they are at least.
+/// Returns the geometric mean of values; a lower bound counts with its bound.
 fn geometric_mean(values: &[Known]) -> f64 {
     let logs = values.iter().map(|value| value.least().ln());
     (logs.sum::<f64>() / values.len().max(1) as f64).exp()
 }
 
-/// What a study is told that has no earlier run to be compared with.
+/// Returns the message for a study that has no earlier run to compare with.
 fn without_earlier(study: &Study, results: &Path) -> Option<String> {
     let asks = study.variants.iter().any(|variant| named(variant) == Some(LATEST));
     let has_none = asks && store::last_good(results, &study.name, None).is_none();

@@ -1,4 +1,4 @@
-//! A requirement in words: what was found, what is required, and what came of it.
+//! Describes a requirement in words: the value found, the limit, and the outcome.
 
 use super::{EarlierNumbers, Number, Required};
 use analysis::require::{Limit, Outcome};
@@ -40,7 +40,7 @@ impl Required<'_> {
         )
     }
 
-    /// The same with the numbers of an earlier run; without any it names that run.
+    /// Adds the numbers of an earlier run. Without numbers, it names that run.
     pub(super) fn beside(mut self, numbers: Option<EarlierNumbers>, run: &str) -> Self {
         if numbers.is_none() {
             self.words = format!("{} beside {run}", self.words);
@@ -49,7 +49,7 @@ impl Required<'_> {
         self
     }
 
-    /// ` of “b” beside “a”`; nothing where a study has one variant.
+    /// Returns ` of “b” beside “a”`; empty if a study has one variant.
     pub(super) fn who(&self) -> String {
         match (self.variant.named(), self.baseline) {
             (None, _) => String::new(),
@@ -58,7 +58,7 @@ impl Required<'_> {
         }
     }
 
-    /// ` at 4 threads`; nothing where nothing was measured.
+    /// Returns ` at 4 threads`; empty if nothing was measured.
     pub(super) fn at(&self) -> String {
         if self.place.is_none() {
             String::new()
@@ -67,14 +67,15 @@ impl Required<'_> {
         }
     }
 
-    /// `p99 latency at 4 threads is 9.00 ms (95 %: 8.50 to 9.50), required at most 8 ms`.
+    /// For example `p99 latency at 4 threads is 9.00 ms (95 %: 8.50 to 9.50), required at most 8
+    /// ms`.
     pub(super) fn clause(&self, number: &Number) -> String {
         let write = |value: f64| match self.unit {
             " op/s" => whole(value),
             " %" => significant(value * 100.0, 3),
             _ => significant(value, 3),
         };
-        // As it was written.
+        // As the study writes it.
         let limit = match self.unit {
             " op/s" => whole(self.limit.value()),
             " %" => round(self.limit.value() * 100.0, 9).to_string(),
@@ -101,7 +102,7 @@ impl Required<'_> {
         )
     }
 
-    /// `missed`, `cannot be told (its interval holds the limit)`.
+    /// For example `missed`, or `cannot be told (its interval holds the limit)`.
     pub(super) fn came_of_it(&self, number: &Number, outcome: Outcome, why: &str) -> String {
         let outcome = match outcome {
             Outcome::Met => "met",

@@ -1,4 +1,4 @@
-//! Requirements that are met, missed and not to be told.
+//! Tests requirements that are met, missed and undecided.
 
 use crate::summary::findings;
 use analysis::procedure::Point;
@@ -53,7 +53,7 @@ fn each_requirement_is_judged_by_the_interval_of_its_number() {
         ("{p99_ms: 10}", "met"),
         ("{p99_ms: 9.2}", "untold"),
         ("{p99_ms: 8}", "missed"),
-        // Of p95 nothing is known.
+        // The p95 is not known.
         ("{p95_ms: 8}", "untold"),
         ("{ops_per_s: 9.9k}", "met"),
         ("{ops_per_s: 10k}", "untold"),
@@ -67,7 +67,8 @@ fn each_requirement_is_judged_by_the_interval_of_its_number() {
         assert_eq!(seen.outcome.name(), outcome, "{require}: {}", seen.says);
         assert!(!seen.is_missed() || outcome == "missed", "{require}");
     }
-    // The number is beyond the limit, and its interval holds it: no gate lets that pass unasked.
+    // The value is beyond the limit, and its interval contains the limit: no gate passes that
+    // unless it is told to.
     for (untold, is_missed) in [
         ("", true),
         (", untold: miss", true),
@@ -171,7 +172,7 @@ fn the_spread_between_blocks_decides_where_there_are_several() {
         let numbered = p99.iter().enumerate();
         let trials = numbered.map(|(block, p99)| TrialFinding {
             block,
-            // Each window by itself is sure of itself.
+            // Each window by itself has a narrow interval.
             ..trial(block, "-", 4.0, *p99, [p99 - 0.01, p99 + 0.01])
         });
         let study = study(FIXED, "{p99_ms: 10}", "repeat: {blocks: 3}\n");
@@ -265,8 +266,8 @@ fn the_first_sentence_says_what_came_of_them() {
     assert_eq!(said("{p99_ms: 9}").0, Some("untold"));
 }
 
-/// The run that was 38 times slower: both numbers and what may be lost are said, and the records
-/// that the answer counts hold it.
+/// The run that was 38 times slower: both numbers and the allowed loss are reported, and the
+/// records that the answer counts include it.
 #[test]
 fn what_is_worse_than_an_earlier_run_is_said_with_both_numbers_and_counted() {
     let study = study(
@@ -293,7 +294,7 @@ fn what_is_worse_than_an_earlier_run_is_said_with_both_numbers_and_counted() {
         throughput.measured.unwrap(),
         throughput.beside.clone().unwrap(),
     );
-    // What is shown divides to what is judged.
+    // The numbers shown give the ratio that is judged.
     let quotient = measured / beside.value;
     assert!(
         (quotient - throughput.value.unwrap()).abs() < 1e-9,

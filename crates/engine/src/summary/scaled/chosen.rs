@@ -1,8 +1,9 @@
-//! What a number of units does: the load at which it counts, and its throughput there by block.
+//! Chooses the throughput of a number of units: the load at which it counts, and its throughput
+//! there by block.
 //!
-//! What must hold: it is what the units can do. What is only known to be possible (a load that was
-//! kept up with, a search that met its end, trials with a client at its limit) is no throughput of
-//! theirs, and why is said.
+//! Invariant: the throughput is what the units can do. A throughput that is only known to be
+//! possible does not count, and the reason is given: a load that was kept up with, a search that
+//! reached its end, trials with a client at its limit.
 
 use super::ScaleFacts;
 use crate::summary::compared::{COMPARED, is_search, used};
@@ -18,19 +19,18 @@ use measure::number::significant;
 use store::record::{PointRecord, SearchRecord, TrialFinding};
 use study::settings::Variant;
 
-/// What was chosen of a variant.
+/// Choice for a variant.
 #[derive(Clone, Debug, Default)]
 pub struct Chosen {
-    /// Throughput by block, op/s; none where the trial may not be used.
+    /// Throughput by block, op/s. `None` for a block whose trial may not be used.
     pub ops_per_s: Vec<Option<f64>>,
-    /// The verdict over its trials.
+    /// Verdict over its trials.
     pub verdict: Verdict,
-    /// Why there is no throughput, if that is known.
+    /// Why there is no throughput, if known.
     pub missing: Option<String>,
-    /// Whether it is that of the highest load that was offered: more may be possible.
+    /// True if the throughput is that of the highest load offered: more may be possible.
     pub is_last: bool,
-    /// How many times as much the next thing that was tried was, where what was done is one of
-    /// some.
+    /// Factor between one tried rate and the next, if throughput is one of a series of rates.
     pub grid: Option<f64>,
 }
 
@@ -45,7 +45,7 @@ impl Chosen {
 }
 
 impl<'a> ScaleFacts<'a> {
-    /// What a variant did, within the bound if there is one.
+    /// Chooses the throughput of a variant, within the bound if there is one.
     pub fn chosen(&self, variant: &Variant, p99_bound_ms: Option<f64>) -> Chosen {
         let mut chosen = if is_search(variant) {
             self.searched(variant)
@@ -94,7 +94,7 @@ impl<'a> ScaleFacts<'a> {
         }
     }
 
-    /// At the load where the variant does most.
+    /// Chooses the load with the variant's highest throughput.
     fn at_best(&self, variant: &Variant, p99_bound_ms: Option<f64>) -> Chosen {
         let points = self.points_of(variant, p99_bound_ms.is_some());
         let is_rate = points.iter().any(|point| point.point.is_some_and(Point::is_rate));
@@ -140,9 +140,10 @@ impl<'a> ScaleFacts<'a> {
         }
     }
 
-    /// The points of a variant, rising; those of which most blocks may be used, if there are any.
+    /// Returns the points of a variant in rising order. If some have enough usable blocks, returns
+    /// only those.
     fn points_of(&self, variant: &Variant, needs_latency: bool) -> Vec<&'a PointRecord> {
-        // Of logs that could not be read back nothing is known, which is no p99 of 0.
+        // Logs that could not be read have an unknown p99, not a p99 of 0.
         let is_known = |point: &PointRecord| point.latency_ms.p99.least() > 0.0;
         let of = |point: &&PointRecord| {
             point.variant == variant.name && (!needs_latency || is_known(point))
@@ -157,8 +158,8 @@ impl<'a> ScaleFacts<'a> {
         }
     }
 
-    /// Throughput by block of the trials of a point that say what the target can do, on the data
-    /// that the block's last trials stand on.
+    /// Returns throughput by block. It uses the trials of a point that show what the target can do,
+    /// on the data that the block's last trials used.
     fn of_target(
         &self,
         variant: &Variant,
@@ -175,7 +176,8 @@ impl<'a> ScaleFacts<'a> {
         ops.map(|trial| Some(trial?.all.ops_per_s)).collect()
     }
 
-    /// Whether no trial of its block stands on data that was loaded later, after an interruption.
+    /// Returns true if no trial of its block ran on data that was loaded later, after an
+    /// interruption.
     fn is_of_last_data(&self, trial: &TrialFinding) -> bool {
         let block = self.trials.iter().filter(|one| one.block == trial.block);
         let last = block.filter_map(|one| one.generation).max();
@@ -183,7 +185,7 @@ impl<'a> ScaleFacts<'a> {
     }
 }
 
-/// Of the rates that were too much the one at which most was done.
+/// Returns the saturated rate with the highest throughput.
 fn most_of_saturated(points: &[&PointRecord]) -> Option<usize> {
     let all = points.iter().enumerate();
     let saturated = all.filter(|(_, point)| point.saturated);

@@ -1,11 +1,11 @@
-//! Searches on trials that are made up.
+//! Tests searches on made-up trials.
 
 use super::*;
 use analysis::procedure::Point;
 use analysis::procedure::Role;
 use measure::Known;
 
-/// What the searches of a variant are said to have come to.
+/// Returns the sentences on the searches of a variant.
 fn sentences(
     study: &Study,
     variant: &Variant,
@@ -25,7 +25,7 @@ const STUDY: &str = "study: s\nquestion: q\ntarget: {null: {}}\nworkload: {use: 
                      procedure: {peak: {rate: {from: 1000, to: 8000}, p99_ms: 10, expected: \
                      0.5}}\nvariants: {a: {}, b: {}}\nrepeat: {blocks: 3}\n";
 
-/// What the trials of a search come to whose p99 is within the bound up to `limit`.
+/// Returns the trials of a search whose p99 is within the bound up to `limit`.
 fn trials(study: &Study, variant: &str, block: usize, limit: f64) -> Vec<TrialFinding> {
     let of = study.variants.iter().find(|one| one.name.as_str() == variant).unwrap();
     let mut trials: Vec<TrialFinding> = Vec::new();
@@ -113,8 +113,8 @@ fn searches_say_what_they_found_together_and_what_else_happened() {
     assert_eq!(searches[5].found(), Some(Known::AtLeast(8000.0)));
 }
 
-/// A search is a path: of two variants the peaks are compared, block by block, and not the
-/// trials that happened to be at one point in both.
+/// A search is a path: the peaks of two variants are compared, block by block, and not the trials
+/// that happened to be at one point in both.
 #[test]
 fn variants_are_compared_by_what_was_found() {
     let (study, trials) = all();
@@ -127,11 +127,11 @@ fn variants_are_compared_by_what_was_found() {
     let mut answer = findings.answer.iter();
     let told = answer.find(|s| s.starts_with("At what the searches have found"));
     assert!(told.is_some(), "{:?}", findings.answer);
-    // Holds do not count as blocks of a point.
+    // Trials that hold a point do not count as its blocks.
     assert!(findings.points.iter().all(|point| point.blocks <= 3));
 }
 
-/// What is too much times out and refuses: that is what was to be seen.
+/// A load beyond the limit times out and is refused: the search was meant to see that.
 #[test]
 fn a_trial_that_was_too_much_makes_no_run_invalid() {
     let verdict = |invalid: fn(&TrialFinding) -> bool| {
@@ -145,7 +145,7 @@ fn a_trial_that_was_too_much_makes_no_run_invalid() {
     };
     let is_beyond = |trial: &TrialFinding| trial.all.latency_ms.p99.least() > 10.0;
     assert_eq!(verdict(is_beyond), (Verdict::Valid, 0));
-    // One that is to be believed is.
+    // A trial at the expected load counts.
     let is_expected = |trial: &TrialFinding| trial.role == Role::Expected && trial.block == 0;
     assert_eq!(verdict(is_expected).0, Verdict::Invalid);
 }
@@ -168,8 +168,8 @@ fn searches_that_end_at_the_same_load_know_it_to_their_grid() {
     );
 }
 
-/// Two machines that reach a bound at the same number of threads were the same machine, the
-/// price of one was that of its fastest probe, and its answer had no throughput.
+/// Two machines that reach a bound at the same number of threads counted as equal. The price of one
+/// used its fastest probe, and its answer had no throughput.
 #[test]
 fn searches_over_threads_are_compared_and_priced_by_what_was_done_there() {
     let text = "study: s\nquestion: q\ntarget: {null: {}}\nworkload: {use: standard1}\n\
@@ -195,7 +195,7 @@ fn searches_over_threads_are_compared_and_priced_by_what_was_done_there() {
         panic!("{:?}", findings.comparisons);
     };
     assert!((compared.ratio - 1.5).abs() < 1e-9, "{}", compared.ratio);
-    // As far as the next number of threads may be better.
+    // The next number of threads may be better.
     let [low, high] = compared.ci95.unwrap();
     let next = 33.0 / 32.0;
     assert!(
@@ -215,7 +215,7 @@ fn searches_over_threads_are_compared_and_priced_by_what_was_done_there() {
     assert!(!said.contains(" did "), "no ladder: {said}");
 }
 
-/// It was refused: each block has a search of its own, compared by what they found.
+/// It was refused: each block has a search of its own, and their results are compared.
 #[test]
 fn searches_go_on_until_what_they_found_is_told_apart() {
     let text = STUDY.replace("blocks: 3", "until: answered, min: 4, max: 8");

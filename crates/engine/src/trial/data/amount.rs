@@ -1,9 +1,9 @@
-//! How far a load has come, and why it came no farther.
+//! Measures the progress of a load, and explains why it stopped.
 
 use anyhow::{Context, Result, ensure};
 use cluster::DataUse;
 
-/// Why rows could not be loaded: causes first, for what a client is answered comes of them.
+/// Returns why rows could not be loaded: causes first, since the client's errors follow from them.
 pub(super) fn not_loaded(count: u64, errors: &str, causes: &[String]) -> String {
     let what = format!("of {count} rows not all could be loaded: {errors}");
     if !causes.is_empty() {
@@ -27,14 +27,14 @@ pub(super) fn not_loaded(count: u64, errors: &str, causes: &[String]) -> String 
     format!("{what}; a lower load or a longer `client.timeout` may help")
 }
 
-/// How far the nodes are on the way to `bytes` each, 1 at the goal.
+/// Returns the nodes' progress towards `bytes` each; 1 is the goal.
 pub(super) fn size(data: &[DataUse], bytes: u64) -> Result<f64> {
     ensure!(!data.is_empty(), "the nodes' data is out of sight");
     let sum: u64 = data.iter().map(|one| one.live_bytes).sum();
     Ok(sum as f64 / data.len() as f64 / bytes as f64)
 }
 
-/// How far the data volumes are on the way to `share` of their size, 1 at the goal.
+/// Returns the data volumes' progress towards `share` of their size; 1 is the goal.
 pub(super) fn fullness(data: &[DataUse], share: f64) -> Result<f64> {
     let full = |one: &DataUse| {
         let volume = one.volume.as_ref()?;

@@ -1,4 +1,4 @@
-//! A long window as the engine sees it: what is kept of it, and what that comes to.
+//! Tests a long window from the engine's view: the data that is kept, and its record.
 
 use super::*;
 use measure::{Histogram, Interval, KindInterval};
@@ -17,7 +17,7 @@ fn reading(at_s: u64, name: &str, value: f64) -> Reading {
     }
 }
 
-/// So many operations, each of so many ms.
+/// An interval with `ok` operations of `ms` each.
 fn interval(index: u64, ok: u64, ms: u64) -> Interval {
     let mut kind = KindInterval::default();
     kind.succeed(false, ms * 1_000_000, ms * 1_000_000, ok);

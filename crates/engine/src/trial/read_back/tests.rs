@@ -1,4 +1,4 @@
-//! What is read of settings; and that the rule that judges data and the answer agree.
+//! Tests the reading of settings, and that the rule on data and the answer agree.
 
 use super::*;
 use analysis::rules::{Evidence, Limits, Outcome as Judged, judge};
@@ -79,7 +79,7 @@ fn every_row_that_was_read_is_in_one_count() {
     assert_eq!(record.missed(), 1 + 3 + 5 + 8);
 }
 
-/// Every mixture of rows that are as they should be, and not, under every promise.
+/// Every combination of good and bad rows, under every promise.
 fn cases() -> Vec<(CheckCounts, Option<LostBy>, Promise)> {
     let why = || "so it is".to_owned();
     let mut cases = Vec::new();

@@ -1,4 +1,4 @@
-//! A trial on disk whose fault is planted, read back.
+//! Tests a trial on disk with a planted fault.
 
 use super::*;
 use analysis::recovery::Sign;
@@ -10,7 +10,7 @@ use store::record::{NodeRecord, NodesRecord, PlanRecord, SampleRecord, TrialReco
 
 const MS: u64 = 1_000_000;
 
-/// What each second of the window saw: successes, their latency, failures.
+/// Returns successes, their latency and failures of each second of the window.
 fn second(at: u64) -> (u64, u64, u64) {
     match at {
         20..=24 => (30, 80 * MS, 3),
@@ -31,7 +31,7 @@ fn interval(index: u64) -> Interval {
     for _ in 0..failed {
         kind.fail(false, Outcome::ClientTimeout, 500 * MS, Some(500 * MS));
     }
-    // A part of what the other did, which is in no sum.
+    // A part of the other operation, which is in no sum.
     let mut part = KindInterval {
         is_part: true,
         ..KindInterval::default()
@@ -40,7 +40,7 @@ fn interval(index: u64) -> Interval {
     Interval::second(index, vec![kind, part])
 }
 
-/// What a node said, second by second.
+/// Returns the readings of a node, second by second.
 fn samples() -> Vec<SampleRecord> {
     let mut samples = Vec::new();
     for at in 0..60 {
@@ -67,12 +67,12 @@ fn samples() -> Vec<SampleRecord> {
     samples
 }
 
-/// A trial of a minute with what its nodes said, as it stands on disk.
+/// A trial of a minute with its nodes' readings, as it is on disk.
 fn written(folder: &Path) -> Trial {
     written_after(folder, 0)
 }
 
-/// The same, measured after so many seconds of warm-up.
+/// The same, measured after `warmup` seconds of warm-up.
 fn written_after(folder: &Path, warmup: u64) -> Trial {
     let record: TrialRecord = serde_json::from_value(serde_json::json!({
         "format": 1, "index": 0, "slug": "00", "variant": "-", "point": {}, "block": 0,
@@ -181,7 +181,7 @@ fn what_a_fault_did_is_read_back_from_what_the_trial_left() {
     assert_eq!(during.errors["write"]["client_timeout"], 15);
     assert_eq!((during.retries, during.speculations), (15, 5));
     assert_eq!((after.seconds, after.ops, after.failed()), (35.0, 3500, 0));
-    // Time-outs are bounds of latencies; what is part of an operation is not in them.
+    // Timeouts are lower bounds of latencies; parts of an operation are not in them.
     let p99_ms = during.latency_ms.p99;
     assert!(
         p99_ms.is_at_least() && (p99_ms.least() - 500.0).abs() < 1.0,
@@ -229,7 +229,7 @@ fn a_fault_without_time_before_it_has_its_stretches_and_says_why_it_has_no_more(
     assert_eq!(found.during.as_ref().unwrap().seconds, 57.0);
 }
 
-/// The windows of both begin at other seconds of their trials, for warm-ups differ.
+/// The windows of both begin at other seconds of their trials, because warm-ups differ.
 #[test]
 fn the_stretches_of_a_fault_are_found_in_a_trial_without_it() {
     let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
@@ -249,7 +249,7 @@ fn the_stretches_of_a_fault_are_found_in_a_trial_without_it() {
     let [with_during, with_after] =
         [&here.during, &here.after].map(|one| one.as_ref().unwrap().seconds);
     assert_eq!((during.seconds, after.seconds), (with_during, with_after));
-    // What happened in these seconds of the window, though seven seconds later in the trial.
+    // The same seconds of the window, though seven seconds later in the trial.
     assert_eq!((during.ops, during.failed()), (250, 15));
     assert_eq!(during.latency_ms.count, 265);
     assert_eq!((after.ops, after.failed()), (3500, 0));

@@ -1,5 +1,4 @@
-//! What the nodes said of each other while something was broken: read back from the probe's lines,
-//! as far as it matters.
+//! Reads from the probe's lines how the nodes saw each other during a fault.
 
 use analysis::recovery::{Looks, Watched};
 use anyhow::Result;
@@ -7,23 +6,24 @@ use std::collections::BTreeMap;
 use store::Trial;
 use store::record::NodesRecord;
 
-/// The probe that asks the database.
+/// Probe that asks the database.
 const PROBE: &str = "cassandra";
-/// A series that every look at the MBeans has.
+/// Series that every look at the MBeans has.
 const EVERY_LOOK: &str = "hints.in_progress";
 
-/// What is known of the nodes.
+/// Readings about the nodes.
 pub struct NodeWatch {
-    /// What they said, look by look.
+    /// Readings of the nodes, look by look.
     pub watched: Watched,
-    /// The host of each of them.
+    /// Host of each node.
     pub hosts: BTreeMap<String, String>,
-    /// For how long they keep hints for one that is away, s: the shortest; none where none tells.
+    /// Shortest time for which the nodes keep hints for a node that is down, s. `None` if no node
+    /// reports it.
     pub hint_window_s: Option<f64>,
 }
 
 impl NodeWatch {
-    /// Of a trial.
+    /// Reads a trial.
     ///
     /// # Errors
     /// A line is damaged.
@@ -52,7 +52,7 @@ impl NodeWatch {
         })
     }
 
-    /// Whether a place, which names nodes or hosts, is where this node is.
+    /// Returns true if a place, which names nodes or hosts, includes this node.
     pub fn is_at(&self, node: &str, place: &str) -> bool {
         let host = self.hosts.get(node);
         let named = place.split([' ', ',', '/', '|']);
@@ -61,11 +61,11 @@ impl NodeWatch {
     }
 }
 
-/// What a reading is.
+/// Meaning of a reading.
 enum Of {
-    /// That there was a look.
+    /// Shows that there was a look.
     Look,
-    /// A value of a series.
+    /// Value of a series.
     Series(fn(&mut Looks) -> &mut Vec<(f64, f64)>),
 }
 
@@ -88,7 +88,7 @@ fn hint_window_s(nodes: &NodesRecord) -> Option<f64> {
             return Some(0.0);
         }
         let new = settings.get("max_hint_window").and_then(|text| seconds(text));
-        // Before Cassandra 4.1.
+        // The name before Cassandra 4.1.
         let old = || settings.get("max_hint_window_in_ms")?.parse::<f64>().ok();
         new.or_else(|| Some(old()? / 1e3))
     };
@@ -96,7 +96,7 @@ fn hint_window_s(nodes: &NodesRecord) -> Option<f64> {
     windows.min_by(f64::total_cmp)
 }
 
-/// A length of time as Cassandra writes it: `3h`, `10800000ms`.
+/// Parses a duration as Cassandra writes it: `3h`, `10800000ms`.
 fn seconds(text: &str) -> Option<f64> {
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);

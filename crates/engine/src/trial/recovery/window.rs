@@ -1,7 +1,7 @@
-//! The measured window of a trial, interval by interval, and what stretches of it come to.
+//! The measured window of a trial, interval by interval, and the records of stretches of it.
 //!
-//! What must hold: percentiles of a stretch are of the histograms of its intervals added up, and
-//! the log is read a line at a time, whatever its length.
+//! Invariants: percentiles of a stretch come from the merged histograms of its intervals. The log
+//! is read a line at a time, whatever its length.
 
 use super::DIGITS;
 use analysis::recovery::{Fault, Recovery, Slice};
@@ -15,17 +15,17 @@ use store::{HistogramKind, Trial, convert};
 
 /// All intervals of the window.
 pub struct Window {
-    /// For the analysis.
+    /// Intervals for the analysis.
     pub slices: Vec<Slice>,
-    /// What else is known of each.
+    /// Other facts about each interval.
     seconds: Vec<Second>,
-    /// The whole kinds.
+    /// Kinds that are whole operations.
     kinds: BTreeSet<String>,
     /// Number of an interval by its begin, ms.
     at_ms: BTreeMap<i64, usize>,
 }
 
-/// What an interval has beside its slice.
+/// Facts about an interval in addition to its slice.
 #[derive(Default)]
 struct Second {
     errors: BTreeMap<String, BTreeMap<String, u64>>,
@@ -33,11 +33,11 @@ struct Second {
     client: ClientCounts,
 }
 
-/// Intervals of the window, by their numbers: in rising order.
+/// Intervals of the window, by their numbers in rising order.
 pub enum Stretch {
-    /// Only the named ones.
+    /// Only the listed ones.
     These(Vec<usize>),
-    /// Those from one to another.
+    /// All in the range.
     All(Range<usize>),
 }
 
@@ -57,13 +57,13 @@ impl Stretch {
     }
 }
 
-/// A time as the logs have it.
+/// Converts a time to the precision of the logs.
 fn ms(seconds: f64) -> i64 {
     (seconds * 1000.0).round() as i64
 }
 
 impl Window {
-    /// Of a trial of which some kinds are parts of others.
+    /// Reads the window of a trial; `parts` are the kinds that are parts of others.
     ///
     /// # Errors
     /// A line is damaged.
@@ -133,21 +133,23 @@ impl Window {
         }
     }
 
-    /// The interval that a line of a log is of; none of what was not measured, and of parts.
+    /// Returns the interval of a log line. `None` for lines outside the measured window, and for
+    /// parts.
     fn number(&self, tag: &str, start_s: f64) -> Option<usize> {
-        // What is not of the population has its phase before the kind.
+        // Tags outside the population have the phase before the kind.
         let is_whole = self.kinds.contains(tag);
         is_whole.then(|| self.at_ms.get(&ms(start_s)).copied())?
     }
 
-    /// Before, during and after a fault.
+    /// Returns the stretches before, during and after a fault.
     pub fn stretches(&self, found: &Recovery, fault: &Fault) -> [Stretch; 3] {
         let before = found.before.as_ref().map(|before| before.slices.clone());
         let [during, after] = self.since_injection(fault, found.until_s);
         [Stretch::These(before.unwrap_or_default()), during, after]
     }
 
-    /// From its injection until it was seen whole, and from then on until some time.
+    /// Returns two stretches: from the injection until the fault was seen whole, and from then
+    /// until `until_s`.
     pub fn since_injection(&self, fault: &Fault, until_s: f64) -> [Stretch; 2] {
         let over_s = fault.whole_s.or(fault.healing_s).unwrap_or(until_s);
         let past = |at_s: f64| self.slices.partition_point(|slice| slice.to_s <= at_s);
@@ -162,7 +164,7 @@ impl Window {
         ]
     }
 
-    /// What they come to; none of those without an interval.
+    /// Returns the records of the stretches. `None` for a stretch without an interval.
     ///
     /// # Errors
     /// A log is damaged.
@@ -199,7 +201,7 @@ impl Window {
         Ok(records.map(record).collect())
     }
 
-    /// All but the latencies of some intervals.
+    /// Returns the record of some intervals, without latencies.
     fn counts(&self, numbers: &[usize]) -> StretchRecord {
         let mut record = StretchRecord::default();
         let (mut counts, mut client) = (KindCounts::default(), ClientCounts::default());

@@ -1,10 +1,10 @@
-//! The way back of an upgrade: nodes that were upgraded get the files that they had before it, are
-//! started as the release that they were, and are repaired.
+//! Downgrade after an upgrade: nodes get their files from before the upgrade, start as the former
+//! release, and are repaired.
 //!
-//! What must hold: files are kept of a node that was drained and is stopped, before the other
-//! release has seen them. What was written since is not in them, so that a node is back only when
-//! it was repaired by the others, and that begins when all are of one release again: nodes of two
-//! do not stream to each other.
+//! Invariants: files are kept from a node that was drained and is stopped, before the new release
+//! has touched them. They lack later writes, so a node is back only after a repair from the other
+//! nodes. Repairs begin once all nodes run the same release, because nodes of two releases do not
+//! stream to each other.
 
 use super::{DRAINED_WITHIN, counted, files};
 use crate::behaviour::{Tell, Work};
@@ -17,29 +17,30 @@ use cluster::{Operation, UpgradeStep};
 use std::time::Duration;
 use target::fault::{Hit, Options};
 
-/// Between two looks.
+/// Interval between two checks.
 const POLL: Duration = Duration::from_millis(200);
 
-/// How long replicas may take to show what they compared.
+/// Time limit for replicas to report their validations.
 const LIMIT: Duration = Duration::from_secs(5);
 
-/// How long a node is given to be back by itself whose files are kept or swapped: more than that
-/// takes, since it must not start in the middle of it. Linking a million files takes seconds.
+/// Time after which the agent restarts a node whose files are being kept or replaced. It is longer
+/// than that takes, because the node must not start in between. Linking a million files takes
+/// seconds.
 pub(super) const SWAPPED_WITHIN: Duration = Duration::from_secs(600);
 
-/// How long the repair of one node may take: of 1 TB at 40 MB/s, 7 hours.
+/// Time limit for the repair of one node: 1 TB at 40 MB/s takes 7 hours.
 const REPAIRED_WITHIN: Duration = Duration::from_secs(12 * 3600);
 
-/// Nodes that can go back.
+/// Nodes that can be downgraded.
 #[derive(Debug, Default)]
 pub(super) struct WayBack {
-    /// Those whose files are kept, in the order of their upgrade, and what they were.
+    /// Nodes with kept files, in the order of their upgrade, and their former releases.
     kept: Vec<KeptNode>,
-    /// Whether all of them are back and repaired.
+    /// True if all of them are back and repaired.
     is_over: bool,
 }
 
-/// A node whose files are kept.
+/// A node with kept files.
 #[derive(Clone, Debug)]
 struct KeptNode {
     node: usize,
@@ -47,14 +48,14 @@ struct KeptNode {
 }
 
 impl WayBack {
-    /// Keeps the files of a node that was `release`, was drained and is stopped.
+    /// Keeps the files of a node that ran `release`, was drained and is stopped.
     pub fn keep(&mut self, world: &mut dyn World, node: usize, release: String) -> Result<()> {
         world.keep_files(node)?;
         self.kept.push(KeptNode { node, release });
         Ok(())
     }
 
-    /// What was kept last, in words.
+    /// Describes the files that were kept last.
     pub fn said(&self) -> Option<String> {
         let kept = self.kept.last()?;
         Some(format!(
@@ -63,20 +64,21 @@ impl WayBack {
         ))
     }
 
-    /// Whether all of them are back and repaired.
+    /// Returns true if all nodes are back and repaired.
     pub fn is_over(&self) -> bool {
         self.is_over
     }
 
-    /// The nodes that can go back, the last that was upgraded first.
+    /// Returns the nodes that can be downgraded, the last upgraded one first.
     pub fn nodes(&self) -> Vec<usize> {
         self.kept.iter().rev().map(|kept| kept.node).collect()
     }
 
-    /// Goes it, unless the run is interrupted: its nodes are not needed any more then.
+    /// Downgrades all nodes. If the run is interrupted, it skips the repairs, because the nodes are
+    /// no longer needed.
     ///
     /// # Errors
-    /// A node does not come back as what it was, or cannot be repaired.
+    /// A node does not come back as its former release, or cannot be repaired.
     pub fn go(&mut self, world: &mut dyn World, tell: Tell<'_>) -> Result<()> {
         self.all_back(world, tell)?;
         for node in self.nodes() {
@@ -90,7 +92,7 @@ impl WayBack {
         Ok(())
     }
 
-    /// One after the other is what it was.
+    /// Downgrades one node after the other.
     fn all_back(&self, world: &mut dyn World, tell: Tell<'_>) -> Result<()> {
         let was = |node: usize| {
             let found = self.kept.iter().find(|kept| kept.node == node);
@@ -128,8 +130,9 @@ impl WayBack {
     }
 }
 
-/// Drains and stops a node, swaps its files for those that were kept, and starts it as what it was;
-/// why it could not be drained, if so. That matters little: what it would write is thrown away.
+/// Drains and stops a node, replaces its files by the kept ones, and starts it as its former
+/// release. Returns why draining failed, if it did. That matters little, because its flushed data
+/// would be discarded.
 fn swap(world: &mut dyn World, node: usize) -> Result<Option<String>> {
     let drain = Operation::Upgrade(UpgradeStep::Drain);
     let drained = world.tell(node, drain, DRAINED_WITHIN);
@@ -141,10 +144,10 @@ fn swap(world: &mut dyn World, node: usize) -> Result<Option<String>> {
     Ok(drained.err().map(why))
 }
 
-/// Has a node repair all keyspaces of clients; what it and the other replicas say of it.
+/// Repairs all user keyspaces of a node. Returns what it and the other replicas report.
 fn repaired(world: &mut dyn World, node: usize) -> Result<String> {
     let mut repair = node_repair::behaviour(&Hit::Node(node), &Options::default());
-    // Which tables others had compared for it before. Nodes of 4.0 do not show it.
+    // Validations that others performed before. Nodes of 4.0 do not show them.
     let before = repair.look(world, LIMIT);
     repair.inject(world, REPAIRED_WITHIN)?;
     let said = loop {

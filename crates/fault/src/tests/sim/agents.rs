@@ -1,8 +1,8 @@
-//! What agents of the simulation break, heal and see.
+//! Injection, healing and observation by simulated agents.
 
 use super::*;
 
-/// The ports of every node.
+/// Ports of every node.
 pub const CQL: u16 = 9042;
 const STORAGE: u16 = 7000;
 const MBEANS: u16 = 8778;

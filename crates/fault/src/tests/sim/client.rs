@@ -1,4 +1,4 @@
-//! What a client of a simulated node meets.
+//! Client access to simulated nodes.
 
 use super::*;
 

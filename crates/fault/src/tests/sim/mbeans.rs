@@ -1,4 +1,4 @@
-//! What nodes of the simulation are told, and say, by their MBeans.
+//! MBean operations of simulated nodes.
 
 use super::*;
 

@@ -1,8 +1,8 @@
-//! Pods of the simulation.
+//! Pods of simulated nodes.
 
 use super::*;
 
-/// How long a pod takes to come back that nothing keeps away.
+/// Time until a pod is back, if nothing prevents it.
 const BACK_NS: u64 = 2 * S;
 
 impl Sim {
@@ -10,7 +10,7 @@ impl Sim {
         self.is(|what| matches!(what, Injection::Command { .. }))
     }
 
-    /// Whether the pod is gone that was there, and there is no other yet.
+    /// Returns true if the old pod is gone and there is no new one yet.
     pub fn is_podless(&self) -> bool {
         let is_away = |gone_ns: u64| {
             self.stays_broken || self.is_cordoned() || self.now_ns < gone_ns + BACK_NS
@@ -25,7 +25,7 @@ impl Pods for Sim {
             bail!("the cluster is away");
         }
         let gone_ns = match self.rolled_ns {
-            // The last first, each when the one before it is ready.
+            // The last pod comes first, each once the one before is ready.
             Some(ns) => Some(ns + (2 - node as u64) * BACK_NS),
             None => self.pod_gone_ns,
         };
@@ -34,7 +34,7 @@ impl Pods for Sim {
         let uid = gone_ns.filter(|gone_ns| *gone_ns <= self.now_ns);
         Ok(PodSeen {
             name: format!("db-{node}"),
-            // Another one is on another machine.
+            // The new pod is on another machine.
             node: if uid.is_some() { "m2" } else { "m1" }.to_owned(),
             uid: uid.map(|ns| ns.to_string()).unwrap_or_default(),
             is_ready: !is_rolling && !self.is_podless() && self.now_ns >= self.slow_until_ns,
@@ -47,7 +47,7 @@ impl Pods for Sim {
     }
 
     fn delete_pod(&mut self, _: usize, _: Deletion) -> Result<()> {
-        // Its set heals it, whoever has done it.
+        // The pod's controller heals it, whatever has deleted it.
         self.injected.push(Duration::MAX);
         if !self.breaks_another {
             self.pod_gone_ns = Some(self.now_ns);

@@ -1,23 +1,23 @@
-//! Where the others hold those nodes to stand that leave their ring, or join it.
+//! Ring membership of simulated nodes that leave or join.
 
 use super::{ADDED, Agents, HIT, NodeSeen, S, Sim};
 use cluster::{Member, MemberStatus, Members};
 
-/// How long the others take to hold it to be down.
+/// Time until the others consider a node down.
 const DETECTED_NS: u64 = 2 * S;
 
-/// How long it takes to leave a ring.
+/// Time that a node takes to leave a ring.
 pub(in crate::tests) const LEAVING_NS: u64 = S;
 
 impl Sim {
-    /// What it was told, or another one of it, has been done.
+    /// Returns true if an operation on the node `by` has removed the target from the ring.
     pub fn is_out(&self, by: usize) -> bool {
         let mut at_work = self.at_work.iter();
         let is_done = |until: u64| self.now_ns >= until && !self.stays_member;
         at_work.any(|(node, _, until)| *node == by && is_done(*until)) && !self.broken.is_empty()
     }
 
-    /// Where the others hold it to stand.
+    /// Returns the status of the target on the other nodes.
     pub fn standing(&self) -> Option<MemberStatus> {
         let leaves = self.at_work.iter().any(|(node, ..)| *node == HIT);
         match () {
@@ -34,7 +34,7 @@ impl Sim {
         }
     }
 
-    /// Where they hold the one to stand that was added.
+    /// Returns the status of the added node on the other nodes.
     pub fn standing_of_added(&self) -> Option<MemberStatus> {
         let told = self.at_work.iter().find(|(node, ..)| *node == ADDED);
         let has_joined = self.now_ns >= self.added_ns? + self.joins_within_ns;
@@ -46,7 +46,7 @@ impl Sim {
         }
     }
 
-    /// What a node says of all of them.
+    /// Returns the members that a node reports.
     pub fn members_of(&self, node: usize) -> Members {
         let member = |(index, seen): (usize, NodeSeen)| {
             let standing = match index {

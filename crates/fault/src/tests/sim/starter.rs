@@ -1,4 +1,4 @@
-//! What starts nodes of the simulation.
+//! Starting simulated nodes.
 
 use super::*;
 use versions::Release;

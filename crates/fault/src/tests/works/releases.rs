@@ -1,4 +1,4 @@
-//! Which release nodes of the simulation are, and the files of which release they have.
+//! Releases of simulated nodes and of their files.
 
 use super::Works;
 use anyhow::{Context, Result, ensure};
@@ -11,7 +11,7 @@ impl Works {
         }
     }
 
-    /// Started as what it was, it reads its files.
+    /// Started as the former release, it reads its own files.
     pub fn downgrade(&mut self, node: usize) -> Result<()> {
         self.releases[node] = "4.1.10";
         Ok(())

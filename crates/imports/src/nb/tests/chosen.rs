@@ -1,10 +1,10 @@
-//! What a run does not choose cannot refuse it: bindings, operations and files of other scenarios.
-//! What it chooses and cannot have is named, with the way out.
+//! Tests that bindings, operations and files of other scenarios cannot make a run fail. An
+//! unsupported part of the run itself is named, with a hint.
 
 use super::imported;
 use crate::import::StepLimit;
 
-/// A file of vectors as NoSQLBench's own are: reading them needs a file, writing does not.
+/// A vector workload like NoSQLBench's own: reading the vectors needs a file, writing does not.
 const VECTORS: &str = r#"
 scenarios:
   default:
@@ -46,7 +46,7 @@ fn a_scenario_is_refused_for_what_it_chooses_and_for_nothing_else() {
     let import = imported(VECTORS, &["default"]).expect("nothing of it needs a file");
     let steps: Vec<_> = import.steps.iter().map(|step| step.limit).collect();
     assert_eq!(steps, [StepLimit::Operations(10)]);
-    // An operation of ratio 0 is never done, and is no kind of operation.
+    // An operation of ratio 0 is never executed, and is not a kind of operation.
     let kinds: Vec<_> = import.steps[0].program.kinds().iter().map(|k| &k.name).collect();
     assert_eq!(kinds, ["put"]);
 
@@ -79,7 +79,7 @@ fn every_reader_of_vectors_is_named_with_a_way_out_that_is_one() {
         for part in [name, "HashedFloatVectors(DIMENSIONS)", "nb FILE SCENARIO"] {
             assert!(said.contains(part), "{reader}: {said}");
         }
-        // Both ways out: a scenario without it, and vectors that are made.
+        // Both alternatives: a scenario without it, and generated vectors.
         assert!(imported(&text, &["default"]).is_ok(), "{reader}");
         let text = text.replace(&format!("{reader} -> List"), "HashedFloatVectors(4)");
         assert!(imported(&text, &["search"]).is_ok(), "{reader}");

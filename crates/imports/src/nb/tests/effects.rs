@@ -1,4 +1,4 @@
-//! Every setting that is listed as acting does act.
+//! Tests that every setting that is listed as effective has an effect.
 
 use super::super::params::{LINE, OPERATION};
 use super::imported;
@@ -20,7 +20,7 @@ blocks:
         desc: nothing
 ";
 
-/// All that an import comes to: what a setting that acts must change.
+/// Returns the complete result of an import, which an effective setting must change.
 fn outcome(file: &str, words: &str) -> String {
     let words: Vec<&str> = words.split_whitespace().collect();
     let import = match imported(file, &words) {
@@ -40,7 +40,7 @@ fn outcome(file: &str, words: &str) -> String {
     out
 }
 
-/// A setting of a line, and what stands beside it for it to matter.
+/// Settings of a line, each with further settings that it needs to have an effect.
 const LINES: &[(&str, &str)] = &[
     ("driver=stdout", ""),
     ("type=stdout", ""),
@@ -71,7 +71,7 @@ const LINES: &[(&str, &str)] = &[
     ("driver.advanced.protocol.compression=LZ4", ""),
 ];
 
-/// A setting of an operation, and the words of the command.
+/// Settings of an operation, with the words of the command.
 const OPERATIONS: &[(&str, &str)] = &[
     ("ratio: 3", ""),
     ("repeat: 2", ""),
@@ -87,7 +87,7 @@ const OPERATIONS: &[(&str, &str)] = &[
     ),
 ];
 
-/// `errors` of an operation and `workload` of a line were known, and read by nobody.
+/// `errors` of an operation and `workload` of a line were once listed, but never read.
 #[test]
 fn every_setting_that_is_listed_changes_what_is_done_or_is_refused() {
     fn names<'a>(rows: &[(&'a str, &str)], end: char) -> BTreeSet<&'a str> {

@@ -1,4 +1,4 @@
-//! Values with weights, drawn from a table in which each slot is shared by two of them.
+//! Draws weighted values by the alias method: each slot of a table is shared by two values.
 
 use std::sync::Arc;
 
@@ -8,11 +8,12 @@ use super::recipe::{Call, Fault};
 use super::value::{Ty, Val};
 use workload::virtdata::hash;
 
-/// The largest input as a floating point number; NoSQLBench's is a little larger for intervals.
+/// The largest input as a floating-point number; NoSQLBench uses a slightly larger one for
+/// intervals.
 const UNIT: f64 = 9_223_372_036_854_775_807.0;
 const INTERVAL_UNIT: f64 = UNIT + 1026.0;
 
-/// A slot: where in it the second value begins, and the two values' indices.
+/// A slot: the position at which the second value begins, and the two values' indexes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Slot {
     divider: f64,
@@ -58,7 +59,7 @@ pub(super) const ROWS: &[Row] = &[
     }),
 ];
 
-/// A table of slots and its values.
+/// A table of slots, and its values.
 struct Alias {
     slots: Arc<[Slot]>,
     values: Arc<[Val<'static>]>,
@@ -91,7 +92,7 @@ impl Alias {
     }
 }
 
-/// The table of values with these weights, each an index and its weight.
+/// Builds the slots for these weights, each an index and its weight.
 fn slots(weights: &[(usize, f64)]) -> Option<Arc<[Slot]>> {
     use std::collections::VecDeque;
     let sum: f64 = weights.iter().map(|(_, weight)| weight).sum();
@@ -161,7 +162,7 @@ fn ints(spec: &str, is_hashed: bool) -> Flavours {
     alias.drawn(Ty::Int)
 }
 
-/// Texts in the order in which a `java.util.HashSet` has them.
+/// Returns texts in the iteration order of a `java.util.HashSet`.
 fn set_order(values: &[String]) -> Vec<String> {
     let mut distinct: Vec<&String> = Vec::new();
     for value in values {
@@ -169,7 +170,7 @@ fn set_order(values: &[String]) -> Vec<String> {
             distinct.push(value);
         }
     }
-    // It doubles its buckets when three quarters of them are taken.
+    // It doubles its buckets when three quarters of them are full.
     let mut buckets = 16usize;
     while distinct.len() > buckets / 4 * 3 {
         buckets *= 2;
@@ -183,7 +184,7 @@ fn set_order(values: &[String]) -> Vec<String> {
     distinct.into_iter().cloned().collect()
 }
 
-/// The cells of some columns of a file with a line of names.
+/// Returns the cells of some columns of a file with a header line.
 fn csv(
     file: &str,
     columns: &[&str],
@@ -218,7 +219,7 @@ fn csv(
     Ok(lines.filter_map(cells).collect())
 }
 
-/// The cells of each line; cells in quotes may hold commas, lines and doubled quotes.
+/// Returns the cells of each line; quoted cells may contain commas, line breaks and doubled quotes.
 fn records(text: &str) -> Vec<Vec<String>> {
     let (mut records, mut record, mut cell) = (Vec::new(), Vec::new(), String::new());
     let mut quoted = false;
@@ -284,7 +285,7 @@ mod tests {
             "grape",
         ];
         let many: Vec<String> = (0..14).map(|n| format!("k{n}")).collect();
-        // As java.util.HashSet of a JDK 17 printed them.
+        // As printed by java.util.HashSet of JDK 17.
         for (texts, expected) in [
             (
                 fruits.map(str::to_owned).to_vec(),

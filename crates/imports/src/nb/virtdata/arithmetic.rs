@@ -1,4 +1,4 @@
-//! Functions of numbers to numbers: arithmetic, hashes, ranges and curves.
+//! Functions from numbers to numbers: arithmetic, hashes, ranges and curves.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use super::value::{Ty, Val};
 use workload::curve::{Curve, normal_quantile, uniform_quantile, zipf_table};
 use workload::virtdata::hash;
 
-/// A zipf over more ranks would take minutes to table.
+/// Maximum number of ranks of a zipf: its table would take minutes.
 const ZIPF_COUNT_MAX: i32 = 10_000_000;
 
 pub(super) const ROWS: &[Row] = &[
@@ -163,7 +163,8 @@ fn divisor(given: &[Argument]) -> Option<i64> {
     one(given).filter(|divisor| *divisor != 0)
 }
 
-/// The first and the number of a range, whose last is its end minus 1, plus `last`.
+/// Returns the first value and the width of a range; the last value is its end minus 1, plus
+/// `last`.
 fn range(given: &[Argument], last: i64) -> Option<(i64, i64)> {
     let (from, width) = match *longs(given)? {
         [width] => (0, width),
@@ -173,7 +174,7 @@ fn range(given: &[Argument], last: i64) -> Option<(i64, i64)> {
     (width > 0).then_some((from, width))
 }
 
-/// `long → long`, and when the arguments are ints `long → int` and `int → int`.
+/// Returns `long → long`, and for int arguments also `long → int` and `int → int`.
 fn integers(
     given: &[Argument],
     long: impl Whole + Copy,
@@ -189,12 +190,12 @@ fn integers(
     found
 }
 
-/// The same for ints as for longs.
+/// Returns the same function for ints as for longs.
 fn same(given: &[Argument], long: impl Whole + Copy, narrowed: impl Whole) -> Vec<Variant> {
     integers(given, long, narrowed, long)
 }
 
-/// Functions that make of longs longs, and of ints ints.
+/// Returns functions from longs to longs, and from ints to ints.
 fn kept(given: &[Argument], keep: impl Whole + Copy) -> Vec<Variant> {
     let mut found = vec![flavour(Ty::Long, Ty::Long, Step::long(keep))];
     if are_ints(given) {
@@ -203,14 +204,14 @@ fn kept(given: &[Argument], keep: impl Whole + Copy) -> Vec<Variant> {
     found
 }
 
-/// A range by hashes. The int flavour masks with the width instead of taking the remainder.
+/// Returns a range by hashes. The int flavour masks with the width instead of taking the remainder.
 fn hashed(given: &[Argument], (first, width): (i64, i64)) -> Vec<Variant> {
     let long = move |x| hash_range(x, (first, width));
     let int = move |x| first.wrapping_add(int_hash(x) & width);
     integers(given, long, masked, int)
 }
 
-/// The hash of an `int`: that of its four bytes twice.
+/// Returns the hash of an `int`: that of its four bytes twice.
 fn int_hash(value: i64) -> i64 {
     let half = u64::from(value as u32);
     hash(half << 32 | half) as i64 & INT_MASK
@@ -241,12 +242,12 @@ fn hashed_floats(given: &[Argument]) -> Flavours {
     Some(found)
 }
 
-/// A double by the hash of a number.
+/// Returns a double by the hash of a number.
 pub(super) fn hashed_double(min: f64, max: f64) -> Step {
     Step::made(move |x| Val::Double((max - min) * unit(x) + min))
 }
 
-/// A part of the input, drawn by its hash.
+/// Returns a part of the input, drawn by its hash.
 fn scaled(input: i64, factor: f64) -> f64 {
     match input {
         0 => 0.0,
@@ -264,8 +265,8 @@ fn joined(first: Option<Vec<Variant>>, second: Flavours) -> Flavours {
     }
 }
 
-/// The two numbers of a curve, and whether it hashes its input; None: a modifier that changes more
-/// than that.
+/// Returns the two numbers of a curve, and true if it hashes its input. `None` for a modifier that
+/// changes more than that.
 fn curve(given: &[Argument]) -> Option<(f64, f64, bool)> {
     let [first, second, modifiers @ ..] = given else {
         return None;

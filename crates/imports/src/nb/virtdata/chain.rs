@@ -1,14 +1,13 @@
-//! A recipe as it is carried out: a chain of functions, and what they may need besides their
-//! arguments.
+//! A compiled recipe: a chain of functions, and the environment that they may need.
 
 use super::functions::Step;
 use super::value::{Ty, Val};
 
-/// What functions may need besides their arguments.
+/// Environment that functions may need besides their arguments.
 pub(crate) struct Env<'a> {
     /// Reads a data file.
     pub(crate) read: &'a dyn Fn(&str) -> Result<String, String>,
-    /// What is done otherwise than NoSQLBench does it.
+    /// Differences from NoSQLBench.
     pub(crate) notes: Vec<String>,
 }
 
@@ -25,12 +24,12 @@ impl Env<'_> {
 #[derive(Clone, Debug)]
 pub(crate) struct Recipe {
     pub(super) steps: Vec<Step>,
-    /// The type of what comes out.
+    /// Type of the result.
     pub(crate) ty: Ty,
 }
 
 impl Recipe {
-    /// A recipe of one step.
+    /// Creates a recipe of one step.
     pub(crate) fn single(step: Step, ty: Ty) -> Recipe {
         Recipe {
             steps: vec![step],
@@ -38,13 +37,13 @@ impl Recipe {
         }
     }
 
-    /// The value of a cycle.
+    /// Returns the value of a cycle.
     #[inline]
     pub(crate) fn value(&self, cycle: i64) -> Val<'_> {
         self.value_of(Val::Long(cycle))
     }
 
-    /// What becomes of a value.
+    /// Applies the chain to a value.
     #[inline]
     pub(crate) fn value_of<'a>(&'a self, mut value: Val<'a>) -> Val<'a> {
         for step in &self.steps {

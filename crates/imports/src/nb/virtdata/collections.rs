@@ -1,4 +1,4 @@
-//! Lists, sets and maps, and the names of numbers that often are in them.
+//! Lists, sets and maps, and the number names that they often contain.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use super::functions::{Argument, Count, Flavours, Row, Step, cycle, made, row};
 use super::value::{Ty, Val};
 use workload::virtdata::hash;
 
-/// More elements than this would be taken by no Cassandra.
+/// Maximum number of elements: Cassandra accepts no more.
 const ELEMENTS_MAX: i64 = 65_535;
 
 pub(super) const ROWS: &[Row] = &[
@@ -52,28 +52,28 @@ pub(super) const ROWS: &[Row] = &[
     }),
 ];
 
-/// What a collection is made of.
+/// Content of a collection.
 struct Collection {
     kind: Ty,
     seed: Seed,
-    /// None: one element for each function.
+    /// Number of elements; `None` for one element per function.
     size: Option<Count>,
-    /// Of elements, or of keys.
+    /// Functions of elements, or of keys.
     first: Arc<[Recipe]>,
-    /// Of the values of a map.
+    /// Functions of a map's values.
     second: Arc<[Recipe]>,
-    /// Whether elements are made texts.
+    /// True if elements are converted to text.
     texts: bool,
 }
 
-/// What the function of an element is given.
+/// Input of an element's function.
 #[derive(Clone, Copy)]
 pub(super) enum Seed {
     /// The input.
     Same,
-    /// The input and the number of the element.
+    /// The input plus the number of the element.
     Stepped,
-    /// The hash of what the function before it was given.
+    /// The hash of the previous function's input.
     Hashed,
 }
 
@@ -125,7 +125,7 @@ impl Collection {
         pairs
     }
 
-    /// The last function makes all elements that have none of their own.
+    /// Returns one element. The last function makes all elements without a function of their own.
     fn one<'a>(&'a self, functions: &'a [Recipe], index: usize, seed: i64) -> Val<'a> {
         let value = functions[index.min(functions.len() - 1)].value(seed);
         match (self.texts, value) {
@@ -136,18 +136,19 @@ impl Collection {
     }
 }
 
-/// With a size before the functions of elements.
+/// Makes a collection with a size before the functions of elements.
 pub(super) fn sized(kind: Ty, seed: Seed, given: &[Argument]) -> Flavours {
     let (size, functions) = given.split_first()?;
     collection(kind, seed, Some(Count::given(size)?), functions, false)
 }
 
-/// With a function for each element.
+/// Makes a collection with a function for each element.
 fn each(kind: Ty, seed: Seed, given: &[Argument]) -> Flavours {
     collection(kind, seed, None, given, false)
 }
 
-/// Of older versions: with a size and one function, whose values may be made texts.
+/// Makes a collection of an older version: a size and one function, whose values may be converted
+/// to text.
 fn old(kind: Ty, given: &[Argument], texts: bool) -> Flavours {
     match given {
         [size, _] => {
@@ -158,7 +159,7 @@ fn old(kind: Ty, given: &[Argument], texts: bool) -> Flavours {
     }
 }
 
-/// Of older versions: an odd number of arguments begins with the size.
+/// Makes a map of an older version: an odd number of arguments begins with the size.
 fn old_map(given: &[Argument], texts: bool) -> Flavours {
     match given {
         [size, functions @ ..] if given.len() % 2 == 1 => {
@@ -200,9 +201,9 @@ fn collection(
     cycle(kind, step)
 }
 
-/// A number in English words, as NoSQLBench has them.
+/// Returns a number in English words, like NoSQLBench.
 fn number_name(input: i64) -> Val<'static> {
-    /// What is told by one group of words.
+    /// Largest number that one group of words names.
     const BILLION: u64 = 1_000_000_000;
     let value = input.unsigned_abs();
     let small = |value: u64| below_billion(value as u32);

@@ -1,4 +1,4 @@
-//! Functions that make a number something else, and constants.
+//! Functions that convert a number, and constants.
 
 use std::borrow::Cow;
 
@@ -14,13 +14,13 @@ use cql::value::{CqlType, time_uuid, uuid_ticks};
 use workload::virtdata::{hash, hashed_uuid};
 
 const NANOS_PER_DAY: i64 = 86_400_000_000_000;
-/// Nanoseconds of time that a cycle stands for where NoSQLBench reads a clock.
+/// Nanoseconds per cycle where NoSQLBench reads a clock.
 const NANOS_PER_CYCLE: i64 = 1_000_000;
-/// 2020-01-01, where the clock of cycle 0 stands.
+/// 2020-01-01, the clock of cycle 0.
 const CLOCK_START_MILLIS: i64 = 1_577_836_800_000;
-/// A longer value would be taken by no Cassandra.
+/// Maximum size of a value: Cassandra accepts no larger one.
 const BYTES_MAX: i64 = 256 << 20;
-/// From these the number itself is taken first.
+/// Types whose number is taken first.
 const NUMERIC: [Ty; 6] = [
     Ty::Long,
     Ty::Int,
@@ -95,7 +95,7 @@ pub(super) const ROWS: &[Row] = &[
         plain(given, &[Ty::Long], Ty::Uuid, &step)
     }),
     row(&["ToUUID"], |given| {
-        /// What NoSQLBench has in the upper half when nothing is said.
+        /// Default of the upper half in NoSQLBench.
         const UPPER: i64 = 0x0123_4567_89AB_CDEF;
         let upper = match given {
             [] => UPPER,
@@ -168,7 +168,7 @@ pub(super) const ROWS: &[Row] = &[
     }),
     row(&["ToCqlDurationNanos"], |given| {
         let step = Step::made(|x| Val::Duration {
-            // What is left after whole days is nothing, and so are the months.
+            // Days and nanoseconds only: a duration in nanoseconds has no months.
             months: 0,
             days: (x / NANOS_PER_DAY) as i32,
             nanos: x % NANOS_PER_DAY,
@@ -278,7 +278,7 @@ pub(super) const ROWS: &[Row] = &[
         [size, min, max] => float_vectors(size, min.double()?, max.double()?),
         _ => None,
     }),
-    // Functions one after the other.
+    // Functions in sequence.
     row(&["Flow"], |given| {
         let recipes = Argument::functions(given)?;
         let ty = recipes.last()?.ty;
@@ -291,12 +291,12 @@ pub(super) const ROWS: &[Row] = &[
     }),
 ];
 
-/// A function without arguments.
+/// Returns a function without arguments.
 pub(super) fn plain(given: &[Argument], inputs: &[Ty], output: Ty, step: &Step) -> Flavours {
     given.is_empty().then(|| from(inputs, output, step))?
 }
 
-/// What a number is reduced by.
+/// Returns the divisor of a number.
 fn scale(given: &[Argument], usual: i64) -> Option<i64> {
     match given {
         [] => Some(usual),
@@ -314,7 +314,7 @@ fn node_and_clock(given: &[Argument]) -> Option<(i64, i64)> {
     }
 }
 
-/// Milliseconds from one value to the next, and how often each is repeated.
+/// Returns the milliseconds between values, and the repetitions of each.
 fn spaced(given: &[Argument]) -> Option<(i64, i64)> {
     match given {
         [] => Some((1, 1)),
@@ -328,7 +328,8 @@ fn at(input: i64, spacing: i64, repeats: i64) -> i64 {
     input.wrapping_mul(spacing).wrapping_div(repeats)
 }
 
-/// The zone of NoSQLBench's machine is taken to be UTC, like that of servers.
+/// Returns true if a zone is UTC; the zone of NoSQLBench's machine is assumed to be UTC, as on
+/// servers.
 fn is_utc(zone: &Argument) -> bool {
     let zone = zone.text().unwrap_or_default();
     ["UTC", "GMT", "Z", "default"].contains(&zone)
@@ -353,34 +354,34 @@ fn clock(call: &Call, given: &[Argument], env: &mut Env, step: Step, what: &str)
     Some(found)
 }
 
-/// The digits of a UUID's text; what is no digit is left out.
+/// Returns the digits of a UUID's text; other characters are skipped.
 fn parse_uuid(text: &str) -> [u8; 16] {
     let digits = text.chars().filter_map(|c| c.to_digit(16));
     let value = digits.fold(0u128, |value, digit| value << 4 | u128::from(digit));
     value.to_be_bytes()
 }
 
-/// The least version 1 UUID of a millisecond since 1970, as Cassandra orders them: bytes are
-/// compared with their signs.
+/// Returns the smallest version 1 UUID of a millisecond since 1970, in Cassandra's order: it
+/// compares signed bytes.
 fn least_uuid(millis: i64) -> Val<'static> {
     Val::Uuid(time_uuid(uuid_ticks(millis), 0x8080_8080_8080_8080))
 }
 
-/// The greatest one.
+/// Returns the greatest version 1 UUID of a millisecond.
 fn greatest_uuid(millis: i64) -> Val<'static> {
-    /// Of steps of 100 ns in a millisecond, the last.
+    /// The last 100 ns step of a millisecond.
     const LAST_TICK: u64 = 9_999;
     let last = uuid_ticks(millis).wrapping_add(LAST_TICK);
     Val::Uuid(time_uuid(last, 0x7F7F_7F7F_7F7F_7F7F))
 }
 
-/// A version 1 UUID of node and clock.
+/// Returns a version 1 UUID of node and clock.
 fn of_node(ticks: u64, node: i64, clock: i64) -> Val<'static> {
     let low = ((clock as u64 & 0x3FFF) << 48) | (1 << 63) | node as u64;
     Val::Uuid(time_uuid(ticks, low))
 }
 
-/// One of some values after the other.
+/// Returns values in rotation.
 pub(super) fn in_turn(values: Vec<Val<'static>>) -> Step {
     Step::with(values, |values, value| {
         let index = (value.long() % INT_MASK).unsigned_abs() as usize % values.len();
@@ -388,7 +389,7 @@ pub(super) fn in_turn(values: Vec<Val<'static>>) -> Step {
     })
 }
 
-/// How many bytes a value has.
+/// Returns a number of bytes.
 pub(super) fn byte_count(given: &Argument) -> Option<usize> {
     let size = given.int().filter(|size| (1..=BYTES_MAX).contains(size));
     size.map(|size| size as usize)
@@ -418,7 +419,7 @@ fn float_vectors(size: &Argument, min: f64, max: f64) -> Flavours {
     })
 }
 
-/// What Cassandra makes of a value that stands in a statement's text.
+/// Returns the conversion that Cassandra applies to a value in a statement's text.
 pub(super) fn written_as(typ: &CqlType) -> Step {
     Step::with(typ.clone(), |typ, value| match (typ, value) {
         (CqlType::Text | CqlType::Ascii, Val::Long(v)) => Val::Digits(v),

@@ -1,4 +1,4 @@
-//! Dates and times as Java writes them, all in UTC.
+//! Dates and times in Java's formats, all in UTC.
 
 use std::fmt::Write;
 
@@ -7,13 +7,13 @@ use cql::value::{civil, days_since_1970};
 pub(super) const MILLIS_PER_DAY: i64 = 86_400_000;
 const NANOS_PER_SECOND: i64 = 1_000_000_000;
 
-/// `2018-02-01`.
+/// Formats a day: `2018-02-01`.
 pub(super) fn day(days: i64) -> String {
     let (year, month, day) = civil(days);
     format!("{year:04}-{month:02}-{day:02}")
 }
 
-/// `2018-02-01T05:00:00Z`: an instant, of milliseconds since 1970.
+/// Formats an instant, in milliseconds since 1970: `2018-02-01T05:00:00Z`.
 pub(super) fn instant(millis: i64) -> String {
     let (days, of_day) = split(millis);
     let (hour, minute, second) = clock(of_day);
@@ -26,7 +26,7 @@ pub(super) fn instant(millis: i64) -> String {
     out
 }
 
-/// `Thu Feb 01 05:00:00 UTC 2018`: a date, of milliseconds since 1970.
+/// Formats a date, in milliseconds since 1970: `Thu Feb 01 05:00:00 UTC 2018`.
 pub(super) fn date(millis: i64) -> String {
     const DAYS: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];
     let (days, of_day) = split(millis);
@@ -41,7 +41,7 @@ const MONTHS: [&str; 12] = [
     "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
 ];
 
-/// `05:00`, `05:00:10` or `05:00:10.120`: a time of day, in nanoseconds.
+/// Formats a time of day, in nanoseconds: `05:00`, `05:00:10` or `05:00:10.120`.
 pub(super) fn time(nanos: i64) -> String {
     let (seconds, fraction) = (nanos / NANOS_PER_SECOND, nanos % NANOS_PER_SECOND);
     let (hour, minute, second) = clock(seconds * 1000);
@@ -59,7 +59,7 @@ pub(super) fn time(nanos: i64) -> String {
     out
 }
 
-/// A time by a pattern such as `yyyy-MM-dd HH:mm:ss`; None: it has a letter that is not known.
+/// Formats a time by a pattern such as `yyyy-MM-dd HH:mm:ss`; `None` if it has an unknown letter.
 pub(super) fn by_pattern(pattern: &str, millis: i64) -> Option<String> {
     let (days, of_day) = split(millis);
     let (year, month, day) = civil(days);
@@ -111,7 +111,7 @@ pub(super) fn by_pattern(pattern: &str, millis: i64) -> Option<String> {
     Some(out)
 }
 
-/// Milliseconds since 1970 of a date, or of a date and a time, in UTC.
+/// Parses a date, or a date and a time, in UTC; returns milliseconds since 1970.
 pub(super) fn millis(text: &str) -> Option<i64> {
     let (date, time) = text.trim().split_once(' ').unwrap_or((text.trim(), ""));
     let digits = date.replace('-', "");
@@ -144,7 +144,7 @@ fn split(millis: i64) -> (i64, i64) {
     (days, millis.rem_euclid(MILLIS_PER_DAY))
 }
 
-/// Hour, minute and second of milliseconds of a day.
+/// Returns hour, minute and second of the milliseconds of a day.
 fn clock(of_day: i64) -> (i64, i64, i64) {
     let seconds = of_day / 1000;
     (seconds / 3600, seconds / 60 % 60, seconds % 60)

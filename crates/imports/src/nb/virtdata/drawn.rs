@@ -11,11 +11,11 @@ use workload::virtdata::hash;
 
 /// Characters of `AlphaNumericString`.
 const ALPHANUMERIC: &[u8] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
-/// Characters that an image is made of at a time.
+/// Number of characters of a character image that are made at a time.
 const IMAGE_PART: usize = 1024;
-/// An image is held in memory; Cassandra takes no larger value.
+/// Maximum size of a character image: it is held in memory, and Cassandra accepts no larger value.
 const IMAGE_MAX: i64 = 256 << 20;
-/// A drawn value of more bytes than this would be taken by no Cassandra.
+/// Maximum size of a drawn value, bytes: Cassandra accepts no larger one.
 const LENGTH_MAX: i64 = 256 << 20;
 
 pub(super) const ROWS: &[Row] = &[
@@ -62,7 +62,7 @@ pub(super) const ROWS: &[Row] = &[
     }),
 ];
 
-/// Bytes of hashes.
+/// Returns bytes of hashes.
 fn bytes(length: Count) -> Flavours {
     made(Ty::Bytes, move |x| {
         let length = length.of(x).clamp(0, LENGTH_MAX) as usize;
@@ -76,7 +76,7 @@ fn bytes(length: Count) -> Flavours {
     })
 }
 
-/// Characters chosen by hashes of hashes of `seed`.
+/// Returns characters chosen by repeated hashes of `seed`.
 fn characters(set: &[u8], seed: i64) -> impl Iterator<Item = char> {
     let mut hashed = seed;
     std::iter::repeat_with(move || {
@@ -85,7 +85,7 @@ fn characters(set: &[u8], seed: i64) -> impl Iterator<Item = char> {
     })
 }
 
-/// `a-f0-9_` → its characters, in that order. ASCII only.
+/// Expands `a-f0-9_` to its characters, in that order. ASCII only.
 fn set(spec: &str) -> Option<Vec<u8>> {
     let bytes = spec.as_bytes();
     let (mut characters, mut at) = (Vec::new(), 0);
@@ -105,7 +105,7 @@ fn set(spec: &str) -> Option<Vec<u8>> {
     (spec.is_ascii() && !characters.is_empty()).then_some(characters)
 }
 
-/// A text of drawn characters, of which parts are given.
+/// A text of drawn characters, whose parts are the values.
 struct Image {
     text: String,
     size: Count,
@@ -145,7 +145,7 @@ impl Image {
     }
 }
 
-/// `0-9;-;A-Z*2` → sets of characters with their weights; the last one changes fastest.
+/// Parses `0-9;-;A-Z*2` to sets of characters with their weights; the last one changes fastest.
 fn combinations(spec: &str) -> Option<Vec<(Vec<char>, i64)>> {
     let mut sets = Vec::new();
     for part in spec.split([',', ';']).filter(|part| !part.is_empty()) {
@@ -165,7 +165,7 @@ fn combinations(spec: &str) -> Option<Vec<(Vec<char>, i64)>> {
     (!sets.is_empty()).then_some(sets)
 }
 
-/// A character of each set, the sets being the digits of a number.
+/// Returns a character of each set; the sets are the digits of a number.
 fn combination(sets: &[(Vec<char>, i64)], input: i64) -> String {
     let mut rest = input;
     let one = |(set, weight): &(Vec<char>, i64)| {
@@ -212,7 +212,7 @@ mod tests {
         ];
         let image = Image::of(&given).unwrap();
         assert_eq!((image.text.len(), image.size.of(5)), (3000, 10));
-        // The second kilobyte is that of the next seed.
+        // The second kilobyte comes from the next seed.
         let second: String = characters(b"abcdefghijklmnopqrstuvwxyz", 1).take(5).collect();
         assert_eq!(image.text[1024..1029], second);
         // The hash of 1 is 6292367497774912474, the int of it 488002522.

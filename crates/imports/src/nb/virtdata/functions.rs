@@ -1,5 +1,5 @@
-//! What a function of a recipe is: a row with its names, and what it comes to with the arguments of
-//! a call.
+//! Definition of a recipe's function: a row with its names, and the result for the arguments of a
+//! call.
 
 use std::sync::Arc;
 
@@ -8,9 +8,10 @@ use super::recipe::{Call, Fault};
 use super::value::{Ty, Val};
 use workload::virtdata::hash;
 
-/// The low 31 bits: how `int` flavours avoid negative numbers.
+/// The low 31 bits: `int` flavours use the mask to avoid negative numbers.
 pub(super) const INT_MASK: i64 = 0x7FFF_FFFF;
-/// Most characters, bytes or elements of a value: 64 Mi, as of a row of cassandra-stress.
+/// Maximum number of characters, bytes or elements of a value: 64 Mi, as for a row of
+/// cassandra-stress.
 const COUNT_MAX: i64 = 64 << 20;
 
 /// A function.
@@ -19,24 +20,24 @@ pub(super) struct Row {
     pub(super) make: Make,
 }
 
-/// The flavours of a call; None: the function does not take these arguments.
+/// The flavours of a call; `None` if the function does not take these arguments.
 pub(super) type Flavours = Option<Vec<Variant>>;
 
-/// What makes the flavours of a call.
+/// Builder of the flavours of a call.
 pub(super) enum Make {
-    /// Of the arguments alone.
+    /// From the arguments alone.
     Of(fn(&[Argument]) -> Flavours),
-    /// Such as reads files, notes what is done otherwise, or has mistakes of its own.
+    /// For functions that read files, record notes, or report their own mistakes.
     Asking(fn(&Call, &[Argument], &mut Env) -> Result<Flavours, Fault>),
 }
 
-/// A function of its arguments alone.
+/// Defines a function of its arguments alone.
 pub(super) const fn row(names: &'static [&'static str], make: fn(&[Argument]) -> Flavours) -> Row {
     let make = Make::Of(make);
     Row { names, make }
 }
 
-/// A function that needs more than its arguments.
+/// Defines a function that needs more than its arguments.
 pub(super) const fn asking(
     names: &'static [&'static str],
     make: fn(&Call, &[Argument], &mut Env) -> Result<Flavours, Fault>,
@@ -65,7 +66,7 @@ pub(crate) struct Variant {
     pub(crate) step: Step,
 }
 
-/// What is done to a value.
+/// A transformation of a value.
 #[derive(Clone)]
 pub(crate) struct Step(Arc<dyn Effect>);
 
@@ -73,7 +74,7 @@ trait Effect: Send + Sync {
     fn of<'a>(&'a self, value: Val<'a>) -> Val<'a>;
 }
 
-/// Something held, and what is done with it and a value.
+/// A state, and a function of it and a value.
 struct With<T, F>(T, F);
 
 impl<T, F> Effect for With<T, F>
@@ -98,7 +99,7 @@ pub(super) trait Whole: Fn(i64) -> i64 + Send + Sync + 'static {}
 impl<F: Fn(i64) -> i64 + Send + Sync + 'static> Whole for F {}
 
 impl Step {
-    /// An effect that gives what lies in something held, or is made of it.
+    /// Creates an effect that returns part of a state, or a value made from it.
     pub(super) fn with<T, F>(held: T, effect: F) -> Step
     where
         T: Send + Sync + 'static,
@@ -107,27 +108,27 @@ impl Step {
         Step(Arc::new(With(held, effect)))
     }
 
-    /// A function of a value.
+    /// Creates an effect from a function of a value.
     pub(super) fn of(effect: impl Fn(Val) -> Val + Send + Sync + 'static) -> Step {
         Step::with((), move |(), value| effect(value))
     }
 
-    /// A function of a number.
+    /// Creates an effect from a function of a number.
     pub(super) fn made(effect: impl Fn(i64) -> Val<'static> + Send + Sync + 'static) -> Step {
         Step::with((), move |(), value| effect(value.long()))
     }
 
-    /// A long of a number.
+    /// Creates an effect that returns a long for a number.
     pub(super) fn long(effect: impl Whole) -> Step {
         Step::made(move |x| Val::Long(effect(x)))
     }
 
-    /// An int of a number.
+    /// Creates an effect that returns an int for a number.
     pub(super) fn int(effect: impl Whole) -> Step {
         Step::made(move |x| Val::Int(effect(x) as i32))
     }
 
-    /// Always the same.
+    /// Creates an effect that always returns the same value.
     pub(super) fn fixed(value: Val<'static>) -> Step {
         Step::with(value, |value, _| value.clone())
     }
@@ -138,7 +139,7 @@ impl Step {
     }
 }
 
-/// A number that is fixed or another function's.
+/// A number that is fixed, or given by another function.
 #[derive(Clone, Debug)]
 pub(super) enum Count {
     Fixed(i64),
@@ -149,7 +150,7 @@ impl Count {
     pub(super) fn of(&self, input: i64) -> i64 {
         match self {
             Count::Fixed(count) => *count,
-            // What a function comes to is known only here.
+            // A function's result is known only here.
             Count::Of(recipe) => recipe.value(input).long().min(COUNT_MAX),
         }
     }
@@ -199,7 +200,7 @@ impl Argument {
         }
     }
 
-    /// All of them, if they are functions.
+    /// Returns the arguments as functions, if all of them are.
     pub(super) fn functions(given: &[Argument]) -> Option<Arc<[Recipe]>> {
         let recipes = given.iter().map(|given| match given {
             Argument::Function(recipe) => Some(recipe.clone()),
@@ -208,7 +209,7 @@ impl Argument {
         recipes.collect()
     }
 
-    /// A value that stands in a recipe.
+    /// Returns the value of a literal in a recipe.
     pub(super) fn constant(&self) -> Option<Val<'static>> {
         Some(match self {
             Argument::Int(v) => Val::Int(*v),
@@ -230,18 +231,18 @@ pub(super) fn flavour(input: Ty, output: Ty, step: Step) -> Variant {
     }
 }
 
-/// The same from each of some types.
+/// Returns the same flavour for each of some input types.
 pub(super) fn from(inputs: &[Ty], output: Ty, step: &Step) -> Flavours {
     let one = |input: &Ty| flavour(*input, output, step.clone());
     Some(inputs.iter().map(one).collect())
 }
 
-/// One flavour, that takes a cycle.
+/// Returns one flavour that takes a cycle.
 pub(super) fn cycle(output: Ty, step: Step) -> Flavours {
     Some(vec![flavour(Ty::Long, output, step)])
 }
 
-/// One flavour, of a number that is a cycle.
+/// Returns one flavour from a function of the cycle.
 pub(super) fn made(
     output: Ty,
     make: impl Fn(i64) -> Val<'static> + Send + Sync + 'static,
@@ -254,20 +255,20 @@ pub(super) fn hash_range(value: i64, (first, width): (i64, i64)) -> i64 {
     first.wrapping_add(hash(value as u64) as i64 % width)
 }
 
-/// From 0 to below 1, by the hash of a number.
+/// Returns a number from 0 to below 1, by the hash of a number.
 #[inline]
 pub(super) fn unit(value: i64) -> f64 {
     hash(value as u64) as f64 / 9_223_372_036_854_775_808.0
 }
 
-/// Of values with cumulative weights up to 1, the one that a number's hash falls on.
+/// Returns the value that a number's hash falls on; the cumulative weights go up to 1.
 pub(super) fn weighted<T>(values: &[(f64, T)], input: i64) -> &T {
     let unit = unit(input);
     let at = values.partition_point(|(cumulative, _)| unit >= *cumulative);
     &values[at.min(values.len() - 1)].1
 }
 
-/// `a:1.5;b:2` → values with cumulative weights up to 1; one without a weight has 1.
+/// Parses `a:1.5;b:2` to values with cumulative weights up to 1; the default weight is 1.
 pub(super) fn weights<T>(
     pairs: impl Iterator<Item: AsRef<str>>,
     value: impl Fn(&str) -> Option<T>,

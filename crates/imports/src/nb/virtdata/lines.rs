@@ -1,4 +1,4 @@
-//! Functions that draw lines and parts of files, or texts with weights.
+//! Functions that draw lines and parts of files, or weighted texts.
 
 use std::borrow::Cow;
 
@@ -13,7 +13,7 @@ use super::value::{Ty, Val};
 use workload::iot_data;
 use workload::virtdata::hash;
 
-/// Files of NoSQLBench that ours stand in for.
+/// Files of NoSQLBench that cassay replaces by its own.
 const STAND_INS: [&str; 3] = [
     "variable_words.txt",
     "lorem_ipsum_full.txt",
@@ -43,7 +43,7 @@ pub(super) const ROWS: &[Row] = &[
         beginning(call, given, env, |text, _| text)
     }),
     asking(&["FirstLines"], |call, given, env| {
-        // Of several lines NoSQLBench leaves out the last, and what ends the others.
+        // With several lines, NoSQLBench leaves out the last one, and the line breaks.
         let first = |text: String, lines: usize| text.lines().take((lines - 1).max(1)).collect();
         beginning(call, given, env, first)
     }),
@@ -73,7 +73,7 @@ pub(super) const ROWS: &[Row] = &[
     }),
 ];
 
-/// One of some lines, by the hash of a number.
+/// Returns one of some lines, by the hash of a number.
 pub(super) fn line(lines: Vec<Box<str>>) -> Step {
     Step::with(lines, |lines, value| {
         let index = hash_range(value.long(), (0, lines.len() as i64)) & INT_MASK;
@@ -81,7 +81,7 @@ pub(super) fn line(lines: Vec<Box<str>>) -> Step {
     })
 }
 
-/// `HashedLineToStringList(file, least, most)`: lines of a file, in a list.
+/// Makes a list of drawn lines of a file: `HashedLineToStringList(file, least, most)`.
 fn drawn_lines(
     kind: Ty,
     call: &Call,
@@ -108,7 +108,7 @@ fn drawn_lines(
     Ok(collections::sized(kind, Seed::Stepped, &given))
 }
 
-/// The begin of a file, always the same.
+/// Returns the beginning of a file, which is always the same.
 fn beginning(
     call: &Call,
     given: &[Argument],
@@ -125,7 +125,7 @@ fn beginning(
     Ok(from(&[Ty::Long, Ty::Object], Ty::Text, &step))
 }
 
-/// A part of a file, its size between two limits, by the hash of a number.
+/// Returns a part of a file, with a size between two limits, by the hash of a number.
 fn extract(file: &str, call: &Call, sizes: &[Argument], env: &mut Env) -> Result<Flavours, Fault> {
     let [Argument::Int(least), Argument::Int(most)] = sizes else {
         return Ok(None);
@@ -143,7 +143,7 @@ fn extract(file: &str, call: &Call, sizes: &[Argument], env: &mut Env) -> Result
         let input = value.long();
         let length = text.len() as i64;
         let size = (hash_range(input, (first, last - first + 1)) & INT_MASK) % length;
-        // A position is drawn from 2^31 as an int wraps it: the hash itself.
+        // NoSQLBench's bound of 2^31 wraps as an int, so the position is the hash itself.
         let position = (hash(input as u64) as i64 & INT_MASK) % (length - size);
         let part = &text[position as usize..(position + size) as usize];
         Val::Text(Cow::Borrowed(part))
@@ -151,7 +151,7 @@ fn extract(file: &str, call: &Call, sizes: &[Argument], env: &mut Env) -> Result
     Ok(cycle(Ty::Text, step))
 }
 
-/// The lines of a data file; at least one.
+/// Returns the lines of a data file; at least one.
 fn lines(file: &str, call: &Call, env: &mut Env) -> Result<Vec<Box<str>>, Fault> {
     let lines: Vec<Box<str>> = match file_text(file, call, env)? {
         Some(text) => text.lines().map(Box::from).collect(),
@@ -164,7 +164,7 @@ fn lines(file: &str, call: &Call, env: &mut Env) -> Result<Vec<Box<str>>, Fault>
     }
 }
 
-/// The content of a data file; None: ours stands in for NoSQLBench's.
+/// Returns the content of a data file; `None` if cassay's own replaces NoSQLBench's.
 fn file_text(file: &str, call: &Call, env: &mut Env) -> Result<Option<String>, Fault> {
     match (env.read)(file) {
         Ok(text) => Ok(Some(text)),

@@ -1,9 +1,9 @@
-//! Why some of NoSQLBench's functions are not here.
+//! Reasons why some of NoSQLBench's functions are missing.
 
 use super::recipe::{Call, Fault};
 use super::tables::TABLES;
 
-/// Functions that cannot be here, and why.
+/// Functions that are not possible here, with the reasons.
 const REFUSED: &[(&[&str], &str)] = &[
     (
         &["ThreadNum", "ThreadNumToInteger", "ThreadNumToLong"],
@@ -57,20 +57,20 @@ const REFUSED: &[(&[&str], &str)] = &[
     ),
 ];
 
-/// Why a function cannot be here.
+/// Returns the reason why a function is not possible here.
 pub(super) fn refused(name: &str) -> Option<&'static str> {
     let found = REFUSED.iter().find(|(names, _)| names.contains(&name));
     found.map(|(_, why)| *why)
 }
 
-/// The error for a function that is not here.
+/// Returns the error for a missing function.
 pub(super) fn unknown(call: &Call) -> Fault {
     let name = call.name.as_str();
     if let Some(why) = refused(name) {
         return Fault::new(format!("function {name} {why}"), call.at);
     }
     let mut fault = Fault::new(format!("function {name} is not known here"), call.at);
-    // A list of all of them would help nobody.
+    // A list of all functions would not help.
     let all = TABLES.into_iter().flatten().flat_map(|row| row.names);
     let near = yaml::did_you_mean(name, all.copied());
     fault.hint = near.filter(|hint| hint.starts_with("did"));

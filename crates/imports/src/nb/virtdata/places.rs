@@ -1,5 +1,5 @@
-//! Names of people and places for the functions that draw them. NoSQLBench draws them from tables
-//! of a census; ours are a few dozen well-known ones of the same shape.
+//! Names of people and places for the functions that draw them. NoSQLBench draws them from census
+//! tables; cassay has a few dozen well-known ones of the same form.
 
 use super::chain::Env;
 use super::functions::{Argument, Flavours, Row, asking, cycle};
@@ -69,7 +69,7 @@ fn words(text: &str) -> Vec<Box<str>> {
     text.split_whitespace().map(Box::from).collect()
 }
 
-/// Whole names of two lists whose lengths have no common divisor are all different.
+/// Returns full names: with list lengths that have no common divisor, all are different.
 fn full_names() -> Vec<Box<str>> {
     let (first, last) = (words(FIRST), words(LAST));
     let pairs = first.iter().cycle().zip(last.iter().cycle());

@@ -1,6 +1,6 @@
-//! The text of a binding recipe → calls: `Div(10); Mod(5L) -> int; ToString()`.
+//! Parses the text of a binding recipe into calls: `Div(10); Mod(5L) -> int; ToString()`.
 //!
-//! Every call keeps its byte offset, so that a mistake in a recipe is shown where it stands in the
+//! Every call keeps its byte offset, so that a mistake in a recipe is shown at its place in the
 //! file.
 
 /// A function with its arguments.
@@ -12,7 +12,7 @@ pub(crate) struct Call {
     pub(crate) args: Vec<Arg>,
     /// The type before `->` in front of the name.
     pub(crate) input: Option<String>,
-    /// The type after `->` behind the arguments.
+    /// The type after `->` following the arguments.
     pub(crate) output: Option<String>,
 }
 
@@ -28,7 +28,7 @@ pub(crate) enum Arg {
     Call(Call),
 }
 
-/// What is wrong with a recipe.
+/// A mistake in a recipe.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fault {
     pub(crate) message: String,
@@ -47,10 +47,10 @@ impl Fault {
     }
 }
 
-/// Functions within arguments of functions; deeper ones are no recipe that anybody writes.
+/// Maximum nesting of functions in arguments: deeper ones do not occur in real recipes.
 const DEPTH_MAX: usize = 16;
 
-/// Reads a recipe.
+/// Parses a recipe.
 pub(crate) fn parse(text: &str) -> Result<Vec<Call>, Fault> {
     let mut reader = Reader { text, at: 0 };
     let mut calls = Vec::new();
@@ -199,7 +199,7 @@ impl<'a> Reader<'a> {
         let mut escaped = false;
         for (offset, c) in self.rest().char_indices().skip(1) {
             if escaped {
-                // Only the quote and the backslash lose their backslash.
+                // Only the quote and the backslash can be escaped.
                 if c != quote && c != '\\' {
                     text.push('\\');
                 }

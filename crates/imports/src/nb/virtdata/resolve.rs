@@ -1,5 +1,5 @@
-//! The choice among the flavours of a recipe's functions, as virtdata chooses: what the next
-//! function takes decides first, the order of preference last.
+//! Chooses among the flavours of a recipe's functions, as virtdata does: first by the input of the
+//! next function, last by the order of preference.
 
 use super::chain::{Env, Recipe};
 use super::functions::{Argument, Variant};
@@ -15,12 +15,12 @@ impl Recipe {
         Self::of_calls(&parse(text)?, env)
     }
 
-    /// What a recipe saves and loads; nothing when it is none.
+    /// Returns the names that a recipe saves and loads; empty for an invalid one.
     pub(crate) fn uses(text: &str) -> Uses {
         parse(text).map_or_else(|_| Uses::default(), |calls| Uses::of(&calls))
     }
 
-    /// The recipe of what Cassandra makes of the value when it stands in a statement's text.
+    /// Adds the conversion that Cassandra applies to the value in a statement's text.
     pub(crate) fn written_as(mut self, typ: &CqlType) -> Recipe {
         self.steps.push(convert::written_as(typ));
         self.ty = self.value(0).ty();
@@ -47,7 +47,7 @@ impl Recipe {
     }
 }
 
-/// The flavours of a call that fit its arguments and stated types; never empty.
+/// Returns the flavours of a call that fit its arguments and stated types; never empty.
 fn candidates(call: &Call, env: &mut Env) -> Result<Vec<Variant>, Fault> {
     let mut given = Vec::with_capacity(call.args.len());
     for arg in &call.args {
@@ -118,7 +118,7 @@ fn choose(flavours: &mut [Vec<Variant>], wanted: Option<Ty>) {
     }
 }
 
-/// One step towards one flavour each of two neighbours; whether there was one to take.
+/// Narrows the flavours of two neighbours by one step; returns true if something changed.
 fn narrow(previous: &mut Vec<Variant>, next: &mut Vec<Variant>) -> bool {
     let outputs: Vec<Ty> = previous.iter().map(|v| v.output).collect();
     if next.iter().any(|v| outputs.contains(&v.input)) {
@@ -137,14 +137,14 @@ fn takes_any(variant: &Variant, outputs: &[Ty]) -> bool {
     outputs.iter().any(|output| output.widens_to(variant.input))
 }
 
-/// Keeps what `keeps` says; whether anything went.
+/// Keeps the flavours that `keeps` accepts; returns true if any was removed.
 fn retain(variants: &mut Vec<Variant>, keeps: impl Fn(&Variant) -> bool) -> bool {
     let before = variants.len();
     variants.retain(keeps);
     variants.len() < before
 }
 
-/// Keeps the preferred flavour; whether anything went.
+/// Keeps the preferred flavour; returns true if any was removed.
 fn prefer(variants: &mut Vec<Variant>) -> bool {
     variants.sort_by_key(|v| (v.input.rank(), v.output.rank()));
     let several = variants.len() > 1;

@@ -1,7 +1,7 @@
-//! What Save functions keep for Load functions.
+//! Storage of values that Save functions keep for Load functions.
 //!
-//! NoSQLBench keeps it for each thread. Here as there a value is that of the cycle at hand only if
-//! it was saved before in the same operation, so nothing else is let through: see [`Uses`].
+//! NoSQLBench keeps them per thread. There as here, a value belongs to the current cycle only if
+//! the same operation saved it before, so any other use is refused: see [`Uses`].
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -14,7 +14,7 @@ thread_local! {
     static SAVED: RefCell<HashMap<Box<str>, Val<'static>>> = RefCell::default();
 }
 
-/// Keeps a value under a name.
+/// Stores a value under a name.
 pub(super) fn save(name: &str, value: &Val) {
     SAVED.with_borrow_mut(|saved| {
         let value = value.clone().owned();
@@ -27,12 +27,12 @@ pub(super) fn save(name: &str, value: &Val) {
     });
 }
 
-/// The value that was last kept under a name.
+/// Returns the value last stored under a name.
 pub(super) fn load(name: &str) -> Option<Val<'static>> {
     SAVED.with_borrow(|saved| saved.get(name).cloned())
 }
 
-/// What a recipe saves, and what it loads that it has not saved before.
+/// Names that a recipe saves, and names that it loads without saving them first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Uses {
     pub(crate) saves: Vec<String>,
@@ -40,7 +40,7 @@ pub(crate) struct Uses {
 }
 
 impl Uses {
-    /// Those of calls, in the order in which they are made.
+    /// Returns the names of calls, in the order in which they are made.
     pub(super) fn of(calls: &[Call]) -> Uses {
         let mut uses = Uses::default();
         calls.iter().for_each(|call| uses.add(call));
@@ -65,7 +65,7 @@ impl Uses {
     }
 }
 
-/// What Save and Load take and give when their names do not say it.
+/// Types that Save and Load accept if their names do not state one.
 const ANY: [Ty; 5] = [Ty::Long, Ty::Int, Ty::Double, Ty::Text, Ty::Object];
 
 /// The functions that save.
@@ -121,7 +121,7 @@ fn loaded(given: &[Argument], types: &[Ty]) -> Flavours {
         [name, default] => (slot(std::slice::from_ref(name))?, default.constant()?),
         _ => return None,
     };
-    // What is loaded does not depend on what comes in.
+    // The loaded value does not depend on the input.
     let step = Step::of(move |_| load(&slot).unwrap_or_else(|| default.clone()));
     let one = |ty: &Ty| flavour(*ty, *ty, step.clone());
     let mut found: Vec<_> = types.iter().map(one).collect();

@@ -1,7 +1,7 @@
-//! All functions, by subject, and the one that a call means.
+//! All functions, by subject, and the lookup of a call's function.
 //!
-//! What must hold: what a function does stands in its row and nowhere else, so that none can be
-//! known and not done.
+//! The behaviour of a function is defined in its row and nowhere else, so that no function can be
+//! known but missing.
 
 use super::chain::Env;
 use super::functions::{Argument, Make, Row, Variant};
@@ -22,7 +22,7 @@ pub(super) const TABLES: [&[Row]; 10] = [
     state::LOADS,
 ];
 
-/// The flavours of a call that fit its arguments; perhaps none.
+/// Returns the flavours of a call that fit its arguments.
 pub(super) fn variants(
     call: &Call,
     given: &[Argument],
@@ -48,7 +48,7 @@ pub(super) fn variants(
 mod tests {
     use super::*;
 
-    /// A second row of a name would never be asked.
+    /// A second row with the same name would never be used.
     #[test]
     fn every_function_stands_in_one_row_and_is_not_refused_too() {
         let mut seen = std::collections::BTreeSet::new();

@@ -1,4 +1,4 @@
-//! Functions that make texts, of numbers, texts and other functions.
+//! Functions that make texts from numbers, texts and other functions.
 
 use std::sync::Arc;
 
@@ -72,7 +72,7 @@ fn to_text(value: Val) -> Val {
     }
 }
 
-/// A text of a text and of an argument.
+/// Returns a function of a text and of an argument.
 fn of_text(given: &[Argument], change: fn(&str, &str) -> String) -> Flavours {
     let [Argument::Text(arg)] = given else {
         return None;
@@ -97,7 +97,7 @@ fn template(call: &Call, given: &[Argument], _: &mut Env) -> Result<Flavours, Fa
     Ok(concatenated(template, functions, Seed::Same))
 }
 
-/// What the functions of a concatenation are given.
+/// Input of a concatenation's functions.
 #[derive(Clone, Copy)]
 enum Seed {
     Same,

@@ -1,17 +1,17 @@
-//! What functions of a recipe take and give: Java's types, as far as they can be told apart in
-//! Cassandra, and the conversions that happen between one function and the next.
+//! Input and output values of recipe functions: Java's types, as far as Cassandra distinguishes
+//! them, and the conversions between functions.
 //!
-//! Long because every type is written, sent and compared here.
+//! Long because every type is formatted, serialised and compared here.
 
 use std::borrow::Cow;
 
 use cql::template::append_value;
 use workload::decimal::Decimal;
 
-/// The type of what a function takes or gives.
+/// Type of a function's input or output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Ty {
-    // In the order in which virtdata prefers them when several flavours would do.
+    // In virtdata's order of preference, if several flavours fit.
     Long,
     Int,
     Float,
@@ -19,7 +19,7 @@ pub(crate) enum Ty {
     Bool,
     Byte,
     Text,
-    // All others are equal to it: objects.
+    // All other types are equivalent: objects.
     Object,
     Short,
     Uuid,
@@ -41,7 +41,7 @@ pub(crate) enum Ty {
 }
 
 impl Ty {
-    /// The types that a recipe can name after `->`, by Java's names.
+    /// Returns the type with a Java name, as in a recipe after `->`.
     pub(crate) fn named(name: &str) -> Option<Ty> {
         Some(match name {
             "long" | "java.lang.Long" | "Long" => Ty::Long,
@@ -74,7 +74,7 @@ impl Ty {
         })
     }
 
-    /// Java's name, for messages.
+    /// Returns Java's name, for messages.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Ty::Long => "long",
@@ -105,12 +105,12 @@ impl Ty {
         }
     }
 
-    /// Rank among the flavours of a function: lower is preferred.
+    /// Returns the rank among the flavours of a function: lower is preferred.
     pub(crate) fn rank(self) -> Ty {
         self.min(Ty::Object)
     }
 
-    /// Whether a value can be passed on without a loss: Java's widening.
+    /// Returns true if a value can be converted without loss: Java's widening.
     pub(crate) fn widens_to(self, to: Ty) -> bool {
         self == to
             || to == Ty::Object
@@ -134,12 +134,12 @@ pub(crate) enum Val<'a> {
     Double(f64),
     Bool(bool),
     Text(Cow<'a, str>),
-    /// The text of a number; most keys are that, and so none is allocated.
+    /// The text of a number; most keys are that, and no text is allocated for it.
     Digits(i64),
     Uuid([u8; 16]),
     /// Milliseconds since 1970: `Instant`.
     Millis(i64),
-    /// Milliseconds since 1970: `Date`, whose text is another one.
+    /// Milliseconds since 1970: `Date`, whose text has another format.
     Date(i64),
     /// Days since 1970.
     Day(i32),
@@ -168,7 +168,7 @@ pub(crate) enum Val<'a> {
 }
 
 impl<'a> Val<'a> {
-    /// The type of the value.
+    /// Returns the type of the value.
     pub(crate) fn ty(&self) -> Ty {
         match self {
             Val::Long(_) => Ty::Long,
@@ -195,7 +195,7 @@ impl<'a> Val<'a> {
         }
     }
 
-    /// The value without what it borrows.
+    /// Returns the value with its borrowed parts copied.
     pub(crate) fn owned(self) -> Val<'static> {
         let all = |items: Vec<Val<'a>>| items.into_iter().map(Val::owned).collect();
         match self {
@@ -235,7 +235,7 @@ impl<'a> Val<'a> {
         }
     }
 
-    /// Whether a set holds one of the two only: equal ones are one.
+    /// Returns true if the two values count as one in a set.
     pub(crate) fn is_same(&self, other: &Val) -> bool {
         match (self, other) {
             (Val::Digits(_), Val::Text(_)) | (Val::Text(_), Val::Digits(_)) => {
@@ -245,7 +245,7 @@ impl<'a> Val<'a> {
         }
     }
 
-    /// The value as the `long` that the next function takes.
+    /// Returns the value as a `long` for the next function.
     #[inline]
     pub(crate) fn long(&self) -> i64 {
         match self {
@@ -277,7 +277,7 @@ impl<'a> Val<'a> {
         }
     }
 
-    /// The value as text, as `String.valueOf` writes it.
+    /// Returns the value as text, as `String.valueOf` writes it.
     pub(crate) fn text(&self) -> Cow<'a, str> {
         match self {
             Val::Text(text) => text.clone(),
@@ -313,7 +313,7 @@ impl<'a> Val<'a> {
                 days,
                 nanos,
             } => write!(out, "{months}mo{days}d{nanos}ns"),
-            // As Java has it for an address without a name.
+            // Java's format for an address without a name.
             Val::Inet([a, b, c, d]) => write!(out, "/{a}.{b}.{c}.{d}"),
             Val::Bytes(bytes) => bytes.iter().try_for_each(|b| write!(out, "{b:02x}")),
             Val::List(items) | Val::Set(items) => {
@@ -337,7 +337,7 @@ impl<'a> Val<'a> {
         };
     }
 
-    /// Appends `[int length][bytes]` as the driver serialises a value of this type.
+    /// Appends `[int length][bytes]`, as the driver serialises a value of this type.
     pub(crate) fn append(&self, out: &mut Vec<u8>) {
         match self {
             Val::Long(v) | Val::Millis(v) | Val::Date(v) | Val::Time(v) => {
@@ -406,7 +406,7 @@ impl<'a> Val<'a> {
     }
 }
 
-/// Begins a collection of so many entries; where its length stands.
+/// Begins a collection of `entries` entries; returns the position of its length.
 fn begin(entries: usize, out: &mut Vec<u8>) -> usize {
     let start = out.len();
     out.extend_from_slice(&[0; 4]);
@@ -414,13 +414,13 @@ fn begin(entries: usize, out: &mut Vec<u8>) -> usize {
     start
 }
 
-/// Writes the length of what stands behind it.
+/// Writes the length of the bytes after it.
 fn end(start: usize, out: &mut [u8]) {
     let length = (out.len() - start - 4) as u32;
     out[start..start + 4].copy_from_slice(&length.to_be_bytes());
 }
 
-/// Two's complement without the leading bytes that only repeat the sign.
+/// Returns the two's complement without leading bytes that only repeat the sign.
 fn shortest(bytes: &[u8; 8]) -> &[u8] {
     let repeats = |at: &usize| {
         let sign = (bytes[at + 1] as i8) < 0;
@@ -430,7 +430,7 @@ fn shortest(bytes: &[u8; 8]) -> &[u8] {
     &bytes[from..]
 }
 
-/// Java's text of a decimal number.
+/// Formats a decimal number like Java.
 fn decimal(unscaled: i64, scale: i32) -> String {
     let digits = unscaled.unsigned_abs().to_string();
     let sign = if unscaled < 0 { "-" } else { "" };
@@ -449,8 +449,8 @@ fn decimal(unscaled: i64, scale: i32) -> String {
     format!("{sign}{first}{point}{rest}E{exponent:+}")
 }
 
-/// Java's text of a floating-point number: plain from 1e-3 to below 1e7, else with an exponent.
-/// `scientific` is the shortest text of it in scientific notation.
+/// Formats a floating-point number like Java: plain from 1e-3 to below 1e7, otherwise with an
+/// exponent. `scientific` is its shortest text in scientific notation.
 fn java_float(value: f64, scientific: String) -> String {
     if value.is_nan() {
         return "NaN".to_owned();

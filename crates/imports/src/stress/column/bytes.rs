@@ -1,16 +1,16 @@
-//! How large a row may become, before one of its values is made.
+//! Computes the maximum size of a row, before one of its values is made.
 
 use super::{Column, Kind};
 
-/// The largest row that is made. A server refuses one of over half a segment of its commit log,
-/// which is 16 MiB unless `commitlog_segment_size` says more.
+/// Maximum size of a row that is made. A server refuses rows over half a segment of its commit log,
+/// which is 16 MiB unless `commitlog_segment_size` is larger.
 pub(crate) const ROW_BYTES_MAX: u64 = 64 << 20;
 
-/// Bytes of a cell's length.
+/// Bytes of a cell's length field.
 const LENGTH_BYTES: u64 = 4;
 
 impl Column {
-    /// The most bytes that a value may have.
+    /// Returns the maximum size of a value, bytes.
     pub(crate) fn bytes_max(&self) -> u64 {
         let size = self.size.max().max(0) as u64;
         let cell = |of: &Column| LENGTH_BYTES.saturating_add(of.bytes_max());
@@ -20,13 +20,13 @@ impl Column {
             Kind::Map(key, value) => size.saturating_mul(cell(key).saturating_add(cell(value))),
             Kind::Tuple(fields) => fields.iter().map(cell).fold(0, u64::saturating_add),
             Kind::Vector(of, count, _) => u64::from(*count).saturating_mul(cell(of)),
-            // The longest of the rest is a number of any size, here of 64 bits, with a scale.
+            // The longest of the rest is a varint, here of 64 bits, with a scale.
             _ => 16,
         }
     }
 }
 
-/// Why no row of these columns can be made, where it may become larger than any server takes.
+/// Returns an error if a row of these columns could be larger than any server accepts.
 pub(crate) fn too_large<'a>(columns: impl Iterator<Item = &'a Column> + Clone) -> Option<String> {
     let row = columns.clone().map(Column::bytes_max).fold(0, u64::saturating_add);
     let largest = columns
@@ -54,7 +54,7 @@ mod tests {
         Column::of_profile("c", typ, spec)
     }
 
-    /// `size=fixed(9000000000000000000)` ended the process, where memory was asked for.
+    /// `size=fixed(9000000000000000000)` used to end the process when memory was requested.
     #[test]
     fn sizes_that_no_server_takes_are_told_before_memory_is_asked_for() {
         let list = CqlType::List(Box::new(CqlType::Text));

@@ -1,9 +1,9 @@
-//! The elements of a set, or the entries of a map, in the order in which Cassandra keeps them.
+//! The elements of a set, or the entries of a map, in Cassandra's order.
 //!
 //! A profile may ask for sets of thousands of elements, and every operation makes its own. So all
-//! of them lie in one buffer, and each has a number that is compared first. A row with 9,000
-//! integers of which 100 differ takes 2.1 ms of a CPU so, and took 4.0 ms with a buffer for each
-//! element and comparisons by their bytes (development profile, 1,250 rows more or less).
+//! of them are in one buffer, and each has a number that is compared first. A row with 9,000
+//! integers, of which 100 differ, takes 2.1 ms of CPU time. It took 4.0 ms with a buffer for each
+//! element and comparisons of their bytes (development profile, about 1,250 rows).
 
 use super::order::{compare, is_told_by_key, key};
 use super::{Column, Kind, append_cell};
@@ -12,14 +12,14 @@ use std::cmp::Ordering;
 /// Elements, in the order in which they were made.
 #[derive(Default)]
 pub(super) struct Elements {
-    /// All bytes, one element behind the other.
+    /// All bytes, one element after another.
     bytes: Vec<u8>,
     spans: Vec<Span>,
-    /// Whether each has a value behind its key.
+    /// True if each has a value after its key.
     are_entries: bool,
 }
 
-/// Where an element is: its key, for a set all of it, and behind that a map's value.
+/// Position of an element: its key (for a set, all of it), followed by a map's value.
 #[derive(Clone, Copy)]
 struct Span {
     order: u128,
@@ -29,7 +29,7 @@ struct Span {
 }
 
 impl Elements {
-    /// So many elements of `key`, each with one of `value` behind it.
+    /// Makes `count` elements of `key`, each followed by one of `value`.
     pub(super) fn made(count: i64, key: &mut Column, mut value: Option<&mut Column>) -> Elements {
         let mut all = Elements {
             are_entries: value.is_some(),
@@ -56,13 +56,13 @@ impl Elements {
         });
     }
 
-    /// Appends them as a set or a map has them: their number, then each once, in order. Of those
-    /// with one key the first that was made stays.
+    /// Appends them in the form of a set or a map: their number, then each once, in order. Of
+    /// elements with equal keys, the first one made stays.
     pub(super) fn append_once(mut self, kind: &Kind, out: &mut Vec<u8>) {
         let bytes = &self.bytes;
         let key_of = |one: &Span| &bytes[one.begin..one.key_end];
         let is_told = is_told_by_key(kind);
-        // Stable: what is equal stays in the order in which it was made.
+        // Stable: equal elements stay in the order in which they were made.
         self.spans.sort_by(|a, b| match a.order.cmp(&b.order) {
             Ordering::Equal if !is_told => compare(kind, key_of(a), key_of(b)),
             order => order,

@@ -1,7 +1,7 @@
-//! The order in which Cassandra keeps the elements of sets and the keys of maps, by their type.
+//! Cassandra's order of elements of sets and keys of maps, by type.
 //!
-//! What must hold: a set that was written comes back as the same bytes, so its elements are made in
-//! this order. Most types are ordered as their bytes are; numbers are not, for their sign.
+//! A set that was written is read back as the same bytes, so its elements are written in this
+//! order. Most types are ordered by their bytes; numbers are not, because of their sign.
 
 use std::cmp::Ordering;
 
@@ -12,9 +12,9 @@ pub(super) fn compare(kind: &Kind, a: &[u8], b: &[u8]) -> Ordering {
     match kind {
         Kind::Integer(_) | Kind::Timestamp => signed(a, b),
         Kind::Varint => varint(a, b),
-        // All of scale 0, which the first four bytes say.
+        // All have scale 0, in the first four bytes.
         Kind::Decimal => varint(a.get(4..).unwrap_or(a), b.get(4..).unwrap_or(b)),
-        // As Java compares them: by sign, then by the rest of the bits.
+        // As Java compares them: by sign, then by the other bits.
         Kind::Float | Kind::Double => float(a).cmp(&float(b)),
         Kind::Uuid | Kind::Timeuuid => uuid(a).cmp(&uuid(b)),
         Kind::List(element) | Kind::Set(element) => {
@@ -40,10 +40,10 @@ pub(super) fn compare(kind: &Kind, a: &[u8], b: &[u8]) -> Ordering {
     }
 }
 
-/// A number by which values of a type are compared first: of two values, the one with the smaller
-/// number is the smaller. Equal numbers say nothing, unless [`is_told_by_key`].
+/// Returns a number by which values of a type are compared first: the value with the smaller number
+/// is the smaller. Equal numbers decide nothing, unless [`is_told_by_key`].
 pub(super) fn key(kind: &Kind, bytes: &[u8]) -> u128 {
-    /// Makes numbers with a sign ones without, in the same order.
+    /// Maps signed numbers to unsigned ones in the same order.
     fn unsigned(number: i128) -> u128 {
         (number as u128) ^ (1 << 127)
     }
@@ -61,7 +61,7 @@ pub(super) fn key(kind: &Kind, bytes: &[u8]) -> u128 {
     }
 }
 
-/// Whether two values of a type with equal [`key`]s are equal.
+/// Returns true if two values of a type with equal [`key`]s are equal.
 pub(super) fn is_told_by_key(kind: &Kind) -> bool {
     match kind {
         Kind::Integer(_) | Kind::Timestamp | Kind::Varint => true,
@@ -72,7 +72,7 @@ pub(super) fn is_told_by_key(kind: &Kind) -> bool {
     }
 }
 
-/// The first 16 bytes as a number; those that are missing are zeros.
+/// Returns the first 16 bytes as a number, padded with zeros.
 fn head(bytes: &[u8]) -> u128 {
     let mut first = [0; 16];
     let count = bytes.len().min(first.len());
@@ -80,13 +80,13 @@ fn head(bytes: &[u8]) -> u128 {
     u128::from_be_bytes(first)
 }
 
-/// Two numbers of the same width.
+/// Compares two signed numbers of the same width.
 fn signed(a: &[u8], b: &[u8]) -> Ordering {
     let is_negative = |bytes: &[u8]| bytes.first().is_some_and(|byte| byte & 0x80 != 0);
     is_negative(b).cmp(&is_negative(a)).then_with(|| a.cmp(b))
 }
 
-/// Two numbers of the fewest bytes each.
+/// Compares two signed numbers of minimal width.
 fn varint(a: &[u8], b: &[u8]) -> Ordering {
     number(a).cmp(&number(b))
 }
@@ -103,7 +103,7 @@ fn float(bytes: &[u8]) -> i128 {
     if bits < 0 { bits ^ below } else { bits }
 }
 
-/// The version first; those of version 1 by their time; then the bytes.
+/// Returns the sort key of a UUID: the version, then for version 1 the time, then the bytes.
 fn uuid(bytes: &[u8]) -> (u64, u64, u128) {
     let bits = number(bytes) as u128;
     let high = (bits >> 64) as u64;
@@ -112,7 +112,8 @@ fn uuid(bytes: &[u8]) -> (u64, u64, u128) {
     (version, if version == 1 { time } else { 0 }, bits)
 }
 
-/// Values with their lengths, one after another: the first that differ decide, then the number.
+/// Compares sequences of values with lengths: by the first difference, then by the number of
+/// values.
 fn cells<'a>(kind: impl Fn(usize) -> &'a Kind, mut a: &[u8], mut b: &[u8]) -> Ordering {
     let mut at = 0;
     loop {
@@ -194,7 +195,7 @@ mod tests {
         assert!(compared > 50, "{compared}");
     }
 
-    /// The number that is compared first never contradicts the comparison.
+    /// The number that is compared first must never contradict the comparison.
     #[test]
     fn the_number_of_a_value_is_in_the_order_of_the_values() {
         for name in [
@@ -231,7 +232,7 @@ mod tests {
                 }
             }
         }
-        // What has a common beginning, what is longer by zeros, and what is empty.
+        // Texts with a common beginning, texts longer by zeros, and empty ones.
         let texts: [&[u8]; 6] = [
             b"",
             b"\0",
@@ -248,7 +249,7 @@ mod tests {
         }
     }
 
-    /// As a buffer for each element and one sort by the comparison made them.
+    /// The result equals that of a buffer for each element and one sort by the comparison.
     #[test]
     fn large_sets_have_each_element_once_in_order() {
         for name in ["int", "text", "timeuuid", "double"] {
@@ -276,7 +277,7 @@ mod tests {
                 values.windows(2).all(|pair| in_order(pair) == Ordering::Less),
                 "{name}"
             );
-            // Doubles are drawn between the numbers of the population.
+            // Doubles are drawn continuously between the numbers of the population.
             let most = if name == "double" { 900 } else { 100 };
             assert!((50..=most).contains(&values.len()), "{name}");
         }

@@ -1,15 +1,15 @@
-//! What cassandra-stress draws from generators that it does not seed, so that each of its runs has
-//! something else: the sizes of collections, how many time-based UUIDs a level has, and where in a
-//! quantum of QEXTREME a value is, whatever it is drawn for. Here they follow from the seed, and
-//! rows of its own that are read must not be found wrong for them.
+//! Knows which values cassandra-stress draws from unseeded generators, so that each of its runs
+//! differs. These are the sizes of collections, the number of time-based UUIDs on a level, and the
+//! position within a quantum of QEXTREME. Here they follow from the seed. Rows written by
+//! cassandra-stress must not be reported as wrong because of them.
 //!
-//! All distributions of 3.11.4 were looked through: FIXED, UNIFORM, GAUSSIAN, EXP, EXTREME and SEQ,
-//! with ~ or without, draw only what they are seeded for.
+//! All distributions of 3.11.4 were examined: FIXED, UNIFORM, GAUSSIAN, EXP, EXTREME and SEQ, with
+//! or without ~, draw only from seeded generators.
 
 use super::{Column, Kind};
 
 impl Column {
-    /// What is our own about the column, if cassandra-stress would refuse or not repeat it.
+    /// Returns true if cassandra-stress would refuse the column, or not repeat its values.
     pub(crate) fn is_own(&self) -> bool {
         match &self.kind {
             Kind::Map(..) | Kind::Tuple(_) | Kind::Vector(..) | Kind::Duration => true,
@@ -22,19 +22,19 @@ impl Column {
         }
     }
 
-    /// Whether the tool has another number of values of a level in each run: of time-based UUIDs
-    /// it seeds the times only.
+    /// Returns true if the tool has another number of values on a level in each run: for time-based
+    /// UUIDs it seeds only the times.
     pub(crate) fn has_unseeded_count(&self) -> bool {
         let times_only = matches!(self.kind, Kind::Timeuuid) && !self.cluster.is_fixed();
         times_only || self.cluster.is_half_seeded()
     }
 
-    /// Whether the tool has a collection of another size in each run.
+    /// Returns true if the tool's collections have another size in each run.
     pub(crate) fn has_unseeded_size(&self) -> bool {
         matches!(self.kind, Kind::List(_) | Kind::Set(_)) && !self.size.is_fixed()
     }
 
-    /// Whether the tool has another value in each run.
+    /// Returns true if the tool has another value in each run.
     pub(crate) fn has_unseeded_value(&self) -> bool {
         let inner = match &self.kind {
             Kind::List(inner) | Kind::Set(inner) => inner.has_unseeded_value(),
@@ -43,20 +43,20 @@ impl Column {
         inner || self.identity.is_half_seeded()
     }
 
-    /// Whether the tool has a text or blob of another size in each run.
+    /// Returns true if the tool's texts or blobs have another size in each run.
     pub(crate) fn has_unseeded_length(&self) -> bool {
         matches!(self.kind, Kind::Text | Kind::Blob) && self.size.is_half_seeded()
     }
 
-    /// Whether `cell` is the value `made`, or a collection that has as much of it as its size
-    /// allows: elements are seeded, so that the shorter list begins the longer one and the smaller
-    /// set is part of the larger one.
+    /// Returns true if `cell` is the value `made`, or a collection that agrees with it as far as
+    /// its size allows. Elements are seeded, so the shorter list begins the longer one, and the
+    /// smaller set is part of the larger one.
     pub(crate) fn may_be(&self, made: &[u8], cell: &[u8]) -> bool {
         if made == cell || self.has_unseeded_value() {
             return true;
         }
         if self.has_unseeded_length() {
-            // The bytes are seeded, however many there are of them.
+            // The bytes are seeded, however many there are.
             return made.iter().zip(cell).all(|(a, b)| a == b);
         }
         if !self.has_unseeded_size() {
@@ -76,7 +76,7 @@ impl Column {
         small.iter().all(|element| large.contains(element))
     }
 
-    /// Whether Cassandra may return none for `made`: an empty collection is none.
+    /// Returns true if Cassandra may return null for `made`: an empty collection is null.
     pub(crate) fn may_be_none(&self, made: &[u8]) -> bool {
         match self.kind {
             Kind::List(_) | Kind::Set(_) | Kind::Map(..) => {
@@ -87,7 +87,7 @@ impl Column {
     }
 }
 
-/// The elements of a list or set.
+/// Returns the elements of a list or set.
 fn elements(cell: &[u8]) -> Option<Vec<&[u8]>> {
     let (count, mut rest) = cell.split_first_chunk::<4>()?;
     let mut elements = Vec::new();

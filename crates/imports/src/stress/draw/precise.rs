@@ -1,17 +1,18 @@
-//! Logarithms and powers rounded to the nearest number.
+//! Logarithms and powers, rounded to the nearest double.
 //!
-//! Commons Math, with which cassandra-stress draws, computes them with more digits than a double
-//! has, so that what it returns is the nearest double but for the rarest cases. The usual
-//! functions are off by one bit one time in fourteen, which shows in columns of doubles. Here a
-//! number is the sum of two, of which the second holds the digits behind the first.
+//! Commons Math, which cassandra-stress uses, computes them with more digits than a double has, so
+//! its result is almost always the nearest double. The usual functions are off by one bit one time
+//! in fourteen, which shows in columns of doubles. Here a number is the sum of two doubles: the
+//! second holds the digits after those of the first.
 
 use std::f64::consts::LN_2;
 
-/// The digits of ln 2 behind those of a double.
+/// The digits of ln 2 after those of a double.
 const LN_2_REST: f64 = 2.319_046_813_846_3e-17;
-/// The series of the exponential is summed of an argument divided by 2 so many times.
+/// Number of times that the exponential's argument is halved before its series is summed.
 const HALVINGS: i32 = 6;
-/// Terms of the series: the argument is below 0.006, its 14th power over 14! below 1e-42.
+/// Number of terms of the series: the argument is below 0.006, and its 14th power over 14! below
+/// 1e-42.
 const TERMS: u32 = 14;
 
 /// A number of about 32 digits.
@@ -19,7 +20,7 @@ const TERMS: u32 = 14;
 struct Long(f64, f64);
 
 impl Long {
-    /// The exact sum of two numbers.
+    /// Returns the exact sum of two numbers.
     fn sum(a: f64, b: f64) -> Long {
         let sum = a + b;
         let from_b = sum - a;
@@ -43,14 +44,14 @@ impl Long {
         Long::sum(first, rest / divisor)
     }
 
-    /// e to the power of this.
+    /// Returns e to the power of this.
     fn exp(self) -> Long {
         let twos = (self.0 / LN_2).round();
         let ln_2 = Long(LN_2, LN_2_REST).times(Long(-twos, 0.0));
         let scale = libm::ldexp(1.0, -HALVINGS);
         let Long(high, low) = self.plus(ln_2);
         let small = Long(high * scale, low * scale);
-        // e^x - 1, so that no digits are lost to the 1 while it is squared.
+        // e^x - 1, so that squaring loses no digits to the 1.
         let mut less = Long(0.0, 0.0);
         for term in (1..=TERMS).rev() {
             less = less.plus(Long(1.0, 0.0)).times(small).over(f64::from(term));
@@ -65,7 +66,7 @@ impl Long {
         )
     }
 
-    /// The natural logarithm of this, which is near `guess`.
+    /// Returns the natural logarithm of this, which is near `guess`.
     fn ln(self, guess: f64) -> Long {
         let Long(high, low) = self.times(Long(-guess, 0.0).exp()).plus(Long(-1.0, 0.0));
         let error = high + low;
@@ -73,7 +74,7 @@ impl Long {
     }
 }
 
-/// The natural logarithm of `x`.
+/// Returns the natural logarithm of `x`.
 pub(super) fn ln(x: f64) -> f64 {
     if x > 0.0 && x.is_finite() {
         Long(x, 0.0).ln(libm::log(x)).0
@@ -82,7 +83,7 @@ pub(super) fn ln(x: f64) -> f64 {
     }
 }
 
-/// `x` to the power of `y`, for x of 0 and more.
+/// Returns `x` to the power of `y`, for x of 0 and more.
 pub(super) fn pow(x: f64, y: f64) -> f64 {
     let guess = libm::pow(x, y);
     if x <= 0.0 || !guess.is_normal() {

@@ -1,8 +1,8 @@
-//! java.util.Random, and what Commons Math draws from it.
+//! java.util.Random, and Commons Math's random variates from it.
 
 const MULTIPLIER: u64 = 0x5_DEEC_E66D;
 const MASK: u64 = (1 << 48) - 1;
-/// Terms of the exponential's q; beyond this many they no longer differ from 1.
+/// Number of terms of the exponential's q; further terms do not differ from 1.
 const EXPONENTIAL_TERMS: usize = 16;
 
 /// The generator of `java.util.Random`.
@@ -24,7 +24,7 @@ impl JavaRandom {
         self.state >> (48 - count)
     }
 
-    /// Leaves out what so many calls of [`JavaRandom::bits`] give, in steps of powers of two.
+    /// Skips the results of `calls` calls of [`JavaRandom::bits`], in steps of powers of two.
     pub(super) fn skip(&mut self, mut calls: u64) {
         let (mut multiplier, mut addend) = (MULTIPLIER, 11u64);
         while calls > 0 {
@@ -37,13 +37,13 @@ impl JavaRandom {
         }
     }
 
-    /// Uniform in [0, 1).
+    /// Returns a number that is uniform in [0, 1).
     pub(crate) fn unit(&mut self) -> f64 {
         let high = self.bits(26) << 27;
         (high + self.bits(27)) as f64 * (1.0 / 9_007_199_254_740_992.0)
     }
 
-    /// Marsaglia's polar method, in pairs.
+    /// Returns a gaussian by Marsaglia's polar method, in pairs.
     pub(super) fn gaussian(&mut self) -> f64 {
         if let Some(spare) = self.spare.take() {
             return spare;
@@ -59,7 +59,7 @@ impl JavaRandom {
         }
     }
 
-    /// Ahrens and Dieter's algorithm SA, with mean 1.
+    /// Returns an exponential variate with mean 1, by Ahrens and Dieter's algorithm SA.
     pub(super) fn exponential(&mut self) -> f64 {
         let q = exponential_q();
         let ln2 = std::f64::consts::LN_2;
@@ -84,7 +84,7 @@ impl JavaRandom {
     }
 }
 
-/// Partial sums of ln2^k / k!.
+/// Returns the partial sums of ln2^k / k!.
 fn exponential_q() -> [f64; EXPONENTIAL_TERMS] {
     let ln2 = std::f64::consts::LN_2;
     let (mut term, mut sum) = (1.0, 0.0);

@@ -1,8 +1,8 @@
-//! Draws against those of the tool, and texts that are no distributions.
+//! Tests draws against those of the tool, and texts that are not distributions.
 
 use super::*;
 
-/// From org.apache.cassandra.stress.settings.OptionDistribution of 3.11.4: average, and the
+/// Output of org.apache.cassandra.stress.settings.OptionDistribution of 3.11.4: average, and the
 /// first eight values of seed 42.
 #[rustfmt::skip]
 const DRAWN: [(&str, i64, [i64; 8]); 13] = [
@@ -90,7 +90,7 @@ proptest::proptest! {
         if let Ok(mut dist) = Dist::parse(&text) {
             dist.set_seed(1);
             let value = dist.next();
-            // A sequence may begin below its range, see above.
+            // A sequence may begin below its range, as above.
             let value = if text.contains("seq") { dist.min } else { value };
             proptest::prop_assert!((dist.min..=dist.max()).contains(&value), "{text}: {value}");
             dist.average();
@@ -111,8 +111,8 @@ const WRONG: [&str; 9] = [
     "uniform(-9223372036854775808..9223372036854775807)",
 ];
 
-/// `distribution min max average`, then for each of the seeds four values and the bits of the first
-/// as a double, as org.apache.cassandra.stress.settings.OptionDistribution of 3.11.4 has them.
+/// Output of org.apache.cassandra.stress.settings.OptionDistribution of 3.11.4: `distribution min
+/// max average`, then for each of the seeds four values and the bits of the first as a double.
 const DRAWS: &str = include_str!("draws.txt");
 
 #[test]

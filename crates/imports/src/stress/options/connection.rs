@@ -1,7 +1,7 @@
-//! `-mode`, `-node`, `-port`, `-transport`, `-credentials-file`, `-jmx`: who is asked, and how to
-//! get in.
+//! Parses `-mode`, `-node`, `-port`, `-transport`, `-credentials-file`, `-jmx`: the nodes to
+//! contact, and the login.
 //!
-//! What must hold: a secret is kept as [`Secret`] and in no message.
+//! A secret is held only as a [`Secret`], and appears in no message.
 
 use cql::Compression;
 use yaml::{Diagnostics, Place};
@@ -12,39 +12,39 @@ use crate::stress::command::Groups;
 use crate::stress::params::{KnownParam, Params, known};
 use crate::stress::values;
 
-/// Who is asked, and how to get in.
+/// Nodes to contact, and the login.
 #[derive(Clone, Debug)]
 pub struct Connect {
-    /// How statements are sent.
+    /// Form in which statements are sent.
     pub style: Style,
-    /// The name of the user.
+    /// User name.
     pub user: Option<String>,
     /// The password, which is never shown.
     pub password: Option<Secret>,
     /// Compression of frames.
     pub compression: Option<Compression>,
-    /// Connections to each node, if that was said.
+    /// Connections to each node, if stated.
     pub connections_per_node: Option<u32>,
-    /// The nodes, `host` or `host:port`; none: this machine.
+    /// Nodes, `host` or `host:port`; if empty, this machine.
     pub nodes: Vec<String>,
-    /// A file that names the nodes, one per line.
+    /// File that names the nodes, one per line.
     pub nodes_file: Option<(String, Place)>,
-    /// Only nodes of this data centre are asked.
+    /// Data centre whose nodes alone are contacted.
     pub datacenter: Option<String>,
-    /// CQL port, if that was said.
+    /// CQL port, if stated.
     pub port: Option<u16>,
-    /// Whether connections are encrypted.
+    /// True if connections are encrypted.
     pub tls: bool,
-    /// A properties file with names and passwords.
+    /// Properties file with names and passwords.
     pub credentials_file: Option<(String, Place)>,
 }
 
-/// How statements are sent.
+/// Form in which statements are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Style {
     /// Prepared once.
     Prepared,
-    /// With their text each time.
+    /// As text each time.
     Unprepared,
 }
 
@@ -157,7 +157,7 @@ pub(crate) const CREDENTIALS: [KnownParam; 0] = [];
 pub(crate) fn read(groups: &mut Groups, notes: &mut Vec<String>, d: &mut Diagnostics) -> Connect {
     let mode = params_or_none("-mode", groups, &MODE, d);
     let (nodes, nodes_file, datacenter) = nodes(groups, notes, d);
-    // The tool has one process for all of them; they are divided among our workers.
+    // The tool has one process for all connections; here they are divided among the workers.
     let connections = |text: &str| values::number(text, (1, 1024)).map(|n| n as u32);
     Connect {
         style: style(&mode, notes, d),

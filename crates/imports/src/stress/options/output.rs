@@ -1,4 +1,5 @@
-//! `-log`, `-graph`, `-reporting`, `-tokenrange`: what is shown while it runs and kept afterwards.
+//! Parses `-log`, `-graph`, `-reporting`, `-tokenrange`: output during the run, and files
+//! afterwards.
 
 use core::time::Duration;
 
@@ -9,35 +10,35 @@ use crate::stress::command::Groups;
 use crate::stress::params::{KnownParam, Params, known};
 use crate::stress::values;
 
-/// What is shown and kept.
+/// Output options.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Output {
-    /// How much is said.
+    /// Verbosity of the output.
     pub level: Level,
-    /// Whether the block `Results:` is left out.
+    /// True if the block `Results:` is left out.
     pub no_summary: bool,
-    /// Whether settings are not listed at the start.
+    /// True if settings are not listed at the start.
     pub no_settings: bool,
-    /// Where the text goes besides.
+    /// Additional file for the text.
     pub file: Option<String>,
-    /// Where histograms go.
+    /// File for histograms.
     pub hdr_file: Option<String>,
     /// Time between two lines.
     pub interval: Duration,
-    /// Lines between two headers, if the header is to be repeated.
+    /// Time between two headers, if the header is repeated.
     pub header_every: Option<Duration>,
-    /// Parts that every token range is split into.
+    /// Number of parts of every token range.
     pub token_range_split: u32,
-    /// Whether token ranges begin again behind the last.
+    /// True if token ranges start again after the last.
     pub token_range_wrap: bool,
 }
 
-/// How much is said.
+/// Verbosity of the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
-    /// Next to nothing.
+    /// Almost nothing.
     Minimal,
-    /// As usual.
+    /// The default.
     Normal,
     /// Everything is written.
     Verbose,
@@ -95,7 +96,7 @@ pub(crate) const TOKEN_RANGE: [KnownParam; 2] = [
     ),
 ];
 
-/// Parameters that do nothing here, and what there is instead.
+/// Parameters without effect here, and their replacement.
 type Silent = (&'static str, &'static str, &'static str);
 
 const LINES: &str =
@@ -129,7 +130,7 @@ const TOKEN_RANGE_SILENT: [Silent; 2] = [
     ("-tokenrange", "split-factor=", RANGES),
 ];
 
-/// Notes those that were given.
+/// Records notes for those that were given.
 fn silent(params: &Params, all: &[Silent], notes: &mut Vec<String>) {
     for (option, form, instead) in all.iter().filter(|(_, form, _)| params.has(form)) {
         notes.push(format!("`{option} {form}` has no effect: {instead}."));
@@ -141,7 +142,8 @@ pub(crate) fn read(groups: &mut Groups, notes: &mut Vec<String>, d: &mut Diagnos
     let reporting = params_or_none("-reporting", groups, &REPORTING, d);
     let ranges = params_or_none("-tokenrange", groups, &TOKEN_RANGE, d);
     if let Some((option, words)) = groups.take("-graph") {
-        // A title of several words is several words here: the tool joins and splits them all.
+        // A title of several words becomes several words here: the tool joins and splits all of
+        // them.
         let graph = Params::read("-graph", option.place(), words, &GRAPH, true, d);
         if !graph.has("file=") {
             let hint = Some("write for example -graph file=run.html".to_owned());

@@ -1,4 +1,4 @@
-//! `-schema`: the predefined keyspace and tables, and the statements that make them.
+//! Parses `-schema`: the predefined keyspace and tables, and the statements that create them.
 
 use yaml::Diagnostics;
 
@@ -13,15 +13,15 @@ pub struct SchemaOptions {
     pub keyspace: String,
     /// Replication strategy.
     pub replication: String,
-    /// Whether the replication was asked for.
+    /// True if the command line states the replication.
     pub is_replication_stated: bool,
-    /// Its options, in the order of their names.
+    /// Options of the strategy, in the order of their names.
     pub replication_options: Vec<(String, String)>,
-    /// Compaction strategy; the database's own when absent.
+    /// Compaction strategy; if absent, the database's own.
     pub compaction: Option<String>,
-    /// Its options, in the order of their names.
+    /// Options of the compaction, in the order of their names.
     pub compaction_options: Vec<(String, String)>,
-    /// Class that compresses tables; they are not compressed when absent.
+    /// Compression class; if absent, tables are not compressed.
     pub compression: Option<String>,
 }
 
@@ -72,7 +72,7 @@ pub(crate) fn read(groups: &mut Groups, verb: &Verb, d: &mut Diagnostics) -> Sch
         let (strategy, options) = strategy(pairs, d);
         schema.is_replication_stated = true;
         schema.replication = strategy.unwrap_or_else(|| SIMPLE_STRATEGY.to_owned());
-        // As the tool: `factor` is 1 unless another option is there instead.
+        // As in the tool: `factor` is 1 unless another option is there instead.
         let factor = ("replication_factor".to_owned(), "1".to_owned());
         let simple = schema.replication.ends_with("SimpleStrategy");
         let missing = options.iter().all(|(name, _)| name != "replication_factor");
@@ -93,7 +93,7 @@ pub(crate) fn read(groups: &mut Groups, verb: &Verb, d: &mut Diagnostics) -> Sch
     schema
 }
 
-/// The strategy and the other options, by name.
+/// Returns the strategy, and the other options by name.
 fn strategy(pairs: Vec<Pair>, d: &mut Diagnostics) -> (Option<String>, Vec<(String, String)>) {
     let mut strategy = None;
     let mut options = Vec::new();
@@ -115,7 +115,7 @@ fn strategy(pairs: Vec<Pair>, d: &mut Diagnostics) -> (Option<String>, Vec<(Stri
     (strategy, options)
 }
 
-/// Text that stands between quotes in CQL.
+/// Returns a text that can be put in quotes in CQL.
 fn unquoted(text: &str) -> Result<String, String> {
     if text.contains(['\'', '"', ';']) {
         Err(format!("`{text}` holds a quote or a semicolon"))
@@ -126,7 +126,7 @@ fn unquoted(text: &str) -> Result<String, String> {
 
 fn identifier(text: &str) -> Result<String, String> {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    // Cassandra's limit on the length of a keyspace's name.
+    // Cassandra's limit for the length of a keyspace's name.
     if !text.is_empty() && text.len() <= 48 && text.chars().all(plain) {
         Ok(text.to_owned())
     } else {
@@ -137,7 +137,7 @@ fn identifier(text: &str) -> Result<String, String> {
 }
 
 impl SchemaOptions {
-    /// `CREATE KEYSPACE IF NOT EXISTS …`
+    /// Returns `CREATE KEYSPACE IF NOT EXISTS …`.
     pub(crate) fn create_keyspace(&self) -> String {
         format!(
             "CREATE KEYSPACE IF NOT EXISTS \"{}\" WITH replication = {} AND durable_writes = true",
@@ -146,12 +146,12 @@ impl SchemaOptions {
         )
     }
 
-    /// `CREATE TABLE IF NOT EXISTS …` of a predefined table, whose columns are of one type.
+    /// Returns `CREATE TABLE IF NOT EXISTS …` of a predefined table, whose columns have one type.
     pub(crate) fn create_table(&self, table: &str, columns: &Columns, cql_type: &str) -> String {
         let columns: Vec<String> =
             columns.names.iter().map(|name| format!("\"{name}\" {cql_type}")).collect();
-        // An empty map meant no compression to Cassandra until 3.0; since then it means the
-        // default, and the tool's own statement with `{}` is no longer what its help says.
+        // An empty map meant no compression until Cassandra 3.0. Since then it means the default,
+        // so the tool's own statement with `{}` no longer does what its help says.
         let compression = match &self.compression {
             Some(class) => map(class, &[]),
             None => "{'enabled': 'false'}".to_owned(),

@@ -1,54 +1,55 @@
-//! The clustering values of a level that are yet to be visited: made when they are come to.
+//! The clustering values of a level that are yet to be visited, made when they are reached.
 //!
-//! Usually every value is made in turn, since one that was drawn before makes no second row. Where
-//! chance passes over nearly all of a wide level, that would be nearly all of the work: there the
-//! values passed over are skipped in the generator, so that choosing one row of a partition of any
-//! width makes one row. A value that is drawn twice counts twice then: of reads nobody can tell,
-//! and a write has it only where that is not to be expected, or the level is wider than any walk.
+//! Usually every value is made in turn, so that a repeated value makes no second row. If nearly all
+//! values of a wide level are skipped, that would be nearly all of the work. Then skipped values
+//! are only skipped in the generator, so that choosing one row of a partition of any width makes
+//! one row. A value that is drawn twice counts twice in that case. For reads this is invisible. A
+//! write does it only if duplicates are improbable, or if the level is too wide to walk.
 
 use std::collections::{HashSet, VecDeque};
 
 use crate::stress::column::Column;
 use workload::random::Draws;
 
-/// So many values of a level are compared one by one; more are looked up, or a partition of a
-/// million rows would take a million million comparisons.
+/// Maximum number of values that are compared one by one. More are looked up in a set, or a
+/// partition of a million rows would take a million million comparisons.
 const LOOKED_THROUGH: i64 = 32;
-/// Levels up to this wide are walked: it takes less than 50 µs, and their visits are those of the
-/// first version.
+/// Maximum width of a level that is always walked: it takes less than 50 µs, and keeps the visits
+/// of the first version.
 const WALKED_MAX: i64 = 256;
-/// A wider level is never walked for a few of its values: it would take more than 0.2 s.
+/// Width from which a level is never walked for a few of its values: it would take more than 0.2 s.
 const WALKED_FOR_FEW_MAX: i64 = 1_000_000;
-/// Below this chance of a value most of the level is passed over.
+/// Chance of a value below which most of the level is skipped.
 const SPARSE: f64 = 1.0 / 16.0;
-/// So many draws in a row that were drawn before: there are no others.
+/// Number of consecutive repeated draws after which there are no other values.
 const REPEATED_MAX: u32 = 1_000_000;
 
-/// A clustering value: its bytes, and what it counts in a fold.
+/// A clustering value: its bytes, and its number in a fold.
 type Clustering = (Vec<u8>, Option<i64>);
 
-/// What is left of a level.
+/// Rest of a level.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Level {
-    /// The current value first; with one behind it unless the level is sparse.
+    /// Current value first; the next one follows unless the level is sparse.
     values: VecDeque<Clustering>,
-    /// Draws that are yet to be made.
+    /// Number of draws that are left.
     left: i64,
     known: HashSet<Vec<u8>>,
     sparse: Option<Sparse>,
 }
 
-/// Of a level that is nearly all passed over.
+/// State of a level of which most values are skipped.
 #[derive(Clone, Copy, Debug)]
 struct Sparse {
-    /// Of each value to be taken.
+    /// Chance that a value is selected.
     chance: f64,
-    /// Values yet to be passed over before the next that is taken, once that was drawn.
+    /// Number of values to skip before the next selected one, once it was drawn.
     passed: Option<i64>,
 }
 
 impl Level {
-    /// Whether a level of `count` draws is one to skip in, when each value is taken with `chance`.
+    /// Returns true if a level of `count` draws should be skipped through when each value is
+    /// selected with `chance`.
     pub(super) fn is_sparse(column: &Column, count: i64, chance: f64, is_read: bool) -> bool {
         let wide = count > WALKED_MAX && chance < SPARSE;
         let (draws, distinct) = (count as f64, column.distinct());
@@ -75,7 +76,7 @@ impl Level {
         self.top_up(column);
     }
 
-    /// The current value; none: the level is exhausted.
+    /// Returns the current value; `None` if the level is exhausted.
     pub(super) fn front(&self) -> Option<&Clustering> {
         self.values.front()
     }
@@ -84,7 +85,7 @@ impl Level {
         self.values.is_empty()
     }
 
-    /// Whether no value stands behind the current one.
+    /// Returns true if no value follows the current one.
     pub(super) fn is_last(&self) -> bool {
         match self.sparse {
             Some(_) => self.left == 0,
@@ -92,7 +93,7 @@ impl Level {
         }
     }
 
-    /// Goes `count` values on.
+    /// Moves on by `count` values.
     pub(super) fn pass(&mut self, column: &mut Column, count: i64) {
         if let Some(sparse) = &mut self.sparse
             && count > 0
@@ -112,19 +113,19 @@ impl Level {
         }
     }
 
-    /// How many values chance passes over before it takes one, the current one first, and at most
-    /// up to the last; none: it decides value by value.
+    /// Returns the number of values to skip before a selected one, counting the current one, and at
+    /// most up to the last. `None` if each value is decided separately.
     pub(super) fn passed(&mut self, draws: &mut Draws) -> Option<i64> {
         let sparse = self.sparse.as_mut()?;
         let passed = *sparse.passed.get_or_insert_with(|| {
-            // How often in a row a chance fails has a geometric distribution.
+            // The number of consecutive failures has a geometric distribution.
             (libm::log(draws.unit()) / libm::log1p(-sparse.chance)) as i64
         });
         // The current value is not among those left.
         Some(passed.min(self.left.max(i64::from(passed > 0))))
     }
 
-    /// The current value is taken: chance begins anew behind it.
+    /// Selects the current value: the next number of skips is drawn again.
     pub(super) fn take(&mut self) {
         if let Some(sparse) = &mut self.sparse {
             sparse.passed = None;
@@ -138,7 +139,7 @@ impl Level {
         (value, column.folded())
     }
 
-    /// Makes the current value, and that behind it where it takes making to know that there is one.
+    /// Makes the current value, and the next one if that is needed to know that there is one.
     fn top_up(&mut self, column: &mut Column) {
         let wanted = if self.sparse.is_some() { 1 } else { 2 };
         let mut repeated = 0;

@@ -1,4 +1,4 @@
-//! Rows against those that the tool itself makes.
+//! Tests rows against those of the tool itself.
 
 use super::*;
 use crate::stress::column::Spec;
@@ -68,7 +68,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The rows of a visit, as the harness prints them.
+/// Returns the rows of a visit, as the harness prints them.
 fn rows(columns: Columns, seed: i64, visit: Visit) -> Vec<String> {
     let mut walk = Walk::new(columns);
     walk.seek(seed);
@@ -190,8 +190,9 @@ fn levels(clusters: &[(&str, &str)]) -> Columns {
     )
 }
 
-/// The rows of many reads and of many writes of about one row each. Of several levels, the tool
-/// writes all rows below a value of the first: then only the first of them.
+/// Returns the rows of many reads, and of many writes of about one row each. With several levels,
+/// the tool writes all rows below a value of the first level; then only the first of them is
+/// returned.
 fn single_rows(columns: &Columns, chance: f64, seed: i64) -> Vec<Vec<Vec<u8>>> {
     let write = Visit::Write {
         chance,
@@ -212,8 +213,8 @@ fn single_rows(columns: &Columns, chance: f64, seed: i64) -> Vec<Vec<Vec<u8>>> {
     rows
 }
 
-/// A read of one row of a partition of 43,200 took 30 ms, since it made them all; these would take
-/// days, and more memory than there is.
+/// Reading one row of a partition of 43,200 used to take 30 ms, since it generated all rows. These
+/// partitions would take days, and more memory than exists.
 #[test]
 fn one_row_is_chosen_without_the_others_however_wide_the_partition() {
     for clusters in [
@@ -275,7 +276,7 @@ fn a_small_share_of_a_wide_partition_is_that_share() {
             rows += 1;
         }
     }
-    // 6,000 are expected; their deviation is 77.
+    // 6,000 are expected, with a deviation of 77.
     assert!((5_600..6_400).contains(&rows), "{rows}");
 }
 
@@ -298,7 +299,7 @@ fn a_value_that_is_drawn_again_makes_no_second_row_in_narrow_and_wide_partitions
 
 #[test]
 fn a_date_counts_its_days_from_the_middle_of_the_range() {
-    // LocalDates of 3.11.4 gives the days; its driver's codec for dates sends them like this.
+    // LocalDates of 3.11.4 gives the days; its driver's codec for dates encodes them in this way.
     for (days, expected) in [
         ("fixed(0)", "80000000"),
         ("fixed(5)", "80000005"),
@@ -315,13 +316,13 @@ fn a_date_counts_its_days_from_the_middle_of_the_range() {
     }
 }
 
-/// Tables drawn at random: `case name seed visits`, then a line for each column (part, name, type,
-/// population, size, cluster; `-` is absent), then the rows of each visit as the tool's
-/// PartitionIterator makes them of these columns; elements of sets stand in the order of their
+/// Randomly drawn tables: `case name seed visits`, then a line for each column (part, name, type,
+/// population, size, cluster; `-` is absent). Then come the rows of each visit, as the tool's
+/// PartitionIterator generates them for these columns. Elements of sets are in the order of their
 /// bytes.
 const TABLES: &str = include_str!("tables.txt");
 
-/// The elements of a set in the order of their bytes, all in hexadecimal.
+/// Returns the elements of a set in the order of their bytes, all in hexadecimal.
 fn by_bytes(set: &str) -> String {
     let (count, mut rest) = set.split_at(8);
     let mut elements = Vec::new();
@@ -338,7 +339,8 @@ fn by_bytes(set: &str) -> String {
 /// A line of a column.
 fn drawn_column(line: &str) -> (&str, Column) {
     let words: Vec<&str> = line.split(' ').collect();
-    // Days of a date are a number for the iterator; its driver's codec moves them when it sends.
+    // Days of a date are a number for the iterator. Its driver's codec adds the offset when it
+    // sends them.
     let typ = words[2].replace("date", "int");
     let cql = format!("CREATE TABLE t (key int PRIMARY KEY, {} {typ})", words[1]);
     let Ok(workload::schema::Defined::Table(table)) = workload::schema::parse(&cql, &[]) else {

@@ -10,7 +10,7 @@ use cql::value::CqlType;
 use workload::Statement;
 
 impl Planner<'_> {
-    /// The predefined tables.
+    /// Adds the predefined tables and the operations on them.
     pub(super) fn predefined(&mut self, weights: &[(String, f64)]) -> Prepared {
         let options = &self.run.options;
         let keyspace = options.schema.keyspace.clone();
@@ -40,7 +40,7 @@ impl Planner<'_> {
         Prepared {
             create_keyspace: Some(options.schema.create_keyspace()),
             is_replication_stated: options.schema.is_replication_stated,
-            // Both, whichever is used, as in the tool.
+            // Both tables, whichever is used, as in the tool.
             truncate: ["standard1", "counter1"].map(|table| truncate(&keyspace, table)).to_vec(),
             keyspace,
             tables,

@@ -1,4 +1,4 @@
-//! What command lines come to, against the tool's own rules.
+//! Tests imported command lines against the tool's own rules.
 
 use super::*;
 use core::time::Duration;
@@ -56,7 +56,7 @@ fn a_warm_up_is_a_quarter_of_the_run_and_at_most_50000_for_each_kind_and_node() 
 fn the_pace_is_the_written_rate_and_not_a_period_of_whole_nanoseconds() {
     for (pace, hides_wait) in [("fixed", false), ("throttle", true)] {
         let offer = Offer::Rate {
-            // A period of 3333 ns would be 300 030/s.
+            // A period of 3333 ns would give 300 030/s.
             per_second: 300_000.0,
             threads: 9,
             hides_wait,
@@ -168,7 +168,8 @@ fn a_read_that_takes_no_seed_counts_as_one_partition_and_no_run_of_them_goes_on_
     ] {
         assert_eq!(limit(&line), StepLimit::Operations(operations), "{line}");
     }
-    // Partitions of several: fewer operations than n, and the last one only what is left.
+    // Operations on several partitions: fewer operations than n, and the last one takes only the
+    // rest.
     let step = step("user profile=w.yaml ops(insert=1,all=1,get=1) n=100");
     let StepLimit::Operations(count) = step.limit else {
         panic!("{:?}", step.limit);
@@ -257,7 +258,7 @@ fn what_is_read_from_a_table_that_a_query_writes_to_is_not_compared() {
         (get.map(|statement| statement.verifies), noted)
     };
     assert_eq!(verifies("insert=1,get=1,set=1"), (Some(false), true));
-    // An earlier run of the same profile may have done it.
+    // An earlier run of the same profile may have written it.
     assert_eq!(verifies("get=1"), (Some(false), true));
     assert_eq!(verifies("insert=1"), (None, false));
 }

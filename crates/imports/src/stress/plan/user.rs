@@ -12,13 +12,13 @@ use workload::schema::is_conditional;
 use workload::{BatchKind, Statement};
 use yaml::did_you_mean;
 
-/// Ranges that the ring is cut into for reads by token, so that each is a few pages.
+/// Number of ranges of the ring for reads by token, so that each is a few pages.
 const TOKEN_RANGES: u64 = 1024;
-/// Operations that a batch may hold in the protocol.
+/// Maximum number of operations of a batch in the protocol.
 const BATCH_MAX: f64 = 65_535.0;
 
 impl Planner<'_> {
-    /// The operations of user profiles.
+    /// Adds the operations of user profiles.
     pub(super) fn user(
         &mut self,
         paths: &[String],
@@ -79,8 +79,8 @@ impl Planner<'_> {
         })
     }
 
-    /// A query that writes leaves rows that no insert would, in this run or in one before it: a
-    /// read of its table can neither be compared with the rows that the seeds make nor must it
+    /// Handles queries that write: they leave rows that no insert would, in this run or an earlier
+    /// one. So a read of their table cannot be compared with the rows of the seeds, and need not
     /// find one.
     fn what_queries_write(&mut self, profiles: &[Profile]) {
         let table_of = |profile: &Profile| (profile.keyspace.clone(), profile.table.name.clone());
@@ -119,9 +119,9 @@ impl Planner<'_> {
         }
     }
 
-    /// A query that finds nothing is no mistake in a run that also writes: with seeds drawn, or
-    /// each operation having the next of a sequence, the row may not have been written yet. A read
-    /// that looks back from the last write must find it.
+    /// Handles rows that may not have been written yet. In a run that also writes, a query that
+    /// finds nothing is not a mistake if seeds are drawn, or if each operation takes the next of a
+    /// sequence. A read that looks back from the last write must find its row.
     fn what_is_not_written_yet(&mut self, profiles: &[Profile]) {
         let looks_back = matches!(
             &self.run.options.population.seeds,
@@ -147,7 +147,7 @@ impl Planner<'_> {
                 && written.contains(&of(op.table))
             {
                 let name = &self.kinds[usize::from(op.kind)].name;
-                // `validate` says itself that its rows are there.
+                // `validate` itself states that its rows exist.
                 if !name.to_lowercase().ends_with("validate") {
                     *must_find = false;
                     names.push(name.clone());
@@ -163,7 +163,7 @@ impl Planner<'_> {
         }
     }
 
-    /// What is wrong with queries that this run has no share for.
+    /// Records mistakes in queries that this run does not use.
     fn what_is_not_used(&mut self, profiles: &[Profile], ops: &[Weight]) {
         let used = |name: &str| {
             ops.iter().any(|weight| {
@@ -183,9 +183,9 @@ impl Planner<'_> {
         }
     }
 
-    /// `insert`, `query` or `spec.query`.
+    /// Adds an operation: `insert`, `query` or `spec.query`.
     fn user_op(&mut self, profiles: &[Profile], weight: &Weight) {
-        // A profile without a name is called `keyspace.table`: the last point parts.
+        // A profile without a name is called `keyspace.table`: the last point separates.
         let (spec, name) = match weight.name.rsplit_once('.') {
             Some((spec, name)) => (Some(spec), name.to_lowercase()),
             None => (None, weight.name.to_lowercase()),
@@ -352,7 +352,7 @@ impl Planner<'_> {
         }
     }
 
-    /// Whether an insert writes all rows that a visit can.
+    /// Returns true if an insert writes all rows that a visit can.
     fn writes_all(&self, profile: &Profile) -> bool {
         let insert = &self.run.options.insert;
         insert.visits.text.eq_ignore_ascii_case("fixed(1)")
@@ -361,13 +361,13 @@ impl Planner<'_> {
             && profile.columns.unseeded_counts().next().is_none()
     }
 
-    /// Whether an insert gives every column of a row a value.
+    /// Returns true if an insert gives every column of a row a value.
     fn fills_all(&self, profile: &Profile) -> bool {
         let population = self.run.options.insert.row_population.as_ref();
         is_one(population, profile.inserts.population)
     }
 
-    /// Reads whole partitions and compares every row.
+    /// Adds an operation that reads whole partitions and compares every row.
     fn validate(&mut self, profile: &Profile, table: usize, weight: &Weight) {
         let keys: Vec<String> = profile
             .table
@@ -405,7 +405,7 @@ impl Planner<'_> {
     }
 }
 
-/// The path that a profile's name means, which may be written `file:///path`.
+/// Returns the path of a profile, which may be written as `file:///path`.
 fn path_of(name: &str) -> String {
     let Some(rest) = name.strip_prefix("file:") else {
         return name.to_owned();
@@ -417,7 +417,7 @@ fn path_of(name: &str) -> String {
     }
 }
 
-/// Whether a share is always 1: the command line's, or else the profile's.
+/// Returns true if a share is always 1: the command line's, or else the profile's.
 fn is_one(spelled: Option<&Spelled>, own: Option<Ratio>) -> bool {
     let written = spelled.and_then(|spelled| Ratio::parse(&spelled.text).ok());
     written.or(own).is_none_or(|ratio| ratio.is_one())

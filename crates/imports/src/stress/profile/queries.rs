@@ -1,7 +1,7 @@
-//! The queries of a profile: what they bind, what they return, what a read must find.
+//! Reads the queries of a profile: bound cells, returned cells, and rows that a read must find.
 //!
-//! What must hold: a query that cannot be read is a mistake only of a run that uses it; what is
-//! read from another table than the profile's is compared with nothing.
+//! A query that cannot be parsed is a mistake only in a run that uses it. Rows that are read from
+//! another table than the profile's are not compared.
 
 use super::statements::{cell_of, relations, returned};
 use super::{Query, Reader, within};
@@ -9,7 +9,7 @@ use crate::stress::source::Cell;
 use workload::schema::{self, Marker, Table};
 use yaml::{Diagnostic, Entry, Node};
 
-/// Queries, and those that cannot be read.
+/// Queries, and those that cannot be parsed.
 type Queries = (Vec<Query>, Vec<(String, Vec<Diagnostic>)>);
 
 impl Reader<'_, '_> {
@@ -29,8 +29,8 @@ impl Reader<'_, '_> {
         (queries, unreadable)
     }
 
-    /// The names of queries that may write to the profile's table: all that are no SELECT and name
-    /// no other table.
+    /// Returns the names of queries that may write to the profile's table: all except SELECTs and
+    /// those that name another table.
     pub(super) fn writing(&self, keyspace: &str, table: &Table) -> Vec<String> {
         let entries = self.root.at("queries").and_then(Node::entries).unwrap_or_default();
         let may_write = |entry: &&Entry| {
@@ -148,8 +148,8 @@ impl Reader<'_, '_> {
     }
 }
 
-/// Whether a statement is about `table` of `keyspace`: a view has other columns in another order,
-/// and another table has other rows.
+/// Returns true if a statement is about `table` of `keyspace`: a view has other columns in another
+/// order, and another table has other rows.
 fn is_of(text: &str, keyspace: &str, table: &Table) -> bool {
     let tokens = schema::tokens(text).unwrap_or_default();
     schema::named_table(&tokens).is_none_or(|(owner, own)| {

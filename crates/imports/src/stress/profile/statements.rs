@@ -1,4 +1,4 @@
-//! What a profile's table makes of statements: which cells they bind and return.
+//! Derives the cells that statements on a profile's table bind and return.
 
 use std::collections::BTreeMap;
 
@@ -8,12 +8,12 @@ use crate::stress::source::Cell;
 use cql::value::CqlType;
 use workload::schema::Table;
 
-/// A name in double quotes.
+/// Quotes a name.
 pub(crate) fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
-/// Columns that are no key, by name.
+/// Returns the columns that are not part of the key, by name.
 fn others(table: &Table) -> Vec<usize> {
     let mut others: Vec<usize> =
         (0..table.columns.len()).filter(|column| !table.is_key(*column)).collect();
@@ -34,7 +34,7 @@ pub(super) fn columns(table: &Table, specs: &BTreeMap<String, Spec>) -> Columns 
     )
 }
 
-/// The cell of a column, by its name.
+/// Returns the cell of a column, by its name.
 pub(super) fn cell_of(table: &Table, name: &str) -> Option<Cell> {
     let same = |column: &&usize| table.columns[**column].name.eq_ignore_ascii_case(name);
     let place = |columns: &[usize]| columns.iter().position(|column| same(&column));
@@ -47,7 +47,7 @@ pub(super) fn cell_of(table: &Table, name: &str) -> Option<Cell> {
     place(&others(table)).map(|other| Cell::Row(table.clustering.len() + other))
 }
 
-/// Whether an insert adds to what a column has.
+/// Returns true if an insert adds to a column's existing value.
 fn adds(column: &workload::schema::Column) -> bool {
     match column.typ {
         CqlType::Counter => true,
@@ -56,7 +56,7 @@ fn adds(column: &workload::schema::Column) -> bool {
     }
 }
 
-/// What can stand in a returned cell of a column, whose value is that of `cell`.
+/// Returns the possible content of a returned cell of a column, whose value is that of `cell`.
 fn as_returned(table: &Table, column: usize, cell: Cell) -> Cell {
     let column = &table.columns[column];
     match cell {
@@ -85,14 +85,15 @@ pub(super) fn all_cells(table: &Table) -> Vec<Cell> {
     keys.chain(clustering).chain(place(true)).chain(place(false)).collect()
 }
 
-/// How many conditions a statement has: one without a marker may leave no row of a partition.
+/// Returns the number of conditions in a statement: a condition without a marker may exclude all
+/// rows of a partition.
 pub(super) fn relations(text: &str) -> usize {
     let words = text.split_whitespace().map(str::to_lowercase);
     let conditions = words.skip_while(|word| word != "where").skip(1);
     1 + conditions.filter(|word| word == "and").count()
 }
 
-/// What a SELECT returns, if it names columns only.
+/// Returns the cells that a SELECT returns, if it names only columns.
 pub(super) fn returned(text: &str, table: &Table) -> Option<Vec<Cell>> {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let lower = text.to_lowercase();
@@ -110,7 +111,7 @@ pub(super) fn returned(text: &str, table: &Table) -> Option<Vec<Cell>> {
         .collect()
 }
 
-/// The statement that writes a row, as cassandra-stress writes it.
+/// Returns the statement that writes a row, in cassandra-stress's form.
 pub(super) fn insert(keyspace: &str, table: &Table) -> (String, Vec<Cell>, usize) {
     let name = format!("{}.{}", quoted(keyspace), quoted(&table.name));
     let keys = [&table.partition_key[..], &table.clustering].concat();

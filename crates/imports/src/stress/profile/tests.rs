@@ -1,4 +1,5 @@
-//! What people have written into profiles: what counts, what is only noted, and where mistakes are.
+//! Tests profiles as people write them: which keys count, which are only noted, and the places of
+//! mistakes.
 
 use super::*;
 use crate::Import;
@@ -88,7 +89,7 @@ fn rows_of_a_view_or_of_another_table_are_compared_with_nothing() {
     }
 }
 
-/// What an answer without rows means for the first read of a step.
+/// Returns the verdict on an empty answer to the first read of a step.
 fn of_nothing(step: &Step) -> Check {
     let mut generator = step.program.generator(step.stage);
     let mut operations = (0..100).map(|n| generator.begin(n));
@@ -96,7 +97,7 @@ fn of_nothing(step: &Step) -> Check {
     let read = operations
         .find(|operation| is_read(operation.statement))
         .expect("a read among a hundred");
-    // Rows, without metadata, two columns, none of them.
+    // A result of kind Rows without metadata: two columns, no rows.
     let body: Vec<u8> = [2i32, 4, 2, 0].into_iter().flat_map(i32::to_be_bytes).collect();
     let rows = cql::response::RawRows::parse(&body).expect("the body is well-formed");
     generator.check(read, &rows)

@@ -1,4 +1,4 @@
-//! The rows and arguments of one operation after another.
+//! Makes the rows and arguments of operations, one after the other.
 
 use std::sync::Arc;
 
@@ -13,10 +13,10 @@ use workload::random::{Draws, lane};
 use workload::{Check, Operation};
 use workload::{ClientRanges, OperationEncoder, OperationSource};
 
-/// Rows of a partition that a read is compared with at most.
+/// Maximum number of a partition's rows that a read is compared with.
 const CHECKED_ROWS_MAX: f64 = 20_000.0;
 
-/// Writes that may be under way at once: a read that looks back fewer seeds may be before its
+/// Maximum number of writes in flight: a read that looks back fewer seeds may come before its
 /// write.
 const IN_FLIGHT_MAX: u64 = 4096;
 
@@ -47,7 +47,8 @@ impl OperationSource for Operations {
         bytes as u64
     }
 
-    /// Of a sequence of seeds (`-pop seq=`) of which each operation takes one.
+    /// Returns the operations with a range for each client: for a sequence of seeds (`-pop seq=`)
+    /// of which each operation takes one.
     fn in_ranges(
         self: Arc<Self>,
         _stage: Stage,
@@ -71,22 +72,22 @@ struct StressCursor {
     operations: Arc<Operations>,
     walks: Vec<Walk>,
     block: Block,
-    /// What was taken before each block, as far as it was summed.
+    /// Consumption before each block, as far as it was summed.
     sums: Vec<Taken>,
     operation: Operation,
     op: usize,
     takes: u32,
-    /// The end of each entry's values.
+    /// End of each entry's values.
     entries: Vec<usize>,
     values: Vec<u8>,
     key: Vec<u8>,
     token: Option<i64>,
-    /// The rows that a query's arguments are of.
+    /// Rows that a query's arguments are from.
     asked: Vec<Vec<Vec<u8>>>,
 }
 
 impl StressCursor {
-    /// Finds what operation `n` is.
+    /// Finds operation `n`.
     fn find(&mut self, n: u64) -> Planned {
         let (number, place) = (n / BLOCK as u64, (n % BLOCK as u64) as usize);
         if self.block.number != number {
@@ -95,7 +96,7 @@ impl StressCursor {
                 let (places, partitions) = (before, before);
                 self.block = self.operations.block(number, Taken { places, partitions });
             } else {
-                // Forwards from the nearest sum: numbers ascend, so that is one block.
+                // Forward from the nearest sum: numbers ascend, so that is usually one block.
                 let mut known = (self.sums.len() as u64 - 1).min(number);
                 while known < number {
                     let block = self.operations.block(known, self.sums[known as usize]);
@@ -176,7 +177,7 @@ impl StressCursor {
             walk.begin(write, draws);
             let mut more = walk.next_row();
             if !more && self.entries.is_empty() {
-                // Chance has passed over all rows: an operation without one cannot be sent.
+                // All rows were skipped at random: an operation needs at least one.
                 walk.begin(Visit::All, draws);
                 more = walk.next_row();
             }
@@ -212,7 +213,7 @@ impl StressCursor {
             rows.push(walk.row.clone());
         }
         if rows.is_empty() {
-            // Chance has passed over all of them: the first row is as good as any.
+            // All rows were skipped at random: the first row is as good as any.
             walk.begin(Visit::All, draws);
             walk.next_row();
             rows.push(walk.row.clone());
@@ -249,7 +250,7 @@ fn bytes(walk: &Walk, cell: Cell) -> &[u8] {
     }
 }
 
-/// The partition key in the form that its token is made of.
+/// Writes the partition key in the form that is hashed to its token.
 fn token_key(cells: &[Vec<u8>], key: &mut Vec<u8>) {
     key.clear();
     if let [only] = cells {
@@ -328,7 +329,7 @@ impl OperationEncoder for StressCursor {
             sparse: operations.sparse[op.table],
             values: &operations.tables[op.table].values,
         };
-        // Mostly they are the rows that were asked for: then the partition need not be walked.
+        // Usually they are the rows that were requested: then the partition need not be walked.
         let asked = possible(&self.asked).all(returned, rows, stop);
         if *whole || !matches!(asked, Lookup::All(_)) {
             let table = &operations.tables[op.table];
@@ -362,7 +363,7 @@ impl OperationEncoder for StressCursor {
         let is_recent = |back: u64| back.min(written) < IN_FLIGHT_MAX;
         let back = operations.back(self.operation.number);
         match (any, must_find) {
-            // Its write may be under way.
+            // Its write may be in flight.
             (false, true) if back.is_some_and(is_recent) => Check::Unknown,
             (true, _) => Check::Right,
             (false, true) => Check::Missing,
@@ -371,7 +372,7 @@ impl OperationEncoder for StressCursor {
     }
 
     fn values_bytes_max(&self) -> usize {
-        // What an entry of this table usually takes; rows of any size make the buffers grow.
+        // Usual size of an entry of this table; larger rows make the buffers grow.
         1024 + self.values.len() / self.entries.len().max(1)
     }
 }

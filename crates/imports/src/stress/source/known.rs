@@ -1,8 +1,7 @@
-//! What the rows of a partition can hold, and which of them were returned.
+//! The possible contents of a partition's rows, and which of them a read returned.
 //!
-//! A partition may have many thousands of rows, all of which are returned: each is found by its
-//! clustering columns, not by comparing it with every other, and who waits for the answer can end
-//! the search.
+//! A partition may have many thousands of rows, all of which are returned. Each is found by its
+//! clustering columns, not by comparing it with every other. The caller can stop the search.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,36 +11,36 @@ use crate::stress::partition::{Visit, Walk};
 use cql::response::RawRows;
 use workload::random::Draws;
 
-/// After so many rows it is asked whether to go on: rows take a few microseconds each, those of
-/// large blobs a hundred.
+/// Number of rows after which the caller is asked whether to go on: rows take a few microseconds
+/// each, those with large blobs a hundred.
 pub(super) const STOP_ROWS: usize = 256;
 
-/// What the rows of a partition can hold.
+/// Possible contents of a partition's rows.
 pub(super) struct Possible<'a> {
     pub(super) key: Vec<Vec<u8>>,
     pub(super) rows: &'a [Vec<Vec<u8>>],
-    /// Clustering columns, which come first in a row.
+    /// Number of clustering columns, which come first in a row.
     pub(super) keys: usize,
     pub(super) counters: bool,
     pub(super) sparse: bool,
     pub(super) values: &'a [Column],
 }
 
-/// Values by the index of their column.
+/// Values, by the index of their column.
 type Shared<'a> = HashMap<usize, HashSet<&'a [u8]>>;
 
-/// What came of looking for returned rows.
+/// Result of looking up returned rows.
 pub(super) enum Lookup {
-    /// They are all possible; which of the possible ones were returned.
+    /// All are possible; the flags tell which of the possible rows were returned.
     All(Vec<bool>),
-    /// Something else was returned as well.
+    /// At least one returned row is not possible.
     Stranger,
-    /// The search was ended.
+    /// The search was stopped.
     Stopped,
 }
 
 impl Possible<'_> {
-    /// Which of the rows were returned.
+    /// Looks up the returned rows.
     pub(super) fn all(&self, returned: &[Cell], rows: &RawRows, stop: &dyn Fn() -> bool) -> Lookup {
         let is_key = |cell: &Cell| matches!(cell, Cell::Row(index) if *index < self.keys);
         let keys: Vec<usize> = (0..returned.len()).filter(|at| is_key(&returned[*at])).collect();
@@ -85,7 +84,7 @@ impl Possible<'_> {
         Lookup::All(seen)
     }
 
-    /// What any of the rows has in the columns that all of them share.
+    /// Returns the values of static columns in any of the rows.
     fn shared(&self, returned: &[Cell]) -> Shared<'_> {
         let columns = returned.iter().filter_map(|cell| match cell {
             Cell::Static(index) => Some(*index),
@@ -95,7 +94,7 @@ impl Possible<'_> {
         columns.map(|index| (index, values(index).collect())).collect()
     }
 
-    /// Whether a returned cell is one that the row `made` can have.
+    /// Returns true if the row `made` can have a returned cell.
     fn has(&self, made: &[Vec<u8>], from: Cell, cell: Option<&[u8]>, shared: &Shared<'_>) -> bool {
         match (from, cell) {
             (Cell::Key(index), Some(cell)) => self.key[index] == cell,
@@ -104,7 +103,7 @@ impl Possible<'_> {
             (Cell::Row(index), Some(cell)) => {
                 self.values[index - self.keys].may_be(&made[index], cell)
             }
-            // A column that the population left out, or an empty collection.
+            // A column omitted because of its population, or an empty collection.
             (Cell::Row(index), None) => {
                 self.sparse || self.values[index - self.keys].may_be_none(&made[index])
             }
@@ -124,8 +123,8 @@ impl Possible<'_> {
     }
 }
 
-/// Whether every row that a write makes of the partition is among those `known` that were `seen`;
-/// none if the search was ended.
+/// Returns true if every row of the partition that a write makes is among the `known` rows that
+/// were `seen`; `None` if the search was stopped.
 pub(super) fn all_written(
     walk: &mut Walk,
     known: &[Vec<Vec<u8>>],
@@ -138,7 +137,7 @@ pub(super) fn all_written(
         visit: 0,
         visits: 1,
     };
-    // Of rows with the same key the first, as where they are looked for.
+    // Among rows with the same key the first one, as in the lookup.
     let mut places: HashMap<&[Vec<u8>], usize> = HashMap::new();
     for (place, made) in known.iter().enumerate() {
         places.entry(&made[..keys]).or_insert(place);
@@ -158,7 +157,7 @@ pub(super) fn all_written(
     Some(true)
 }
 
-/// Whether a list is once or more times the elements of `made`.
+/// Returns true if a list consists of the elements of `made`, once or repeated.
 fn is_repeated(made: &[u8], list: &[u8]) -> bool {
     let (Some((_, made)), Some((count, list))) =
         (made.split_first_chunk::<4>(), list.split_first_chunk::<4>())

@@ -1,4 +1,4 @@
-//! Reads judged by the rows that a partition can have.
+//! Tests the verdicts on reads, by the rows that a partition can have.
 
 use crate::import::Step;
 use crate::stress::import;
@@ -30,7 +30,7 @@ fn step_of(profile: &str, line: &str) -> Step {
 /// The cells of a row as `SELECT *` returns them.
 type Row = Vec<Vec<u8>>;
 
-/// Begins operations from `n` on up to the next one of a kind; returns its number.
+/// Begins operations from `n` on up to the next one of a kind, and returns its number.
 fn next(step: &Step, generator: &mut Generator, kind: &str, n: u64) -> u64 {
     let kinds = step.program.kinds();
     let found = (n..n + 1000).find(|n| {
@@ -40,8 +40,8 @@ fn next(step: &Step, generator: &mut Generator, kind: &str, n: u64) -> u64 {
     found.expect("the mix has the kind")
 }
 
-/// The rows of the insert last begun: it binds g, l, s, v, k, c; they come back as k, c, g, s, l,
-/// v.
+/// Returns the rows of the last insert. It binds g, l, s, v, k, c; they are returned as k, c, g, s,
+/// l, v.
 fn written(generator: &mut Generator) -> Vec<Row> {
     let entries = 0..generator.entries();
     let rows = entries.map(|entry| {
@@ -84,8 +84,8 @@ fn judged_until(
     generator.check_until(operation, &rows, stop)
 }
 
-/// A partition of 20,000 rows was judged by comparing each returned row with all of them, seconds
-/// for each read, and Ctrl-C waited for all that were under way.
+/// Judging a partition of 20,000 rows used to compare each returned row with all of them. This took
+/// seconds for each read, and Ctrl-C waited for all running reads.
 #[test]
 fn a_large_partition_is_judged_row_by_row_and_given_up_when_nobody_waits_for_it() {
     let profile = PROFILE.replace("fixed(3)", "fixed(20000)");
@@ -103,7 +103,7 @@ fn a_large_partition_is_judged_row_by_row_and_given_up_when_nobody_waits_for_it(
     };
     let judged = judged_until(&mut generator, &step, n, &made, &never);
     assert_eq!(judged, Check::Right);
-    // Once in some hundred rows; comparing all with all asks a thousand times as often.
+    // Once in some hundred rows. Comparing all rows with all would check a thousand times as often.
     assert!((50..1000).contains(&asked.get()), "{} times", asked.get());
     let mut strange = made.clone();
     strange[19_000][5][0] ^= 1;
@@ -111,7 +111,7 @@ fn a_large_partition_is_judged_row_by_row_and_given_up_when_nobody_waits_for_it(
         judged_until(&mut generator, &step, n, &strange, &never),
         Check::Wrong
     );
-    // Whenever the stop comes, nothing is claimed, and soon.
+    // Whenever the stop comes, the check ends soon, without a result.
     for at in [1, 40, 100] {
         asked.set(0);
         let stop = || {

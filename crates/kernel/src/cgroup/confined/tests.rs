@@ -1,5 +1,5 @@
-//! Groups in a host's own, with plain files for those of the kernel: what is written where. What
-//! the kernel makes of it is tested with whole hosts, by the agent.
+//! Tests of groups within a host's own, with plain files in place of the kernel's: they check the
+//! values written to each file. The agent tests the kernel's behaviour with whole hosts.
 
 use super::*;
 use crate::confine::Memory;
@@ -13,7 +13,7 @@ struct Tree {
     group: Group,
 }
 
-/// What is written to a group of either version.
+/// Files that are written in a group, of either version.
 const FILES: [&str; 11] = [
     "cgroup.subtree_control",
     "cpuset.cpus",
@@ -98,8 +98,9 @@ fn to(cpus: Option<&str>, memory: Memory) -> Confinement {
     }
 }
 
-/// Rust makes no system call for an empty value: in version 2 a node that was bound before kept its
-/// memory nodes when it was started anew without, and a host its CPUs, and nobody saw it.
+/// Rust makes no system call for an empty value. So in version 2 a node that was bound before kept
+/// its memory nodes when it restarted without a binding, and a host kept its CPUs. No error showed
+/// it.
 #[test]
 fn what_is_taken_back_is_written_and_not_left_as_it_was() {
     for unified in [true, false] {
@@ -143,11 +144,11 @@ fn in_version_2_each_group_in_a_host_has_its_limits_when_it_is_made_and_when_the
         assert_eq!(text("memory.swap.max"), "0", "{group:?}");
         assert_eq!(text("cpuset.cpus"), "0,1,2,3", "{group:?}");
     }
-    // A JVM weighs what its host does; what is in no group of its own is a few threads.
+    // A JVM weighs as much as its host. Only a few threads are in no group of their own.
     assert_eq!(tree.text("node1/cpu.weight"), "800");
     assert_eq!(tree.text("all/cpu.weight"), "");
 
-    // One that is made anew.
+    // A group that is created again.
     for name in FILES {
         std::fs::write(tree.place.dir.join("node1").join(name), "").unwrap();
     }
@@ -184,7 +185,7 @@ fn in_version_2_all_controllers_are_handed_down_in_a_host_and_in_version_1_none(
     assert_eq!(tree.text("node1/memory.limit_in_bytes"), "");
 }
 
-/// A limit that was changed while a node was started anew removed its group before it was in it.
+/// A change of limits while a node restarted removed its group before the node had entered it.
 #[test]
 fn limits_wait_for_a_process_that_goes_into_its_group() {
     let tree = Tree::new(true);
@@ -205,8 +206,8 @@ fn limits_wait_for_a_process_that_goes_into_its_group() {
     assert_eq!(tree.group.lock().keys().collect::<Vec<_>>(), ["node1"]);
 }
 
-/// Version 2 takes any list of numbers, and a group with none of what its host has gets all of it:
-/// a node that was bound to memory that its host has not ran on what there was.
+/// Version 2 accepts any list of numbers, and a group with none of its host's gets all of them. So
+/// a node bound to memory that its host lacks used any memory.
 #[test]
 fn what_the_kernel_gives_is_what_was_asked_for_or_an_error_that_says_both() {
     let tree = Tree::new(true);
@@ -241,7 +242,8 @@ fn what_the_kernel_gives_is_what_was_asked_for_or_an_error_that_says_both() {
     }
 }
 
-/// The same of a host: a group in it that is confined to what the host loses would get all CPUs.
+/// Likewise for a host: a group in it that is confined to the CPUs that the host loses would get
+/// all CPUs.
 #[test]
 fn a_host_keeps_the_cpus_that_a_process_in_it_is_confined_to() {
     let tree = Tree::new(true);

@@ -1,5 +1,5 @@
-//! What messages of nf_tables are about: tables, where packets are shown to them, and which of
-//! these a rule drops.
+//! Terms of nf_tables messages: tables, the hooks at which they see packets, and the packets that a
+//! rule drops.
 
 const NFPROTO_IPV4: u8 = 2;
 const NFPROTO_BRIDGE: u8 = 7;
@@ -14,12 +14,12 @@ pub struct Table<'a> {
     pub name: &'a str,
 }
 
-/// Who shows packets to a table.
+/// Kind of packets that a table sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
-    /// Bridges show what goes through them.
+    /// Packets that bridges forward.
     Bridge,
-    /// What is to be sent or received by IPv4.
+    /// Packets of IPv4 that this host sends or receives.
     Ipv4,
 }
 
@@ -32,14 +32,14 @@ impl Family {
     }
 }
 
-/// Where packets are shown to a chain of a table; each has one chain at the most.
+/// Hook at which a chain of a table sees packets; each has one chain at the most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hook {
     /// On the way from port to port of a bridge.
     Forward,
-    /// They have come to this host, and are for it.
+    /// Packets that this host receives.
     In,
-    /// This host sends them.
+    /// Packets that this host sends.
     Out,
 }
 
@@ -52,7 +52,7 @@ impl Hook {
         }
     }
 
-    /// What is sent elsewhere has to find its way anew.
+    /// Returns the type of the chain. A redirected packet needs a new route, hence `route`.
     pub(super) fn chain_type(self) -> &'static str {
         match self {
             Hook::Forward | Hook::In => "filter",
@@ -69,26 +69,26 @@ impl Hook {
     }
 }
 
-/// Which packets a rule drops.
+/// A rule, with the packets that it drops.
 pub struct Drop<'a> {
-    /// What the rule is told apart by when it is read.
+    /// Number of the loss that the rule belongs to, returned when rules are read.
     pub number: u32,
-    /// Where it meets them.
+    /// Hook at which it sees packets.
     pub hook: Hook,
-    /// What they all have to be.
+    /// Conditions that a packet must all fulfil.
     pub matches: Vec<Match<'a>>,
-    /// The share of them; 1 is all.
+    /// Share of these packets that it drops; 1 is all.
     pub share: f64,
 }
 
-/// What a packet has to be. Sets are those of the rule's table, by their names.
+/// Condition on a packet. Sets are those of the rule's table, by their names.
 #[derive(Clone, Copy)]
 pub enum Match<'a> {
     /// It comes in, or goes out, by a link of this set.
     Link(&'a str, End),
-    /// It comes in, or goes out, by a link to others.
+    /// It comes in, or goes out, by a link to another machine or host.
     FromOrToOthers(End),
-    /// It is more than the question of a neighbour for another, or its answer.
+    /// It is not ARP.
     NoArp,
     /// It is of IPv4, with an address of this set at this end.
     Address(&'a str, End),
@@ -96,7 +96,7 @@ pub enum Match<'a> {
     Port(&'a str, End),
 }
 
-/// An end of a connection, as a packet has it; or of its way through this machine.
+/// End of a connection in a packet, or end of the packet's way through this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     Source,

@@ -1,4 +1,4 @@
-//! What the CPUs did, as `mpstat` says it, and `vmstat`'s r, b, in and cs: all from `/proc/stat`.
+//! CPU usage in the terms of `mpstat`, and `vmstat`'s r, b, in and cs: all from `/proc/stat`.
 
 use crate::probe::Out;
 use crate::probe::source::{KernelFile, Last, grown};
@@ -8,14 +8,14 @@ use anyhow::{Context, Result};
 /// guest, guest_nice. `user` contains `guest`, `nice` contains `guest_nice`.
 pub(super) type Ticks = [u64; 10];
 
-/// User, nice and system time: what tasks used. Interrupts are nobody's.
+/// User, nice and system time: time of tasks. Interrupt time belongs to no task.
 pub(super) const TASKS: [usize; 3] = [0, NICE, 2];
-/// Time that the hypervisor gave to others.
+/// Time that the hypervisor gave to other guests.
 pub(super) const STEAL: usize = 7;
 const NICE: usize = 1;
 const IDLE: usize = 3;
 const IOWAIT: usize = 4;
-/// Those before it are all of a CPU's time.
+/// The entries before this index are all of a CPU's time.
 pub(super) const GUEST: usize = 8;
 const GUEST_NICE: usize = 9;
 
@@ -44,7 +44,7 @@ pub(super) struct Stat {
     blocked: u64,
 }
 
-/// CPUs of the machine.
+/// Probe of the machine's CPUs.
 pub(crate) struct Cpu {
     place: String,
     source: KernelFile,
@@ -52,6 +52,8 @@ pub(crate) struct Cpu {
 }
 
 impl Cpu {
+    /// Opens `/proc/stat`.
+    ///
     /// # Errors
     /// `/proc/stat` cannot be read.
     pub fn open(place: &str) -> Result<Cpu> {
@@ -62,13 +64,13 @@ impl Cpu {
         })
     }
 
-    /// Puts the shares of the time since the last look.
+    /// Puts the shares of the time since the last sample.
     ///
     /// # Errors
-    /// The file cannot be read or is not what it should be.
+    /// The file cannot be read or has an unknown format.
     pub fn look(&mut self, now_ns: u64, out: &mut Out) -> Result<()> {
         let now = parse(&self.source.read()?).context("/proc/stat")?;
-        // Whoever reads the file runs: vmstat does not count itself either.
+        // The process that reads the file is running: vmstat does not count itself either.
         let running = now.running.saturating_sub(1);
         out.put("vmstat.r", &self.place, "count", running as f64);
         out.put("vmstat.b", &self.place, "count", now.blocked as f64);
@@ -99,8 +101,8 @@ impl Cpu {
     }
 }
 
-/// Shares of the time between two readings in %, in the order of [`Ticks`]; `None` when no tick has
-/// passed or a counter went backwards.
+/// Returns the shares of the time between two readings in %, in the order of [`Ticks`]; `None` if
+/// no tick has passed or a counter went backwards.
 fn shares(before: &Ticks, now: &Ticks) -> Option<[f64; 10]> {
     let mut spent = [0.0; 10];
     for index in 0..spent.len() {
@@ -123,7 +125,7 @@ fn shares(before: &Ticks, now: &Ticks) -> Option<[f64; 10]> {
 pub(super) fn parse(text: &str) -> Result<Stat> {
     let mut stat = Stat::default();
     for line in text.lines() {
-        // The line of interrupts has a column for each: only its first is wanted.
+        // The line of interrupts has a column for each: only its first is needed.
         let mut words = line.split_ascii_whitespace();
         let Some(name) = words.next() else { continue };
         let mut number = || -> Result<u64> {
@@ -182,8 +184,8 @@ softirq 5 1 1 1 1 1
             (90008648, 190008648)
         );
         assert_eq!((before.running, before.blocked), (3, 1));
-        // 200 ticks: 100 user of which 20 guest, 10 nice, 30 system, 50 idle, 6 iowait, 3 soft,
-        // 1 steal.
+        // 200 ticks: 100 user of which 20 guest, 10 nice, 30 system, 50 idle, 6 iowait, 3 soft, 1
+        // steal.
         let mut now = before.cpus[0].1;
         for (index, ticks) in [
             (0, 100),

@@ -1,8 +1,8 @@
-//! Block devices as `iostat -x` says it, from `/proc/diskstats`.
+//! Block devices in the terms of `iostat -x`, from `/proc/diskstats`.
 //!
 //! Partitions are left out, since their device has the sum, and so are memory disks. A loop device
-//! is shown from the moment at which it moves: machines have many that never do. That of a stand-in
-//! host is shown by the host.
+//! is shown from its first traffic on: machines have many that never have any. The host shows the
+//! device of a simulated host.
 
 use crate::probe::Out;
 use crate::probe::source::{KernelFile, Last, grown};
@@ -10,12 +10,12 @@ use anyhow::{Context, Result};
 use std::collections::HashMap;
 use std::path::Path;
 
-/// Bytes of a sector of this file, whatever the device's own are.
+/// Size of a sector in this file, kB, independent of the device's own.
 pub(super) const SECTOR_KB: f64 = 0.5;
 
-/// Columns after the name: of reads, writes and discards each requests, merged requests, sectors
-/// and milliseconds, with in-flight, busy and weighted milliseconds after the writes; then flushes
-/// and their milliseconds. Kernels before 4.18 have 11, before 5.5 have 15.
+/// Columns after the name. Reads, writes and discards each have requests, merged requests, sectors
+/// and milliseconds. In-flight, busy and weighted milliseconds come after the writes, flushes and
+/// their milliseconds at the end. Kernels before 4.18 have 11, before 5.5 have 15.
 const COLUMNS_COUNT: usize = 17;
 
 /// Columns of one device.
@@ -28,7 +28,7 @@ const WEIGHTED_MS: usize = 10;
 const FLUSHES: usize = 15;
 const FLUSHES_MS: usize = 16;
 
-/// One direction of traffic: its first column and the names of its figures.
+/// One direction of traffic: its first column and the names of its readings.
 struct Direction {
     first: usize,
     per_second: &'static str,
@@ -69,20 +69,20 @@ const DIRECTIONS: [Direction; 3] = [
     },
 ];
 
-/// Which devices are looked at.
+/// Devices that the probe shows.
 pub(crate) enum Devices {
-    /// The machine's, without those that others show.
+    /// The machine's, without those that other probes show.
     AllBut(Vec<String>),
-    /// That of a stand-in host.
+    /// The device of a simulated host.
     Only(String),
 }
 
-/// Block devices of the machine.
+/// Probe of the machine's block devices.
 pub(crate) struct Disks {
     place: String,
     source: KernelFile,
     devices: Devices,
-    /// Whether a device is shown; asked once for each.
+    /// Visibility of each device, determined once.
     shown: HashMap<String, Visibility>,
     last: Last<HashMap<String, Columns>>,
 }
@@ -95,6 +95,8 @@ enum Visibility {
 }
 
 impl Disks {
+    /// Opens `/proc/diskstats`.
+    ///
     /// # Errors
     /// `/proc/diskstats` cannot be read.
     pub fn open(place: &str, devices: Devices) -> Result<Disks> {
@@ -107,10 +109,10 @@ impl Disks {
         })
     }
 
-    /// Puts the traffic since the last look.
+    /// Puts the traffic since the last sample.
     ///
     /// # Errors
-    /// The file cannot be read or is not what it should be.
+    /// The file cannot be read or has an unknown format.
     pub fn look(&mut self, now_ns: u64, out: &mut Out) -> Result<()> {
         let now = parse(&self.source.read()?).context("/proc/diskstats")?;
         let previous = self.last.replace(now_ns, now.clone());
@@ -140,7 +142,8 @@ impl Disks {
     }
 }
 
-/// Whether a device is shown that is not a stand-in host's; `folder` is there for whole devices.
+/// Returns the visibility of a device that is not a simulated host's; `folder` exists for whole
+/// devices.
 fn usually_shown(device: &str, folder: &Path) -> Visibility {
     if device.starts_with("ram") || device.starts_with("zram") || !folder.exists() {
         return Visibility::No;
@@ -151,14 +154,14 @@ fn usually_shown(device: &str, folder: &Path) -> Visibility {
     Visibility::Yes
 }
 
-/// The figures of one device. A mean over no request is no figure: iostat prints 0 there.
+/// Puts the readings of one device. A mean over no request is no reading: iostat prints 0 there.
 fn figures(place: &str, before: &Columns, now: &Columns, seconds: f64, out: &mut Out) {
     let mut spent = [0.0; COLUMNS_COUNT];
     const IN_FLIGHT: usize = 8;
     for index in (0..COLUMNS_COUNT).filter(|index| *index != IN_FLIGHT) {
         match grown(before[index], now[index]) {
             Some(growth) => spent[index] = growth,
-            // The device was taken away and another has its name.
+            // The device was removed and another one has its name.
             None => return,
         }
     }
@@ -168,7 +171,7 @@ fn figures(place: &str, before: &Columns, now: &Columns, seconds: f64, out: &mut
         out.put(direction.per_second, place, "/s", requests / seconds);
         out.put(direction.kb, place, "kB/s", sectors * SECTOR_KB / seconds);
         out.put(direction.merged, place, "/s", merged / seconds);
-        // Of no request these are not numbers, which the sink leaves out.
+        // Without requests these are not numbers, which the sink leaves out.
         let share = 100.0 * merged / (merged + requests);
         out.put(direction.merged_share, place, "%", share);
         out.put(direction.wait, place, "ms", ms / requests);
@@ -216,8 +219,8 @@ mod tests {
 7668863 807387 85 532278816 120155 196712 45399
  254       1 vda1 1 0 8 1
 ";
-    /// Two seconds later: 100 reads of 1,600 sectors with 25 merged in 50 ms; 10 writes of 80 in
-    /// 20 ms; no discard; 4 flushes in 6 ms; busy for 500 ms.
+    /// Two seconds later: 100 reads of 1,600 sectors with 25 merged in 50 ms; 10 writes of 80 in 20
+    /// ms; no discard; 4 flushes in 6 ms; busy for 500 ms.
     const NOW: &str = "   7       0 loop0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
  254       0 vda 3328347 119774 238583238 4531592 1040921 967337 601668560 2971786 3 529428 \
 7668933 807387 85 532278816 120155 196716 45405

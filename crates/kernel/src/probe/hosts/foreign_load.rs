@@ -1,15 +1,15 @@
-//! Who uses this machine beside the nodes and the client: what the machine used, minus what both
-//! did. The client's agents are of the client.
+//! Foreign load of this machine: its usage minus that of the nodes and of the client. The client's
+//! agents count as the client.
 //!
-//! The CPUs looked at are those that this process may use. Time of interrupts is nobody's and left
-//! out. The kernel counts tasks by their exact time and the machine by ticks, so one look's
-//! difference may be below zero: that is carried to the next look, and the mean is right. What a
-//! process writes reaches a disk later and in the kernel's name: it is set off against what was
-//! written by ours before, and at the begin against all that waits to be written. Where nodes have
-//! volumes of their own, what these moved is theirs: a row that is synced alone is a block of data
-//! and two of the file system's journal.
+//! The CPUs are those that this process may use. Interrupt time belongs to no task and is left out.
+//! The kernel counts the time of tasks exactly and the machine's by ticks, so the difference of one
+//! sample may be below zero. It is then carried to the next sample, and the mean is right. Writes
+//! of a process reach a disk later and on behalf of the kernel. So disk writes are set off against
+//! the earlier writes of these processes, and at the beginning against all dirty data. If nodes
+//! have volumes of their own, all traffic of the volumes is theirs. A row that is synced alone is a
+//! block of data and two of the file system's journal.
 //!
-//! A node whose process is stopped uses nothing, and is said to be: [`STOPPED`].
+//! A node whose process is stopped uses nothing, and is reported as stopped: [`STOPPED`].
 
 use super::MACHINE;
 use super::cpu::{self, GUEST, STEAL, TASKS, Ticks};
@@ -23,11 +23,11 @@ use measure::clock;
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
-/// The series of a node that a signal or a debugger has stopped: 1 at each look that found it so,
-/// and no reading otherwise.
+/// Series of a node that a signal or a debugger has stopped: 1 at each sample that found it so, and
+/// no reading otherwise.
 pub const STOPPED: &str = "stat.stopped";
 
-/// The machine, and what of it is ours.
+/// The machine, with the processes and devices that are not foreign.
 pub(crate) struct ForeignLoad {
     cpus: BTreeSet<String>,
     stat: KernelFile,
@@ -37,11 +37,11 @@ pub(crate) struct ForeignLoad {
     own: Process,
     pressure: Pressure,
     last: Last<Now>,
-    /// CPU time below zero that the last looks have left, as a share.
+    /// CPU time below zero carried over from the last samples, as a share.
     cpu_owed: f64,
 }
 
-/// What one look saw.
+/// Values of one sample.
 #[derive(Clone, Debug, Default)]
 struct Now {
     ticks: Ticks,
@@ -50,7 +50,7 @@ struct Now {
     moved: Option<Moved>,
 }
 
-/// Kilobytes that ours asked for since they began, and what the devices did.
+/// Kilobytes that the nodes and the client asked for since they began, and traffic of the devices.
 #[derive(Clone, Debug, Default)]
 struct Moved {
     ours_kb: [f64; 2],
@@ -58,7 +58,7 @@ struct Moved {
 }
 
 impl ForeignLoad {
-    /// Of all that is not `ours`.
+    /// Opens the probe of all load that is not in `ours`.
     ///
     /// # Errors
     /// The machine's CPU time, or a node's, cannot be read.
@@ -165,7 +165,7 @@ impl Look for ForeignLoad {
     }
 }
 
-/// Kilobytes that processes have read and written.
+/// Returns the kilobytes that processes have read and written.
 fn moved_kb<'p>(processes: impl Iterator<Item = &'p mut Process>) -> Result<[f64; 2]> {
     let mut sum_kb = [0.0; 2];
     for process in processes {
@@ -175,7 +175,7 @@ fn moved_kb<'p>(processes: impl Iterator<Item = &'p mut Process>) -> Result<[f64
     Ok(sum_kb)
 }
 
-/// The CPUs that this process may use, by their names in `/proc/stat`.
+/// Returns the CPUs that this process may use, by their names in `/proc/stat`.
 fn allowed() -> Result<BTreeSet<String>> {
     let set =
         rustix::thread::sched_getaffinity(None).context("ask for the CPUs of this process")?;
@@ -183,13 +183,13 @@ fn allowed() -> Result<BTreeSet<String>> {
     Ok(all.map(|cpu| format!("cpu{cpu}")).collect())
 }
 
-/// A process of ours.
+/// A process that is not foreign.
 struct Process {
     place: String,
     stat: KernelFile,
-    /// Absent where it may not be read.
+    /// `None` if it may not be read.
     io: Option<KernelFile>,
-    /// At the last look.
+    /// True if it was stopped at the last sample.
     is_stopped: bool,
 }
 
@@ -214,7 +214,7 @@ impl Process {
         Ok(stat.user + stat.system)
     }
 
-    /// Kilobytes read and written.
+    /// Returns the kilobytes read and written.
     fn moved_kb(&mut self) -> Result<[f64; 2]> {
         let Some(source) = &mut self.io else {
             return Ok([0.0; 2]);
@@ -225,14 +225,14 @@ impl Process {
     }
 }
 
-/// The machine's own disks, without those that are made of others.
+/// The machine's own disks, without composed devices.
 struct Disks {
     source: KernelFile,
     /// Devices of the nodes' volumes.
     volumes: Vec<String>,
-    /// What nodes had asked for, and volumes had moved, at the first look, kB.
+    /// Traffic that nodes had asked for, and volumes had moved, at the first sample, kB.
     begun_kb: Option<[[f64; 2]; 2]>,
-    /// Kilobytes read and written by ours that no disk has moved yet.
+    /// Kilobytes that the nodes and the client have read and written and no disk has moved yet.
     ahead_kb: [f64; 2],
 }
 
@@ -246,7 +246,7 @@ impl Disks {
         })
     }
 
-    /// The machine's own disks, and what the nodes' volumes have moved, kB.
+    /// Returns the counters of the machine's own disks, and the traffic of the nodes' volumes, kB.
     fn read(&mut self) -> Result<(HashMap<String, Columns>, [f64; 2])> {
         let mut devices = disk::parse(&self.source.read()?).context("/proc/diskstats")?;
         let volumes: Vec<&Columns> = self.volumes.iter().filter_map(|v| devices.get(v)).collect();
@@ -258,8 +258,8 @@ impl Disks {
         Ok((devices, moved_kb))
     }
 
-    /// What ours have asked the disks for, kB: of the nodes what they have asked for themselves, or
-    /// what their volumes have moved, if that is more.
+    /// Returns the traffic that the nodes and the client asked the disks for, kB. For the nodes it
+    /// is the larger of their own requests and the traffic of their volumes.
     fn ours_kb(&mut self, nodes: [f64; 2], volumes: [f64; 2], beside: [f64; 2]) -> [f64; 2] {
         let [nodes_begun, volumes_begun] = *self.begun_kb.get_or_insert([nodes, volumes]);
         [0, 1].map(|way| {
@@ -297,7 +297,8 @@ impl Disks {
         out.put("disk.busy_for_others", MACHINE, "%", 100.0 * busy * share);
     }
 
-    /// Of what the disks moved, what ours have not asked for, now or before.
+    /// Returns the part of the disks' traffic that the nodes and the client did not ask for, now or
+    /// before.
     fn others_kb(&mut self, all_kb: [f64; 2], asked_kb: [f64; 2]) -> [f64; 2] {
         [0, 1].map(|way| {
             let ours = self.ahead_kb[way] + asked_kb[way];
@@ -307,13 +308,13 @@ impl Disks {
     }
 }
 
-/// Whether a device is one of its own; `folder` is there for whole devices.
+/// Returns true if a device is not a composed one; `folder` exists for whole devices.
 fn is_disk(device: &str, folder: &Path) -> bool {
     let made_of_others = ["dm-", "md", "loop", "ram", "zram"];
     !made_of_others.iter().any(|kind| device.starts_with(kind)) && folder.exists()
 }
 
-/// What waits in memory to be written, whoever's it is, kB.
+/// Returns the dirty data of all processes in memory, kB.
 fn waiting_kb() -> Option<f64> {
     let text = KernelFile::open("/proc/meminfo").ok()?.read().ok()?.into_owned();
     let of = |key: &str| -> Option<f64> {
@@ -364,7 +365,7 @@ mod tests {
         }
     }
 
-    /// Ticks are counted by chance: a look may see less than the tasks have used.
+    /// Ticks are sampled: a sample may see less than the tasks have used.
     #[test]
     fn what_one_look_has_too_little_the_next_has_too_much() {
         let mut others = others();
@@ -405,7 +406,7 @@ mod tests {
         // 100 kB by the nodes, 300 by their volumes, 2 by the client.
         let ours = disks.ours_kb([5.0, 107.0], [0.0, 1200.0], [1.0, 3.0]);
         assert_eq!(ours, [1.0, 303.0]);
-        // What waits in memory is theirs before it is moved, and once only.
+        // Dirty data counts as theirs before it is moved, and once only.
         let ours = disks.ours_kb([5.0, 1007.0], [0.0, 1300.0], [1.0, 3.0]);
         assert_eq!(ours, [1.0, 1003.0]);
         let ours = disks.ours_kb([5.0, 1007.0], [0.0, 1900.0], [1.0, 3.0]);
@@ -418,7 +419,8 @@ mod tests {
             ahead_kb: [0.0, 50.0],
             ..disks()
         };
-        // Written while 50 kB wait: 100 kB by ours, of which the disk has moved 120 in all.
+        // Written while 50 kB are dirty: 100 kB by these processes, while the disk has moved 120 in
+        // all.
         assert_eq!(disks.others_kb([10.0, 120.0], [10.0, 100.0]), [0.0, 0.0]);
         assert_eq!(disks.others_kb([70.0, 30.0], [20.0, 0.0]), [50.0, 0.0]);
         assert_eq!(disks.others_kb([0.0, 200.0], [0.0, 100.0]), [0.0, 100.0]);

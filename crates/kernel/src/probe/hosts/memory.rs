@@ -1,13 +1,14 @@
-//! Memory and paging as `vmstat` says it: kilobytes of 1,024 bytes, as everywhere in its output.
+//! Memory and paging in the terms of `vmstat`: kilobytes of 1,024 bytes, as everywhere in its
+//! output.
 //!
 //! `swpd`, `free`, `buff` and `cache` from `/proc/meminfo`; `si`, `so`, `bi` and `bo` from
-//! `/proc/vmstat`. `free.available` is the column of `free`: what programs could get.
+//! `/proc/vmstat`. `free.available` is the column of `free`: memory that programs could get.
 
 use crate::probe::Out;
 use crate::probe::source::{KernelFile, Last, grown};
 use anyhow::{Context, Result};
 
-/// Pages or blocks since boot, by the names of `/proc/vmstat`, and what vmstat calls their rate.
+/// Pages or blocks since boot, by the names of `/proc/vmstat`, with vmstat's names of their rates.
 const FLOWS: [(&str, &str); 4] = [
     ("pswpin", "vmstat.si"),
     ("pswpout", "vmstat.so"),
@@ -16,7 +17,7 @@ const FLOWS: [(&str, &str); 4] = [
     ("pgpgout", "vmstat.bo"),
 ];
 
-/// Memory of the machine.
+/// Probe of the machine's memory.
 pub(crate) struct Memory {
     place: String,
     meminfo: KernelFile,
@@ -26,6 +27,8 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
+    /// Opens the files.
+    ///
     /// # Errors
     /// A file of `/proc` cannot be read.
     pub fn open(place: &str) -> Result<Memory> {
@@ -38,10 +41,10 @@ impl Memory {
         })
     }
 
-    /// Puts what memory holds now and what was paged since the last look.
+    /// Puts the use of memory and the paging since the last sample.
     ///
     /// # Errors
-    /// A file cannot be read or is not what it should be.
+    /// A file cannot be read or has an unknown format.
     pub fn look(&mut self, now_ns: u64, out: &mut Out) -> Result<()> {
         let held = held(&self.meminfo.read()?).context("/proc/meminfo")?;
         for (name, kb) in held {
@@ -87,7 +90,7 @@ fn held(text: &str) -> Result<[(&'static str, u64); 5]> {
 fn flows(text: &str) -> Result<[u64; 4]> {
     let mut found = [None; 4];
     for line in text.lines() {
-        // All four begin so: the other 180 lines need no closer look.
+        // All four begin with this letter: the other 180 lines need no closer look.
         if !line.starts_with('p') {
             continue;
         }

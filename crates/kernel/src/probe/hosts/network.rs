@@ -1,7 +1,7 @@
-//! Network interfaces as `sar -n DEV,EDEV` says it, from a `net/dev` of `/proc`, and what
-//! `netstat -s` counts of TCP, from `net/snmp` and `net/netstat`.
+//! Network interfaces in the terms of `sar -n DEV,EDEV`, from a `net/dev` of `/proc`, and the TCP
+//! counters of `netstat -s`, from `net/snmp` and `net/netstat`.
 //!
-//! A stand-in host has its own files, seen through any process that lives in it.
+//! A simulated host has its own files, visible through any process that runs in it.
 
 use crate::probe::Out;
 use crate::probe::source::{KernelFile, Last, grown};
@@ -11,7 +11,8 @@ use std::collections::HashMap;
 /// Columns of an interface: eight received, eight sent.
 type Columns = [u64; 16];
 
-/// A column, the rate that sar makes of it, and its unit; bytes become kilobytes of 1,024.
+/// A column, the rate that sar derives from it, its divisor, and its unit; bytes become kilobytes
+/// of 1,024.
 const RATES: [(usize, &str, f64, &str); 16] = [
     (1, "sar.rxpck/s", 1.0, "/s"),
     (9, "sar.txpck/s", 1.0, "/s"),
@@ -34,7 +35,7 @@ const RATES: [(usize, &str, f64, &str); 16] = [
 const RX_BYTES: usize = 0;
 const TX_BYTES: usize = 8;
 
-/// What `netstat -s` counts: the line and the column of the file, and our name.
+/// Counters of `netstat -s`: the line and the column of the file, and the name of the reading.
 const TCP: [(&str, &str, &str); 18] = [
     ("Tcp", "ActiveOpens", "netstat.active_opens"),
     ("Tcp", "PassiveOpens", "netstat.passive_opens"),
@@ -56,10 +57,10 @@ const TCP: [(&str, &str, &str); 18] = [
     ("TcpExt", "TCPAbortOnTimeout", "netstat.aborts_on_timeout"),
 ];
 
-/// Knows the speed of an interface, bit/s.
+/// Function that returns the speed of an interface, bit/s.
 type SpeedOf = Box<dyn Fn(&str) -> Option<f64> + Send>;
 
-/// The network as one network namespace sees it.
+/// Probe of one network namespace.
 pub(crate) struct Network {
     place: String,
     dev: KernelFile,
@@ -77,7 +78,8 @@ struct Counters {
 }
 
 impl Network {
-    /// `open` opens a file of a `/proc/net`; `speed_of` is asked once for each interface.
+    /// Opens the files. `open` opens a file of a `/proc/net`; `speed_of` is called once for each
+    /// interface.
     ///
     /// # Errors
     /// Those of `open`.
@@ -96,10 +98,10 @@ impl Network {
         })
     }
 
-    /// Puts the traffic since the last look, and how many connections there are.
+    /// Puts the traffic since the last sample, and the number of connections.
     ///
     /// # Errors
-    /// A file cannot be read or is not what it should be.
+    /// A file cannot be read or has an unknown format.
     pub fn look(&mut self, now_ns: u64, out: &mut Out) -> Result<()> {
         let mut now = Counters {
             interfaces: interfaces(&self.dev.read()?).context("net/dev")?,
@@ -139,8 +141,8 @@ impl Network {
     }
 }
 
-/// The figures of one interface. Use of the link is that of its busier direction, as sar has it for
-/// links that send and receive at once.
+/// Puts the readings of one interface. Use of the link is that of its busier direction, as sar
+/// computes it for full-duplex links.
 fn figures(
     place: &str,
     before: &Columns,
@@ -183,7 +185,7 @@ fn interfaces(text: &str) -> Result<HashMap<String, Columns>> {
     Ok(found)
 }
 
-/// Pairs of lines, `Tcp: names` and `Tcp: values`.
+/// Returns the pairs of lines, `Tcp: names` and `Tcp: values`.
 fn pairs(text: &str) -> impl Iterator<Item = (&str, &str, &str)> {
     let mut lines = text.lines();
     std::iter::from_fn(move || {
@@ -211,7 +213,7 @@ fn tcp(text: &str, counters: &mut [Option<u64>; TCP.len()]) -> Result<()> {
     Ok(())
 }
 
-/// Connections that are established now.
+/// Returns the number of established connections.
 fn connections(text: &str) -> Option<f64> {
     let (_, names, values) = pairs(text).find(|(title, _, _)| *title == "Tcp")?;
     let index = names.split_ascii_whitespace().position(|name| name == "CurrEstab")?;

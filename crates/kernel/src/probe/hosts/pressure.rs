@@ -1,14 +1,14 @@
-//! How long work stood still for want of CPU, memory or a device: pressure stall information.
+//! Time that tasks stalled for lack of CPU, memory or a device: pressure stall information.
 //!
-//! From `total` of `/proc/pressure/*` (microseconds since boot) or a cgroup's `*.pressure`, so that
-//! the share is that of our period and not the kernel's running average over ten seconds.
+//! Uses `total` of `/proc/pressure/*` (microseconds since boot) or of a cgroup's `*.pressure`. So
+//! the share is that of the sampling period and not the kernel's running average over ten seconds.
 
 use crate::probe::Out;
 use crate::probe::source::{KernelFile, Last, grown};
 use anyhow::Result;
 use std::path::Path;
 
-/// What may be short, as the files are called and as the readings are.
+/// Resources that may be short: names of the files and of the readings.
 const KINDS: [(&str, [&str; 2]); 3] = [
     ("cpu", ["psi.cpu.some", "psi.cpu.full"]),
     ("io", ["psi.io.some", "psi.io.full"]),
@@ -18,19 +18,19 @@ const KINDS: [(&str, [&str; 2]); 3] = [
 /// Stalled microseconds of some and of all tasks.
 type Stalled = [Option<u64>; 2];
 
-/// The pressure files of a machine or a cgroup.
+/// Probe of the pressure files of a machine or a cgroup.
 pub(crate) struct Pressure {
     place: String,
     files: Vec<(KernelFile, [&'static str; 2], Last<Stalled>)>,
 }
 
 impl Pressure {
-    /// Those of the files in `folder` that are there: `cpu`, `io`, `memory`, each with `suffix`.
+    /// Opens the existing files in `folder`: `cpu`, `io`, `memory`, each with `suffix`.
     pub fn open(place: &str, folder: &Path, suffix: &str) -> Pressure {
         let open = |(kind, names)| {
             let path = folder.join(format!("{kind}{suffix}"));
             let mut source = KernelFile::open(path).ok()?;
-            // A kernel that was told `psi=0` has the files, but they cannot be read.
+            // A kernel that was booted with `psi=0` has the files, but they cannot be read.
             source.read().ok()?;
             Some((source, names, Last::none()))
         };
@@ -40,7 +40,7 @@ impl Pressure {
         }
     }
 
-    /// Puts the share of time since the last look.
+    /// Puts the share of time since the last sample.
     ///
     /// # Errors
     /// A file cannot be read.
@@ -55,8 +55,8 @@ impl Pressure {
                     continue;
                 };
                 if let Some(microseconds) = grown(before, now) {
-                    // The kernel brings its sums up to date every two seconds at the latest, so a
-                    // short period may see more than has passed.
+                    // The kernel updates its sums every two seconds at the latest, so a short
+                    // period may see more than has passed.
                     let share = (microseconds / seconds / 1e4).min(100.0);
                     out.put(name, &self.place, "%", share);
                 }
@@ -66,7 +66,7 @@ impl Pressure {
     }
 }
 
-/// `total` of the lines `some` and `full`; kernels before 5.13 have no `full` for the CPU.
+/// Parses `total` of the lines `some` and `full`; kernels before 5.13 have no `full` for the CPU.
 fn parse(text: &str) -> Stalled {
     let mut stalled = [None; 2];
     for line in text.lines() {

@@ -1,18 +1,18 @@
-//! Packets that the kernel took in, and what it could not, as `sar -n SOFT` says it: all CPUs
-//! together, from `/proc/net/softnet_stat`. On a machine whose network is virtual, this is where
-//! packets are lost.
+//! Packets that the kernel received and those that it dropped, in the terms of `sar -n SOFT`: all
+//! CPUs together, from `/proc/net/softnet_stat`. On a machine whose network is virtual, this is
+//! where packets are lost.
 
 use crate::probe::Out;
 use crate::probe::source::{KernelFile, Last, grown};
 use anyhow::{Context, Result};
 use std::path::PathBuf;
 
-/// The columns that are read, from the first on, as sar calls what it makes of them: packets taken
-/// in; dropped, since the queue of a CPU was full; times that a CPU had work left when its time for
-/// it was over.
+/// The columns that are read, from the first on, by sar's names of their rates. They count packets
+/// received, and packets dropped because the queue of a CPU was full. The third counts the times
+/// that a CPU had work left at the end of its time slice.
 const RATES: [&str; 3] = ["sar.total/s", "sar.dropd/s", "sar.squeezd/s"];
 
-/// One file, a line per CPU.
+/// Probe of one file with a line per CPU.
 pub(crate) struct Softnet {
     place: String,
     source: KernelFile,
@@ -20,6 +20,8 @@ pub(crate) struct Softnet {
 }
 
 impl Softnet {
+    /// Opens the file.
+    ///
     /// # Errors
     /// There is no such file.
     pub fn open(place: &str, path: impl Into<PathBuf>) -> Result<Softnet> {
@@ -30,10 +32,10 @@ impl Softnet {
         })
     }
 
-    /// Puts the rates since the last look.
+    /// Puts the rates since the last sample.
     ///
     /// # Errors
-    /// The file cannot be read, or is not what it should be.
+    /// The file cannot be read, or has an unknown format.
     pub fn look(&mut self, now_ns: u64, out: &mut Out) -> Result<()> {
         let now = parse(&self.source.read()?)?;
         let Some((before, seconds)) = self.last.replace(now_ns, now) else {
@@ -48,7 +50,8 @@ impl Softnet {
     }
 }
 
-/// Sums over the CPUs. The columns are hexadecimal numbers of 32 bits, which go round.
+/// Returns the sums over the CPUs. The columns are hexadecimal numbers of 32 bits, which wrap
+/// around.
 fn parse(text: &str) -> Result<[u64; 3]> {
     let mut sums = [0; 3];
     for line in text.lines() {

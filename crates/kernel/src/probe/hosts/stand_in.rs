@@ -1,7 +1,7 @@
-//! What a stand-in host used of the machine: its control groups, its network and its volume.
+//! Usage of the machine by a simulated host: its control groups, its network and its volume.
 //!
-//! Both versions of control groups are read by the names of their files, since a machine may have
-//! either, or one for some controllers and the other for the rest.
+//! Both versions of control groups are read by the names of their files. A machine may have either,
+//! or one for some controllers and the other for the rest.
 
 use super::disk::{Devices, Disks};
 use super::network::Network;
@@ -11,25 +11,25 @@ use crate::probe::{Look, Out};
 use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};
 
-/// Where the figures of a stand-in host are; what is absent has no figure.
+/// Sources of the readings of a simulated host; an absent source has no reading.
 pub(crate) struct HostFiles<'a> {
     /// Its name.
     pub name: &'a str,
-    /// The group that limits its CPU time.
+    /// Group that limits its CPU time.
     pub cpu: Option<&'a Path>,
-    /// The group that counts its CPU time, in version 1.
+    /// Group that counts its CPU time, in version 1.
     pub cpuacct: Option<&'a Path>,
-    /// The group that limits its memory.
+    /// Group that limits its memory.
     pub memory: Option<&'a Path>,
-    /// The group of version 2, which has pressure and CPU time even without controllers.
+    /// Group of version 2, which has pressure and CPU time even without controllers.
     pub unified: Option<&'a Path>,
-    /// The device of its volume.
+    /// Device of its volume.
     pub device: Option<&'a str>,
-    /// Its data, on a volume of its own.
+    /// Mount point of its volume, with its data.
     pub volume: Option<&'a Path>,
 }
 
-/// One stand-in host.
+/// Probe of one simulated host.
 pub(crate) struct StandIn {
     name: String,
     used: Option<Used>,
@@ -38,7 +38,7 @@ pub(crate) struct StandIn {
     pressure: Option<Pressure>,
     network: Network,
     disk: Option<Disks>,
-    /// Where its volume is, and the number of its device.
+    /// Mount point of its volume, and the number of its device.
     volume: Option<(PathBuf, u64)>,
 }
 
@@ -49,7 +49,7 @@ struct Used {
     last: Last<u64>,
 }
 
-/// Periods of the quota since the host was made.
+/// Periods of the quota since the host was created.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Throttled {
     periods: u64,
@@ -60,16 +60,16 @@ struct Throttled {
 struct Memory {
     used: KernelFile,
     stat: KernelFile,
-    /// How often the limit was met.
+    /// Number of times that the limit was hit.
     hits: Option<(KernelFile, Last<u64>)>,
     version2: bool,
 }
 
 impl StandIn {
-    /// Opens what there is at `places`; `network` is seen from inside of the host.
+    /// Opens the existing sources in `places`; `network` is opened within the host.
     ///
     /// # Errors
-    /// The machine says nothing of its devices.
+    /// The machine does not report its devices.
     pub fn open(places: &HostFiles, network: Network) -> Result<StandIn> {
         let device = places.device.map(|device| Devices::Only(device.to_owned()));
         let disk = device.map(|device| Disks::open(places.name, device));
@@ -106,7 +106,7 @@ impl StandIn {
             grown(before.periods, now.periods),
             grown(before.throttled, now.throttled),
         ) {
-            // Of no period there is no share, which the sink leaves out.
+            // Without periods there is no share, which the sink leaves out.
             let share = 100.0 * throttled / periods;
             out.put("cgroup.throttled", &self.name, "%", share);
         }
@@ -128,14 +128,14 @@ impl StandIn {
         let available = stat.f_bavail as f64 * block;
         out.put("volume.used", &self.name, "bytes", used);
         out.put("volume.available", &self.name, "bytes", available);
-        // As df has it: what is kept back belongs to neither.
+        // As `df` computes it: reserved blocks belong to neither.
         let share = 100.0 * used / (used + available);
         out.put("volume.used_share", &self.name, "%", share);
         Ok(())
     }
 }
 
-/// The number of the device that a folder is on.
+/// Returns the number of the device that holds a folder.
 fn device_of(folder: &Path) -> Result<u64> {
     let found = rustix::fs::stat(folder);
     Ok(found.with_context(|| format!("look at {}", folder.display()))?.st_dev)
@@ -162,7 +162,7 @@ impl Look for StandIn {
             None => Ok(()),
         };
         let volume = self.volume(out);
-        // One that fails does not take the others along.
+        // A failure of one does not stop the others.
         let results = [used, throttled, memory, pressure, network, disk, volume];
         let result: Result<()> = results.into_iter().collect();
         result.with_context(|| self.name.clone())
@@ -259,7 +259,7 @@ impl Memory {
     }
 }
 
-/// The value of a line `key value`; `None` when there is no such line.
+/// Returns the value of a line `key value`; `None` if there is no such line.
 fn value(text: &str, key: &str) -> Result<Option<u64>> {
     for line in text.lines() {
         if let Some((name, value)) = line.split_once(' ')
@@ -271,7 +271,7 @@ fn value(text: &str, key: &str) -> Result<Option<u64>> {
     Ok(None)
 }
 
-/// A file or a word that is one number.
+/// Parses a file or a word that is one number.
 fn number(text: &str, what: &str) -> Result<u64> {
     let word = text.trim();
     word.parse().with_context(|| format!("{what} is {word:?}"))
@@ -291,8 +291,8 @@ mod tests {
         ("netstat", "TcpExt: ListenDrops\nTcpExt: 0\n"),
     ];
 
-    /// Writes the files, first as they were and then as they are a look later, and gives the
-    /// figures of the second look, 2 s after the first.
+    /// Writes the files in their first state, then in that of the next sample, and returns the
+    /// readings of the second sample, 2 s after the first.
     fn figures(files: [&[(&str, &str)]; 2], version2: bool) -> BTreeMap<String, f64> {
         let folder = tempfile::tempdir().unwrap();
         let dir = folder.path();

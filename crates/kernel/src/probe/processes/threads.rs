@@ -1,6 +1,6 @@
-//! How often the threads of a process gave way, and how long they waited for a CPU: what the kernel
-//! counts for each thread and sums for nobody. And which of them wait within the kernel for what
-//! does not come: a disk that does not answer, a file system that is frozen.
+//! Context switches of the threads of a process and their waiting time for a CPU. The kernel counts
+//! them for each thread and never sums them. Also finds the threads that are blocked within the
+//! kernel, by a disk that does not answer or a frozen file system.
 
 use crate::probe::Out;
 use crate::probe::source::Last;
@@ -10,22 +10,22 @@ use rustix::fs::{Dir, Mode, OFlags};
 use std::collections::HashMap;
 use std::os::fd::{AsFd, OwnedFd};
 
-/// How often the threads are gone through, at most: 59 threads of an idle node take 1.1 ms of CPU,
-/// ten times the rest of a look.
+/// Minimum interval between two readings of the threads: 59 threads of an idle node take 1.1 ms of
+/// CPU, ten times the rest of a sample.
 const THREADS_PERIOD_NS: u64 = 5 * clock::SECOND_NS;
 
-/// When they are gone through again after one of them was found waiting within the kernel: a file
-/// system may be frozen for a few seconds only.
+/// Interval after a thread was found waiting within the kernel: a file system may be frozen for a
+/// few seconds only.
 const SUSPECT_PERIOD_NS: u64 = clock::SECOND_NS;
 
-/// The series of threads that were within the kernel, and could not be interrupted, at this look
-/// and at the one before without a switch between: how many. No reading without any.
+/// Series of the number of blocked threads: in uninterruptible sleep at this sample and at the one
+/// before, without a context switch between them. No reading if there are none.
 pub const BLOCKED: &str = "status.blocked";
 
-/// The threads of a process: what is only counted for each.
+/// Counters that the kernel keeps only for each thread of a process.
 pub(super) struct Threads {
     folder: OwnedFd,
-    /// Before that time a look is none.
+    /// A sample before this time does nothing.
     due_ns: u64,
     last: Last<HashMap<u32, Switches>>,
 }
@@ -33,18 +33,18 @@ pub(super) struct Threads {
 /// Counts of one thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Switches {
-    /// It waited for something.
+    /// Voluntary context switches: the thread waited for something.
     voluntary: u64,
-    /// It was made to give way.
+    /// Involuntary context switches: the thread was preempted.
     involuntary: u64,
-    /// Nanoseconds in which it could have run and had no CPU; none where the kernel counts none.
+    /// Time in the run queue without a CPU, ns. `None` if the kernel does not count it.
     waited_ns: Option<u64>,
-    /// The state is `D`: it waits within the kernel and takes no signal.
+    /// True in state `D`: it waits within the kernel and takes no signal.
     in_kernel: bool,
 }
 
 impl Threads {
-    /// Those of the process `pid`.
+    /// Opens the folder of the threads of the process `pid`.
     ///
     /// # Errors
     /// There is no such process.
@@ -59,7 +59,7 @@ impl Threads {
         })
     }
 
-    /// Puts what they have done since they were last gone through.
+    /// Puts the activity of the threads since the last reading.
     ///
     /// # Errors
     /// They cannot be listed.
@@ -67,7 +67,7 @@ impl Threads {
         if now_ns < self.due_ns {
             return Ok(());
         }
-        // Looks come a little late, one more than the other: half a second is no look too many.
+        // Samples come late by varying amounts: half a second of tolerance adds no sample.
         self.due_ns = now_ns + THREADS_PERIOD_NS - clock::SECOND_NS / 2;
         let now = self.read()?;
         self.due_ns = now_ns + period_ns(&now) - clock::SECOND_NS / 2;
@@ -126,7 +126,7 @@ impl Threads {
 }
 
 impl Switches {
-    /// From a thread's `status`, where the two are the last lines.
+    /// Parses a thread's `status`, where the two counters are the last lines.
     fn parse(text: &str) -> Option<Switches> {
         let state = text.lines().find_map(|line| line.strip_prefix("State:"));
         let mut switches = Switches {
@@ -153,7 +153,7 @@ impl Switches {
     }
 }
 
-/// When they are gone through again, after they were found so.
+/// Returns the interval to the next reading after these states.
 fn period_ns(now: &HashMap<u32, Switches>) -> u64 {
     if now.values().any(|thread| thread.in_kernel) {
         SUSPECT_PERIOD_NS
@@ -162,8 +162,8 @@ fn period_ns(now: &HashMap<u32, Switches>) -> u64 {
     }
 }
 
-/// How many wait within the kernel as they did `before`: a thread that had run since would have
-/// been switched to.
+/// Returns the number of threads that still wait within the kernel since `before`: a thread that
+/// had run since would have counted a context switch.
 fn blocked(before: &HashMap<u32, Switches>, now: &HashMap<u32, Switches>) -> usize {
     let is_blocked = |(id, thread): &(&u32, &Switches)| {
         let before = before.get(id).filter(|before| before.in_kernel);
@@ -173,12 +173,12 @@ fn blocked(before: &HashMap<u32, Switches>, now: &HashMap<u32, Switches>) -> usi
     now.iter().filter(is_blocked).count()
 }
 
-/// What all threads have done since `before`: a new one all that it ever did; one that has ended
-/// since cannot be asked any more.
+/// Returns the activity of all threads since `before`. A new thread counts with all its activity;
+/// one that has ended since is left out.
 fn sum(before: &HashMap<u32, Switches>, now: &HashMap<u32, Switches>) -> Switches {
     let mut sum = Switches::default();
     for (id, thread) in now {
-        // A number may be given anew to a younger thread, which has done less.
+        // A thread id may be reused for a younger thread, with lower counts.
         let before = before.get(id).copied().unwrap_or_default();
         let before =
             if before.voluntary > thread.voluntary || before.involuntary > thread.involuntary {
@@ -196,7 +196,8 @@ fn sum(before: &HashMap<u32, Switches>, now: &HashMap<u32, Switches>) -> Switche
     sum
 }
 
-/// A small file below `folder`, at most what fits; `None` when it is not there any more.
+/// Reads a small file below `folder`, up to the size of `buffer`; `None` if it does not exist any
+/// more.
 fn read_at<'a>(folder: &impl AsFd, name: &str, buffer: &'a mut [u8]) -> Option<&'a str> {
     let file = rustix::fs::openat(
         folder,

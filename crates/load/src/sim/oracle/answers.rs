@@ -1,4 +1,4 @@
-//! What answers, errors and lost connections lead to: the second half of the oracle.
+//! Second half of the oracle: the effects of responses, errors and lost connections.
 
 use super::super::program::{self, BATCH, TEXT};
 use super::super::server::{Reply, SimRequest};
@@ -9,7 +9,7 @@ use crate::ledger::{LEDGER_OPERATIONS_MAX, LedgerPart, TIMED_OPERATIONS_MAX, Wri
 use crate::sim::shape::START_NS;
 use measure::{KindCount, Outcome};
 
-/// The ledger that a worker should come to, with the times of all its writes.
+/// Returns the ledger that a worker should produce, with the times of all its writes.
 pub(super) fn ledger(first: u64, workers: u64) -> LedgerPart {
     let part = LedgerPart::new(first, workers, LEDGER_OPERATIONS_MAX / workers, 1);
     let mut part = part.timed(TIMED_OPERATIONS_MAX / workers, 1);
@@ -18,13 +18,13 @@ pub(super) fn ledger(first: u64, workers: u64) -> LedgerPart {
 }
 
 impl Oracle {
-    /// A stream on which an answer is awaited by another connection.
+    /// Returns a stream on which another connection awaits a response.
     pub fn stream_of_another(&self, connection: u16) -> Option<u16> {
         let other = |(_, made): &(&u16, &Try)| made.connection != connection && !made.is_orphan;
         self.streams.iter().find(other).map(|(stream, _)| *stream)
     }
 
-    /// A request has come to the server.
+    /// Records that a request has reached the server.
     pub fn asked(&mut self, connection: u16, asked: &SimRequest) {
         self.say(|| format!("{connection} is asked {asked:?}"));
         let made = &self.streams[&(asked.stream as u16)];
@@ -46,7 +46,16 @@ impl Oracle {
         }
     }
 
-    pub fn answered(&mut self, connection: u16, stream: i16, reply: Reply) {
+    /// Records that the worker has read a response. It arrived at `arrived_ns`, if that is known.
+    pub fn answered(
+        &mut self,
+        connection: u16,
+        stream: i16,
+        reply: Reply,
+        arrived_ns: Option<u64>,
+    ) {
+        self.arrived_ns = arrived_ns.map_or(self.turn_ns, |ns| ns.min(self.turn_ns));
+        self.seen.before_turn += u64::from(self.arrived_ns < self.turn_ns);
         self.say(|| format!("{connection} answers on stream {stream}: {reply:?}"));
         let stream = stream as u16;
         if self.broken.contains(&connection) {
@@ -121,7 +130,7 @@ impl Oracle {
         let is_missing = statement.returns_rows && begun.rows == 0;
         self.recorded.of(begun.kind).counts[KindCount::RowsMissing] += u64::from(is_missing);
         let is_early = self.is_early(begun.intended_ns);
-        let since = |ns: u64| self.turn_ns - ns;
+        let since = |ns: u64| self.arrived_ns - ns;
         if let Some(part) = part {
             let (latency_ns, service_ns) = (since(begun.part_due_ns), since(begun.part_sent_ns));
             self.recorded.succeed(part, is_early, latency_ns, service_ns);
@@ -146,7 +155,7 @@ impl Oracle {
         }
     }
 
-    /// A write was answered: what the ledger should say of it.
+    /// Records the expected ledger entry of a write that was answered.
     fn write_down(&mut self, number: u64, begun: &Begun, is_done: bool) {
         let Some(ledger) = &mut self.ledger else {
             return;
@@ -161,7 +170,7 @@ impl Oracle {
         }
     }
 
-    /// This try was first: nobody waits for the other one.
+    /// Records that this try was answered first; the other one is no longer awaited.
     fn win(&mut self, stream: u16, made: Try) {
         let kind = self.begun[&made.number].kind;
         if std::mem::take(&mut self.stream(stream).is_second) {
@@ -176,7 +185,7 @@ impl Oracle {
         }
     }
 
-    /// A try has failed, and its stream is free or blocked.
+    /// Records that a try has failed; its stream is free or blocked.
     pub(super) fn fail(&mut self, number: u64, outcome: Outcome, now_ns: u64) {
         let waits = |made: &Try| made.number == number && !made.is_orphan;
         if self.streams.values().any(waits) {
@@ -195,7 +204,7 @@ impl Oracle {
         self.end_of(number, outcome, now_ns);
     }
 
-    /// An operation has failed for good, and with it the part that it had come to.
+    /// Ends an operation that has failed for good, together with its current part.
     pub(super) fn end_of(&mut self, number: u64, outcome: Outcome, now_ns: u64) {
         self.say(|| format!("operation {number} ends: {outcome:?}"));
         let begun = self.begun.remove(&number).expect("a begun operation");
@@ -214,7 +223,7 @@ impl Oracle {
         self.due.free(now_ns);
     }
 
-    /// The worker is told that a connection has ended, or reads what no server says.
+    /// Records that the worker sees the end of a connection, or reads invalid data.
     pub fn breaks(&mut self, connection: u16, writes: bool) {
         self.seen.broken_writes += u64::from(writes);
         self.broken.insert(connection);
@@ -231,7 +240,7 @@ impl Oracle {
             self.expire();
         }
         if !is_broken && !hangs_up {
-            // It is the worker's own wish: late answers block too many streams.
+            // The worker closes it because late responses block too many streams.
             assert!(self.streams.len() == self.slots);
             assert!(self.streams.values().any(|made| made.is_orphan));
             self.seen.unblocked += 1;
@@ -252,7 +261,7 @@ impl Oracle {
         }
     }
 
-    /// Nobody waits any more: no other try follows on a failed one.
+    /// Ends all operations that wait for another try, because the run hangs up.
     pub(super) fn hang_up(&mut self) {
         if !self.hangs_up() {
             return;

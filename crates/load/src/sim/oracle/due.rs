@@ -1,15 +1,16 @@
-//! When operations are due, worked out a second time.
+//! Computes the due times of operations a second time.
 
 use super::super::shape::{START_NS, Shape};
 use crate::schedule::{Arrivals, Schedule};
 use std::collections::VecDeque;
 
-/// When operations are due.
+/// Due times of operations.
 #[derive(Debug)]
 pub enum Due {
-    /// The moments at which slots became free.
+    /// Times at which slots became free.
     Freed(VecDeque<u64>),
-    /// Nanoseconds times operations of a thousand seconds, of operation number 0.
+    /// Fixed rate: `divisor` operations per thousand seconds. Operation number `next` is the next
+    /// one.
     Even {
         divisor: u128,
         next: u128,
@@ -20,7 +21,7 @@ pub enum Due {
 }
 
 impl Due {
-    /// Of the worker of a shape.
+    /// Returns the due times for the worker of a shape.
     pub fn new(shape: &Shape) -> Due {
         let config = &shape.config;
         let worker = (config.others.before + shape.worker) as u64;
@@ -44,7 +45,7 @@ impl Due {
         }
     }
 
-    /// When the next one is due; none: all slots are in use.
+    /// Returns the due time of the next operation; `None` if all slots are in use.
     pub fn next_ns(&self) -> Option<u64> {
         match self {
             Due::Freed(freed) => freed.front().copied(),
@@ -61,7 +62,7 @@ impl Due {
         }
     }
 
-    /// The next one is taken.
+    /// Takes the next operation.
     pub fn pass(&mut self) {
         match self {
             Due::Freed(freed) => {
@@ -72,7 +73,7 @@ impl Due {
         }
     }
 
-    /// A slot is free again.
+    /// Frees a slot.
     pub fn free(&mut self, now_ns: u64) {
         if let Due::Freed(freed) = self {
             freed.push_back(now_ns);
@@ -81,7 +82,8 @@ impl Due {
     }
 }
 
-/// As many operations are due by then as at full rate by `even_ns`, but that the rate rises.
+/// Maps a due time at full rate to the due time under a rising rate, with the same number of
+/// operations due before it.
 fn risen_ns(even_ns: u64, rise_ns: u64) -> u64 {
     if even_ns >= rise_ns / 2 {
         even_ns + rise_ns / 2

@@ -1,14 +1,14 @@
-//! What is said where an agent cannot be had, by whom, and what it means.
+//! Known error messages by the program that prints them, and their meanings.
 
-/// Words, and what they mean. `DEST` stands for the destination, `LINE` for the line that has them,
-/// `THERE` for what a command there begins with.
+/// Words, and their meaning. `DEST` stands for the destination, `LINE` for the line that has them,
+/// `THERE` for the beginning of a command that runs there.
 pub(super) struct Row {
     pub(super) words: &'static [&'static str],
     pub(super) cause: &'static str,
     pub(super) hint: &'static str,
 }
 
-/// What `ssh` says. Of several the first counts: a jump host's trouble comes with others behind it.
+/// Messages of `ssh`. The first match counts: a jump host's trouble comes with others after it.
 pub(super) const BY_SSH_ITSELF: [Row; 12] = [
     Row {
         words: &["REMOTE HOST IDENTIFICATION HAS CHANGED"],
@@ -74,7 +74,7 @@ pub(super) const BY_SSH_ITSELF: [Row; 12] = [
     },
 ];
 
-/// What `kubectl` says, and what the API server and the container runtime say through it.
+/// Messages of `kubectl`, and those of the API server and the container runtime that it passes on.
 pub(super) const BY_KUBECTL: [Row; 12] = [
     Row {
         words: &["locate context"],
@@ -138,14 +138,14 @@ pub(super) const BY_KUBECTL: [Row; 12] = [
     },
 ];
 
-/// What a login says that has let somebody in and does not let him do anything.
+/// Messages of a login that succeeds but forbids any command.
 pub(super) const BY_LOGIN: [Row; 1] = [Row {
     words: &["assword", "expired"],
     cause: "the password of its user has expired (LINE)",
     hint: "log in by `ssh DEST` and change it",
 }];
 
-/// With what sshd hangs up on somebody who has not proved who he is.
+/// Messages with which sshd hangs up before authentication.
 pub(super) const BEFORE_LOGIN: [&str; 4] = [
     "kex_exchange_identification:",
     "ssh_exchange_identification:",
@@ -153,7 +153,7 @@ pub(super) const BEFORE_LOGIN: [&str; 4] = [
     "Connection reset by",
 ];
 
-/// What a shell, a loader or `sudo` says where the program was to be started.
+/// Messages of a shell, a loader or `sudo` when the program is started.
 pub(super) const BY_OTHERS: [Row; 8] = [
     Row {
         words: &["sudo: ", "password is required"],

@@ -1,9 +1,9 @@
-//! What people read where a machine is not reached, by what has been said there.
+//! Tests of the messages for people about unreachable machines, by the output of the far side.
 
 use super::*;
 use std::os::unix::process::ExitStatusExt;
 
-/// The sentences for lines that were said at a stage before an end with `code`.
+/// Returns the sentences for lines that were printed at a stage before an end with `code`.
 fn told(stage: Stage, code: i32, lines: &[&str]) -> String {
     let wanted = Destination::new("db3", false, None).unwrap();
     let end = End {
@@ -15,7 +15,7 @@ fn told(stage: Stage, code: i32, lines: &[&str]) -> String {
     Refusal::new(&wanted, Trouble::BrokeOff(end)).to_string()
 }
 
-/// Lines as OpenSSH 9.2 and 10.0 say them before they end with 255, and a part of what is told.
+/// Lines that OpenSSH 9.2 and 10.0 print before they end with 255, and a part of the report.
 const BY_SSH_ROWS: [(&[&str], &str); 15] = [
     (
         &["Host key verification failed."],
@@ -107,8 +107,8 @@ fn what_ssh_says_is_told_as_a_cause_with_the_next_step() {
     }
 }
 
-/// How far it came, the status of `ssh`, lines of a shell, a loader, sudo or the program, and a
-/// part of what is told.
+/// Stage, status of `ssh`, lines of a shell, a loader, sudo or the program, and a part of the
+/// report.
 type FarSideRow = (Stage, i32, &'static [&'static str], &'static str);
 
 const BY_FAR_SIDE_ROWS: [FarSideRow; 13] = [

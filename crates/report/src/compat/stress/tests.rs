@@ -1,12 +1,12 @@
-//! Byte for byte what the classes of cassandra-stress 3.11.4 print when they are given the same
-//! numbers: `expected.txt` was written by them.
+//! Tests byte for byte against the output of the classes of cassandra-stress 3.11.4 for the same
+//! numbers: they wrote `expected.txt`.
 
 use super::*;
 
 const EXPECTED: &str = include_str!("expected.txt");
 const SECOND: u64 = 1_000_000_000;
 
-/// The part of the expected text behind `# name`.
+/// Returns the part of the expected text behind `# name`.
 fn expected(name: &str) -> &'static str {
     let start = format!("# {name}\n");
     let at = EXPECTED.find(&start).expect(name) + start.len();
@@ -50,7 +50,7 @@ fn first_interval() -> Sample {
     sample([("READ", read), ("WRITE", write)], gc, 0.025438)
 }
 
-/// Less than half a second long, in which one kind rested.
+/// Less than half a second long, with one idle kind.
 fn second_interval() -> Sample {
     let span = (SECOND, SECOND + 450_000_000);
     let read = timing(span, [1, 1, 0], 2_500_000, 0, 1);
@@ -136,9 +136,9 @@ fn percentiles_are_those_of_the_tools_library() {
 fn errors_and_parts_of_seconds_add_up_over_intervals() {
     let mut run = two_intervals();
     run.add(&first_interval());
-    // Assigned instead of added, the errors of the last interval would stand for all.
+    // If they were assigned instead of added, the errors of the last interval would count for all.
     assert_eq!(run.operations["READ"].errors, 4);
-    // Summed as whole seconds, 1.45 s would be two.
+    // If they were summed as whole seconds, 1.45 s would be two.
     assert!((two_intervals().total().seconds() - 1.45).abs() < 1e-9);
     let rate = "Op rate                   :    1,518 op/s  [READ: 1,035 op/s, WRITE: 483 op/s]";
     assert!(summary(&two_intervals()).contains(rate));
@@ -187,7 +187,7 @@ fn the_lines_around_runs_are_the_tools() {
     }
 }
 
-/// The last answers came 5 µs after the last whole second, which printed as 191,287 op/s.
+/// The last responses came 5 µs after the last whole second, which printed as 191,287 op/s.
 #[test]
 fn what_the_last_answers_took_is_part_of_the_last_whole_interval() {
     let of = |from, to, count| {

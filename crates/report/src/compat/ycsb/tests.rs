@@ -1,4 +1,4 @@
-//! What YCSB prints, from numbers that are known.
+//! Tests the output of YCSB for known numbers.
 
 use super::*;
 use expect_test::expect;
@@ -190,7 +190,7 @@ fn read_of(us: impl Iterator<Item = u64>) -> Series {
     }
 }
 
-/// Of clients that are unlike, the mean of two 99th percentiles is far from the 99th of all.
+/// If clients differ, the mean of two 99th percentiles is far from the 99th of all.
 #[test]
 fn means_of_several_clients_stand_behind_the_percentiles_of_all() {
     let clients = [read_of(1..=100), read_of(1001..=1100)];

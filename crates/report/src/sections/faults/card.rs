@@ -1,4 +1,4 @@
-//! All that is known of one fault.
+//! The card of one fault with all its facts.
 
 use super::{returned, tone, trial};
 use crate::number;
@@ -11,7 +11,7 @@ use store::record::{
     SeriesEnd, StretchRecord, p99_words,
 };
 
-/// The card of a fault.
+/// Returns the card of a fault.
 pub fn card(view: &RunView, fault: &FaultRecord) -> Card {
     let mut facts = vec![("Times".to_owned(), times(fault))];
     let mut blocks = Vec::new();
@@ -69,7 +69,7 @@ fn times(fault: &FaultRecord) -> String {
     .join(" · ")
 }
 
-/// What it did, by names.
+/// Returns its effects, by name.
 fn of(fault: &FaultRecord, found: &RecoveryRecord) -> Vec<(String, String)> {
     let mut facts: Vec<(&str, String)> = vec![("Noticed", noticed(fault, found))];
     if let Some(dip) = found.dip {
@@ -140,8 +140,8 @@ fn noticed(fault: &FaultRecord, found: &RecoveryRecord) -> String {
     all.join(" · ")
 }
 
-/// `50 % less at worst (150 op/s, 4.97 s after the injection), below normal for 13 s, 79 requests
-/// short`.
+/// For example `50 % less at worst (150 op/s, 4.97 s after the injection), below normal for 13 s,
+/// 79 requests short`.
 fn dip_of(dip: &DipRecord) -> String {
     if dip.depth == 0.0 {
         return "never below normal".to_owned();
@@ -157,7 +157,7 @@ fn dip_of(dip: &DipRecord) -> String {
     )
 }
 
-/// What a second was before the fault, and how far from it one still counts as normal.
+/// Describes a normal second before the fault, and the tolerance.
 fn normal(found: &RecoveryRecord) -> String {
     let within = |share: f64| number::percent(share);
     let rate = found.ops_per_s.map(|before| {
@@ -184,7 +184,7 @@ fn normal(found: &RecoveryRecord) -> String {
     }
 }
 
-/// From the healing, and from the injection.
+/// Says when it was back, from the healing and from the injection.
 fn both(
     fault: &FaultRecord,
     of: fn(&Aftermath) -> Option<SeriesEnd>,
@@ -228,7 +228,7 @@ fn hints_of(hints: &HintsRecord) -> String {
     )
 }
 
-/// Before, during and after.
+/// Returns the stretches before, during and after.
 fn named(found: &RecoveryRecord) -> impl Iterator<Item = (&'static str, &StretchRecord)> {
     let all = [
         ("before", &found.before),
@@ -238,7 +238,7 @@ fn named(found: &RecoveryRecord) -> impl Iterator<Item = (&'static str, &Stretch
     all.into_iter().filter_map(|(name, stretch)| Some((name, stretch.as_ref()?)))
 }
 
-/// What clients saw.
+/// Returns the clients' view.
 fn stretches(found: &RecoveryRecord) -> Table {
     Table::of("", named(found))
         .text("Clients saw", |(name, _)| name)
@@ -278,7 +278,7 @@ fn stretches(found: &RecoveryRecord) -> Table {
         .build()
 }
 
-/// What failed, by kind and error; none if nothing did.
+/// Lists failures by kind and error. `None` without failures.
 fn failures(found: &RecoveryRecord) -> Option<Table> {
     let each = named(found).flat_map(|(name, stretch)| {
         let kinds = stretch.errors.iter();

@@ -1,5 +1,5 @@
-//! What each fault did, a row each: in the form in which others have published it, with their
-//! claims beside ours.
+//! A table of the faults' effects, a row each, in the form of published ones, with the published
+//! claims.
 
 use super::{returned, trial};
 use crate::number;
@@ -8,12 +8,12 @@ use crate::view::RunView;
 use std::collections::BTreeSet;
 use store::record::{FaultRecord, PublishedFailureRecord, RecoveryRecord, StretchRecord};
 
-/// What a row is about.
+/// Subject of a row.
 #[derive(Clone, Copy)]
 enum Subject<'a> {
     /// A fault of this run.
     Fault(&'a FaultRecord),
-    /// A published claim that no fault of this run stands beside.
+    /// A published claim without a matching fault of this run.
     Claim(&'a PublishedFailureRecord),
 }
 
@@ -26,12 +26,12 @@ impl<'a> Subject<'a> {
     }
 }
 
-/// What its columns are.
+/// Explanation of the columns.
 const FOOT: &str = "Before: the median of the seconds before it. Lowest: the worst second, from \
                     the injection until throughput was back to normal. After: the mean of all \
                     seconds since it was seen whole. Errors: from the injection on.";
 
-/// The table; claims that none of our faults stands beside have rows of their own.
+/// Returns the table; claims without a matching fault have rows of their own.
 pub fn table(view: &RunView) -> Table {
     let published = view.findings.published.as_ref();
     let claims = published.map_or(&[][..], |published| &published.failures);
@@ -101,13 +101,13 @@ pub fn table(view: &RunView) -> Table {
         .build()
 }
 
-/// p99 of a stretch, ms; none of one in which nothing was answered.
+/// Returns p99 of a stretch, ms. `None` if no response came in it.
 fn known_p99(stretch: &StretchRecord) -> Option<String> {
     let latency = &stretch.latency_ms;
     (latency.p99.least() > 0.0).then(|| number::known_ms(latency.p99))
 }
 
-/// Whether a claim is about such a fault, in that variant.
+/// Returns true if a claim matches a fault and its variant.
 fn is_beside(view: &RunView, claim: &PublishedFailureRecord, fault: &FaultRecord) -> bool {
     let trials = &view.findings.trials;
     let variant = fault.trial.and_then(|index| {
@@ -118,7 +118,7 @@ fn is_beside(view: &RunView, claim: &PublishedFailureRecord, fault: &FaultRecord
     claim.beside.contains(&fault.kind) && is_of
 }
 
-/// What became of the service.
+/// Describes the service during a fault.
 fn service(found: &RecoveryRecord) -> Cell {
     let failed = [&found.during, &found.after].into_iter().flatten();
     let failed: u64 = failed.map(StretchRecord::failed).sum();
@@ -141,7 +141,7 @@ fn service(found: &RecoveryRecord) -> Cell {
     }
 }
 
-/// How many operations failed, and how.
+/// Returns the number of failed operations, with their errors.
 fn failed(found: &RecoveryRecord) -> Cell {
     let stretches = || [&found.during, &found.after].into_iter().flatten();
     let errors = stretches().flat_map(|stretch| stretch.errors.values().flatten());

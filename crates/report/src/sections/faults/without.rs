@@ -1,4 +1,5 @@
-//! What faults did against the same trials without them, a row for each stretch.
+//! A table of the faults' effects compared with the same trials without them, a row for each
+//! stretch.
 
 use crate::number;
 use crate::page::{Cell, Table, Tone};
@@ -8,14 +9,14 @@ use crate::summary::place;
 use crate::view::RunView;
 use store::record::ComparisonRecord;
 
-/// The metrics of its ratios, with their columns.
+/// Metrics of the ratios, with their columns.
 const RATIOS: [(&str, &str); 3] = [
     ("ops_per_s", "Throughput"),
     ("latency_ms.p50", "p50"),
     ("latency_ms.p99", "p99"),
 ];
 
-/// The table; none of a study that did not ask for it.
+/// Returns the table. `None` if the study did not ask for it.
 pub fn table(view: &RunView) -> Option<Table> {
     let caption = "Against the same trials without faults";
     Table::of(caption, &view.findings.without_faults)

@@ -5,10 +5,10 @@ use analysis::rules::seriousness;
 use std::cmp::Reverse;
 use store::record::{CauseKind, Outcome, TrialFinding};
 
-/// Reasons that a first screen has room for.
+/// Maximum number of reasons on a first screen.
 const REASONS_MAX: usize = 3;
 
-/// What each rule says in few words.
+/// Short words for each rule.
 const SHORT_WORDS: [(&str, &str); 21] = [
     ("V18", "Other programs used the machine"),
     ("V20", "The clock was set"),
@@ -33,19 +33,19 @@ const SHORT_WORDS: [(&str, &str); 21] = [
     ("V16", "How much data fits in memory is not stated"),
 ];
 
-/// What is said of V14 where nothing that was read differed: most of what it then judges are reads
-/// of nothing. It must not sound as if data had been lost.
+/// Words for V14 if no read returned other data: it then mostly judges reads without a row, and
+/// must not sound as if data had been lost.
 const NOTHING_READ: &str = "Reads found no row, or could not be compared";
 
-/// What is said of V14 where acknowledged data is not there, or is not as it was written.
+/// Words for V14 if acknowledged data is missing, or is not as it was written.
 const DATA_LOST: &str = "Data was lost, or is not as it was written";
 
-/// A reason with its place: what failed before what warned, and the more serious first.
+/// A reason with its sort key: failures before warnings, and the more serious first.
 type Placed = ((Reverse<Option<Outcome>>, usize), String);
 
-/// At most three reasons: what is true of the whole run, then what its trials show together and the
-/// rules that speak against them which that does not explain, each with the number of trials that
-/// it is of. Other programs are always among them, since they may be the cause of all.
+/// Returns at most three reasons. First come those of the whole run, then causes across trials, and
+/// rules that those causes do not explain, with their number of trials. Other programs are always
+/// included, since they may be the cause of all.
 pub(super) fn short(view: &RunView) -> Vec<String> {
     let trials = &view.findings.trials;
     let causes = &view.findings.causes;
@@ -66,15 +66,14 @@ pub(super) fn short(view: &RunView) -> Vec<String> {
     said
 }
 
-/// Where a rule stands among the reasons, by the trial in which it came out worst.
+/// Returns a rule's sort key among the reasons, by its worst trial.
 fn place(trials: &[TrialFinding], rule: &str) -> (Reverse<Option<Outcome>>, usize) {
     let all = trials.iter().flat_map(|trial| &trial.rules);
     let worst = all.filter(|one| one.rule == rule).map(|one| one.result).max();
     (Reverse(worst), seriousness(rule))
 }
 
-/// What a rule says in few words, with the number of trials that it is of; none if it speaks
-/// against none.
+/// Returns the short words of a rule, with its number of trials. `None` if it speaks against none.
 fn of_rule(trials: &[TrialFinding], (rule, words): &(&str, &str)) -> Option<Placed> {
     let mut of: Vec<&TrialFinding> =
         trials.iter().filter(|trial| is_against(trial, rule)).collect();
@@ -104,7 +103,7 @@ fn of_rule(trials: &[TrialFinding], (rule, words): &(&str, &str)) -> Option<Plac
     })
 }
 
-/// The rule that speaks against single trials for what a cause says of all of them.
+/// Returns the rule that a cause explains for single trials.
 fn explains(cause: CauseKind) -> Option<&'static str> {
     match cause {
         CauseKind::Others => Some("V18"),
@@ -115,14 +114,14 @@ fn explains(cause: CauseKind) -> Option<&'static str> {
     }
 }
 
-/// Reasons that no trial has: that the run was stopped, that no trial was finished.
+/// Returns reasons that no trial has: that the run was stopped, that no trial was finished.
 fn of_the_whole(view: &RunView) -> impl Iterator<Item = &String> {
     let of_trials = || view.findings.trials.iter().flat_map(|trial| &trial.reasons);
     let reasons = view.findings.reasons.iter();
     reasons.filter(move |reason| !of_trials().any(|of_one| reason.ends_with(of_one.as_str())))
 }
 
-/// The most serious reason for a trial's verdict, in few words; none of a valid one.
+/// Returns the most serious reason for a trial's verdict, in few words. `None` for a valid one.
 pub fn cause(trial: &TrialFinding) -> Option<&'static str> {
     let one = std::slice::from_ref(trial);
     let mut against: Vec<&(&str, &str)> =
@@ -136,7 +135,7 @@ pub fn cause(trial: &TrialFinding) -> Option<&'static str> {
     })
 }
 
-/// Whether anything that was read was not what had been written.
+/// Returns true if any read returned other data than was written.
 fn has_other_data(trial: &TrialFinding) -> bool {
     let reads = &trial.verify;
     let differed = reads.missing + reads.stale + reads.wrong + reads.resurrected > 0;
@@ -153,7 +152,7 @@ fn is_against(trial: &TrialFinding, rule: &str) -> bool {
     trial.rules.iter().any(|one| one.rule == rule && is_bad(one.result))
 }
 
-/// `: up to 33 % of its CPU`.
+/// For example `: up to 33 % of its CPU`.
 fn others(trials: &[&TrialFinding]) -> String {
     let shares = trials.iter().filter_map(|trial| trial.machine.as_ref()?.cpu_others);
     shares.reduce(f64::max).map_or_else(String::new, |most| {

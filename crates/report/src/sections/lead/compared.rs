@@ -1,5 +1,5 @@
-//! Variants beside each other: throughput and p99 of each, with intervals; at a rate that all kept
-//! up with the cost that differs most, or the median, and p99.
+//! Compares variants: throughput and p99 of each, with intervals. At a rate that all kept up with,
+//! it shows the most different cost, or the median, and p99.
 
 use crate::number;
 use crate::page::{LeadFigure, Paint, Plot, RowsPlot, ValueRow, Verdict};
@@ -11,10 +11,10 @@ use crate::view::RunView;
 use measure::Known;
 use store::record::{CostKind, CostRecord, QuantilesRecord};
 
-/// Rows that a first screen has room for.
+/// Maximum number of rows on a first screen.
 const ROWS_MAX: usize = 10;
 
-/// The figure; none of a study with one variant.
+/// Returns the figure. `None` for a study with one variant.
 pub(super) fn figure(view: &RunView, points: &[Point<'_>]) -> Option<LeadFigure> {
     let names = variants(view);
     if names.len() < 2 {
@@ -43,8 +43,8 @@ pub(super) fn figure(view: &RunView, points: &[Point<'_>]) -> Option<LeadFigure>
     })
 }
 
-/// What is compared beside p99. That a rate was kept up with is no throughput that anybody asked
-/// for.
+/// Returns the plot beside p99. At a rate that all kept up with, throughput is only the offered
+/// one, and is replaced.
 fn first(view: &RunView, shown: &[&Point<'_>]) -> RowsPlot {
     if !shown.iter().all(|point| is_kept_up(view, point)) {
         return rows("op/s (more is better)".into(), view, shown, |point| {
@@ -64,7 +64,7 @@ fn first(view: &RunView, shown: &[&Point<'_>]) -> RowsPlot {
     })
 }
 
-/// A percentile of each variant.
+/// Plots a percentile of each variant.
 fn latencies(
     view: &RunView,
     shown: &[&Point<'_>],
@@ -88,10 +88,10 @@ fn latencies(
     })
 }
 
-/// A value with its interval, and how it is written.
+/// A value, its interval, and its text.
 type Value = (Option<f64>, Option<[f64; 2]>, String);
 
-/// A row for each variant.
+/// Returns a row for each variant.
 fn rows(
     title: String,
     view: &RunView,
@@ -117,14 +117,14 @@ fn rows(
     }
 }
 
-/// A cost of a point.
+/// Returns a cost of a point.
 fn cost_of<'v>(view: &'v RunView, point: &Point<'_>, cost: CostKind) -> Option<&'v CostRecord> {
     let mut points = view.findings.usable_points();
     let of = points.find(|one| one.variant == *point.variant && one.point == point.at)?;
     of.costs.iter().find(|one| one.cost == cost)
 }
 
-/// The point of a variant that the question is about, or its best.
+/// Returns the point of a variant that the question is about, or its best.
 fn primary<'p, 'a>(
     view: &RunView,
     points: &'p [Point<'a>],

@@ -1,17 +1,18 @@
-//! One trial over its time: of hours with their changes, of a study of one point as it is.
+//! Plots one trial over time: an endurance with its changes of level, or the trial of a single
+//! point.
 
 use crate::page::{CurvePlot, LeadFigure, LeadMark, Paint, Plot, PlotAxis};
 use crate::view::{RunView, TrialView};
 use store::record::TrialFinding;
 
-/// Places on the time axis: what a first screen can show.
+/// Number of places on the time axis: what a first screen can show.
 const PLACES_MAX: usize = 240;
-/// An interval that is shorter has too few operations for a rate: the last of a window may be.
+/// Minimum length of an interval for a rate: the last one of a window may be too short.
 const SECONDS_MIN: f64 = 0.5;
-/// The series of intervals that is not of operations.
+/// Kind of the interval lines that are not of operations.
 const CLIENT: &str = "client";
 
-/// Throughput and p99 of the long trial, with the changes of level that were found.
+/// Plots throughput and p99 of the long trial, with its changes of level.
 pub(super) fn of_endurance(view: &RunView) -> Option<LeadFigure> {
     let long = view.findings.trials.iter().find(|trial| trial.endurance.is_some())?;
     let found = long.endurance.as_ref()?;
@@ -35,14 +36,14 @@ pub(super) fn of_endurance(view: &RunView) -> Option<LeadFigure> {
     Some(figure)
 }
 
-/// Throughput and p99 of the first trial that may be used.
+/// Plots throughput and p99 of the first usable trial.
 pub(super) fn of_one_trial(view: &RunView) -> Option<LeadFigure> {
     let trials = &view.findings.trials;
     let used = trials.iter().find(|t| t.verdict != store::record::Verdict::Invalid);
     of_trial(view, used.or(trials.first())?)
 }
 
-/// Throughput and p99 of a trial over its window; none without intervals.
+/// Plots throughput and p99 of a trial over its window. `None` without intervals.
 pub fn of_trial(view: &RunView, finding: &TrialFinding) -> Option<LeadFigure> {
     let trial = view.trials.iter().find(|trial| trial.index == finding.index)?;
     let [from, to] = window_of(finding);
@@ -84,14 +85,14 @@ pub fn of_trial(view: &RunView, finding: &TrialFinding) -> Option<LeadFigure> {
     })
 }
 
-/// The measured window of a trial, in seconds since its start line; everything where nobody wrote
-/// it.
+/// Returns the measured window of a trial, in seconds since its start line; everything if it is not
+/// recorded.
 pub(super) fn window_of(finding: &TrialFinding) -> [f64; 2] {
     let window = finding.phases.iter().find(|phase| phase.name == "measure");
     window.map_or([0.0, f64::INFINITY], |phase| [phase.from_s, phase.to_s])
 }
 
-/// Operations per second of all kinds together, joined to as many places as there is room for.
+/// Returns the operations per second of all kinds together, joined to the number of places.
 pub(super) fn rates(trial: &TrialView, [from, to]: [f64; 2]) -> Vec<(f64, Option<f64>)> {
     let seconds = seconds(trial, [from, to], |record| {
         record.ok as f64 / record.seconds.max(1e-9)
@@ -101,7 +102,7 @@ pub(super) fn rates(trial: &TrialView, [from, to]: [f64; 2]) -> Vec<(f64, Option
     })
 }
 
-/// p99 of the kind that is the slowest, the worst of what is joined.
+/// Returns p99 of the slowest kind, the worst of the joined intervals.
 pub(super) fn latencies(trial: &TrialView, window: [f64; 2]) -> Vec<(f64, Option<f64>)> {
     let mut worst: Vec<(f64, f64)> = Vec::new();
     for record in in_window(trial, window) {
@@ -128,7 +129,7 @@ fn in_window(
         .filter(move |one| one.kind != CLIENT && one.seconds >= SECONDS_MIN && is_inside(one.t_s))
 }
 
-/// A value of each second, added over kinds.
+/// Returns a value of each second, added over kinds.
 fn seconds(
     trial: &TrialView,
     window: [f64; 2],

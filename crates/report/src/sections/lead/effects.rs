@@ -1,5 +1,5 @@
-//! What settings do, as a forest plot: of a matrix with intervals, of a screening beside its
-//! limits.
+//! Plots the effects of settings as a forest plot: of a matrix with intervals, of a screening with
+//! its limits.
 
 use crate::page::{LeadFigure, Paint, Plot, RowsPlot, ValueRow};
 use crate::sections::results::metric_name;
@@ -8,10 +8,10 @@ use crate::view::RunView;
 use analysis::screen::Activity;
 use store::record::{EffectKind, EffectRecord, EffectVerdict, Finding};
 
-/// Effects that a first screen has room for: the largest.
+/// Maximum number of effects on a first screen: the largest.
 const ROWS_MAX: usize = 12;
 
-/// Main effects at the primary point; none of a study without a matrix.
+/// Plots main effects at the primary point. `None` for a study without a matrix.
 pub(super) fn of_matrix(view: &RunView) -> Option<LeadFigure> {
     let effects = view.findings.effects.iter().find(|effects| effects.primary)?;
     let mains: Vec<&EffectRecord> = effects
@@ -47,7 +47,7 @@ pub(super) fn of_matrix(view: &RunView) -> Option<LeadFigure> {
     )
 }
 
-/// Every setting of a screening; none where nothing was screened.
+/// Plots every setting of a screening. `None` without a screening.
 pub(super) fn of_screening(view: &RunView) -> Option<LeadFigure> {
     let screen = view.findings.screens.first().filter(|screen| screen.refused.is_none())?;
     let change = |ln: f64| ln.exp_m1() * 100.0;
@@ -55,7 +55,7 @@ pub(super) fn of_screening(view: &RunView) -> Option<LeadFigure> {
     let row = |effect: &store::record::ScreenedRecord| ValueRow {
         label: format!("{}: {} ÷ {}", effect.setting, effect.value, effect.against),
         value: Some(change(effect.ln_ratio)),
-        // No interval, but how far one effect that is none may come by chance.
+        // Not an interval, but the range of a null effect by chance.
         ci95: None,
         other: Some([change(-screen.sme), change(screen.sme)]),
         text: measure::number::change(effect.ln_ratio.exp()),
@@ -68,7 +68,7 @@ pub(super) fn of_screening(view: &RunView) -> Option<LeadFigure> {
     forest(&metric_name(&screen.metric), settings.map(row).collect())
 }
 
-/// A forest plot of what settings change of something.
+/// Returns a forest plot of the effects of settings.
 fn forest(of: &str, mut rows: Vec<ValueRow>) -> Option<LeadFigure> {
     if rows.is_empty() {
         return None;

@@ -1,5 +1,5 @@
-//! What a fault cost, in few words: how long it was broken, what throughput lost, what failed, when
-//! all was as before; and once for all, whether anything that was acknowledged was lost.
+//! Describes a fault in few words: its duration, the lost throughput, failures, and the return to
+//! normal; and once for all, whether acknowledged data was lost.
 
 use crate::number;
 use crate::view::RunView;
@@ -8,7 +8,7 @@ use store::record::{
     read_back_words,
 };
 
-/// `node-kill of node2, broken for 45.0 s`.
+/// For example `node-kill of node2, broken for 45.0 s`.
 pub(super) fn title(fault: &FaultRecord) -> String {
     let ends = fault.injected_s.zip(fault.whole_s.or(fault.healing_s));
     match ends {
@@ -20,7 +20,7 @@ pub(super) fn title(fault: &FaultRecord) -> String {
     }
 }
 
-/// What it did to load that came at a rate, or in a closed loop; nothing where nobody measured.
+/// Describes its effect on load at a rate, or in a closed loop. Empty if it was not measured.
 pub(super) fn effect(fault: &FaultRecord, is_at_rate: bool) -> String {
     let Some(found) = &fault.recovery else {
         return String::new();
@@ -36,7 +36,7 @@ pub(super) fn effect(fault: &FaultRecord, is_at_rate: bool) -> String {
     said.flatten().collect::<Vec<_>>().join(" ")
 }
 
-/// `62 % less throughput at worst, below normal for 29.0 s, 81,300 operations short.`
+/// For example `62 % less throughput at worst, below normal for 29.0 s, 81,300 operations short.`
 fn throughput(found: &RecoveryRecord) -> Option<String> {
     let dip = found.dip?;
     if dip.depth == 0.0 {
@@ -55,7 +55,7 @@ fn throughput(found: &RecoveryRecord) -> Option<String> {
     Some(format!("{worst}, below normal for {seconds}{short}."))
 }
 
-/// `38 of 1,120,388 operations failed.`
+/// For example `38 of 1,120,388 operations failed.`
 fn errors(found: &RecoveryRecord) -> Option<String> {
     let stretches = || [&found.during, &found.after].into_iter().flatten();
     stretches().next()?;
@@ -71,7 +71,8 @@ fn errors(found: &RecoveryRecord) -> Option<String> {
     })
 }
 
-/// `Throughput was back to normal 21.8 s after the healing; p99 was not within 90 s of it.`
+/// For example `Throughput was back to normal 21.8 s after the healing; p99 was not within 90 s of
+/// it.`
 fn as_before(fault: &FaultRecord) -> Option<String> {
     let said = Aftermath::of(fault)?.words(fault)?;
     let is_name = |name: &String| said.starts_with(name.as_str());
@@ -85,7 +86,7 @@ fn as_before(fault: &FaultRecord) -> Option<String> {
     )
 }
 
-/// `P99 51 → 1,040 ms while broken (× 20.4).`
+/// For example `P99 51 → 1,040 ms while broken (× 20.4).`
 fn p99(fault: &FaultRecord) -> Option<String> {
     let said = p99_words(fault)?;
     let first = said.chars().next()?;
@@ -97,8 +98,8 @@ fn p99(fault: &FaultRecord) -> Option<String> {
     })
 }
 
-/// What became of all that was acknowledged in trials in which something was broken. That nothing
-/// was lost is said only of rows that were read back and could be judged.
+/// Says whether acknowledged data was lost in trials with a fault. It says that nothing was lost
+/// only about rows that were read back and could be judged.
 pub(super) fn losses(view: &RunView) -> String {
     let trials = &view.findings.trials;
     let broken: Vec<&TrialFinding> = trials.iter().filter(|t| !t.faults.is_empty()).collect();

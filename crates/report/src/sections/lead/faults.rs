@@ -1,5 +1,5 @@
-//! Faults: throughput and p99 in the window around each, the outage shaded, what it cost, and
-//! whether anything that was acknowledged was lost.
+//! Plots faults: throughput and p99 in the window around each, with the outage shaded, its cost,
+//! and whether acknowledged data was lost.
 
 use super::{course, fault_words};
 use crate::page::{Band, CurvePlot, LeadFigure, LeadMark, Paint, Plot, PlotAxis, Tone};
@@ -8,14 +8,14 @@ use crate::view::RunView;
 use analysis::procedure::Point;
 use store::record::FaultRecord;
 
-/// Strips that a first screen has room for.
+/// Maximum number of strips on a first screen.
 const STRIPS_MAX: usize = 4;
-/// What is shown before the injection and after all is as before, in lengths of the outage.
+/// Time shown before the injection and after the return to normal, in lengths of the outage.
 const AROUND: f64 = 0.6;
-/// And at least so many seconds.
+/// Minimum of that time, s.
 const AROUND_MIN_S: f64 = 15.0;
 
-/// The figure; none of a run in which nothing was broken.
+/// Returns the figure. `None` for a run without faults.
 pub(super) fn figure(view: &RunView) -> Option<LeadFigure> {
     let faults: Vec<&FaultRecord> =
         view.findings.faults.iter().filter(|fault| fault.injected_s.is_some()).collect();
@@ -55,15 +55,15 @@ pub(super) fn figure(view: &RunView) -> Option<LeadFigure> {
     })
 }
 
-/// Whether load came at a rate when a fault was on.
+/// Returns true if load came at a rate during a fault.
 fn is_at_rate(view: &RunView, fault: &FaultRecord) -> bool {
     let mut trials = view.findings.trials.iter();
     let trial = trials.find(|trial| Some(trial.index) == fault.trial);
     trial.and_then(|trial| trial.point).is_some_and(Point::is_rate)
 }
 
-/// The panels of a fault: at a rate p99, since that is its cost, and throughput where there is room
-/// for both; in a closed loop throughput.
+/// Returns the panels of a fault. At a rate, p99, since that is its cost, and throughput if there
+/// is space for both; in a closed loop, throughput.
 fn strips(view: &RunView, fault: &FaultRecord, has_both: bool) -> [Option<Plot>; 2] {
     match (is_at_rate(view, fault), has_both) {
         (true, true) => [
@@ -75,15 +75,15 @@ fn strips(view: &RunView, fault: &FaultRecord, has_both: bool) -> [Option<Plot>;
     }
 }
 
-/// What a panel shows.
+/// Series of a panel.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Series {
     Throughput,
     P99,
 }
 
-/// One panel: the measured window around a fault. What was read back after it is no load of users,
-/// and on no panel. The first panel of a fault says what it did.
+/// Returns one panel: the measured window around a fault. Reading back after it is not user load,
+/// and is on no panel. The first panel of a fault describes its effect.
 fn strip(view: &RunView, fault: &FaultRecord, of: Series, is_first: bool) -> Option<Plot> {
     let trial = view.trials.iter().find(|trial| Some(trial.index) == fault.trial)?;
     let finding = view.findings.trials.iter().find(|one| Some(one.index) == fault.trial)?;
@@ -125,7 +125,7 @@ fn strip(view: &RunView, fault: &FaultRecord, of: Series, is_first: bool) -> Opt
     });
     marks.extend(before.map(|before| LeadMark::Across {
         y: before.middle,
-        label: "before".into(),
+        label: "median second before".into(),
         paint: Paint::Muted,
     }));
     let unit = match of {

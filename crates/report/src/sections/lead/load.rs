@@ -1,16 +1,16 @@
-//! A sweep: throughput and p99 over the load, with the knee.
+//! Plots a sweep: throughput and p99 over the load, with the knee.
 
 use crate::number;
 use crate::page::{CurvePlot, LeadFigure, LeadMark, Paint, Plot, PlotAxis, Verdict};
 use crate::summary::{ALL, Point, only_axis, variant_name, variants};
 use crate::view::RunView;
 
-/// Fewer places than this are no curve.
+/// Minimum number of loads for a curve.
 const PLACES_MIN: usize = 3;
-/// Curves that a glance can tell apart.
+/// Number of curves that can be told apart at a glance.
 const VARIANTS_MAX: usize = 6;
 
-/// The figure; none where fewer than three loads were tried, or by more than one axis.
+/// Returns the figure. `None` with fewer than three loads, or with more than one axis.
 pub fn figure(view: &RunView, points: &[Point<'_>]) -> Option<LeadFigure> {
     let axis = only_axis(points)?;
     let names = variants(view);
@@ -34,7 +34,7 @@ pub fn figure(view: &RunView, points: &[Point<'_>]) -> Option<LeadFigure> {
             |point| Some(point.ops_per_s()),
             |point| point.ops_per_s_ci95(),
         ));
-        // What could not be kept up with has the latency of a queue that grows.
+        // A saturated point has the latency of a growing queue.
         let p99 = |point: &Point<'_>| {
             let known = point.latency(view, ALL).filter(|_| !point.saturated)?;
             Some(known.p99.least())
@@ -62,7 +62,7 @@ pub fn figure(view: &RunView, points: &[Point<'_>]) -> Option<LeadFigure> {
     })
 }
 
-/// A plot over the loads that were tried.
+/// Returns a plot over the tried loads.
 fn plot(axis: &str, points: &[Point<'_>], (y, is_log): (&str, bool), marks: Vec<LeadMark>) -> Plot {
     let value = analysis::procedure::Point::value;
     let mut ticks: Vec<f64> = points.iter().filter_map(|point| point.at).map(value).collect();
@@ -94,8 +94,8 @@ fn axis_title(axis: &str) -> &str {
     }
 }
 
-/// A line through the points of a variant, and the points. Invalid ones are hollow, and in no line
-/// but that of a variant which has no others: that line is dashed.
+/// Returns a line through the points of a variant, and the points. Invalid points are hollow, and
+/// not in the line. If all points of a variant are invalid, its line is dashed.
 fn marks<'p, 'a: 'p>(
     points: impl Iterator<Item = &'p Point<'a>> + Clone,
     paint: Paint,
@@ -129,7 +129,7 @@ fn marks<'p, 'a: 'p>(
     std::iter::once(line).chain(points.filter_map(dot)).collect()
 }
 
-/// A line at the knee of each variant that has one.
+/// Draws a line at the knee of each variant that has one.
 fn knees(view: &RunView) -> Vec<LeadMark> {
     let sweeps = view.findings.sweeps.iter().enumerate();
     let knee = |(index, sweep): (usize, &store::record::SweepRecord)| {

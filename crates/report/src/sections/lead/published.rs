@@ -1,13 +1,13 @@
-//! Published ratios, and ours.
+//! Plots published ratios and the measured ones.
 
 use crate::number;
 use crate::page::{Paint, RowsPlot, ValueRow};
 use crate::view::RunView;
 
-/// Ratios that a first screen has room for.
+/// Maximum number of ratios on a first screen.
 const ROWS_MAX: usize = 8;
 
-/// A row for each ratio that we have too; none of a study without published ones.
+/// Returns a row for each ratio that was measured too. `None` for a study without published ratios.
 pub(super) fn rows(view: &RunView) -> Option<RowsPlot> {
     let published = view.findings.published.as_ref()?;
     let ours = published.ratios.iter().filter(|ratio| ratio.ours.is_some()).take(ROWS_MAX);

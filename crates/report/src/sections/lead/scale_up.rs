@@ -5,7 +5,7 @@ use crate::page::{CurvePlot, LeadFigure, LeadMark, Paint, Plot, PlotAxis};
 use crate::view::RunView;
 use store::record::{ScalePointRecord, ScaleUpRecord};
 
-/// The figure; none where nothing was scaled.
+/// Returns the figure. `None` without a scale-up.
 pub(super) fn figure(view: &RunView) -> Option<LeadFigure> {
     let arms = &view.findings.scale_ups;
     let first = arms.first()?;
@@ -42,7 +42,7 @@ pub(super) fn figure(view: &RunView) -> Option<LeadFigure> {
 }
 
 fn of_arm(arm: &ScaleUpRecord, paint: Paint) -> Vec<LeadMark> {
-    // One unit is what all others are against, and has no speed-up of its own.
+    // One unit is the base of all others, and has no speed-up of its own.
     let speed_up = |point: &ScalePointRecord| match &point.speed_up {
         Some(ratio) => Some((ratio.value, ratio.ci95)),
         None => (point.units == 1 && point.ops_per_s.is_some()).then_some((1.0, None)),

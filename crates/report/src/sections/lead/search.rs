@@ -1,4 +1,4 @@
-//! A search: the percentile over the load, with its limit and what was found.
+//! Plots a search: the percentile over the load, with its limit and the result.
 
 use crate::number;
 use crate::page::{CurvePlot, LeadFigure, LeadMark, Paint, Plot, PlotAxis, RowsPlot, ValueRow};
@@ -10,12 +10,13 @@ use store::record::{
     SearchOutcome, SearchRangeRecord, SearchRecord, SearchResult, SearchStepRecord,
 };
 
-/// Of so many variants at most are the steps drawn, beside each other; of more is what was found.
+/// Maximum number of variants whose steps are drawn, side by side; with more, only the results are
+/// drawn.
 const SEARCHES_MAX: usize = 2;
-/// Variants that a first screen has room for.
+/// Maximum number of variants on a first screen.
 const ROWS_MAX: usize = 10;
 
-/// The figure; none where nothing was searched for.
+/// Returns the figure. `None` without a search.
 pub(super) fn figure(view: &RunView) -> Option<LeadFigure> {
     let searches = &view.findings.searches;
     let first = searches.first()?;
@@ -66,7 +67,7 @@ pub(super) fn figure(view: &RunView) -> Option<LeadFigure> {
     })
 }
 
-/// What was found for each of many variants; none where nothing was found for any.
+/// Plots the result for each of many variants. `None` if none has a result.
 fn of_many(view: &RunView, firsts: &[usize]) -> Option<LeadFigure> {
     let searches = &view.findings.searches;
     let names = variants(view);
@@ -107,7 +108,7 @@ fn of_many(view: &RunView, firsts: &[usize]) -> Option<LeadFigure> {
     })
 }
 
-/// The trials of all searches of a variant.
+/// Plots the trials of all searches of a variant.
 fn plot(view: &RunView, first: &SearchRecord) -> Option<Plot> {
     let of_variant = || view.findings.searches.iter().filter(|s| s.variant == first.variant);
     let steps = || of_variant().flat_map(|search| &search.steps);
@@ -149,7 +150,7 @@ fn plot(view: &RunView, first: &SearchRecord) -> Option<Plot> {
     }))
 }
 
-/// What was found: one load, or from the least to the most of several searches.
+/// Marks the result: one load, or the range of several searches.
 fn found(searches: &[&SearchRecord]) -> Option<LeadMark> {
     let range = searches.iter().find_map(|search| search.range);
     if let Some(SearchRangeRecord {

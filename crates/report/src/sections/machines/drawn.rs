@@ -1,8 +1,8 @@
-//! A machine as a picture: packages, the NUMA nodes in them, the L3 groups in these, and cores with
-//! their threads, in the colours of the nodes that may run there.
+//! Draws a machine as a picture: packages, the NUMA nodes in them, the L3 groups in these, and
+//! cores with their threads, in the colours of the nodes that may run there.
 //!
-//! Small machines show every core. On large ones, cores beside each other that are alike are one
-//! tile, and where even that is too much an L3 group is one.
+//! Small machines show every core. On large ones, equal neighbouring cores are one tile, and if
+//! even that is too much, an L3 group is one.
 
 use super::seen::{Cpus, MachineView, Placed, list, named};
 use crate::number;
@@ -10,18 +10,19 @@ use crate::page::{Nest, Part, Picture, Style, Tile};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use store::record::{L3Record, NumaNodeRecord, numbers_of};
 
-/// A machine of more CPUs does not show every core.
+/// Maximum number of CPUs for which every core is shown.
 const CPUS_MAX: usize = 128;
-/// Nor does one with more nodes than there are colours: names have no room on cores.
+/// Number of colours; with more nodes, cores are not shown one by one, since names do not fit on
+/// them.
 const COLORS: usize = 8;
-/// A picture of more tiles is read by nobody.
+/// Maximum number of tiles in a picture.
 const TILES_MAX: usize = 256;
-/// A list of CPUs in a tile has at most so many letters; the hint has all of them.
+/// Maximum length of a list of CPUs in a tile; the tooltip has all of them.
 const LIST_MAX: usize = 14;
-/// So many names stand in a box; the others are counted.
+/// Maximum number of names in a box; the others are counted.
 const NAMES_MAX: usize = 3;
 
-/// What may be said of a CPU without colours.
+/// State of a CPU, without colours.
 #[derive(Clone, PartialEq, Eq)]
 struct State {
     owners: Vec<usize>,
@@ -29,7 +30,7 @@ struct State {
     is_closed: bool,
 }
 
-/// How much of the machine a tile shows.
+/// Part of the machine that a tile shows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Detail {
     Core,
@@ -37,7 +38,7 @@ enum Detail {
     Group,
 }
 
-/// Where each core is: package, NUMA node and L3, by their places in the record.
+/// Place of a core: package, NUMA node and L3, by their indexes in the record.
 type Place = (usize, usize, usize);
 
 struct Drawing<'a> {
@@ -49,7 +50,7 @@ struct Drawing<'a> {
     states: HashMap<u32, State>,
 }
 
-/// The picture; none of a machine that has too many parts, or none.
+/// Returns the picture. `None` for a machine with too many parts, or none.
 pub fn picture(
     (id, title): (String, String),
     seen: &MachineView<'_>,
@@ -112,7 +113,7 @@ impl Drawing<'_> {
         }
     }
 
-    /// The cores of each innermost box, in the order of the record.
+    /// Returns the cores of each innermost box, in the order of the record.
     fn places(&self) -> BTreeMap<Place, Vec<&Cpus>> {
         let at = |groups: &mut dyn Iterator<Item = &Cpus>| {
             let pairs =
@@ -183,7 +184,7 @@ impl Drawing<'_> {
         }
     }
 
-    /// Its memory and whose memory comes from it; what devices are near to it.
+    /// Describes its memory and the users of it, and the devices near it.
     fn about_numa(&self, node: &NumaNodeRecord) -> Vec<String> {
         let mut details = Vec::new();
         let memory = node
@@ -244,7 +245,7 @@ impl Drawing<'_> {
         cores.chunk_by(is_alike).map(|alike| self.tile(alike, detail)).collect()
     }
 
-    /// Cores as one tile: a part for the first threads of all, one for the second.
+    /// Draws cores as one tile: a part for the first threads of all, one for the second.
     fn tile(&self, cores: &[&Cpus], detail: Detail) -> Tile {
         let threads = cores.iter().map(|core| core.len()).max().unwrap_or(0);
         let of_thread = |rank: usize| -> Cpus {
@@ -255,7 +256,7 @@ impl Drawing<'_> {
             Some(_) => Some("fast"),
             None => None,
         };
-        // Of many cores a tile says whose they are: colours come again.
+        // The tile of many cores names their users, since colours repeat.
         let all: Cpus = cores.iter().copied().flatten().copied().collect();
         let users = self.users(&all).filter(|_| detail != Detail::Core);
         let label: Vec<&str> = users.as_deref().into_iter().chain(kind).collect();
@@ -288,7 +289,7 @@ impl Drawing<'_> {
         }
     }
 
-    /// Who may run on some of these CPUs, in words; none where it is not told of anybody.
+    /// Names the processes that may run on some of these CPUs. `None` if unknown.
     fn users(&self, cpus: &Cpus) -> Option<String> {
         let mine = self.placed.iter().filter(|one| !one.cpus.is_disjoint(cpus));
         let users: Vec<&str> = mine.map(|one| one.record.who.as_str()).collect();
@@ -348,7 +349,7 @@ impl Drawing<'_> {
     }
 }
 
-/// All parts of all tiles in boxes.
+/// Returns all parts of all tiles in boxes.
 fn parts(nests: &[Nest]) -> Vec<&Part> {
     let mut all = Vec::new();
     for nest in nests {
@@ -371,7 +372,7 @@ fn few(names: &[&str]) -> String {
     }
 }
 
-/// How many it has of everything, in a sentence.
+/// Counts the parts of the machine, in a sentence.
 pub fn summary(seen: &MachineView<'_>) -> String {
     let record = seen.record;
     let of = |count: usize, one: &str, many: &str| match count {

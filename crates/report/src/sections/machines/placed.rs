@@ -1,4 +1,4 @@
-//! Trials whose machines and places are alike, and the table of a group of them.
+//! Groups trials with equal machines and places, and makes the table of a group.
 
 use super::seen::machine_of;
 use crate::number;
@@ -8,12 +8,12 @@ use crate::view::RunView;
 use std::collections::{BTreeMap, BTreeSet};
 use store::record::{NodesRecord, PlacementRecord};
 
-/// Trials with the same machines and the same places on them, the first one first.
+/// Trials with the same machines and places, the first one first.
 pub struct Group<'a> {
     pub trials: Vec<(usize, &'a NodesRecord)>,
 }
 
-/// The trials by what they have in common; those without either are left out.
+/// Returns the trials grouped by machines and places; those without either are left out.
 pub fn groups(view: &RunView) -> Vec<Group<'_>> {
     let mut groups: Vec<Group<'_>> = Vec::new();
     for trial in &view.trials {
@@ -31,7 +31,7 @@ pub fn groups(view: &RunView) -> Vec<Group<'_>> {
     groups
 }
 
-/// Threads, resident memory and notes may differ from trial to trial.
+/// Compares records; threads, resident memory and notes may differ from trial to trial.
 fn alike(a: &NodesRecord, b: &NodesRecord) -> bool {
     let places = |of: &NodesRecord| -> Vec<[String; 5]> {
         let place = |one: &PlacementRecord| {
@@ -45,12 +45,12 @@ fn alike(a: &NodesRecord, b: &NodesRecord) -> bool {
 }
 
 impl<'a> Group<'a> {
-    /// The first of its records: what all of them say alike.
+    /// Returns the first of its records.
     pub fn first(&self) -> &'a NodesRecord {
         self.trials[0].1
     }
 
-    /// Its places, nodes by their names and then the client.
+    /// Returns its places, nodes by name and then the client.
     pub fn placements(&self) -> Vec<&'a PlacementRecord> {
         let mut all: Vec<&PlacementRecord> = self.first().placements.iter().collect();
         all.sort_by(|a, b| {
@@ -60,14 +60,14 @@ impl<'a> Group<'a> {
         all
     }
 
-    /// The same place in each of its trials.
+    /// Returns the same place in each of its trials.
     pub fn everywhere(&self, one: &PlacementRecord) -> Vec<&'a PlacementRecord> {
         let is_it = |other: &&PlacementRecord| other.who == one.who && other.host == one.host;
         let trials = self.trials.iter();
         trials.filter_map(|(_, nodes)| nodes.placements.iter().find(is_it)).collect()
     }
 
-    /// What is to be known of its places, each once, as sentences that name who they are of.
+    /// Returns the notes on its places, each once, as sentences that name the process.
     pub fn notes(&self) -> Vec<String> {
         let all = self.trials.iter().flat_map(|(_, nodes)| &nodes.placements);
         let notes = all.flat_map(|one| &one.notes);
@@ -81,12 +81,12 @@ impl<'a> Group<'a> {
     }
 }
 
-/// Smallest and largest of some numbers.
+/// Returns the smallest and the largest of some numbers.
 pub fn range<T: Ord + Copy>(numbers: impl Iterator<Item = T> + Clone) -> Option<[T; 2]> {
     Some([numbers.clone().min()?, numbers.max()?])
 }
 
-/// Resident bytes by NUMA node, each as a range over trials.
+/// Returns the resident bytes by NUMA node, each as a range over trials.
 pub fn resident(all: &[&PlacementRecord]) -> BTreeMap<u32, [u64; 2]> {
     let nodes: BTreeSet<u32> =
         all.iter().flat_map(|one| one.resident_bytes.keys()).copied().collect();
@@ -113,7 +113,7 @@ fn written([low, high]: [String; 2]) -> String {
     }
 }
 
-/// Who ran where.
+/// Returns the table of places.
 pub fn table(of: &str, group: &Group<'_>) -> Table {
     let caption = format!("Where nodes and client ran{of}");
     Table::of(caption, group.placements())
@@ -130,7 +130,7 @@ pub fn table(of: &str, group: &Group<'_>) -> Table {
             written(threads.unwrap_or_default().map(|count| number::count(count as u64)))
         })
         .text("Resident, by NUMA node", |one| {
-            // Nodes that never had any of it are no news.
+            // NUMA nodes that never had resident memory are left out.
             let resident = resident(&group.everywhere(one))
                 .into_iter()
                 .filter(|(_, [_, high])| *high > 0)

@@ -1,4 +1,4 @@
-//! A machine and what ran on it, with the lists of their records read.
+//! A machine and the processes on it, with the lists of their records parsed.
 
 use std::collections::BTreeSet;
 use store::record::{MachineTopologyRecord, NodesRecord, PlacementRecord, numbers_of};
@@ -11,7 +11,7 @@ pub struct MachineView<'a> {
     pub record: &'a MachineTopologyRecord,
     pub packages: Vec<Cpus>,
     pub numa_nodes: Vec<Cpus>,
-    /// Groups of cores that share an L3 for certain.
+    /// Groups of cores that certainly share an L3.
     pub l3: Vec<Cpus>,
     pub cores: Vec<Cpus>,
     /// CPUs that some host on it may use.
@@ -42,7 +42,7 @@ impl<'a> MachineView<'a> {
         }
     }
 
-    /// What ran on it.
+    /// Returns the processes on it.
     pub fn placed(&self, of: &'a NodesRecord) -> Vec<Placed<'a>> {
         let mine = |one: &&PlacementRecord| {
             machine_of(one, of).is_some_and(|machine| std::ptr::eq(machine, self.record))
@@ -59,14 +59,14 @@ impl<'a> MachineView<'a> {
         of.placements.iter().filter(mine).map(placed).collect()
     }
 
-    /// How many threads a core has at most.
+    /// Returns the largest number of threads of a core.
     pub fn threads_per_core(&self) -> usize {
         self.cores.iter().map(Cpus::len).max().unwrap_or(0)
     }
 }
 
-/// The machine that something ran on: that of its host. What is on none of the stand-ins of a
-/// machine is on that machine all the same.
+/// Returns the machine of a process: that of its host. A process outside the stand-ins of a machine
+/// is on that machine too.
 pub fn machine_of<'a>(
     placement: &PlacementRecord,
     of: &'a NodesRecord,
@@ -83,7 +83,7 @@ pub fn machine_of<'a>(
     })
 }
 
-/// CPUs in a sentence: `CPU 3`, `CPUs 0-1,4`.
+/// Names CPUs in a sentence: `CPU 3`, `CPUs 0-1,4`.
 pub fn named(cpus: &Cpus) -> String {
     match cpus.len() {
         1 => format!("CPU {}", list(cpus)),
@@ -91,7 +91,7 @@ pub fn named(cpus: &Cpus) -> String {
     }
 }
 
-/// Numbers as the kernel writes them: `0-3,8`.
+/// Formats numbers as the kernel does: `0-3,8`.
 pub fn list(numbers: &Cpus) -> String {
     let mut ranges: Vec<[u32; 2]> = Vec::new();
     for number in numbers.iter().copied() {

@@ -1,12 +1,12 @@
-//! What a machine and the places on it mean, in sentences: what the client shares with nodes and
-//! whether that could be avoided, and what a machine of this size cannot show. Pure.
+//! Interprets a machine and its places in sentences: what the client shares with nodes, whether
+//! that could be avoided, and what a machine of this size cannot show. Pure functions.
 
 use super::seen::{Cpus, MachineView, Placed, named};
 
-/// So many names are said; the others are counted.
+/// Maximum number of names; the others are counted.
 const NAMES_MAX: usize = 4;
 
-/// What the client shares with the nodes on its machine; nothing where one of them is missing.
+/// Says what the client shares with the nodes on its machine. Empty if either is missing.
 pub fn about_client(seen: &MachineView<'_>, placed: &[Placed<'_>]) -> Vec<String> {
     let (client, nodes): (Vec<_>, Vec<_>) = placed
         .iter()
@@ -63,19 +63,20 @@ pub fn about_client(seen: &MachineView<'_>, placed: &[Placed<'_>]) -> Vec<String
     vec![sentence.to_owned()]
 }
 
-/// All CPUs of the groups that have some of these.
+/// Returns all CPUs of the groups that contain some of these.
 fn around(groups: &[Cpus], cpus: &Cpus) -> Cpus {
     let touched = groups.iter().filter(|group| !group.is_disjoint(cpus));
     touched.flatten().copied().collect()
 }
 
-/// What may be used of the groups that no node has any of.
+/// Returns the allowed CPUs of the groups without a node.
 fn free_of(groups: &[Cpus], taken: &Cpus, allowed: &Cpus) -> Cpus {
     let free = groups.iter().filter(|group| group.is_disjoint(taken));
     free.flatten().filter(|cpu| allowed.contains(cpu)).copied().collect()
 }
 
-/// Whether it could have been otherwise: some were free, or there is one, or nodes have all.
+/// Says whether it could have been avoided: some units were free, there is only one, or nodes have
+/// all.
 fn avoided(free: &Cpus, what: &str, count: usize) -> String {
     if !free.is_empty() {
         return format!(
@@ -105,7 +106,7 @@ fn names(all: &[&str]) -> String {
     }
 }
 
-/// What a machine of this size cannot show.
+/// Says what a machine of this size cannot show.
 pub fn about_size(seen: &MachineView<'_>) -> Vec<String> {
     let mut said = Vec::new();
     if seen.numa_nodes.len() <= 1 {

@@ -1,6 +1,7 @@
 //! The rows of one trial before they are drawn: every line with all its values.
 //!
-//! Made twice for a figure: once to count its traces, since the page has a limit, once to draw.
+//! They are made twice for a figure: once to count its traces, since the page has a limit, once to
+//! draw.
 
 use super::places::{PlaceColors, group};
 use super::rows::{CPU_PARTS, Grouping, HOSTS, NODES, Part, RowSpec};
@@ -12,14 +13,14 @@ use crate::view::{ProbeSeries, RunView, TrialView};
 use std::collections::{BTreeMap, BTreeSet};
 use store::record::{IntervalRecord, TrialFinding};
 
-/// Hosts that have a row for their CPU each; more share a row.
+/// Maximum number of hosts with a row for their CPU each; more share a row.
 const CPU_ROWS_MAX: usize = 3;
 /// Height of a row that only says what is missing.
 const NOTE_PX: u32 = 16;
 
 /// All rows of a trial.
 pub struct Draft {
-    /// From top to bottom.
+    /// Rows from top to bottom.
     pub rows: Vec<DraftRow>,
     /// Names in the legend: name, group, colour.
     places: Vec<(String, String, Color)>,
@@ -27,7 +28,7 @@ pub struct Draft {
 
 /// One row.
 pub struct DraftRow {
-    /// What it shows, with its unit.
+    /// Title with its unit.
     pub title: String,
     /// Why it is empty; empty if it is not.
     pub note: String,
@@ -45,7 +46,7 @@ struct Line {
 }
 
 impl Draft {
-    /// The rows of a trial that has series.
+    /// Returns the rows of a trial that has series.
     pub fn new(view: &RunView, trial: &TrialView) -> Draft {
         let places = PlaceColors::new(trial);
         let finding = view.findings.trials.iter().find(|t| t.index == trial.index);
@@ -54,7 +55,7 @@ impl Draft {
         for spec in HOSTS.iter().chain(NODES) {
             rows.push(row(spec, trial, &places, finding));
         }
-        // Only what has a line is named: imported files have hundreds of places.
+        // Only places with a line are named: imported files have hundreds of places.
         let lines = rows.iter().flat_map(|row| &row.lines);
         let used: BTreeSet<&str> = lines.map(|l| l.series.group.as_str()).collect();
         let mut legend = places.legend();
@@ -65,12 +66,12 @@ impl Draft {
         }
     }
 
-    /// How many traces the figure will have.
+    /// Returns how many traces the figure will have.
     pub fn traces(&self) -> usize {
         self.places.len() + self.rows.iter().map(|row| row.lines.len()).sum::<usize>()
     }
 
-    /// The panels, and whether any series was thinned.
+    /// Returns the panels, and true if any series was thinned.
     pub fn panels(self, buckets: &Buckets) -> (Vec<Panel>, bool) {
         let mut thinned = false;
         let mut panels: Vec<Panel> = Vec::new();
@@ -125,7 +126,7 @@ impl DraftRow {
         all
     }
 
-    /// Height of the stack at every look.
+    /// Returns the height of the stack at every look.
     fn total(&self) -> Vec<(f64, f64)> {
         let first = self.lines.first().map_or(&[][..], |line| &line.values);
         let height = |(at, (t_s, _)): (usize, &(f64, f64))| {
@@ -147,7 +148,7 @@ impl DraftRow {
     }
 }
 
-/// Throughput and p99 of the load, the kinds told apart by dashes.
+/// Returns throughput and p99 of the load, with kinds distinguished by dashes.
 fn load(trial: &TrialView) -> Vec<DraftRow> {
     const DASHES: [Dash; 4] = [Dash::Solid, Dash::Dash, Dash::Dot, Dash::DashDot];
     let mut kinds: Vec<&str> = Vec::new();
@@ -200,7 +201,7 @@ fn load(trial: &TrialView) -> Vec<DraftRow> {
     ]
 }
 
-/// The CPU of each host by what it was used for; of many hosts, how busy each was.
+/// Returns the CPU of each host by its use; with many hosts, only how busy each was.
 fn cpu(
     trial: &TrialView,
     places: &PlaceColors<'_>,
@@ -242,7 +243,8 @@ fn cpu(
     hosts.iter().enumerate().map(stack).collect()
 }
 
-/// The parts of one host's CPU. All have the looks of the first, so that they can be stacked.
+/// Returns the parts of one host's CPU. All have the looks of the first, so that they can be
+/// stacked.
 fn stacked(
     parts: &[(&str, &[&str]); 4],
     legend: bool,
@@ -251,7 +253,7 @@ fn stacked(
     let first = values(parts[0].1);
     let line = |(index, (name, names)): (usize, &(&str, &[&str]))| {
         let mut mine = values(names);
-        // A part that is not there, or was read less often, counts as nothing.
+        // A part that is missing, or was read less often, counts as zero.
         if mine.len() != first.len() {
             mine = first.iter().map(|(t_s, _)| (*t_s, 0.0)).collect();
         }
@@ -300,7 +302,7 @@ fn line(
     }
 }
 
-/// One row of the table.
+/// Returns one row of the table.
 fn row(
     spec: &RowSpec,
     trial: &TrialView,
@@ -344,7 +346,7 @@ fn row(
     }
 }
 
-/// `Network, MiB/s: solid received, dashed sent`.
+/// For example `Network, MiB/s: solid received, dashed sent`.
 fn titled(spec: &RowSpec, unit: &str, labels: &[(&str, Dash)], absent: &[&str]) -> String {
     let mut title = spec.title.to_owned();
     if !unit.is_empty() && unit != "count" {
@@ -361,13 +363,13 @@ fn titled(spec: &RowSpec, unit: &str, labels: &[(&str, Dash)], absent: &[&str]) 
     }
     let absent: Vec<&str> = absent.iter().copied().filter(|a| !a.is_empty()).collect();
     match (absent.is_empty(), spec.title.contains("Memory")) {
-        // Tools differ in what they call used, cached and free; what is there is enough.
+        // Tools define used, cached and free differently; the available ones are enough.
         (true, _) | (_, true) => title,
         _ => format!("{title} (not recorded: {})", absent.join(", ")),
     }
 }
 
-/// The lines of one quantity.
+/// Returns the lines of one quantity.
 fn lines_of(part: &Part, trial: &TrialView, places: &PlaceColors<'_>) -> Vec<Line> {
     let mut found = first_of(trial, part.names);
     found.sort_by(|a, b| natural(&a.place, &b.place));
@@ -387,7 +389,7 @@ fn lines_of(part: &Part, trial: &TrialView, places: &PlaceColors<'_>) -> Vec<Lin
     };
     match part.how {
         Grouping::Each => {
-            // The parts of a host (disks, links) are drawn, its total where it has no parts.
+            // The parts of a host (disks, links) are drawn, or its total if it has no parts.
             let drawn = found.iter().filter(|s| !is_total(s, &found));
             let label = |s: &ProbeSeries| match part.names.iter().find(|n| is_like(&s.name, n)) {
                 Some(pattern) if pattern.contains('*') => wildcard(&s.name, pattern).to_owned(),
@@ -420,14 +422,14 @@ fn lines_of(part: &Part, trial: &TrialView, places: &PlaceColors<'_>) -> Vec<Lin
     }
 }
 
-/// Whether it is the total of parts that are there too: `host1` beside `host1/vda`.
+/// Returns true if it is the total of parts that exist too: `host1` beside `host1/vda`.
 fn is_total(series: &ProbeSeries, all: &[&ProbeSeries]) -> bool {
     let part = |s: &&&ProbeSeries| owner(&s.place) == series.place && s.place != series.place;
     all.iter().any(|s| part(&s))
 }
 
-/// The names whose highest value anywhere is highest; those that were never above 0 only if
-/// there is no other.
+/// Returns the names with the highest values anywhere; names that were never above 0 only if there
+/// are no others.
 fn highest<'a>(series: &[&'a ProbeSeries], count: usize) -> Vec<&'a str> {
     let mut peaks: BTreeMap<&str, f64> = BTreeMap::new();
     for series in series {
@@ -442,7 +444,7 @@ fn highest<'a>(series: &[&'a ProbeSeries], count: usize) -> Vec<&'a str> {
     names.into_iter().map(|(name, _)| name).collect()
 }
 
-/// Why there is nothing of `about` (the group of its series): as far as the records tell.
+/// Explains the absence of the series `about`, as far as the records tell.
 fn why_missing(
     probe: &str,
     about: &str,

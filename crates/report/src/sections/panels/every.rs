@@ -1,7 +1,7 @@
-//! Every series that was recorded, by group: what stands before the first point of its name.
+//! Every recorded series, by group: the part of its name before the first point.
 //!
-//! Behind a fold, since it is for who looks for something. A page holds as many trials as its
-//! limit lets it; the rest is said to be on disk.
+//! Behind a fold, for readers who look for something specific. A page holds as many trials as its
+//! limit allows; the rest is on disk, which the page says.
 
 use super::places::PlaceColors;
 use super::{TRACE_BYTES, VALUE_BYTES, buckets_of, frame, panel, views, what};
@@ -12,23 +12,24 @@ use crate::sections::time;
 use crate::view::{ProbeSeries, RunView, TrialView};
 use std::collections::BTreeMap;
 
-/// Bytes of all these charts on a page; see the limit of the panels.
+/// Maximum bytes of all these charts on a page; see the limit of the panels.
 const EVERY_BYTES_MAX: usize = 500_000;
 /// Bytes of a row besides its series: its axis, its title, and its share of the phases' bands and
-/// names. Counted in a run of 30 trials: 840.
+/// names. Measured in a run of 30 trials: 840.
 const ROW_BYTES: usize = 850;
 /// Buckets of a trial's time axis: small multiples are read for their shape.
 const BUCKETS: usize = 36;
-/// Rows of one chart; a group with more has several.
+/// Maximum number of rows of one chart; a group with more has several.
 const ROWS_MAX: usize = 12;
 /// Height of a row.
 const ROW_PX: u32 = 64;
-/// Between two rows: the title of the lower one.
+/// Gap between two rows, for the title of the lower one.
 const GAP_PX: u32 = 24;
-/// Above the rows.
+/// Space above the rows.
 const ABOVE_PX: u32 = 130;
 
-/// The chooser, behind its fold; `unread` series are of trials that are not among these.
+/// Returns the charts to choose from, behind a fold; `unread` is the number of series of other
+/// trials.
 pub fn block(view: &RunView, trials: &[&TrialView], unread: usize) -> Option<Block> {
     let mut charts = Vec::new();
     let mut taken = 0;
@@ -61,7 +62,7 @@ pub fn block(view: &RunView, trials: &[&TrialView], unread: usize) -> Option<Blo
     ))
 }
 
-/// What a series takes of the page.
+/// Returns how many bytes a series takes on the page.
 fn bytes(series: &ProbeSeries) -> usize {
     TRACE_BYTES + series.values.len().min(2 * BUCKETS) * VALUE_BYTES
 }
@@ -78,7 +79,7 @@ impl<'a> Group<'a> {
     }
 }
 
-/// The first trial of every variant, then the others: a reader compares variants.
+/// Returns the first trial of every variant, then the others: a reader compares variants.
 fn one_per_variant_first<'a>(view: &RunView, trials: &[&'a TrialView]) -> Vec<&'a TrialView> {
     let variant = |trial: &TrialView| {
         let planned = view.plan.trials.iter().find(|t| t.index == trial.index);

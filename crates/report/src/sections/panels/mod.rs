@@ -1,8 +1,8 @@
-//! Hosts, JVMs and database below the load, on one time axis with the phases: one figure a trial.
+//! Hosts, JVMs and database below the load, on one time axis with the phases: one figure per trial.
 //!
-//! A place (host or node) has one colour in all rows of a figure; what is drawn of it differs by
-//! dashes. Long series are thinned by [`crate::thin`], so that peaks survive. A row without
-//! series says what is missing.
+//! A place (host or node) has one colour in all rows of a figure; its lines differ by dashes. Long
+//! series are thinned by [`crate::thin`], so that peaks survive. A row without series says what is
+//! missing.
 
 mod draft;
 mod every;
@@ -16,27 +16,28 @@ use crate::thin::Buckets;
 use crate::view::{RunView, TrialView};
 use draft::Draft;
 
-/// Bytes of all panels on a page: with the chart library (0.5 MB), the courses, the list of all
-/// series (0.5 MB) and the tables the page of an ordinary run stays under 2.5 MB.
+/// Maximum bytes of all panels on a page. The page also has the chart library (0.5 MB), the trial
+/// charts, the list of all series (0.5 MB) and the tables. With this limit, the page of an ordinary
+/// run stays under 2.5 MB.
 const PANELS_BYTES_MAX: usize = 800_000;
 /// Bytes of a trace without its values: names, colours, its axis.
 pub const TRACE_BYTES: usize = 380;
-/// Bytes of a value; places are shared.
+/// Bytes of a value; positions are shared.
 pub const VALUE_BYTES: usize = 9;
 /// Buckets of a trial's time axis: half as many as a screen has pixels, each with two values.
 const BUCKETS_MAX: usize = 400;
-/// With fewer, a course would no longer be one; then fewer trials have panels.
+/// Minimum number of buckets for a readable series; below it, fewer trials have panels.
 const BUCKETS_MIN: usize = 24;
-/// Above the panels: the legend, the buttons and the names of the phases.
+/// Space above the panels: the legend, the buttons and the names of the phases.
 const ABOVE_PX: u32 = 150;
-/// Between two rows: the title of the lower one.
+/// Gap between two rows, for the title of the lower one.
 const GAP_PX: u32 = 26;
 
-/// One figure per trial, to be chosen, every series behind a fold, and what looking on cost; none
-/// when no probe ran.
+/// Returns one figure per trial to choose from, every series behind a fold, and the cost of the
+/// probes. `None` if no probe ran.
 pub fn section(view: &RunView) -> Option<Section> {
     let with_series = || view.trials.iter().filter(|t| !t.probes.is_empty());
-    // Of a long run, those of some trials are read.
+    // In a long run, only the series of some trials are read.
     let has_values = |t: &&TrialView| t.probes.iter().any(|series| !series.values.is_empty());
     let probed: Vec<&TrialView> = with_series().filter(has_values).collect();
     let unread: usize = with_series().filter(|t| !has_values(t)).map(|t| t.probes.len()).sum();
@@ -75,7 +76,7 @@ pub fn section(view: &RunView) -> Option<Section> {
     })
 }
 
-/// How many trials have panels, with how many buckets each.
+/// Returns how many trials have panels, with how many buckets each.
 fn budget(view: &RunView, trials: &[&TrialView]) -> (usize, usize) {
     let frame = |traces: usize| traces * TRACE_BYTES;
     let values = |traces: usize, buckets: usize| traces * 2 * buckets * VALUE_BYTES;
@@ -95,7 +96,7 @@ fn budget(view: &RunView, trials: &[&TrialView]) -> (usize, usize) {
     (shown, buckets.clamp(BUCKETS_MIN, BUCKETS_MAX))
 }
 
-/// The buckets of a trial's whole time.
+/// Returns the buckets of a trial's whole time.
 pub fn buckets_of(view: &RunView, trial: &TrialView, count: usize) -> Buckets {
     let phases = probed::phases(view, trial);
     let of_probes = trial.probes.iter().filter_map(|s| s.values.last());
@@ -121,7 +122,7 @@ fn chart(view: &RunView, trial: &TrialView, buckets: &Buckets) -> Chart {
     }
 }
 
-/// The axis and the bands that all figures of a trial share.
+/// Returns the axis and the bands that all figures of a trial share.
 pub fn frame(view: &RunView, trial: &TrialView) -> Chart {
     Chart {
         x: Axis::new("seconds since the start line", Scale::Linear),
@@ -131,7 +132,7 @@ pub fn frame(view: &RunView, trial: &TrialView) -> Chart {
     }
 }
 
-/// What is to be said of the values that are shown.
+/// Explains the values that are shown.
 pub fn what(trial: &TrialView, thinned: bool, buckets: usize) -> String {
     let mut stretches = trial.probes.iter().filter(|series| !series.means.is_empty());
     if let Some([first, second]) = stretches.find_map(|series| series.values.first_chunk()) {
@@ -152,7 +153,7 @@ pub fn what(trial: &TrialView, thinned: bool, buckets: usize) -> String {
     }
 }
 
-/// The stretches that the buttons show.
+/// Returns the stretches that the buttons show.
 pub fn views(view: &RunView, trial: &TrialView) -> Vec<(String, [f64; 2])> {
     let phases = probed::phases(view, trial);
     let whole = phases.iter().map(|p| p.to_s).fold(0.0, f64::max);
@@ -165,7 +166,7 @@ pub fn views(view: &RunView, trial: &TrialView) -> Vec<(String, [f64; 2])> {
     ]
 }
 
-/// A panel with one axis.
+/// Returns a panel with one axis.
 pub fn panel(title: String, height_px: u32, series: Vec<crate::page::Series>) -> Panel {
     Panel {
         title,

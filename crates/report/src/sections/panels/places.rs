@@ -5,14 +5,14 @@ use crate::probed::{owner, owners};
 use crate::view::TrialView;
 use std::collections::BTreeMap;
 
-/// The colours of hosts and nodes: a host with one node shares its colour.
+/// Colours of hosts and nodes: a host with one node shares its colour.
 pub struct PlaceColors<'a> {
     index: BTreeMap<&'a str, usize>,
     names: Vec<Vec<&'a str>>,
 }
 
 impl<'a> PlaceColors<'a> {
-    /// Of the hosts and nodes that the trial's series name.
+    /// Assigns colours to the hosts and nodes that the trial's series name.
     pub fn new(trial: &'a TrialView) -> PlaceColors<'a> {
         let mut places = PlaceColors {
             index: BTreeMap::new(),
@@ -37,12 +37,12 @@ impl<'a> PlaceColors<'a> {
         places
     }
 
-    /// Number of the colour of a host, a node or a part of one.
+    /// Returns the colour number of a host, a node or a part of one.
     pub fn of(&self, place: &str) -> usize {
         self.index.get(owner(place)).copied().unwrap_or(0)
     }
 
-    /// Name, group and colour of every place.
+    /// Returns name, group and colour of every place.
     pub fn legend(&self) -> Vec<(String, String, Color)> {
         let entry = |(index, names): (usize, &Vec<&str>)| {
             (names.join(" · "), group(index), Color::Category(index))
@@ -51,7 +51,7 @@ impl<'a> PlaceColors<'a> {
     }
 }
 
-/// Name of the group of lines that belong to a place.
+/// Returns the name of the group of lines that belong to a place.
 pub fn group(index: usize) -> String {
     format!("place {index}")
 }

@@ -1,46 +1,46 @@
-//! Which rows the panels have, and which series they show: a table.
+//! The rows of the panels, and the series that they show: a table.
 //!
-//! Names are patterns of what probes write (`<tool>.<its column>`), with what stands in for them
-//! where a tool is not there. A row whose series are missing says so.
+//! Names are patterns of the series that probes write (`<tool>.<its column>`), with alternatives
+//! for missing tools. A row whose series are missing says so.
 
 use crate::page::{Dash, Shape};
 
 /// One row of a trial's panels.
 pub struct RowSpec {
-    /// What it shows.
+    /// Title of the row.
     pub title: &'static str,
-    /// Probe that would have read it.
+    /// Probe that reads it.
     pub probe: &'static str,
     /// Height in CSS pixels.
     pub height_px: u32,
-    /// Whether nothing but zeros is good news, said in words instead of drawn.
+    /// True if only zeros are good news, which is said in words instead of drawn.
     pub quiet: bool,
-    /// What is drawn.
+    /// Quantities of the row.
     pub parts: &'static [Part],
 }
 
 /// One quantity of a row, at every place.
 pub struct Part {
-    /// What it is, beside the place; empty where the title says it.
+    /// Name beside the place; empty if the title has it.
     pub label: &'static str,
-    /// Patterns of its series' names; of several the first that any series has.
+    /// Patterns of its series' names; the first one with any series is used.
     pub names: &'static [&'static str],
-    /// How several series of one place become lines.
+    /// Grouping of several series of one place.
     pub how: Grouping,
-    /// How it is drawn.
+    /// Shape of its lines.
     pub shape: Shape,
-    /// How its line is broken.
+    /// Dash pattern of its lines.
     pub dash: Dash,
-    /// Whether it has the axis at the right.
+    /// True if it uses the axis at the right.
     pub on_right: bool,
 }
 
-/// How several series become lines.
+/// Grouping of series into lines.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Grouping {
     /// A line for each place.
     Each,
-    /// One line for each host or node: its series added.
+    /// One line for each host or node: the sum of its series.
     Sum,
     /// The names with the highest peaks, a line for each place.
     Highest(usize),
@@ -75,8 +75,7 @@ impl Part {
     }
 }
 
-/// Parts of the CPU time that are drawn on top of each other, with their series. Interrupts are
-/// the kernel's work too.
+/// Stacked parts of the CPU time, with their series. Interrupts are the kernel's work too.
 pub const CPU_PARTS: [(&str, &[&str]); 4] = [
     ("usr", &["mpstat.%usr", "mpstat.%nice"]),
     ("sys", &["mpstat.%sys", "mpstat.%irq", "mpstat.%soft"]),

@@ -1,14 +1,14 @@
-//! Throughput by units in use: what was measured, N times one unit, and the best curve.
+//! Throughput by units in use: the measurements, N times one unit, and the best curve.
 
 use super::{under, units_name};
 use crate::page::{Axis, Chart, Color, Dash, Panel, Scale, Series, Shape, Xs};
 use analysis::scale_up::models::Model;
 use store::record::{ScaleFitRecord, ScalePointRecord, ScaleUpRecord};
 
-/// Places of a drawn curve.
+/// Number of points of a drawn curve.
 const PLACES: usize = 60;
 
-/// All arms in one figure; none where nothing was measured.
+/// Draws all arms in one figure. `None` without measurements.
 pub fn chart(arms: &[&ScaleUpRecord]) -> Option<Chart> {
     let of = |(index, arm): (usize, &&ScaleUpRecord)| of_arm(index, arm);
     let series: Vec<Series> = arms.iter().enumerate().flat_map(of).collect();
@@ -85,13 +85,13 @@ fn marks(index: usize, arm: &ScaleUpRecord, measured: &[&ScalePointRecord]) -> S
     }
 }
 
-/// What one unit does: as measured, or else by the curve.
+/// Returns the throughput of one unit: as measured, or else by the curve.
 fn x1(measured: &[&ScalePointRecord], fit: Option<&ScaleFitRecord>) -> Option<f64> {
     let unit = measured.iter().find(|point| point.units == 1);
     unit.and_then(|point| point.ops_per_s).or_else(|| fit.and_then(|fit| fit.x1))
 }
 
-/// The best curve, or else the one that predicts best, or the only one.
+/// Returns the best curve, or else the one that predicts best, or the only one.
 fn drawn(arm: &ScaleUpRecord) -> Option<&ScaleFitRecord> {
     let by_prediction = || {
         let fits = arm.fits.iter().filter(|fit| fit.left_out_off.is_some());
@@ -110,8 +110,8 @@ fn drawn(arm: &ScaleUpRecord) -> Option<&ScaleFitRecord> {
 
 type Places = Vec<(f64, Option<f64>)>;
 
-/// The lines of a curve: one over all units, or one for each number of sockets. They are drawn from
-/// the first to the last that was measured; where that is one, there is no line.
+/// Returns the lines of a curve: one over all units, or one for each number of sockets. They go
+/// from the first to the last measured point; with one point there is no line.
 fn curves(fit: &ScaleFitRecord, measured: &[&ScalePointRecord]) -> Vec<(String, Places)> {
     let (model, Some(x1)) = (fit.model, fit.x1) else {
         return Vec::new();
@@ -148,7 +148,7 @@ fn curves(fit: &ScaleFitRecord, measured: &[&ScalePointRecord]) -> Vec<(String, 
             let even = between(units).map(|units| at(&vec![units; count]));
             even.collect()
         } else {
-            // Sockets that are filled one after the other go another way than full ones.
+            // Sockets filled one after the other scale differently from full ones.
             own.map(|split| at(&split.iter().copied().map(f64::from).collect::<Vec<_>>()))
                 .collect()
         };

@@ -7,7 +7,7 @@ use crate::sections::capital;
 use analysis::scale_up::models::symbol;
 use store::record::{CoefficientRecord, ScaleFitRecord, ScaleUpRecord, WithoutPeak};
 
-/// Every model of every arm.
+/// Lists every model of every arm.
 pub fn table(arms: &[&ScaleUpRecord]) -> Table {
     let share = |of: Option<f64>| of.map(|of| number::small(of * 100.0));
     let least = |index: usize| {

@@ -1,10 +1,10 @@
-//! The rows of the machines of a cluster that is not ours.
+//! The rows of the machines of an attached cluster.
 
 use super::row::{SECTION, optional, required};
 use crate::format::field::{Field, Type};
 use target::ProcessControl;
 
-/// Where nodes are reached.
+/// Rows of the nodes' addresses.
 pub(super) const ADDRESSES: &[Field] = &[
     optional(
         "target.attach.secure_connect_bundle",
@@ -28,7 +28,7 @@ pub(super) const ADDRESSES: &[Field] = &[
     ),
 ];
 
-/// What can be said of one of them, or of all at once.
+/// Rows for one machine, or for all machines at once.
 macro_rules! rows {
     ($at:literal, |$d:ident| $host:expr) => {
         [

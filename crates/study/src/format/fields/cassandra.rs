@@ -1,4 +1,4 @@
-//! The rows of which Cassandra local nodes are, and of their Java.
+//! The rows of the Cassandra version and the Java version of local nodes.
 
 use super::row::{SECTION, optional, required, with};
 use crate::format::field::{Field, Type};
@@ -56,7 +56,7 @@ pub(super) const FIELDS: &[Field] = &[
     ),
 ];
 
-/// A major version of Java, or the folder of one.
+/// Returns a major version of Java, or a Java home folder.
 fn java(text: &str) -> JavaChoice {
     match text.parse() {
         Ok(major) => JavaChoice::Major(major),

@@ -1,9 +1,9 @@
-//! The rows of the pods that clients run in.
+//! The rows for the pods in which clients run.
 
 use super::row::{optional, required, with};
 use crate::format::field::{Field, Type};
 
-/// The most pods of one Job: a `kubectl` of some 50 MB stays open for each.
+/// Maximum number of pods of one Job: a `kubectl` process of some 50 MB stays open for each.
 const CLIENTS_MAX: u64 = 1000;
 
 pub(super) const FIELDS: &[Field] = &[

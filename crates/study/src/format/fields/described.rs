@@ -1,4 +1,4 @@
-//! The rows of a cluster of others that Kubernetes describes.
+//! The rows of an attached cluster that Kubernetes describes.
 
 use super::row::{SECTION, optional};
 use crate::format::field::{Field, Type};

@@ -1,4 +1,4 @@
-//! What is broken on purpose.
+//! The rows of faults.
 
 use super::row::{DAY, LOCAL_NODES_MAX, S, SECTION, optional, required, with};
 use crate::format::field::{Field, Type};
@@ -9,7 +9,7 @@ use versions::Release;
 
 const MS: u64 = S / 1000;
 
-/// Names of places.
+/// Roles of nodes.
 const ROLES: Type = choice!(|d| d.fault().on;
     "any" => FaultWhere::Any,
     "seed" => FaultWhere::Seed,
@@ -17,12 +17,12 @@ const ROLES: Type = choice!(|d| d.fault().on;
     "replica-of-hottest-partition" => FaultWhere::HottestReplica
 );
 
-/// The index of a node or host that a study counts from 1.
+/// Converts the number of a node or host, which a study counts from 1, to an index.
 fn index(number: u64) -> usize {
     (number as usize).saturating_sub(1)
 }
 
-/// The keys.
+/// The rows.
 pub(super) const FIELDS: &[Field] = &[
     optional(
         "faults",

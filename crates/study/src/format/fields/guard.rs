@@ -1,10 +1,10 @@
-//! The rows of `guard`: when load is ended because of what it does to a cluster that others use.
+//! The rows of `guard`: limits that end the load to protect a cluster that others use.
 
 use super::row::{S, optional, with};
 use crate::format::field::{Field, Type};
 use crate::settings::Guarded;
 
-/// A rise of an hour is a study of its own.
+/// Maximum length of a rise, ns: a rise of an hour is a study of its own.
 const RISE_MAX: u64 = 3600 * S;
 
 /// The rows.

@@ -8,11 +8,11 @@ use crate::tree::Tree;
 use analysis::procedure::{Percentile, Point, Until};
 use topology::Units;
 
-/// Latencies that may be asked for, ms: up to an hour.
+/// Range of latencies that may be given, ms: up to an hour.
 const MS_MIN: f64 = 0.001;
 const MS_MAX: f64 = 3_600_000.0;
 
-/// Twenty blocks of a second tell a course.
+/// Minimum length of an endurance run: twenty blocks of a second show a trend.
 const ENDURANCE_MIN: u64 = 20 * S;
 
 const THREADS: Type =

@@ -1,11 +1,11 @@
-//! The rows of repetitions, and of the comparison that the question is about.
+//! The rows of repetitions, and of the primary comparison.
 
 use super::row::{RATE_MAX, SECTION, optional, with};
 use crate::format::field::{Field, Type};
 use crate::settings::PrimaryMetric;
 use analysis::sequential::{BLOCKS_LEAST, BLOCKS_MOST};
 
-/// Blocks of a study that ends when it is answered.
+/// Minimum number of blocks of a study that ends when it is answered.
 const LEAST: u64 = BLOCKS_LEAST as u64;
 const MOST: u64 = BLOCKS_MOST as u64;
 
@@ -70,7 +70,7 @@ pub(super) const FIELDS: &[Field] = &[
          same trial in which nothing is. A variant that is the same but for its faults serves; \
          where there is none, it is added.",
     ),
-    // What the question is about.
+    // The primary comparison.
     with(
         "primary",
         SECTION,

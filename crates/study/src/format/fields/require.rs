@@ -1,10 +1,10 @@
-//! The rows of `require`: what is required of a variant.
+//! The rows of `require`: requirements of a variant.
 
 use super::row::{RATE_MAX, SECTION, optional, with};
 use crate::format::field::{Field, Type};
 use crate::settings::{Untold, Where};
 
-/// A latency of an hour is no latency any more.
+/// Range of latencies, ms: up to an hour.
 const MS: (f64, f64) = (0.001, 3_600_000.0);
 
 /// The rows.

@@ -1,4 +1,4 @@
-//! What rows are made of: their kinds, and limits that several of them share.
+//! Helpers for rows: kinds of rows, and limits that several rows share.
 
 use crate::format::field::{Field, Type};
 use cql::Consistency;
@@ -7,16 +7,16 @@ use target::NODES_COUNT_MAX;
 pub(super) const S: u64 = 1_000_000_000;
 pub(super) const DAY: u64 = 86_400 * S;
 
-/// More threads than this need more stream ids than the connections of one client have.
+/// Maximum number of threads: more need more stream ids than the connections of one client have.
 pub(super) const THREADS_MAX: u64 = 1_000_000;
-/// Above any machine: a typing error rather than a rate.
+/// Maximum rate, op/s, beyond any machine: a higher one is a typing error.
 pub(super) const RATE_MAX: u64 = 1_000_000_000;
-/// The most local nodes.
+/// Maximum number of local nodes.
 pub const LOCAL_NODES_MAX: u64 = NODES_COUNT_MAX as u64;
-/// Shorter than 100 ms the looking itself would show in what is measured.
+/// Minimum period of a probe, ns: below 100 ms the probe itself would affect the measurement.
 pub(super) const PERIOD_MIN: u64 = S / 10;
 pub(super) const PERIOD_MAX: u64 = 3_600 * S;
-/// Rows that fit the 63 bits of a partition key's number.
+/// Maximum number of rows that fit the 63 bits of a partition key's number.
 pub(super) const ROWS_MAX: u64 = 1 << 62;
 
 /// Consistency levels at which rows may be read back.
@@ -32,7 +32,7 @@ pub(super) const READS: [Consistency; 9] = [
     Consistency::LocalSerial,
 ];
 
-/// Consistency levels that an operation may ask for.
+/// Consistency levels that an operation may use.
 pub(super) const LEVELS: [Consistency; 9] = [
     Consistency::Any,
     Consistency::One,
@@ -46,7 +46,7 @@ pub(super) const LEVELS: [Consistency; 9] = [
 ];
 pub(super) const SERIAL: [Consistency; 2] = [Consistency::Serial, Consistency::LocalSerial];
 
-/// Keys and nothing else.
+/// A section with keys and nothing else.
 pub(super) const SECTION: Type = Type::Section(|_| {});
 
 pub(super) const fn required(path: &'static str, typ: Type, what: &'static str) -> Field {

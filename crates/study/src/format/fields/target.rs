@@ -480,7 +480,7 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "target.null.errors",
         Type::Map(&Type::Number(0.0, 1.0, |d, n| {
-            // Another name is a mistake that the rules find.
+            // An unknown name is a mistake that the rules report.
             let code = ErrorCode::of_any_request(&d.key);
             d.null.errors.extend(code.map(|code| (code, n)));
         })),

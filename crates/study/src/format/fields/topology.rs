@@ -1,4 +1,4 @@
-//! The rows of where local nodes run on their machine.
+//! The rows of the placement of local nodes on their machine.
 
 use super::row::optional;
 use super::row::with;
@@ -6,7 +6,7 @@ use crate::format::field::{Field, Type};
 use target::Placing;
 use topology::{Smt, Units};
 
-/// A part of which only one half is said so far; the rules want both.
+/// Default for a part of which only one half is given so far; the rules require both.
 const PART: (Units, u32) = (Units::Cores, 1);
 
 pub(super) const FIELDS: &[Field] = &[

@@ -1,5 +1,5 @@
-//! Machines of an attached cluster: what holds for all of them and what for one, and who has to
-//! stand behind what is read and run there.
+//! Tests of the machines of an attached cluster: settings for all machines and for one, and the
+//! trust that reading and running there requires.
 
 use super::*;
 use std::path::PathBuf;
@@ -195,7 +195,7 @@ fn a_bundle_says_all_of_how_nodes_are_reached() {
         let said = with(more).expect_err(more);
         assert!(said.contains(part), "{more}: {said}");
     }
-    // Where the study is, nobody has said.
+    // The study's folder is not known.
     let said = with("").expect_err("no folder");
     assert!(said.contains("s.zip cannot be found"), "{said}");
 }

@@ -1,4 +1,4 @@
-//! One load for hours: windows of their own, and what is refused.
+//! Tests of endurance runs (one load for hours): their own windows, and refusals.
 
 use super::*;
 use analysis::procedure::Role;

@@ -1,4 +1,4 @@
-//! What may be broken on purpose.
+//! Tests of which faults a study may have.
 
 use super::*;
 use crate::settings::Granted;
@@ -64,7 +64,7 @@ fn variants_may_differ_by_what_is_broken() {
     assert_eq!(counts.collect::<Vec<_>>(), [0, 1]);
 }
 
-/// Everything that can be said, and what it comes to.
+/// Everything that a study may state, and the result.
 #[test]
 fn what_repeats_and_what_is_chosen_at_random_follows_from_the_seed() {
     let text = broken(
@@ -150,7 +150,7 @@ fn mistakes_of_faults_are_found_together_and_where_they_stand() {
     );
 }
 
-/// What could never come about where it is was planned, and found out by nobody.
+/// Faults that could never occur at their place were once planned without a message.
 #[test]
 fn what_cannot_come_about_on_its_hosts_is_a_mistake() {
     let text = broken(
@@ -177,7 +177,7 @@ fn what_cannot_come_about_on_its_hosts_is_a_mistake() {
     );
 }
 
-/// A volume is a file on the disk of one of them.
+/// A volume is a file on the disk of one machine.
 #[test]
 fn nodes_of_machines_are_not_started_on_others() {
     let text = broken(
@@ -258,7 +258,7 @@ fn who_owns_the_nodes_says_how_they_are_broken_and_is_trusted_first() {
         s.yaml:14:20: `faults.kind` is `node-pause`; it must be one of pull-cable, node-kill
     "#]],
     );
-    // The user's own word needs no more.
+    // The user's own setting needs no further trust.
     let own = Overrides {
         set: ["inject", "see", "heal"]
             .map(|key| format!("target.attach.faults.pull-cable.{key}=[true]"))
@@ -289,7 +289,7 @@ fn a_replica_of_the_hottest_partition_needs_one_that_is_hotter_than_others() {
           hint: name a node, or choose rows unevenly: `workload: {params: {distribution: zipf}}`
     "#]],
     );
-    // Which node it is nobody knows yet: it may be that of the other fault.
+    // The node is not known yet: it may be that of the other fault.
     let other = uneven + "  - {at: 25s, kind: node-pause, where: {node: 3}, for: 10s}\n";
     mistakes(
         &other,
@@ -301,7 +301,7 @@ fn a_replica_of_the_hottest_partition_needs_one_that_is_hotter_than_others() {
     );
 }
 
-/// Its data would come back from nobody.
+/// No other node has a copy of its data.
 #[test]
 fn a_node_that_is_alone_loses_no_data_and_leaves_no_ring() {
     for kind in ["data-lost", "node-decommission", "node-remove"] {
@@ -385,7 +385,7 @@ fn only_nodes_of_our_own_are_broken() {
         let expected = "s.yaml:8:3: `faults` break nodes of our own, and this target has none";
         assert!(said.contains(expected), "{said}");
     }
-    // Who looks at a study without its nodes is told.
+    // Looking at a study without its nodes adds a note.
     let overrides = Overrides {
         target: Some("null".to_owned()),
         ..Overrides::default()
@@ -395,7 +395,7 @@ fn only_nodes_of_our_own_are_broken() {
     assert!(study.notes.iter().any(|note| note.contains("left out")));
 }
 
-/// The machines of a cluster of others are hosts, of which nobody knows yet which nodes they have.
+/// The machines of an attached cluster are hosts; which nodes they have is not known yet.
 #[test]
 fn machines_of_others_lose_packets() {
     let target = "attach: {contact_points: [a, b, c], hosts: {ssh: [m1, m2, m3]}}";
@@ -447,8 +447,8 @@ fn machines_of_others_lose_packets() {
     );
 }
 
-/// A command line says itself how long it measures; what is broken is broken while its last step
-/// is measured.
+/// A command line states the length of its measurement. Faults are active while its last step is
+/// measured.
 #[test]
 fn words_of_other_tools_may_have_faults_beside_them() {
     let head = "study: s\nquestion: q\ntarget: {local: {nodes: 3}}\n";

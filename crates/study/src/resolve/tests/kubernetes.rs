@@ -1,5 +1,5 @@
-//! Kubernetes in a study: pods of clients and of nodes, clusters that are described there, and who
-//! has to stand behind what kubectl is told.
+//! Tests of Kubernetes in a study: pods of clients and of nodes, attached clusters that Kubernetes
+//! describes, and the trust that arguments of kubectl require.
 
 use super::*;
 use target::{KubernetesOwner, Target};

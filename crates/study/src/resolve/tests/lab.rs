@@ -1,5 +1,5 @@
-//! A laboratory as a study says it: what is taken for what, and each mistake with its message. Here
-//! hosts and options of tables.
+//! Tests of how a study's text is read, and of each mistake with its message: here hosts and table
+//! options.
 
 mod states;
 
@@ -11,7 +11,7 @@ use target::{
     Collector, DiskSpec, HostSpec, HostsSpec, Isolation, JolokiaAccess, LinkSpec, SecretSource,
 };
 
-/// A study with this target; `rest` are further sections.
+/// Returns a study with this target. `rest` are further sections.
 fn text(target: &str, rest: &str) -> String {
     format!(
         "study: s\nquestion: q\ntarget: {{{target}}}\n\
@@ -29,7 +29,7 @@ fn settings(target: &str, rest: &str) -> Settings {
     resolved(target, rest).variants.remove(0).settings
 }
 
-/// The messages of a study's mistakes, without places and hints.
+/// Returns the messages of a study's mistakes, without places and hints.
 fn messages(target: &str, rest: &str) -> Vec<String> {
     let overrides = Overrides {
         files: Some(Folder {
@@ -194,7 +194,7 @@ fn limits_that_cannot_hold_are_said() {
     ]);
 }
 
-/// Found only when the nodes were started, half a minute into the run.
+/// These mistakes used to be found only when the nodes started, half a minute into the run.
 #[test]
 fn what_no_machine_can_start_is_a_mistake() {
     check(&[(
@@ -322,7 +322,7 @@ fn options_of_tables_are_read_and_judged() {
     );
 }
 
-/// They were refused only when the nodes were about to start.
+/// They used to be refused only when the nodes were about to start.
 #[test]
 fn keys_of_cassandra_yaml_that_are_cassays_are_refused_in_the_plan() {
     let cases = [
@@ -372,7 +372,7 @@ fn a_load_that_overfills_the_volumes_is_foreseen() {
     }
 }
 
-/// The plan said "about 1 rows", and the first round loaded one.
+/// The plan used to say "about 1 rows", and the first round loaded one.
 #[test]
 fn a_share_of_a_small_volume_is_more_than_a_row() {
     let target = "local: {hosts: 1, host: {volume: 1GiB}}";
@@ -384,7 +384,7 @@ fn a_share_of_a_small_volume_is_more_than_a_row() {
     );
 }
 
-/// `warmup: 500ms` was a second, and nobody was told.
+/// `warmup: 500ms` was once rounded to a second without a message.
 #[test]
 fn a_window_between_two_intervals_is_refused() {
     check(&[
@@ -407,7 +407,7 @@ fn a_window_between_two_intervals_is_refused() {
     ]);
 }
 
-/// It was a second in one document and two in another.
+/// It was one second in one document and two in another.
 #[test]
 fn an_auto_warm_up_on_the_null_target_is_what_the_documents_say() {
     let warmup = settings("null: {}", "").window.warmup;
@@ -422,20 +422,20 @@ fn an_auto_warm_up_on_the_null_target_is_what_the_documents_say() {
     assert!(measurement.contains("`auto` is a fixed second."));
 }
 
-/// `-1` means "no limit" in many settings of cassandra.yaml, which the server reads as an integer.
+/// `-1` means "no limit" in many settings of cassandra.yaml, which the server parses as an integer.
 #[test]
 fn whole_numbers_below_zero_stay_whole() {
-    let target = "local: {yaml: {concurrent_reads: -1, dynamic_snitch_badness_threshold: -1.5, \
-                  row_cache_size: '-1', \
-                  concurrent_writes: 7, memtable_cleanup_threshold: 1.0}}";
+    let target = "local: {yaml: {concurrent_validations: -1, \
+                  dynamic_snitch_badness_threshold: -1.5, role_manager: '-1', \
+                  concurrent_writes: 7, memtable_cleanup_threshold: 0.5}}";
     let target = settings(target, "").target;
     let yaml = target.local().unwrap().yaml.clone();
     let expected = json!({
-        "concurrent_reads": -1,
+        "concurrent_validations": -1,
         "dynamic_snitch_badness_threshold": -1.5,
-        "row_cache_size": "-1",
+        "role_manager": "-1",
         "concurrent_writes": 7,
-        "memtable_cleanup_threshold": 1.0,
+        "memtable_cleanup_threshold": 0.5,
     });
     assert_eq!(json!(yaml).to_string(), expected.to_string());
 }

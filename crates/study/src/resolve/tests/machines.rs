@@ -1,5 +1,5 @@
-//! Machines that hosts are: a list, or a file of one; whose word it is; and what of stand-ins they
-//! have not.
+//! Tests of machines as hosts: a list, or a file of one, trust in it, and the limits that only
+//! stand-ins have.
 
 use super::*;
 use std::net::Ipv4Addr;
@@ -12,7 +12,7 @@ machines:
 clients: [here, {ssh: c1, workers: 4}]
 ";
 
-/// With a file that the command line names, or what is trusted.
+/// Returns overrides with a file from the command line.
 fn with(set: &str) -> Overrides {
     let mut overrides = Overrides::default();
     overrides.set.push(set.to_owned());
@@ -42,9 +42,9 @@ fn a_file_says_which_machines_the_hosts_are_and_a_study_how_many() {
         Some(Ipv4Addr::new(10, 0, 0, 2))
     );
     assert!(local.machines()[1].sudo && !local.machines()[0].sudo);
-    // The price is of those that are used, if the study says none.
+    // If the study states no price, it is that of the used machines.
     assert_eq!(two.price.map(|price| price.per_hour), Some(1.25));
-    // Without their number, all; and clients where the study names none.
+    // Without a number, all machines are used, and the file's clients if the study names none.
     let all = settings("{local: {}}");
     assert_eq!(all.target.local().unwrap().nodes, 3);
     assert_eq!(
@@ -104,8 +104,8 @@ fn what_machines_cannot_be_is_said_with_its_place() {
     );
 }
 
-/// Every study that is handed out whose nodes are on hosts runs on eight machines with eight
-/// clients without a key of it changed, at the size that the sources had.
+/// Every shipped study with hosts runs unchanged on eight machines with eight clients, at the size
+/// of its sources.
 #[test]
 fn each_study_of_a_source_is_planned_over_machines_as_it_is() {
     let list = |keys: &str, names: &str| -> String {
@@ -130,7 +130,7 @@ fn each_study_of_a_source_is_planned_over_machines_as_it_is() {
         "scale-up/scale-up.yaml",
         "vsphere-vtopology/vsphere-vtopology.yaml",
     ] {
-        // Nobody has the volume of a machine on another one.
+        // A machine's volume is not available on another machine.
         overrides.set.truncate(1);
         if study.ends_with("failures.yaml") {
             overrides.set.push("variants.host-ha=none".to_owned());
@@ -162,7 +162,7 @@ fn machines_of_several_kinds_say_how_many_nodes_they_take() {
     assert_eq!(dealt.racks, ["rack1", "rack2", "rack1", "rack1"]);
     let dealt = local("{local: {hosts: 3, nodes_per_host: 2}}");
     assert_eq!(dealt.nodes_of_hosts(), [3, 2, 2]);
-    // A number that nobody takes, and a total that it does not come to.
+    // A number that no machine uses, and a total that does not match.
     let refused = |target: &str| resolve("s.yaml", &study(target), &named).unwrap_err().to_string();
     let said = refused("{local: {hosts: 1, nodes_per_host: 2}}");
     assert!(

@@ -1,8 +1,8 @@
-//! Repetitions: how many blocks, and until when.
+//! Tests of repetitions: the number of blocks, and the end of a run.
 
 use super::*;
 
-/// What says how many blocks, and a study with nothing that could be answered.
+/// Conflicting keys for the number of blocks, and a study with nothing to answer.
 #[test]
 fn blocks_that_are_added_until_answered_are_refused_where_nothing_can_be() {
     let study = |rest: &str| {
@@ -25,7 +25,7 @@ fn blocks_that_are_added_until_answered_are_refused_where_nothing_can_be() {
         (found.repeat.blocks, found.repeat.first_look),
         (12, Some(4))
     );
-    // What files of before say is what they said.
+    // Older files keep their meaning.
     let found = with("blocks: 5").unwrap();
     assert_eq!((found.repeat.blocks, found.repeat.first_look), (5, None));
     for (repeat, expected) in [
@@ -62,7 +62,7 @@ fn blocks_that_are_added_until_answered_are_refused_where_nothing_can_be() {
         let said = study(&format!("{rest}{repeat}")).unwrap_err();
         assert!(said.contains(expected), "{rest}: {said}");
     }
-    // Searches are compared by what they find.
+    // Searches are compared by their results.
     let search = "variants: {a: {}, b: {}}\nprocedure: {band: {threads: {from: 1, to: 4, step: 1}, \
                   p99_ms: [1, 2]}}\n";
     study(&format!("{search}repeat: {{until: answered}}\n")).unwrap();

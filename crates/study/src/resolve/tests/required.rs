@@ -1,4 +1,4 @@
-//! What a study requires, as it is written.
+//! Tests of how a study's requirements are read.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! A study from a stranger: what it may do by itself, what it may not, and who may let it.
+//! Tests of a stranger's study: what it may do, what it may not, and who may permit more.
 
 use super::*;
 use std::path::PathBuf;
@@ -23,7 +23,7 @@ fn resolved(text: &str, overrides: &Overrides) -> Result<Study, Diagnostics> {
     resolve("s", &format!("{REST}{text}\n"), overrides)
 }
 
-/// What a stranger's study may not do, each with words of the message.
+/// Settings that a stranger's study may not have, each with words of the message.
 const HOSTILE: &[(&str, &str)] = &[
     (
         "target: {local: {jvm: ['-XX:OnOutOfMemoryError=touch /tmp/x']}}",
@@ -196,7 +196,7 @@ fn secrets_are_beside_the_study_or_named_on_the_command_line() {
         why.contains("say --secret db=file:PATH or --secret db=env:NAME"),
         "{why}"
     );
-    // Of a run taken up again only the record is there.
+    // For a resumed run only the record is there.
     let why = password("{file: secret.txt}", &given(|o| o.files = None)).expect_err("no folder");
     assert!(
         why.contains("where the study was is only on record"),
@@ -222,7 +222,7 @@ fn a_link_beside_the_study_leads_to_no_secret_elsewhere() {
     );
 }
 
-/// A study is kept with its runs, and shown: a password in another tool's words would be as well.
+/// A study is stored with its runs, and shown. So would be a password in another tool's words.
 #[test]
 fn a_password_in_the_words_of_an_import_is_refused() {
     let mistakes = |words: &str| {

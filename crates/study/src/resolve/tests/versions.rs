@@ -1,11 +1,11 @@
-//! Which Cassandra and which Java a study may name, and what its settings are called there.
+//! Tests of the Cassandra and Java versions that a study may name, and of their settings' names.
 
 use super::*;
 use crate::settings::{Granted, Registry};
 use std::path::Path;
 use target::{JavaChoice, LocalSpec, Origin};
 
-/// A study on such nodes, in a folder, by somebody who is trusted or not.
+/// Resolves a study with such nodes, in a folder, trusted or not.
 fn read_in(folder: &Path, local: &str, trust: bool) -> Result<Study, Diagnostics> {
     let text = format!(
         "study: s\nquestion: q\ntarget: {{local: {{{local}}}}}\nworkload: {{use: standard1}}\n\
@@ -154,7 +154,7 @@ fn a_java_is_a_version_or_a_folder_and_must_fit() {
     );
 }
 
-/// A folder with what looks like a distribution of a version.
+/// Creates a folder that looks like a distribution of a version.
 fn home(folder: &Path, version: &str) {
     let lib = folder.join("c/lib");
     std::fs::create_dir_all(&lib).unwrap();
@@ -182,7 +182,7 @@ fn ones_own_is_named_by_what_it_is_and_needs_trust() {
         "{words}"
     );
     assert!(words.contains(", sha256 "), "{words}");
-    // Its settings are those of its line, and may be its own.
+    // It has the settings of its line, and may have further ones.
     let own = "cassandra: {home: c}, yaml: {our_own: 1, accord: {enabled: true}}";
     assert!(read_in(folder.path(), own, true).is_ok());
     let build = "cassandra: {build: {command: [ant, jar], home: c}}";
@@ -234,7 +234,7 @@ fn a_file_of_settings_is_one_word_and_what_stands_beside_it_holds() {
     assert!(!yaml.contains_key("use"));
     assert_eq!(yaml["sstable"]["selected_format"], "bti");
     assert_eq!(yaml["storage_compatibility_mode"], "NONE");
-    // What is written has the name of another line.
+    // The setting is written with its name in another line.
     assert_eq!(yaml["column_index_size"], "8KiB");
     assert_eq!(yaml["concurrent_reads"], 16);
     let noted = |part: &str| study.notes.iter().any(|note| note.contains(part));

@@ -1,10 +1,10 @@
-//! Which upgrades have a way back: those of which nothing acknowledged is lost.
+//! Tests of which upgrades can be rolled back: those that lose no acknowledged write.
 
 use super::*;
 use ::target::fault::{Back, Length};
 use ::versions::Release;
 
-/// An upgrade of `nodes` nodes with so many copies, written at a level.
+/// Resolves an upgrade of `nodes` nodes with `copies` copies, written at a level.
 fn read(nodes: usize, copies: usize, level: &str, fault: &str) -> Result<Study, Diagnostics> {
     let workload = format!("{{use: kv, mix: {{write: 1, read: 1}}, consistency: {level}}}");
     read_with(nodes, copies, &workload, ("4.1", fault))
@@ -88,7 +88,7 @@ fn a_canary_is_said_of_the_nodes_that_it_is_done_to() {
             nodes.is_empty()
         );
     }
-    // It waits for the others: what is done to them meanwhile is in its way.
+    // It waits for the other nodes, so concurrent faults on them conflict with it.
     let both = "rolling-upgrade, to: 5.0, nodes: [1], for: 1m}, \
                 {at: 90s, kind: node-pause, where: {node: 3}";
     let said = refused(read(3, 3, "QUORUM", both));
@@ -112,7 +112,7 @@ fn counters_do_not_go_back() {
     assert!(read_with(3, 3, counts, ("4.1", &fault(""))).is_ok());
 }
 
-/// Both lines are there as releases; what a newer one of 6.0 will be called is of no matter.
+/// Both lines exist as releases. The name of a newer 6.0 release does not matter.
 #[test]
 fn nobody_goes_back_behind_the_log_of_the_metadata() {
     let to = |more: &str| format!("rolling-upgrade, to: 6.0, {more}back: snapshot");
@@ -162,7 +162,7 @@ fn files_are_kept_of_drained_nodes_and_no_other_kind_goes_back() {
     assert!(said.contains("files do not go back"), "{said}");
 }
 
-/// Without a way back, what it takes to be upgraded is its length at the most.
+/// Without a rollback, the maximum time for the upgrade is the length of the fault.
 #[test]
 fn an_upgrade_that_goes_back_holds_for_its_time() {
     let fault = |back: &str| {

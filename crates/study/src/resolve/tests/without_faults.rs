@@ -1,4 +1,4 @@
-//! What is measured beside faults: the same without them.
+//! Tests of the variants without faults that are measured beside faults.
 
 use super::*;
 use crate::plan::{Turn, plan};
@@ -36,7 +36,7 @@ fn a_trial_with_faults_has_one_without_them_in_each_block_that_is_asked_the_same
     assert_eq!(without.settings, with.settings.without_faults());
     assert_eq!(study.without_faults(with).unwrap().name, without.name);
     assert!(study.without_faults(without).is_none());
-    // It is no side of a comparison.
+    // It is not a side of the comparison.
     assert_eq!(study.contenders(), 0);
     let plan = plan(&study).unwrap();
     let [a, b, c, d] = &plan.trials[..] else {
@@ -58,19 +58,19 @@ fn what_differs_by_its_faults_alone_shares_the_one_without() {
     let shared = study(&format!("{FIXED}{ASKED}{sides}")).unwrap();
     assert_eq!(names(&shared), ["pause", "kill", "without-faults"]);
     assert_eq!(shared.contenders(), 1);
-    // One of the study's own serves, and stays a side.
+    // A variant of the study itself can serve, and remains a side.
     let own = format!("variants: {{none: {{}}, pause: {{{PAUSE}}}, kill: {{{kill}}}}}\n");
     let own = study(&format!("{FIXED}{ASKED}{own}")).unwrap();
     assert_eq!(names(&own), ["none", "pause", "kill"]);
     let pause = own.without_faults(&own.variants[1]).unwrap();
     assert_eq!((pause.name.as_str(), own.contenders()), ("none", 2));
-    // What is required of a side is not required of what it is measured against.
+    // A side's requirement does not apply to the variant that it is compared with.
     let required =
         format!("variants: {{pause: {{{PAUSE}, require: {{p99_ms: 10}}}}, kill: {{{kill}}}}}\n");
     let required = study(&format!("{FIXED}{ASKED}{required}")).unwrap();
     assert_eq!(names(&required), ["pause", "kill", "without-faults"]);
     assert!(required.variants[2].tree.at("require").is_none());
-    // Of settings that differ otherwise there is one each.
+    // Sides with other differences have one such variant each.
     let levels = format!(
         "matrix: {{level: {{one: {{workload: {{consistency: ONE}}}}, \
          all: {{workload: {{consistency: ALL}}}}}}, kind: {{pause: {{{PAUSE}}}, \
@@ -117,7 +117,7 @@ fn without_a_pair_at_the_same_point_of_one_block_it_is_refused() {
     }
 }
 
-/// Where nothing can be broken, nothing has a pair.
+/// On a target that cannot have faults, no variant has a pair.
 #[test]
 fn the_null_target_has_no_faults_and_needs_none_without_them() {
     let overrides = Overrides {

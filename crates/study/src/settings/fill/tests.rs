@@ -1,4 +1,4 @@
-//! Every row of the table sets something.
+//! Tests that every row of the table sets something.
 
 use super::*;
 use crate::settings::LADDER_POINTS_MAX;
@@ -25,13 +25,13 @@ fn points_come_from_lists_steps_and_factors() {
         assert_eq!(range(text), expected, "{text}");
     }
     assert_eq!(range("{from: 28, step: 28}").len(), LADDER_POINTS_MAX);
-    // Without an end it ends where the table does: no client has more in flight.
+    // Without an upper limit, it ends at the limit of the table: no client has more in flight.
     let thousands = vec![1, 1_000, 1_000_000];
     assert_eq!(range("{from: 1, factor: 1000}, until: timeout"), thousands);
 }
 
-/// Values that a type takes; of a mapping by names, under one that the null target knows, and an
-/// address under another.
+/// Returns values that a type accepts. A mapping by names has one name that the null target knows,
+/// and an address as another.
 fn samples(typ: &Type) -> Vec<Tree> {
     let words = |typ: &Type| typ.words().into_iter().map(|word| Tree::Text(word.to_owned()));
     let text = Tree::Text("some".to_owned());
@@ -63,11 +63,11 @@ fn samples(typ: &Type) -> Vec<Tree> {
     }
 }
 
-/// A key whose row did nothing would be taken, and have no effect, in silence.
+/// A key whose row does nothing would be accepted, and silently have no effect.
 #[test]
 fn every_key_but_those_of_sections_sets_something() {
     let mut before = Draft::default();
-    // Which is what the upper limit of `uniform` is laid on.
+    // The upper limit of `uniform` is set on top of this.
     before.null.latency = Latency::Uniform {
         from_ns: 1,
         to_ns: 1,

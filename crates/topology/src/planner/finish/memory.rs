@@ -1,5 +1,5 @@
-//! Memory of instances: what was taken while placing, or, where none was asked for, as much as each
-//! can have of the nodes that its CPUs are on.
+//! Computes the memory of instances: the memory taken while placing or, if the request names none,
+//! as much as each can have of the nodes of its CPUs.
 
 use std::collections::BTreeMap;
 
@@ -9,13 +9,13 @@ use crate::plan::NodeBytes;
 use crate::planner::Attempt;
 use crate::request::PlacementRequest;
 
-/// What is said of memory where it is less than a GiB.
+/// Unit of amounts below 1 GiB.
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
 
-/// What an instance is assumed to have where none was asked for: an equal share of the machine's,
-/// and no more than its nodes have for those on them; whole GiB, or MiB where it is less. `None`:
-/// the machine's memory is not known.
+/// Returns the memory assumed for an instance if the request names none. It is an equal share of
+/// the machine's memory, limited to what its nodes have for the instances on them. It is in whole
+/// GiB, or in MiB if it is smaller. `None` if the machine's memory is not known.
 pub(super) fn assumed(
     machine: &Machine,
     attempt: &Attempt,
@@ -24,7 +24,7 @@ pub(super) fn assumed(
     let homes = (0..machine.nodes.len()).filter(|&node| !machine.nodes[node].cores.is_empty());
     let all: u64 = homes.filter_map(|node| attempt.pool.memory[node]).sum();
     let equal = all / u64::from(wish.instances);
-    // CPUs by the node that their memory comes from.
+    // CPUs by the node that provides their memory.
     let mut cpus: BTreeMap<usize, u64> = BTreeMap::new();
     for cell in attempt.instances.iter().flatten() {
         for (node, count) in cpus_by_node(machine, attempt, cell) {
@@ -40,8 +40,8 @@ pub(super) fn assumed(
     Some(bytes / unit * unit).filter(|&bytes| bytes > 0)
 }
 
-/// What an instance has of each node: as it was taken while placing, or of `assumed` in proportion
-/// to its CPUs there; exact in sum.
+/// Returns an instance's memory by node: as taken while placing, or `assumed` in proportion to its
+/// CPUs there. The sum is exact.
 pub(super) fn by_node(
     machine: &Machine,
     attempt: &Attempt,
@@ -63,7 +63,8 @@ pub(super) fn by_node(
     parts.into_iter().map(part).collect()
 }
 
-/// CPUs of a cell by the node that their memory comes from: their own, or the nearest that has any.
+/// Counts the CPUs of a cell by the node that provides their memory: their own, or the nearest that
+/// has any.
 fn cpus_by_node(machine: &Machine, attempt: &Attempt, cell: &Placed) -> BTreeMap<usize, u64> {
     let pool = &attempt.pool;
     let units = cell.units.iter().map(|&unit| &pool.units[unit]);
@@ -77,7 +78,7 @@ fn cpus_by_node(machine: &Machine, attempt: &Attempt, cell: &Placed) -> BTreeMap
     by_node
 }
 
-/// `bytes` cut by these weights; the last part has what rounding left.
+/// Splits `bytes` by these weights. The last part gets the rounding remainder.
 fn in_proportion(bytes: u64, weights: Vec<(usize, u64)>) -> Vec<(usize, u64)> {
     let mut left = bytes;
     let mut weight_left: u64 = weights.iter().map(|(_, weight)| weight).sum();

@@ -1,4 +1,4 @@
-//! The plan in sentences: why each thing is as it is, and what speaks against it.
+//! Describes the plan in sentences: the reason for each choice, and the arguments against it.
 
 use crate::draw::size;
 use crate::machine::Machine;
@@ -60,7 +60,7 @@ fn reasons(machine: &Machine, attempt: &Attempt, plan: &Plan) -> Vec<String> {
     said
 }
 
-/// What crosses, and what guests see.
+/// Describes how many instances cross nodes, and the hardware that guests see.
 fn reasons_of_guests(plan: &Plan) -> Vec<String> {
     let (wish, first) = (&plan.wish, &plan.instances[0]);
     let mut said = Vec::new();
@@ -76,7 +76,7 @@ fn reasons_of_guests(plan: &Plan) -> Vec<String> {
     said
 }
 
-/// Memory, threads and racks.
+/// Explains memory, threads and racks.
 fn reasons_of_jvms(machine: &Machine, plan: &Plan) -> Vec<String> {
     let (wish, first) = (&plan.wish, &plan.instances[0]);
     let mut said = Vec::new();
@@ -156,7 +156,7 @@ fn warnings(machine: &Machine, attempt: &Attempt, plan: &Plan) -> Vec<String> {
     said
 }
 
-/// What guests do not see of where their memory and their CPUs are.
+/// Warns of properties of memory and CPUs that guests do not see.
 fn warnings_of_memory(attempt: &Attempt, plan: &Plan) -> Vec<String> {
     let wish = &plan.wish;
     let mut said = Vec::new();
@@ -200,7 +200,7 @@ fn warnings_of_memory(attempt: &Attempt, plan: &Plan) -> Vec<String> {
     said
 }
 
-/// Sizes that fit the machine better.
+/// Suggests sizes that fit the machine better.
 fn advise(attempt: &Attempt, plan: &mut Plan) {
     let (wish, sizes) = (&plan.wish, attempt.sizes);
     let threads = attempt.pool.units.iter().map(|unit| unit.cpus.len() as u32).max().unwrap_or(1);

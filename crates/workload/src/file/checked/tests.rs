@@ -1,4 +1,4 @@
-//! Statements in another keyspace, and what a server says of them at their places.
+//! Tests statements in another keyspace, and the places of a server's refusals.
 
 use super::*;
 use crate::file::{check_file, compile_file, no_files};

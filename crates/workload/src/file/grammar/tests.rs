@@ -1,4 +1,4 @@
-//! What is CQL, and where a slip is found.
+//! Tests of valid CQL, and of the places of typing errors.
 
 use super::*;
 use crate::schema::tokens;

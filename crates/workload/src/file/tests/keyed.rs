@@ -1,4 +1,4 @@
-//! Rows whose keys are records of a CSV; rows in groups; values that some rows do not have.
+//! Tests rows whose keys are records of a CSV, rows in groups, and values that some rows lack.
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ fn made(text: &str, csv: &str) -> Result<Arc<Program>, Diagnostics> {
     compile_file("w.yaml", text, &Spec::new("", 1000, 7), &read).map(Arc::new)
 }
 
-/// The values of the first statement of an operation.
+/// Returns the values of the first statement of an operation.
 fn values(program: &Arc<Program>, stage: Stage, n: u64) -> Vec<u8> {
     let mut generator = program.generator(stage);
     generator.begin(n);
@@ -128,7 +128,7 @@ fn rows_of_a_group_share_a_partition_and_have_places_in_it() {
     }
     let places: Vec<u8> = (0..8).map(|n| row(n)[27]).collect();
     assert_eq!(places, [0, 0, 1, 2, 0, 0, 1, 2]);
-    // Groups of others do not make rows unique, nor a static column the same.
+    // Other groups do not make rows unique, nor a static column equal.
     for (from, to, said) in [
         (
             "b: {is: row, within: [1, 3]}",

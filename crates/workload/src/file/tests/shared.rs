@@ -1,5 +1,5 @@
-//! Values that rows share, and what a checked read must not be asked for: a check that fails by
-//! design would accuse a server that did nothing wrong.
+//! Tests values that rows share, and reads that must not be checked: a check that fails by design
+//! would accuse a correct server.
 
 use super::{mistakes, program, spec, values};
 use crate::file::{compile_file, no_files};
@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 const INBOX: &str = include_str!("../../../../../workloads/inbox.yaml");
 
-/// Messages of users, ten each, with what a user's messages share.
+/// Messages of users, ten each, with values that a user's messages share.
 const SHARED: &str = "\
 schema:
   - CREATE TABLE t (u bigint, m int, name text STATIC, v text, PRIMARY KEY (u, m))
@@ -31,7 +31,7 @@ fn said(from: &str, to: &str) -> String {
     made.map_or_else(|mistakes| mistakes.to_string(), |_| "nothing".to_owned())
 }
 
-/// Column `at` of the first rows that the load stage writes.
+/// Returns column `at` of the first rows that the load stage writes.
 fn column(program: &Arc<Program>, at: usize, rows: u64) -> Vec<Vec<u8>> {
     let rows = 0..rows;
     rows.map(|n| values(program, Stage::Load, n)[0][at].clone()).collect()

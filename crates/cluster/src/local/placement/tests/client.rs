@@ -1,8 +1,8 @@
-//! What is kept for the client, and what is said of where it runs.
+//! CPUs reserved for the client, and the sentences about them.
 
 use super::*;
 
-/// Only the CPUs that the JVMs count had become fewer: nothing was kept off the client's.
+/// Only the JVMs' CPU counts were lower: nothing kept the nodes off the client's CPUs.
 #[test]
 fn who_runs_anywhere_keeps_off_the_cpus_of_the_client() {
     for placing in [Placing::OneSocketPerVcpu, Placing::None] {
@@ -27,14 +27,14 @@ fn who_runs_anywhere_keeps_off_the_cpus_of_the_client() {
     assert!(error.contains("none is left for nodes"), "{error}");
 }
 
-/// It was dropped where hosts may use a part of the machine only.
+/// The reservation was lost if hosts may use only a part of the machine.
 #[test]
 fn what_the_client_is_to_have_beyond_what_hosts_may_not_use_is_theirs_to_give() {
     let host = HostSpec {
         cpus: Some((0..110).collect()),
         ..HostSpec::default()
     };
-    // What is left of the last two cores is a thread each.
+    // The rest of the last two cores is one thread each.
     for (client, nodes) in [(1, 110), (2, 110), (3, 109), (4, 108), (5, 106)] {
         let topology = Topology {
             client: Some(client),
@@ -61,7 +61,7 @@ fn who_runs_anywhere_can_keep_no_core_free() {
     assert!(error.contains("hint: use `auto`"), "{error}");
 }
 
-/// Where the machine says nothing of L3s, NUMA nodes stand for them, and had been called so.
+/// If the machine reports no L3 caches, NUMA nodes replace them, and were called L3.
 #[test]
 fn nothing_is_said_of_an_l3_that_nobody_tells() {
     for (nodes, tells, expected) in [

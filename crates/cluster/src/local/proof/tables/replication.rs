@@ -1,5 +1,5 @@
-//! Whether a keyspace has the replication that was asked for: all of it, for a datacenter that has
-//! copies beside those is another replication.
+//! Verifies the complete replication of a keyspace: copies in a further data center are a
+//! difference, too.
 
 use super::super::{Effect, Proof};
 use crate::local::compare::plain;
@@ -7,16 +7,16 @@ use cql::Value;
 use serde_json::{Map, Value as Json};
 use std::collections::BTreeMap;
 
-/// How a keyspace is replicated: its strategy without the package, and copies by datacenter, or
-/// under [`EVERYWHERE`].
+/// Replication of a keyspace: strategy without package, and copies by data center, or under
+/// [`EVERYWHERE`].
 #[derive(Clone, Debug, PartialEq)]
 struct Replication {
     class: String,
     copies: BTreeMap<String, String>,
 }
 
-/// What SimpleStrategy calls the number of its copies; NetworkTopologyStrategy takes it for every
-/// datacenter that the cluster has when the keyspace is made.
+/// Key of SimpleStrategy's number of copies. NetworkTopologyStrategy applies it to every data
+/// center that exists when the keyspace is created.
 const EVERYWHERE: &str = "replication_factor";
 
 impl Replication {
@@ -35,7 +35,7 @@ impl Replication {
         found
     }
 
-    /// With copies in each of the datacenters that `shown` has, where it asks for them everywhere.
+    /// Replaces [`EVERYWHERE`] by copies in each data center that `shown` has.
     fn spread(mut self, shown: &Replication) -> Replication {
         if self.class == "NetworkTopologyStrategy"
             && let Some(copies) = self.copies.remove(EVERYWHERE)

@@ -1,9 +1,9 @@
-//! One line of Prometheus's text format: a name with labels, a value, perhaps a time.
+//! Parses one line of Prometheus's text format: a name with labels, a value, perhaps a time.
 
 use crate::series::import::unix_ns;
 use anyhow::{Context, Result, bail, ensure};
 
-/// What a metric counts.
+/// Kind of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Gauge,
@@ -14,6 +14,8 @@ pub(super) enum Kind {
 }
 
 impl Kind {
+    /// Parses the word for a kind.
+    ///
     /// # Errors
     /// There is no such kind.
     pub fn parse(word: &str) -> Result<Kind> {
@@ -27,22 +29,22 @@ impl Kind {
     }
 }
 
-/// One line that is no remark.
+/// One line that is not a comment.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Sample {
     pub line: usize,
     pub name: String,
-    /// In alphabetical order.
+    /// Labels in alphabetical order.
     pub labels: Vec<(String, String)>,
     pub value: f64,
     pub unix_ns: Option<u64>,
 }
 
 impl Sample {
-    /// Line `number` of a text whose times are in units of `unit_ns`.
+    /// Parses line `number` of a text whose times are in units of `unit_ns`.
     ///
     /// # Errors
-    /// It is not of the format.
+    /// The line is malformed.
     pub fn parse(line: &str, number: usize, unit_ns: f64) -> Result<Sample> {
         let name_end = line.find(|c: char| c == '{' || c.is_ascii_whitespace());
         let (name, rest) = line.split_at(name_end.context("has a name and no value")?);
@@ -53,7 +55,7 @@ impl Sample {
             None => (Vec::new(), rest),
         };
         ensure!(is_name(&name), "{name:?} is no name of a metric");
-        // OpenMetrics may add an example behind a mark.
+        // OpenMetrics may append an exemplar after a mark.
         let rest = rest.split_once(" # ").map_or(rest, |(rest, _)| rest);
         let mut words = rest.split_ascii_whitespace();
         let value = words.next().with_context(|| format!("{name} has no value"))?;
@@ -76,7 +78,7 @@ impl Sample {
         })
     }
 
-    /// Name with its labels but for the one that is the place.
+    /// Returns the name with its labels, except the one that is the place.
     pub fn labelled(&self) -> String {
         let labels: Vec<String> = self
             .labels
@@ -91,7 +93,7 @@ impl Sample {
     }
 }
 
-/// A metric's name, of this or of version 3, which takes any text where it is quoted.
+/// Checks a metric's name, of this version or of version 3, which allows any text in quotes.
 fn is_name(name: &str) -> bool {
     !name.is_empty() && !name.starts_with(|c: char| c.is_ascii_digit()) && !name.contains('"')
 }
@@ -99,8 +101,8 @@ fn is_name(name: &str) -> bool {
 /// Labels in an order that can be compared.
 type Labels = Vec<(String, String)>;
 
-/// Labels behind `{` and what follows `}`. Version 3 writes a name that is not a plain word as a
-/// quoted string among them.
+/// Parses labels behind `{`, and returns what follows `}`. In version 3, a name that is not a plain
+/// word is a quoted string among them.
 fn labels<'a>(mut rest: &'a str, name: &mut String) -> Result<(Labels, &'a str)> {
     let mut found = Vec::new();
     loop {
@@ -139,7 +141,7 @@ fn labels<'a>(mut rest: &'a str, name: &mut String) -> Result<(Labels, &'a str)>
     }
 }
 
-/// A text behind its opening quote, and what follows the closing one.
+/// Parses a text behind its opening quote, and returns what follows the closing one.
 fn quoted(rest: &str) -> Result<(String, &str)> {
     let mut text = String::new();
     let mut characters = rest.char_indices();

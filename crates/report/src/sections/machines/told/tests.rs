@@ -1,4 +1,4 @@
-//! Cases of small machines: which CPUs a node and the client have, and what is said of it.
+//! Tests small machines: the CPUs of a node and the client, and the sentences about them.
 
 use super::super::seen::MachineView;
 use super::*;
@@ -126,7 +126,7 @@ fn what_the_client_shares_is_said_with_whether_it_could_be_avoided() {
     }
 }
 
-/// What the client's host may not use is no way out.
+/// CPUs that the client's host may not use do not count as free.
 #[test]
 fn only_what_the_client_may_use_could_have_been_taken() {
     let mut machine = large();

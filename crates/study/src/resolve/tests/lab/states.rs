@@ -1,4 +1,4 @@
-//! Amounts of data, ways back, phases, probes and matrices.
+//! Tests of amounts of data, resets, phases, probes and matrices.
 
 use super::*;
 use crate::settings::{Import, Load, PageCache, Probes, Reset, RestoreMethod};
@@ -13,7 +13,7 @@ fn an_amount_of_bytes_becomes_an_estimate_of_rows() {
     };
     let once = whole(1, "bytes_per_node: 200MB");
     assert!((1_000_000..4_000_000).contains(&once), "{once}");
-    // Each copy takes its room: three of them are all that is on three nodes.
+    // Each copy takes space: three copies fill all space on three nodes.
     assert_eq!(whole(3, "bytes_per_node: 200MB"), once / 3);
     let full = whole(3, "fraction: 0.3");
     assert!(
@@ -169,7 +169,7 @@ fn a_phase_is_laid_over_the_variant_and_comes_back() {
             "gc_grace_seconds = 0"
         );
     }
-    // Measuring may have its own instead; and what changes nothing is no phase.
+    // The measurement may override it. A phase without changes is not a phase.
     let rest = "data: {load: {operations: 5}}\nphases: {measure: {target: {local: {heap: 2GiB}}}}";
     let settings = settings("local: {}", rest);
     assert_eq!(settings.target.local().unwrap().heap_bytes, 2 << 30);
@@ -420,7 +420,7 @@ fn the_shipped_study_of_hosts_has_its_sizes() {
         assert_eq!(study.variants.len(), 4);
         let plan = crate::plan::plan(&study).unwrap();
         assert_eq!(plan.trials.len(), 4 * study.repeat.blocks);
-        // Three hosts of 3 GiB, and volumes that hold what is asked of them.
+        // Three hosts of 3 GiB, and volumes that are large enough.
         assert_eq!(plan.estimate.memory_bytes, 9 << 30);
         assert!(plan.estimate.disk_bytes <= 24 << 30);
         for variant in &study.variants {

@@ -1,5 +1,5 @@
-//! Five tables of somebody's, under every kind of study that we could think of: what nobody has
-//! allowed is not done, and the rows, their times and the definitions are what they were.
+//! Tests five existing tables under every kind of study that we could think of. Changes that are
+//! not allowed do not happen: rows, their timestamps and the definitions stay the same.
 
 use super::one_node;
 use crate::program::{HANG_LIMIT, Lab, Said};
@@ -10,7 +10,7 @@ use std::net::{SocketAddr, TcpStream};
 const KEYSPACE: &str = "CREATE KEYSPACE five WITH replication = {'class': 'SimpleStrategy', \
                         'replication_factor': 1}";
 
-/// Theirs: of applications, and of the tools that we take the words of.
+/// Existing tables: of applications, and of the tools whose commands cassay accepts.
 const TABLES: [&str; 5] = [
     "CREATE TABLE five.users (id bigint PRIMARY KEY, name text)",
     "CREATE TABLE five.events (id bigint, at bigint, what text, PRIMARY KEY (id, at))",
@@ -73,14 +73,15 @@ insert: {partitions: fixed(1), select: fixed(1)/1, batchtype: UNLOGGED}
 queries: {one: {cql: 'select * from users where id = ?', fields: samerow}}
 ";
 
-/// What a study says: of its workload, its data, and besides.
+/// Keys of a study: workload, data, and others.
 type Study = (&'static str, &'static str, &'static str);
 
 const FILE: &str = "{file: w.yaml, mix: {MIX: 1}}";
 const PRESENT: &str = "{present: 30}";
 const LOAD: &str = "{load: {operations: 30}}";
 
-/// Those that would do what nobody has allowed: by the kind of operation, or the whole workload.
+/// Studies that would do something that is not allowed: by the kind of operation, or the whole
+/// workload.
 const REFUSED: [Study; 27] = [
     ("write", PRESENT, ""),
     ("put", PRESENT, ""),
@@ -179,7 +180,7 @@ const READING: [Study; 6] = [
     ("read", PRESENT, "repeat: {blocks: 2}\n"),
 ];
 
-/// Words of other tools that would write, make or empty tables.
+/// Commands of other tools that would write to, create or truncate tables.
 const WORDS: [&str; 7] = [
     "stress write n=30 -rate threads=2 -schema keyspace=five -node NODE",
     "stress mixed ratio(write=1,read=1) n=30 no-warmup -rate threads=2 -schema keyspace=five -node \
@@ -231,7 +232,7 @@ fn study(node: SocketAddr, (workload, data, more): &Study) -> String {
     )
 }
 
-/// All that is in the keyspace: its definitions, and each row with the time of its writing.
+/// Returns the content of the keyspace: its definitions, and each row with its write time.
 fn all(session: &mut Session) -> Vec<String> {
     let sources = [
         "keyspaces",
@@ -280,7 +281,7 @@ fn made_by_others(session: &mut Session) {
     }
 }
 
-/// A client that is not ours, as long as it lives.
+/// Opens a connection of another client, which lasts while the value lives.
 fn somebody(node: SocketAddr) -> TcpStream {
     let mut stream = TcpStream::connect(node).expect("a connection");
     let mut frame = vec![4, 0, 0, 0, 1, 0, 0, 0, 0, 0, 2];
@@ -342,7 +343,7 @@ fn five_tables_are_as_they_were_after_forty_kinds_of_study() {
         same(&format!("{study_of:?}"), &said);
         said.measured(&lab);
     }
-    // No longer than it takes: what other tests offer to the node would be guarded too.
+    // The connection is short, because it would also affect other tests that load the node.
     let theirs = somebody(node);
     let plan = lab.cassay(&["plan", "study.yaml"]).ended_with(0);
     drop(theirs);

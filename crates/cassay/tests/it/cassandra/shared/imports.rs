@@ -1,6 +1,6 @@
-//! Other tools' files on a real Cassandra: what cassandra-stress writes from its own example
-//! profiles cassay reads back, and the other way round; every type of column; YCSB; NoSQLBench;
-//! cassandra-easy-stress.
+//! Tests other tools' files on a real Cassandra. cassay reads rows that cassandra-stress writes
+//! from its own example profiles, and the other way round. Also covers every column type, YCSB,
+//! NoSQLBench and cassandra-easy-stress.
 
 use super::stress::{distribution, stress_tool, summary};
 use super::{assert_rows_are_right, one_node, only_trial};
@@ -12,7 +12,7 @@ use std::time::Duration;
 /// Partitions that each side writes.
 const PARTITIONS: u64 = 1000;
 
-/// Every type that a column can have, and clustering on two levels.
+/// Every type of column, and clustering on two levels.
 const ALL_TYPES: &str = "\
 keyspace: kinds
 keyspace_definition: |
@@ -39,12 +39,12 @@ queries:
   one: {cql: 'select * from everything where k1 = ? and k2 = ? and c1 = ?', fields: samerow}
 ";
 
-/// The same with the types that the line has.
+/// Returns the same with the types that the line supports.
 fn all_types() -> String {
     ALL_TYPES.replace("vector<float, 3>", vector())
 }
 
-/// NoSQLBench's cql-iot in its form, with a few columns.
+/// A workload like NoSQLBench's cql-iot, with a few columns.
 const IOT: &str = "\
 scenarios:
   default:
@@ -93,7 +93,7 @@ window: {warmup: 1s, measure: 4s}
 verify: {reads: all, sample: 1000}
 ";
 
-/// The trials of a command line of another tool, every read compared.
+/// Returns the trials of another tool's command line, with every read compared.
 fn trials(lab: &Lab, node: SocketAddr, words: &[&str]) -> Vec<Value> {
     let target = format!("attach:{node}");
     let ours = ["--json", "--target", &target, "--set", "verify.reads=all"];
@@ -124,7 +124,7 @@ fn one(mut trials: Vec<Value>) -> Value {
     trials.remove(0)
 }
 
-/// The example profiles, as the tool ships them: written by either, read by the other.
+/// Tests the tool's example profiles: data written by one program is read by the other.
 #[test]
 #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
 fn profiles_of_cassandra_stress_are_read_by_either() {
@@ -146,7 +146,7 @@ fn profile_both_ways(lab: &Lab, node: SocketAddr, name: &str) {
     assert_rows_are_right(&read("ops(validate=1)"), PARTITIONS);
     assert_rows_are_right(&read("ops(simple1=1)"), PARTITIONS);
 
-    // The other way round, in an emptied table.
+    // The reverse, in a truncated table.
     let insert = words(&profile, "ops(insert=1)", &["truncate=once"]);
     let allow = ["stress", "--allow", "truncate=stresscql,write=stresscql"];
     let wrote = one(trials(lab, node, &[&allow[..], &insert].concat()));
@@ -154,11 +154,11 @@ fn profile_both_ways(lab: &Lab, node: SocketAddr, name: &str) {
     assert_rows_are_right(&read("ops(validate=1)"), PARTITIONS);
     let read = counted(lab, node, &words(&profile, "ops(simple1=1)", &[]));
     assert_eq!(summary(&read, "Total errors"), 0, "{name}");
-    // Partitions that came back with rows: all of them.
+    // The number of partitions that returned rows: all of them.
     assert_eq!(summary(&read, "Total partitions"), PARTITIONS, "{name}");
 }
 
-/// A run of the tool that has counted: one of about a second it sometimes forgets to.
+/// Runs the tool until it prints counts, which it sometimes fails to do after about a second.
 fn counted(lab: &Lab, node: SocketAddr, words: &[&str]) -> String {
     for _ in 0..4 {
         let text = stress_tool(lab, node, words);
@@ -181,7 +181,7 @@ fn every_type_of_column_is_read_back() {
             assert_rows_are_right(&trial, PARTITIONS);
         }
     }
-    // Could it be seen? Partitions beyond those that were written have no rows.
+    // Would an error be visible? Partitions beyond the written ones have no rows.
     let beyond: Vec<&str> = words("profile=all-types.yaml", "ops(validate=1)", &[])
         .into_iter()
         .map(|word| {
@@ -200,7 +200,7 @@ fn every_type_of_column_is_read_back() {
     a_table_that_the_cluster_knows(lab, node);
 }
 
-/// The same profile without its definitions: the cluster has them, and the rows are the same.
+/// Tests the same profile without its definitions, which the cluster has. The rows are the same.
 fn a_table_that_the_cluster_knows(lab: &Lab, node: SocketAddr) {
     let all = all_types();
     let (before, rest) = all.split_once("type_definitions:").expect("types");
@@ -250,11 +250,11 @@ fn ycsb_s_workload_counts_and_reads_what_it_loads() {
 #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
 fn easy_stress_reads_what_it_has_populated() {
     let (lab, node) = (&Lab::new(), one_node::address());
-    // A rate that a busy node keeps up with: what fails to be written is missing.
+    // A rate that a busy node can sustain, because a failed write would be missing.
     let line = "easy run KeyValue -n 200 -t 2 --rate 200 -p 99 --pg sequence --populate 100 \
                 --drop --compaction lcs,160,10 --compression {'class':'LZ4Compressor'} --cl ONE";
     let words: Vec<&str> = line.split_whitespace().collect();
-    // In the tool's keyspace, which need not be named.
+    // In the tool's own keyspace, which need not be named.
     let more = ["--cql", "ALTER TABLE keyvalue WITH comment = 'x'"];
     let trials = trials(lab, node, &[&words[..], &more].concat());
     let names: Vec<&str> = trials.iter().filter_map(|t| t["variant"].as_str()).collect();
@@ -281,7 +281,7 @@ fn nosqlbench_s_scenario_does_its_cycles() {
     assert_eq!(trials[1]["server"]["reads"], 200);
 }
 
-/// The workload file that the documents show: two tables, a logged batch, conditions, pages.
+/// Tests the workload file in the documentation: two tables, a logged batch, conditions, pages.
 #[test]
 #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
 fn the_workload_file_of_the_documents_runs() {
@@ -297,7 +297,7 @@ fn run_of_the_documents_file(lab: &Lab, node: SocketAddr) {
     lab.write("orders.yaml", &text);
     lab.write("orders-study.yaml", ORDERS);
     let target = format!("attach:{node}");
-    // That the node is slow beside other tests ends nothing.
+    // A node that is slow because of other tests must not end the run.
     let run = ["run", "orders-study.yaml", "--set", "guard=off"];
     let there = ["--json", "--target", &target, "--allow", "create=shop"];
     let trial = only_trial(&lab.cassay(&[&run[..], &there].concat()).measured(lab));
@@ -321,8 +321,8 @@ fn run_of_the_documents_file(lab: &Lab, node: SocketAddr) {
     }
 }
 
-/// `workload check` on a server that has an opinion: in a keyspace of its own as long as the tables
-/// are not there, on the tables when they are.
+/// Tests `workload check` on a server: in a temporary keyspace while the tables do not exist, and
+/// on the tables once they do.
 fn checked(lab: &Lab, node: SocketAddr, is_there: bool) {
     let shown = concat!(env!("CARGO_MANIFEST_DIR"), "/../../workloads/orders.yaml");
     let text = std::fs::read_to_string(shown).expect("the example");
@@ -340,7 +340,7 @@ fn checked(lab: &Lab, node: SocketAddr, is_there: bool) {
             &target,
         ];
         let said = lab.cassay(&check).ended_with(code);
-        // Whatever came of it, nothing is left.
+        // Whatever the result, nothing is left.
         assert_eq!(keyspaces(node), before, "{said}");
         said
     };
@@ -348,7 +348,7 @@ fn checked(lab: &Lab, node: SocketAddr, is_there: bool) {
     assert_eq!(prepared["scratch"], !is_there, "{prepared}");
     // One of the seven has two parts.
     assert_eq!(prepared["statements"], 8, "{prepared}");
-    // What only a server knows: the place, and its own words.
+    // Answers that only a server has: the place, and its own words.
     let filtered = "  by_total: SELECT id FROM orders WHERE total = :total\n  empty_cart:";
     check("  empty_cart:", filtered, 2).says(&[
         "checked.yaml:75:13",
@@ -356,7 +356,7 @@ fn checked(lab: &Lab, node: SocketAddr, is_there: bool) {
         "ALLOW FILTERING",
     ]);
     if is_there {
-        // The table that is there has another column than the file says.
+        // A column of the existing table differs from the file.
         let other = check("worker int)", "worker bigint)", 2);
         other.says(&["the server takes int here, and `worker` is made as bigint"]);
         return;
@@ -380,7 +380,7 @@ fn keyspaces(node: SocketAddr) -> Vec<String> {
         .expect("keyspaces")
         .rows;
     let mut names: Vec<String> = rows.iter().flatten().map(ToString::to_string).collect();
-    // Other tests make theirs on the same node meanwhile.
+    // Other tests create keyspaces on the same node meanwhile.
     names.retain(|name| name.contains("cassay_check_") || name.contains("shop"));
     names.sort();
     names

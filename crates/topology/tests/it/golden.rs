@@ -1,5 +1,5 @@
-//! Plans whose results are known: worked examples on the machines of VMware's and AMD's studies,
-//! and what ESXi is published to do.
+//! Tests plans with known results: worked examples on the machines of VMware's and AMD's studies,
+//! and the published behaviour of ESXi.
 
 use topology::{
     CpuSet, Housekeeping, Machine, PlacementRequest, Plan, Profile, Unit, VirtualTopology, costs,
@@ -17,7 +17,7 @@ fn sets(plan: &Plan) -> Vec<String> {
     plan.instances.iter().map(|instance| set(&instance.cpus)).collect()
 }
 
-/// Sets and nodes of the first instances.
+/// Checks the CPU sets and nodes of the first instances.
 fn check(plan: &Plan, expected: &[(&str, &[u32])]) {
     for (instance, (cpus, nodes)) in plan.instances.iter().zip(expected) {
         let own: CpuSet = instance.cpus.iter().copied().collect();
@@ -368,7 +368,7 @@ fn what_is_too_much_is_said_with_what_would_fit() {
     );
 }
 
-/// Three nodes a socket: greedily the second instance would take one of each socket.
+/// Three nodes per socket: a greedy placement would give the second instance a node of each socket.
 #[test]
 fn an_exchange_brings_an_instance_back_into_its_socket() {
     let shape = Shape::regular(Counts(2, 3, 1, 8, 2), Numbering::Block, 64);

@@ -1,5 +1,5 @@
-//! Machines that are not as one expects, and descriptions that are none: the reader says what it
-//! sees, never panics and never hangs.
+//! Tests unusual machines, and texts that describe none. The reader reports what it sees, never
+//! panics and never hangs.
 
 use proptest::prelude::*;
 use topology::{
@@ -243,6 +243,25 @@ fn the_table_of_lscpu_seats_every_cpu_and_the_summary_says_what_it_assumes() {
     assert!(machine.notes.iter().any(|note| note.contains("assumed")));
 }
 
+/// lscpu before util-linux 2.41 writes a numeric column without a value as a dash without quotes.
+#[test]
+fn a_bare_dash_of_lscpu_is_an_absent_value() {
+    let row = |cpu: u32, values: &str| format!("{{\"cpu\":{cpu},{values}}}");
+    let online =
+        "\"node\": 0, \"socket\":0,\"core\":0,\"l1d:l1i:l2:l3\":\"-:0:0:0\",\"online\":true";
+    let offline =
+        "\"node\": -,\"socket\": -, \"core\":-\n,\"l1d:l1i:l2:l3\":\"-\",\"online\":false";
+    let rows = [row(0, online), row(1, offline)].join(",");
+    let text = format!("{{\"cpus\":[{rows}]}}");
+    let machine = Machine::from_bytes(text.as_bytes(), "j").unwrap();
+    assert_eq!((machine.pus.len(), machine.offline.clone()), (1, list("1")));
+    let without_numa = online.replace("0, \"socket", "-, \"socket");
+    let text = format!("{{\"cpus\":[{}]}}", row(0, &without_numa));
+    let machine = Machine::from_bytes(text.as_bytes(), "j").unwrap();
+    assert_eq!(machine.nodes.len(), 1);
+    assert_eq!(machine.cpus_of(&[0]), list("0"));
+}
+
 #[test]
 fn what_is_no_machine_is_refused_with_a_hint() {
     let deep = format!("<topology>{}", "<object>".repeat(200_000));
@@ -307,7 +326,7 @@ proptest! {
         let housekeeping = Housekeeping::PerNode(kept);
         let wish = PlacementRequest { housekeeping, ..PlacementRequest::new(instances, vcpus) };
         let Ok(planned) = plan(&machine, &wish) else {
-            // More is kept free, never less is possible.
+            // With more CPUs kept free, it does not become possible.
             let more = PlacementRequest { housekeeping: Housekeeping::PerNode(kept + 1), ..wish };
             prop_assert!(plan(&machine, &more).is_err());
             return Ok(());
@@ -332,7 +351,7 @@ proptest! {
             prop_assert_eq!(planned.costs.crossing_node, planned.bounds.crossing_node);
         }
         prop_assert_eq!(&plan(&machine, &wish).unwrap(), &planned);
-        // Other numbers, the same plan but for names.
+        // With other numbers, the plan is the same except for names.
         let other = shape.renumbered(|os| (os + shift) % count);
         let other = plan(&other.machine().unwrap(), &wish).unwrap();
         prop_assert_eq!(other.costs, planned.costs);

@@ -1,8 +1,8 @@
-//! cassandra-stress and cassay write the same bytes: what one writes, the other reads and finds
-//! right.
+//! Tests that cassandra-stress and cassay write the same bytes: each reads the other's rows and
+//! finds them correct.
 //!
-//! The tool is that of Cassandra 3.11.4, where `cargo xtask peers` puts it; Maven fetches it when
-//! it is not there.
+//! The tool is the one in Cassandra 3.11.4, in the place where `cargo xtask peers` puts it; Maven
+//! fetches it if it is missing.
 
 use super::{assert_counts_agree, assert_rows_are_right, one_node, only_trial, tool};
 use crate::program::Lab;
@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 
 const VERSION: &str = "3.11.4";
 
-/// Enough for all bytes of keys and values, in either direction.
+/// Enough rows for all bytes of keys and values, in both directions.
 const ROWS: u32 = 20_000;
 
 /// Reads only, and every answer compared.
@@ -27,7 +27,7 @@ window: {warmup: 0s, measure: 5s}
 verify: {reads: all, sample: 20000}
 ";
 
-/// The folder of the unpacked distribution; fetched by one test for all.
+/// Returns the folder of the unpacked distribution, which one test fetches for all.
 pub(super) fn distribution() -> PathBuf {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     FOLDER.get_or_init(unpacked).clone()
@@ -41,6 +41,12 @@ fn unpacked() -> PathBuf {
         return folder;
     }
     std::fs::create_dir_all(&peers).expect("a folder for peers");
+    // Another test process may be fetching it.
+    let lock = std::fs::File::create(peers.join(".lock")).expect("a lock");
+    lock.lock().expect("the lock");
+    if folder.join("tools/lib/stress.jar").is_file() {
+        return folder;
+    }
     let artefact = format!("org.apache.cassandra:apache-cassandra:{VERSION}:tar.gz:bin");
     let copy = [
         "-B".to_owned(),
@@ -56,8 +62,8 @@ fn unpacked() -> PathBuf {
     folder
 }
 
-/// Runs cassandra-stress; its own script insists on Java 8, so that java is called as the script
-/// would.
+/// Runs cassandra-stress. Its own script insists on Java 8, so java is called as the script would
+/// call it.
 pub(super) fn stress_tool(lab: &Lab, node: SocketAddr, words: &[&str]) -> String {
     let folder = distribution();
     let home = folder.display();
@@ -80,7 +86,7 @@ pub(super) fn stress_tool(lab: &Lab, node: SocketAddr, words: &[&str]) -> String
     arguments.extend(words.iter().map(|word| (*word).to_owned()));
     let node = format!("-node {} -port native={}", node.ip(), node.port());
     arguments.extend(node.split(' ').map(str::to_owned));
-    // The gate's own Java is one that compiles quickly.
+    // The gate's own Java is set for fast compilation.
     let java = match std::env::var("JAVA_HOME") {
         Ok(home) if !home.is_empty() => format!("{home}/bin/java"),
         _ => "java".to_owned(),
@@ -88,7 +94,7 @@ pub(super) fn stress_tool(lab: &Lab, node: SocketAddr, words: &[&str]) -> String
     tool(&java, &arguments, lab.path())
 }
 
-/// The predefined read or write of all rows.
+/// Runs the predefined read or write of all rows.
 fn cassandra_stress(lab: &Lab, node: SocketAddr, operation: &str) -> String {
     let line = format!(
         "{operation} n={ROWS} cl=LOCAL_ONE no-warmup -pop seq=1..{ROWS} \
@@ -98,7 +104,8 @@ fn cassandra_stress(lab: &Lab, node: SocketAddr, operation: &str) -> String {
     stress_tool(lab, node, &words)
 }
 
-/// The value of a line of cassandra-stress's summary: `Total errors            :          0 [..]`.
+/// Returns the value in a line of cassandra-stress's summary: `Total errors            :          0
+/// [..]`.
 pub(super) fn summary(text: &str, name: &str) -> u64 {
     let line = text.lines().find(|line| line.trim_start().starts_with(name));
     let value = line.and_then(|line| line.split(':').nth(1)?.split_whitespace().next());
@@ -120,7 +127,7 @@ fn cassandra_stress_and_cassay_read_what_the_other_has_written() {
     let reads = read["all"]["ops"].as_u64().unwrap();
     assert_rows_are_right(&read, u64::from(ROWS) + reads);
 
-    // Could it be seen? Rows that nobody has written are missing, each once.
+    // Would the test notice? Rows that were never written are missing, each once.
     let beyond = [
         "data.present=20100",
         "verify={reads: none, sample: 20100}",
@@ -134,7 +141,7 @@ fn cassandra_stress_and_cassay_read_what_the_other_has_written() {
         [20_100, 100, 0, 0].map(Some)
     );
 
-    // The other way round, in emptied tables: the rows that are read are then ours.
+    // The reverse, in truncated tables, so that the rows read are cassay's.
     let load = "{load: {operations: 20000}, reset: truncate}";
     let load = READ.replace("{present: 20000, settle: none}", load);
     lab.write(
@@ -142,7 +149,7 @@ fn cassandra_stress_and_cassay_read_what_the_other_has_written() {
         &load.replace("{read: 1}", "{write: 1, read: 1}"),
     );
     let run = ["run", "load.yaml", "--json", "--target", &target];
-    // The tool has made them: what is written there was asked for by name, or is not.
+    // The tool created the tables, so writing to them needs explicit permission.
     lab.cassay(&run).ended_with(2).says(&["--allow write=keyspace1.standard1"]);
     let run = [&run[..], &["--allow", "write=keyspace1"]].concat();
     let loaded = only_trial(&lab.cassay(&run).measured(&lab));

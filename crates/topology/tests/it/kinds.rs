@@ -1,4 +1,4 @@
-//! Machines whose cores are not all of one kind, as each source tells it.
+//! Tests machines with several kinds of cores, as each source describes them.
 
 use topology::{
     CoreKind, CpuSet, Machine, PlacementRequest,
@@ -30,7 +30,7 @@ fn fast_cores_are_given_out_before_slow_ones() {
     );
 }
 
-/// Of which CPUs each kind is.
+/// Returns the CPUs of each kind.
 fn kinds(machine: &Machine) -> [CpuSet; 3] {
     let of = |kind: CoreKind| {
         let cores = machine.cores.iter().filter(|core| core.kind == kind);
@@ -67,7 +67,7 @@ fn kinds_of_cores_are_seen_by_how_fast_they_may_go_and_favoured_cores_are_no_kin
         [list(""), list(""), list("0-7")]
     );
 
-    // An ARM server, whose kernel gives each fast core a capacity of its own.
+    // An ARM server whose kernel reports a different capacity for each fast core.
     let mut arm = shape(|_| 3_000_000);
     for cpu in &mut arm.cpus {
         cpu.capacity = Some(if cpu.os < 4 { 1024 - 13 * cpu.os } else { 718 });
@@ -84,7 +84,7 @@ fn kinds_of_cores_are_read_from_xml_and_lscpu_too() {
         let xml = shape.xml().replace("</topology>", &format!("{kinds}</topology>"));
         Machine::from_bytes(xml.as_bytes(), "kinds.xml").unwrap()
     };
-    // hwloc makes a kind of each value that a measure has, and ranks them.
+    // hwloc makes a kind for each value of a measure, and ranks them.
     let told =
         |name: &str, values: [&str; 3]| {
             let kinds = ["0xf0", "0x0e", "0x01"].iter().zip(values).enumerate().map(
@@ -107,7 +107,7 @@ fn kinds_of_cores_are_read_from_xml_and_lscpu_too() {
     ] {
         assert_eq!(&kinds(&read(told(name, values))), expected, "{values:?}");
     }
-    // By their order alone, where nothing else is said.
+    // By order alone, if nothing else is stated.
     let order = "<cpukind cpuset=\"0xf0\"/><cpukind cpuset=\"0x0f\"/>".to_owned();
     assert_eq!(kinds(&read(order)), hybrid);
 

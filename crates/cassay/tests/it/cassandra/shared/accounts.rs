@@ -1,5 +1,5 @@
-//! What becomes of acknowledged writes: all rows are read back, and what is planted behind the
-//! tool's back is found.
+//! Tests the check for acknowledged writes: all rows are read back, and changes made behind the
+//! tool's back are found.
 
 use super::{one_node, only_trial};
 use crate::program::Lab;
@@ -7,7 +7,7 @@ use cluster::{Access, Session};
 use serde_json::Value;
 use std::time::Duration;
 
-/// Twenty rows, each of which is written, or deleted, ten times a second.
+/// Twenty rows, each of which is written or deleted ten times a second.
 const STUDY: &str = "\
 study: accounts
 question: Is everything there that was acknowledged?
@@ -21,9 +21,9 @@ verify: {reads: none, sample: all}
 client: {timeout: 60s}
 ";
 
-/// A time after any that a node gives, µs since 1970.
+/// A timestamp later than any that a node assigns, µs since 1970.
 const LATER_US: u64 = 1 << 52;
-/// How long one answer may take on a busy machine.
+/// Time limit of one answer on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn study(keyspace: &str, changes: &[(&str, &str)]) -> String {
@@ -39,7 +39,7 @@ fn session() -> Session {
     Session::open(one_node::address(), &Access::default(), PATIENCE).expect("a session")
 }
 
-/// The value of a row of `kv` as hexadecimal digits; none if there is no row.
+/// Returns the value of a row of `kv` as hexadecimal digits; `None` if there is no row.
 fn value(session: &mut Session, keyspace: &str, key: &str) -> Option<String> {
     let cql = format!("SELECT value FROM {keyspace}.kv WHERE key = '{key}'");
     let found = session.query(&cql).expect("it is answered");
@@ -47,7 +47,7 @@ fn value(session: &mut Session, keyspace: &str, key: &str) -> Option<String> {
     Some(cell.trim_start_matches("0x").to_owned())
 }
 
-/// Waits until a row has a value that is not `other`.
+/// Waits until a row has a value other than `other`, and returns it.
 fn another(session: &mut Session, keyspace: &str, key: &str, other: Option<&str>) -> String {
     loop {
         let found = value(session, keyspace, key);
@@ -57,7 +57,7 @@ fn another(session: &mut Session, keyspace: &str, key: &str, other: Option<&str>
     }
 }
 
-/// The counts of a reading that should be 0.
+/// Returns the counts of a reading that should be 0.
 fn errors(back: &Value) -> [u64; 5] {
     ["lost", "stale", "wrong", "resurrected", "unread"].map(|name| back[name].as_u64().unwrap_or(0))
 }
@@ -89,7 +89,7 @@ fn every_acknowledged_write_is_there_and_what_is_planted_is_found() {
     let sum: u64 = parts.map(count).iter().sum();
     assert_eq!(sum, count("rows"), "{back:#}");
 
-    // A row that is deleted, one that gets back an older value of its own, one that comes back.
+    // A deleted row, a row that gets back an older value of its own, and a row that reappears.
     let lab = Lab::with(&study("planted", &[("delete: 3", "delete: 0")]));
     let mut run = lab.start(&arguments);
     run.wait_for("· measure:");
@@ -121,7 +121,7 @@ fn every_acknowledged_write_is_there_and_what_is_planted_is_found() {
         reasons.contains("V14") && reasons.contains("must not be"),
         "{reasons}"
     );
-    // Whatever else the rules found, the answer begins with it, and so does what to do next.
+    // Whatever else the rules found, the answer begins with the loss, and so does the advice.
     let findings = said.json();
     let first = findings["answer"][0].as_str().unwrap_or_default();
     assert!(first.starts_with("Data was lost: of "), "{first}");
@@ -132,7 +132,7 @@ fn every_acknowledged_write_is_there_and_what_is_planted_is_found() {
     assert!(next.contains("read row 3: SELECT"), "{next}");
 }
 
-/// Ledgers and histories of both come home, and are put together.
+/// The ledgers and histories of both clients are collected and merged.
 #[test]
 #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
 fn what_two_clients_were_told_is_one_account_and_their_registers_one_history() {
@@ -155,7 +155,7 @@ fn what_two_clients_were_told_is_one_account_and_their_registers_one_history() {
     assert_eq!(back["promise"], "kept", "{back:#}");
     let acknowledged = back["writes_acknowledged"].as_u64().unwrap_or(0);
     assert!(acknowledged > 2000, "{back:#}");
-    // The server has counted them, and the rows that were loaded.
+    // The server has counted them, and the loaded rows.
     let writes = trial["server"]["writes"].as_u64();
     assert_eq!(writes, Some(acknowledged + 20), "{trial:#}");
     assert_eq!(
@@ -211,7 +211,7 @@ fn counters_are_what_was_added_and_registers_are_linearizable() {
         "--allow",
         allow,
     ];
-    // Transactions that meet on a busy machine end in time-outs, which histories have too.
+    // Conflicting transactions on a busy machine end in timeouts, which also occur in histories.
     let trial = only_trial(&lab.cassay(&arguments));
     let found = &trial["registers"];
     assert_eq!(found["linearizable"], 20, "{found:#}");
@@ -221,7 +221,7 @@ fn counters_are_what_was_added_and_registers_are_linearizable() {
     let lines = std::fs::read_to_string(history).unwrap().lines().count();
     assert_eq!(lines as u64, operations);
 
-    // A register that is set back behind all transactions.
+    // A register that is reset outside all transactions.
     let lab = Lab::with(&study("planted_registers", &registers));
     let mut run = lab.start(&arguments);
     run.wait_for("· measure:");

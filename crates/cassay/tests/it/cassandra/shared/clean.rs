@@ -1,5 +1,5 @@
-//! Tables that cassay has made on a cluster that it did not start: the same study writes to them
-//! again, other runs do not, and `cassay clean` drops them.
+//! Tests tables that cassay created on an attached cluster: the same study writes to them again,
+//! other runs do not, and `cassay clean` drops them.
 
 use super::one_node;
 use crate::program::{HANG_LIMIT, Lab};
@@ -17,7 +17,7 @@ window: {warmup: 0s, measure: 2s}
 verify: {reads: none, sample: 0}
 ";
 
-/// The words of YCSB for a table of its own.
+/// YCSB's properties for a table of its own.
 const YCSB: &str = "recordcount=50\noperationcount=50\nfieldcount=1\nfieldlength=10\n\
                     workload=site.ycsb.workloads.CoreWorkload\n";
 
@@ -46,7 +46,8 @@ fn a_study_takes_its_own_tables_again_and_clean_drops_them() {
     let left = format!("made_again.kv stays on {node}; to drop it: cassay clean --target {target}");
     lab.cassay(&run).measured(&lab).says(&[&left]);
     lab.cassay(&run).measured(&lab).says(&[&left, "is there from the run again/"]);
-    // Elsewhere the study's name tells whose they are, and another study's does not.
+    // In another results folder, the study's name shows that they belong to it. Another study's
+    // name does not.
     let other = [&run[..], &["--out", "other"]].concat();
     lab.cassay(&other).says(&["is there from the run again/"]);
     lab.write(
@@ -57,7 +58,7 @@ fn a_study_takes_its_own_tables_again_and_clean_drops_them() {
     lab.cassay(&third)
         .ended_with(2)
         .says(&["--allow write=made_again.kv", "in this results"]);
-    // A table of others beside it: the keyspace stays.
+    // With another table in it, the keyspace stays.
     let theirs = "CREATE TABLE made_again.theirs (id bigint PRIMARY KEY)";
     session.execute_schema(theirs).expect("their table");
     let clean = ["clean", "--target", &target];

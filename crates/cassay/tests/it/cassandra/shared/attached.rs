@@ -1,5 +1,5 @@
-//! A cluster that cassay did not start is as it was after whatever study, unless the command line
-//! names what may be done to it.
+//! Tests that studies leave an attached cluster unchanged, unless the command line permits a
+//! change.
 
 use super::one_node;
 use crate::program::{HANG_LIMIT, Lab};
@@ -39,8 +39,8 @@ variants:
   zstd: {keyspace: {compression: {class: ZstdCompressor}}}
 ";
 
-/// A kind of operation, the data, what else the study says, and the option that would allow what is
-/// refused.
+/// A kind of operation, the data, further lines of the study, and the option that would allow the
+/// refused operation.
 type Case = (
     &'static str,
     &'static str,
@@ -88,7 +88,7 @@ const CASES: [Case; 7] = [
     ),
 ];
 
-/// All that is in the keyspace: its definition, and each row with the time of its writing.
+/// Returns the content of the keyspace: its definition, and each row with its write time.
 fn all(session: &mut Session) -> Vec<String> {
     let mut all = Vec::new();
     for query in [
@@ -141,7 +141,7 @@ fn what_was_there_is_as_it_was_unless_the_command_line_names_it() {
         }
         assert_eq!(all(&mut session), before, "{mix} {data} {more}");
     }
-    // Named, it is done; and an empty table is not one that has rows.
+    // If named, it is done. An empty table does not count as one with rows.
     let write = STUDY.replace("NODE", &node.to_string()).replace("MIX", "write");
     lab.write("study.yaml", &write.replace("DATA", "{present: 40}"));
     lab.cassay(&[

@@ -1,5 +1,5 @@
-//! Exports say what the plan says: read back they are the plan's placement, whatever the machine,
-//! the wish and the names; and no text that is not an export makes a reader panic.
+//! Tests that exports contain the plan: read back, they equal the plan's placement for any machine,
+//! request and names. A text that is not an export must not make a reader panic.
 
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -13,7 +13,7 @@ use topology::{
     plan,
 };
 
-/// What a name must never do: end a quote, a line, a comment or a value, or be expanded.
+/// Name that tries to end a quote, a line, a comment or a value, and to be expanded.
 const HOSTILE: &str =
     "a'b\"c\\ $(touch x) `id` %n |22 --> ]]> \n[Service]\nExecStart=/bin/false \r\0\u{2028}ü#;&<$$";
 
@@ -31,7 +31,7 @@ fn all(machine: &Machine, plan: &Plan) -> Vec<(&'static Format, Option<u32>, Str
     };
     let mut files = Vec::new();
     for format in &FORMATS {
-        // A kubelet needs a CPU of its own, which some plans do not leave it.
+        // A kubelet needs a CPU of its own, and some plans leave none.
         let exported = match export(&source, format) {
             Err(_) if format.name == "kubelet" => continue,
             exported => exported.expect("an export"),
@@ -51,7 +51,7 @@ fn check(machine: &Machine, plan: &Plan) {
         let planned = Placement::planned(plan, instance, format.carries);
         let read = (format.read)(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
         let mut planned = planned;
-        // Where a format has one line for all options, they are words.
+        // If a format has one line for all options, they are compared as words.
         if let (Some(ours), Some(theirs)) = (&mut planned.jvm, &read.jvm)
             && ours != theirs
         {
@@ -239,8 +239,9 @@ fn vsphere_is_told_the_cores_of_a_socket_and_never_an_affinity_of_cpus() {
     }
 }
 
-/// What the static policy of Kubernetes 1.34 does on an empty node: the lowest node as long as it
-/// has room, where the plan spreads; and no pod whose memory the reserve leaves no room for.
+/// Behaviour of the static policy of Kubernetes 1.34 on an empty node. It fills the lowest node
+/// while it has room, where the plan spreads. It refuses a pod whose memory does not fit beside the
+/// reserve.
 #[test]
 fn the_kubelet_fills_a_node_where_the_plan_spreads() {
     let machine = machine(Counts(2, 1, 1, 28, 2), Numbering::Block);
@@ -284,7 +285,7 @@ fn every_format_is_found_by_its_name() {
     }
 }
 
-/// Files that people have, and that no export of ours is.
+/// Files that people have, and that cassay did not export.
 #[test]
 fn ordinary_files_are_read_as_far_as_they_place_something() {
     let read = |name: &str, text: &str| (format(name).unwrap().read)(text).unwrap();
@@ -327,4 +328,67 @@ fn ordinary_files_are_read_as_far_as_they_place_something() {
         "# ours\nMAX_HEAP_SIZE=8G\nJVM_OPTS=\"$JVM_OPTS -Xss512k\"\n",
     );
     assert_eq!(env.jvm, Some(vec!["-Xss512k".to_owned()]));
+}
+
+/// Notations from the manuals of libvirt, systemd, numactl and VMware's tools.
+#[test]
+fn files_are_read_in_every_form_that_their_manuals_give() {
+    let read = |name: &str, text: &str| (format(name).unwrap().read)(text).unwrap();
+    let list = |text: &str| CpuSet::parse_list(text).ok();
+    let domain = |cpuset: &str, unit: &str| {
+        format!("<domain><memory unit='{unit}'>2</memory><vcpu cpuset='{cpuset}'>3</vcpu></domain>")
+    };
+    let taken_out = read("libvirt", &domain("0-5,^1,^3-4, 9", "TiB"));
+    assert_eq!(taken_out.cpus, Some(vec![0, 2, 5, 9]));
+    assert_eq!(taken_out.memory_bytes, Some(2 << 40));
+    assert_eq!(
+        read("libvirt", &domain("0", "TB")).memory_bytes,
+        Some(2_000_000_000_000)
+    );
+
+    let unit = |lines: &str| read("systemd", &format!("[Service]\n{lines}\n"));
+    assert_eq!(
+        unit("CPUAffinity=0 1\nCPUAffinity=4-5").cpus,
+        Some(vec![0, 1, 4, 5])
+    );
+    assert_eq!(
+        unit("CPUAffinity=0 1\nCPUAffinity=\nCPUAffinity=7").cpus,
+        Some(vec![7])
+    );
+    assert_eq!(
+        unit("CPUAffinity=9\nAllowedCPUs = 0-1 3").cpus,
+        Some(vec![0, 1, 3])
+    );
+    assert_eq!(
+        unit("CPUAffinity=0-1 \\\n# why\n  4").cpus,
+        Some(vec![0, 1, 4])
+    );
+    let environment = unit("Environment=\"A=b c\" 'JVM_EXTRA_OPTS=-Xmx2G -Xss1m' D=e");
+    let options = ["-Xmx2G", "-Xss1m"].map(str::to_owned).to_vec();
+    assert_eq!(environment.jvm, Some(options));
+
+    let script = |line: &str| {
+        read(
+            "numactl",
+            &format!("#!/bin/sh\n{line} bin/cassandra -C 9\n"),
+        )
+    };
+    for line in [
+        "exec numactl -C 2-3 -m 1",
+        "numactl --physcpubind 2-3 --membind 1",
+        "/usr/bin/numactl -C2-3 -m1 --",
+        "numactl -l --physcpubind=2-3 --interleave=1",
+    ] {
+        let placed = script(line);
+        assert_eq!(placed.cpus, Some(vec![2, 3]), "{line}");
+        assert_eq!(placed.memory_nodes, list("1"), "{line}");
+    }
+    let of_nodes = script("numactl --cpunodebind=0-1 --membind=0");
+    assert_eq!((of_nodes.cpus, of_nodes.cpus_of_nodes), (None, list("0-1")));
+    assert!(script("exec numactl --interleave=all").interleaves_all);
+
+    let vmx = read("vmx", "memsize = \"2048\"\nNUMA.nodeaffinity = \"1\"\n");
+    assert_eq!(vmx.memory_bytes, Some(2 << 30));
+    assert_eq!(vmx.memory_nodes, list("1"));
+    assert_eq!(vmx.guest.map(|guest| guest.sockets), Some(1));
 }

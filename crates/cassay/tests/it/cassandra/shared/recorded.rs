@@ -1,6 +1,5 @@
-//! What a real node records of a load in its full query log is offered to it again: the same
-//! statements with the same values, as often and in the same order; and recorded once more, it is
-//! what it was.
+//! Tests a replay of a load that a real node recorded in its full query log: the same statements
+//! with the same values, equally often and in the same order. A second recording equals the first.
 
 use super::{agent, one_node, only_trial};
 use crate::program::{HANG_LIMIT, Lab};
@@ -42,11 +41,11 @@ rows: uniform
 load: write
 ";
 
-/// A batch as text, whose values stand in it.
+/// A batch as text, with its values in the text.
 const BATCH: &str = "BEGIN BATCH INSERT INTO taped.users (id, name) VALUES (1000, 'a; b'); \
                      DELETE FROM taped.users WHERE id = 1001 APPLY BATCH";
 
-/// Has the shared node write its full query log to a folder while something is done.
+/// Makes the shared node write its full query log to a folder while `act` runs.
 fn while_recorded(folder: &Path, act: impl FnOnce()) {
     std::fs::create_dir_all(folder).expect("a folder for the log");
     let types = "java.lang.String,java.lang.String,java.lang.Boolean,int,long,java.lang.String,int";
@@ -65,7 +64,7 @@ fn while_recorded(folder: &Path, act: impl FnOnce()) {
     agent::told(&one_node::clusters(), "stopFullQueryLogger", &[]);
 }
 
-/// The recorded operations of our keyspace: others use the same node.
+/// Returns the recorded operations of this test's keyspace. Other tests use the same node.
 fn read(folder: &Path) -> Arc<Recording> {
     let choice = Choice {
         keyspaces: vec!["taped".to_owned()],
@@ -75,7 +74,7 @@ fn read(folder: &Path) -> Arc<Recording> {
     Arc::new(::recorded::read(&[named], choice).expect("a log"))
 }
 
-/// The first operations of a recording, each as its kind, level, text and values.
+/// Returns the first operations of a recording: kind, level, text and values of each.
 fn operations(recording: &Arc<Recording>, count: u64) -> Vec<(String, String, Vec<u8>)> {
     let program = Arc::new(::recorded::program(recording, "log", &[]));
     let mut generator = program.generator(Stage::Main);
@@ -89,7 +88,7 @@ fn operations(recording: &Arc<Recording>, count: u64) -> Vec<(String, String, Ve
         (kind.name.clone(), what, values)
     };
     let mut all: Vec<_> = (0..count).map(one).collect();
-    // Those of one millisecond have no order that anybody knows.
+    // Operations of the same millisecond have no defined order.
     all.sort();
     all
 }
@@ -141,11 +140,11 @@ fn what_a_node_has_recorded_is_offered_to_it_again() {
         let words = run_and_write("again.yaml");
         let trial = only_trial(&lab.cassay(&words).measured(&lab));
         assert_eq!(trial["errors"], json!({}), "{trial:#}");
-        // Of what was due in the window, however late it ended.
+        // Operations that were due in the window, however late they ended.
         ended = trial["all"]["latency_ms"]["count"].as_u64().expect("a count");
     });
     let (first, again) = (read(&first), read(&again));
-    // The whole recording is offered, its last part-second too.
+    // The whole recording is replayed, including its last part of a second.
     let due = first.operations();
     assert!(due > 60, "{due}");
     let sent = again.operations();
@@ -157,7 +156,7 @@ fn what_a_node_has_recorded_is_offered_to_it_again() {
         "{after:?}\n{written:?}"
     );
     assert!(after.iter().any(|row| row.contains("a; b")), "{after:?}");
-    // Where its table is not, that is said before anything is done.
+    // A missing table is reported before anything is done.
     session.execute_schema("DROP TABLE taped.users").expect("no table");
     let said = lab
         .cassay(&["plan", "again.yaml", "--allow", "write=taped.users"])

@@ -1,5 +1,5 @@
-//! A table that others have made and filled is measured as it is, nothing of it is changed, and its
-//! twin is one that the same node takes.
+//! Tests an existing table with data: it is measured as it is and not changed, and the node accepts
+//! its twin.
 
 use super::one_node;
 use crate::program::{HANG_LIMIT, Lab, vector};
@@ -15,7 +15,8 @@ procedure: {fixed: {threads: 2}}
 window: {warmup: 0s, measure: 2s}
 ";
 
-/// Columns of most types; a name that has to be quoted; partitions of 1 to 40 rows.
+/// Fills a table with columns of most types, a name that must be quoted, and partitions of 1 to 40
+/// rows.
 fn fill(session: &mut Session) {
     for cql in [
         "CREATE KEYSPACE \"Shop\" WITH replication = \
@@ -58,7 +59,7 @@ fn fill(session: &mut Session) {
     }
 }
 
-/// Every cell of the table, and when it was written.
+/// Returns every cell of the table with its write time.
 fn content(session: &mut Session) -> Vec<String> {
     let found = session
         .query(
@@ -88,7 +89,7 @@ fn a_table_of_others_is_measured_as_it_is_and_has_a_twin() {
     let kinds = trial["kinds"].as_object().expect("kinds");
     let names: Vec<&String> = kinds.keys().collect();
     assert_eq!(names, ["page", "partition", "row"]);
-    // Every read of a row found one, and partitions have several.
+    // Every read of a row found one row, and partitions have several.
     let rows = |kind: &str| trial["counts"][kind]["rows"].as_u64();
     assert_eq!(trial["counts"]["row"]["rows_missing"], 0, "{trial:#}");
     assert!(rows("row") >= kinds["row"]["ops"].as_u64(), "{trial:#}");
@@ -125,7 +126,7 @@ fn a_table_of_others_is_measured_as_it_is_and_has_a_twin() {
     ];
     lab.cassay(&twin).ended_with(0);
     lab.cassay(&twin).ended_with(1).says(&["is there already"]);
-    // The node prepares all of its statements.
+    // The node prepares all its statements.
     let check = ["workload", "check", "twin.yaml", "--target", &target];
     lab.cassay(&check).ended_with(0).says(&["has prepared all "]);
     let wrong = ["workload", "twin", "\"Shop\".orders", "--target", &target];

@@ -1,5 +1,5 @@
-//! The machine this runs on: whatever it is, it is read whole, and a plan on it stays in its nodes.
-//! `cargo xtask guest` runs this in guests of several nodes too.
+//! Tests with the machine on which this runs: it is read completely, and a plan on it stays in its
+//! nodes. `cargo xtask guest` also runs this in guests with several nodes.
 
 use std::path::Path;
 use topology::{CpuSet, Machine, PlacementRequest};
@@ -7,7 +7,7 @@ use topology::{CpuSet, Machine, PlacementRequest};
 #[test]
 fn this_machine_is_read_as_the_scheduler_has_it() {
     let machine = Machine::read(Path::new("/")).expect("this machine is read");
-    // It takes a quota into account, which our reader does not: it may be less.
+    // It takes a quota into account, unlike cassay's reader, so it may be less.
     let usable = std::thread::available_parallelism().map_or(1, usize::from);
     assert!(machine.allowed_cpus().len() >= usable, "{machine:?}");
     let cores: Vec<usize> = (0..machine.cores.len()).collect();

@@ -1,11 +1,11 @@
-//! Verdicts on tables that are there already: what is read of them is compared where it can be, and
-//! what is asked of them is looked for.
+//! Tests verdicts on existing tables: reads are compared if possible, and requested columns are
+//! looked for.
 
 use super::one_node;
 use crate::program::{HANG_LIMIT, Lab, Said, is_of_line};
 use cluster::{Access, Session};
 
-/// A table of towns, indexed, with reads that bind its key and reads that do not.
+/// An indexed table of towns, with reads that bind its key and reads that do not.
 const PROFILE: &str = "\
 keyspace: towns
 keyspace_definition: |
@@ -27,7 +27,7 @@ queries:
   filter: {cql: select * from town where land = ? limit 3 allow filtering, fields: samerow}
 ";
 
-/// Rows as another tool leaves them, in the table that YCSB reads.
+/// Number of rows that another tool wrote to the table that YCSB reads.
 const ROWS: u64 = 200;
 
 fn stress(lab: &Lab, ops: &str, more: &[&str]) -> Said {
@@ -42,8 +42,8 @@ fn stress(lab: &Lab, ops: &str, more: &[&str]) -> Said {
         "n=400",
     ];
     let rate = ["-rate", "threads=2", "--target", &target, "--json"];
-    // What is looked at is what the server is asked: that it is slow beside other tests ends
-    // nothing.
+    // The test is about the requests to the server; a server that is slow because of other tests
+    // must not end the run.
     lab.cassay(
         &[
             &["stress"],
@@ -56,7 +56,7 @@ fn stress(lab: &Lab, ops: &str, more: &[&str]) -> Said {
     )
 }
 
-/// What V14 says of the only trial.
+/// Returns the result of V14 for the only trial.
 fn compared(said: &Said) -> (String, String) {
     let findings = said.json();
     let rules = findings["trials"][0]["rules"].as_array().expect("rules");
@@ -191,7 +191,7 @@ window: {warmup: 0s, measure: 5s}
 verify: {reads: all, sample: 100}
 ";
 
-/// Cassandra 6.0 counts requests on such tables for all keyspaces together, and not by table.
+/// Cassandra 6.0 counts requests on such tables for all keyspaces together, not by table.
 #[test]
 #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
 fn requests_on_a_table_of_accord_are_not_held_against_the_client() {
@@ -214,4 +214,66 @@ fn requests_on_a_table_of_accord_are_not_held_against_the_client() {
     let counts = rules.find(|rule| rule.rule == "V7").expect("it is judged");
     assert_eq!(counts.result, store::record::Outcome::Unknown, "{counts:?}");
     assert!(counts.detail.contains("is a table of Accord"), "{counts:?}");
+}
+
+/// Tests user-defined Accord tables. Their keys are read at a level that Accord supports, an
+/// unsupported level is refused before the run, and a twin has the mode and reports what it lacks.
+#[test]
+#[ignore = "starts a real Cassandra: cargo xtask cassandra"]
+fn a_table_of_accord_is_read_as_it_is_and_has_a_twin() {
+    if !is_of_line("6.0") {
+        return;
+    }
+    let lab = Lab::new();
+    let up = super::super::up(&lab, &["--yaml=accord={\"enabled\": true}"]);
+    let address = up[0]["nodes"][0]["address"].as_str().expect("an address").to_owned();
+    let node = address.parse().expect("an address");
+    let access = cluster::Access::default();
+    let mut session =
+        cluster::Session::open(node, &access, std::time::Duration::from_secs(60)).expect("a node");
+    let mut send = |cql: &str| {
+        session
+            .query_at(cql, cql::Consistency::One)
+            .unwrap_or_else(|why| panic!("{cql}: {why:#}"))
+    };
+    send(
+        "CREATE KEYSPACE shop WITH replication = {'class': 'SimpleStrategy', \
+         'replication_factor': 1}",
+    );
+    send(
+        "CREATE TABLE shop.users (k int, c int, weight int CHECK weight > 0, PRIMARY KEY (k, c)) \
+         WITH transactional_mode = 'full'",
+    );
+    for k in 0..40 {
+        send(&format!(
+            "INSERT INTO shop.users (k, c, weight) VALUES ({k}, 1, 5)"
+        ));
+    }
+    lab.write(
+        "own.yaml",
+        &format!(
+            "study: own\nquestion: How fast is it?\ntarget: {{attach: {{contact_points: \
+             ['{address}']}}}}\nworkload: {{table: shop.users, consistency: ONE}}\nprocedure: \
+             {{fixed: {{rate: 20}}}}\nwindow: {{warmup: 0s, measure: 5s}}\n"
+        ),
+    );
+    let refused = [
+        "plan",
+        "own.yaml",
+        "--set",
+        "workload.consistency=LOCAL_QUORUM",
+    ];
+    lab.cassay(&refused)
+        .ended_with(2)
+        .says(&["at LOCAL_QUORUM", "ONE, QUORUM, ALL and SERIAL"]);
+    lab.cassay(&["run", "own.yaml", "--json"]).measured(&lab);
+    let target = format!("attach:{address}");
+    let twin = ["workload", "twin", "shop.users", "--target", &target];
+    let said = lab.cassay(&twin).ended_with(0);
+    assert!(
+        said.stdout.contains("transactional_mode = 'full'"),
+        "{said}"
+    );
+    said.says(&["CHECK constraints on weight"]);
+    lab.cassay(&["target", "down"]).ended_with(0);
 }

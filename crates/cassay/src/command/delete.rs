@@ -1,0 +1,92 @@
+//! `cassay delete`: removes runs from the results folder.
+
+use crate::args::{Common, DeleteArgs};
+use crate::exit::Exit;
+use crate::terminal;
+use anyhow::Result;
+use measure::clock;
+use measure::number::{bytes, counted};
+use serde_json::{Value, json};
+use store::Deletable;
+
+/// Lists the runs, and deletes them when the user confirms it.
+///
+/// `--older-than` keeps runs with a tag: a tag means that later runs are compared with it.
+pub fn run(args: &DeleteArgs, common: &Common) -> Result<Exit> {
+    let results = &common.out;
+    let (kept, runs): (Vec<Deletable>, Vec<Deletable>) = match args.older_than {
+        Some(age_ns) => store::older_than(results, clock::unix_ns().saturating_sub(age_ns))?
+            .into_iter()
+            .partition(|run| !run.tags.is_empty()),
+        None => (Vec::new(), store::deletable(results, &args.runs)?),
+    };
+    if !common.json {
+        terminal::data(&listed(&kept, &runs));
+    }
+    let is_done = !runs.is_empty() && is_confirmed(args, runs.len());
+    if is_done {
+        for run in &runs {
+            store::delete(results, run)?;
+        }
+        terminal::say(&format!("deleted {}", counted(runs.len(), "run")));
+    }
+    if common.json {
+        terminal::json(&json!({
+            "runs": runs.iter().map(record).collect::<Vec<_>>(),
+            "kept": kept.iter().map(record).collect::<Vec<_>>(),
+            "deleted": is_done,
+        }));
+    }
+    Ok(if is_done || runs.is_empty() {
+        Exit::Done
+    } else {
+        Exit::Usage
+    })
+}
+
+fn record(run: &Deletable) -> Value {
+    json!({"run": run.name, "bytes": run.bytes, "tags": run.tags})
+}
+
+/// Returns true if the user confirms, on the command line or at the prompt.
+fn is_confirmed(args: &DeleteArgs, count: usize) -> bool {
+    if args.yes {
+        return true;
+    }
+    if !terminal::has_asker() {
+        terminal::say("nothing was deleted\nhint: add --yes to delete what is listed");
+        return false;
+    }
+    let asks = format!(
+        "Delete {}? They cannot be brought back. yes or no",
+        counted(count, "run")
+    );
+    let is_yes = terminal::ask(&asks, "no").eq_ignore_ascii_case("yes");
+    if !is_yes {
+        terminal::say("nothing was deleted");
+    }
+    is_yes
+}
+
+fn listed(kept: &[Deletable], runs: &[Deletable]) -> String {
+    let mut text = String::new();
+    if runs.is_empty() {
+        text += "there is no such run\n";
+    }
+    for run in runs {
+        let tags = if run.tags.is_empty() {
+            String::new()
+        } else {
+            format!("  tag {}, which goes too", run.tags.join(", "))
+        };
+        text += &format!("{}  {}{tags}\n", run.name, bytes(run.bytes));
+    }
+    for run in kept {
+        text += &format!(
+            "{}  kept: it has the tag {}\n",
+            run.name,
+            run.tags.join(", ")
+        );
+    }
+    text
+}

@@ -1,0 +1,201 @@
+//! Subjects of `cassay new compare`: the targets that support each, and the default values, names
+//! and settings of the two sides.
+
+use super::place::Place;
+use anyhow::{Result, bail};
+use std::collections::BTreeMap;
+use versions::DEFAULT;
+use yaml::near_name;
+
+/// Keys of the questions, which are gaps in the template.
+pub const WHAT: &str = "compare";
+const SIDES: [&str; 2] = ["baseline", "contender"];
+
+/// A setting that can differ between two sides.
+struct Subject {
+    /// The answer that names it.
+    word: &'static str,
+    /// The targets that have it.
+    places: &'static [&'static str],
+    /// Default values of the two sides.
+    usual: [&'static str; 2],
+    /// The text before and after the value in the settings of a side.
+    sets: [&'static str; 2],
+    /// Prefix of the value in the side's name.
+    prefix: &'static str,
+    /// The question about the sides, as text around their names.
+    question: [&'static str; 2],
+}
+
+const OF_NODES: [&str; 2] = ["What does ", " change beside "];
+
+const SUBJECTS: [Subject; 5] = [
+    Subject {
+        word: "compressor",
+        places: &["local", "attach"],
+        usual: ["LZ4Compressor", "ZstdCompressor"],
+        sets: ["{keyspace: {compression: {class: ", "}}}"],
+        prefix: "",
+        question: ["What does ", " save and cost beside "],
+    },
+    Subject {
+        word: "collector",
+        places: &["local"],
+        usual: ["g1", "zgc"],
+        sets: ["{target: {local: {gc: ", "}}}"],
+        prefix: "",
+        question: OF_NODES,
+    },
+    Subject {
+        word: "heap",
+        places: &["local"],
+        usual: ["1GiB", "2GiB"],
+        sets: ["{target: {local: {heap: ", "}}}"],
+        prefix: "heap-",
+        question: OF_NODES,
+    },
+    Subject {
+        word: "version",
+        places: &["local"],
+        usual: ["4.1", "5.0"],
+        sets: ["{target: {local: {cassandra: '", "'}}}"],
+        prefix: "cassandra-",
+        question: OF_NODES,
+    },
+    // A known difference: it shows the output of a study before a cluster is there.
+    Subject {
+        word: "latency",
+        places: &["null"],
+        usual: ["200us", "220us"],
+        sets: ["{target: {null: {latency: ", "}}}"],
+        prefix: "",
+        question: OF_NODES,
+    },
+];
+
+/// Returns the question, with all subjects of a target.
+pub fn asks(place: &Place) -> String {
+    let has = |one: &&Subject| one.places.contains(&place.word());
+    let words: Vec<&str> = SUBJECTS.iter().filter(has).map(|one| one.word).collect();
+    let key = if *place == Place::Local {
+        ", or a key of cassandra.yaml"
+    } else {
+        ""
+    };
+    format!("What is compared? {}{key}", words.join(", "))
+}
+
+/// Returns the default answer to one of the questions about sides; empty if there is none.
+pub fn default(key: &str, place: &Place, answers: &BTreeMap<&'static str, String>) -> String {
+    if key == WHAT {
+        let has = |one: &&Subject| one.places.contains(&place.word());
+        return SUBJECTS.iter().find(has).map(|one| one.word.to_owned()).unwrap_or_default();
+    }
+    let subject = answers.get(WHAT).and_then(|word| subject(word));
+    let usual = SIDES.iter().position(|side| *side == key).zip(subject);
+    usual.map(|(at, subject)| subject.usual[at].to_owned()).unwrap_or_default()
+}
+
+/// Refuses subjects that a target does not support, and a side without a value.
+///
+/// # Errors
+/// The subjects that can be compared, or the missing value.
+pub fn check(place: &Place, answers: &BTreeMap<&'static str, String>) -> Result<()> {
+    let word = answers.get(WHAT).map(String::as_str).unwrap_or_default();
+    let is_key = DEFAULT.has_setting(word);
+    match subject(word) {
+        Some(subject) if subject.places.contains(&place.word()) => {}
+        None if is_key && *place == Place::Local => {}
+        Some(subject) => bail!(
+            "`{word}` cannot be compared on {}\nhint: --target {}",
+            place.word(),
+            subject.places[0]
+        ),
+        None if is_key => bail!(
+            "`{word}` of cassandra.yaml is compared on nodes that cassay starts\nhint: --target \
+             local"
+        ),
+        None => {
+            let all = SUBJECTS.iter().map(|one| one.word).chain(DEFAULT.names());
+            // If no name is near, the hint would list hundreds.
+            let hint = near_name(word, all).unwrap_or_else(|| asks(place));
+            bail!("`{word}` is nothing that can be compared\nhint: {hint}");
+        }
+    }
+    let [one, other] = SIDES.map(|side| answers.get(side).map(String::as_str).unwrap_or_default());
+    if one.is_empty() || other.is_empty() {
+        bail!(
+            "two values of `{word}` are compared\nhint: --set {}=VALUE --set {}=VALUE",
+            SIDES[0],
+            SIDES[1]
+        );
+    }
+    if one == other {
+        bail!("both sides have the value {one} of `{word}`\nhint: say two that differ");
+    }
+    Ok(())
+}
+
+/// Returns the gaps of the template that follow from the answers.
+pub fn derived(answers: &BTreeMap<&'static str, String>) -> Vec<(&'static str, String)> {
+    let (Some(word), [Some(one), Some(other)]) =
+        (answers.get(WHAT), SIDES.map(|side| answers.get(side)))
+    else {
+        return Vec::new();
+    };
+    let names = [one, other].map(|value| name(word, value));
+    let line = |at: usize, value: &str| format!("{}: {}", names[at], sets(word, value));
+    let [before, between] = subject(word).map_or(OF_NODES, |subject| subject.question);
+    let is_stored = word == "compressor";
+    let params = if is_stored {
+        ", params: {compressible: 0.7}"
+    } else {
+        ""
+    };
+    let local = if is_stored {
+        "    # Cassandra flushes with LZ4 otherwise, whatever the table says.\n    \
+         yaml: {flush_compression: table}\n"
+    } else {
+        ""
+    };
+    vec![
+        (
+            "question",
+            format!("{before}{}{between}{}?", names[1], names[0]),
+        ),
+        ("side.baseline", line(0, one)),
+        ("side.contender", line(1, other)),
+        ("params", params.to_owned()),
+        ("target.local", local.to_owned()),
+    ]
+}
+
+fn subject(word: &str) -> Option<&'static Subject> {
+    SUBJECTS.iter().find(|one| one.word == word)
+}
+
+/// Returns the settings of a side.
+fn sets(word: &str, value: &str) -> String {
+    match subject(word) {
+        Some(Subject {
+            sets: [before, after],
+            ..
+        }) => format!("{before}{value}{after}"),
+        None => format!("{{target: {{local: {{yaml: {{{word}: {value}}}}}}}}}"),
+    }
+}
+
+/// Returns the name of a side, from its value.
+fn name(word: &str, value: &str) -> String {
+    let plain = |c: char| match c {
+        'a'..='z' | '0'..='9' | '.' | '_' | '-' => c,
+        _ => '-',
+    };
+    let short = value.strip_suffix("Compressor").unwrap_or(value).to_ascii_lowercase();
+    let letters: String = short.chars().map(plain).collect();
+    let value = letters.trim_matches('-');
+    match subject(word) {
+        Some(subject) => format!("{}{value}", subject.prefix),
+        None => format!("{word}-{value}"),
+    }
+}

@@ -1,0 +1,104 @@
+//! Target of a study of `cassay new`, and the parts of the text that depend on it.
+
+/// Target of a study.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// The server inside cassay.
+    Null,
+    /// A cluster on this machine.
+    Local,
+    /// A cluster at this address.
+    Attach(String),
+}
+
+impl Place {
+    /// Parses a target from the command line.
+    ///
+    /// # Errors
+    /// The forms that are accepted.
+    pub fn parse(text: &str) -> Result<Place, String> {
+        let address = text.strip_prefix("attach:").or(text.strip_prefix("attach ")).map(str::trim);
+        match (text, address) {
+            ("null", _) => Ok(Place::Null),
+            ("local", _) => Ok(Place::Local),
+            (_, Some(address)) if is_address(address) => Ok(Place::Attach(address.to_owned())),
+            _ => Err("it is null, local or attach:HOST[:PORT]".to_owned()),
+        }
+    }
+
+    /// Returns its name in the lines of templates.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Place::Null => "null",
+            Place::Local => "local",
+            Place::Attach(_) => "attach",
+        }
+    }
+
+    /// Returns the target section of a study with this name.
+    pub fn section(&self, name: &str) -> String {
+        match self {
+            Place::Null if name == "fault" => "\
+# A server inside cassay that answers at once, but for 2 s of every 40 s: a fault that is known.
+# Real nodes are broken with `--target local`.
+target: {null: {latency: 200us, stall: {every: 40s, length: 2s}}}
+"
+            .to_owned(),
+            Place::Null => "\
+# A server inside cassay that answers at once: it measures the instrument, and shows what a study
+# does before a cluster is there. `--target local` and `--target attach:HOST` run it elsewhere.
+target: {null: {}}
+"
+            .to_owned(),
+            Place::Local => format!(
+                "\
+# Real Cassandra on this machine, started and stopped by cassay.
+target:
+  local:
+    nodes: {}
+    heap: 1GiB
+",
+                if name == "fault" { 3 } else { 1 }
+            ),
+            Place::Attach(address) => format!(
+                "\
+# Your cluster: nothing is started or stopped there, and only what --allow names is changed.
+target:
+  attach:
+    contact_points: ['{address}']
+    # user: cassay
+    # password: {{secret: db}}   # and on the command line: --secret db=file:PATH
+    # datacenter: dc1            # only nodes of this one are asked
+"
+            ),
+        }
+    }
+
+    /// Returns the keyspace section of a study with this name: a keyspace of its own on an attached
+    /// cluster.
+    pub fn keyspace(&self, name: &str) -> String {
+        match self {
+            Place::Null => String::new(),
+            Place::Local if name == "fault" => "keyspace: {replication: 3}\n".to_owned(),
+            Place::Local => "keyspace: {replication: 1}\n".to_owned(),
+            Place::Attach(_) => format!(
+                "\
+# Of its own, so that it meets nothing of yours. As many copies as your tables have:
+# replication: {{dc1: 3}}
+keyspace: {{name: {}, replication: 1}}
+",
+                keyspace_name(name)
+            ),
+        }
+    }
+}
+
+/// Returns the name of the keyspace that a study creates on an attached cluster.
+pub fn keyspace_name(study: &str) -> String {
+    format!("cassay_{}", study.replace('-', "_"))
+}
+
+/// Returns true if it can stand between quotes: the study's own check finds other mistakes.
+fn is_address(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || ".:-_[]".contains(c))
+}

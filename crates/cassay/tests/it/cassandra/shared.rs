@@ -1,0 +1,96 @@
+//! Shares one node between tests that need any Cassandra, each with keyspaces of its own. The first
+//! test starts it, and it ends with the tests' process, however that ends.
+//!
+//! `cargo xtask ci` runs the tests of this module in sequence, in as few processes as fit the time.
+//! The next process finds the folder of a killed one and clears it, as any command does; `cargo
+//! xtask cassandra` does so at once.
+
+mod accounts;
+mod attached;
+mod attached_kinds;
+mod clean;
+mod imports;
+mod own_table;
+mod recorded;
+mod stress;
+mod verdicts;
+mod versions;
+
+use super::{
+    agent, assert_counts_agree, assert_rows_are_right, dirs_with, only_trial, patient, tool,
+};
+use crate::program::HANG_LIMIT;
+use cluster::{Access, Cluster, Session};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use target::{LocalSpec, Target};
+
+/// Folder below cargo's folder for tests. `xtask/src/ci.rs` also uses it.
+const FOLDER: &str = "shared-nodes";
+
+/// Variable with the number of the gate's process; `xtask/src/ci/units.rs` knows it too.
+const UNIT: &str = "CASSAY_UNIT";
+
+/// Nodes that several tests use in sequence. They are never dropped: the kernel ends them with the
+/// last thread of this process.
+pub struct Shared(Mutex<Cluster>);
+
+impl Shared {
+    /// Returns the parent folder of their clusters' folder, by the name of these nodes and the
+    /// number of the gate's process, because several processes may have such nodes.
+    pub fn folder(name: &str) -> PathBuf {
+        let unit = std::env::var(UNIT).unwrap_or_default();
+        Path::new(env!("CARGO_TARGET_TMPDIR"))
+            .join(FOLDER)
+            .join(format!("{name}{unit}"))
+    }
+
+    /// Starts them.
+    pub fn start(name: &str, spec: LocalSpec) -> Shared {
+        let dirs = dirs_with(&Shared::folder(name));
+        cluster::leftovers::clear(&dirs, &mut |_| ());
+        let started = cluster::start(&Target::Local(spec), &dirs, &mut |_| ());
+        Shared(Mutex::new(started.expect("nodes")))
+    }
+
+    /// Returns the CQL addresses of the nodes. Asserts that every node is alive and in the ring,
+    /// and that they agree on the schema. Otherwise a test would fail because of an earlier one.
+    pub fn whole(&self) -> Vec<SocketAddr> {
+        let cluster = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let died = cluster.died(&[]);
+        assert!(died.is_empty(), "shared nodes have died: {died:?}");
+        let nodes: Vec<SocketAddr> = cluster.nodes().iter().map(|node| node.address).collect();
+        for node in &nodes {
+            let mut session =
+                Session::open(*node, &Access::default(), HANG_LIMIT).expect("a session");
+            let asked = session.query("SELECT bootstrapped FROM system.local");
+            let is = asked.expect("an answer").rows[0][0].to_string();
+            assert_eq!(is, "COMPLETED", "{node} is in the ring");
+            session.wait_for_schema_agreement(HANG_LIMIT).expect("one schema");
+        }
+        nodes
+    }
+}
+
+/// The one node.
+mod one_node {
+    use super::{Shared, patient};
+    use std::net::SocketAddr;
+    use std::path::PathBuf;
+    use std::sync::OnceLock;
+
+    /// Its name among shared nodes.
+    const NAME: &str = "one";
+
+    /// The folder of its cluster's folder.
+    pub fn clusters() -> PathBuf {
+        Shared::folder(NAME).join("clusters")
+    }
+
+    /// Returns its CQL address, after checking the node.
+    pub fn address() -> SocketAddr {
+        static NODE: OnceLock<Shared> = OnceLock::new();
+        NODE.get_or_init(|| Shared::start(NAME, patient(1))).whole()[0]
+    }
+}

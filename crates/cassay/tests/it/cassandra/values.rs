@@ -1,0 +1,3 @@
+//! Compares values of settings with the classes in each line's jar.
+
+mod long;

@@ -1,0 +1,260 @@
+//! Compares values of settings with the class in each line's jar that reads `cassandra.yaml`. Tests
+//! that plan and server refuse the same values: the server refuses every value that a plan refuses.
+//! A plan refuses every value that the server refuses when it reads its file.
+
+use crate::cassandra::dirs_with;
+use crate::cassandra::lexer::answered;
+use serde_json::{Value, json};
+use versions::{LINES, Lack, Line, Release, Setting, SettingRefusal};
+
+/// A setting that is true, false or not set; the server treats any other value as not set. cassay
+/// refuses other values, because they are never intended.
+const TAKES_ANYTHING: &str = "file_cache_round_up";
+
+/// Returns values of every kind, right and wrong ones.
+fn values() -> Vec<Value> {
+    let texts = [
+        "64",
+        "-1",
+        "16.5",
+        "yes",
+        "text",
+        "2500us",
+        "5ms",
+        "1s",
+        "1 s",
+        "-1s",
+        "3m",
+        "2h",
+        "1d",
+        "5ns",
+        "1MiB",
+        "64MB/s",
+        "64MiB/s",
+        "64KiB/s",
+        "10B/s",
+        "24Mbit/s",
+        "10KiB",
+        "1024B",
+        "1GiB",
+        "99999999999ms",
+        "99999999999MiB",
+        "9223372036854775807s",
+        "batch",
+        "",
+        "0s",
+    ];
+    let others = [
+        json!(0),
+        json!(1),
+        json!(64),
+        json!(-1),
+        json!(16.0),
+        json!(16.5),
+        json!(1_u64 << 31),
+        json!(i64::MAX),
+        json!(true),
+        json!(null),
+        json!(["a"]),
+        json!({"a": "b"}),
+    ];
+    texts.into_iter().map(Value::from).chain(others).collect()
+}
+
+fn is_refused(line: &Line, name: &str, value: &Value) -> bool {
+    let lack = |setting| match setting {
+        Setting::Refused(SettingRefusal { lack, .. }) => Some(lack),
+        Setting::Known | Setting::Named { .. } => None,
+    };
+    lack(line.setting(name, value)) == Some(Lack::Value)
+}
+
+/// Settings of which cassay refuses no value are lists, maps or classes, and are left to the
+/// server.
+#[test]
+#[ignore = "needs a Cassandra: cargo xtask ci"]
+fn values_are_refused_that_the_server_s_own_reader_refuses_and_no_others() {
+    let values = values();
+    for line in &LINES {
+        let asked: Vec<(&str, &Value)> = line
+            .names()
+            .filter(|name| values.iter().any(|value| is_refused(line, name, value)))
+            .flat_map(|name| values.iter().map(move |value| (name, value)))
+            // cassay writes a value with another unit itself.
+            .filter(|(name, value)| !matches!(line.setting(name, value), Setting::Named { .. }))
+            .filter(|(name, _)| *name != TAKES_ANYTHING)
+            .collect();
+        assert!(asked.len() > 100 * values.len(), "{} settings", asked.len());
+        let texts: Vec<String> =
+            asked.iter().map(|(name, value)| format!("{name}: {value}\n")).collect();
+        let cache = dirs_with(std::path::Path::new("unused")).cache;
+        let release = Release::of(line.pinned).expect("a release");
+        let answers = answered(&cache, &release, "Values.java", &texts);
+        let said: Vec<&str> =
+            answers.lines().filter_map(|line| line.strip_prefix("ANSWER ")).collect();
+        assert_eq!(said.len(), texts.len(), "{}", line.name);
+        let wrong: Vec<String> = asked
+            .iter()
+            .zip(&said)
+            .filter(|((name, value), said)| {
+                is_refused(line, name, value) != said.starts_with("refused")
+            })
+            .map(|((name, value), said)| format!("{} {name}: {value}: {said}", line.name))
+            .collect();
+        let of_all = texts.len();
+        assert!(
+            wrong.is_empty(),
+            "{} of {of_all}:\n{}",
+            wrong.len(),
+            wrong.join("\n")
+        );
+    }
+}
+
+/// Configuration of a starting node around the tested settings.
+const AROUND: &str = "\
+cluster_name: values
+partitioner: org.apache.cassandra.dht.Murmur3Partitioner
+listen_address: 127.0.0.1
+rpc_address: 127.0.0.1
+endpoint_snitch: SimpleSnitch
+seed_provider: [{class_name: org.apache.cassandra.locator.SimpleSeedProvider, \
+parameters: [{seeds: 127.0.0.1}]}]
+";
+
+/// Returns settings with folders and, unless they set it, the sync mode of the commit log.
+fn whole(folder: &std::path::Path, settings: &serde_json::Map<String, Value>) -> String {
+    let mut text = AROUND.to_owned();
+    let below = |name: &str| folder.join(name).display().to_string();
+    for (key, value) in [
+        ("data_file_directories", json!([below("data")])),
+        ("commitlog_directory", json!(below("log"))),
+        ("hints_directory", json!(below("hints"))),
+        ("saved_caches_directory", json!(below("caches"))),
+        ("cdc_raw_directory", json!(below("cdc"))),
+    ] {
+        text += &format!("{key}: {value}\n");
+    }
+    if !settings.contains_key("commitlog_sync") {
+        text += "commitlog_sync: periodic\n";
+    }
+    for (key, value) in settings {
+        text += &format!("{key}: {value}\n");
+    }
+    text
+}
+
+/// Returns settings, and whether a node starts with them.
+fn settings() -> Vec<(Value, bool)> {
+    let log = json!([{"class_name": "LZ4Compressor"}]);
+    vec![
+        (json!({"concurrent_reads": 1}), false),
+        (json!({"concurrent_reads": 2}), true),
+        (json!({"concurrent_writes": 1}), false),
+        (json!({"concurrent_counter_writes": 1}), false),
+        (json!({"concurrent_compactors": 0}), false),
+        (json!({"phi_convict_threshold": 4}), false),
+        (json!({"phi_convict_threshold": 16}), true),
+        (json!({"phi_convict_threshold": 17}), false),
+        (
+            json!({"commitlog_sync": "batch", "commitlog_sync_period": "10000ms"}),
+            false,
+        ),
+        (
+            json!({"commitlog_sync": "group", "commitlog_sync_period": "10000ms"}),
+            false,
+        ),
+        (json!({"commitlog_sync": "group"}), false),
+        (
+            json!({"commitlog_sync": "group", "commitlog_sync_group_window": "5ms"}),
+            true,
+        ),
+        (
+            json!({"commitlog_disk_access_mode": "direct", "commitlog_compression": log}),
+            false,
+        ),
+        (
+            json!({"commitlog_disk_access_mode": "mmap", "commitlog_compression": log}),
+            false,
+        ),
+        (
+            json!({"commitlog_disk_access_mode": "legacy", "commitlog_compression": log}),
+            true,
+        ),
+        (json!({"commitlog_disk_access_mode": "standard"}), false),
+        (
+            json!({"commitlog_disk_access_mode": "mmap_index_only"}),
+            false,
+        ),
+        (json!({"commitlog_segment_size": "0MiB"}), false),
+        (json!({"repair_session_space": "0MiB"}), false),
+        (json!({"memtable_heap_space": "0MiB"}), false),
+    ]
+}
+
+/// Tests values that the type allows, but that a node refuses when it starts.
+#[test]
+#[ignore = "needs a Cassandra: cargo xtask cassandra"]
+fn what_a_node_refuses_when_it_begins_is_refused_before() {
+    let cache = dirs_with(std::path::Path::new("unused")).cache;
+    for line in &LINES {
+        let release = Release::of(line.pinned).expect("a release");
+        for (settings, begins) in settings() {
+            let own = settings.as_object().expect("settings");
+            if own
+                .keys()
+                .any(|name| matches!(line.setting(name, &own[name]), Setting::Refused(_)))
+            {
+                continue;
+            }
+            let of = (&release, &target::Origin::Maven);
+            let is_refused =
+                own.iter().any(|(key, value)| target::yaml_refusal(of, key, value).is_some())
+                    || !target::yaml_together(line, own).is_empty();
+            assert_eq!(is_refused, !begins, "{} {settings}", line.name);
+            let folder = tempfile::tempdir().expect("a folder");
+            let mut named = target::yaml_named(line, own);
+            if !own.contains_key("commitlog_sync") {
+                let usual = json!({"commitlog_sync_period": "10000ms"});
+                named.extend(target::yaml_named(
+                    line,
+                    usual.as_object().expect("settings"),
+                ));
+            }
+            let file = folder.path().join("cassandra.yaml");
+            std::fs::write(&file, whole(folder.path(), &named)).expect("write");
+            let said = started(&cache, &release, &file);
+            assert_eq!(said == "taken", begins, "{} {settings}: {said}", line.name);
+        }
+    }
+}
+
+fn started(cache: &std::path::Path, release: &Release, file: &std::path::Path) -> String {
+    let supply = supply::resolve(cache, (release, &target::Origin::Maven), &mut |_| ());
+    let program = format!(
+        "{}/tests/it/cassandra/Started.java",
+        env!("CARGO_MANIFEST_DIR")
+    );
+    let mut command = crate::program::command("java");
+    command.args([
+        "-XX:TieredStopAtLevel=1",
+        "-cp",
+        &supply.expect("jars").classpath,
+    ]);
+    for package in [
+        "java.lang",
+        "java.io",
+        "java.nio",
+        "sun.nio.ch",
+        "jdk.internal.ref",
+    ] {
+        command.arg(format!("--add-opens=java.base/{package}=ALL-UNNAMED"));
+        command.arg(format!("--add-exports=java.base/{package}=ALL-UNNAMED"));
+    }
+    let folder = file.parent().expect("a folder").display().to_string();
+    command.arg(format!("-Dcassandra.storagedir={folder}"));
+    let said = command.arg(program).arg(file).output().expect("java");
+    let said = String::from_utf8_lossy(&said.stdout).into_owned();
+    let answer = said.lines().find_map(|line| line.strip_prefix("ANSWER "));
+    answer.unwrap_or_else(|| panic!("{said}")).to_owned()
+}

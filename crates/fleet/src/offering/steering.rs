@@ -1,0 +1,105 @@
+//! Tells several clients how the load continues, each by its own clock and in time.
+//!
+//! Invariant: a client that hears too late when its window begins or its load ends offers a
+//! different load than the others. This is always detected.
+
+use super::{Together, Word};
+use crate::clients::SILENCE_S;
+use crate::wire::{HeardAt, Steer};
+use load::Flow;
+use measure::clock;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Base lead time of a change. `WAYS_AHEAD` times the largest error bound of a client's clock
+/// offset, which stands for the way to it, is added: each client hears of the change in time, even
+/// on an overloaded machine.
+const AHEAD_NS: u64 = clock::SECOND_NS;
+const WAYS_AHEAD: u64 = 10;
+
+impl Together {
+    fn soon_ns(&self) -> u64 {
+        let ways = self.clocks.iter().filter_map(|clock| clock.offset());
+        let way_ns = ways.map(|offset| offset.bound_ns).max().unwrap_or(0);
+        clock::now_ns() + AHEAD_NS + WAYS_AHEAD * way_ns
+    }
+
+    pub(super) fn steer(&mut self, flow: Flow) {
+        match flow {
+            Flow::Continue => {}
+            Flow::StopAt(at_ns) => self.tell(|line| Steer::StopAt(line(at_ns))),
+            Flow::StopNow => {
+                let at_ns = self.soon_ns();
+                self.tell(|line| Steer::StopAt(line(at_ns)));
+            }
+            Flow::Measure(count) => {
+                let ahead_ns = self.soon_ns().saturating_sub(self.shown_ns).max(1);
+                let edge_ns = self.shown_ns + ahead_ns.next_multiple_of(self.interval_ns);
+                self.window_from_ns = edge_ns;
+                let until_ns = edge_ns + count * self.interval_ns;
+                self.tell(|line| Steer::Measure {
+                    from_ns: line(edge_ns),
+                    until_ns: line(until_ns),
+                });
+            }
+            Flow::Abandon => self.tell(|_| Steer::Abandon),
+        }
+    }
+
+    /// Sends a change to all clients, each by its own clock: a time after the local start line is
+    /// the same time after the client's. The answers are not awaited. A client that does not
+    /// receive it soon counts as silent, and one that received it too late is reported.
+    fn tell(&self, what: impl Fn(&dyn Fn(u64) -> u64) -> Steer) {
+        for (number, link) in self.links.iter().enumerate() {
+            let said = &self.said[number];
+            if said.next.is_none() {
+                continue;
+            }
+            let since = |ns: u64| ns.saturating_sub(self.merging.start_ns);
+            let call = what(&|ns| said.theirs_start_ns + since(ns));
+            let (link, hearing) = (Arc::clone(link), self.hearing.clone());
+            std::thread::spawn(move || {
+                let answer = link.call(&call, Duration::from_secs(SILENCE_S));
+                if let Some(late_ns) = answer.ok().and_then(|heard| late_ns(call, heard)) {
+                    let _ = hearing.send((number, Word::Late(late_ns)));
+                }
+            });
+        }
+    }
+}
+
+/// Returns the delay with which a client heard of a change. `None` if it was in time.
+fn late_ns(told: Steer, heard: HeardAt) -> Option<u64> {
+    let late_ns = heard.at_ns.saturating_sub(told.first_ns()?);
+    (late_ns > 0).then_some(late_ns)
+}
+
+pub(super) fn too_late(ns: u64) -> String {
+    format!(
+        "heard {:.3} s too late when its window begins or its load ends, so that it has offered \
+         another load",
+        ns as f64 / 1e9
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The start of the window counts, not its later end.
+    #[test]
+    fn who_hears_of_the_window_or_the_end_after_it_has_come_is_late() {
+        let measure = Steer::Measure {
+            from_ns: 500,
+            until_ns: 900,
+        };
+        let late = |told, at_ns| late_ns(told, HeardAt { at_ns });
+        assert_eq!((late(measure, 500), late(measure, 507)), (None, Some(7)));
+        assert_eq!(
+            (late(Steer::StopAt(3), 2), late(Steer::StopAt(3), 4)),
+            (None, Some(1))
+        );
+        assert_eq!(late(Steer::Abandon, 9), None);
+        assert!(too_late(7_000_000).starts_with("heard 0.007 s too late"));
+    }
+}

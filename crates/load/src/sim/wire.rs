@@ -1,0 +1,47 @@
+//! A simulated connection, and the responses in transit on it.
+
+use super::server::Reply;
+use crate::world::Watch;
+use std::collections::VecDeque;
+
+/// One simulated connection.
+#[derive(Debug, Default)]
+pub struct Wire {
+    pub is_open: bool,
+    pub watch: Option<Watch>,
+    /// Time from which the two sides no longer reach each other, and whether earlier arrivals are
+    /// kept.
+    pub ends: Option<(u64, bool)>,
+    pub blocked_until_ns: u64,
+    /// Turn in which the socket was full.
+    pub blocked_in: u64,
+    /// Bytes from the worker that do not form a whole request yet.
+    pub asked: Vec<u8>,
+    pub answers: VecDeque<Arrival>,
+    /// Time before which nothing is answered.
+    pub stalled_until_ns: u64,
+    /// Arrival time of the last response among those read last.
+    pub arrived_ns: Option<u64>,
+}
+
+/// Response in transit.
+#[derive(Debug)]
+pub struct Arrival {
+    pub at_ns: u64,
+    pub bytes: Vec<u8>,
+    pub read: usize,
+    pub stream: i16,
+    pub reply: Reply,
+}
+
+/// Returns the arrival time of the last response that a read of this number of bytes touches.
+pub fn last_of(answers: &VecDeque<Arrival>, bytes: usize, now_ns: u64) -> Option<u64> {
+    let mut left = bytes;
+    let come = answers.iter().take_while(|answer| answer.at_ns <= now_ns);
+    let taken = come.take_while(|answer| {
+        let had = left;
+        left = left.saturating_sub(answer.bytes.len() - answer.read);
+        had > 0
+    });
+    taken.last().map(|answer| answer.at_ns)
+}

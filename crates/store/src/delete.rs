@@ -1,0 +1,132 @@
+//! Deletes runs.
+//!
+//! Invariants: only a folder that holds a run of this results folder is deleted, and never one that
+//! a process writes. A half-deleted run is not listed: its folder first gets a hidden name, by one
+//! rename.
+
+use crate::name::Name;
+use crate::run::is_locked;
+use crate::{file, find, stamp, tags};
+use anyhow::{Context, Result, bail};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A run that can be deleted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Deletable {
+    /// Name of the run: `STUDY/STAMP`.
+    pub name: String,
+    /// Folder of the run.
+    pub path: PathBuf,
+    /// Total size of its files, bytes.
+    pub bytes: u64,
+    /// Tags of the run.
+    pub tags: Vec<String>,
+}
+
+/// Returns the runs of these names, as for `find`; unreadable runs by `STUDY/STAMP`.
+///
+/// # Errors
+/// There is no such run, or a process writes it.
+pub fn deletable(results: &Path, names: &[String]) -> Result<Vec<Deletable>> {
+    let paths = names.iter().map(|name| find::place(results, name));
+    let mut all = Vec::new();
+    for path in paths {
+        let one = look(results, &path?)?;
+        if !all.contains(&one) {
+            all.push(one);
+        }
+    }
+    Ok(all)
+}
+
+/// Returns the runs that began before a time, ns since 1970, oldest first. Runs that a process
+/// writes are left out.
+///
+/// # Errors
+/// A folder cannot be read.
+pub fn older_than(results: &Path, unix_ns: u64) -> Result<Vec<Deletable>> {
+    let limit = stamp::order_key(&stamp::of_unix_ns(unix_ns)?);
+    let paths = find::run_paths(results)?.into_iter();
+    let old = paths.filter(|path| stamp::order_key(&find::names(path).1) < limit);
+    Ok(old.filter_map(|path| look(results, &path).ok()).collect())
+}
+
+fn look(results: &Path, path: &Path) -> Result<Deletable> {
+    let path = if path.is_file() {
+        path.parent().unwrap_or(path)
+    } else {
+        path
+    };
+    let (study, stamp) = find::names(path);
+    let of_study = Name::of_study(&study)?.in_folder(results);
+    let own = Name::new("stamp", &stamp)?.in_folder(&of_study);
+    let same = |a: &Path, b: &Path| {
+        fs::canonicalize(a)
+            .ok()
+            .zip(fs::canonicalize(b).ok())
+            .is_some_and(|(a, b)| a == b)
+    };
+    if !same(&own, path) || own.is_symlink() || !own.join(file::PLAN).is_file() {
+        bail!(
+            "{} is not a run of the results folder {}\nhint: `--out` names another results folder",
+            path.display(),
+            results.display()
+        );
+    }
+    if is_locked(&own) {
+        bail!("{} is running; end it before you delete it", own.display());
+    }
+    let name = format!("{study}/{stamp}");
+    let of_run = tags::tags(results)?.into_iter().filter(|(_, run)| *run == name);
+    Ok(Deletable {
+        tags: of_run.map(|(tag, _)| tag).collect(),
+        bytes: bytes_below(&own),
+        path: own,
+        name,
+    })
+}
+
+/// Returns the total size of the files below a folder. Links are not followed, and unreadable files
+/// count as 0.
+fn bytes_below(folder: &Path) -> u64 {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let bytes = entries.map(|entry| match entry.metadata() {
+        Ok(metadata) if metadata.is_dir() => bytes_below(&entry.path()),
+        Ok(metadata) => metadata.len(),
+        Err(_) => 0,
+    });
+    bytes.sum()
+}
+
+/// Deletes a run and its tags, and its study's folder with the last one.
+///
+/// # Errors
+/// Files cannot be removed.
+pub fn delete(results: &Path, run: &Deletable) -> Result<()> {
+    for tag in &run.tags {
+        tags::untag(results, tag)?;
+    }
+    clear(results)?;
+    let hidden = results.join(format!("{HIDDEN}{}", run.name.replace('/', "-")));
+    fs::rename(&run.path, &hidden).with_context(|| format!("delete {}", run.path.display()))?;
+    clear(results)?;
+    // The folder stays if other runs are there.
+    let _ = fs::remove_dir(run.path.parent().unwrap_or(results));
+    Ok(())
+}
+
+/// Prefix of the hidden name of a run that is being deleted.
+const HIDDEN: &str = ".deleted-";
+
+/// Removes runs with a hidden name: the current one, and those that a killed deletion left.
+fn clear(results: &Path) -> Result<()> {
+    let entries = fs::read_dir(results).with_context(|| format!("read {}", results.display()))?;
+    for entry in entries.flatten() {
+        if entry.file_name().to_string_lossy().starts_with(HIDDEN) {
+            let path = entry.path();
+            fs::remove_dir_all(&path).with_context(|| format!("delete {}", path.display()))?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,239 @@
+//! Where the time of a run went: how much of it was measured, and which steps took the rest.
+
+use crate::event::{JournalEvent, JournalRecord};
+use crate::record::TrialFinding;
+use measure::clock::SECOND_NS;
+use serde::{Deserialize, Serialize};
+
+measure::word_enum! {
+    /// A step of a run that is not a measured window.
+    pub enum Step {
+        /// Nodes start, stop, or are attached to.
+        Target = "target",
+        /// The client measures its own ceiling.
+        Ceiling = "ceiling",
+        /// Keyspace and tables are created or emptied.
+        Schema = "schema",
+        /// Rows are written.
+        Load = "load",
+        /// Flushes and compactions are awaited.
+        Settle = "settle",
+        /// The loaded data is kept as hard links.
+        Snapshot = "snapshot",
+        /// Nodes get another configuration.
+        Restart = "restart",
+        /// The data is brought back to a snapshot.
+        Restore = "restore",
+        /// Load is offered, and not yet counted.
+        Warmup = "warmup",
+        /// After a window: the last answers, the server's counts, the verdict.
+        Finish = "finish",
+        /// Rows are read back and compared.
+        Verify = "verify",
+        /// Anything else.
+        Other = "other",
+    }
+}
+
+/// Seconds of a run, by what they were used for.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TimeUseRecord {
+    /// Wall time from its start to its findings, without pauses between an interruption and its
+    /// resumption, seconds.
+    #[serde(default)]
+    pub seconds: f64,
+    /// Of it in measured windows of finished trials, seconds.
+    #[serde(default)]
+    pub measured_s: f64,
+    /// `measured_s` of `seconds`, 0 to 1.
+    #[serde(default)]
+    pub measured_share: f64,
+    /// The rest by steps, longest first.
+    #[serde(default)]
+    pub steps: Vec<StepTimeRecord>,
+}
+
+/// Seconds of one kind of step.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct StepTimeRecord {
+    /// `target`, `ceiling`, `schema`, `load`, `settle`, `snapshot`, `restart`, `restore`, `warmup`,
+    /// `finish`, `verify`, `other`.
+    #[serde(default)]
+    pub step: String,
+    /// Seconds of all of them.
+    #[serde(default)]
+    pub seconds: f64,
+}
+
+/// The time of a run that is about to be finished, at `now_unix_ns`; its journal is not damaged.
+pub fn time_use(
+    journal: &[JournalRecord],
+    now_unix_ns: u64,
+    trials: &[TrialFinding],
+) -> TimeUseRecord {
+    let mut spent_ns = [0_u64; Step::ALL.len()];
+    let mut current: Option<(Step, u64)> = None;
+    let mut ended = |current: &mut Option<(Step, u64)>, at_ns: u64| {
+        if let Some((step, from_ns)) = current.take() {
+            spent_ns[step as usize] += at_ns.saturating_sub(from_ns);
+        }
+    };
+    for record in journal {
+        let next = match &record.event {
+            JournalEvent::RunStarted { .. }
+            | JournalEvent::TrialFinished { .. }
+            | JournalEvent::TrialFailed { .. } => Some(Step::Other),
+            JournalEvent::TargetStarting { .. } | JournalEvent::TargetStopped => Some(Step::Target),
+            JournalEvent::TrialStarted { .. } | JournalEvent::TargetReady { .. } => {
+                Some(Step::Ceiling)
+            }
+            JournalEvent::NodesRestarting { .. } => Some(Step::Restart),
+            JournalEvent::PhaseStarted { phase } => Some(step_of_phase(phase)),
+            JournalEvent::RunInterrupted | JournalEvent::RunFinished { .. } => None,
+            _ => continue,
+        };
+        // A run that was killed wrote no end: the pause until it goes on is no part of it.
+        if matches!(record.event, JournalEvent::RunStarted { .. }) {
+            current = None;
+        }
+        ended(&mut current, record.unix_ns);
+        current = next.map(|step| (step, record.unix_ns));
+    }
+    ended(&mut current, now_unix_ns);
+    let seconds = spent_ns.iter().sum::<u64>() as f64 / SECOND_NS as f64;
+    let measured_s = trials.iter().map(|trial| trial.seconds).sum::<f64>().min(seconds);
+    // The journal's last phase of a trial is its window and what follows it.
+    let finish_ns = &mut spent_ns[Step::Finish as usize];
+    *finish_ns = finish_ns.saturating_sub((measured_s * SECOND_NS as f64) as u64);
+    let mut steps: Vec<StepTimeRecord> = Step::ALL
+        .into_iter()
+        .filter(|step| spent_ns[*step as usize] > 0)
+        .map(|step| StepTimeRecord {
+            step: step.name().to_owned(),
+            seconds: spent_ns[step as usize] as f64 / SECOND_NS as f64,
+        })
+        .collect();
+    steps.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
+    TimeUseRecord {
+        seconds,
+        measured_s,
+        measured_share: if seconds > 0.0 {
+            measured_s / seconds
+        } else {
+            0.0
+        },
+        steps,
+    }
+}
+
+fn step_of_phase(phase: &str) -> Step {
+    match phase {
+        "measure" => Step::Finish,
+        phase => Step::of_name(phase).unwrap_or(Step::Other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(second: f64, event: JournalEvent) -> JournalRecord {
+        JournalRecord {
+            unix_ns: (second * SECOND_NS as f64) as u64,
+            trial: None,
+            event,
+        }
+    }
+
+    fn started() -> JournalEvent {
+        JournalEvent::RunStarted {
+            cassay: String::new(),
+            machine: Default::default(),
+            finished_before: Vec::new(),
+        }
+    }
+
+    fn phase(phase: &str) -> JournalEvent {
+        JournalEvent::PhaseStarted {
+            phase: phase.to_owned(),
+        }
+    }
+
+    fn trial_started() -> JournalEvent {
+        JournalEvent::TrialStarted {
+            slug: "00".to_owned(),
+        }
+    }
+
+    fn finding(seconds: f64) -> TrialFinding {
+        TrialFinding {
+            seconds,
+            ..TrialFinding::default()
+        }
+    }
+
+    fn seconds_of(used: &TimeUseRecord, step: Step) -> f64 {
+        let found = used.steps.iter().find(|one| one.step == step.name());
+        found.map_or(0.0, |one| one.seconds)
+    }
+
+    #[test]
+    fn the_steps_and_the_windows_are_the_whole_run() {
+        let journal = [
+            at(100.0, started()),
+            at(101.0, trial_started()),
+            at(
+                101.5,
+                JournalEvent::TargetStarting {
+                    kind: String::new(),
+                    what: String::new(),
+                },
+            ),
+            at(
+                110.0,
+                JournalEvent::TargetReady {
+                    kind: String::new(),
+                    nodes: Vec::new(),
+                },
+            ),
+            at(111.0, phase("schema")),
+            at(112.0, phase("load")),
+            at(115.0, phase("settle")),
+            at(117.0, phase("warmup")),
+            at(127.0, phase("measure")),
+            at(140.0, JournalEvent::TargetStopped),
+        ];
+        let used = time_use(&journal, 142_000_000_000, &[finding(12.0)]);
+        assert_eq!(used.seconds, 42.0);
+        assert_eq!(used.measured_s, 12.0);
+        assert!((used.measured_share - 12.0 / 42.0).abs() < 1e-12);
+        let steps: f64 = used.steps.iter().map(|step| step.seconds).sum();
+        assert!((steps + used.measured_s - used.seconds).abs() < 1e-9);
+        assert_eq!(used.steps[0].step, "target");
+        assert_eq!(seconds_of(&used, Step::Target), 8.5 + 2.0);
+        assert_eq!(seconds_of(&used, Step::Ceiling), 0.5 + 1.0);
+        assert_eq!(seconds_of(&used, Step::Warmup), 10.0);
+        assert_eq!(seconds_of(&used, Step::Finish), 1.0);
+    }
+
+    #[test]
+    fn a_pause_between_a_killed_run_and_its_resumption_is_not_counted() {
+        let journal = [
+            at(0.0, started()),
+            at(1.0, trial_started()),
+            at(2.0, phase("load")),
+            // Killed at some time; resumed an hour later.
+            at(3600.0, started()),
+            at(3601.0, trial_started()),
+            at(3602.0, phase("measure")),
+        ];
+        let used = time_use(&journal, 3_608_000_000_000, &[finding(5.0)]);
+        assert_eq!(used.seconds, 1.0 + 1.0 + 1.0 + 1.0 + 6.0);
+        let journal = [
+            at(0.0, started()),
+            at(4.0, JournalEvent::RunInterrupted),
+            at(50.0, started()),
+        ];
+        assert_eq!(time_use(&journal, 51_000_000_000, &[]).seconds, 5.0);
+    }
+}

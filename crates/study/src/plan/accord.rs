@@ -1,0 +1,97 @@
+//! Checks studies of Accord tables: their requests support few consistency levels, and a node that
+//! has such a table does not start with Accord off (6.0-alpha2).
+
+use crate::settings::Variant;
+use cql::Consistency::{self, All, Any, One, Quorum, Serial};
+use cql::text::transactional_mode;
+use std::collections::BTreeMap;
+use target::{Change, LocalSpec, Target};
+use workload::schema::{Defined, parse};
+use workload::{Program, table_of};
+
+/// Levels that Accord supports for reads and writes (6.0-alpha2), and Any for writes.
+const TAKEN: [Consistency; 4] = [One, Quorum, All, Serial];
+
+/// The transactional mode in which reads bypass Accord.
+const READS_AS_BEFORE: &str = "mixed_reads";
+
+/// Returns the kinds of a workload whose every request the server would refuse, each with the
+/// reason.
+pub(super) fn refused_of(program: &Program) -> Vec<String> {
+    let modes = modes_of(program);
+    let mut refused = Vec::new();
+    for statement in program.statements() {
+        let kind = &program.kinds()[usize::from(statement.kind)];
+        let Some((table, mode)) =
+            table_of(&statement.cql).and_then(|name| modes.get_key_value(&name))
+        else {
+            continue;
+        };
+        let level = statement.consistency;
+        let is_taken = TAKEN.contains(&level)
+            || kind.is_write && level == Any
+            || !kind.is_write && mode == READS_AS_BEFORE;
+        if !is_taken {
+            refused.push(format!(
+                "{} of `workload` asks {table} at {level}, and with transactional_mode = \
+                 '{mode}' it takes ONE, QUORUM, ALL and SERIAL{}",
+                kind.name,
+                if kind.is_write {
+                    ", of writes also ANY"
+                } else {
+                    ""
+                }
+            ));
+        }
+    }
+    refused
+}
+
+/// Returns the transactional mode of each Accord table that a program makes, by its name.
+fn modes_of(program: &Program) -> BTreeMap<String, String> {
+    let mut types = Vec::new();
+    let mut modes = BTreeMap::new();
+    for cql in &program.schema().create_tables {
+        match parse(cql, &types) {
+            Ok(Defined::Type(made)) => types.push(made),
+            Ok(Defined::Table(made)) => {
+                modes.extend(transactional_mode(cql).map(|mode| (made.name, mode)));
+            }
+            _ => {}
+        }
+    }
+    modes
+}
+
+/// Returns true if the nodes have Accord on.
+fn is_on(target: &Target) -> bool {
+    let setting = |local: &LocalSpec| local.yaml.get("accord")?.get("enabled")?.as_bool();
+    target.local().and_then(setting).unwrap_or(false)
+}
+
+/// Describes the first pair of variants that switches Accord by a restart of nodes that hold an
+/// Accord table. `None` if there is no such pair. `programs` are those of the variants.
+pub(super) fn switched(variants: &[Variant], programs: &[&Program]) -> Option<String> {
+    for (one, program) in variants.iter().zip(programs) {
+        let target = &one.settings.target;
+        if !is_on(target) {
+            continue;
+        }
+        let Some((table, mode)) = modes_of(program).pop_first() else {
+            continue;
+        };
+        let restarts = |other: &Target| other.change_from(target) == Change::Restart;
+        let off = variants.iter().find(|other| {
+            let other = &other.settings.target;
+            !is_on(other) && restarts(other)
+        });
+        if let Some(off) = off {
+            return Some(format!(
+                "variant {} has `accord.enabled` off on the nodes of variant {}, which hold \
+                 {table} with transactional_mode = '{mode}': such a node does not start",
+                off.name, one.name
+            ));
+        }
+    }
+    None
+}

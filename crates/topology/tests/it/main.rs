@@ -1,0 +1,8 @@
+//! Tests reading, planning and exporting, with made-up machines and the one on which this runs. One
+//! binary.
+
+mod exports;
+mod golden;
+mod here;
+mod kinds;
+mod odd;

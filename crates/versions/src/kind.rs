@@ -1,0 +1,278 @@
+//! The valid values of a setting in a line, from the type of its field in the server's class
+//! `Config`.
+
+use crate::quantity::{self, Kind as Measure};
+use serde_json::Value;
+
+/// Kind of a setting's values, as in `settings.txt` after the name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Kind<'a> {
+    takes: Takes<'a>,
+    /// True if it may be empty, which is then the default.
+    may_be_empty: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Takes<'a> {
+    Switch,
+    Whole(Width),
+    Number,
+    Text,
+    /// One of these words, separated by `|`.
+    OneOf(&'a str),
+    /// A whole number with a unit, of which this is the smallest.
+    Quantity(Width, &'a str),
+    /// A list, a map or a class. The server checks the value.
+    Other,
+}
+
+/// Width of a whole number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Width {
+    Int,
+    Long,
+}
+
+/// Description of a wrong value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct WrongValue {
+    /// Values that the setting takes.
+    pub takes: String,
+    /// A valid value, close to the wrong one if possible.
+    pub example: Option<String>,
+}
+
+/// Words that YAML 1.1 reads as true or false.
+const SWITCHES: [&str; 6] = ["yes", "no", "true", "false", "on", "off"];
+
+impl<'a> Kind<'a> {
+    /// Parses the kind in a line of `settings.txt`. `other` stands for unknown kinds.
+    pub(crate) fn of(text: &'a str) -> Kind<'a> {
+        let (takes, may_be_empty) = match text.strip_suffix('?') {
+            Some(takes) => (takes, true),
+            None => (text, false),
+        };
+        let mut parts = takes.split(':');
+        let takes = match (parts.next(), parts.next(), parts.next()) {
+            (Some("bool"), ..) => Takes::Switch,
+            (Some("int"), ..) => Takes::Whole(Width::Int),
+            (Some("long"), ..) => Takes::Whole(Width::Long),
+            (Some("number"), ..) => Takes::Number,
+            (Some("text"), ..) => Takes::Text,
+            (Some("one"), Some(words), _) => Takes::OneOf(words),
+            (Some(_), Some("int"), Some(unit)) => Takes::Quantity(Width::Int, unit),
+            (Some(_), Some("long"), Some(unit)) => Takes::Quantity(Width::Long, unit),
+            _ => Takes::Other,
+        };
+        Kind {
+            takes,
+            may_be_empty,
+        }
+    }
+
+    /// Returns the description of a value that the server would refuse when it reads its file.
+    /// `None` if it accepts the value, or checks it later.
+    pub(crate) fn wrong(self, value: &Value) -> Option<WrongValue> {
+        let is_right = match (self.takes, value) {
+            (Takes::Other, _) => true,
+            (_, Value::Null) => self.may_be_empty,
+            (Takes::Text, value) => !value.is_object(),
+            (_, Value::Array(_) | Value::Object(_)) => false,
+            (Takes::Switch, Value::Bool(_)) => true,
+            (Takes::Switch, Value::String(text)) => {
+                SWITCHES.iter().any(|word| text.eq_ignore_ascii_case(word))
+            }
+            (Takes::Whole(width), Value::Number(number)) => {
+                number.as_i64().is_some_and(|count| width.holds(i128::from(count)))
+            }
+            (Takes::Whole(width), Value::String(text)) => {
+                whole(text).is_none_or(|n| width.holds(n))
+            }
+            (Takes::Number, Value::String(text)) => is_numeric(text),
+            (Takes::Number, Value::Number(_)) => true,
+            (Takes::OneOf(words), Value::String(text)) => words.split('|').any(|one| one == text),
+            (Takes::Quantity(width, unit), Value::String(text)) => {
+                count(text, unit).is_some_and(|count| count < width.max())
+            }
+            _ => false,
+        };
+        (!is_right).then(|| WrongValue {
+            takes: self.said(),
+            example: self.near(value),
+        })
+    }
+
+    fn said(self) -> String {
+        let takes = match self.takes {
+            Takes::Switch => "true or false".to_owned(),
+            Takes::Whole(Width::Int) => "a whole number below 2147483648".to_owned(),
+            Takes::Whole(Width::Long) => "a whole number".to_owned(),
+            Takes::Number => "a number".to_owned(),
+            Takes::Text => "a text".to_owned(),
+            Takes::OneOf(words) => format!("one of {}", words.replace('|', ", ")),
+            Takes::Quantity(_, unit) => {
+                let units = quantity::from(unit).join(", ");
+                format!("a whole number with one of these units right behind it: {units}")
+            }
+            Takes::Other => "something else".to_owned(),
+        };
+        if self.may_be_empty {
+            format!("{takes}; or nothing")
+        } else {
+            takes
+        }
+    }
+
+    /// Returns a value that the user may have meant.
+    fn near(self, value: &Value) -> Option<String> {
+        let Takes::Quantity(width, unit) = self.takes else {
+            return None;
+        };
+        let text = match value {
+            Value::String(text) => text.split_whitespace().collect(),
+            Value::Number(number) => format!("{number}{unit}"),
+            _ => String::new(),
+        };
+        let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+        let (number, written) = text.split_at(digits);
+        // `MB`, `mb` and `Mb` are interpreted as `MiB`, and a unit that is too small as itself.
+        let like = |known: &&&str| {
+            let plain = known.replace('i', "");
+            written.eq_ignore_ascii_case(known) || written.eq_ignore_ascii_case(&plain)
+        };
+        let is_right = |text: &String| count(text, unit).is_some_and(|count| count < width.max());
+        let units = quantity::from(unit);
+        let meant = units.iter().find(|known| **known == written).or(units.iter().find(like));
+        meant.map(|meant| format!("{number}{meant}")).filter(is_right)
+    }
+
+    /// Returns true if it measures time, bytes or bytes per second, for which a number alone is
+    /// ambiguous.
+    pub(crate) fn is_quantity(self) -> bool {
+        matches!(self.takes, Takes::Quantity(..))
+    }
+}
+
+impl Width {
+    fn holds(self, count: i128) -> bool {
+        match self {
+            Width::Int => i32::try_from(count).is_ok(),
+            Width::Long => i64::try_from(count).is_ok(),
+        }
+    }
+
+    /// Returns the largest number. A quantity must be below it.
+    fn max(self) -> i128 {
+        match self {
+            Width::Int => i128::from(i32::MAX),
+            Width::Long => i128::from(i64::MAX),
+        }
+    }
+}
+
+/// Returns true if YAML 1.1 may read a text as a number. The server decides which one.
+fn is_numeric(text: &str) -> bool {
+    let is_part = |byte: u8| byte.is_ascii_digit() || b"+-._:eEdDfF".contains(&byte);
+    text.bytes().any(|byte| byte.is_ascii_digit()) && text.bytes().all(is_part)
+}
+
+/// Returns the whole number that YAML 1.1 reads in a text. `None` for numbers that may have another
+/// base, which are never reported as wrong. `Some` beyond all widths if it is not a number.
+fn whole(text: &str) -> Option<i128> {
+    let plain: String = text.chars().filter(|c| *c != '_').collect();
+    let digits = plain.trim_start_matches(['-', '+']);
+    let is_clock = digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b':');
+    if digits.starts_with("0x") || digits.starts_with("0b") || is_clock && digits.contains(':') {
+        return None;
+    }
+    Some(plain.parse().unwrap_or(i128::MAX))
+}
+
+/// Returns a quantity in units of `smallest`, if its unit is that one or a larger one of its kind.
+fn count(text: &str, smallest: &str) -> Option<i128> {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let (number, unit) = text.split_at(digits);
+    let (measure, factor): (Measure, f64) = quantity::known(unit)?;
+    let (own, least) = quantity::known(smallest)?;
+    if measure != own || factor < least || quantity::is_old(unit) {
+        return None;
+    }
+    let number: i64 = number.parse().ok()?;
+    i128::from(number).checked_mul((factor / least) as i128)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn values_are_right_or_wrong_as_the_server_s_own_class_has_them() {
+        for (kind, right, wrong) in [
+            (
+                "time:int:ms",
+                vec![json!("5s"), json!("2ms"), json!("1d")],
+                vec![
+                    json!("2500us"),
+                    json!("1 s"),
+                    json!(64),
+                    json!("-1s"),
+                    json!("99999999999s"),
+                    json!(null),
+                ],
+            ),
+            (
+                "rate:long:B/s",
+                vec![json!("64MiB/s"), json!("0B/s")],
+                vec![
+                    json!("64MB/s"),
+                    json!(64),
+                    json!("64MiB"),
+                    json!("24Mbit/s"),
+                ],
+            ),
+            (
+                "size:int:MiB?",
+                vec![json!("32MiB"), json!("1GiB"), json!(null)],
+                vec![json!("32KiB"), json!("32"), json!(["32MiB"])],
+            ),
+            (
+                "one:periodic|batch|group",
+                vec![json!("batch")],
+                vec![json!("Batch"), json!(true), json!("none")],
+            ),
+            (
+                "int",
+                vec![json!(4), json!(-1)],
+                vec![json!(4.0), json!("x"), json!(1_u64 << 31)],
+            ),
+            (
+                "bool",
+                vec![json!(true), json!("yes")],
+                vec![json!(1), json!("maybe")],
+            ),
+            ("other", vec![json!(1), json!([1]), json!(null)], vec![]),
+        ] {
+            let kind = Kind::of(kind);
+            for value in right {
+                assert_eq!(kind.wrong(&value), None, "{kind:?} {value}");
+            }
+            for value in wrong {
+                assert!(kind.wrong(&value).is_some(), "{kind:?} {value}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_may_have_been_meant_is_said() {
+        let near = |kind, value: Value| Kind::of(kind).wrong(&value).unwrap().example;
+        for (kind, value, expected) in [
+            ("rate:long:B/s", json!("64MB/s"), Some("64MiB/s")),
+            ("time:int:ms", json!("1 s"), Some("1s")),
+            ("time:int:ms", json!("2500us"), None),
+            ("size:int:MiB", json!("32mb"), Some("32MiB")),
+        ] {
+            assert_eq!(near(kind, value).as_deref(), expected, "{kind}");
+        }
+    }
+}

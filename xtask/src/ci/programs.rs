@@ -1,0 +1,103 @@
+//! The programs that cargo makes of tests, and which tests are in each.
+
+use crate::process::{self, cargo};
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+use std::path::PathBuf;
+
+/// One program of tests.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// Package and target, `cassay it`: what its tests are known by.
+    pub name: String,
+    /// The file to start.
+    pub path: String,
+    /// The folder of its package, in which cargo starts it.
+    pub folder: PathBuf,
+}
+
+/// Builds all tests, as the gate has done already, and gives their programs. Asked for one alone,
+/// cargo would leave out features that other tests need, and compile most crates again.
+///
+/// # Errors
+/// They do not compile, or there are none.
+pub fn built() -> Result<Vec<Program>> {
+    let build = [&super::BUILD[..], &["--message-format=json"]].concat();
+    let programs = parsed(&process::output(&cargo(), &build)?);
+    ensure!(!programs.is_empty(), "cargo has built no tests");
+    Ok(programs)
+}
+
+/// The programs in what cargo says as JSON.
+fn parsed(said: &str) -> Vec<Program> {
+    let program = |line: &str| -> Option<Program> {
+        let unit: Value = serde_json::from_str(line).ok()?;
+        let path = unit["executable"].as_str().filter(|_| unit["profile"]["test"] == true)?;
+        let folder = PathBuf::from(unit["manifest_path"].as_str()?).parent()?.to_owned();
+        let package = folder.file_name()?.to_string_lossy().into_owned();
+        let target = unit["target"]["name"].as_str()?;
+        let is_unit = package == target;
+        Some(Program {
+            name: if is_unit {
+                package
+            } else {
+                format!("{package} {target}")
+            },
+            path: path.to_owned(),
+            folder,
+        })
+    };
+    said.lines().filter_map(program).collect()
+}
+
+impl Program {
+    /// The names of its tests, those that are `#[ignore]`d left out.
+    ///
+    /// # Errors
+    /// It does not list them.
+    pub fn tests(&self) -> Result<Vec<String>> {
+        let ignored = self.listed(&["--ignored"])?;
+        let mut tests = self.listed(&[])?;
+        tests.retain(|test| !ignored.contains(test));
+        Ok(tests)
+    }
+
+    /// The tests that it lists with these arguments.
+    ///
+    /// # Errors
+    /// It does not list them.
+    pub fn listed(&self, arguments: &[&str]) -> Result<Vec<String>> {
+        let listed = process::output(&self.path, &[arguments, &["--list"]].concat())
+            .with_context(|| format!("list the tests of {}", self.name))?;
+        let names = listed.lines().filter_map(|line| line.strip_suffix(": test"));
+        Ok(names.map(str::to_owned).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_of_tests_are_told_from_all_else_that_cargo_builds() {
+        let unit = |target: &str, executable: &str, test: bool| {
+            format!(
+                "{{\"manifest_path\":\"/c/crates/load/Cargo.toml\",\
+                 \"target\":{{\"name\":\"{target}\"}},\"profile\":{{\"test\":{test}}},\
+                 \"executable\":{executable}}}\n"
+            )
+        };
+        let said = unit("load", "\"/t/load-1\"", true)
+            + &unit("load", "null", false)
+            + &unit("it", "\"/t/it-2\"", true)
+            + &unit("null", "\"/t/null\"", false)
+            + "{\"reason\":\"build-finished\",\"success\":true}\n";
+        let found: Vec<(String, String)> =
+            parsed(&said).into_iter().map(|one| (one.name, one.path)).collect();
+        let expected = [("load", "/t/load-1"), ("load it", "/t/it-2")];
+        assert_eq!(
+            found,
+            expected.map(|(name, path)| (name.to_owned(), path.to_owned()))
+        );
+    }
+}

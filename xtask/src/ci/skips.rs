@@ -1,0 +1,114 @@
+//! The tests that were left out, for a reason of this machine. A test that passes is shown by
+//! nobody, and neither is what it says, so each writes its line into a file.
+
+use super::scratch;
+use crate::process;
+use anyhow::{Context, Result, bail};
+use std::path::PathBuf;
+
+/// Where tests say that they were left out; see `crates/cassay/tests/it/program.rs` and
+/// `crates/kernel/src/skipped.rs`.
+const SKIPS: &str = "CASSAY_SKIPS";
+
+/// Begin of the line of a test that no installed program would make possible.
+const UNABLE: &str = "unable ";
+
+/// The list of tests that were left out.
+pub struct Skips(PathBuf);
+
+impl Skips {
+    /// An empty list, which all commands from now on can add to.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn new() -> Result<Skips> {
+        let path = scratch("skips")?;
+        std::fs::write(&path, "").with_context(|| format!("write {}", path.display()))?;
+        process::add_environment(vec![(SKIPS, path.to_string_lossy().into_owned())]);
+        Ok(Skips(path))
+    }
+
+    /// Says what was left out.
+    ///
+    /// # Errors
+    /// A test was left out where none may be: see [`is_complete_expected`].
+    pub fn tell(&self) -> Result<()> {
+        let text = std::fs::read_to_string(&self.0)
+            .with_context(|| format!("read {}", self.0.display()))?;
+        text.lines().for_each(|line| println!("   {line}"));
+        let Some(summary) = summary(&text) else {
+            println!("== no test was left out");
+            return Ok(());
+        };
+        let is_missing = text.lines().any(|line| !line.starts_with(UNABLE));
+        if is_missing && is_complete_expected() {
+            bail!(
+                "{summary}\nhint: `scripts/prerequisites ssh musl rpm notebook` installs what \
+                 tests need; without CI in the environment they may be left out"
+            );
+        }
+        println!("== {summary}");
+        Ok(())
+    }
+}
+
+/// How many tests were left out and why, in a line; none if there are none.
+fn summary(text: &str) -> Option<String> {
+    let mut reasons: Vec<(&str, usize)> = Vec::new();
+    for line in text.lines() {
+        let reason = line.split_once(": ").map_or(line, |(_, reason)| reason);
+        match reasons.iter_mut().find(|(one, _)| *one == reason) {
+            Some((_, count)) => *count += 1,
+            None => reasons.push((reason, 1)),
+        }
+    }
+    reasons.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let all: usize = reasons.iter().map(|(_, count)| count).sum();
+    let said: Vec<String> =
+        reasons.iter().map(|(reason, count)| format!("{count}: {reason}")).collect();
+    (all > 0).then(|| {
+        format!(
+            "NOT TESTED on this machine: {all} tests ({})",
+            said.join("; ")
+        )
+    })
+}
+
+/// Whether all tests can run: where `CI` is set, and `scripts/prerequisites` installs what is
+/// missing, as root on Debian.
+fn is_complete_expected() -> bool {
+    let is_ci = std::env::var("CI").is_ok_and(|value| !value.is_empty());
+    let is_root = || process::output("id", &["-u"]).is_ok_and(|id| id.trim() == "0");
+    is_ci && std::path::Path::new("/etc/debian_version").exists() && is_root()
+}
+
+/// Says that a test of ours is left out on this machine, for this reason.
+#[cfg(test)]
+pub fn skip(why: &str) {
+    use std::io::Write;
+    let thread = std::thread::current();
+    let test = thread.name().unwrap_or("a test");
+    eprintln!("SKIPPED: {test}: {why}");
+    if let Some(path) = std::env::var_os(SKIPS) {
+        let file = std::fs::OpenOptions::new().append(true).create(true).open(path);
+        writeln!(file.expect("the list of skips"), "{test}: {why}").expect("a line");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_left_out_is_one_line_with_every_reason_once() {
+        assert_eq!(summary(""), None);
+        let text = "ssh::a: no sshd: apt-get install it\nrpm::b: no rpmbuild\nssh::c: no sshd: \
+                    apt-get install it\n";
+        let said = summary(text).unwrap();
+        assert!(
+            said.ends_with("3 tests (2: no sshd: apt-get install it; 1: no rpmbuild)"),
+            "{said}"
+        );
+        assert_eq!(said.lines().count(), 1);
+    }
+}

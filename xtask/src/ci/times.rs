@@ -1,0 +1,233 @@
+//! How long each step and each test of the gate took, in a file: the longest tests then run first,
+//! and a gate that became longer says so.
+//!
+//! `target/xtask/times.tsv` is of this machine; where there is none yet, `xtask/times.tsv` of the
+//! tree stands for it. Nothing depends on what is in them but the order of tests and a warning.
+
+use crate::process;
+use anyhow::{Context, Result};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::PathBuf;
+
+/// A gate that took so much longer than the stored one is said to have grown.
+const GROWTH: f64 = 1.05;
+
+/// Tests that took less are not written down: their order changes nothing. Seconds.
+const SHORTEST_S: f64 = 0.5;
+
+/// How many of the steps and tests that grew are named.
+const NAMED: usize = 5;
+
+/// Begin of the name of a step.
+const STEP: &str = "step: ";
+
+/// What was taken, in seconds, by name: steps, and tests as `package program test`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Times(BTreeMap<String, f64>);
+
+impl Times {
+    /// Those of this machine's last stored gate, or else those in the tree.
+    ///
+    /// # Errors
+    /// A file is there and cannot be read, or is not what [`Times::text`] writes.
+    pub fn stored() -> Result<Times> {
+        for path in [of_this_machine(), of_the_tree()] {
+            if path.is_file() {
+                let text = std::fs::read_to_string(&path)
+                    .with_context(|| format!("read {}", path.display()))?;
+                return Times::parsed(&text).with_context(|| {
+                    format!(
+                        "{}; hint: remove it, `cargo xtask ci --times` writes it",
+                        path.display()
+                    )
+                });
+            }
+        }
+        Ok(Times::default())
+    }
+
+    fn parsed(text: &str) -> Result<Times> {
+        let mut all = BTreeMap::new();
+        for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.starts_with('#')) {
+            let (seconds, name) = line
+                .split_once('\t')
+                .and_then(|(seconds, name)| Some((seconds.parse::<f64>().ok()?, name)))
+                .filter(|(seconds, _)| seconds.is_finite() && *seconds >= 0.0)
+                .with_context(|| format!("line {} is no seconds, tab and name", at + 1))?;
+            all.insert(name.to_owned(), seconds);
+        }
+        Ok(Times(all))
+    }
+
+    /// A line each, the longest first.
+    fn text(&self) -> String {
+        let mut text = format!(
+            "# Seconds of steps and tests, by `cargo xtask ci --times` on {} CPUs.\n",
+            process::cpus()
+        );
+        let is_kept = |name: &str, seconds: f64| name.starts_with(STEP) || seconds >= SHORTEST_S;
+        for (name, seconds) in self.longest().filter(|(name, seconds)| is_kept(name, *seconds)) {
+            // Writing to a String cannot fail.
+            let _ = writeln!(text, "{seconds:.1}\t{name}");
+        }
+        text
+    }
+
+    fn longest(&self) -> impl Iterator<Item = (&str, f64)> {
+        let mut all: Vec<(&str, f64)> =
+            self.0.iter().map(|(name, seconds)| (name.as_str(), *seconds)).collect();
+        all.sort_by(|(_, one), (_, other)| other.total_cmp(one));
+        all.into_iter()
+    }
+
+    /// Seconds of a test; none if it was too short to be written down, or is new.
+    pub fn of(&self, name: &str) -> Option<f64> {
+        self.0.get(name).copied()
+    }
+
+    /// Notes how long a test took, in seconds.
+    pub fn add(&mut self, name: String, seconds: f64) {
+        self.0.insert(name, seconds);
+    }
+
+    /// Notes how long a step took, in seconds.
+    pub fn add_step(&mut self, name: &str, seconds: f64) {
+        self.add(format!("{STEP}{name}"), seconds);
+    }
+
+    /// All steps together, in seconds.
+    fn steps(&self) -> f64 {
+        let steps = self.0.iter().filter(|(name, _)| name.starts_with(STEP));
+        steps.map(|(_, seconds)| seconds).sum()
+    }
+
+    /// Prints steps and tests, the longest first.
+    pub fn print(&self) {
+        for (name, seconds) in self.longest().filter(|(_, seconds)| *seconds >= SHORTEST_S) {
+            println!("{seconds:7.1} s  {name}");
+        }
+        let short: Vec<f64> = self
+            .longest()
+            .map(|(_, seconds)| seconds)
+            .filter(|seconds| *seconds < SHORTEST_S)
+            .collect();
+        println!(
+            "{:7.1} s  {} more, less than {SHORTEST_S} s each",
+            short.iter().sum::<f64>(),
+            short.len()
+        );
+    }
+
+    /// What became longer than in another gate, in words; none if the gate did not. A gate that
+    /// left steps out, or has others, cannot be compared.
+    pub fn growth_over(&self, stored: &Times) -> Option<String> {
+        let steps = |times: &Times| -> Vec<String> {
+            times.0.keys().filter(|name| name.starts_with(STEP)).cloned().collect()
+        };
+        let (now, before) = (self.steps(), stored.steps());
+        if steps(self) != steps(stored) || now <= before * GROWTH {
+            return None;
+        }
+        let mut grown: Vec<(&str, f64, f64)> = self
+            .0
+            .iter()
+            .map(|(name, now)| (name.as_str(), stored.of(name).unwrap_or(0.0), *now))
+            .collect();
+        grown.sort_by(|one, other| (other.2 - other.1).total_cmp(&(one.2 - one.1)));
+        let mut text = format!(
+            "the gate took {now:.0} s, {:.0} % more than the {before:.0} s stored; most by",
+            (now / before - 1.0) * 100.0
+        );
+        for (name, before, now) in grown.iter().take(NAMED) {
+            let _ = write!(text, "\n   {name}: {before:.1} s then, {now:.1} s now");
+        }
+        Some(text)
+    }
+
+    /// Stores them as those of this machine, if it has none yet or `is_asked`.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn store(&self, is_asked: bool) -> Result<()> {
+        let path = of_this_machine();
+        // Otherwise a gate that grows a little each time would never have grown.
+        if !is_asked && path.exists() {
+            return Ok(());
+        }
+        let folder = path.parent().context("a folder")?;
+        std::fs::create_dir_all(folder).with_context(|| format!("make {}", folder.display()))?;
+        std::fs::write(&path, self.text()).with_context(|| format!("write {}", path.display()))?;
+        println!("== times are stored in {}", path.display());
+        Ok(())
+    }
+}
+
+fn of_this_machine() -> PathBuf {
+    super::target().join("xtask/times.tsv")
+}
+
+fn of_the_tree() -> PathBuf {
+    crate::tree::root().join("xtask/times.tsv")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn times(all: &[(&str, f64)]) -> Times {
+        Times(all.iter().map(|(name, seconds)| ((*name).to_owned(), *seconds)).collect())
+    }
+
+    #[test]
+    fn times_that_were_written_are_read_the_longest_first_and_without_the_short_ones() {
+        let all = times(&[
+            ("step: lints", 0.1),
+            ("a it b", 3.0),
+            ("a it c", 0.2),
+            ("a it d", 9.5),
+        ]);
+        let text = all.text();
+        let lines: Vec<&str> = text.lines().skip(1).collect();
+        assert_eq!(lines, ["9.5\ta it d", "3.0\ta it b", "0.1\tstep: lints"]);
+        let read = Times::parsed(&text).unwrap();
+        assert_eq!(read.of("a it d"), Some(9.5));
+        assert_eq!(read.of("a it c"), None);
+        for wrong in ["x\ta", "1.0 a", "NaN\ta", "-1\ta"] {
+            let error = Times::parsed(&format!("# first\n{wrong}\n")).unwrap_err();
+            assert!(error.to_string().contains("line 2"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_gate_that_became_longer_says_by_what() {
+        let before = times(&[
+            ("step: lints", 10.0),
+            ("step: tests", 90.0),
+            ("a it b", 20.0),
+        ]);
+        let same = times(&[
+            ("step: lints", 14.0),
+            ("step: tests", 90.0),
+            ("a it b", 80.0),
+        ]);
+        assert_eq!(same.growth_over(&before), None);
+        let longer = times(&[
+            ("step: lints", 10.0),
+            ("step: tests", 100.0),
+            ("a it b", 80.0),
+        ]);
+        let said = longer.growth_over(&before).unwrap();
+        assert!(said.contains("110 s, 10 % more than the 100 s"), "{said}");
+        let first = said.lines().nth(1).unwrap();
+        assert!(first.contains("a it b: 20.0 s then, 80.0 s now"), "{said}");
+        let other = times(&[("step: lints", 400.0)]);
+        assert_eq!(other.growth_over(&before), None, "it left a step out");
+    }
+
+    #[test]
+    fn the_times_in_the_tree_can_be_read() {
+        let text = std::fs::read_to_string(of_the_tree()).unwrap();
+        assert!(!Times::parsed(&text).unwrap().0.is_empty());
+    }
+}

@@ -1,0 +1,235 @@
+//! Tests in units: what one process runs, one test after the other. Units run side by side, the
+//! longest first, so that no long one begins when the others have ended.
+//!
+//! libtest runs the tests of one program in the order of their names, and cargo one program after
+//! the other: the end of each then waits for its longest test. A test that is known to be long is a
+//! unit by itself; short ones share a process, whose start they would otherwise pay for.
+
+use super::programs::Program;
+use super::times::Times;
+use crate::process;
+use anyhow::{Result, anyhow};
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Short tests share a unit until it takes so long, in seconds; a longer test has its own.
+const UNIT_S: f64 = 3.0;
+
+/// Tests that share a node are in one unit until it takes so long, in seconds: then another node
+/// costs less than waiting for the last of them.
+const SHARED_S: f64 = 200.0;
+
+/// Where a unit's tests read its number: they name by it what only their process uses.
+const UNIT: &str = "CASSAY_UNIT";
+
+/// What a test is taken for whose time is not written down: those are the short ones.
+const UNKNOWN_S: f64 = 0.05;
+
+/// What one process runs.
+#[derive(Clone, Debug)]
+pub struct Unit {
+    program: Arc<Program>,
+    tests: Vec<String>,
+    /// How long it took the last time, in seconds.
+    expected_s: f64,
+}
+
+/// What came of a unit.
+pub struct Outcome {
+    /// The program.
+    pub program: Arc<Program>,
+    /// All that it said.
+    pub said: String,
+    /// Whether each test passed.
+    pub passed: bool,
+    /// Tests that came to an end, with their seconds.
+    pub seconds: Vec<(String, f64)>,
+}
+
+/// The tests of a program in units.
+pub fn of(program: &Arc<Program>, tests: Vec<String>, times: &Times) -> Vec<Unit> {
+    let mut units: Vec<Unit> = Vec::new();
+    let mut short: Option<Unit> = None;
+    for test in tests {
+        let known = times.of(&format!("{} {test}", program.name));
+        let one = Unit {
+            program: Arc::clone(program),
+            tests: vec![test],
+            expected_s: known.unwrap_or(UNKNOWN_S),
+        };
+        if one.expected_s >= UNIT_S {
+            units.push(one);
+            continue;
+        }
+        let open = short.get_or_insert_with(|| Unit {
+            tests: Vec::new(),
+            expected_s: 0.0,
+            ..one.clone()
+        });
+        open.tests.extend(one.tests);
+        open.expected_s += one.expected_s;
+        if open.expected_s >= UNIT_S {
+            units.extend(short.take());
+        }
+    }
+    units.extend(short);
+    units
+}
+
+/// Tests of a program in as few units as are not too long, for what tests share in their process.
+pub fn together(program: &Arc<Program>, tests: Vec<String>, times: &Times) -> Vec<Unit> {
+    let mut units: Vec<Unit> = Vec::new();
+    for test in tests {
+        let known = times.of(&format!("{} {test}", program.name));
+        let expected_s = known.unwrap_or(UNKNOWN_S);
+        match units.last_mut().filter(|unit| unit.expected_s + expected_s <= SHARED_S) {
+            Some(unit) => {
+                unit.tests.push(test);
+                unit.expected_s += expected_s;
+            }
+            None => units.push(Unit {
+                program: Arc::clone(program),
+                tests: vec![test],
+                expected_s,
+            }),
+        }
+    }
+    units
+}
+
+/// Runs units, so many at a time, the longest first. `more` is what libtest is told besides.
+///
+/// # Errors
+/// One cannot be started.
+pub fn run(
+    mut units: Vec<Unit>,
+    at_a_time: usize,
+    more: &[&str],
+    variables: &[(&str, String)],
+) -> Result<Vec<Outcome>> {
+    units.sort_by(|one, other| other.expected_s.total_cmp(&one.expected_s));
+    let queue: VecDeque<(usize, Unit)> = units.into_iter().enumerate().collect();
+    let queue = Mutex::new(queue);
+    let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+    let work = || -> Result<Vec<Outcome>> {
+        let mut outcomes = Vec::new();
+        while let Some((number, unit)) = next() {
+            outcomes.push(unit.run(number, more, variables)?);
+        }
+        Ok(outcomes)
+    };
+    let lanes: Vec<Result<Vec<Outcome>>> = std::thread::scope(|scope| {
+        let lanes: Vec<_> = (0..at_a_time).map(|_| scope.spawn(work)).collect();
+        let ended = lanes.into_iter().map(|lane| lane.join());
+        ended.map(|lane| lane.map_err(|_| anyhow!("running tests panicked"))?).collect()
+    });
+    let outcomes: Result<Vec<Vec<Outcome>>> = lanes.into_iter().collect();
+    Ok(outcomes?.into_iter().flatten().collect())
+}
+
+impl Unit {
+    fn run(self, number: usize, more: &[&str], variables: &[(&str, String)]) -> Result<Outcome> {
+        let mut arguments = vec!["--exact", "--test-threads=1"];
+        arguments.extend(more);
+        arguments.extend(self.tests.iter().map(String::as_str));
+        // A library of tests finds the files of its package by it, as it does under cargo.
+        let folder = self.program.folder.display().to_string();
+        let own = [("CARGO_MANIFEST_DIR", folder), (UNIT, number.to_string())];
+        let variables = [variables, &own].concat();
+        let mut seconds = Vec::new();
+        let mut last_s = super::now().as_secs_f64();
+        let heard = |line: &str| {
+            let now_s = super::now().as_secs_f64();
+            // One after the other, so that a test took what has passed since the one before.
+            if let Some(test) = ended(line) {
+                seconds.push((test.to_owned(), now_s - last_s));
+                last_s = now_s;
+            }
+        };
+        let folder = &self.program.folder;
+        let (said, passed) =
+            process::heard(folder, &self.program.path, &arguments, &variables, heard)?;
+        for (test, seconds) in seconds.iter().filter(|(_, seconds)| *seconds >= UNIT_S) {
+            println!("{seconds:7.1} s  {} {test}", self.program.name);
+        }
+        if !passed {
+            println!("{said}");
+        }
+        Ok(Outcome {
+            program: self.program,
+            said,
+            passed,
+            seconds,
+        })
+    }
+}
+
+/// The test that a line of libtest's says has ended, well or not.
+fn ended(line: &str) -> Option<&str> {
+    let (test, how) = line.strip_prefix("test ")?.split_once(" ... ")?;
+    // Between the two stands what a test wrote past libtest.
+    (how.ends_with("ok") || how.ends_with("FAILED")).then_some(test)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::PathBuf;
+
+    fn program() -> Arc<Program> {
+        Arc::new(Program {
+            name: "a it".to_owned(),
+            path: "/a".to_owned(),
+            folder: PathBuf::from("/"),
+        })
+    }
+
+    fn names(all: &[&str]) -> Vec<String> {
+        all.iter().map(|&name| name.to_owned()).collect()
+    }
+
+    #[test]
+    fn each_test_is_in_one_unit_and_a_long_one_in_its_own() {
+        let mut times = Times::default();
+        times.add("a it long".to_owned(), 40.0);
+        times.add("a it half".to_owned(), 2.0);
+        times.add("a it other_half".to_owned(), 2.0);
+        let tests = names(&["a", "half", "long", "other_half", "z"]);
+        let units = of(&program(), tests, &times);
+        let found: Vec<&[String]> = units.iter().map(|unit| unit.tests.as_slice()).collect();
+        let expected = [
+            names(&["long"]),
+            names(&["a", "half", "other_half"]),
+            names(&["z"]),
+        ];
+        assert_eq!(found, expected);
+        assert!(of(&program(), Vec::new(), &times).is_empty());
+        let all = together(&program(), names(&["long", "half"]), &times);
+        assert_eq!(
+            (all.len(), all[0].tests.len(), all[0].expected_s),
+            (1, 2, 42.0)
+        );
+        times.add("a it longer".to_owned(), SHARED_S);
+        let all = together(&program(), names(&["long", "longer", "half"]), &times);
+        let found: Vec<&[String]> = all.iter().map(|unit| unit.tests.as_slice()).collect();
+        assert_eq!(
+            found,
+            [names(&["long"]), names(&["longer"]), names(&["half"])]
+        );
+    }
+
+    #[test]
+    fn the_end_of_a_test_is_seen_in_what_libtest_says() {
+        assert_eq!(ended("test a::b ... ok"), Some("a::b"));
+        assert_eq!(
+            ended("test a::b - should panic ... FAILED"),
+            Some("a::b - should panic")
+        );
+        assert_eq!(
+            ended("test a::b ... said without a line's end ok"),
+            Some("a::b")
+        );
+        assert_eq!(ended("test result: ok. 3 passed"), None);
+        assert_eq!(ended("running 3 tests"), None);
+    }
+}
