@@ -1,19 +1,19 @@
-//! Whether a register was one register to all: linearizability of the history of one key.
+//! Linearizability of the history of one register.
 //!
 //! A history is linearizable if its operations can be put in an order in which each takes effect
 //! between its invocation and its return, and each answer is what a single register would have
 //! given. The search is Wing and Gong's (1993): take any operation that nobody else had returned
-//! before, see whether the register would have answered so, go on, and go back where that leads
-//! nowhere. With Lowe's memoisation (2017): a set of operations that were taken, with the value
-//! that they led to, is not looked at twice. That is the method of Knossos and Porcupine. An
-//! operation of unknown outcome is taken only where the next one needs its value.
+//! before, check that the register would have answered so, go on, and go back from a dead end. With
+//! Lowe's memoisation (2017) it visits no state twice. Knossos and Porcupine search so, too.
 //! Linearizability is local (Herlihy and Wing, 1990), so that each register is judged alone.
 //!
-//! What must hold: an operation of unknown outcome may take effect at any time after its
-//! invocation, or never; an operation that failed has had none. A violation is said only after all
-//! orders were tried; a search that would take more states than it may says so, and nothing else.
+//! An operation of unknown outcome may take effect at any time after its invocation, or never. Its
+//! use is an expense: the search takes it only if the next operation needs its value, and leaves a
+//! state that it has visited with a part of the same expenses. An operation that failed has had no
+//! effect. The search reports a violation only after it has tried all orders. If that takes more
+//! states than it may, it reports that alone.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 /// An operation on a register; of unknown outcome if it never returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +46,7 @@ pub enum RegisterEvent {
     },
 }
 
-/// What came of a history.
+/// The result of the search for one history.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HistoryVerdict {
     /// There is such an order.
@@ -58,8 +58,8 @@ pub enum HistoryVerdict {
     Undecided(u64),
 }
 
-/// Judges the history of one register, whose value at first was `initial`, in at most `states_max`
-/// states. Each takes some hundred bytes, more where many operations are under way at once.
+/// Judges the history of one register, which begins with the value `initial`, in at most
+/// `states_max` states. Each takes some hundred bytes, more if many operations are under way at once.
 pub fn judge(history: &[Operation], initial: Option<i64>, states_max: u64) -> HistoryVerdict {
     Search::new(history, initial).run(states_max)
 }
@@ -67,120 +67,157 @@ pub fn judge(history: &[Operation], initial: Option<i64>, states_max: u64) -> Hi
 /// A search in progress.
 struct Search<'h> {
     history: &'h [Operation],
-    /// Places in the history, by invocation; reads of unknown outcome, which say nothing, are out.
-    order: Vec<usize>,
-    /// By place in `order`: whether it was taken.
-    taken: Vec<u64>,
+    /// Operations that returned: places in the history, by invocation.
+    known: Chosen,
+    /// Writes and swaps of unknown outcome: places in the history, by invocation.
+    unknown: Chosen,
     value: Option<i64>,
-    /// The first place that was not taken.
-    first: usize,
-    /// Returned operations that were not taken.
-    left: usize,
-    seen: HashSet<(usize, Box<[u64]>, Option<i64>)>,
-    /// What was taken: its place in `order`, and the value before it.
-    path: Vec<(usize, Option<i64>)>,
-    /// Where the longest path could not go on.
+    /// The search was here: by the operations that returned and the value, the sets of operations of
+    /// unknown outcome that were spent on the way. None of the sets contains another one.
+    seen: HashMap<(usize, Box<[u64]>, Option<i64>), Vec<Box<[u64]>>>,
+    /// The steps so far, each with the value before it.
+    path: Vec<(Step, Option<i64>)>,
+    /// The place where the path with the most operations that returned could not go on.
     stuck: (usize, Vec<usize>),
+}
+
+/// An operation takes effect.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Step {
+    /// One that returned, by its place in `Search::known`.
+    Known(usize),
+    /// One of unknown outcome, by its place in `Search::unknown`.
+    Unknown(usize),
 }
 
 impl<'h> Search<'h> {
     fn new(history: &'h [Operation], initial: Option<i64>) -> Search<'h> {
-        let says = |operation: &Operation| {
-            operation.returned_ns.is_some() || !matches!(operation.what, RegisterEvent::Read(_))
-        };
-        let mut order: Vec<usize> = (0..history.len()).filter(|&at| says(&history[at])).collect();
+        let mut order: Vec<usize> = (0..history.len()).collect();
         order.sort_by_key(|&at| history[at].invoked_ns);
-        let returned = order.iter().filter(|&&at| history[at].returned_ns.is_some());
+        let (known, unknown): (Vec<usize>, Vec<usize>) =
+            order.into_iter().partition(|&at| history[at].returned_ns.is_some());
+        // A read without an answer says nothing.
+        let changes = |&at: &usize| !matches!(history[at].what, RegisterEvent::Read(_));
         Search {
-            left: returned.count(),
-            taken: vec![0; order.len().div_ceil(64)],
+            known: Chosen::none_of(known),
+            unknown: Chosen::none_of(unknown.into_iter().filter(changes).collect()),
             value: initial,
-            first: 0,
-            seen: HashSet::new(),
+            seen: HashMap::new(),
             path: Vec::new(),
             stuck: (0, Vec::new()),
             history,
-            order,
         }
     }
 
     fn run(mut self, states_max: u64) -> HistoryVerdict {
         let mut states = 0;
-        // The place in `order` from which the next one to be taken is looked for.
-        let mut from = 0;
-        loop {
-            if self.left == 0 {
-                return HistoryVerdict::Linearizable;
-            }
-            match self.next(from) {
-                Some((place, value)) => {
-                    self.take(place, value);
-                    states += 1;
-                    from = if self.seen.insert(self.state()) {
-                        self.first
-                    } else {
-                        self.give_back()
-                    };
-                }
-                None => {
-                    self.note_stuck();
-                    if self.path.is_empty() {
-                        return HistoryVerdict::Violated(self.stuck.1);
-                    }
-                    from = self.give_back();
-                }
-            }
-            if states >= states_max && self.left > 0 {
+        // For each state on the path: the steps from it that are still to be tried, the next one last.
+        let mut to_try = vec![self.steps()];
+        while self.known.left > 0 {
+            if states >= states_max {
                 return HistoryVerdict::Undecided(states);
             }
+            if let Some(step) = to_try.last_mut().and_then(Vec::pop) {
+                self.take(step);
+                states += 1;
+                if self.is_first_visit() {
+                    to_try.push(self.steps());
+                } else {
+                    self.give_back();
+                }
+            } else {
+                self.note_stuck();
+                to_try.pop();
+                if self.path.is_empty() {
+                    return HistoryVerdict::Violated(self.stuck.1);
+                }
+                self.give_back();
+            }
         }
+        HistoryVerdict::Linearizable
     }
 
-    /// The next operation, from a place on, that may be the next to take effect, and the value that
-    /// it leaves.
-    fn next(&self, from: usize) -> Option<(usize, Option<i64>)> {
-        let mut candidates = self.candidates().filter(|&place| place >= from);
-        candidates.find_map(|place| {
-            let value = self.effect(place, self.value)?;
-            (self.returned(place) || self.is_worth_taking(place, value)).then_some((place, value))
-        })
+    /// Returns the steps from here, the most promising one last: operations that returned before
+    /// those of unknown outcome, and the earlier before the later.
+    fn steps(&self) -> Vec<Step> {
+        let candidates = self.candidates();
+        let only_asks = |&place: &usize| {
+            !matches!(self.known(place).what, RegisterEvent::Write(_))
+                && self.effect(&self.known, place) == Some(self.value)
+        };
+        // An order that is valid stays so if this one comes next: the search tries nothing else.
+        if let Some(place) = candidates.iter().copied().find(only_asks) {
+            return vec![Step::Known(place)];
+        }
+        let unknown = self.unknown_candidates(&candidates);
+        let worth = unknown.filter(|&place| self.is_worth_taking(place, &candidates));
+        let possible =
+            candidates.iter().filter(|&&place| self.effect(&self.known, place).is_some());
+        let mut steps: Vec<Step> = possible.copied().map(Step::Known).collect();
+        steps.extend(worth.map(Step::Unknown));
+        steps.reverse();
+        steps
     }
 
     /// Returns true if no other order covers the one in which an operation of unknown outcome takes
-    /// effect now. If the next operation does not need `value`, the order without this one is valid
-    /// too. Of two that do the same, the search takes the one that was sent first.
-    fn is_worth_taking(&self, place: usize, value: Option<i64>) -> bool {
-        let what = |place: usize| &self.history[self.order[place]].what;
-        let mut others = self.candidates().filter(|&other| other != place);
-        let is_needed = others.any(|other| {
-            !matches!(what(other), RegisterEvent::Write(_)) && self.effect(other, value).is_some()
-        });
-        let before = (self.first..place).filter(|&other| !self.is_taken(other));
-        let mut twins = before.filter(|&other| !self.returned(other));
+    /// effect now. If the next operation does not need its value, the order without it is valid too.
+    /// Of two that do the same, the search takes the one that was sent first.
+    fn is_worth_taking(&self, place: usize, candidates: &[usize]) -> bool {
+        let Some(value) = self.effect(&self.unknown, place) else {
+            return false;
+        };
+        let needs_it = |list: &Chosen, other: usize| {
+            let what = &self.history[list.order[other]].what;
+            !matches!(what, RegisterEvent::Write(_)) && self.effect_on(list, other, value).is_some()
+        };
+        let is_needed = || {
+            let mut unknown = self.unknown_candidates(candidates);
+            candidates.iter().any(|&other| needs_it(&self.known, other))
+                || unknown.any(|other| other != place && needs_it(&self.unknown, other))
+        };
+        let what = |place: usize| &self.history[self.unknown.order[place]].what;
+        let mut before = (0..place).filter(|&other| !self.unknown.has(other));
         value != self.value
-            && is_needed
-            && !twins.any(|other| same_effect(what(other), what(place)))
+            && !before.any(|other| same_effect(what(other), what(place)))
+            && is_needed()
     }
 
-    /// Places that nobody left has returned before.
-    fn candidates(&self) -> impl Iterator<Item = usize> {
+    /// Returns the operations that returned, and can be next: nobody else had returned before.
+    fn candidates(&self) -> Vec<usize> {
         let mut earliest_ns = u64::MAX;
-        let left = (self.first..self.order.len()).filter(|&place| !self.is_taken(place));
-        left.map_while(move |place| {
-            let operation = &self.history[self.order[place]];
+        let left = self.known.rest().map_while(|place| {
+            let operation = self.known(place);
             // Those that were invoked later returned later still.
-            if operation.invoked_ns > earliest_ns {
-                return None;
-            }
+            let is_candidate = operation.invoked_ns <= earliest_ns;
             earliest_ns = earliest_ns.min(operation.returned_ns.unwrap_or(u64::MAX));
-            Some(place)
-        })
+            is_candidate.then_some(place)
+        });
+        left.collect()
+    }
+
+    /// Returns the operations of unknown outcome that can be next.
+    fn unknown_candidates(&self, candidates: &[usize]) -> impl Iterator<Item = usize> {
+        let returned = candidates.iter().filter_map(|&place| self.known(place).returned_ns);
+        let earliest_ns = returned.min().unwrap_or(u64::MAX);
+        let invoked =
+            move |&place: &usize| self.history[self.unknown.order[place]].invoked_ns <= earliest_ns;
+        self.unknown.rest().take_while(invoked)
+    }
+
+    fn known(&self, place: usize) -> &Operation {
+        &self.history[self.known.order[place]]
+    }
+
+    /// Returns the value after an operation takes effect here. `None` if the register would have
+    /// answered otherwise.
+    fn effect(&self, list: &Chosen, place: usize) -> Option<Option<i64>> {
+        self.effect_on(list, place, self.value)
     }
 
     /// Returns the value after an operation on a register with the value `before`. `None` if such a
     /// register would have answered otherwise.
-    fn effect(&self, place: usize, before: Option<i64>) -> Option<Option<i64>> {
-        let operation = &self.history[self.order[place]];
+    fn effect_on(&self, list: &Chosen, place: usize, before: Option<i64>) -> Option<Option<i64>> {
+        let operation = &self.history[list.order[place]];
         let is_known = operation.returned_ns.is_some();
         match operation.what {
             RegisterEvent::Read(value) => (value == before).then_some(value),
@@ -202,23 +239,109 @@ impl<'h> Search<'h> {
         }
     }
 
-    fn take(&mut self, place: usize, value: Option<i64>) {
-        self.path.push((place, self.value));
+    fn take(&mut self, step: Step) {
+        self.path.push((step, self.value));
+        let (list, place) = match step {
+            Step::Known(place) => (&self.known, place),
+            Step::Unknown(place) => (&self.unknown, place),
+        };
+        // `steps` gives those alone that have an effect.
+        self.value = self.effect(list, place).unwrap_or(self.value);
+        match step {
+            Step::Known(place) => self.known.choose(place),
+            Step::Unknown(place) => self.unknown.choose(place),
+        }
+    }
+
+    /// Takes the last step back.
+    fn give_back(&mut self) {
+        let Some((step, value)) = self.path.pop() else {
+            return;
+        };
         self.value = value;
-        self.taken[place / 64] |= 1 << (place % 64);
-        self.left -= usize::from(self.returned(place));
-        while self.first < self.order.len() && self.is_taken(self.first) {
+        match step {
+            Step::Known(place) => self.known.give_back(place),
+            Step::Unknown(place) => self.unknown.give_back(place),
+        }
+    }
+
+    /// Returns true if the search was not here before with as many operations of unknown outcome
+    /// still to spend. Whatever is possible from here was possible there.
+    fn is_first_visit(&mut self) -> bool {
+        let (first, known) = self.known.chosen();
+        let spent = self.unknown.bits.clone().into_boxed_slice();
+        let sets = self.seen.entry((first, known, self.value)).or_default();
+        if sets.iter().any(|set| contains(&spent, set)) {
+            return false;
+        }
+        sets.retain(|set| !contains(set, &spent));
+        sets.push(spent);
+        true
+    }
+
+    /// Remembers the operations with which the best path could not go on.
+    fn note_stuck(&mut self) {
+        let taken = self.known.order.len() - self.known.left;
+        if self.stuck.1.is_empty() || taken > self.stuck.0 {
+            let candidates = self.candidates();
+            let at = candidates.iter().map(|&place| self.known.order[place]);
+            self.stuck = (taken, at.collect());
+        }
+    }
+}
+
+/// Operations, and those of them that have taken effect.
+struct Chosen {
+    /// Their places in the history, by invocation.
+    order: Vec<usize>,
+    /// By place in `order`: one bit, set if it has taken effect.
+    bits: Vec<u64>,
+    /// The first place without the bit.
+    first: usize,
+    /// The number of places without the bit.
+    left: usize,
+}
+
+impl Chosen {
+    fn none_of(order: Vec<usize>) -> Chosen {
+        Chosen {
+            bits: vec![0; order.len().div_ceil(64)],
+            first: 0,
+            left: order.len(),
+            order,
+        }
+    }
+
+    fn has(&self, place: usize) -> bool {
+        self.bits[place / 64] >> (place % 64) & 1 == 1
+    }
+
+    /// Returns the places without the bit.
+    fn rest(&self) -> impl Iterator<Item = usize> {
+        (self.first..self.order.len()).filter(|&place| !self.has(place))
+    }
+
+    fn choose(&mut self, place: usize) {
+        self.bits[place / 64] |= 1 << (place % 64);
+        self.left -= 1;
+        while self.first < self.order.len() && self.has(self.first) {
             self.first += 1;
         }
     }
 
-    /// What was taken, and the value that it led to: all before the first place that was not, and a
-    /// few behind it, which is what makes long histories fit into memory.
-    fn state(&self) -> (usize, Box<[u64]>, Option<i64>) {
-        let mut behind = self.path.len() - self.first;
+    fn give_back(&mut self, place: usize) {
+        self.bits[place / 64] &= !(1 << (place % 64));
+        self.left += 1;
+        self.first = self.first.min(place);
+    }
+
+    /// Returns the first place without the bit, and the bits behind it up to the last one that is
+    /// set. All before have the bit, so that a state of a long history is short.
+    fn chosen(&self) -> (usize, Box<[u64]>) {
+        let mut behind = self.order.len() - self.left - self.first;
         let mut mask = u64::MAX << (self.first % 64);
         let mut words = Vec::new();
-        for word in self.taken.iter().skip(self.first / 64) {
+        for word in self.bits.iter().skip(self.first / 64) {
             if behind == 0 {
                 break;
             }
@@ -226,37 +349,13 @@ impl<'h> Search<'h> {
             behind -= (word & mask).count_ones() as usize;
             mask = u64::MAX;
         }
-        (self.first, words.into_boxed_slice(), self.value)
+        (self.first, words.into_boxed_slice())
     }
+}
 
-    /// Takes the last one back; the place behind it.
-    fn give_back(&mut self) -> usize {
-        let Some((place, value)) = self.path.pop() else {
-            return self.order.len();
-        };
-        self.value = value;
-        self.taken[place / 64] &= !(1 << (place % 64));
-        self.left += usize::from(self.returned(place));
-        self.first = self.first.min(place);
-        place + 1
-    }
-
-    /// Remembers where the longest path ended: what it could not go on with.
-    fn note_stuck(&mut self) {
-        if self.stuck.1.is_empty() || self.path.len() > self.stuck.0 {
-            let places = self.candidates().filter(|&place| self.returned(place));
-            let at = places.map(|place| self.order[place]).collect();
-            self.stuck = (self.path.len(), at);
-        }
-    }
-
-    fn returned(&self, place: usize) -> bool {
-        self.history[self.order[place]].returned_ns.is_some()
-    }
-
-    fn is_taken(&self, place: usize) -> bool {
-        self.taken[place / 64] >> (place % 64) & 1 == 1
-    }
+/// Returns true if `set` contains all of `part`; both are of one length.
+fn contains(set: &[u64], part: &[u64]) -> bool {
+    set.iter().zip(part).all(|(set, part)| part & !set == 0)
 }
 
 /// Returns true if two operations of unknown outcome do the same. Their `applied` has no meaning.
