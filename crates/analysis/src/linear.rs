@@ -72,14 +72,21 @@ struct Search<'h> {
     /// Writes and swaps of unknown outcome: places in the history, by invocation.
     unknown: Chosen,
     value: Option<i64>,
-    /// The search was here: by the operations that returned and the value, the sets of operations of
-    /// unknown outcome that were spent on the way. None of the sets contains another one.
-    seen: HashMap<(usize, Box<[u64]>, Option<i64>), Vec<Box<[u64]>>>,
+    /// States that the search has visited, each with the sets of operations of unknown outcome that
+    /// it spent on the ways there. None of the sets contains another one.
+    seen: HashMap<State, Vec<Set>>,
     /// The steps so far, each with the value before it.
     path: Vec<(Step, Option<i64>)>,
     /// The place where the path with the most operations that returned could not go on.
     stuck: (usize, Vec<usize>),
 }
+
+/// A set of operations, by their places: one bit each.
+type Set = Box<[u64]>;
+
+/// The operations that returned and have taken effect, as `Chosen::chosen` gives them, and the value
+/// after them.
+type State = ((usize, Set), Option<i64>);
 
 /// An operation takes effect.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -268,9 +275,8 @@ impl<'h> Search<'h> {
     /// Returns true if the search was not here before with as many operations of unknown outcome
     /// still to spend. Whatever is possible from here was possible there.
     fn is_first_visit(&mut self) -> bool {
-        let (first, known) = self.known.chosen();
         let spent = self.unknown.bits.clone().into_boxed_slice();
-        let sets = self.seen.entry((first, known, self.value)).or_default();
+        let sets = self.seen.entry((self.known.chosen(), self.value)).or_default();
         if sets.iter().any(|set| contains(&spent, set)) {
             return false;
         }
@@ -337,7 +343,7 @@ impl Chosen {
 
     /// Returns the first place without the bit, and the bits behind it up to the last one that is
     /// set. All before have the bit, so that a state of a long history is short.
-    fn chosen(&self) -> (usize, Box<[u64]>) {
+    fn chosen(&self) -> (usize, Set) {
         let mut behind = self.order.len() - self.left - self.first;
         let mut mask = u64::MAX << (self.first % 64);
         let mut words = Vec::new();
